@@ -1,8 +1,7 @@
-//! From outcomes to a report: means over replicates with their 95 % intervals, digests, and what the reader
-//! must be told.
+//! Builds a report from outcomes: means over replicates with their 95 % intervals, digests, and warnings.
 //!
-//! **Invariant:** the report is a function of the plan and the outcomes that are there, taken in plan order.
-//! Who ran them, when and where is not in it.
+//! **Invariant:** the report is a function of the plan and the available outcomes, taken in plan order. It
+//! does not depend on when, where and by which process they were run.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +12,17 @@ use crate::fingerprint::Fingerprint;
 use crate::point_file::Stored;
 use crate::{Ledger, Plan, PointOutcomes, PointSpec, Task};
 
-/// A report without what only the study can add (tables, figures, claims, its own warnings), and what it
-/// needs for that.
+/// A report without the parts that only the study can add (tables, figures, claims, its own warnings), and
+/// the outcomes that it needs for them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assembled {
     /// Header, summaries, digests and warnings.
     pub report: Report,
-    /// The outcomes of each point, in plan order. A point of which nothing came back has none.
+    /// The outcomes of each point, in plan order. A point without any outcome has an empty entry.
     pub points: Vec<PointOutcomes>,
 }
 
-/// Makes the report of what is there. `executor` says how the kernel ran; it is in no digest.
+/// Builds the report of the available outcomes. `executor` says how the kernel ran; it is in no digest.
 #[must_use]
 pub fn assemble(plan: &Plan, ledger: Ledger, executor: &str) -> Assembled {
     let open = ledger.missing().len();
@@ -77,13 +76,13 @@ fn summarise(spec: &PointSpec, point: &PointOutcomes) -> PointSummary {
     }
 }
 
-/// Every measure of a point, in the order in which its replicates name them first.
+/// Every measure of a point, in the order in which its replicates first name them.
 fn names(point: &PointOutcomes) -> Vec<String> {
     let first: Ordered<()> = measurements(point).map(|(name, _)| (name.clone(), ())).collect();
     first.into_keys().collect()
 }
 
-/// The mean of one measure over the replicates that gave a value.
+/// The mean of one measure over the replicates that have a value.
 fn mean_over(name: &str, point: &PointOutcomes) -> Measure {
     let found: Vec<_> = point.outcomes.iter().filter_map(|outcome| outcome.measures.get(name)).collect();
     let unit = found.first().map_or("", |first| first.unit());
@@ -118,7 +117,7 @@ fn point_digest(point: &PointOutcomes) -> Option<String> {
     Some(print.hex())
 }
 
-/// The digest that the kernel gave, or, for a study that runs no kernel, that of all the outcome says.
+/// The digest from the kernel, or, if the study runs no kernel, that of the whole outcome.
 fn outcome_digest(outcome: &Outcome) -> String {
     outcome.digest.clone().unwrap_or_else(|| {
         let stored = Stored::new(outcome).expect("every outcome here was stored as text before");
@@ -146,7 +145,7 @@ fn incomplete(plan: &Plan, points: &[PointOutcomes], open: usize) -> Vec<String>
     }
 }
 
-/// A mean over some of the replicates only, because the others have no value, can mislead.
+/// Warnings for means over only some of the replicates, which can mislead because the others have no value.
 fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
     let mut gaps: Ordered<Told> = Ordered::new();
     for (at, point) in points.iter().enumerate() {
@@ -172,7 +171,7 @@ fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
     words.collect()
 }
 
-/// What the runs themselves warn of: each text once, with how often and where first.
+/// Warnings of the runs: each text once, with how often it occurs and where first.
 fn outcome_warnings(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
     let mut texts: Ordered<Told> = Ordered::new();
     for (place, outcome) in runs(points) {
@@ -204,7 +203,7 @@ fn measurements(point: &PointOutcomes) -> impl Iterator<Item = (&String, &Measur
     point.outcomes.iter().flat_map(|outcome| &outcome.measures)
 }
 
-/// Every outcome with its place.
+/// Every outcome with its task.
 fn runs(points: &[PointOutcomes]) -> impl Iterator<Item = (Task, &Outcome)> {
     points.iter().enumerate().flat_map(|(point, found)| {
         let tasks = found.replicates.iter().map(move |&replicate| Task { point, replicate });

@@ -1,12 +1,13 @@
-//! Two results side by side: what differs, by how much, and whether that is more than chance.
+//! Compares two results: what differs, by how much, and whether that is more than chance.
 //!
-//! Points pair up by their settings, measures by their names. Where both campaigns kept their runs and share
-//! a seed, replicates pair up too: replicate r of both drew the same random numbers, so the interval of the
-//! differences is narrower than that of either mean. Without that, two means count as different only if their
-//! 95 % intervals lie apart, which is a cautious rule: means whose intervals touch may still differ.
+//! Points are paired by their settings, measures by their names. If both campaigns kept their runs and share
+//! a seed, replicates are paired too: replicate r of both drew the same random numbers, so the interval of
+//! the differences is narrower than that of either mean. Otherwise two means count as different only if their
+//! 95 % intervals do not overlap. This is a conservative rule: means whose intervals overlap may still
+//! differ.
 //!
 //! The result is a [`Report`] of the study `compare`, so it is printed, written and gated like any other. Its
-//! summary holds the differences, B less A.
+//! summary holds the differences, B minus A.
 
 mod layout;
 mod notes;
@@ -27,32 +28,32 @@ pub use side::{LoadError, Side, load_side};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// No point of the one is a point of the other.
+    /// The two have no point in common.
     #[error(
         "{a} sweeps over {a_axes} and {b} over {b_axes}, and no point of the one is a point of the other: compare results \
          that share some values"
     )]
     NoCommonPoint {
-        /// Name of the first.
+        /// Name of the first result.
         a: String,
-        /// Its axes, in words.
+        /// Its sweep axes, in words.
         a_axes: String,
-        /// Name of the second.
+        /// Name of the second result.
         b: String,
-        /// Its axes, in words.
+        /// Its sweep axes, in words.
         b_axes: String,
     },
-    /// No measure of the one is a measure of the other.
+    /// The two have no measure in common.
     #[error(
         "{a} is a result of the study `{a_study}` and {b} of `{b_study}`, and they have no measure in common: compare \
          results of one study"
     )]
     NoCommonMeasure {
-        /// Name of the first.
+        /// Name of the first result.
         a: String,
         /// Its study.
         a_study: String,
-        /// Name of the second.
+        /// Name of the second result.
         b: String,
         /// Its study.
         b_study: String,
@@ -62,7 +63,7 @@ pub enum CompareError {
 /// Compares two results.
 ///
 /// # Errors
-/// When they have no point or no measure in common.
+/// If they have no point or no measure in common.
 pub fn compare(a: &Side, b: &Side) -> Result<Report, CompareError> {
     let (points_a, points_b) = (a.point_summaries(), b.point_summaries());
     let pairs = pair_points(&points_a, &points_b);
@@ -107,7 +108,7 @@ pub fn compare(a: &Side, b: &Side) -> Result<Report, CompareError> {
     Ok(report)
 }
 
-/// Places of the points that both have, in the first one's order.
+/// Indexes of the points that both have, in the order of the first.
 fn pair_points(a: &[PointSummary], b: &[PointSummary]) -> Vec<(usize, usize)> {
     let partners: BTreeMap<String, usize> =
         b.iter().enumerate().map(|(at, point)| (identity(point), at)).collect();
@@ -115,7 +116,7 @@ fn pair_points(a: &[PointSummary], b: &[PointSummary]) -> Vec<(usize, usize)> {
     a.iter().enumerate().filter_map(|(at, point)| Some((at, partner(point)?))).collect()
 }
 
-/// A point's settings as text, whatever the order of its keys.
+/// A point's settings as text, independent of the order of its keys.
 fn identity(point: &PointSummary) -> String {
     let mut settings: Vec<String> =
         point.settings.iter().map(|(key, value)| format!("{key:?}={value}")).collect();

@@ -1,10 +1,10 @@
-//! The crew: a few threads that take tasks off one list, in order, until it is empty or somebody says stop.
+//! A crew of threads that take tasks from one list, in order, until it is empty or they are stopped.
 //!
-//! Tasks start in list order, and a task that has started always ends. So when one fails, every earlier one
-//! ends too, and the first failure by list order is the same whatever the number of threads: an error message
+//! Tasks start in list order, and a task that has started always ends. So if one fails, every earlier one
+//! also ends, and the first failure in list order is the same for any number of threads: an error message
 //! must not depend on `--jobs`.
 //!
-//! What is deliberately absent: results in order of arrival, and any word about what a task is.
+//! Left out on purpose: results in order of completion, and any knowledge of what a task is.
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -15,31 +15,31 @@ use std::thread;
 
 use crate::Stop;
 
-/// Stack of every thread that runs tasks: what a main thread has on Linux, so that a task that works alone
-/// works in a crew.
+/// Stack size of every thread that runs tasks: that of a main thread on Linux, so that a task that works
+/// alone also works in a crew.
 const STACK_BYTES: usize = 8 << 20;
 
 /// How one task ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End<T> {
-    /// Nobody took it: stopped, or another task failed before.
+    /// Not started: the crew was stopped, or another task failed before.
     NotStarted,
-    /// It came back.
+    /// It returned a value.
     Back(T),
     /// It panicked, with this message.
     Panicked(String),
 }
 
-/// What the crew does about the rest after a task came back.
+/// What the crew does after a task has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// Take the next one.
+    /// Start the next task.
     GoOn,
-    /// Finish what has started, and take no more.
+    /// Let started tasks end, and start no more.
     TakeNoMore,
 }
 
-/// Runs `task(0)` to `task(count - 1)` on `jobs` threads, this one among them, and returns how each ended.
+/// Runs `task(0)` to `task(count - 1)` on `jobs` threads including this one, and returns how each ended.
 ///
 /// A panic counts as [`Then::TakeNoMore`].
 pub(crate) fn run<T: Send>(
@@ -57,7 +57,7 @@ pub(crate) fn run<T: Send>(
     thread::scope(|scope| {
         for number in 1..jobs.get().min(count) {
             let builder = thread::Builder::new().name(format!("job-{number}")).stack_size(STACK_BYTES);
-            // The system may refuse more threads. The others do its share then; nothing but time is lost.
+            // The system may refuse more threads. The others then do the work; only time is lost.
             if builder.spawn_scoped(scope, work).is_err() {
                 break;
             }
@@ -80,8 +80,8 @@ impl<T: Send> Shared<T> {
             if index >= count {
                 return;
             }
-            // Whatever a panicking task left half done is dropped with it: tasks share nothing but `Sync`
-            // state, and the crew reads nothing of theirs.
+            // Partial state of a panicking task is dropped with it: tasks share only `Sync` state, and the
+            // crew reads nothing of theirs.
             let end = match catch_unwind(AssertUnwindSafe(|| task(index))) {
                 Ok((back, Then::GoOn)) => End::Back(back),
                 Ok((back, Then::TakeNoMore)) => {

@@ -1,4 +1,4 @@
-//! Where two JSON documents differ, key by key, as a person would name the keys: `cluster.servers`,
+//! The differences of two JSON documents by key, in the usual notation: `cluster.servers`,
 //! `stations[1].rate`.
 
 use std::collections::BTreeMap;
@@ -8,11 +8,11 @@ use serde_json::Value;
 /// One key that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// The key, with its tables before it.
+    /// The key with its parent tables.
     pub key: String,
-    /// Its value on the one side; `None` where the key is absent.
+    /// Its value in the first document; `None` if the key is absent.
     pub one: Option<Value>,
-    /// Its value on the other.
+    /// Its value in the second document; `None` if the key is absent.
     pub other: Option<Value>,
 }
 
@@ -30,7 +30,7 @@ pub fn differences(one: &Value, other: &Value) -> Vec<Difference> {
     pairs.filter(|difference| difference.one != difference.other).collect()
 }
 
-/// Every value that is no table or list with something in it, by its key.
+/// Every scalar or empty value, by its key.
 fn leaves(document: &Value) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     gather(String::new(), document, &mut found);

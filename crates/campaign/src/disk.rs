@@ -1,52 +1,51 @@
-//! What the store asks of a file system, so that a crash and a full disk are things a test can hold in its
-//! hand.
+//! The file system operations that the store needs, as a trait, so that tests can simulate a crash and a full
+//! disk.
 //!
-//! [`HostDisk`] is the machine's own. Tests wrap it in one that fails, tears a write or dies at the n-th
-//! step.
+//! [`HostDisk`] is the machine's own file system. Tests wrap it in one that fails, tears a write or dies at
+//! the n-th step.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The few steps from which every durable change is made.
+/// The operations from which every durable change is made.
 pub trait Disk: Send + Sync {
-    /// All of a plain file.
+    /// Reads a whole regular file.
     ///
     /// # Errors
-    /// What the system says, or that it is something else: a pipe, a device.
+    /// The system's error, or that it is not a regular file but for example a pipe or a device.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Writes a new file at `path`, in place of whatever lay there, and returns once its bytes are on the
-    /// medium.
+    /// Writes a new file at `path`, replacing any old one, and returns once its bytes are on the medium.
     ///
     /// # Errors
-    /// What the system says; the file may be left half written.
+    /// The system's error; the file may be partly written.
     fn write_through(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
-    /// Puts `from` in the place of `to` in one step: who opens `to` sees the old file or the new one, whole.
-    /// A power cut may undo it; the old file is there then, whole, and a resumed campaign does that task
-    /// again.
+    /// Replaces `to` by `from` atomically: a reader of `to` sees either the whole old file or the whole new
+    /// one. A power failure may undo it; the old file is then there in full, and a resumed campaign runs that
+    /// task again.
     ///
     /// # Errors
-    /// What the system says; `to` is as it was then.
+    /// The system's error; `to` is then unchanged.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory and those above it; one that is there is fine.
+    /// Creates a directory and its parents; existing ones are accepted.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// What lies in a directory, sorted, so that nothing depends on the order the system likes.
+    /// The entries of a directory, sorted, so that nothing depends on the system's order.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
 }
 
@@ -56,12 +55,12 @@ pub struct HostDisk;
 
 impl Disk for HostDisk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        // Opening a pipe waits for somebody at its other end, perhaps for ever.
+        // Opening a pipe waits for another process, perhaps for ever.
         if fs::metadata(path)?.is_file() { fs::read(path) } else { Err(not_plain(path)) }
     }
 
     fn write_through(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        // Never through a link to somebody else's file, and never into a pipe that nobody reads.
+        // Never write through a link to another file, or into a pipe that nobody reads.
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

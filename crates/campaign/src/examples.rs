@@ -1,11 +1,11 @@
-//! A tiny study for the tests: its outcomes are a pure function of the point and the replicate.
+//! A small study for tests: its outcomes are a pure function of the point and the replicate.
 
 use serde_json::json;
 use towtank_report::{Outcome, SweepAxis};
 
 use crate::{Header, KeyParts, Plan, PointKey, PointSpec};
 
-/// A sweep over `servers`; no sweep when there is one value.
+/// A sweep over `servers`; no sweep if there is only one value.
 pub(crate) fn plan(servers: &[u32], replicates: u32) -> Plan {
     plan_with_seed(servers, replicates, 7)
 }
@@ -42,8 +42,7 @@ pub(crate) fn plan_with_seed(servers: &[u32], replicates: u32, seed: u64) -> Pla
     Plan::new(header, replicates, axes, servers.iter().map(point).collect()).unwrap()
 }
 
-/// What the toy yields: values that need all their digits, one that is null now and then, a warning now and
-/// then.
+/// The outcome of a run: values that need all their digits, some that are missing, and some warnings.
 pub(crate) fn outcome(point: &PointSpec, replicate: u32) -> Outcome {
     let servers = point.scenario["servers"].as_f64().unwrap();
     let mut outcome = Outcome::default();

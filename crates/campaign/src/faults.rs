@@ -7,22 +7,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Disk, HostDisk};
 
-/// What goes wrong, and at which changing step (counted from 0).
+/// The fault, and the changing step (counted from 0) at which it occurs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// No more room: half of the bytes land, then the error.
+    /// The disk is full: half of the bytes are written, followed by the error.
     FullFrom(u64),
-    /// The machine dies: this step is half done if it writes, done or not done if it renames, and nothing
-    /// after it happens.
+    /// The machine dies: a write at this step is half done, a rename is done or not done, and nothing after
+    /// it happens.
     DiesAt(u64),
-    /// The disk says that this step is done, does half of it, lets one more step happen, and dies: a lost
+    /// The disk acknowledges this step but does only half of it, performs one more step, and dies: a lost
     /// write cache.
     LiesAt(u64),
-    /// Nothing.
+    /// No fault.
     None,
 }
 
-/// See the module.
+/// A disk that fails on demand.
 pub(crate) struct FaultyDisk {
     fault: Fault,
     steps: AtomicU64,
@@ -75,7 +75,7 @@ impl Disk for FaultyDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        // A rename that a crash meets has happened or it has not: by turns.
+        // A rename during a crash happens or does not happen, alternately.
         let lucky = self.steps().is_multiple_of(2);
         let torn = || {
             if lucky {

@@ -1,21 +1,20 @@
 //! Short names for long contents: the first half of a SHA-256, as 32 hexadecimal digits.
 //!
-//! 128 bits: two contents that differ by accident never share a name. Nobody is defended against who forges
-//! one.
+//! 128 bits make accidental collisions practically impossible. Names are not protected against forgery.
 
 use sha2::{Digest, Sha256};
 
-/// Takes parts in order. Each part goes in with its length, so that `("ab", "c")` and `("a", "bc")` differ.
+/// Takes parts in order. Each part is hashed with its length, so that `("ab", "c")` and `("a", "bc")` differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Fingerprint(Sha256);
 
 impl Fingerprint {
-    /// Starts one for `purpose`, so that equal parts with another meaning get another name.
+    /// Starts a name for `purpose`, so that equal parts with another meaning get another name.
     pub(crate) fn of(purpose: &str) -> Self {
         Self(Sha256::new()).part(purpose)
     }
 
-    /// Takes the next part.
+    /// Adds a part.
     #[must_use]
     pub(crate) fn part(mut self, part: impl AsRef<[u8]>) -> Self {
         let part = part.as_ref();
@@ -25,13 +24,13 @@ impl Fingerprint {
         self
     }
 
-    /// Takes a number.
+    /// Adds a number.
     #[must_use]
     pub(crate) fn number(self, number: u64) -> Self {
         self.part(number.to_le_bytes())
     }
 
-    /// The name of everything taken so far.
+    /// The name of all parts so far.
     pub(crate) fn hex(self) -> String {
         self.0.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }

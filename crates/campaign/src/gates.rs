@@ -1,13 +1,12 @@
-//! Gates over a whole report: an expression is judged at every point of a sweep, and one that trips is
+//! Gates over a whole report: an expression is evaluated at every point of a sweep, and one failure is
 //! enough.
 
 use towtank_report::{Measure, Ordered, Report};
 use towtank_scenario::gate::{Gate, Judgement, Reading};
 
-/// Why a gate is not met: one line for each reason, with its point where there is a sweep. Empty when it is
-/// met.
+/// The reasons why a gate is not met, one line each, with the point if there is a sweep. Empty if it is met.
 ///
-/// A report in which nothing is done has no values, and a gate is never met by values that are not there.
+/// A report without finished runs has no values, and missing values never meet a gate.
 #[must_use]
 pub fn unmet(gate: &Gate, report: &Report) -> Vec<String> {
     if report.sweep.is_empty() {

@@ -1,9 +1,9 @@
-//! The files a campaign reads, so that nothing it writes ever lands on one of them.
+//! The files that a campaign reads, so that its output never overwrites one of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The scenario file and every file it names.
+/// The scenario file and every file that it names.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs(Vec<Input>);
 
@@ -14,11 +14,11 @@ struct Input {
     identity: Option<Identity>,
 }
 
-/// Two names of one file (hard links) share it.
+/// Device and inode: equal for two names of one file (hard links).
 type Identity = (u64, u64);
 
 impl Inputs {
-    /// Takes note of these files. One that does not exist cannot be overwritten, and is left out.
+    /// Records these files. One that does not exist cannot be overwritten and is left out.
     #[must_use]
     pub fn new<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         let note = |path: P| {
@@ -29,7 +29,7 @@ impl Inputs {
         Self(paths.into_iter().filter_map(note).collect())
     }
 
-    /// The input that writing to `target` would overwrite: itself, through a link, or by another of its
+    /// The input that writing to `target` would overwrite: directly, through a link, or by another of its
     /// names.
     #[must_use]
     pub fn at(&self, target: &Path) -> Option<&Path> {
@@ -42,7 +42,7 @@ impl Inputs {
         self.0.iter().find(same).map(|input| input.shown.as_path())
     }
 
-    /// The files themselves, links resolved.
+    /// The paths of the files, links resolved.
     pub(crate) fn real_paths(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().map(|input| input.real.as_path())
     }

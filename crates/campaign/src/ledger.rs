@@ -1,4 +1,4 @@
-//! What has come back so far: for every task of a plan its outcome, part of one, or nothing.
+//! The outcomes so far: for every task of a plan its outcome, part of one, or nothing.
 
 use towtank_report::Outcome;
 
@@ -14,21 +14,21 @@ pub struct Ledger {
 #[derive(Clone, Debug, PartialEq)]
 enum Slot {
     Missing,
-    // Boxed: most slots of a large campaign are empty for most of its time.
+    // Boxed, because most slots of a large campaign are empty most of the time.
     /// Stopped before its end. Shown if there is nothing better, never stored, never averaged with finished
-    /// ones.
+    /// outcomes.
     Partial(Box<Outcome>),
     Finished(Box<Outcome>),
 }
 
 impl Ledger {
-    /// Nothing yet.
+    /// A ledger without outcomes.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         Self { replicates: plan.replicates(), slots: vec![Slot::Missing; plan.task_count()] }
     }
 
-    /// Enters an outcome. A finished one stays, whatever comes after it.
+    /// Enters an outcome. A finished one is never replaced.
     pub fn enter(&mut self, task: Task, outcome: Outcome) {
         let slot = self.slot(task);
         if !matches!(self.slots[slot], Slot::Finished(_)) {
@@ -38,25 +38,25 @@ impl Ledger {
         }
     }
 
-    /// Whether this task is done.
+    /// Whether this task is finished.
     #[must_use]
     pub fn is_finished(&self, task: Task) -> bool {
         matches!(self.slots[self.slot(task)], Slot::Finished(_))
     }
 
-    /// How many tasks are done.
+    /// Number of finished tasks.
     #[must_use]
     pub fn finished_count(&self) -> usize {
         self.slots.iter().filter(|slot| matches!(slot, Slot::Finished(_))).count()
     }
 
-    /// Whether all tasks are done.
+    /// Whether all tasks are finished.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.finished_count() == self.slots.len()
     }
 
-    /// The tasks that are not done, in plan order.
+    /// The unfinished tasks, in plan order.
     #[must_use]
     pub fn missing(&self) -> Vec<Task> {
         let index = self.slots.iter().enumerate();
@@ -66,7 +66,7 @@ impl Ledger {
             .collect()
     }
 
-    /// What each point yielded, in plan order.
+    /// The outcomes of each point, in plan order.
     #[must_use]
     pub fn into_points(self) -> Vec<PointOutcomes> {
         let replicates = self.replicates as usize;
@@ -90,14 +90,14 @@ impl Ledger {
     }
 }
 
-/// What one point yielded.
+/// The outcomes of one point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointOutcomes {
-    /// The finished outcomes in replicate order; where none finished, what the stopped ones had committed.
+    /// The finished outcomes in replicate order; if there are none, those of stopped runs.
     pub outcomes: Vec<Outcome>,
-    /// Which replicate each of them is.
+    /// The replicate of each outcome.
     pub replicates: Vec<u32>,
-    /// Some replicate of the point is missing or was stopped before its end.
+    /// Whether a replicate of the point is missing or was stopped before its end.
     pub partial: bool,
 }
 

@@ -1,15 +1,16 @@
-//! Campaigns: many runs of one study, on threads, in files, in parts, and one report of all of them.
+//! Campaigns: many runs of one study on threads, stored in files, divided into shards, and joined in one
+//! report.
 //!
-//! The way through:
+//! The steps:
 //!
-//! 1. A [`Plan`] says what there is to do: points, replicates, and keys that name everything a result depends
-//!    on.
-//! 2. A [`Store`], if results are to be kept, opens a directory for that plan and keeps every other writer
-//!    out.
-//! 3. [`run`] takes what is stored, deals the rest to threads, and stores what comes back.
+//! 1. A [`Plan`] says what is to be run: points, replicates, and keys that identify everything a result
+//!    depends on.
+//! 2. A [`Store`], if results are to be kept, opens a directory for that plan and locks it against other
+//!    writers.
+//! 3. [`run`] loads what is stored, distributes the rest to threads, and stores the outcomes.
 //! 4. [`assemble`] turns the [`Ledger`] of outcomes into a report; the study adds its tables and figures;
-//!    [`unmet`] judges gates.
-//! 5. [`merge`] joins what shards left in different directories; [`compare`] holds two results side by side.
+//!    [`unmet`] evaluates gates.
+//! 5. [`merge`] joins shards from different directories; [`compare`] compares two results.
 //!
 //! ```
 //! use std::num::NonZeroUsize;
@@ -47,14 +48,13 @@
 //! # Ok::<(), towtank_campaign::PlanError>(())
 //! ```
 //!
-//! **Invariant:** what a campaign yields is a function of its plan. Jobs, shards, interruptions, crashes and
-//! the order in which runs end decide how much of it is there, never what.
+//! **Invariant:** the results of a campaign are a function of its plan. Jobs, shards, interruptions, crashes
+//! and the order in which runs end determine how many of them exist, never their values.
 //!
-//! **Invariant:** an outcome is turned into text and read back before it is used, so that a fresh one and a
-//! stored one are the same value.
+//! **Invariant:** an outcome is converted to text and read back before it is used, so that a fresh and a
+//! stored outcome are the same value.
 //!
-//! What is deliberately absent: models, clocks, printing, and any knowledge of studies. Who calls brings a
-//! closure.
+//! Left out on purpose: models, clocks, printing, and any knowledge of studies. The caller passes a closure.
 
 mod assembly;
 mod compare;

@@ -1,39 +1,38 @@
-//! One writer a directory: an advisory lock that the system lets go when its holder dies, however it dies.
+//! One writer per directory: an advisory lock that the system releases when its holder dies, however it dies.
 //!
-//! The lock file stays behind, empty of meaning: removing it would let two writers each lock a file of that
-//! name.
+//! The lock file stays, without meaning: if it were removed, two writers could each lock a file of that name.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
-/// Held from here until dropped.
+/// A lock, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct DirLock(File);
 
-/// Why the lock was not had.
+/// Why the lock was not taken.
 #[derive(Debug)]
 pub(crate) enum LockError {
-    /// Somebody else holds it: their process number, if they could write it down.
+    /// Another process holds it: its process number, if it could be written.
     Busy(Option<String>),
-    /// Something else lies there, such as a link: to write the process number would write over somebody's
+    /// Something else is in its place, such as a link: writing the process number would overwrite another
     /// file.
     NotALock(&'static str),
-    /// The system refused.
+    /// The system's error.
     System(io::Error),
 }
 
 impl DirLock {
-    /// Takes the lock at `path`, or says who has it. Never waits.
+    /// Takes the lock at `path`, or says who holds it. Never waits.
     pub(crate) fn take(path: &Path) -> Result<Self, LockError> {
         refuse_others(path)?;
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = opened.map_err(LockError::System)?;
-        // Once more, for a link that was laid there between the two.
+        // Checked again, for a link created between the two steps.
         refuse_others(path)?;
         match file.try_lock() {
             Ok(()) => {
-                // Only to name the holder in a message: a full disk must not keep anybody from the lock.
+                // Only used to name the holder in messages: a full disk must not prevent locking.
                 let number = std::process::id().to_string();
                 let _ = file
                     .set_len(0)
@@ -51,7 +50,7 @@ impl DirLock {
     }
 }
 
-/// Refuses what is no lock file of ours: a link by either kind of name, a pipe, a directory, a file that
+/// Rejects anything that is not our lock file: a symbolic or hard link, a pipe, a directory, a file that
 /// holds more than a number.
 fn refuse_others(path: &Path) -> Result<(), LockError> {
     let found = match fs::symlink_metadata(path) {
@@ -73,7 +72,7 @@ fn refuse_others(path: &Path) -> Result<(), LockError> {
     Err(LockError::NotALock(why))
 }
 
-/// The most bytes of a process number.
+/// The maximum length of a process number in bytes.
 const NUMBER_MAX: u64 = 20;
 
 #[cfg(unix)]
@@ -87,8 +86,8 @@ fn names_of(_found: &fs::Metadata) -> u64 {
 }
 
 impl Drop for DirLock {
-    /// Lets go by word, not by closing: a child process that was forked a moment ago holds a copy of the open
-    /// file until it executes its program, and the lock with it.
+    /// Unlocks explicitly instead of by closing: a child process that has just been forked holds a copy of
+    /// the open file, and the lock with it, until it executes its program.
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }

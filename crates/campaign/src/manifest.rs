@@ -1,5 +1,5 @@
-//! `campaign.json`: what a directory is the result of, so that nothing else is mixed in, and so that its
-//! parts can be joined where the scenario file is not at hand.
+//! `campaign.json`: the plan whose results a directory holds. It prevents mixing campaigns, and allows parts
+//! to be joined without the scenario file.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use crate::{CampaignKey, Plan};
 /// The file's name within the directory.
 pub(crate) const NAME: &str = "campaign.json";
 
-/// The layout of the directory. Goes up when an older version could no longer read it.
+/// The layout of the directory. It is raised when older versions can no longer read it.
 const FORMAT: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub(crate) enum Damage {
     Checksum,
 }
 
-/// The file of this plan: equal plans, equal bytes.
+/// The file of a plan: equal plans give equal bytes.
 pub(crate) fn to_bytes(plan: &Plan) -> Vec<u8> {
     let raw = serde_json::value::to_raw_value(plan).expect("every key of a plan is text");
     let checksum = checksum(&raw);
@@ -42,7 +42,7 @@ pub(crate) fn to_bytes(plan: &Plan) -> Vec<u8> {
     bytes
 }
 
-/// The plan that a file holds.
+/// The plan in a file.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Plan, Damage> {
     #[derive(Deserialize)]
     struct Head {
@@ -58,7 +58,7 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Plan, Damage> {
         return Err(Damage::Checksum);
     }
     let plan: Plan = serde_json::from_str(file.plan.get()).map_err(form)?;
-    // The key is written out for people; it says nothing that the plan does not.
+    // The key is in the file for human readers; it follows from the plan.
     if plan.key() == file.key { Ok(plan) } else { Err(Damage::Checksum) }
 }
 

@@ -1,8 +1,9 @@
-//! Joins what shards did in different directories, and says what is missing, double or damaged.
+//! Joins the results of shards from different directories, and reports what is missing, duplicated or
+//! damaged.
 //!
-//! The sources are only read, so they may lie on a read-only file system or still be at work. Equal copies of
-//! a run are the rule where shards overlap; copies that differ mean that something is wrong with the model, a
-//! machine or a file, and nothing is joined then.
+//! The sources are only read, so they may be on a read-only file system or still be running. Overlapping
+//! shards normally hold equal copies of a run. Copies that differ indicate a fault in the model, a machine or
+//! a file, and nothing is joined then.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,14 +12,14 @@ use crate::point_file::Stored;
 use crate::store::{difference_in_words, read_manifest, read_point};
 use crate::{CampaignKey, Damaged, HostDisk, Ledger, Plan, Store, StoreError, Task};
 
-/// Parts of one campaign, joined.
+/// The joined parts of one campaign.
 #[derive(Debug)]
 pub struct Merged {
     plan: Plan,
     found: BTreeMap<Task, Stored>,
     /// Runs that no part has, in plan order.
     pub missing: Vec<Task>,
-    /// Runs that several parts have, with those parts. Their results are equal.
+    /// Runs that several parts have, with these parts. Their results are equal.
     pub double: Vec<(Task, Vec<PathBuf>)>,
     /// Files that could not be used. Their runs are missing unless another part has them.
     pub damaged: Vec<Damaged>,
@@ -31,7 +32,7 @@ pub enum MergeError {
     /// No parts.
     #[error("there is nothing to merge; name the directories of the parts")]
     Nothing,
-    /// One directory twice.
+    /// A directory was named twice.
     #[error("`{}` is named twice; name every part once", dir.display())]
     SameDirectory {
         /// The directory.
@@ -45,7 +46,7 @@ pub enum MergeError {
     OtherCampaign {
         /// The first directory and its key.
         first: (PathBuf, CampaignKey),
-        /// The one that does not fit.
+        /// The directory that does not fit, and its key.
         second: (PathBuf, CampaignKey),
         /// What differs, in words.
         difference: String,
@@ -63,7 +64,7 @@ pub enum MergeError {
         place: String,
         /// The first directory that has it.
         first: PathBuf,
-        /// The one that disagrees.
+        /// The directory that disagrees.
         second: PathBuf,
     },
     /// A directory could not be read.
@@ -74,10 +75,11 @@ pub enum MergeError {
 /// Joins the campaign directories `dirs`.
 ///
 /// # Errors
-/// When they are not parts of one campaign, disagree, or cannot be read.
+/// If they are not parts of one campaign, disagree, or cannot be read.
 pub fn merge(dirs: &[PathBuf]) -> Result<Merged, MergeError> {
     let plans = read_plans(dirs)?;
-    // Parts may have been run with different numbers of replicates; the plan of the most holds all of them.
+    // Parts may have been run with different numbers of replicates; the plan with the most contains all of
+    // them.
     let most = plans.iter().rev().max_by_key(|plan| plan.replicates()).ok_or(MergeError::Nothing)?;
     let mut merged = Merged {
         plan: most.clone(),
@@ -117,7 +119,7 @@ fn read_plans(dirs: &[PathBuf]) -> Result<Vec<Plan>, MergeError> {
 }
 
 impl Merged {
-    /// Looks for one run in every part.
+    /// Looks up one run in every part.
     fn take(&mut self, task: Task, dirs: &[PathBuf]) -> Result<(), MergeError> {
         let mut first: Option<Stored> = None;
         let mut holders: Vec<&Path> = Vec::new();
@@ -150,13 +152,13 @@ impl Merged {
         Ok(())
     }
 
-    /// The plan of the whole.
+    /// The plan of the whole campaign.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What was found.
+    /// The outcomes that were found.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         let mut ledger = Ledger::new(&self.plan);
@@ -166,14 +168,14 @@ impl Merged {
         ledger
     }
 
-    /// Writes what was found into a directory, which is then that of the whole: a run resumed there does what
-    /// is missing.
+    /// Writes the runs that were found into a directory, which then belongs to the whole campaign: a run
+    /// resumed there does what is missing.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     ///
     /// # Panics
-    /// When the directory was opened for another plan.
+    /// If the directory was opened for another plan.
     pub fn store(&self, store: &Store) -> Result<(), StoreError> {
         assert!(store.plan() == &self.plan, "the directory was opened for another plan");
         let mut present = Ledger::new(&self.plan);
@@ -182,7 +184,7 @@ impl Merged {
         open.into_iter().try_for_each(|(task, stored)| store.save_stored(*task, stored))
     }
 
-    /// What is missing, in few words: `replicates 3, 7-9 of point 2 (servers = 16)`, one line a point.
+    /// The missing runs in short form: `replicates 3, 7-9 of point 2 (servers = 16)`, one line per point.
     #[must_use]
     pub fn missing_in_words(&self) -> Vec<String> {
         let mut by_point: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
@@ -192,7 +194,7 @@ impl Merged {
         by_point.into_iter().map(|(point, replicates)| self.words(point, &replicates)).collect()
     }
 
-    /// What several parts have, in few words, with those parts: one line for each point and set of parts.
+    /// The runs that several parts have in short form, with these parts: one line per point and set of parts.
     #[must_use]
     pub fn double_in_words(&self) -> Vec<String> {
         let mut groups: BTreeMap<(usize, &[PathBuf]), Vec<u32>> = BTreeMap::new();
@@ -217,7 +219,7 @@ impl Merged {
     }
 }
 
-/// Rising numbers as people write them: `0, 3-5`.
+/// Ascending numbers as ranges: `0, 3-5`.
 fn ranges(numbers: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &number in numbers {

@@ -1,8 +1,7 @@
-//! What a campaign will do, before it does anything: points, replicates, and the keys under which results are
-//! kept.
+//! The plan of a campaign: points, replicates, and the keys under which results are stored.
 //!
 //! The plan is a pure function of the scenario, the contents of its input files, the seed and the results
-//! version. It knows nothing of threads, shards or directories, so none of them can show in a result.
+//! version. It does not contain threads, shards or directories, so none of them can affect a result.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,11 +12,11 @@ use towtank_report::SweepAxis;
 
 use crate::fingerprint::Fingerprint;
 
-/// The most (point, replicate) pairs of one campaign: a choice. Ten million files and their outcomes are
-/// already more than a directory and a machine's memory hold with comfort.
+/// The maximum number of (point, replicate) pairs of one campaign: a choice. Ten million files and their
+/// outcomes are already more than a directory and a machine's memory hold comfortably.
 pub const TASKS_MAX: u64 = 10_000_000;
 
-/// Everything a campaign will do.
+/// Everything that a campaign will run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct Plan {
@@ -27,7 +26,7 @@ pub struct Plan {
     points: Vec<PointSpec>,
 }
 
-/// A plan as it lies in a file, before anybody looked at it.
+/// A plan as read from a file, before it is checked.
 #[derive(Deserialize)]
 struct Fields {
     header: Header,
@@ -54,7 +53,7 @@ pub struct Header {
     pub title: String,
     /// The study's results version.
     pub results_version: u32,
-    /// The scenario's seed. Replicate r of every point draws from (seed, r), so that points pair up.
+    /// The scenario's seed. Replicate r of every point draws from (seed, r), so that points can be paired.
     pub seed: u64,
     /// The resolved scenario with its sweep.
     pub scenario: Value,
@@ -69,13 +68,12 @@ pub struct PointSpec {
     pub settings: Vec<(String, Value)>,
     /// The point's resolved scenario.
     pub scenario: Value,
-    /// Names everything that the point's results depend on.
+    /// Identifies everything that the point's results depend on.
     pub key: PointKey,
 }
 
 impl PointSpec {
-    /// The settings as people read them: `cluster.servers = 16, cluster.rate = 1GiB/s`. Empty without a
-    /// sweep.
+    /// The settings in words: `cluster.servers = 16, cluster.rate = 1GiB/s`. Empty without a sweep.
     #[must_use]
     pub fn label(&self) -> String {
         let words = self.settings.iter().map(|(key, value)| format!("{key} = {}", plain(value)));
@@ -84,8 +82,8 @@ impl PointSpec {
 }
 
 impl PointSpec {
-    /// The settings as a legend has room for them: `servers=16, rate=1GiB/s`. Keys are written out where
-    /// their last words alone would be the same.
+    /// The settings in short form for a legend: `servers=16, rate=1GiB/s`. Keys are written in full if their
+    /// last parts are not distinct.
     #[must_use]
     pub fn short_label(&self) -> String {
         let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
@@ -106,20 +104,20 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Names everything that the results of one point depend on. Equal keys, equal results.
+/// Identifies everything that the results of one point depend on. Equal keys mean equal results.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PointKey(String);
 
-/// What goes into a [`PointKey`].
+/// The inputs of a [`PointKey`].
 #[derive(Clone, Copy, Debug)]
 pub struct KeyParts<'a> {
     /// The study's name.
     pub study: &'a str,
-    /// The hash of the point's resolved scenario. The number of replicates should not be in it: raising it
-    /// then keeps the replicates that are done.
+    /// The hash of the point's resolved scenario. It should not include the number of replicates, so that
+    /// raising that number keeps the finished replicates.
     pub scenario_hash: &'a str,
-    /// The hashes of the contents of the input files, in the order the scenario names them.
+    /// The hashes of the contents of the input files, in the order in which the scenario names them.
     pub input_hashes: &'a [String],
     /// The scenario's seed.
     pub seed: u64,
@@ -152,8 +150,8 @@ impl fmt::Display for PointKey {
     }
 }
 
-/// Names everything that the results of a whole campaign depend on, but for the number of replicates: more of
-/// them add to what is there.
+/// Identifies everything that the results of a whole campaign depend on, except the number of replicates:
+/// further replicates add to the existing ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CampaignKey(String);
@@ -164,47 +162,47 @@ impl fmt::Display for CampaignKey {
     }
 }
 
-/// One replicate of one point: what a worker takes, and what a file holds.
+/// One replicate of one point: the unit of work of a thread, and the content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Task {
-    /// The point's place in the plan, from 0.
+    /// Index of the point in the plan, from 0.
     pub point: usize,
-    /// From 0.
+    /// Number of the replicate, from 0.
     pub replicate: u32,
 }
 
-/// Why there is no such plan.
+/// Why a plan is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A sweep over nothing.
+    /// The sweep has no points.
     #[error("the sweep has no points: give every swept key at least one value")]
     NoPoints,
     /// Zero replicates.
     #[error("`replicates` is 0, but a mean needs at least 1: set `replicates` to 1 or more")]
     NoReplicates,
-    /// More than anybody can keep.
+    /// More runs than the limit.
     #[error(
         "{points} points of {replicates} replicates are {} runs, and the limit is {TASKS_MAX}: sweep over fewer values or \
          split the scenario", *points as u64 * u64::from(*replicates)
     )]
     TooMany {
-        /// Points of the sweep.
+        /// Number of points of the sweep.
         points: usize,
-        /// Replicates of each.
+        /// Replicates per point.
         replicates: u32,
     },
-    /// Two points are one.
+    /// Two points are equal.
     #[error(
         "points {} ({first_label}) and {} ({second_label}) of the sweep are the same scenario: take one of the values out",
         first + 1, second + 1
     )]
     SamePoint {
-        /// The earlier one, from 0.
+        /// Index of the earlier one, from 0.
         first: usize,
         /// Its settings.
         first_label: String,
-        /// The later one, from 0.
+        /// Index of the later one, from 0.
         second: usize,
         /// Its settings.
         second_label: String,
@@ -212,11 +210,10 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// A plan of `replicates` runs of each of the points. `axes` tell where the points came from; empty
-    /// without a sweep.
+    /// A plan of `replicates` runs of each point. `axes` describe the sweep; empty without a sweep.
     ///
     /// # Errors
-    /// When there is nothing to run, too much, or the same point twice.
+    /// If there are no runs, too many, or the same point twice.
     pub fn new(
         header: Header,
         replicates: u32,
@@ -265,13 +262,13 @@ impl Plan {
         &self.points
     }
 
-    /// Runs of each point.
+    /// Replicates of each point.
     #[must_use]
     pub fn replicates(&self) -> u32 {
         self.replicates
     }
 
-    /// The name of the whole.
+    /// The key of the whole campaign.
     #[must_use]
     pub fn key(&self) -> CampaignKey {
         let header = &self.header;
@@ -283,22 +280,22 @@ impl Plan {
         CampaignKey(print.hex())
     }
 
-    /// Every (point, replicate), all replicates of the first point first. A task's place in this order is its
-    /// index.
+    /// Every (point, replicate) pair, all replicates of the first point first. A task's position in this
+    /// order is its index.
     pub fn tasks(&self) -> impl Iterator<Item = Task> {
         let replicates = self.replicates;
         (0..self.points.len())
             .flat_map(move |point| (0..replicates).map(move |replicate| Task { point, replicate }))
     }
 
-    /// How many tasks there are.
+    /// Number of tasks.
     #[must_use]
     pub fn task_count(&self) -> usize {
         self.points.len() * self.replicates as usize
     }
 
-    /// A task in words: `replicate 7 of point 3 (cluster.servers = 16)`; points count from 1 there, as people
-    /// do, and replicates from 0, as their random streams do.
+    /// A task in words: `replicate 7 of point 3 (cluster.servers = 16)`. Points count from 1, and replicates
+    /// from 0, as their random streams do.
     #[must_use]
     pub fn describe(&self, task: Task) -> String {
         let label = self.points[task.point].label();

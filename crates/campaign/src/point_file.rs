@@ -1,9 +1,8 @@
-//! One finished replicate of one point, as it lies on the disk.
+//! The file of one finished replicate of one point.
 //!
-//! A JSON object that says what it is (key, replicate, settings), then the outcome, and a checksum over all
-//! that the report depends on. The checksum covers the outcome's very bytes, so that no digit of a result can
-//! change unseen; whoever edits the file by hand, or pretty-prints it, makes it a damaged one, which is done
-//! again.
+//! It is a JSON object with an identification (key, replicate, settings), the outcome, and a checksum over
+//! all that the report depends on. The checksum covers the exact bytes of the outcome, so that no digit can
+//! change unnoticed; a file that was edited or pretty-printed counts as damaged, and its run is repeated.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,7 +12,7 @@ use towtank_report::Outcome;
 use crate::fingerprint::Fingerprint;
 use crate::{PointKey, PointSpec};
 
-/// The layout of a point file. Goes up when a field changes its meaning.
+/// The layout of a point file. It is raised when a field changes its meaning.
 const FORMAT: u32 = 1;
 
 #[derive(Serialize)]
@@ -53,13 +52,13 @@ pub(crate) enum Damage {
     Partial,
 }
 
-/// Why an outcome cannot be kept in a file: a mistake in the study.
+/// Why an outcome cannot be stored in a file: an error in the study.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its outcome does not survive being written as JSON: {0}")]
 pub struct Unstorable(String);
 
-/// An outcome with the text it is stored as. Made before anything is stored or averaged, so that a fresh
-/// result and one that was read back are the same value.
+/// An outcome with its stored text. It is made before anything is stored or averaged, so that a fresh outcome
+/// and one that was read back are the same value.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) outcome: Outcome,
@@ -67,7 +66,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// The text of an outcome, and what that text reads back as.
+    /// Converts an outcome to text, and that text back to an outcome.
     pub(crate) fn new(outcome: &Outcome) -> Result<Self, Unstorable> {
         let unstorable = |error: serde_json::Error| Unstorable(error.to_string());
         let raw = serde_json::value::to_raw_value(outcome).map_err(unstorable)?;
@@ -75,7 +74,7 @@ impl Stored {
         Ok(Self { outcome, raw })
     }
 
-    /// The whole file.
+    /// The bytes of the file.
     pub(crate) fn to_file(&self, point: &PointSpec, replicate: u32) -> Vec<u8> {
         let written = Written {
             towtank_point: FORMAT,
@@ -90,7 +89,7 @@ impl Stored {
         bytes
     }
 
-    /// What a file holds, if it is undamaged and holds this replicate of this point, finished.
+    /// The content of a file, if it is undamaged and holds this replicate of this point, finished.
     pub(crate) fn from_file(bytes: &[u8], key: &PointKey, replicate: u32) -> Result<Self, Damage> {
         let form = |error: serde_json::Error| Damage::Form(error.to_string());
         let read: Read<'_> = serde_json::from_slice(bytes).map_err(form)?;
@@ -156,7 +155,7 @@ mod tests {
             for bit in 0..8 {
                 let mut hurt = file.clone();
                 hurt[byte] ^= 1 << bit;
-                // The settings are there for people; all else must be as it was written.
+                // The settings are for human readers; everything else must be as written.
                 if let Ok(read) = Stored::from_file(&hurt, &point.key, 2) {
                     assert_eq!(read.outcome, outcome, "byte {byte}, bit {bit}");
                 }

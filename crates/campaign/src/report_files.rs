@@ -1,10 +1,10 @@
-//! The files of a report, as one set: a new report leaves nothing of an older one beside it.
+//! Writes the files of a report as one set, without leaving files of an older report.
 //!
 //! `report.files` lists what the last report wrote, each file with a fingerprint of its bytes. It is written
-//! before the files are, with both the old entries and the new, and once more when all is done; so whoever
-//! dies in between leaves a list of all that may lie there. A file is removed only if it is on the list, the
-//! new report has none of that name, and its bytes are still those that were written: what somebody put there
-//! or changed is theirs.
+//! before the files, with both the old and the new entries, and again at the end; so a process that dies in
+//! between leaves a list of all files that may exist. A file is removed only if it is on the list, the new
+//! report has none of that name, and its bytes are still those that were written: files that somebody else
+//! added or changed are kept.
 
 use std::io;
 use std::path::Path;
@@ -17,15 +17,15 @@ use crate::{WriteError, Writer};
 /// The list's name within the directory.
 pub(crate) const NAME: &str = "report.files";
 
-/// The layout of the list. Another one is not read, and nothing is removed then.
+/// The layout of the list. A list of another layout is not read, and nothing is removed then.
 const FORMAT: u32 = 1;
 
 /// One file of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportFile {
-    /// Its name, without a folder.
+    /// Its name, without a directory.
     pub name: String,
-    /// Its contents.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -49,14 +49,14 @@ impl Entry {
 }
 
 impl Writer {
-    /// Puts the files of a report into `dir`, each whole or not at all, and removes those of the report
-    /// before that this one does not have.
+    /// Writes the files of a report to `dir`, each atomically, and removes those of the previous report that
+    /// this one does not have.
     ///
     /// # Errors
-    /// When a place is an input's, or the system refuses.
+    /// If a path is an input's, or the system reports an error.
     ///
     /// # Panics
-    /// When a name is not that of one file.
+    /// If a name is not a plain file name.
     pub fn replace_report(&self, dir: &Path, files: &[ReportFile]) -> Result<(), WriteError> {
         for file in files {
             let plain = Path::new(&file.name).file_name().is_some_and(|name| name == file.name.as_str());
@@ -75,8 +75,8 @@ impl Writer {
         self.list_files(dir, new)
     }
 
-    /// What the last report wrote. A list that is damaged or of another layout lists nothing: better a stale
-    /// file than one removed that is not ours.
+    /// The files of the last report. A list that is damaged or of another layout counts as empty: a stale
+    /// file is better than removing one that is not ours.
     fn listed(&self, dir: &Path) -> Vec<Entry> {
         let Ok(bytes) = self.disk().read(&dir.join(NAME)) else { return Vec::new() };
         let list: List = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Writer {
 
     fn remove_stale(&self, dir: &Path, entry: &Entry) -> Result<(), WriteError> {
         let path = dir.join(&entry.name);
-        // Whoever edits the list must not make us remove files elsewhere.
+        // An edited list must not make us remove files elsewhere.
         let plain = Path::new(&entry.name).file_name().is_some_and(|name| name == entry.name.as_str());
         let link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         if !plain || link || self.inputs().at(&path).is_some() {
@@ -197,7 +197,7 @@ mod tests {
                 deaths += u32::from(dying.replace_report(dir.path(), &partial).is_err());
                 let writer = Writer::new(Inputs::default());
                 writer.replace_report(dir.path(), &whole).unwrap();
-                // What the next run sweeps up.
+                // The next run cleans up.
                 writer.sweep_up(dir.path());
                 assert_eq!(names(&dir), ["report.files", "report.json", "summary.csv"], "step {step}");
             }

@@ -1,8 +1,8 @@
-//! Runs a plan: what is stored is not done again, what is not is dealt to threads, and what comes back is
-//! stored at once.
+//! Runs a plan: stored runs are not repeated, the others are distributed to threads, and outcomes are stored
+//! at once.
 //!
-//! **Invariant:** what a run yields depends on its plan alone. Jobs, shards, interruptions and the order in
-//! which tasks end can only change how much of it is there.
+//! **Invariant:** the results of a run depend only on its plan. Jobs, shards, interruptions and the order in
+//! which tasks end can only change how many of them exist.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
@@ -16,40 +16,40 @@ use crate::{Damaged, Ledger, Plan, PointSpec, Shard, Stop, Store, StoreError, Ta
 /// What to run, and how.
 #[derive(Clone, Copy)]
 pub struct Order<'a> {
-    /// The whole of it.
+    /// The whole plan.
     pub plan: &'a Plan,
-    /// Which part of it.
+    /// The part of it to run.
     pub shard: Shard,
-    /// Runs at once. Never changes a result.
+    /// Number of concurrent runs. Never changes a result.
     pub jobs: NonZeroUsize,
-    /// Where finished runs are kept, if anywhere. Must have been opened for this plan.
+    /// Where finished runs are stored, if anywhere. Must have been opened for this plan.
     pub store: Option<&'a Store>,
     /// Raised when the user wants to stop.
     pub stop: &'a Stop,
-    /// Called at the start and whenever a run ends, from any thread, never by two at once.
+    /// Called at the start and whenever a run ends, from any thread, but never concurrently.
     pub progress: &'a (dyn Fn(Progress) + Sync),
 }
 
-/// How far a campaign is.
+/// The progress of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Runs done, those found in the store included.
+    /// Finished runs, including those found in the store.
     pub done: usize,
     /// Runs of this shard.
     pub total: usize,
-    /// Runs that were found in the store.
+    /// Runs found in the store.
     pub reused: usize,
 }
 
-/// What a campaign came to.
+/// The result of running a campaign.
 #[derive(Debug)]
 #[must_use]
 pub struct Ran<E> {
-    /// Everything that came back or lay in the store.
+    /// All outcomes, new or from the store.
     pub ledger: Ledger,
-    /// Runs of this shard that were found in the store.
+    /// Runs of this shard found in the store.
     pub reused: usize,
-    /// Stored files that could not be used; their runs were done again.
+    /// Stored files that could not be used; their runs were repeated.
     pub damaged: Vec<Damaged>,
     /// How it ended.
     pub end: End<E>,
@@ -58,67 +58,67 @@ pub struct Ran<E> {
 /// How a campaign ended.
 #[derive(Debug)]
 pub enum End<E> {
-    /// Every run of the shard is done.
+    /// Every run of the shard is finished.
     Done,
-    /// It was stopped; the same command goes on from here.
+    /// It was stopped; the same command continues from here.
     Interrupted,
-    /// Runs failed: in plan order, at least one. The first is the same whatever the number of jobs.
+    /// Runs failed: at least one, in plan order. The first is the same for any number of jobs.
     Failed(Vec<Failure<E>>),
 }
 
-/// Why a run yielded nothing.
+/// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure<E> {
-    /// The study said so.
+    /// The study returned an error.
     #[error("{place} failed: {error}")]
     Study {
-        /// Which run.
+        /// The run.
         task: Task,
-        /// The same in words.
+        /// The run in words.
         place: String,
-        /// What the study said.
+        /// The study's error.
         error: E,
     },
-    /// The study broke.
+    /// The study panicked.
     #[error("{place} panicked: {message}; please report this with the scenario and the seed")]
     Panic {
-        /// Which run.
+        /// The run.
         task: Task,
-        /// The same in words.
+        /// The run in words.
         place: String,
         /// The panic's message.
         message: String,
     },
-    /// The outcome cannot be kept.
+    /// The outcome cannot be stored.
     #[error("{place} failed: {source}; please report this with the scenario and the seed")]
     Unstorable {
-        /// Which run.
+        /// The run.
         task: Task,
-        /// The same in words.
+        /// The run in words.
         place: String,
-        /// Why not.
+        /// The reason.
         source: Unstorable,
     },
-    /// The run is done, but its outcome could not be stored. It is in the ledger.
+    /// The run is finished, but its outcome could not be stored. It is in the ledger.
     #[error("{place} is done but not stored: {source}")]
     Store {
-        /// Which run.
+        /// The run.
         task: Task,
-        /// The same in words.
+        /// The run in words.
         place: String,
-        /// Why not.
+        /// The reason.
         source: StoreError,
     },
 }
 
-/// Runs what an order asks for. `work` runs one replicate of one point; when `stop` is raised it comes back
-/// soon with an outcome flagged `partial` (an empty one if it has nothing to show).
+/// Runs an order. `work` runs one replicate of one point; when `stop` is raised it returns soon with an
+/// outcome marked `partial` (an empty one if it has nothing to show).
 ///
-/// After a failure no new run is begun; those in flight end and are stored.
+/// After a failure no new run is started; those in flight end and are stored.
 ///
 /// # Panics
-/// When the order's store was opened for another plan.
+/// If the order's store was opened for another plan.
 pub fn run<E: Send>(
     order: &Order<'_>,
     work: &(dyn Fn(&PointSpec, u32, &Stop) -> Result<Outcome, E> + Sync),
@@ -154,7 +154,7 @@ pub fn run<E: Send>(
     Ran { ledger, reused, damaged, end }
 }
 
-/// What a run brought back: an outcome, a failure, or both when the outcome could not be stored.
+/// What a run returned: an outcome, a failure, or both if the outcome could not be stored.
 struct Back<E> {
     outcome: Option<Outcome>,
     failure: Option<Failure<E>>,
@@ -223,9 +223,9 @@ impl Counter<'_> {
         self.add(1);
     }
 
-    /// Tells under the lock, so that nobody sees the count go back.
+    /// Reports progress under the lock, so that the count never appears to decrease.
     fn add(&self, count: usize) {
-        // A progress callback that panicked once has hurt nothing but itself.
+        // A panic in a progress callback does not affect the count.
         let mut done = self.done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *done += count;
         (self.tell)(Progress { done: *done, total: self.total, reused: self.reused });

@@ -1,11 +1,11 @@
-//! A directory of its own for each test, gone when the test ends.
+//! A separate directory for each test, removed when the test ends.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// See the module.
+/// A temporary directory, removed when it is dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -21,19 +21,19 @@ impl Scratch {
         &self.0
     }
 
-    /// Writes a file here and names it.
+    /// Writes a file in it and returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.0.join(name);
         fs::write(&path, text).unwrap();
         path
     }
 
-    /// Every file below, by its path from here, but for locks.
+    /// Every file below it, by its relative path, except locks.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         files_below(&self.0)
     }
 
-    /// A message with this directory's name, which changes from run to run, taken out.
+    /// A message with the directory's name, which changes from run to run, replaced.
     pub(crate) fn hide(&self, message: &impl ToString) -> String {
         message.to_string().replace(self.0.to_str().unwrap(), "DIR")
     }
@@ -45,7 +45,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Every file below a directory, by its path from there, but for locks.
+/// Every file below a directory, by its relative path, except locks.
 pub(crate) fn files_below(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut open = vec![dir.to_owned()];

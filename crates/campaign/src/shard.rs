@@ -1,8 +1,7 @@
-//! Which part of a campaign one process runs: `2/8` is the second of eight.
+//! The part of a campaign that one process runs: `2/8` is the second of eight.
 //!
-//! Tasks are dealt like cards, by their index in the plan, so that every shard gets its part of each point's
-//! replicates and an expensive point is spread over all of them. Which task lies in which shard depends on
-//! the plan alone.
+//! Tasks are assigned round-robin by their index in the plan, so that every shard gets part of each point's
+//! replicates and an expensive point is spread over all of them. The assignment depends on the plan alone.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -15,37 +14,37 @@ pub struct Shard {
     count: NonZeroU32,
 }
 
-/// Why a text is no shard.
+/// Why a text is not a shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShardError {
-    /// Not two numbers with a stroke between them.
+    /// Not two numbers with a slash between them.
     #[error("`{text}` is no shard: write the number of the part and the count of parts, as in `2/8`")]
     Form {
-        /// What was written.
+        /// The text.
         text: String,
     },
-    /// The part lies outside the whole.
+    /// The number of the part exceeds the number of parts.
     #[error("shard {number} of {count} does not exist: the first is `1/{count}`, the last `{count}/{count}`")]
     OutOfRange {
-        /// The part asked for.
+        /// The requested part.
         number: u32,
-        /// How many parts there are.
+        /// The number of parts.
         count: NonZeroU32,
     },
-    /// No parts at all.
+    /// The number of parts is 0.
     #[error("a campaign in 0 parts has nothing to run: the whole of it is `1/1`")]
     NoParts,
 }
 
 impl Shard {
-    /// Everything.
+    /// The whole campaign.
     pub const WHOLE: Self = Self { number: NonZeroU32::MIN, count: NonZeroU32::MIN };
 
     /// Part `number` (from 1) of `count`.
     ///
     /// # Errors
-    /// When there is no such part.
+    /// If there is no such part.
     pub fn new(number: u32, count: u32) -> Result<Self, ShardError> {
         let count = NonZeroU32::new(count).ok_or(ShardError::NoParts)?;
         let inside = NonZeroU32::new(number).filter(|number| *number <= count);
@@ -53,14 +52,14 @@ impl Shard {
         Ok(Self { number, count })
     }
 
-    /// Whether the task with this index in the plan is one of this part's.
+    /// Whether the task with this index in the plan belongs to this part.
     #[must_use]
     pub fn holds(self, task_index: usize) -> bool {
         let count = self.count.get() as usize;
         task_index % count == self.number.get() as usize - 1
     }
 
-    /// Whether this part is all there is.
+    /// Whether this part is the whole campaign.
     #[must_use]
     pub fn is_whole(self) -> bool {
         self.count == NonZeroU32::MIN

@@ -1,4 +1,4 @@
-//! The directory of a campaign: what is done lies there, whole, and survives whatever happens to the process.
+//! The directory of a campaign: finished runs are stored there atomically and survive a crash of the process.
 //!
 //! ```text
 //! DIR/campaign.json              the plan: what this directory is the result of
@@ -7,9 +7,9 @@
 //! DIR/report.json, …             the report, and `report.files`, which lists its files
 //! ```
 //!
-//! A file is one replicate, not one point: a kill costs at most the runs in flight, and shards may split a
-//! point. Points lie under their keys, so that a file can never be taken for another's, and a sweep that
-//! gains a value keeps what is done.
+//! A file holds one replicate rather than one point: a kill costs at most the runs in flight, and shards may
+//! split a point. Points are stored under their keys, so that no file can be mistaken for another point's,
+//! and a sweep that gains a value keeps the finished runs.
 //!
 //! **Invariant:** an outcome that was stopped before its end is never stored.
 
@@ -29,7 +29,7 @@ use crate::{
 const LOCK_NAME: &str = "campaign.lock";
 const POINTS_NAME: &str = "points";
 
-/// An open campaign directory. No other process writes to it while this lives.
+/// An open campaign directory. No other process writes to it while this exists.
 pub struct Store {
     dir: PathBuf,
     plan: Plan,
@@ -41,7 +41,7 @@ pub struct Store {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A second writer.
+    /// Another process is writing to it.
     #[error(
         "`{}` is being written by another run{}; wait for it, or choose another directory",
         dir.display(), holder.as_ref().map(|number| format!(" (process {number})")).unwrap_or_default()
@@ -49,10 +49,10 @@ pub enum StoreError {
     Busy {
         /// The directory.
         dir: PathBuf,
-        /// The other process, if it could write its number down.
+        /// The other process, if it could write its number.
         holder: Option<String>,
     },
-    /// Another campaign's results.
+    /// It holds the results of another campaign.
     #[error(
         "`{}` holds the results of another campaign (key {found}, this one is {wanted}): {difference}; choose another \
          directory, or take this one over with `--force`", dir.display()
@@ -60,14 +60,14 @@ pub enum StoreError {
     OtherCampaign {
         /// The directory.
         dir: PathBuf,
-        /// The key it holds.
+        /// The key that it holds.
         found: CampaignKey,
-        /// The key it should hold.
+        /// The key that it should hold.
         wanted: CampaignKey,
         /// What differs, in words.
         difference: String,
     },
-    /// Files that are not ours.
+    /// It holds files of other origin.
     #[error(
         "`{}` holds files but no campaign ({}); choose a new or an empty directory, or write among them with `--force`",
         dir.display(), first_and_more(first, *more)
@@ -75,12 +75,12 @@ pub enum StoreError {
     Foreign {
         /// The directory.
         dir: PathBuf,
-        /// The first of them by name.
+        /// The first of these files by name.
         first: String,
         /// How many others there are.
         more: usize,
     },
-    /// A plan that cannot be read.
+    /// Its plan cannot be read.
     #[error(
         "`{}` cannot be used: {why}; choose another directory, or write it anew with `--force`, which keeps the points that \
          fit", path.display()
@@ -91,36 +91,36 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
-    /// The system refused to read.
+    /// The system reported a read error.
     #[error("cannot read `{}`: {source}; check that it is there and that you may read it", path.display())]
     Read {
         /// What could not be read.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Something else lies in the lock's place.
+    /// The path of the lock holds something else.
     #[error(
         "`{}` is {what}, where a run puts its lock: nothing is written there; move it away, or choose another directory",
         path.display()
     )]
     NotALock {
-        /// The place of the lock.
+        /// The path of the lock.
         path: PathBuf,
-        /// What lies there.
+        /// What is there.
         what: &'static str,
     },
-    /// The system refused the lock.
+    /// The system reported an error when locking.
     #[error(
         "cannot lock `{}`: {source}; choose a directory that you may write to, on a file system with locks", path.display()
     )]
     Lock {
         /// The lock file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// No campaign here.
+    /// It holds no campaign.
     #[error("`{}` holds no campaign; name a directory that was given to `--out`", dir.display())]
     NoCampaign {
         /// The directory.
@@ -142,17 +142,17 @@ fn first_and_more(first: &str, more: usize) -> String {
 /// What to do with a directory that holds something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takeover {
-    /// Leave it alone.
+    /// Leave it unchanged.
     Refuse,
-    /// Write this campaign there (`--force`). Points that fit are kept; others stay and are never read.
+    /// Write this campaign there (`--force`). Points that fit are kept; other files stay and are never read.
     Force,
 }
 
 impl Store {
-    /// Opens `dir` for this plan, makes it if it is not there, and keeps every other writer out.
+    /// Opens `dir` for this plan, creates it if necessary, and locks it against other writers.
     ///
     /// # Errors
-    /// When somebody else is writing there, it holds something else, or the system refuses.
+    /// If another process is writing there, it holds something else, or the system reports an error.
     pub fn open(dir: &Path, plan: &Plan, takeover: Takeover, writer: Writer) -> Result<Self, StoreError> {
         writer.create_dir(dir)?;
         let present = read_manifest(writer.disk(), dir);
@@ -162,7 +162,7 @@ impl Store {
         let lock_path = dir.join(LOCK_NAME);
         writer.clear(&lock_path)?;
         let lock = take_lock(dir, &lock_path)?;
-        // Read once more under the lock: the last writer may have been at it a moment ago.
+        // Read again under the lock: the last writer may have changed it a moment ago.
         let found = match read_manifest(writer.disk(), dir) {
             Ok(found) => Some(found),
             Err(StoreError::NoCampaign { .. }) => None,
@@ -181,7 +181,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Makes the place for the points, and removes what a killed run left half written there.
+    /// Creates the directory of the points, and removes files that a killed run left there half written.
     fn prepare_points(&self) -> Result<(), StoreError> {
         let points = self.dir.join(POINTS_NAME);
         self.writer.create_dir(&points)?;
@@ -190,13 +190,13 @@ impl Store {
         Ok(())
     }
 
-    /// The plan this directory was opened for.
+    /// The plan for which this directory was opened.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Enters everything that is done and undamaged, and says what is damaged.
+    /// Enters all undamaged stored outcomes, and returns the damaged files.
     pub fn load(&self, ledger: &mut Ledger) -> Vec<Damaged> {
         let mut damaged = Vec::new();
         for task in self.plan.tasks() {
@@ -212,7 +212,7 @@ impl Store {
     /// Stores a finished outcome.
     ///
     /// # Errors
-    /// When it cannot be written. What is stored already stays.
+    /// If it cannot be written. What is already stored stays.
     pub fn save(&self, task: Task, outcome: &Outcome) -> Result<(), StoreError> {
         self.save_stored(task, &Stored::new(outcome)?)
     }
@@ -225,10 +225,10 @@ impl Store {
         Ok(self.writer.replace(&path, &bytes)?)
     }
 
-    /// Checks that a file of this name may be written later: better told before the runs than after them.
+    /// Checks that a file of this name may be written later, so that an error is reported before the runs.
     ///
     /// # Errors
-    /// When an input lies there.
+    /// If it would overwrite an input.
     ///
     /// # Panics
     /// As [`Store::write_report`] does.
@@ -236,14 +236,14 @@ impl Store {
         Ok(self.writer.clear(&self.report_file(name))?)
     }
 
-    /// Writes the files of the campaign's report into the directory, each whole or not at all, in place of
-    /// those of the report before.
+    /// Writes the files of the campaign's report into the directory, each atomically, in place of those of
+    /// the previous report.
     ///
     /// # Errors
-    /// When one cannot be written; the old file is there then.
+    /// If one cannot be written; the old file is then kept.
     ///
     /// # Panics
-    /// When a name is not the name of one file, or one that the store itself keeps.
+    /// If a name is not a plain file name, or is one that the store itself uses.
     pub fn write_report(&self, files: &[ReportFile]) -> Result<(), StoreError> {
         for file in files {
             self.report_file(&file.name);
@@ -269,7 +269,7 @@ fn take_lock(dir: &Path, path: &Path) -> Result<DirLock, StoreError> {
 }
 
 /// A directory without a campaign may hold the campaign's own inputs, and nothing else: results are not
-/// strewn among the files of a home directory, and no `report.json` of somebody else's is replaced.
+/// scattered among the files of a home directory, and no other `report.json` is replaced.
 fn refuse_foreign(dir: &Path, writer: &Writer) -> Result<(), StoreError> {
     let read = |source| StoreError::Read { path: dir.to_owned(), source };
     let mut foreign = Vec::new();
@@ -318,7 +318,7 @@ pub(crate) fn difference_in_words(one: &Plan, other: &Plan, names: (&str, &str))
     .collect();
     let text =
         |value: Option<serde_json::Value>| value.map_or("absent".to_owned(), |value| value.to_string());
-    // Said already, and the number of replicates is in no key.
+    // Already mentioned, and the number of replicates is in no key.
     let told = |key: &str| ["study", "seed", "replicates"].contains(&key);
     let keys = differences(&left.scenario, &right.scenario).into_iter().filter(|key| !told(&key.key));
     found.extend(keys.filter_map(|key| say(&format!("`{}`", key.key), text(key.one), text(key.other))));
@@ -332,12 +332,12 @@ pub(crate) fn difference_in_words(one: &Plan, other: &Plan, names: (&str, &str))
     }
 }
 
-/// A stored point that cannot be used, and is done again.
+/// A stored run that cannot be used, and is repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged {
     /// The file.
     pub path: PathBuf,
-    /// Which run it should hold.
+    /// The run that it should hold.
     pub task: Task,
     /// What is wrong with it.
     pub why: String,
@@ -371,7 +371,7 @@ pub(crate) fn read_manifest(disk: &dyn Disk, dir: &Path) -> Result<Plan, StoreEr
         .map_err(|damage| StoreError::DamagedManifest { path, why: damage.to_string() })
 }
 
-/// One stored replicate; `None` when it is not there.
+/// One stored replicate; `None` if it does not exist.
 pub(crate) fn read_point(
     disk: &dyn Disk,
     dir: &Path,

@@ -1,8 +1,8 @@
-//! Files that are replaced whole or not at all, and never on top of an input.
+//! Files are replaced atomically, and never on top of an input.
 //!
-//! A file is written beside its place under another name, brought to the medium, and only then renamed.
-//! Whatever goes wrong before the rename (a full disk, a kill) leaves the old file as it was, and at worst a
-//! `.NAME.tmp` that the next run removes.
+//! A file is written next to its final path under another name, synced to the medium, and then renamed.
+//! Whatever goes wrong before the rename (a full disk, a kill) leaves the old file unchanged, and at worst a
+//! `.NAME.towtank-tmp` that the next run removes.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,47 +18,47 @@ pub struct Writer {
     inputs: Inputs,
 }
 
-/// Why a file was not written. What was there before is there still.
+/// Why a file was not written. The old file is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The place is taken by something the campaign reads.
+    /// The path is that of a file that the campaign reads.
     #[error(
         "writing `{}` would overwrite the input `{}`; choose another place for the results", path.display(), input.display()
     )]
     OverInput {
-        /// Where the output would have gone.
+        /// The path of the output.
         path: PathBuf,
-        /// The input, as it was named.
+        /// The input, as the user named it.
         input: PathBuf,
     },
-    /// The system refused a directory.
+    /// The system reported an error when creating a directory.
     #[error("cannot make the directory `{}`: {source}; {}", path.display(), next_step(source))]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system refused a file.
+    /// The system reported an error when writing a file.
     #[error("cannot write `{}`: {source}; an older file there is untouched; {}", path.display(), next_step(source))]
     File {
-        /// Where the output would have gone.
+        /// The path of the output.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file of an older report, which must not lie beside the new one, could not be removed.
+    /// A file of an older report, which must not be left beside the new one, could not be removed.
     #[error("cannot remove `{}`, which is of an older report: {source}; remove it yourself", path.display())]
     Stale {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What a person does about it.
+/// What the user can do about it.
 fn next_step(error: &io::Error) -> &'static str {
     use io::ErrorKind as Kind;
     match error.kind() {
@@ -77,22 +77,22 @@ fn next_step(error: &io::Error) -> &'static str {
 }
 
 impl Writer {
-    /// Writes to this machine's file system, anywhere but on `inputs`.
+    /// A writer to this machine's file system that never overwrites `inputs`.
     #[must_use]
     pub fn new(inputs: Inputs) -> Self {
         Self::on(Arc::new(HostDisk), inputs)
     }
 
-    /// Writes to another disk.
+    /// A writer to another disk.
     #[must_use]
     pub fn on(disk: Arc<dyn Disk>, inputs: Inputs) -> Self {
         Self { disk, inputs }
     }
 
-    /// Puts `bytes` at `path`, whole or not at all. The directory must be there.
+    /// Writes `bytes` to `path` atomically. The directory must exist.
     ///
     /// # Errors
-    /// When the place is an input's, or the system refuses.
+    /// If the path is an input's, or the system reports an error.
     pub fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
         self.clear(path)?;
         let failed = |source| WriteError::File { path: path.to_owned(), source };
@@ -101,8 +101,8 @@ impl Writer {
         let written =
             self.disk.write_through(&temporary, bytes).and_then(|()| self.disk.rename(&temporary, path));
         written.map_err(|source| {
-            // The disk may be full: the half-written file must not keep it so. If even this fails, the next
-            // run removes it.
+            // The disk may be full: the half-written file must not keep it full. If even this fails, the next
+            // run removes the file.
             let _ = self.disk.remove(&temporary);
             failed(source)
         })
@@ -111,7 +111,7 @@ impl Writer {
     /// Checks that `path` is not an input's.
     ///
     /// # Errors
-    /// When it is.
+    /// If it is.
     pub fn clear(&self, path: &Path) -> Result<(), WriteError> {
         match self.inputs.at(path) {
             Some(input) => Err(WriteError::OverInput { path: path.to_owned(), input: input.to_owned() }),
@@ -119,16 +119,16 @@ impl Writer {
         }
     }
 
-    /// Makes a directory and those above it.
+    /// Creates a directory and its parents.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system reports an error.
     pub fn create_dir(&self, path: &Path) -> Result<(), WriteError> {
         self.disk.create_dir(path).map_err(|source| WriteError::Directory { path: path.to_owned(), source })
     }
 
-    /// Removes what runs that were killed left half written in `dir`. Only for who holds the directory's
-    /// lock.
+    /// Removes files that killed runs left half written in `dir`. Only the holder of the directory's lock may
+    /// call this.
     pub(crate) fn sweep_up(&self, dir: &Path) {
         for path in self.disk.list(dir).unwrap_or_default() {
             let ours = path.file_name().and_then(|name| name.to_str()).is_some_and(is_temporary);
@@ -143,7 +143,7 @@ impl Writer {
         self.disk.as_ref()
     }
 
-    /// The files it stays away from.
+    /// The files that it must not overwrite.
     pub(crate) fn inputs(&self) -> &Inputs {
         &self.inputs
     }
@@ -158,7 +158,7 @@ fn temporary_beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Whether a file of this name was left behind by a run that died.
+/// Whether a file of this name is a leftover of a killed run.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(TEMPORARY_END)
 }

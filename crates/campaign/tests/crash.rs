@@ -1,7 +1,7 @@
-//! A campaign that is killed, again and again, and one whose files may not grow: with real processes and a
-//! real disk.
+//! A campaign that is killed repeatedly, and one whose files may not grow: with real processes and a real
+//! disk.
 //!
-//! The child processes are this very test program, told by an environment variable to be one.
+//! The child processes run this test program, selected by an environment variable.
 
 #![allow(clippy::unwrap_used, reason = "a test, and what helps it")]
 
@@ -47,7 +47,7 @@ fn plan() -> Plan {
     Plan::new(header, 6, vec![axis], [8, 16, 32].map(point).to_vec()).unwrap()
 }
 
-/// A pure function of point and replicate, of some five thousand bytes, so that a file can be cut in its
+/// A pure function of point and replicate, of about five thousand bytes, so that a file can be cut in the
 /// middle.
 fn outcome(point: &PointSpec, replicate: u32) -> Outcome {
     let servers = point.scenario["servers"].as_f64().unwrap();
@@ -93,8 +93,7 @@ fn run_in(dir: &Path, slow: bool) -> Result<String, String> {
     }
 }
 
-/// What the child processes of the tests below do. Run without the folder that they set, it has nothing to
-/// do.
+/// The body of the child processes of the tests below. Without the directory that they set, it does nothing.
 #[test]
 fn child() {
     let Some(dir) = std::env::var_os(DIR).map(PathBuf::from) else { return };
@@ -128,7 +127,7 @@ impl Scratch {
         found
     }
 
-    /// Point files that are in their place.
+    /// Number of point files in place.
     fn stored(&self) -> usize {
         let points = self.0.join("points");
         let dirs = fs::read_dir(points).into_iter().flatten().map(|entry| entry.unwrap().path());
@@ -159,11 +158,11 @@ fn a_campaign_killed_again_and_again_gives_the_same_bytes() {
     let mut kills = 0;
     for goal in [1, 4, 5, 9, 14] {
         let mut child = spawn(&killed.0);
-        // The exact moment is the machine's choice; what must hold holds at every one.
+        // The exact moment is up to the machine; the conditions must hold at each.
         while killed.stored() < goal && child.try_wait().unwrap().is_none() {
             sleep(Duration::from_micros(300));
         }
-        // `kill` is SIGKILL on Unix: nothing of the child runs after it.
+        // `kill` is SIGKILL on Unix: the child executes nothing after it.
         child.kill().unwrap();
         kills += usize::from(!child.wait().unwrap().success());
         let mut ledger = Ledger::new(&plan());
@@ -193,7 +192,7 @@ fn a_second_process_is_refused_while_the_first_is_at_work() {
     assert!(message.contains(&format!("(process {})", child.id())), "{message}");
 }
 
-/// The system's own refusal in the middle of a write: no file may grow past a limit (`ulimit -f`).
+/// The system itself cuts a write short: no file may grow past a limit (`ulimit -f`).
 #[test]
 #[cfg(unix)]
 fn a_write_that_the_system_cuts_short_leaves_the_old_file() {
@@ -203,7 +202,8 @@ fn a_write_that_the_system_cuts_short_leaves_the_old_file() {
     let points: Vec<_> = whole.keys().filter(|name| name.starts_with("points")).collect();
     fs::remove_file(dir.0.join(points[4])).unwrap();
     let before = dir.files();
-    // 4 blocks of 512 or 1024 bytes, by shell: either is less than a point file (about 5500 bytes).
+    // 4 blocks of 512 or 1024 bytes, depending on the shell: either is less than a point file (about 5500
+    // bytes).
     let script = "trap '' XFSZ; ulimit -f 4; exec \"$0\" --exact child --nocapture";
     let exe = std::env::current_exe().unwrap();
     let limited = Command::new("sh").args(["-c", script]).arg(exe).env(DIR, &dir.0).output().unwrap();
@@ -216,14 +216,14 @@ fn a_write_that_the_system_cuts_short_leaves_the_old_file() {
     assert_eq!(dir.files(), whole);
 }
 
-/// A directory that may not be written to says so, and what to do.
+/// A read-only directory gives an error that names it, and a hint.
 #[test]
 #[cfg(unix)]
 fn a_read_only_directory_says_so() {
     use std::os::unix::fs::PermissionsExt;
     let dir = Scratch::new("read-only");
     fs::set_permissions(&dir.0, fs::Permissions::from_mode(0o555)).unwrap();
-    // Root may write anywhere; then there is nothing to see here.
+    // Root may write anywhere; then there is nothing to test.
     if fs::write(dir.0.join("probe"), "").is_ok() {
         return;
     }

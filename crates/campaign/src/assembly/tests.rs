@@ -1,4 +1,4 @@
-//! Means, intervals, digests and warnings, against values worked out by hand.
+//! Means, intervals, digests and warnings, compared with values worked by hand.
 
 use proptest::prelude::*;
 use towtank_report::Measurement;
@@ -238,7 +238,7 @@ fn a_digest_tells_results_apart_and_nothing_else() {
 }
 
 proptest! {
-    /// The interval of the mean, worked out the long way.
+    /// The interval of the mean, computed by the definition.
     #[test]
     fn means_are_those_of_the_textbook(values in prop::collection::vec(-1e6..1e6_f64, 2..40)) {
         let report = of_values(&values.iter().copied().map(Some).collect::<Vec<_>>()).report;

@@ -10,11 +10,10 @@ use super::Side;
 use super::row::Row;
 use crate::differences;
 
-/// The most line figures: a choice. A study has a handful of measures that people look at first, and they
-/// come first.
+/// The maximum number of line figures: a choice. The few main measures of a study come first.
 const FIGURES_MAX: usize = 8;
 
-/// What differs, how sure that is, and which keys of the scenario differ.
+/// The tables of differences, of their intervals, and of the scenario keys that differ.
 pub(crate) fn tables(a: &Side, b: &Side, rows: &[Row]) -> Vec<Table> {
     let mut tables = vec![comparison(a, b, rows), intervals(rows)];
     tables.extend(scenario_changes(a, b));
@@ -79,7 +78,7 @@ fn intervals(rows: &[Row]) -> Table {
     table
 }
 
-/// The columns that say where a row is: one for each swept key, the measure and its unit.
+/// The columns that identify a row: one per swept key, the measure and its unit.
 fn place_columns(rows: &[Row]) -> Vec<Column> {
     let keys = rows[0].settings.keys();
     let column =
@@ -91,7 +90,7 @@ fn is_numeric(rows: &[Row], key: &str) -> bool {
     rows.iter().all(|row| row.settings.get(key).is_some_and(Value::is_number))
 }
 
-/// The cells of these columns, to which others will be added.
+/// The cells of these columns; others are added to them.
 fn place_cells(places: &[Column], row: &Row) -> Vec<Cell> {
     let cell = |(value, column): (&Value, &Column)| match value {
         Value::Number(number) if column.kind == ColumnKind::Number => Cell::Number(number.clone()),
@@ -118,7 +117,8 @@ fn scenario_changes(a: &Side, b: &Side) -> Option<Table> {
     (!keys.is_empty()).then_some(table)
 }
 
-/// Over one swept number, both sides as lines, a figure each measure; without a sweep, the ratios as bars.
+/// For a sweep over one number, one figure per measure with a line for each side; without a sweep, the ratios
+/// as bars.
 pub(crate) fn figures(a: &Side, b: &Side, rows: &[Row]) -> Vec<Figure> {
     let mut keys = rows[0].settings.keys();
     match (keys.next(), keys.next()) {

@@ -1,12 +1,11 @@
-//! What a reader must know before believing a comparison: where the two results differ apart from their
-//! values.
+//! Warnings for readers of a comparison: how the two results differ apart from their values.
 
 use std::collections::BTreeSet;
 
 use super::{Side, identity};
 use crate::differences;
 
-/// One sentence each, the gravest first.
+/// One sentence per difference, the most serious first.
 pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     let mut notes = Vec::new();
     let (left, right) = (&a.report, &b.report);
@@ -60,7 +59,7 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     notes
 }
 
-/// Keys as a sentence has room for them.
+/// Keys as a short list for a sentence.
 fn listed(keys: &[String]) -> String {
     const SHOWN: usize = 8;
     let quoted: Vec<String> = keys.iter().take(SHOWN).map(|key| format!("`{key}`")).collect();
@@ -70,7 +69,7 @@ fn listed(keys: &[String]) -> String {
     }
 }
 
-/// Points and measures without a partner.
+/// Points and measures that only one side has.
 fn only_one_has(a: &Side, b: &Side) -> Vec<String> {
     let (points_a, points_b) = (a.point_summaries(), b.point_summaries());
     let mut notes = Vec::new();

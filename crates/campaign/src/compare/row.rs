@@ -1,4 +1,4 @@
-//! One measure at one point, on both sides.
+//! A measure at one point, on both sides.
 
 use serde_json::Value;
 use towtank_metrics::{MeanInterval, mean_interval_95};
@@ -7,7 +7,7 @@ use towtank_report::{Measure, Ordered, PointSummary};
 use super::Side;
 use crate::PointOutcomes;
 
-/// See the module.
+/// A measure at one point, on both sides.
 pub(crate) struct Row {
     pub settings: Ordered<Value>,
     pub label: String,
@@ -19,7 +19,7 @@ pub(crate) struct Row {
     pub paired: Option<MeanInterval>,
 }
 
-/// What can be said about B against A.
+/// The result of comparing B with A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Higher,
@@ -28,13 +28,13 @@ pub(crate) enum Verdict {
     Equal,
     /// The difference may be chance.
     Unclear,
-    /// A single replicate says nothing about chance.
+    /// A single replicate allows no statement about chance.
     NoInterval,
     NoValue,
 }
 
 impl Verdict {
-    /// As it stands in a table.
+    /// The word used in tables.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Higher => "higher",
@@ -47,7 +47,7 @@ impl Verdict {
     }
 }
 
-/// The rows of one point: every measure that both sides have, in the first one's order.
+/// The rows of one point: every measure that both sides have, in the order of the first.
 pub(crate) fn rows(a: (&Side, usize, &PointSummary), b: (&Side, usize, &PointSummary)) -> Vec<Row> {
     let ((side_a, at_a, point_a), (side_b, at_b, point_b)) = (a, b);
     let paired = side_a.report.seed == side_b.report.seed;
@@ -70,7 +70,7 @@ fn paired_difference(name: &str, a: &PointOutcomes, b: &PointOutcomes) -> Option
     let value = |point: &PointOutcomes, at: usize| point.outcomes[at].measures.get(name)?.value();
     let mut differences = Vec::new();
     for (at_a, replicate) in a.replicates.iter().enumerate() {
-        // Replicates are in rising order.
+        // Replicates are in ascending order.
         let at_b = b.replicates.binary_search(replicate).ok();
         if let Some(pair) = at_b.and_then(|at_b| value(a, at_a).zip(value(b, at_b))) {
             differences.push(pair.1 - pair.0);
@@ -84,17 +84,17 @@ impl Row {
         self.a.value().zip(self.b.value()).filter(|_| self.a.unit() == self.b.unit())
     }
 
-    /// B less A.
+    /// B minus A.
     pub(crate) fn difference(&self) -> Option<f64> {
         self.both().map(|(a, b)| b - a)
     }
 
-    /// B over A; none where A is zero.
+    /// B divided by A; none if A is zero.
     pub(crate) fn ratio(&self) -> Option<f64> {
         self.both().filter(|(a, _)| *a != 0.0).map(|(a, b)| b / a)
     }
 
-    /// Whether the 95 % intervals of the two means have a point in common.
+    /// Whether the 95 % intervals of the two means overlap.
     pub(crate) fn intervals_overlap(&self) -> Option<bool> {
         self.both()?;
         let ((low_a, high_a), (low_b, high_b)) = self.a.interval().zip(self.b.interval())?;
@@ -128,7 +128,8 @@ impl Row {
             return Measure::missing(unit, n, self.why_missing());
         };
         match &self.paired {
-            // All replicates of both are in pairs, or the mean would be that of others than the interval.
+            // All replicates of both sides must be paired; otherwise the mean and the interval would be of
+            // different replicates.
             Some(paired) if paired.count == u64::from(n) && self.a.n() == self.b.n() => {
                 let mean = Measure::new(paired.mean, unit, n);
                 paired.range.map_or(mean.clone(), |(low, high)| mean.with_interval(low, high))

@@ -1,4 +1,4 @@
-//! One of two results: a report, and the runs it was made of where they are at hand.
+//! One of two results: a report, and its runs if they were kept.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,29 +11,29 @@ use crate::{Disk, HostDisk, Ledger, PointOutcomes, StoreError, assemble};
 /// One of two results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// What readers call it: `A`, or a word the user chose. Not a path: a report holds none.
+    /// Its name for readers: `A`, or a word chosen by the user. Not a path, since reports contain none.
     pub name: String,
     /// The result.
     pub report: Report,
-    /// The runs of each point, in the order of the report; `None` where they were not kept.
+    /// The runs of each point, in the order of the report; `None` if they were not kept.
     pub points: Option<Vec<PointOutcomes>>,
-    /// What the reader should know about how it was read.
+    /// Notes for the reader on how it was read.
     pub notes: Vec<String>,
 }
 
-/// Why there is no result at a path.
+/// Why no result could be loaded from a path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The system refused.
+    /// The system reported an error.
     #[error("cannot read `{}`: {source}; name a directory given to `--out`, or a `report.json`", path.display())]
     Read {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Not a report.
+    /// The file is not a valid report.
     #[error("cannot use `{}`: {source}", path.display())]
     Report {
         /// The path.
@@ -41,7 +41,7 @@ pub enum LoadError {
         /// What is wrong with it.
         source: ReadError,
     },
-    /// Nothing of ours.
+    /// The directory holds nothing of Towtank's.
     #[error("`{}` holds neither a `report.json` nor a campaign; name a directory given to `--out`", dir.display())]
     Neither {
         /// The directory.
@@ -55,7 +55,7 @@ pub enum LoadError {
 /// Reads a campaign's directory or a `report.json`.
 ///
 /// # Errors
-/// When there is no result there.
+/// If there is no valid result.
 pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
     if !path.is_dir() {
         let report = read_report(path)?;
@@ -72,8 +72,7 @@ pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
     let stored = plan.map(|plan| {
         let mut ledger = Ledger::new(&plan);
         for task in plan.tasks() {
-            // A damaged run is a missing one here; the campaign's own command tells about it and does it
-            // again.
+            // A damaged run counts as missing here; the campaign's own command reports it and runs it again.
             if let Ok(Some(stored)) = read_point(&HostDisk, path, &plan, task) {
                 ledger.enter(task, stored.outcome);
             }
@@ -107,7 +106,7 @@ fn read_report(path: &Path) -> Result<Report, LoadError> {
 }
 
 impl Side {
-    /// The points; without a sweep, one without settings.
+    /// The points; without a sweep, a single one without settings.
     pub(crate) fn point_summaries(&self) -> Vec<PointSummary> {
         if !self.report.sweep.is_empty() {
             return self.report.points.clone();

@@ -1,4 +1,4 @@
-//! Comparisons: what pairs up, what counts as different, and what the reader is told.
+//! Comparisons: what is paired, what counts as different, and what the reader is told.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn verdicts_follow_the_intervals() {
             "{a:?} {b:?} {seed_b} {kept}"
         );
     };
-    // Pairs see through noise that both share.
+    // Pairing removes noise that both sides share.
     check(&[1.0, 5.0, 9.0], &[1.1, 5.12, 9.11], 7, true, "higher");
     check(&[1.0, 5.0, 9.0], &[0.9, 4.88, 8.89], 7, true, "lower");
     check(&[1.0, 5.0, 9.0], &[1.1, 5.12, 9.11], 7, false, "unclear");
@@ -98,7 +98,7 @@ fn a_sweep_is_compared_where_it_overlaps() {
     let labels: Vec<_> = report.points.iter().map(|point| point.label.as_str()).collect();
     assert_eq!(labels, ["servers=16", "servers=32"]);
     assert_eq!(report.sweep[0].values, [16, 32]);
-    // The points in common are the same scenario with the same seed, so nothing differs.
+    // The common points have the same scenario and seed, so nothing differs.
     assert!(report.points.iter().all(|point| point.summary["span_s"].value() == Some(0.0)));
     insta::assert_snapshot!(report.answer, @"B against A, of 4 values: 4 equal.");
     insta::assert_snapshot!(report.warnings.join("\n"), @r#"
@@ -186,7 +186,7 @@ fn a_side_is_a_directory_or_a_report() {
     let assembled = load_side(&bare, "A").unwrap();
     assert_eq!((&assembled.points, &assembled.report.points), (&want.points, &want.report.points));
     insta::assert_snapshot!(assembled.notes.join("\n"), @"A has no report yet: its means were taken from its stored runs");
-    // A report that other runs have overtaken stands alone.
+    // A report that does not match its runs is used without them.
     let mut old = want.report.clone();
     old.digest = Some("old".to_owned());
     fs::write(full.join("report.json"), old.to_json()).unwrap();

@@ -1,4 +1,4 @@
-//! Shards joined are the whole; what does not fit together is refused.
+//! Joined shards equal the whole; parts that do not fit together are rejected.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn open(dir: &Path, plan: &Plan) -> Store {
     Store::open(dir, plan, Takeover::Refuse, Writer::new(Inputs::default())).unwrap()
 }
 
-/// A directory `name` in `dir` that holds the runs `keep` picks by index.
+/// A directory `name` in `dir` with the runs that `keep` selects by index.
 fn part(dir: &Scratch, name: &str, plan: &Plan, keep: impl Fn(usize) -> bool) -> PathBuf {
     let path = dir.path().join(name);
     let store = open(&path, plan);

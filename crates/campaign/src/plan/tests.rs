@@ -1,4 +1,4 @@
-//! Plans: order of tasks, keys, and what is refused.
+//! Plans: the order of tasks, keys, and invalid plans.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! One plan, one result: whatever the jobs, the shards, the interruptions and the disk do.
+//! One plan gives one result for all jobs, shards, interruptions and disk faults.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ fn open(dir: &Path, plan: &Plan) -> Store {
     Store::open(dir, plan, Takeover::Refuse, Writer::new(Inputs::default())).unwrap()
 }
 
-/// What an uninterrupted run on one thread yields: its ledger, and the files it leaves.
+/// The result of an uninterrupted run on one thread: its ledger, and its files.
 fn whole(plan: &Plan) -> (Ledger, BTreeMap<PathBuf, Vec<u8>>) {
     let dir = Scratch::new();
     let ran = run(&order(plan, Some(&open(dir.path(), plan)), &Stop::new(), 1), &toy);
@@ -183,21 +183,21 @@ fn progress_counts_up_to_the_end() {
     assert_eq!(seen.into_inner().unwrap(), [(4, 8, 4), (5, 8, 4), (6, 8, 4), (7, 8, 4), (8, 8, 4)]);
 }
 
-/// One sitting of a campaign, and how it ends before its time.
+/// One session of a campaign, and how it ends early.
 #[derive(Clone, Debug)]
 enum Sitting {
-    /// The user stops it when this many runs have begun; the last of them notices and comes back partial, or
-    /// does not.
+    /// The user stops it after this many runs have started; the last of them either notices and returns a
+    /// partial outcome, or does not.
     Stopped { after: usize, notices: bool, jobs: usize },
     /// The machine dies at this step of the disk.
     Dies { step: u64, jobs: usize },
-    /// The power goes after this step, which the disk had acknowledged and yet only half done.
+    /// The power fails after this step, which the disk had acknowledged but only half done.
     Lies { step: u64, jobs: usize },
     /// The disk is full from this step on.
     Full { step: u64, jobs: usize },
     /// Some run fails.
     Fails { at: usize, panics: bool, jobs: usize },
-    /// Only a part is run.
+    /// Only one shard is run.
     Part { number: u32, count: u32 },
 }
 
@@ -272,7 +272,7 @@ proptest! {
         let lies = sittings.iter().filter(|sitting| matches!(sitting, Sitting::Lies { .. })).count();
         let reopened = Store::open(dir.path(), &plan, Takeover::Refuse, Writer::new(Inputs::default()));
         let store = match reopened {
-            // Only a lying disk can damage the plan; then the user has to say that it is to be written anew.
+            // Only a lying disk can damage the plan; then the user must ask for it to be rewritten.
             Err(StoreError::DamagedManifest { .. }) if lies > 0 => {
                 Store::open(dir.path(), &plan, Takeover::Force, Writer::new(Inputs::default())).unwrap()
             }

@@ -1,4 +1,4 @@
-//! Directories: who may write there, what is refused, and what damage costs.
+//! Directories: who may write there, what is rejected, and the effect of damage.
 
 use std::fs;
 use std::sync::Arc;

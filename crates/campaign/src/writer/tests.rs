@@ -1,4 +1,4 @@
-//! Whatever the disk does, a file is the old one or the new one.
+//! Whatever the disk does, a file is either the old one or the new one.
 
 use std::fs;
 
