@@ -1,8 +1,8 @@
-//! How many records a second are read on one core, of a trace that lies in memory.
+//! Records per second read on one core, from a trace in memory.
 //!
-//! `cargo bench -p towtank-traces -- [runs] [part of a format's name]`. Times are of the processor where the
-//! system tells them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the
-//! wall clock elsewhere.
+//! `cargo bench -p towtank-traces -- [runs] [part of a format's name]`. Times are CPU times if the system
+//! provides them (Linux: `/proc/self/schedstat`), so that other work on the machine matters less; otherwise
+//! wall-clock times.
 #![allow(clippy::disallowed_methods, reason = "a bench measures")]
 
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ struct Case {
     bytes: Vec<u8>,
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudo-random numbers, the same each time.
 fn number(record: u64, part: u64) -> u64 {
     (record * 4 + part).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16
 }
@@ -35,7 +35,7 @@ fn text(line: impl Fn(&mut String, u64)) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Lines as long as those of the collection, of eight volumes.
+/// Lines as long as those of the collection, for eight volumes.
 fn msr() -> Vec<u8> {
     text(|text, record| {
         let ticks = 128_200_000_000_000_000 + record * 3_000 + number(record, 0) % 3_000;
@@ -115,7 +115,7 @@ fn read(case: &Case) -> u64 {
     records.fold(0, |sum, record| sum.wrapping_add(black_box(record).size.unwrap_or(0)))
 }
 
-/// Seconds of the processor, if the system tells.
+/// CPU time in seconds, if the system provides it.
 fn processor_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     let ns: u64 = text.split_whitespace().next()?.parse().ok()?;

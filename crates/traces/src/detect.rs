@@ -1,4 +1,4 @@
-//! Which format the first lines of a trace are: the one whose parser reads them all.
+//! Detects the format from the first lines of a trace: the one whose parser reads them all.
 
 use crate::error::Fault;
 use crate::format::Format;
@@ -8,15 +8,15 @@ use crate::names::Names;
 use crate::options::Options;
 use crate::packing::unread;
 
-/// The most lines that are tried.
+/// The maximum number of lines that are tried.
 const LINES_TRIED_MAX: usize = 1_000;
 
 impl Format {
-    /// The format of a trace that begins so: its first bytes, unpacked, of which some tens of lines are
-    /// enough. `all`: there are no more.
+    /// Detects the format of a trace from its first bytes, decompressed; some tens of lines are enough.
+    /// `all`: there are no more bytes.
     ///
     /// # Errors
-    /// If no format reads them, with a list of all that there are, or if several do.
+    /// If no format matches, with a list of all formats, or if several match.
     pub fn detect(head: &[u8], all: bool) -> Result<Format, crate::TraceError> {
         found(head, all).map_err(|fault| fault.at("trace", crate::Place::File))
     }
@@ -43,7 +43,7 @@ fn fits(format: Format, head: &[u8], all: bool) -> bool {
     if !format.is_text() {
         return fits_oracle(head, all);
     }
-    // The last line may be cut.
+    // The last line may be incomplete.
     let whole =
         if all { head } else { &head[..head.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)] };
     let first = whole.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -62,7 +62,7 @@ fn fits(format: Format, head: &[u8], all: bool) -> bool {
         if parser.parse(line, seen == 0, &mut names).is_err() {
             return false;
         }
-        // Anybody's remarks are passed over in a text of Darshan, and say nothing of what it is.
+        // In a Darshan text, comments of any origin are skipped, so they say nothing about the format.
         let remark = format == Format::Dxt && line.starts_with(b"#") && !is_darshan(line);
         understood += usize::from(!remark && !line.trim_ascii().is_empty());
         seen += 1;

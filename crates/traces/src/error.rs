@@ -1,15 +1,15 @@
-//! Why a trace could not be read: which file, which line, what is wrong, and what to do.
+//! Errors of reading a trace: the file, the line, the reason, and a hint.
 
 use std::fmt;
 
-/// Where in a file.
+/// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Nowhere in particular.
+    /// The file as a whole.
     File,
-    /// A line, from 1.
+    /// A line, counted from 1.
     Line(u64),
-    /// Of a binary trace, the byte at which a record begins, from 0, counted after unpacking.
+    /// In a binary trace, the byte at which a record begins, from 0, counted after decompression.
     Byte(u64),
 }
 
@@ -30,16 +30,15 @@ impl fmt::Display for Place {
 pub struct TraceError {
     /// The file's name.
     pub file: String,
-    /// Where in it.
+    /// The place in the file.
     pub place: Place,
-    /// What is wrong there, with the limit where there is one.
+    /// What is wrong, with the limit if there is one.
     pub reason: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub hint: Option<String>,
 }
 
-/// What is wrong with a line, before anybody has said which line it is. Boxed: lines are many and faults are
-/// rare.
+/// An error in a line whose number is added later. Boxed, because lines are many and errors are rare.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     reason: String,

@@ -1,26 +1,26 @@
-//! Rows of text and the numbers in them, straight from bytes: no text of its own for a field.
+//! Rows of text and the numbers in them, parsed directly from bytes without allocating strings for fields.
 
 use crate::error::Fault;
 
-/// The most characters of a field that a message repeats.
+/// The maximum number of characters of a field shown in messages.
 const SHOWN_MAX: usize = 40;
-/// Digits of a fraction that count: a nanosecond, with nine to spare for units above the second.
+/// Significant digits of a fraction: a nanosecond, with nine to spare for units above the second.
 const FRACTION_DIGITS_MAX: u32 = 18;
 const NS_PER_SEC: u64 = 1_000_000_000;
 
-/// What parts the cells of a row.
+/// The separator of the cells of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Comma,
     Blanks,
 }
 
-/// A line, cell by cell.
+/// A line, read cell by cell.
 pub(crate) struct Row<'l> {
-    /// What is left; none when the last cell was taken.
+    /// The rest of the line; none after the last cell.
     rest: Option<&'l [u8]>,
     columns: &'static [&'static str],
-    /// How many cells were taken.
+    /// Number of cells read.
     taken: usize,
     mark: Mark,
 }
@@ -28,19 +28,19 @@ pub(crate) struct Row<'l> {
 /// A cell, with the name of its column for messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell<'l> {
-    /// What is in it, without blanks around it.
+    /// Its content without surrounding blanks.
     pub text: &'l [u8],
     column: &'static str,
 }
 
 impl<'l> Row<'l> {
-    /// Cells parted by commas.
+    /// A row with cells separated by commas.
     #[inline]
     pub(crate) fn commas(line: &'l [u8], columns: &'static [&'static str]) -> Row<'l> {
         Row { rest: Some(line), columns, taken: 0, mark: Mark::Comma }
     }
 
-    /// Cells parted by any number of blanks and tabs.
+    /// A row with cells separated by any number of blanks and tabs.
     #[inline]
     pub(crate) fn words(line: &'l [u8], columns: &'static [&'static str]) -> Row<'l> {
         let rest = Some(line.trim_ascii()).filter(|rest| !rest.is_empty());
@@ -56,7 +56,7 @@ impl<'l> Row<'l> {
         }
     }
 
-    /// The next cell as a whole number, its digits looked at once.
+    /// The next cell as a whole number, reading its digits only once.
     #[inline]
     pub(crate) fn whole(&mut self) -> Result<u64, Box<Fault>> {
         let Some((rest, number, length)) = self.rest.and_then(leading) else { return self.cell()?.whole() };
@@ -70,7 +70,7 @@ impl<'l> Row<'l> {
         Ok(number)
     }
 
-    /// The next cell as a whole number of units.
+    /// The next cell as a whole number of units, multiplied by `unit`.
     #[inline]
     pub(crate) fn whole_of(&mut self, unit: u64) -> Result<u64, Box<Fault>> {
         let (rest, taken) = (self.rest, self.taken);
@@ -85,7 +85,7 @@ impl<'l> Row<'l> {
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Cell<'l>> {
         let rest = self.rest?;
-        // One loop for each mark: which it is must not be asked for each byte.
+        // One loop per separator, so that the separator is not tested for each byte.
         let end = match self.mark {
             Mark::Comma => rest.iter().position(|byte| *byte == b','),
             Mark::Blanks => rest.iter().position(|byte| matches!(byte, b' ' | b'\t')),
@@ -106,17 +106,17 @@ impl<'l> Row<'l> {
         Some(Cell { text: trimmed(text), column })
     }
 
-    /// Whether all cells were taken.
+    /// Whether all cells were read.
     pub(crate) fn is_done(&self) -> bool {
         self.rest.is_none()
     }
 
-    /// What is left of the line.
+    /// The rest of the line.
     pub(crate) fn rest(&self) -> &'l [u8] {
         self.rest.unwrap_or_default()
     }
 
-    /// There must be no more.
+    /// Checks that there are no more cells.
     #[inline]
     pub(crate) fn end(&mut self) -> Result<(), Box<Fault>> {
         if self.rest.is_none() { Ok(()) } else { Err(self.too_many()) }
@@ -154,7 +154,7 @@ impl Cell<'_> {
         }
     }
 
-    /// A whole number of units.
+    /// A whole number of units, multiplied by `unit`.
     #[inline]
     pub(crate) fn whole_of(self, unit: u64) -> Result<u64, Box<Fault>> {
         let count = self.whole()?;
@@ -200,7 +200,7 @@ impl Cell<'_> {
             .ok_or_else(|| self.none_of("a number of at most 16 digits in base 16"))
     }
 
-    /// It is not what it must be.
+    /// The error for a cell that is not what it must be.
     #[cold]
     pub(crate) fn none_of(self, wanted: &str) -> Box<Fault> {
         Fault::new(format!("`{}` is `{}`, and must be {wanted}", self.column, shown(self.text)))
@@ -225,7 +225,7 @@ impl Cell<'_> {
     }
 }
 
-/// Without blanks around it, which few fields have.
+/// The text without surrounding blanks, which few fields have.
 #[inline]
 fn trimmed(text: &[u8]) -> &[u8] {
     match text {
@@ -235,7 +235,7 @@ fn trimmed(text: &[u8]) -> &[u8] {
     }
 }
 
-/// So much of a field as a message repeats, without what a terminal would obey.
+/// The part of a field shown in messages, without control characters.
 pub(crate) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let clean = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
@@ -246,12 +246,12 @@ pub(crate) fn shown(text: &[u8]) -> String {
     short
 }
 
-/// The number that a text begins with, and how many digits it has; none where there is no digit, or so many
-/// that they may not fit.
+/// The number at the start of a text, and its number of digits; none if there is no digit, or so many that
+/// the number may overflow.
 #[inline]
 fn leading(text: &[u8]) -> Option<(&[u8], u64, usize)> {
     let (mut number, mut length) = (0u64, 0);
-    // Twice eight digits, and what is left; nineteen always fit.
+    // Twice eight digits, then single ones; nineteen always fit.
     while length <= 8
         && let Some(eight) = text[length..].first_chunk::<8>().and_then(|chunk| eight_digits(*chunk))
     {
@@ -270,8 +270,8 @@ fn leading(text: &[u8]) -> Option<(&[u8], u64, usize)> {
     (length > 0).then_some((text, number, length))
 }
 
-/// Eight digits at once: neighbours are joined to pairs, pairs to fours, and these to one number (D. Lemire's
-/// note on parsing eight digits, 2018).
+/// Parses eight digits at once: neighbours are joined to pairs, pairs to fours, and these to one number (D.
+/// Lemire's note on parsing eight digits, 2018).
 #[inline]
 fn eight_digits(chunk: [u8; 8]) -> Option<u64> {
     let word = u64::from_le_bytes(chunk);
@@ -286,7 +286,7 @@ fn eight_digits(chunk: [u8; 8]) -> Option<u64> {
     Some(low.wrapping_add(high) >> 32)
 }
 
-/// Digits alone.
+/// A number of digits only.
 #[inline]
 pub(crate) fn whole(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
@@ -338,7 +338,7 @@ pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     Some(ns)
 }
 
-/// The same with an exponent, as languages print very small and very large numbers.
+/// The same with an exponent, as programming languages print very small and very large numbers.
 #[cold]
 fn scientific(text: &[u8]) -> Option<u64> {
     let mark = text.iter().position(|byte| matches!(byte, b'e' | b'E'))?;

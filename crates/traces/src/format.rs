@@ -1,4 +1,4 @@
-//! The formats: their names, and what is known of their times.
+//! The formats: their names and the properties of their times.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,31 +23,31 @@ pub enum Format {
     Spc,
     /// IBM Cloud Object Storage.
     IbmCos,
-    /// fio's I/O log, version 2: no times, but waits.
+    /// fio's I/O log, version 2: waits instead of times.
     FioV2,
     /// fio's I/O log, version 3, with times.
     FioV3,
-    /// What blkparse prints unless told otherwise.
+    /// The default output of blkparse.
     Blkparse,
-    /// What darshan-dxt-parser prints.
+    /// The output of darshan-dxt-parser.
     Dxt,
-    /// libCacheSim's oracleGeneral: 24 bytes a record.
+    /// libCacheSim's oracleGeneral: 24 bytes per record.
     OracleGeneral,
 }
 
-/// What the times of a format count from.
+/// The zero of a format's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// A beginning in the past: 1601, 1970 or when the machine started.
+    /// A fixed point in the past: 1601, 1970 or the start of the machine.
     Wall,
-    /// The beginning of the trace.
+    /// The start of the trace.
     Trace,
-    /// The record before.
+    /// The previous record.
     Record,
 }
 
 impl Format {
-    /// Each of them.
+    /// All formats.
     pub const ALL: [Format; 13] = [
         Format::Pfssim,
         Format::PfssimV013,
@@ -64,7 +64,7 @@ impl Format {
         Format::OracleGeneral,
     ];
 
-    /// The name that users write.
+    /// The name used by users.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Format {
         }
     }
 
-    /// What its times count from. PFSsim has instants and think times, line by line.
+    /// The zero of its times. PFSsim has instants or think times on each line.
     #[must_use]
     pub const fn clock(self) -> Clock {
         match self {
@@ -96,16 +96,16 @@ impl Format {
         }
     }
 
-    /// Whether a record may lie before the one that precedes it in the file. Block traces are merged from
-    /// several volumes or processors, Darshan's are in the order of files and ranks; the others are logs that
-    /// are written as time passes. A flow of PFSsim whose instant has passed goes on at once, so that an
-    /// earlier instant has a meaning there.
+    /// Whether a record may be earlier than the previous one in the file. Block traces are merged from
+    /// several volumes or processors, and Darshan's records are ordered by file and rank; the other formats
+    /// are logs written as time passes. A flow of PFSsim whose instant has passed continues at once, so an
+    /// earlier instant is meaningful there.
     #[must_use]
     pub const fn may_go_back(self) -> bool {
         !matches!(self, Format::Spc | Format::IbmCos | Format::FioV3 | Format::OracleGeneral)
     }
 
-    /// Whether a trace of it is text.
+    /// Whether its traces are text.
     #[must_use]
     pub const fn is_text(self) -> bool {
         !matches!(self, Format::OracleGeneral)
@@ -124,7 +124,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// A name that no format has.
+/// A name that is not that of a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is no format of traces: there are {}", Format::names())]
 pub struct UnknownFormat {

@@ -1,4 +1,4 @@
-//! The parsers: a line or piece in, a record out, or nothing where the line is no request.
+//! The parsers: each takes a line or piece and returns a record, or none if the line is not a request.
 
 mod blkparse;
 mod cos;
@@ -18,13 +18,13 @@ pub(crate) use dxt::is_darshan;
 pub(crate) use fio::heads;
 pub(crate) use oracle::{RECORD_BYTES, fits as fits_oracle};
 
-/// What a line came to.
+/// The result of parsing a line.
 pub(crate) type Parsed = Result<Option<Record>, Box<Fault>>;
 
-/// The bytes that Linux and SPC call a block or sector.
+/// Bytes of a block or sector in Linux and SPC.
 const SECTOR_BYTES: u64 = 512;
 
-/// The parser of a format, with what it must remember from line to line.
+/// The parser of a format, with its state between lines.
 pub(crate) enum Parser {
     Pfssim,
     PfssimV013,
@@ -59,7 +59,7 @@ impl Parser {
         }
     }
 
-    /// Reads a line, or a piece of a binary trace. `first`: nothing came before it.
+    /// Parses a line, or a piece of a binary trace. `first`: it is the first one.
     #[inline]
     pub(crate) fn parse(&mut self, line: &[u8], first: bool, names: &mut Names) -> Parsed {
         if let Parser::OracleGeneral = self {
@@ -85,7 +85,7 @@ impl Parser {
         }
     }
 
-    /// Whether a trace may end here.
+    /// Checks whether a trace may end here.
     pub(crate) fn end(&self) -> Result<(), Box<Fault>> {
         match self {
             Parser::Fio(log) => log.end(),

@@ -1,5 +1,6 @@
-//! Where a PFSsim scenario has its files: a line for each, `file [server stripe] [server stripe] …`. Blanks,
-//! tabs, commas and brackets all part the numbers; a stripe may end in `k` (1024 bytes) or `m` (1024²).
+//! The file layouts of a PFSsim scenario: one line per file, `file [server stripe] [server stripe] …`.
+//! Blanks, tabs, commas and brackets all separate the numbers; a stripe may end in `k` (1024 bytes) or `m`
+//! (1024²).
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,31 +11,31 @@ use crate::lines::Lines;
 use crate::packing::Unpacked;
 use crate::reader::{of_io, of_stopped};
 
-/// The most files of a layout: the map is held in memory.
+/// The maximum number of files: the map is held in memory.
 pub const FILES_MAX: usize = 1_000_000;
-/// The most stripes of one file.
+/// The maximum number of stripes per file.
 pub const STRIPES_MAX: usize = 65_536;
 
-/// One server's part of each round.
+/// One server's part of each round of striping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stripe {
     /// The server.
     pub server: u32,
-    /// Its bytes in each round; never 0.
+    /// Bytes on this server per round; never 0.
     pub bytes: u64,
 }
 
-/// Where a file is: its servers in the order in which its bytes go round.
+/// The layout of a file: its servers in round-robin order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// At least one.
     pub stripes: Vec<Stripe>,
 }
 
-/// The layouts of all files, by number. Lines without anything are passed over.
+/// Reads the layouts of all files, by number. Empty lines are skipped.
 ///
 /// # Errors
-/// If it cannot be read, or a line is none, or a file has two.
+/// If the input cannot be read, a line is invalid, or a file has two layouts.
 pub fn read_layouts(name: &str, input: impl Read) -> Result<BTreeMap<u64, Layout>, TraceError> {
     let mut lines =
         Lines::new(Unpacked::open(input).map_err(|error| of_io(name, crate::Place::File, None, &error))?);

@@ -1,8 +1,9 @@
-//! I/O traces: any of a dozen formats in, one kind of record out, one record after the other.
+//! Readers of I/O traces: any of thirteen formats in, one kind of record out, one record at a time.
 //!
-//! [`Reader`] is an iterator over whatever can be read, packed by gzip or zstd or not. Its memory does not
-//! grow with the trace: it holds one block of text, and the distinct names where a format has names. A format
-//! is named, or detected from the first block. [`read_layouts`] reads where a PFSsim scenario has its files.
+//! [`Reader`] is an iterator over any readable source, compressed by gzip or zstd or not. Its memory does not
+//! grow with the trace: it holds one block of text, and the distinct names if the format has names. The
+//! format is given, or detected from the first block. [`read_layouts`] reads the file layouts of a PFSsim
+//! scenario.
 //!
 //! ```
 //! use towtank_traces::{Format, Op, Options, Reader, When};
@@ -17,14 +18,13 @@
 //! # Ok::<(), towtank_traces::TraceError>(())
 //! ```
 //!
-//! What a format does not say is `None`, never 0. Times, sizes and offsets are whole numbers all the way: a
-//! decimal fraction of a second is cut after its ninth digit, and nothing passes through a float.
+//! What a format does not record is `None`, never 0. Times, sizes and offsets are whole numbers throughout: a
+//! decimal fraction of a second is cut after its ninth digit, and no value passes through a float.
 //!
-//! What is deliberately absent: opening files (whatever can be read is an argument), an opinion on what the
-//! records mean for a simulation, and going on after a line that cannot be read: the first is an error, with
-//! its number.
+//! Left out on purpose: opening files (the source is an argument), any interpretation of the records for a
+//! simulation, and continuing after an unreadable line: the first one is an error, with its number.
 //!
-//! **Invariant:** no input makes any of this panic, and none takes more memory than [`MEMORY_MAX_BYTES`].
+//! **Invariant:** no input makes a reader panic, and none takes more memory than [`MEMORY_MAX_BYTES`].
 
 mod detect;
 mod error;

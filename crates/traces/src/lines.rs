@@ -1,28 +1,28 @@
-//! A source of bytes as lines, or as pieces of one length, from one block that is filled again and again.
+//! Splits a source of bytes into lines, or into pieces of fixed length, with one block that is refilled.
 
 use std::io::{self, Read};
 
 use crate::error::{Fault, Place};
 
-/// The most bytes of a line. The longest that are written have a path of at most 4096 bytes and a list of
-/// some hundred targets.
+/// The maximum length of a line in bytes. The longest lines written in practice have a path of at most 4096
+/// bytes and a list of some hundred targets.
 pub const LINE_MAX_BYTES: usize = 64 << 10;
-/// Bytes that are held at once.
+/// Bytes held at a time.
 pub(crate) const BLOCK_BYTES: usize = 256 << 10;
 
 /// The lines of a source.
 pub(crate) struct Lines<R> {
     source: R,
     block: Vec<u8>,
-    /// What of the block was not given yet.
+    /// The part of the block not yet returned: `from` to `to`.
     from: usize,
     to: usize,
     ended: bool,
-    /// Lines given so far.
+    /// Number of lines returned so far.
     number: u64,
     /// Bytes of the source before the block.
     before: u64,
-    /// Where the piece given last begins.
+    /// Position of the piece returned last.
     piece_at: u64,
 }
 
@@ -32,18 +32,18 @@ impl<R: Read> Lines<R> {
         Lines { source, block, from: 0, to: 0, ended: false, number: 0, before: 0, piece_at: 0 }
     }
 
-    /// The first block, and whether it is all there is. Nothing is taken.
+    /// The first block, and whether it is the whole source. Nothing is consumed.
     pub(crate) fn head(&mut self) -> io::Result<(&[u8], bool)> {
         self.fill()?;
         Ok((&self.block[self.from..self.to], self.ended))
     }
 
-    /// The number of the line given last, from 1.
+    /// The number of the line returned last, from 1.
     pub(crate) fn line_number(&self) -> u64 {
         self.number
     }
 
-    /// Where the piece given last begins.
+    /// Position of the piece returned last.
     pub(crate) fn piece_at(&self) -> u64 {
         self.piece_at
     }
@@ -53,7 +53,7 @@ impl<R: Read> Lines<R> {
         &self.source
     }
 
-    /// The next line, without its end; none at the end.
+    /// The next line, without its line end; none at the end.
     #[inline]
     pub(crate) fn line(&mut self) -> Result<Option<&[u8]>, Stopped> {
         let mut searched = 0;
@@ -93,7 +93,7 @@ impl<R: Read> Lines<R> {
         Ok(Some(&self.block[from..self.from]))
     }
 
-    /// A line of `length` bytes that has an end of `end` bytes.
+    /// Returns a line of `length` bytes whose line end has `end` bytes.
     #[inline]
     fn give(&mut self, length: usize, end: usize) -> Result<&[u8], Stopped> {
         self.number += 1;
@@ -107,7 +107,7 @@ impl<R: Read> Lines<R> {
         Ok(line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// Moves what is left to the front and reads until the block is full or the source ends.
+    /// Moves the rest to the front and reads until the block is full or the source ends.
     fn fill(&mut self) -> io::Result<()> {
         self.block.copy_within(self.from..self.to, 0);
         self.before += self.from as u64;
@@ -125,14 +125,14 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// Why there is no next line, and where that would be.
+/// Why there is no next line, and its place.
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Unread(io::Error, Place),
     Refused(Box<Fault>, Place),
 }
 
-/// Eight bytes at a time: a byte of `word ^ NEWLINES` is zero where a newline is.
+/// Finds a newline, eight bytes at a time: a byte of `word ^ NEWLINES` is zero where a newline is.
 #[inline]
 fn newline(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives at most so many bytes at once.
+    /// A source that returns at most this many bytes at a time.
     struct Drip<'a>(&'a [u8], usize);
 
     impl Read for Drip<'_> {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::error::Fault;
 
-/// The most distinct names that one trace may have.
+/// The maximum number of distinct names per trace.
 pub const NAMES_MAX: usize = 1_000_000;
-/// The most bytes that they may have together.
+/// The maximum size of all names together, in bytes.
 pub const NAMES_MAX_BYTES: usize = 64 << 20;
 
 /// The names of a trace, numbered from 0 in the order in which they first appear.
@@ -15,31 +15,31 @@ pub struct Names {
     numbers: BTreeMap<Box<[u8]>, u64>,
     names: Vec<Box<[u8]>>,
     bytes: usize,
-    /// The number given last: most records go where the one before them went.
+    /// The number returned last: most records have the same name as the previous one.
     last: u64,
 }
 
 impl Names {
-    /// How many there are.
+    /// Number of names.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The name that a number stands for; what is not UTF-8 in it is replaced.
+    /// The name with this number; invalid UTF-8 is replaced.
     #[must_use]
     pub fn name(&self, number: u64) -> Option<String> {
         let name = self.names.get(usize::try_from(number).ok()?)?;
         Some(String::from_utf8_lossy(name).into_owned())
     }
 
-    /// The number of a name, a new one if it is new.
+    /// The number of a name, which is added if it is new.
     #[inline]
     pub(crate) fn number(&mut self, name: &[u8]) -> Result<u64, Box<Fault>> {
         if self.names.get(self.last as usize).is_some_and(|last| **last == *name) {

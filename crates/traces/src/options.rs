@@ -1,48 +1,48 @@
-//! How a trace is to be read, where there is a choice.
+//! Options for reading a trace.
 
 use towtank_units::SimTime;
 
-/// What instant of the trace is 0.
+/// The instant of the trace that becomes 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// The first record, where the format has the time of day ([`crate::Clock::Wall`]); the format's own
-    /// beginning elsewhere.
+    /// The first record if the format has the time of day ([`crate::Clock::Wall`]); otherwise the format's
+    /// own zero.
     #[default]
     Usual,
     /// The first record.
     FirstRecord,
-    /// The format's own: 1601 for MSR, 1970 for other times of day.
+    /// The format's own zero: 1601 for MSR, 1970 for other times of day.
     AsWritten,
-    /// This instant of the format's own time, for several files that belong together.
+    /// This instant in the format's own time, for several files that belong together.
     At(SimTime),
 }
 
-/// Whether a record may lie before the one that precedes it in the file.
+/// Whether a record may be earlier than the previous one in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// As is known of the format ([`crate::Format::may_go_back`]).
+    /// The default of the format ([`crate::Format::may_go_back`]).
     #[default]
     Usual,
-    /// It may.
+    /// Allowed.
     Any,
-    /// It may not.
+    /// Not allowed.
     Rising,
 }
 
-/// Which events of a block trace are records.
+/// The events of a block trace that are records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
     /// Requests as they were made (`Q`), before the kernel merged and ordered them.
     #[default]
     Queued,
-    /// What the driver got (`D`).
+    /// Requests issued to the driver (`D`).
     Issued,
-    /// What the device was done with (`C`).
+    /// Requests completed by the device (`C`).
     Completed,
 }
 
-/// Which calls of a Darshan trace are records: a call of MPI-IO makes calls of POSIX, so both together count
-/// bytes twice.
+/// The calls of a Darshan trace that are records: a call of MPI-IO makes calls of POSIX, so both together
+/// would count bytes twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoLayer {
     /// `X_POSIX`.
@@ -52,15 +52,15 @@ pub enum IoLayer {
     MpiIo,
 }
 
-/// How a trace is to be read, where there is a choice.
+/// Options for reading a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What instant of the trace is 0.
+    /// The instant of the trace that becomes 0.
     pub origin: Origin,
-    /// Whether time may go back.
+    /// Whether a record may be earlier than the previous one.
     pub order: Order,
-    /// Which events of a blkparse text are records.
+    /// The events of a blkparse text that are records.
     pub stage: Stage,
-    /// Which calls of a Darshan text are records.
+    /// The calls of a Darshan text that are records.
     pub layer: IoLayer,
 }

@@ -1,4 +1,4 @@
-//! What a trace is packed by: nothing, gzip or zstd, told by its first bytes.
+//! The compression of a trace: none, gzip or zstd, detected from its first bytes.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -7,34 +7,33 @@ use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, DEFAULT_MAX_WINDOW_SIZE};
 
-/// The most that a frame of zstd may ask to be kept: 128 MiB, which `zstd --ultra -22` needs, and `zstd
-/// --long=31` exceeds.
+/// The maximum window of a zstd frame: 128 MiB, which `zstd --ultra -22` needs, and `zstd --long=31` exceeds.
 pub const WINDOW_MAX_BYTES: u64 = DEFAULT_MAX_WINDOW_SIZE;
-/// With the one method that there is.
+/// Including the method byte, which has only one value.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 /// Flags of gzip that are always 0.
 const GZIP_RESERVED: u8 = 0xe0;
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// Packed bytes that are read at once.
+/// Compressed bytes read at a time.
 const PACKED_BLOCK_BYTES: usize = 64 << 10;
 
-/// The bytes of a trace, unpacked as they are read.
+/// The bytes of a trace, decompressed as they are read.
 pub(crate) enum Unpacked<R: Read> {
     Plain(Packed<R>),
     Gzip(MultiGzDecoder<Packed<R>>),
     Zstd(Box<Frames<Packed<R>>>),
 }
 
-/// What was read to find out, and the rest.
+/// The bytes read for the detection, followed by the rest.
 type Packed<R> = BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>;
 
 impl<R: Read> Unpacked<R> {
-    /// Looks at the first bytes.
+    /// Detects the compression from the first bytes.
     pub(crate) fn open(mut input: R) -> io::Result<Unpacked<R>> {
         let mut magic = Vec::new();
         input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut magic)?;
-        // A binary trace may begin with the first bytes of gzip: the fourth tells them apart, unless it is of
-        // before 1987.
+        // A binary trace may begin with the first bytes of gzip. The fourth byte distinguishes them, unless
+        // the trace is from before 1987.
         let gzip = magic.starts_with(GZIP) && magic.get(3).is_some_and(|flags| flags & GZIP_RESERVED == 0);
         let zstd = magic == ZSTD || is_skippable(&magic);
         let packed = BufReader::with_capacity(PACKED_BLOCK_BYTES, io::Cursor::new(magic).chain(input));
@@ -45,7 +44,7 @@ impl<R: Read> Unpacked<R> {
         })
     }
 
-    /// What it is packed by, for messages.
+    /// The name of the compression, for messages.
     pub(crate) fn by(&self) -> Option<&'static str> {
         match self {
             Unpacked::Plain(_) => None,
@@ -55,8 +54,7 @@ impl<R: Read> Unpacked<R> {
     }
 }
 
-/// What to do about an archive or packing that is not read, by the first bytes of a trace that fits no
-/// format.
+/// A hint for an unsupported archive or compression, by the first bytes of a trace that fits no format.
 pub(crate) fn unread(head: &[u8]) -> Option<&'static str> {
     const TAR: (usize, &[u8]) = (257, b"ustar");
     if head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
@@ -71,7 +69,7 @@ pub(crate) fn unread(head: &[u8]) -> Option<&'static str> {
     packings.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, hint)| *hint)
 }
 
-/// A frame of zstd without contents, which parallel packers write first.
+/// Whether it is a zstd frame without content, which parallel compressors write first.
 fn is_skippable(magic: &[u8]) -> bool {
     magic.len() == 4 && magic[0] & 0xf0 == 0x50 && magic[1..] == [0x2a, 0x4d, 0x18]
 }
@@ -90,7 +88,7 @@ impl<R: Read> Read for Unpacked<R> {
 pub(crate) struct Frames<B: BufRead> {
     source: B,
     decoder: FrameDecoder,
-    /// Within a frame.
+    /// Whether the position is within a frame.
     inside: bool,
 }
 
@@ -99,7 +97,7 @@ impl<B: BufRead> Frames<B> {
         Frames { source, decoder: FrameDecoder::new(), inside: false }
     }
 
-    /// Goes into the next frame; false at the end of the file.
+    /// Enters the next frame; false at the end of the file.
     fn enter(&mut self) -> io::Result<bool> {
         loop {
             if self.source.fill_buf()?.is_empty() {
@@ -122,7 +120,7 @@ impl<B: BufRead> Frames<B> {
         }
     }
 
-    /// The checksum at the end of the frame, where it has one.
+    /// Checks the checksum at the end of the frame, if it has one.
     fn leave(&mut self) -> io::Result<()> {
         self.inside = false;
         let (said, found) = (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum());
@@ -211,7 +209,7 @@ mod tests {
             for cut in [5, packed.len() / 2, packed.len() - 1] {
                 assert!(unpacked(&packed[..cut]).is_err(), "{cut}");
             }
-            // The checksums lie at the end, of gzip before the length.
+            // The checksums are at the end; in gzip, before the length.
             for from_end in [1, 5] {
                 let mut bad = packed.clone();
                 let at = bad.len() - from_end;
@@ -223,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_frame_with_a_giant_window_is_refused() {
-        // A window of 2^31 bytes (exponent 21), the window being told by the header, and one raw block.
+        // A window of 2^31 bytes (exponent 21), given in the header, and one raw block.
         let giant = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x09, 0, 0, b'a'];
         let told = unpacked(&giant).unwrap_err().to_string();
         assert!(told.to_lowercase().contains("window"), "{told}");

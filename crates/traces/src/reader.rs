@@ -1,4 +1,4 @@
-//! The reader: bytes in, records out, times from the origin that was asked for.
+//! The reader: bytes in, records out, with times relative to the chosen origin.
 
 use std::io::{self, Read};
 
@@ -14,8 +14,8 @@ use crate::options::{Options, Order, Origin};
 use crate::packing::{Unpacked, WINDOW_MAX_BYTES};
 use crate::record::{Record, When};
 
-/// The most memory that a reader takes: the window of a zstd frame up to four times while its buffer grows,
-/// names twice with what it takes to find them, and two MiB of blocks.
+/// The maximum memory of a reader: up to four times the window of a zstd frame while its buffer grows, twice
+/// the names plus their index, and two MiB of blocks.
 pub const MEMORY_MAX_BYTES: u64 =
     4 * WINDOW_MAX_BYTES + 2 * NAMES_MAX_BYTES as u64 + 128 * NAMES_MAX as u64 + (2 << 20);
 
@@ -27,18 +27,18 @@ pub struct Reader<R: Read> {
     lines: Lines<Unpacked<R>>,
     parser: Parser,
     names: Names,
-    /// What is taken from each instant, once it is known.
+    /// The value subtracted from each instant, once it is known.
     origin: Option<SimTime>,
-    /// The last instant, as written.
+    /// The last instant, as written in the trace.
     last: SimTime,
     done: bool,
 }
 
 impl<R: Read> Reader<R> {
-    /// Opens a trace: `name` is for messages; without a format it is detected.
+    /// Opens a trace. `name` is for messages; without a format it is detected.
     ///
     /// # Errors
-    /// If its beginning cannot be read, or unpacked, or is in no format, or in several.
+    /// If its beginning cannot be read or decompressed, or matches no format or several.
     pub fn open(
         name: &str,
         input: R,
@@ -73,19 +73,19 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// The format, named or detected.
+    /// The format, given or detected.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The names met so far, where the format has names.
+    /// The names found so far, if the format has names.
     #[must_use]
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The instant, in the format's own time, that is 0 here; none before the first record where that decides
+    /// The instant in the format's own time that becomes 0; none before the first record if that determines
     /// it.
     #[must_use]
     pub fn origin(&self) -> Option<SimTime> {
@@ -125,7 +125,7 @@ impl<R: Read> Reader<R> {
         fault.at(&self.name, place)
     }
 
-    /// Gives the record its time from the origin, and looks that its bytes are within 64 bits.
+    /// Converts the record's time to the origin, and checks that its byte range fits in 64 bits.
     #[inline]
     fn place(&mut self, record: &mut Record) -> Result<(), Box<Fault>> {
         if let (Some(offset), Some(size)) = (record.offset, record.size)
@@ -195,7 +195,7 @@ fn before_origin(at: SimTime, origin: SimTime) -> Box<Fault> {
         .hint("sort the trace by time, or give an earlier origin")
 }
 
-/// What the system or the packing says when bytes cannot be had.
+/// The error if the source cannot be read or decompressed.
 #[cold]
 pub(crate) fn of_io(name: &str, place: Place, packed: Option<&str>, error: &io::Error) -> TraceError {
     let fault = match packed {
@@ -206,7 +206,7 @@ pub(crate) fn of_io(name: &str, place: Place, packed: Option<&str>, error: &io::
     fault.at(name, place)
 }
 
-/// The same of a line or piece.
+/// The error of a line or piece.
 #[cold]
 pub(crate) fn of_stopped(name: &str, packed: Option<&str>, stopped: Stopped) -> TraceError {
     match stopped {

@@ -1,4 +1,4 @@
-//! One request of a trace, whatever format it came from.
+//! One request of a trace, independent of the format.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -7,72 +7,72 @@ use towtank_units::{SimSpan, SimTime};
 pub enum When {
     /// At an instant.
     At(SimTime),
-    /// So long after the one before it in its stream has ended: think time.
+    /// This long after the previous one of its stream has ended: think time.
     AfterEnd(SimSpan),
-    /// So long after the one before it in its stream was issued, but not before that has ended.
+    /// This long after the previous one of its stream was issued, but not before that has ended.
     AfterStart(SimSpan),
 }
 
-/// What was asked for.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Op {
-    /// Bytes, or a whole object.
+    /// Reads bytes, or a whole object.
     Read,
-    /// Bytes, or a whole object.
+    /// Writes bytes, or a whole object.
     Write,
-    /// A file is opened.
+    /// Opens a file.
     Open,
-    /// A file is closed.
+    /// Closes a file.
     Close,
-    /// What was written is to be durable.
+    /// Makes written data durable.
     Sync,
-    /// Bytes are given up.
+    /// Discards bytes.
     Trim,
-    /// What is known of an object, without its bytes.
+    /// Reads the metadata of an object.
     Stat,
-    /// An object is removed.
+    /// Removes an object.
     Delete,
-    /// An object is copied by the server.
+    /// Copies an object on the server.
     Copy,
-    /// The trace has the request, but does not say what it was.
+    /// An operation that the trace does not specify.
     Other,
 }
 
-/// One request. What the format does not say is `None`.
+/// One request. What the format does not record is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
-    /// When.
+    /// When it is made.
     pub at: When,
-    /// Whose it is: a volume, a process, a rank. Requests of one stream follow each other.
+    /// Its source: a volume, a process, a rank. Requests of one stream are ordered.
     pub stream: Option<u64>,
-    /// What it goes to: a file, a volume, an object; a number of the format, or one given to a name
+    /// Its target: a file, a volume, an object; either a number of the format, or the number of a name
     /// ([`crate::Names`]).
     pub file: Option<u64>,
-    /// Where in the file its bytes begin.
+    /// Offset of its bytes in the file.
     pub offset: Option<u64>,
-    /// How many bytes. Of an operation that moves none, the size of the object where the format has it.
+    /// Number of bytes. For an operation that moves none, the size of the object, if the format records it.
     pub size: Option<u64>,
-    /// What was asked for.
+    /// The operation.
     pub op: Op,
-    /// The application, where the format numbers them.
+    /// The application, if the format numbers them.
     pub app: Option<u32>,
-    /// How long it took when it was recorded.
+    /// Its duration when it was recorded.
     pub response: Option<SimSpan>,
 }
 
 impl Record {
-    /// A record of which only this much is known.
+    /// A record with only these fields.
     pub(crate) fn new(at: When, op: Op) -> Record {
         Record { at, stream: None, file: None, offset: None, size: None, op, app: None, response: None }
     }
 
-    /// The same, of these bytes.
+    /// The same record with these bytes.
     pub(crate) fn with_bytes(self, offset: u64, size: u64) -> Record {
         Record { offset: Some(offset), size: Some(size), ..self }
     }
 
-    /// The same, of a volume: what it goes to and whose it is are one.
+    /// The same record for a volume, which is both its target and its stream.
     pub(crate) fn with_volume(self, volume: u64) -> Record {
         Record { stream: Some(volume), file: Some(volume), ..self }
     }

@@ -1,12 +1,12 @@
-//! Damaged traces are read or refused, and never panic: cut anywhere, with bytes changed, doubled or made of
-//! anything.
+//! Damaged traces are read or rejected, and never cause a panic: cut anywhere, with bytes changed, duplicated
+//! or random.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::path::PathBuf;
 
 use towtank_traces::{Format, Options, Place, Reader, read_layouts};
 
-/// Numbers that look random and are the same each time: a multiplicative generator, for tests alone.
+/// Pseudo-random numbers, the same each time: a multiplicative generator, for tests only.
 struct Numbers(u64);
 
 impl Numbers {
@@ -27,7 +27,7 @@ fn samples() -> Vec<(String, Vec<u8>)> {
     samples
 }
 
-/// Reads it as a format; what is told has words and a place within the text.
+/// Reads bytes in a format; errors must have a message and a place within the text.
 fn read(bytes: &[u8], format: Option<Format>) {
     let Ok(trace) = Reader::open("trace", bytes, format, Options::default()) else { return };
     for record in trace {
@@ -84,7 +84,7 @@ fn each_cut_of_each_sample_is_read_or_told() {
         for cut in 0..sample.len() {
             read(&sample[..cut], None);
         }
-        // What is cut within a record of a binary trace is told with its place.
+        // A cut within a record of a binary trace is reported with its place.
         if name == "oracle-general.bin" {
             let cut = &sample[..sample.len() - 1];
             let last =

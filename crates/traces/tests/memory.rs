@@ -1,16 +1,16 @@
-//! The memory of a reader does not grow with its trace. One test in a process of its own: the peak of a
-//! process cannot be lowered again.
+//! The memory of a reader does not grow with its trace. There is one test in a separate process, because the
+//! peak memory of a process cannot be lowered again.
 #![cfg(target_os = "linux")]
 
 use std::io::Read;
 
 use towtank_traces::{Format, Options, Reader};
 
-/// What a reader of plain text holds, with some room for the allocator.
+/// Memory of a reader of plain text, with some room for the allocator.
 const GROWTH_MAX_BYTES: u64 = 4 << 20;
 const RECORDS: u64 = 2_000_000;
 
-/// A line of the kernel's account of this process, in bytes.
+/// A line of the kernel's memory statistics of this process, in bytes.
 fn account(line: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
     let found = status.lines().find_map(|each| each.strip_prefix(line)).expect("it is in every account");
@@ -18,7 +18,7 @@ fn account(line: &str) -> u64 {
     kib << 10
 }
 
-/// A trace that is made while it is read, line by line.
+/// A trace that is generated line by line while it is read.
 struct Endless {
     record: u64,
     line: Vec<u8>,
@@ -50,7 +50,7 @@ fn memory_does_not_grow_with_the_trace() {
     assert_eq!(trace().filter(Result::is_ok).count() as u64, RECORDS);
     let streamed = growth();
     assert!(streamed < GROWTH_MAX_BYTES, "it took {streamed} bytes");
-    // Whoever keeps the records is noticed.
+    // Keeping the records exceeds the limit, so the check can fail.
     let kept: Vec<_> = trace().collect();
     assert!(kept.len() as u64 == RECORDS && growth() > 10 * GROWTH_MAX_BYTES, "it took {} bytes", growth());
 }

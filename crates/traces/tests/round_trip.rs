@@ -1,4 +1,4 @@
-//! What is written in a format is read from it again; what is wrong is told with its line.
+//! What is written in a format is read back from it; errors name their line.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod written;
@@ -42,12 +42,12 @@ proptest! {
         let place = written.places[at];
         let mut bytes = written.bytes;
         let (want, options) = if format.is_text() {
-            // What no line of any format is, where a good one was.
+            // A line that is invalid in every format replaces a valid one.
             let start = line_start(&bytes, place);
             bytes.splice(start..start, *b"-1,=,-3,x ");
             (Place::Line(place), WRITTEN)
         } else {
-            // A time before the one that precedes it.
+            // A time before that of the previous record.
             bytes[place as usize..][..4].fill(if at == 0 { 0xff } else { 0 });
             prop_assume!(at > 0 && bytes[..place as usize][(at - 1) * 24..][..4] != [0; 4]);
             (Place::Byte(place), Options { order: Order::Rising, ..WRITTEN })
@@ -68,7 +68,7 @@ proptest! {
         let any = Options { order: Order::Any, ..WRITTEN };
         let whole = read(&written.bytes, Some(format), rising);
         prop_assert!(whole.is_ok());
-        // The first record once more at the end, with the lines that belong to it.
+        // The first record again at the end, with the lines that belong to it.
         let end = if format.is_text() { line_start(&written.bytes, written.places[0] + 1) } else { 24 };
         let start = if format.is_text() { line_start(&written.bytes, written.places[0]) } else { 0 };
         let first = written.bytes[start..end].to_vec();
@@ -86,13 +86,13 @@ proptest! {
     }
 }
 
-/// Where a line begins, from 1.
+/// The start of a line, counted from 1.
 fn line_start(bytes: &[u8], line: u64) -> usize {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
     std::iter::once(0).chain(ends).nth(line as usize - 1).unwrap()
 }
 
-/// A trace is refused with these words and this hint.
+/// A trace is rejected with this message and this hint.
 fn check(format: Format, text: &str, want: &str, hint: &str) {
     let error = read(text.as_bytes(), Some(format), Options::default()).unwrap_err();
     assert_eq!(error.to_string(), want);
@@ -201,7 +201,7 @@ fn an_archive_is_told_from_a_trace() {
     assert!(hint(b"\xfd7zXZ\0\0\0").contains("`xz -d`"));
     assert!(hint(b"BZh91AY&SY").contains("`bzip2 -d`"));
     assert!(hint(b"hello").contains("name its format"));
-    // A binary trace that begins like gzip is read: its fourth byte is none that gzip has.
+    // A binary trace that begins like gzip is read, because its fourth byte is not valid in gzip.
     let record = [&[0x1f, 0x8b, 8, 0x60][..], &[7; 8], &[0, 16, 0, 0], &[0xff; 8]].concat();
     let found = read(&record, None, WRITTEN).unwrap();
     assert_eq!((found.len(), found[0].size), (1, Some(4096)));

@@ -1,4 +1,4 @@
-//! The samples, each read as what it is: the first records were worked out by hand from the lines.
+//! The samples, each read in its format; the first records were worked out by hand from the lines.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::fs::File;
@@ -41,7 +41,7 @@ fn at(ns: u64) -> When {
     When::At(SimTime::from_ns(ns))
 }
 
-/// A record of which only this is known.
+/// A record with only these fields.
 fn record(when: When, op: Op) -> Record {
     Record { at: when, stream: None, file: None, offset: None, size: None, op, app: None, response: None }
 }
@@ -105,7 +105,7 @@ fn volumes_count_from_the_first_record() {
     let msr: Vec<Record> = trace.by_ref().map(Result::unwrap).collect();
     assert_eq!(msr[0], took(volume(bytes(record(at(0), Op::Read), 1 << 20, 32_768), 0), 50_000));
     assert_eq!(msr[1], took(volume(bytes(record(at(15_600), Op::Write), 24_576, 4096), 0), 250_000));
-    // Before the one that precedes it, which this format allows.
+    // Earlier than the previous record, which this format allows.
     assert_eq!(msr[2], took(volume(bytes(record(at(11_600), Op::Read), 1 << 31, 4096), 1), 8_100_000));
     assert_eq!(trace.names().name(1).as_deref(), Some("hm_0"));
     assert_eq!(trace.origin(), Some(SimTime::from_ns(128_200_000_000_061_629 * 100)));
@@ -205,7 +205,7 @@ fn one_layer_of_darshan_is_read() {
     let of = |ns, op, rank, file| Record { stream: Some(rank), file: Some(file), ..record(at(ns), op) };
     assert_eq!(calls[0], took(bytes(of(2_900_000, Op::Write, 0, 0), 0, 1 << 20), 8_300_000));
     assert_eq!(calls[3], took(bytes(of(500_000_000, Op::Read, 0, 0), 0, 262_144), 400_000));
-    // The next rank begins anew.
+    // The times of the next rank start again.
     assert_eq!(calls[4], took(bytes(of(3_100_000, Op::Write, 1, 0), 4 << 20, 1 << 20), 11_900_000));
     assert_eq!(calls[6], took(bytes(of(100_000, Op::Read, 1, 1), 0, 812), 0));
     assert_eq!(trace.names().name(0).as_deref(), Some("/scratch/run 1/out"));

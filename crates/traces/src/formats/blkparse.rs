@@ -1,5 +1,5 @@
-//! What blkparse prints unless it is told otherwise: events of the block layer, of which one kind is the
-//! records, and a summary at the end, which is passed over.
+//! The default output of blkparse: events of the block layer, of which one kind gives the records, and a
+//! summary at the end, which is skipped.
 
 use towtank_units::SimTime;
 
@@ -11,7 +11,7 @@ use crate::record::{Op, Record, When};
 
 const COLUMNS: [&str; 10] =
     ["maj,min", "cpu", "sequence", "time", "pid", "action", "rwbs", "sector", "+", "sectors"];
-/// Linux packs a device's number so: twenty bits of it are the minor one.
+/// Linux encodes device numbers with twenty bits for the minor number.
 const MINOR_BITS: u32 = 20;
 
 /// The events of a text, and whether its summary has begun.
@@ -45,7 +45,8 @@ impl Events {
         }
         let kind = row.cell()?;
         let Some(op) = operation(kind)? else { return Ok(None) };
-        // A flush alone has no bytes, and its process follows; its letters may be those of an empty write.
+        // A pure flush has no bytes and is followed by its process; its letters may be those of an empty
+        // write.
         let empty = row.is_done() || row.rest().starts_with(b"[");
         let op = if empty && kind.text.starts_with(b"F") { Op::Sync } else { op };
         let record = Record { stream: Some(pid), file: Some(file), ..Record::new(at, op) };
@@ -70,7 +71,8 @@ fn device(cell: Cell<'_>) -> Result<u64, Box<Fault>> {
     device.ok_or_else(|| cell.none_of("a device, as in `8,0`").hint("print it with blkparse's own format"))
 }
 
-/// The first letter says it, behind an `F` for a flush before it; `N` is a command that moves nothing.
+/// The first letter gives the operation, after an `F` for a preceding flush; `N` is a command that moves no
+/// data.
 fn operation(cell: Cell<'_>) -> Result<Option<Op>, Box<Fault>> {
     let (flush, rest) = match cell.text.strip_prefix(b"F") {
         Some(rest) => (true, rest),

@@ -1,5 +1,5 @@
-//! IBM Cloud Object Storage: requests to objects. A get may lack its size, where the object was written
-//! before the trace began; a range of `0 -1` is that of an empty object.
+//! IBM Cloud Object Storage: requests to objects. A get may lack its size, if the object was written before
+//! the trace began; the range `0 -1` is that of an empty object.
 
 use towtank_units::SimTime;
 

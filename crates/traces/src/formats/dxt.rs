@@ -1,5 +1,5 @@
-//! What darshan-dxt-parser prints: for each file and rank a heading, and the calls under it. Times count from
-//! the job's beginning, in steps of 0.1 ms, and begin anew with each file and rank.
+//! The output of darshan-dxt-parser: a heading per file and rank, followed by its calls. Times count from the
+//! start of the job, in steps of 0.1 ms, and start again for each file and rank.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -13,12 +13,12 @@ use crate::record::{Op, Record, When};
 const COLUMNS: [&str; 8] = ["Module", "Rank", "Wt/Rd", "Segment", "Offset", "Length", "Start(s)", "End(s)"];
 const NAME: &[u8] = b"file_name:";
 
-/// Whether a remark is one of Darshan's.
+/// Whether a comment was written by Darshan.
 pub(crate) fn is_darshan(line: &[u8]) -> bool {
     line.starts_with(b"# darshan") || line.starts_with(b"# DXT")
 }
 
-/// A text, and the file that its heading named last.
+/// A text, and the file named in its last heading.
 pub(crate) struct Text {
     kept: &'static [u8],
     file: Option<u64>,
@@ -62,7 +62,7 @@ impl Text {
             b"write" => Op::Write,
             _ => return Err(kind.none_of("`read` or `write`")),
         };
-        // Targets of Lustre and the thread may follow.
+        // The Lustre targets and the thread may follow.
         let (_segment, offset, size) = (row.whole()?, row.whole()?, row.whole()?);
         let (start, end) = (row.cell()?, row.cell()?);
         let begins = start.seconds()?;

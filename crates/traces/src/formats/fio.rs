@@ -1,5 +1,5 @@
-//! fio's I/O logs. Version 3 has a time on each line; version 2 has none, but waits, which fio measures from
-//! when it issued the request before.
+//! fio's I/O logs. Version 3 has a time on each line; version 2 has waits instead, which fio measures from
+//! the issue of the previous request.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -16,7 +16,7 @@ const HEADING_V2: &[u8] = b"fio version 2 iolog";
 const HEADING_V3: &[u8] = b"fio version 3 iolog";
 const NS_PER_US: u64 = 1_000;
 
-/// Which version of fio's log.
+/// The version of fio's log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
     V2,
@@ -32,7 +32,7 @@ impl Version {
     }
 }
 
-/// The version that a first line announces.
+/// The version given in the first line.
 pub(crate) fn heads(line: &[u8]) -> Option<Format> {
     match line.trim_ascii() {
         HEADING_V2 => Some(Format::FioV2),
@@ -41,11 +41,11 @@ pub(crate) fn heads(line: &[u8]) -> Option<Format> {
     }
 }
 
-/// A log, and where it stands.
+/// A log and the state of its parser.
 pub(crate) struct Log {
     version: Version,
     headed: bool,
-    /// Waits since the last record, in nanoseconds.
+    /// Sum of the waits since the last record, in nanoseconds.
     waits: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl Log {
         let action = row.cell()?;
         if action.text == b"wait" {
             let wait = row.whole_of(NS_PER_US)?;
-            // fio writes a length of 0 behind it.
+            // fio writes a length of 0 after it.
             row.next().map(Cell::whole).transpose()?;
             row.end()?;
             let waits = self.waits.unwrap_or(0).checked_add(wait);
@@ -109,7 +109,7 @@ fn no_heading(heading: &[u8]) -> Box<Fault> {
     Fault::new(format!("the first line is not `{heading}`")).hint("name the version that the first line has")
 }
 
-/// What follows the action.
+/// Parses what follows the action.
 fn request(mut row: Row<'_>, file: Cell<'_>, action: Cell<'_>, at: When, names: &mut Names) -> Parsed {
     let file = Some(names.number(file.text)?);
     let op = match action.text {
@@ -130,7 +130,7 @@ fn request(mut row: Row<'_>, file: Cell<'_>, action: Cell<'_>, at: When, names: 
         }
     };
     let record = Record { file, ..Record::new(at, op) };
-    // A sync has bytes in some logs, and they mean nothing.
+    // In some logs a sync has bytes, which are meaningless.
     if matches!(op, Op::Read | Op::Write | Op::Trim) || (op == Op::Sync && !row.is_done()) {
         let (offset, length) = (row.whole()?, row.whole()?);
         row.end()?;

@@ -1,14 +1,14 @@
-//! libCacheSim's oracleGeneral: 24 bytes a record, little endian: a time in seconds (u32), an object (u64),
-//! its size (u32), and when it is asked for next (i64, in records), which is passed over. There is no
-//! operation: what a cache simulator replays are reads.
+//! libCacheSim's oracleGeneral: 24 bytes per record, little endian: a time in seconds (u32), an object (u64),
+//! its size (u32), and its next request (i64, in records), which is ignored. There is no operation: a cache
+//! simulator replays reads.
 
 use towtank_units::{SimSpan, SimTime};
 
 use crate::record::{Op, Record, When};
 
-/// Bytes of a record.
+/// Bytes per record.
 pub(crate) const RECORD_BYTES: usize = 24;
-/// An object that is never asked for again has this in place of the next record's number.
+/// The value in place of the next record's number for an object that is never requested again.
 const NEVER: i64 = -1;
 const NS_PER_SEC: u64 = 1_000_000_000;
 
@@ -19,7 +19,7 @@ struct Fields {
     next: i64,
 }
 
-/// `piece` has [`RECORD_BYTES`].
+/// Parses a piece of [`RECORD_BYTES`] bytes.
 fn fields(piece: &[u8]) -> Fields {
     let [seconds, low, high, size, near, far] = [0, 4, 8, 12, 16, 20]
         .map(|at| u32::from_le_bytes([piece[at], piece[at + 1], piece[at + 2], piece[at + 3]]));
@@ -27,7 +27,7 @@ fn fields(piece: &[u8]) -> Fields {
     Fields { seconds, object: wide(low, high), size, next: wide(near, far) as i64 }
 }
 
-/// The record of a piece of [`RECORD_BYTES`].
+/// The record of a piece of [`RECORD_BYTES`] bytes.
 pub(super) fn parse(piece: &[u8]) -> Record {
     let Fields { seconds, object, size, .. } = fields(piece);
     let at = SimTime::ZERO.saturating_add(SimSpan::from_ns(u64::from(seconds) * NS_PER_SEC));
@@ -35,8 +35,7 @@ pub(super) fn parse(piece: &[u8]) -> Record {
     Record { file: Some(object), ..record }
 }
 
-/// Whether bytes look like records: times that rise, next records that lie ahead, and something that is not
-/// text.
+/// Whether bytes look like records: ascending times, next records further on, and content that is not text.
 pub(crate) fn fits(head: &[u8], all: bool) -> bool {
     let whole = !all || head.len().is_multiple_of(RECORD_BYTES);
     let mut last = 0;

@@ -1,4 +1,4 @@
-//! PFSsim's trace of one flow of one client. The instant of a line is either absolute or a think time; a flow
+//! PFSsim's trace of one flow of one client. The time of a line is either an instant or a think time; a flow
 //! has one request outstanding, so an instant that has passed means at once.
 
 use towtank_units::{SimSpan, SimTime};
@@ -19,7 +19,7 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
     Ok(Some(Record { file: Some(file), ..record }))
 }
 
-/// Version 0.13 has no file: the application's number chooses the layout.
+/// Version 0.13 has no file: the application's number selects the layout.
 pub(super) fn parse_v013(line: &[u8]) -> Parsed {
     let mut row = Row::words(line, &COLUMNS_V013);
     let ns = row.cell()?.seconds()?;

@@ -1,5 +1,5 @@
-//! Block traces of volumes as CSV: MSR Cambridge, Alibaba, Tencent, SYSTOR '17 and SPC. What a request goes
-//! to is also whose it is: none of them says who asked.
+//! Block traces of volumes as CSV: MSR Cambridge, Alibaba, Tencent, SYSTOR '17 and SPC. The volume of a
+//! request is also its stream, because none of the formats names the requester.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -15,20 +15,20 @@ const TENCENT: [&str; 5] = ["Timestamp", "Offset", "Size", "IOType", "VolumeID"]
 const SYSTOR17: [&str; 6] = ["Timestamp", "Response", "IOType", "LUN", "Offset", "Size"];
 const SPC: [&str; 5] = ["ASU", "LBA", "Size", "Opcode", "Timestamp"];
 
-/// Ticks of Windows file times.
+/// Nanoseconds per tick of Windows file times.
 const TICK_NS: u64 = 100;
 const NS_PER_US: u64 = 1_000;
 const NS_PER_SEC: u64 = 1_000_000_000;
 
-/// Disks of one host whose number is remembered.
+/// Number of disks of one host whose volume is cached.
 const DISKS: usize = 16;
 
-/// MSR Cambridge. A volume's name is its host's and its number: `hm_1`.
+/// MSR Cambridge. A volume's name consists of its host's name and its number: `hm_1`.
 #[derive(Default)]
 pub(crate) struct Msr {
-    /// The host of the line before: most traces have one.
+    /// The host of the previous line: most traces have only one.
     host: Vec<u8>,
-    /// The volumes of its first disks, so that few lines look for a name.
+    /// The volumes of its first disks, so that few lines need a lookup by name.
     volumes: [Option<u64>; DISKS],
 }
 
@@ -96,7 +96,7 @@ pub(super) fn tencent(line: &[u8], first: bool) -> Parsed {
     Ok(Some(Record::new(at, op).with_bytes(offset, size).with_volume(volume)))
 }
 
-/// The type may be blank, and then the bytes may be: it was a request of another kind.
+/// If the type is blank, the bytes may be blank too: the request was of another kind.
 pub(super) fn systor17(line: &[u8], first: bool) -> Parsed {
     if first && is_heading(line, SYSTOR17[0]) {
         return Ok(None);
@@ -113,7 +113,7 @@ pub(super) fn systor17(line: &[u8], first: bool) -> Parsed {
     Ok(Some(Record { offset, size, response, ..Record::new(at, op).with_volume(volume) }))
 }
 
-/// The format allows more columns of its user's own after the fifth.
+/// The format allows further user-defined columns after the fifth.
 pub(super) fn spc(line: &[u8]) -> Parsed {
     let mut row = Row::commas(line, &SPC);
     let volume = row.whole()?;
@@ -147,7 +147,7 @@ fn unless_blank<'l>(
     if cell.text.is_empty() { Ok(None) } else { read(cell).map(Some) }
 }
 
-/// A first line that begins with the first column's name.
+/// Whether a first line begins with the first column's name.
 fn is_heading(line: &[u8], column: &str) -> bool {
     line.get(..column.len()).is_some_and(|start| start.eq_ignore_ascii_case(column.as_bytes()))
 }

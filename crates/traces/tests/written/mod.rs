@@ -1,5 +1,5 @@
-//! A writer of each format, for tests alone: random records that a format can hold, as its text, and as a
-//! reader is to give them.
+//! Writers of all formats, for tests only: random records that a format can represent, as its text, and as a
+//! reader should return them.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use towtank_traces::{Format, Op, Record, When};
 use towtank_units::{SimSpan, SimTime};
 
-/// A trace, its records from the format's own origin, and where each begins: its line, or its byte.
+/// A trace, its records relative to the format's own origin, and the line or byte at which each begins.
 pub struct Written {
     pub format: Format,
     pub bytes: Vec<u8>,
@@ -15,7 +15,7 @@ pub struct Written {
     pub places: Vec<u64>,
 }
 
-/// What is drawn for a record; each format takes what it has.
+/// The values drawn for a record; each format uses those that it represents.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     gap: u64,
