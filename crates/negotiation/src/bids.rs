@@ -49,7 +49,7 @@ pub struct Wanted<Id = PutId> {
     pub bid: SimSpan,
     /// The transfer time of the data alone.
     pub net: SimSpan,
-    /// The least gap between two windows.
+    /// The gap kept after the previous window.
     pub trip: SimSpan,
 }
 

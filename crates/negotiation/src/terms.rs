@@ -144,7 +144,7 @@ pub struct Fixed {
     /// A server admits new data while less than this many bytes, or `queue_least` chunks, are queued for its
     /// disk.
     pub queue_bytes: Bytes,
-    /// See `queue_bytes`.
+    /// The minimum of that limit, in chunks.
     pub queue_least: u64,
     /// The largest gap between windows that counts as none; if not given, three control messages or a frame.
     pub gap: Option<SimSpan>,

@@ -45,7 +45,7 @@ pub struct Work {
     pub moved: Vec<[u64; 2]>,
 }
 
-/// The largest number of servers for which [`Work::traffic`] is kept.
+/// The largest number of servers for which `Work::traffic` is kept.
 pub const TRAFFIC_SERVERS_MAX: u32 = 1_024;
 
 impl Work {
@@ -197,6 +197,7 @@ impl Work {
 
     /// The duration if the work is spread evenly over the surviving devices.
     #[must_use]
+    ///
     /// # Panics
     /// If more disks had work than survive.
     pub fn ideal(&self, survivors: &Survivors) -> SimSpan {

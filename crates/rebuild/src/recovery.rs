@@ -109,7 +109,7 @@ pub struct Recovered {
     pub first_transfer: SimTime,
     /// How long something moved, or slept before it moved on: all phases, without the time between them.
     pub moving: SimSpan,
-    /// When the last write was durable; none if something could not be rebuilt.
+    /// When the last write was durable; zero if there was none.
     pub last_write: SimTime,
     /// The last write of objects, by the number of copies or shards to spare.
     pub last_by_spare: [Option<SimTime>; SPARES],
