@@ -87,9 +87,9 @@ impl<'a> Backfill<'a> {
         input: Input<Size>,
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
-        let mut inputs = VecDeque::from([(group, input)]);
-        let mut actions = Vec::new();
-        while let Some((group, input)) = inputs.pop_front() {
+        let (mut inputs, mut actions) = (VecDeque::new(), Vec::new());
+        let mut next = Some((group, input));
+        while let Some((group, input)) = next {
             let Some(held) = device.groups.get_mut(&group) else {
                 return Err("a device is told of a group that it does not hold".into());
             };
@@ -103,6 +103,7 @@ impl<'a> Backfill<'a> {
             for action in actions.drain(..) {
                 self.carry_out(device, group, action, &mut inputs, context);
             }
+            next = inputs.pop_front();
         }
         Ok(())
     }

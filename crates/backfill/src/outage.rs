@@ -122,7 +122,7 @@ impl<'a> Away<'a> {
 
     /// Handles all inputs until none is left. Work and pauses take no time.
     fn settle(&mut self) -> Option<Outcome<Size>> {
-        let mut answer = None;
+        let (mut answer, mut actions) = (None, Vec::new());
         while let Some((device, input)) = self.inputs.pop_front() {
             let held = self.stayed.iter_mut().find(|held| held.0 == device);
             let (_, replica, overlay) = held.expect("who stayed writes to who stayed");
@@ -132,9 +132,8 @@ impl<'a> Away<'a> {
                 object_bytes: self.spec.held_bytes(),
                 overlay,
             };
-            let mut actions = Vec::new();
             replica.handle(SimTime::ZERO, input, &mut view, &mut actions);
-            for action in actions {
+            for action in actions.drain(..) {
                 match action {
                     Action::Send { to, message } => {
                         self.inputs.push_back((to, Input::Message { from: device, message }));
