@@ -1,9 +1,9 @@
-//! How long one request takes in each scheduler: it comes, is given and is done, among 64 flows with requests
-//! waiting; and among 4,096 for those whose cost could grow with the flows.
+//! Time that one request takes in each scheduler (arrival, dispatch and completion), with 64 flows that have
+//! requests waiting, and with 4,096 flows for schedulers whose cost could grow with the number of flows.
 //!
-//! `cargo bench -p towtank-iosched -- [runs] [part of a case's name]`. Times are of the processor where the
-//! system tells them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the
-//! wall clock elsewhere.
+//! `cargo bench -p towtank-iosched -- [runs] [part of a case's name]`. Times are processor time where the
+//! operating system reports it (Linux: `/proc/self/schedstat`), so that other work on the machine counts
+//! less, and wall-clock time elsewhere.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,11 +13,11 @@ use towtank_iosched::{
 };
 use towtank_units::{SimSpan, SimTime};
 
-/// Requests that each flow has waiting, and rounds over all flows in one repetition.
+/// Requests that each flow has waiting, and the number of rounds over all flows in one repetition.
 const WAITING: u32 = 4;
 const ROUNDS: u32 = 8;
 
-/// What is measured: a description, and how many flows there are.
+/// The measured cases: a description and the number of flows.
 const CASES: [(&str, u32); 33] = [
     ("fifo:32", 64),
     ("sfq:32", 64),
@@ -83,8 +83,8 @@ fn request(number: u32, flows: u32, now: SimTime) -> Request<u32> {
     Request::new(FlowId(flow), 4_096 + u64::from(number % 16) * 4_096, number).about(about)
 }
 
-/// One repetition: a request comes and one is given and done, a microsecond apart, over and over. Returns how
-/// many.
+/// One repetition: a request arrives and another is dispatched and completed, one microsecond apart, over and
+/// over. Returns the number of requests served.
 fn work(mut scheduler: Scheduler<u32>, flows: u32) -> u64 {
     let (mut now_ns, mut number, mut served) = (0, 0, 0);
     for _ in 0..flows * WAITING {
@@ -125,9 +125,9 @@ fn main() {
     }
 }
 
-/// Least, median and greatest time of a request, after one run that does not count.
+/// Least, median and greatest time per request, after one warm-up run that is not counted.
 fn measure(runs: usize, scheduler: &Scheduler<u32>, flows: u32) -> [f64; 3] {
-    // Short work is repeated: the system's account of processor time advances in steps of some milliseconds.
+    // Short work is repeated: the operating system's processor time advances in steps of some milliseconds.
     let mut times = 1;
     while seconds(scheduler, flows, times).0 < 0.05 {
         times *= 2;
@@ -152,7 +152,7 @@ fn seconds(scheduler: &Scheduler<u32>, flows: u32, times: usize) -> (f64, u64) {
     (seconds, served.max(1))
 }
 
-/// Time that this thread was given by a processor.
+/// Processor time of this thread, if the operating system reports it.
 fn processor_ns() -> Option<u64> {
     let account = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     account.split_whitespace().next()?.parse().ok()

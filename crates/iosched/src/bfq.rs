@@ -1,13 +1,14 @@
-//! Budget fair queueing, after Linux's BFQ: one flow at a time has the resource to itself, for a budget in
-//! units of cost; which one is next is decided by B-WF2Q+ over what budgets were used.
+//! Budget fair queueing, after Linux's BFQ: one flow at a time has exclusive use of the resource, for a
+//! budget in units of cost; B-WF2Q+ over the budgets used decides which flow is next.
 //!
-//! - A flow's turn ends when its budget does not suffice for its next request, when it has lasted for the
-//!   timeout, or when it has nothing more: then the scheduler idles for a while, since the flow may send its
-//!   next request as soon as it has the answer to the last.
-//! - A flow that used its budget up gets twice as much next time, up to the most; one that ran empty or out
-//!   of time gets what it used, and at least the least. So sequential flows get long turns, and sporadic ones
-//!   short.
-//! - Tags are corrected when a turn ends: it finishes at its start plus what was used over the weight.
+//! - A flow's turn ends when its budget does not suffice for its next request, when the turn has lasted for
+//!   the timeout, or when the flow has no request left. In the last case the scheduler first idles for a
+//!   while, since the flow may send its next request as soon as it has the reply to the last.
+//! - A flow that used up its budget gets twice as much next time, up to the maximum; one that ran empty or
+//!   out of time gets what it used, and at least the minimum. So sequential flows get long turns, and
+//!   sporadic ones short turns.
+//! - Tags are corrected when a turn ends: the finish tag becomes the start tag plus the cost used over the
+//!   weight.
 //!
 //! Left out: raising weights for interactive flows, merging of queues, injection, and BFQ's estimate of the
 //! device's peak rate.
@@ -20,22 +21,23 @@ use crate::room::Room;
 use crate::tag::Tag;
 use crate::{Discipline, Flows, NoMessage, Request};
 
-/// Budgets and times of turns.
+/// Budgets, and durations of turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct BfqSpec {
-    /// The least budget, in units of cost, and a flow's first.
+    /// The least budget, in units of cost, and the first budget of each flow.
     pub budget_min: u64,
-    /// The most.
+    /// The greatest budget, in units of cost.
     pub budget_max: u64,
-    /// How long the scheduler waits for the next request of a flow that has run empty; zero does not wait.
+    /// How long the scheduler waits for the next request of a flow that has run empty; with zero it does not
+    /// wait.
     pub idle: SimSpan,
-    /// How long a turn lasts at most.
+    /// The longest duration of a turn.
     pub timeout: SimSpan,
 }
 
 impl Default for BfqSpec {
-    /// Budgets from 512 KiB to 8 MiB (2^14 sectors, BFQ's default), 8 ms of idling, and Linux's 125 ms for a
-    /// turn.
+    /// Budgets from 512 KiB to 8 MiB (2^14 sectors, BFQ's default), 8 ms of idling, and Linux's timeout of
+    /// 125 ms.
     fn default() -> BfqSpec {
         BfqSpec {
             budget_min: 512 << 10,
@@ -46,18 +48,18 @@ impl Default for BfqSpec {
     }
 }
 
-/// One flow at a time, for a budget.
+/// The BFQ scheduler: one flow at a time is served, for a budget.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Bfq<T> {
     spec: BfqSpec,
     flows: Vec<Flow<T>>,
     turn: Option<Turn>,
-    /// Flows that wait for a turn and may not have it yet: start tag and flow.
+    /// Waiting flows that are not yet eligible: start tag and flow.
     early: BTreeSet<(Tag, u32)>,
-    /// Flows that may: finish tag and flow.
+    /// Waiting flows that are eligible: finish tag and flow.
     eligible: BTreeSet<(Tag, u32)>,
     virtual_time: Tag,
-    /// Of the flows that wait or have their turn.
+    /// Sum of the weights of the flows that wait or have their turn.
     weights: u64,
     room: Room,
 }
@@ -72,17 +74,17 @@ struct Flow<T> {
     finish: Tag,
 }
 
-/// Who has the resource.
+/// The turn of the flow that has the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Turn {
     flow: u32,
     used: u64,
     began: SimTime,
-    /// Until when the scheduler idles for it.
+    /// Until when the scheduler idles for this flow.
     idle_until: Option<SimTime>,
 }
 
-/// Why a turn ends.
+/// The reason why a turn ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Spent,
@@ -91,7 +93,7 @@ enum End {
 }
 
 impl<T> Bfq<T> {
-    /// No depth sets no bound on what is in service.
+    /// Without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
     /// When the depth, a weight, the least budget or the timeout is zero, or the most is less than the least.
@@ -120,7 +122,7 @@ impl<T> Bfq<T> {
         }
     }
 
-    /// Lays a flow among those that wait for a turn.
+    /// Adds a flow to those that wait for a turn.
     fn enqueue(&mut self, number: u32, start: Tag) {
         let flow = &mut self.flows[number as usize];
         // A turn lets at least one request through.
@@ -192,7 +194,7 @@ impl<T> Bfq<T> {
         debug_assert_eq!(self.weights, weights.sum::<u64>(), "the weight of all that wait, and of each");
     }
 
-    /// Whether, and why, the turn is over; starts to idle where it has to.
+    /// The reason why the turn is over, if it is; starts to idle where needed.
     fn is_over(&mut self, now: SimTime) -> Option<End> {
         let turn = self.turn.as_mut()?;
         let flow = &self.flows[turn.flow as usize];
@@ -201,7 +203,7 @@ impl<T> Bfq<T> {
             _ if turn.began.saturating_add(self.spec.timeout) <= now && turn.used > 0 => Some(End::TooLong),
             Some(head) => spent(head).then_some(End::Spent),
             None if self.spec.idle.is_zero() => Some(End::Empty),
-            // Its next request may come with an answer that is still out.
+            // Its next request may depend on a reply that is still outstanding.
             None if flow.in_service > 0 => None,
             None => {
                 let until = *turn.idle_until.get_or_insert(now.saturating_add(self.spec.idle));
@@ -262,7 +264,7 @@ impl<T: Clone> Discipline for Bfq<T> {
         self.turn.and_then(|turn| turn.idle_until)
     }
 
-    /// The turn of a flow for which nobody idles any more ends when the next one is asked for.
+    /// The turn of a flow for which nobody idles any more ends at the next call of `next`.
     fn wake(&mut self, now: SimTime) {
         let Some(turn) = self.turn else { return };
         if turn.idle_until.is_some_and(|until| until <= now) {
@@ -291,7 +293,7 @@ mod tests {
         Bfq::new(Some(1), spec, &Flows::weighted(weights))
     }
 
-    /// Section 3.1, BFQ: exclusive turns; a budget that is used up doubles: 2, 4 and 8 requests of 10, and 8
+    /// Section 3.1, BFQ: exclusive turns; a budget that is used up doubles: 2, 4 and 8 requests of 10, then 8
     /// again.
     #[test]
     fn turns_grow_with_use() {
@@ -304,7 +306,8 @@ mod tests {
         assert_eq!(turns, [2, 2, 4, 4, 8, 8, 8, 8]);
     }
 
-    /// The flow with the turn is waited for, and nobody else goes; when it does not come, its turn ends.
+    /// The scheduler waits for the flow with the turn and serves no other flow; the turn ends if no request
+    /// arrives.
     #[test]
     fn who_has_run_empty_is_waited_for() {
         let mut bfq = bfq(8, &[1, 1]);
@@ -334,7 +337,7 @@ mod tests {
         assert_ne!(first[0] / 100, second[0] / 100, "{first:?}, {second:?}");
     }
 
-    /// Weights divide what is used, whatever the budgets are.
+    /// The service is divided by weight, whatever the budgets are.
     #[test]
     fn weights_divide_what_there_is() {
         let mut bfq = bfq(0, &[3, 1]);

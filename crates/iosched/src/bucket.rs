@@ -1,10 +1,10 @@
 //! Token buckets: each flow gains tokens at a rate and holds at most a burst of them; a request takes its
-//! cost. Who has too few waits; among those who have enough, the first to come goes first. A flow without a
-//! rate has no bucket.
+//! cost. A flow with too few tokens waits; among the flows with enough, requests go in order of arrival. A
+//! flow without a rate has no bucket.
 //!
-//! A bucket is kept as the instant at which it will be full, so that no fraction of a token is lost. A
-//! request that costs more than the burst goes when the bucket is full, and leaves it in debt: it is served,
-//! and the rate is kept over time.
+//! A bucket is stored as the instant at which it will be full, so that no fraction of a token is lost. A
+//! request that costs more than the burst goes when the bucket is full, and leaves it in debt: the request is
+//! served, and the rate holds over time.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,24 +14,24 @@ use crate::room::Room;
 use crate::tag::Tag;
 use crate::{Discipline, Flows, NoMessage, Request};
 
-/// Tokens that come at a rate, up to a burst.
+/// A bucket that gains tokens at a rate, up to a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Bucket {
-    /// Tokens a second; 0 for a bucket that is never empty.
+    /// Tokens per second; 0 for a bucket that is never empty.
     rate: u64,
     burst: u64,
-    /// When it will be full, or was.
+    /// The instant at which the bucket is full.
     full_at: Tag,
 }
 
 impl Bucket {
-    /// Full. A burst of 0 is one of a second's tokens.
+    /// A full bucket. A burst of 0 stands for the tokens of one second.
     pub fn new(rate: u64, burst: u64) -> Bucket {
         let burst = if burst == 0 { rate } else { burst };
         Bucket { rate, burst, full_at: Tag::ZERO }
     }
 
-    /// The first instant at which a cost can be taken.
+    /// The first instant at which the cost can be taken.
     pub fn ready_at(&self, cost: u64) -> Tag {
         if self.rate == 0 {
             return Tag::ZERO;
@@ -40,7 +40,7 @@ impl Bucket {
         self.full_at.minus(spare)
     }
 
-    /// Takes a cost, whether there is enough or not.
+    /// Takes the cost, whether the bucket holds enough or not.
     pub fn take(&mut self, now: Tag, cost: u64) {
         if self.rate > 0 {
             self.full_at = self.full_at.max(now).plus(Tag::span_of(cost, self.rate));
@@ -48,13 +48,13 @@ impl Bucket {
     }
 }
 
-/// A bucket for each flow.
+/// Token buckets, one per flow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TokenBucket<T> {
     flows: Vec<Flow<T>>,
-    /// Heads that may go: number of arrival and flow.
+    /// Head requests that may go: arrival number and flow.
     ready: BTreeSet<(u64, u32)>,
-    /// Heads that may not yet: when, and flow.
+    /// Head requests that lack tokens: the instant at which they have enough, and the flow.
     blocked: BTreeSet<(Tag, u32)>,
     came: u64,
     alarm: Option<SimTime>,
@@ -64,16 +64,16 @@ pub struct TokenBucket<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Flow<T> {
     bucket: Bucket,
-    /// With numbers of arrival.
+    /// With arrival numbers.
     waiting: VecDeque<(u64, Request<T>)>,
 }
 
 impl<T> TokenBucket<T> {
-    /// Rates and bursts are those of the flows, in units of cost. No depth sets no bound on what is in
-    /// service.
+    /// Rates and bursts are those of the flows, in units of cost. Without a depth, the number of requests in
+    /// service is not bounded.
     ///
     /// # Panics
-    /// When the depth is zero: nobody would ever be served.
+    /// When the depth is zero: no request would ever be served.
     #[must_use]
     pub fn new(depth: Option<u32>, flows: &Flows) -> TokenBucket<T> {
         let flow = |bucket| Flow { bucket, waiting: VecDeque::new() };
@@ -88,7 +88,7 @@ impl<T> TokenBucket<T> {
         }
     }
 
-    /// Lays a flow's head among those that wait for tokens.
+    /// Adds a flow's head to those that wait for tokens.
     fn lay(&mut self, number: u32) {
         let flow = &self.flows[number as usize];
         if let Some((_, head)) = flow.waiting.front() {
@@ -167,8 +167,8 @@ mod tests {
         FlowSpec { rate, burst, ..FlowSpec::default() }
     }
 
-    /// 1,000 tokens a second, 50 at most: at 0 five requests of 10 go, then one each 10 ms; after a pause
-    /// five again.
+    /// 1,000 tokens per second, at most 50: at time 0 five requests of 10 go, then one every 10 ms; after a
+    /// pause, five again.
     #[test]
     fn tokens_by_hand() {
         let mut bucket = TokenBucket::new(None, &Flows::new(vec![flow(1_000, 50)]));
@@ -179,8 +179,8 @@ mod tests {
         assert_eq!((given(&mut bucket, ms(1_000)).len(), bucket.wake_at()), (5, Some(ms(1_010))));
     }
 
-    /// A request of 120 with a burst of 50 goes when the bucket is full, and the next waits until the debt is
-    /// paid.
+    /// A request of 120 with a burst of 50 goes when the bucket is full, and the next one waits until the
+    /// debt is paid.
     #[test]
     fn a_large_request_leaves_a_debt() {
         let mut bucket = TokenBucket::new(None, &Flows::new(vec![flow(1_000, 50)]));

@@ -1,10 +1,10 @@
-//! A tree of token buckets with two levels, as of Linux's `htb` and of quotas for tenants: flows have buckets
-//! of their own under a parent's, and a request takes its cost from both. So no flow exceeds its rate, and
-//! all together not the parent's.
+//! A two-level tree of token buckets, as in Linux's `htb` and in quotas for tenants: each flow has a bucket
+//! under a common parent, and a request takes its cost from both. So no flow exceeds its rate, and all flows
+//! together do not exceed the parent's.
 //!
-//! If the parent lends, a flow without tokens of its own may go on the parent's alone, while nobody goes on
-//! his own: what others leave is used, and only the parent's rate binds. Who has been waiting longest goes
-//! first.
+//! If the parent lends, a flow without tokens of its own may go on the parent's tokens alone, as long as no
+//! flow with tokens of its own waits: unused shares are used, and only the parent's rate binds. The request
+//! that has waited longest goes first.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,25 +18,25 @@ use crate::{Discipline, Flows, NoMessage, Request};
 /// The bucket above all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Parent {
-    /// Units of cost a second, of all flows together; 0 sets no limit.
+    /// Units of cost per second, of all flows together; 0 sets no limit.
     pub rate: u64,
-    /// What it holds at most; 0 is a second's worth.
+    /// The most that it holds; 0 stands for one second's worth.
     pub burst: u64,
-    /// Whether what flows leave is lent to others.
+    /// Whether tokens that some flows leave unused are lent to others.
     pub lends: bool,
 }
 
-/// Buckets of flows under one of all.
+/// Token buckets of flows under a common parent bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct BucketTree<T> {
     parent: Bucket,
     lends: bool,
     flows: Vec<Flow<T>>,
-    /// Heads with tokens of their own: number of arrival and flow.
+    /// Head requests with tokens of their own: arrival number and flow.
     ready: BTreeSet<(u64, u32)>,
-    /// Heads without: when they have them, and flow.
+    /// Head requests without: the instant at which they have them, and the flow.
     blocked: BTreeSet<(Tag, u32)>,
-    /// The same heads by number of arrival: who borrows first.
+    /// The same heads by arrival number: the order of borrowing.
     borrowers: BTreeSet<(u64, u32)>,
     came: u64,
     alarm: Option<SimTime>,
@@ -46,17 +46,18 @@ pub struct BucketTree<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Flow<T> {
     bucket: Bucket,
-    /// With numbers of arrival.
+    /// With arrival numbers.
     waiting: VecDeque<(u64, Request<T>)>,
     /// When its head has tokens of its own.
     ready_at: Tag,
 }
 
 impl<T> BucketTree<T> {
-    /// Rates and bursts of flows are those of their specs. No depth sets no bound on what is in service.
+    /// Rates and bursts of flows are those of their specs. Without a depth, the number in service is not
+    /// bounded.
     ///
     /// # Panics
-    /// When the depth is zero: nobody would ever be served.
+    /// When the depth is zero: no request would ever be served.
     #[must_use]
     pub fn new(depth: Option<u32>, parent: Parent, flows: &Flows) -> BucketTree<T> {
         let flow = |bucket| Flow { bucket, waiting: VecDeque::new(), ready_at: Tag::ZERO };
@@ -74,7 +75,7 @@ impl<T> BucketTree<T> {
         }
     }
 
-    /// Lays a flow's head among those that wait for tokens.
+    /// Adds a flow's head to those that wait for tokens.
     fn lay(&mut self, number: u32) {
         let flow = &mut self.flows[number as usize];
         if let Some((came, head)) = flow.waiting.front() {
@@ -84,7 +85,7 @@ impl<T> BucketTree<T> {
         }
     }
 
-    /// Moves those that have tokens of their own by now.
+    /// Moves the heads that have tokens of their own by now to `ready`.
     fn pass(&mut self, now: Tag) {
         while let Some(&(_, number)) = self.blocked.first().filter(|blocked| blocked.0 <= now) {
             self.blocked.pop_first();
@@ -95,7 +96,8 @@ impl<T> BucketTree<T> {
         }
     }
 
-    /// Who would go next if the parent had tokens, and whether on tokens of its own.
+    /// The request that would go next if the parent had tokens: arrival number, flow, and whether on its own
+    /// tokens.
     fn choose(&self) -> Option<(u64, u32, bool)> {
         let own = self.ready.first().map(|&(came, flow)| (came, flow, true));
         own.or(self.borrowers.first().filter(|_| self.lends).map(|&(came, flow)| (came, flow, false)))
@@ -181,7 +183,7 @@ mod tests {
         BucketTree::new(None, parent, &Flows::new(vec![flow(100, 1), flow(1_000, 10)]))
     }
 
-    /// The parent holds 4 and gains one each 5 ms; flow 0 holds 1 and gains one each 10 ms.
+    /// The parent holds 4 and gains one every 5 ms; flow 0 holds 1 and gains one every 10 ms.
     #[test]
     fn the_parent_caps_all() {
         let mut tree = tree(false);
@@ -201,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Nobody borrows before those who have tokens of their own.
+    /// No flow borrows before the flows that have tokens of their own.
     #[test]
     fn who_has_his_own_goes_before_who_borrows() {
         let mut tree = tree(true);

@@ -1,9 +1,9 @@
-//! A scheduler in a word, as users write it: `fifo:8`, `dsfq-atb:4:100ms`, `tbf:depth=3`. Parsed, printed,
-//! and made into a [`Scheduler`]; what is said of flows is given apart ([`Flows`]).
+//! The text form of a scheduler, as users write it: `fifo:8`, `dsfq-atb:4:100ms`, `tbf:depth=3`. It is
+//! parsed, printed, and made into a [`Scheduler`]; the properties of flows are given separately ([`Flows`]).
 //!
-//! A name comes first; then, each after a colon, the depth D (how many may be in service; `none`, a negative
-//! number or nothing sets no bound), what the name asks for, and options as `key=value`.
-//! [`Description::USAGES`] lists all. What is printed reads back as the same.
+//! A name comes first; then, each after a colon, the depth D (the number of requests that may be in service;
+//! `none`, a negative number or nothing sets no bound), the values that the name asks for, and options as
+//! `key=value`. [`Description::USAGES`] lists all. Printed text reads back as the same description.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,17 +23,17 @@ mod print;
 
 pub use error::DescriptionError;
 
-/// Which scheduler, and with what.
+/// A scheduler and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Description {
-    /// How many requests may be in service; none sets no bound.
+    /// The number of requests that may be in service; `None` sets no bound.
     pub depth: Option<u32>,
-    /// Which rules.
+    /// The rules of the scheduler.
     pub kind: Kind,
 }
 
-/// The rules of a scheduler, and what they are set to.
+/// The rules of a scheduler and their parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -41,7 +41,7 @@ pub enum Kind {
     Fifo,
     /// [`crate::Sfq`].
     Sfq,
-    /// [`crate::Ssfq`], with the cost of a piece.
+    /// [`crate::Ssfq`], with the cost of one piece.
     Ssfq(u64),
     /// [`crate::Wfq`].
     Wfq,
@@ -57,33 +57,33 @@ pub enum Kind {
     Dsfq(Report),
     /// [`crate::Edf`].
     Edf,
-    /// [`crate::I2l`], which bounds what is in service itself.
+    /// [`crate::I2l`], which bounds the number in service itself.
     I2l(I2lSpec),
     /// [`crate::Sfqrc`].
     Sfqrc(SfqrcSpec),
-    /// [`crate::Dta`], with the lag in percent; the depth is that of each server.
+    /// [`crate::Dta`], with the lag in percent; the depth holds for each server.
     Dta(u32),
     /// [`crate::Mclock`].
     Mclock {
-        /// What is done at the limit.
+        /// What happens at the limit.
         at_limit: AtLimit,
-        /// After how long a flow counts as idle.
+        /// The idle time after which a flow counts as idle.
         idle_after: SimSpan,
     },
     /// [`crate::Rounds`].
     Rounds {
         /// What forms a batch.
         batch: Batch,
-        /// How long one is.
+        /// The length of a batch.
         quantum: u32,
-        /// What is put into order.
+        /// The requests that are put into order.
         supported: Supported,
     },
     /// [`crate::Tbf`], by flow.
     Tbf {
-        /// The most tokens of a class.
+        /// The most tokens that a class holds.
         tokens: u64,
-        /// Whether parts of tokens are kept.
+        /// Whether fractions of tokens are kept.
         realtime: bool,
     },
     /// [`crate::Bfq`].
@@ -95,7 +95,7 @@ pub enum Kind {
 }
 
 impl Description {
-    /// Every name, and what may follow it; brackets hold what may be left out, with its default.
+    /// Every name with its usage; brackets enclose optional parts, with their defaults.
     pub const USAGES: [(&'static str, &'static str); 25] = [
         ("fifo", "fifo[:D]"),
         ("sfq", "sfq[:D]"),
@@ -124,7 +124,7 @@ impl Description {
         ("htb", "htb[:D]:rate=RATE[:burst=BYTES][:lend]"),
     ];
 
-    /// The scheduler for these flows.
+    /// Builds the scheduler for these flows.
     ///
     /// # Errors
     /// When a flow would never be served.
@@ -174,7 +174,7 @@ impl From<Description> for String {
 }
 
 impl fmt::Display for Description {
-    /// What is as it would be anyway is left out.
+    /// Omits values that equal their defaults.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&print::text(self))
     }

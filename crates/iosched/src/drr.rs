@@ -1,10 +1,10 @@
 //! Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): flows take turns; in each turn a flow may
-//! spend its quantum, and what it could not spend because its next request costs more is saved for its next
-//! turn, as long as it has requests.
+//! spend its quantum, and what it could not spend because its next request costs more carries over to its
+//! next turn, as long as it has requests.
 //!
-//! A quantum is the weight times a quantum for a weight of 1, q. What two flows with work waiting got, each
-//! over its weight, differs by at most q + c_f/w_f + c_g/w_g. With quanta of at least the costliest request,
-//! a request takes the same time for any number of flows.
+//! The quantum of a flow is its weight times q, the quantum for a weight of 1. The service of two backlogged
+//! flows, each over its weight, differs by at most q + c_f/w_f + c_g/w_g. With quanta of at least the
+//! costliest request, a request takes the same time for any number of flows.
 
 use std::collections::VecDeque;
 
@@ -13,13 +13,13 @@ use towtank_units::SimTime;
 use crate::room::Room;
 use crate::{Discipline, Flows, NoMessage, Request};
 
-/// Flows in turn, each with a quantum of cost.
+/// Flows that take turns, each with a quantum of cost.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Drr<T> {
     flows: Vec<Flow<T>>,
-    /// Flows with requests, the one whose turn it is first.
+    /// Flows with requests; the flow at the front has the turn.
     turns: VecDeque<u32>,
-    /// Whether the first flow has had its quantum in this turn.
+    /// Whether the first flow has received its quantum in this turn.
     begun: bool,
     room: Room,
 }
@@ -28,19 +28,18 @@ pub struct Drr<T> {
 struct Flow<T> {
     quantum: u64,
     waiting: VecDeque<Request<T>>,
-    /// What it may still spend.
+    /// The cost that it may still spend.
     deficit: u64,
 }
 
-/// The quantum for a weight of 1 unless another is asked for: 64 KiB where costs are bytes, PFSsim's stripe.
-/// A choice.
+/// The default quantum for a weight of 1: 64 KiB where costs are bytes, PFSsim's stripe. A free choice.
 pub(crate) const QUANTUM: u64 = 64 << 10;
 
 impl<T> Drr<T> {
-    /// The quantum is that of a weight of 1. No depth sets no bound on what is in service.
+    /// `quantum` is that of a weight of 1. Without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
-    /// When the depth, the quantum or a weight is zero: somebody would never be served.
+    /// When the depth, the quantum or a weight is zero: some flow would never be served.
     #[must_use]
     pub fn new(depth: Option<u32>, quantum: u64, flows: &Flows) -> Drr<T> {
         assert!(quantum > 0, "a flow without quantum is never served");
@@ -57,8 +56,8 @@ impl<T> Drr<T> {
         }
     }
 
-    /// Lets rounds pass in which nobody can afford its head: all gain as many quanta as somebody needs to
-    /// afford it one turn later.
+    /// Skips rounds in which no flow can afford its head: all flows gain one quantum less than the number of
+    /// quanta that some flow needs, so that it can afford its head in its next turn.
     fn skip_rounds(&mut self) {
         let rounds_needed = |flow: &Flow<T>| {
             let cost = flow.waiting.front().map_or(0, |head| head.cost);
@@ -152,16 +151,15 @@ mod tests {
         assert_eq!(served(&mut drr), [0, 10, 20, 1, 2, 11, 21, 22]);
     }
 
-    /// Requests that cost a thousand million quanta are reached at once, in the order that turn after turn
-    /// would give.
+    /// Requests that cost 10^9 quanta are reached at once, in the order that turn after turn would give.
     #[test]
     fn rounds_in_which_nobody_can_go_are_skipped() {
         let mut drr = Drr::new(None, 1, &Flows::weighted(&[1, 3]));
         push(&mut drr, 0, 1_000_000_000, 0);
         push(&mut drr, 1, 1_500_000_000, 1);
         push(&mut drr, 1, 1_500_000_000, 2);
-        // Flow 1 needs 5 * 10^8 rounds for each, flow 0 10^9 for its one; flow 0's turn comes first in a
-        // round.
+        // Flow 1 needs 5 * 10^8 rounds for each of its requests, flow 0 10^9 for its one; flow 0's turn comes
+        // first in a round.
         assert_eq!(served(&mut drr), [1, 0, 2]);
         let mut slow = Drr::new(None, 1, &Flows::weighted(&[1, 3]));
         (0..)

@@ -1,12 +1,12 @@
-//! Distributed start-time fair queueing: several schedulers, each before a server of its own, tell each other
-//! what flows got from them, and delay a flow's tags by what it got elsewhere. So a flow's share of all
-//! servers together goes by its weight.
+//! Distributed start-time fair queueing: several schedulers, each in front of its own server, tell each other
+//! how much service flows got, and delay a flow's tags by the service that it got elsewhere. So a flow's
+//! share of all servers together follows its weight.
 //!
-//! The idea is Wang and Merchant's (FAST 2007); the rules are those of PFSsim's DSFQA, DSFQD, DSFQF, DSFQATB
-//! and DSFQALB (section 1.13 of the study's reference), which differ in what is reported and when
-//! ([`Report`]). A report adds to the last tag of a flow, or, where completions are reported, to its first.
-//! Every scheduler hears every report: totals of flows, whichever servers their data lies on. Order and depth
-//! are those of [`crate::Sfq`].
+//! The idea is from Wang and Merchant (FAST 2007); the rules are those of PFSsim's DSFQA, DSFQD, DSFQF,
+//! DSFQATB and DSFQALB (section 1.13 of the study's reference), which differ in what is reported and when
+//! ([`Report`]). A report adds to the last tag of a flow or, where completions are reported, to its first.
+//! Every scheduler receives every report: totals of flows, whichever servers their data lies on. Order and
+//! depth are those of [`crate::Sfq`].
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +16,7 @@ use crate::room::Room;
 use crate::start_tags::StartTags;
 use crate::{Audience, Discipline, FlowId, Flows, Request, SchedulerId};
 
-/// What schedulers tell each other: for each flow that is named, what it got, in units of cost.
+/// The message between schedulers: the service that each named flow got, in units of cost.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Lengths(pub Vec<(FlowId, u64)>);
 
@@ -25,23 +25,23 @@ pub struct Lengths(pub Vec<(FlowId, u64)>);
 pub enum Report {
     /// DSFQA: each arrival, at once.
     Arrivals,
-    /// DSFQD: each request that is given, before it is sent on.
+    /// DSFQD: each dispatch, before the request is sent on.
     Dispatches,
-    /// DSFQF: each completion. Who hears it moves the flow's first tag, not its last.
+    /// DSFQF: each completion. A receiver moves the flow's first tag, not its last.
     Completions,
-    /// DSFQATB: the sums of arrivals, at whole multiples of a period; nothing where nothing came.
+    /// DSFQATB: the sums of arrivals, at whole multiples of a period; no message when nothing arrived.
     ArrivalsEvery(SimSpan),
-    /// DSFQALB: the sums of arrivals, as soon as one flow's sum comes to so many units of cost.
+    /// DSFQALB: the sums of arrivals, as soon as the sum of one flow reaches this many units of cost.
     ArrivalsOf(u64),
 }
 
-/// SFQ(D) that hears what flows get elsewhere.
+/// SFQ(D) that receives reports of the service that flows get elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Dsfq<T> {
     tags: StartTags<T>,
     room: Room,
     report: Report,
-    /// What has come since sums were last sent.
+    /// The cost that has arrived since sums were last sent.
     sums: BTreeMap<FlowId, u64>,
     /// When the sums are to be sent.
     send_at: Option<SimTime>,
@@ -49,7 +49,7 @@ pub struct Dsfq<T> {
 }
 
 impl<T> Dsfq<T> {
-    /// No depth sets no bound.
+    /// Without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
     /// When the depth, a weight, or the period or load of the report is zero.
@@ -85,7 +85,7 @@ impl<T> Dsfq<T> {
         }
     }
 
-    /// Adds an arrival to the sums, and returns the flow's.
+    /// Adds an arrival to the sums, and returns the sum of its flow.
     fn add(&mut self, request: &Request<T>) -> u64 {
         let sum = self.sums.entry(request.flow).or_default();
         *sum = sum.saturating_add(request.cost);
@@ -151,7 +151,7 @@ impl<T: Clone> Discipline for Dsfq<T> {
     }
 
     /// # Panics
-    /// When a flow is told of that was not named.
+    /// When the message names an unknown flow.
     fn hear(&mut self, _: SimTime, _: SchedulerId, message: Lengths) {
         for (flow, cost) in message.0 {
             match self.report {
@@ -208,8 +208,8 @@ mod tests {
         }
     }
 
-    /// Receiver of A and D: an empty flow's finish grows by L/w, a queued flow's last finish. Flow 1 has
-    /// weight 2.
+    /// Receiver of A and D: a report adds L/w to the finish of an empty flow, and to the last finish of a
+    /// queued flow. Flow 1 has weight 2.
     #[test]
     fn reports_of_arrivals_move_the_last_tag() {
         for report in [Report::Arrivals, Report::Dispatches] {
@@ -218,7 +218,7 @@ mod tests {
             push(&mut dsfq, 1, 10, 0);
             assert_eq!(dsfq.tags.head_tags(1), Some((20, 25)), "{report:?}");
             hear(&mut dsfq, 1, 40);
-            // The head keeps its start, so it is not delayed; what comes after it is.
+            // The head keeps its start, so it is not delayed; the requests behind it are.
             assert_eq!(dsfq.tags.head_tags(1), Some((20, 45)));
             push(&mut dsfq, 1, 10, 1);
             push(&mut dsfq, 0, 30, 2);
@@ -227,8 +227,8 @@ mod tests {
         }
     }
 
-    /// Receiver of F: an empty flow's finish grows, a queued flow's head starts and finishes later, and all
-    /// behind it with it.
+    /// Receiver of F: an empty flow's finish grows; a queued flow's head starts and finishes later, and so do
+    /// all requests behind it.
     #[test]
     fn reports_of_completions_move_the_first_tag() {
         let mut dsfq = dsfq(Report::Completions);
@@ -256,7 +256,7 @@ mod tests {
         dsfq.wake(ms(200));
         assert_eq!(told(&mut dsfq), [[(0, 17), (1, 5)]]);
         assert_eq!(dsfq.wake_at(), None);
-        // Who was not woken in time sends what was due before it adds to it.
+        // A scheduler that was not woken in time sends the sums that were due before it adds to them.
         dsfq.arrive(ms(201), request(0, 1, 3));
         dsfq.arrive(ms(400), request(0, 2, 4));
         assert_eq!((told(&mut dsfq), dsfq.wake_at()), (vec![vec![(0, 1)]], Some(ms(500))));

@@ -1,15 +1,16 @@
-//! DTA: deadlines with lagged requests together, one scheduler before many servers, by the rules of PFSsim's
-//! scheduler of that name (section 1.13 of the study's reference).
+//! DTA: deadlines with lagged requests together, one scheduler in front of many servers, by the rules of
+//! PFSsim's scheduler of that name (section 1.13 of the study's reference).
 //!
 //! A record's jobs ([`crate::Record`]) go to several servers ([`crate::About::server`]), and the record is
-//! done with the last of them. It is due its flow's delay after its first job came. Once few of its jobs are
-//! left to be given it is *lagged*, and what waits of it goes before what is not urgent. To each server with
-//! room: the earliest deadline if it is urgent, else the first lagged job, else the earliest deadline. Urgent
-//! is what would be late if it were served now, or, in the last place, after one more completion.
+//! done with the last of them. Its deadline is its flow's delay after the arrival of its first job. Once few
+//! of its jobs remain to be given it is *lagged*, and its waiting jobs go before those that are not urgent.
+//! Each server with a free slot gets: the earliest deadline if it is urgent, else the first lagged job, else
+//! the earliest deadline. A job is urgent if it would be late when served now or, in the last free slot, when
+//! served after one more completion.
 //!
 //! A server's service time and the gap between its completions are running means that start at 1 ms; the
-//! newest counts 1/5 of the one and 3/5 of the other. Departure from PFSsim: what a record has in all is what
-//! it says, not always the number of servers.
+//! newest value counts 1/5 in the former and 3/5 in the latter. Departure from PFSsim: the number of jobs of
+//! a record is what the record says, not always the number of servers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,21 +18,21 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::{Discipline, Flows, NoMessage, Request};
 
-/// Deadline and number of arrival: where a job lies in its server's queue.
+/// Deadline and arrival number: the position of a job in its server's queue.
 type Place = (SimTime, u64);
 
-/// One scheduler before many servers.
+/// The DTA scheduler in front of many servers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Dta<T> {
     /// By flow.
     delays: Vec<SimSpan>,
-    /// Of each server.
+    /// The depth of each server.
     depth: Option<u32>,
     lag_percent: u32,
     servers: BTreeMap<u32, Server<T>>,
-    /// Servers that have jobs waiting and room.
+    /// Servers that have waiting jobs and a free slot.
     open: BTreeSet<u32>,
-    /// By id, those that still have jobs to be given.
+    /// Records by id that still have jobs to be given.
     records: BTreeMap<u64, Open>,
     came: u64,
     lagged: u64,
@@ -45,7 +46,7 @@ struct Server<T> {
     waiting: BTreeMap<Place, Job<T>>,
     /// In the order in which they became lagged.
     lagged: BTreeMap<u64, Place>,
-    /// By ticket, when they were given.
+    /// Outstanding jobs by ticket, with the instants at which they were given.
     outstanding: BTreeMap<u64, SimTime>,
     service: SimSpan,
     gap: SimSpan,
@@ -55,7 +56,7 @@ struct Server<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Job<T> {
     request: Request<T>,
-    /// Its number among the lagged, if it is.
+    /// Its number among the lagged jobs, if it is one.
     lagged: Option<u64>,
 }
 
@@ -65,7 +66,7 @@ struct Open {
     due: SimTime,
     jobs: u32,
     given: u32,
-    /// What waits of it: server and place.
+    /// Its waiting jobs: server and place.
     waiting: BTreeSet<(u32, Place)>,
 }
 
@@ -87,7 +88,7 @@ impl<T> Server<T> {
         depth.is_none_or(|depth| self.outstanding.len() < depth as usize)
     }
 
-    /// Which job goes now.
+    /// The job that goes now.
     fn choose(&self, now: SimTime, depth: Option<u32>) -> Option<Place> {
         let (&first, _) = self.waiting.first_key_value()?;
         let is_last_place = depth.is_some_and(|depth| self.outstanding.len() + 1 == depth as usize);
@@ -98,7 +99,7 @@ impl<T> Server<T> {
     }
 }
 
-/// A running mean in which the newest counts so many fifths.
+/// A running mean in which the newest value counts this many fifths.
 fn mean(old: SimSpan, new: SimSpan, fifths: u64) -> SimSpan {
     debug_assert!(fifths <= 5, "{fifths} fifths of a mean are new");
     let sum = u128::from(old.as_ns()) * u128::from(5 - fifths) + u128::from(new.as_ns()) * u128::from(fifths);
@@ -106,11 +107,11 @@ fn mean(old: SimSpan, new: SimSpan, fifths: u64) -> SimSpan {
 }
 
 impl<T> Dta<T> {
-    /// The depth is that of each server; a record is lagged once at most so many of a hundred of its jobs are
-    /// left to be given.
+    /// The depth is that of each server; a record is lagged once at most `lag_percent` of its jobs remain to
+    /// be given.
     ///
     /// # Panics
-    /// When the depth is zero: nobody would ever be served.
+    /// When the depth is zero: no request would ever be served.
     #[must_use]
     pub fn new(depth: Option<u32>, lag_percent: u32, flows: &Flows) -> Dta<T> {
         assert!(depth != Some(0), "with a depth of zero nobody is ever served");
@@ -127,7 +128,7 @@ impl<T> Dta<T> {
         }
     }
 
-    /// Lays what waits of a record among the lagged, if few of its jobs are left.
+    /// Adds the waiting jobs of a record to the lagged ones, if few of its jobs are left.
     fn look_for_lag(&mut self, record: u64) {
         let Some(record) = self.records.get(&record) else { return };
         let left = u64::from(record.jobs.saturating_sub(record.given));
@@ -146,7 +147,7 @@ impl<T> Dta<T> {
         }
     }
 
-    /// Notes whether a server has both work and room.
+    /// Updates whether a server has both waiting jobs and a free slot.
     fn look_at(&mut self, number: u32) {
         let open = |server: &Server<T>| !server.waiting.is_empty() && server.has_room(self.depth);
         if self.servers.get(&number).is_some_and(open) {
@@ -156,7 +157,7 @@ impl<T> Dta<T> {
         }
     }
 
-    /// A job of a record has been given.
+    /// Records that a job of a record has been given.
     fn note_given(&mut self, id: u64, server: u32, place: Place) {
         let Some(record) = self.records.get_mut(&id) else { return };
         let waited = record.waiting.remove(&(server, place));
@@ -190,7 +191,7 @@ impl<T: Clone> Discipline for Dta<T> {
         self.look_at(number);
     }
 
-    /// For the server of the lowest number that has room: [`crate::About::server`] says which.
+    /// Gives a job of the lowest-numbered server with a free slot: [`crate::About::server`] says which.
     fn next(&mut self, now: SimTime) -> Option<Request<T>> {
         let &number = self.open.first()?;
         let server = self.servers.get_mut(&number)?;
@@ -256,7 +257,7 @@ mod tests {
         let done = Request { about: About { ticket: 1, server: 1, ..About::default() }, ..request(0, 1, 0) };
         dta.complete(ms(5), &done);
         assert_eq!(given(&mut dta, ms(5)), [(1, 1)]);
-        // (4 x 1 + 5)/5 ms; one completion makes no gap.
+        // (4 x 1 + 5)/5 ms; one completion does not define a gap.
         assert_eq!(dta.servers[&1].service, SimSpan::from_us(1_800));
         assert_eq!(dta.servers[&1].gap, SimSpan::from_ms(1));
     }
@@ -275,8 +276,8 @@ mod tests {
         }
     }
 
-    /// Due at 500 ms with a mean service of 1 ms: urgent from 499 ms on; in the last place from 498 ms on, by
-    /// the gap.
+    /// Due at 500 ms with a mean service time of 1 ms: urgent from 499 ms on; in the last slot from 498 ms
+    /// on, because of the gap.
     #[test]
     fn the_earliest_deadline_goes_first_when_it_is_urgent() {
         for (now, depth, want) in [(498, 4, 3), (499, 4, 2), (497, 1, 3), (498, 1, 2)] {
@@ -288,7 +289,7 @@ mod tests {
         }
     }
 
-    /// A record that is known from an earlier job is due by that one.
+    /// The deadline of a record is that of its first job.
     #[test]
     fn a_record_is_due_by_its_first_job() {
         let mut dta = dta(1, 0);

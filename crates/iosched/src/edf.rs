@@ -1,5 +1,6 @@
-//! Earliest deadline first: a request is due its flow's delay after it rose at its client
-//! ([`crate::About::rose`]), or when it says itself ([`Request::due`]). The depth counts as FIFO(D) does.
+//! Earliest deadline first: the deadline of a request is its flow's delay after it was issued at its client
+//! ([`crate::About::rose`]), or the request's own deadline ([`Request::due`]). The depth counts as in
+//! FIFO(D).
 
 use std::collections::BTreeMap;
 
@@ -8,12 +9,12 @@ use towtank_units::{SimSpan, SimTime};
 use crate::room::Room;
 use crate::{Discipline, Flows, NoMessage, Request};
 
-/// Requests in the order in which they are due.
+/// Requests in order of their deadlines.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Edf<T> {
     /// By flow.
     delays: Vec<SimSpan>,
-    /// By deadline and number of arrival.
+    /// By deadline and arrival number.
     #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     waiting: BTreeMap<(SimTime, u64), Request<T>>,
@@ -22,10 +23,10 @@ pub struct Edf<T> {
 }
 
 impl<T> Edf<T> {
-    /// No depth sets no bound on what is in service.
+    /// Without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
-    /// When the depth is zero: nobody would ever be served.
+    /// When the depth is zero: no request would ever be served.
     #[must_use]
     pub fn new(depth: Option<u32>, flows: &Flows) -> Edf<T> {
         let delays = flows.specs().iter().map(|spec| spec.delay).collect();
@@ -79,12 +80,12 @@ mod tests {
         About { rose: at, ..About::default() }
     }
 
-    /// Section 1.13, EDF: rise time at the client plus the flow's delay; of equal ones, who came first.
+    /// Section 1.13, EDF: time of issue at the client plus the flow's delay; ties go in order of arrival.
     #[test]
     fn deadlines_count_from_the_client() {
         let delay = |delay| FlowSpec { delay: SimSpan::from_ms(delay), ..FlowSpec::default() };
         let mut edf = Edf::new(None, &Flows::new(vec![delay(100), delay(10)]));
-        // Due at 100, 60, 105, 60 and, by its own word, 1.
+        // Due at 100, 60, 105, 60 and, by its own deadline, 1.
         edf.arrive(ms(7), request(0, 1, 0).about(rose(ms(0))));
         edf.arrive(ms(70), request(1, 1, 1).about(rose(ms(50))));
         edf.arrive(ms(70), request(0, 1, 2).about(rose(ms(5))));

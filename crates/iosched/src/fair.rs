@@ -1,10 +1,10 @@
 //! Start-time fair queueing: flows share a resource in proportion to their weights (Goyal, Vin and Cheng,
 //! SIGCOMM 1996).
 //!
-//! A request's start tag is the finish tag of the flow's request before it, or the virtual time if that is
-//! later; its finish tag lies its cost over the flow's weight further on. The least start tag goes first, and
-//! the virtual time is that of the request in service. Two flows that both have requests waiting never drift
-//! further apart than one request of each.
+//! A request's start tag is the finish tag of the flow's previous request, or the virtual time if that is
+//! later; its finish tag is the start tag plus its cost over the flow's weight. The least start tag goes
+//! first, and the virtual time is the start tag of the request in service. The normalised service of two
+//! flows that both have requests waiting never differs by more than one request of each.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use towtank_units::SimTime;
 
 use crate::{Discipline, NoMessage, Request};
 
-/// Tags count in this part of a unit of cost, so that weights divide it finely.
+/// Tags count in this fraction of a unit of cost, so that division by weights is precise.
 const PARTS: u64 = 1 << 10;
 
-/// Requests of several flows, waiting for one resource.
+/// Requests of several flows that wait for one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Fair<T> {
     flows: Vec<Flow<T>>,
-    /// The start tag of what was served last; once all is served, the greatest finish tag.
+    /// The start tag of the last request served; once all are served, the greatest finish tag.
     virtual_time: u64,
 }
 
@@ -28,7 +28,7 @@ struct Flow<T> {
     weight: u32,
     /// With their start tags.
     waiting: VecDeque<(u64, Request<T>)>,
-    /// The finish tag of the request that came last.
+    /// The finish tag of the request that arrived last.
     finish: u64,
 }
 
@@ -59,7 +59,7 @@ impl<T: Clone> Discipline for Fair<T> {
         flow.waiting.push_back((start, request));
     }
 
-    /// Of equal tags, the flow that was named first.
+    /// Of equal tags, the flow with the lowest number.
     fn next(&mut self, _: SimTime) -> Option<Request<T>> {
         let first = |flow: &Flow<T>| flow.waiting.front().map(|waiting| waiting.0);
         let next =
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::FlowId;
 
-    /// Time does not matter to it.
+    /// The discipline ignores the time.
     const NOW: SimTime = SimTime::ZERO;
 
     impl<T: Clone> Fair<T> {
@@ -142,8 +142,8 @@ mod tests {
     }
 
     proptest! {
-        /// The theorem of the paper: while both flows wait, what they got, each over its weight, differs by
-        /// no more than one request of each.
+        /// The theorem of the paper: while both flows wait, the service they got, each over its weight,
+        /// differs by at most one request of each.
         #[test]
         fn who_waits_gets_its_share(
             weights in (1u32..64, 1u32..64),
@@ -167,7 +167,7 @@ mod tests {
             }
         }
 
-        /// Nothing is lost, and a flow keeps its order.
+        /// No request is lost, and each flow keeps its order.
         #[test]
         fn all_are_served_in_the_order_of_their_flow(
             requests in prop::collection::vec((0usize..3, 0u64..100, prop::bool::ANY), 0..80)

@@ -1,5 +1,5 @@
-//! First come, first served: whose a request is, what it costs and when it is due do not matter. FIFO(D) lets
-//! at most D be in service.
+//! First come, first served: the flow, cost and deadline of a request do not matter. FIFO(D) allows at most D
+//! requests in service.
 
 use std::collections::VecDeque;
 
@@ -8,25 +8,25 @@ use towtank_units::SimTime;
 use crate::room::Room;
 use crate::{Discipline, NoMessage, Request};
 
-/// Requests in the order in which they came.
+/// Requests in order of arrival.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Fifo<T> {
     waiting: VecDeque<Request<T>>,
-    /// None where nobody counts: then completions need not be told.
+    /// `None` where the number in service is not counted: then completions need not be reported.
     room: Option<Room>,
 }
 
 impl<T> Fifo<T> {
-    /// Nobody waits, and nothing bounds what is in service.
+    /// An empty queue without a bound on the number in service.
     #[must_use]
     pub fn new() -> Fifo<T> {
         Fifo { waiting: VecDeque::new(), room: None }
     }
 
-    /// FIFO(D); no depth sets no bound.
+    /// FIFO(D); without a depth, the number in service is not bounded.
     ///
     /// # Panics
-    /// When the depth is zero: nobody would ever be served.
+    /// When the depth is zero: no request would ever be served.
     #[must_use]
     pub fn with_depth(depth: Option<u32>) -> Fifo<T> {
         Fifo { room: depth.map(|depth| Room::new(Some(depth))), ..Fifo::new() }

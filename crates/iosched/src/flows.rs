@@ -1,28 +1,28 @@
-//! What is said of flows beforehand: who has which share, which guarantee, which deadline. One description
-//! serves all disciplines, and each looks at what concerns it.
+//! Properties of flows that are given beforehand: share, guarantee, deadline. One description serves all
+//! disciplines; each uses the fields that concern it.
 
 use towtank_units::SimSpan;
 
 use crate::FlowId;
 
-/// What one flow is promised and held to. Units of cost are those of [`crate::Request::cost`].
+/// The guarantees and limits of one flow. Units of cost are those of [`crate::Request::cost`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlowSpec {
-    /// The share of what there is, beside the others' weights; at least 1.
+    /// Its share of the resource, relative to the others' weights; at least 1.
     pub weight: u32,
     /// Strict priority: lower goes first.
     pub priority: u32,
-    /// Units of cost a second that the flow gets in any case; 0 promises nothing.
+    /// Units of cost per second that the flow gets in any case; 0 guarantees nothing.
     pub reservation: u64,
-    /// Units of cost a second that the flow never exceeds; 0 sets no limit.
+    /// Units of cost per second that the flow never exceeds; 0 sets no limit.
     pub limit: u64,
-    /// How long after it rose a request should be done.
+    /// The time from the issue of a request to its deadline.
     pub delay: SimSpan,
-    /// What its bucket gains a second: units of cost for token buckets and credits, requests for SARC and
-    /// TBF. 0 sets no rate, where the discipline knows that.
+    /// What its bucket gains per second: units of cost for token buckets and credits, requests for SARC and
+    /// TBF. 0 means no rate, for disciplines that allow that.
     pub rate: u64,
-    /// What its bucket holds at most, in the unit of `rate`.
+    /// The most that its bucket holds, in the unit of `rate`.
     pub burst: u64,
     /// The cost of its largest request, which SFQRC reserves time for.
     pub request_cost: u64,
@@ -51,31 +51,31 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// One flow for each.
+    /// One flow per spec.
     #[must_use]
     pub fn new(specs: Vec<FlowSpec>) -> Flows {
         Flows { specs }
     }
 
-    /// One flow for each weight, of which nothing else is said.
+    /// One flow per weight, with defaults for everything else.
     #[must_use]
     pub fn weighted(weights: &[u32]) -> Flows {
         Flows::new(weights.iter().map(|&weight| FlowSpec { weight, ..FlowSpec::default() }).collect())
     }
 
-    /// So many flows of weight 1.
+    /// This many flows of weight 1.
     #[must_use]
     pub fn equal(count: usize) -> Flows {
         Flows::new(vec![FlowSpec::default(); count])
     }
 
-    /// In the order of their numbers.
+    /// The specs, in the order of the flow numbers.
     #[must_use]
     pub fn specs(&self) -> &[FlowSpec] {
         &self.specs
     }
 
-    /// What is said of a flow, if it has been named.
+    /// The spec of a flow, if the flow exists.
     #[must_use]
     pub fn get(&self, flow: FlowId) -> Option<&FlowSpec> {
         self.specs.get(flow.0 as usize)

@@ -1,14 +1,14 @@
-//! I2L: SARC before AVATAR (Zhang, Sivasubramaniam, Wang, Riska and Riedel, 2005 and 2006), by the rules of
-//! PFSsim's scheduler of that name (section 1.13 of the study's reference).
+//! I2L: SARC in front of AVATAR (Zhang, Sivasubramaniam, Wang, Riska and Riedel, 2005 and 2006), by the rules
+//! of PFSsim's scheduler of that name (section 1.13 of the study's reference).
 //!
-//! SARC ([`sarc`]) lets each application send as many requests an interval as its rate allows, and lends what
-//! is left over: it refills all buckets early when the server has nothing to do. AVATAR ([`avatar`]) gives by
-//! deadline, and bounds what is outstanding by a limit that it moves window by window, between throughput and
-//! deadlines.
+//! SARC ([`sarc`]) lets each application send as many requests per interval as its rate allows, and lends
+//! what is left over: it refills all buckets early when the server is idle. AVATAR ([`avatar`]) gives
+//! requests by deadline and limits how many are outstanding; it adjusts the limit window by window, between
+//! throughput and deadlines.
 //!
-//! Departures from PFSsim, each a defect there: an application without completions says nothing of the limit,
-//! where PFSsim divides by zero; a window without any leaves it as it was; everything has a value from the
-//! start.
+//! Departures from PFSsim, each a defect there: an application without completions does not affect the limit,
+//! where PFSsim divides by zero; a window without completions leaves the limit unchanged; everything is
+//! initialised from the start.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -20,23 +20,23 @@ mod sarc;
 use avatar::Avatar;
 use sarc::Sarc;
 
-/// How long SARC's interval and AVATAR's window are.
+/// The lengths of SARC's interval and AVATAR's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct I2lSpec {
-    /// After which SARC's buckets are full again.
+    /// The interval after which SARC refills its buckets.
     pub sarc: SimSpan,
-    /// After which AVATAR sets its limit anew.
+    /// The window after which AVATAR sets its limit anew.
     pub avatar: SimSpan,
 }
 
 impl Default for I2lSpec {
-    /// Choices: PFSsim has no default.
+    /// Chosen freely: PFSsim has no default.
     fn default() -> I2lSpec {
         I2lSpec { sarc: SimSpan::from_ms(100), avatar: SimSpan::from_secs(1) }
     }
 }
 
-/// Buckets of requests, then deadlines with a limit that adapts.
+/// Buckets of requests, followed by deadlines with an adaptive limit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct I2l<T> {
     sarc: Sarc<T>,
@@ -55,7 +55,7 @@ impl<T> I2l<T> {
         I2l { sarc: Sarc::new(sarc, flows), avatar: Avatar::new(avatar, flows) }
     }
 
-    /// Ends a window and fills the buckets if it is time.
+    /// Ends the window and refills the buckets if it is time.
     fn pass(&mut self, now: SimTime) {
         self.avatar.end_window_if_due(now);
         if self.sarc.is_due(now) {

@@ -1,16 +1,16 @@
-//! Queue disciplines: who is served next, when several kinds of requests want one resource.
+//! Queue disciplines: which request is served next, when several kinds of requests compete for one resource.
 //!
-//! A discipline ([`Discipline`]) is told what comes and asked who goes; how long anything takes is the
-//! business of whoever serves. So the same code decides in a simulated disk and, later, in a real store.
+//! A discipline ([`Discipline`]) is told of arrivals and asked which request goes; the server decides how
+//! long service takes. So the same code decides in a simulated disk and in a real store.
 //!
-//! - In order of coming: [`Fifo`]. By priority or deadline: [`Priority`], [`Edf`], [`I2l`], [`Dta`].
+//! - In order of arrival: [`Fifo`]. By priority or deadline: [`Priority`], [`Edf`], [`I2l`], [`Dta`].
 //! - By shares: [`Fair`], [`Sfq`], [`Ssfq`], [`Wfq`], [`Wf2q`], [`Drr`], [`Wrr`], [`Bfq`]; of several servers
 //!   together: [`Dsfq`].
 //! - By rates, credits and reservations: [`TokenBucket`], [`BucketTree`], [`Tbf`], [`Sfqrc`], [`Mclock`].
 //! - In batches of clients, objects or targets: [`Rounds`].
 //!
-//! [`Description`] names one in a word, [`Flows`] says what flows are promised, and [`Scheduler`] is any of
-//! them. [`Parda`] stands at the client and is no discipline.
+//! [`Description`] names one in text, [`Flows`] holds the guarantees and limits of flows, and [`Scheduler`]
+//! is any of them. [`Parda`] runs at the client and is not a discipline.
 //!
 //! ```
 //! use towtank_iosched::{Discipline, Fair, FlowId, Request};
@@ -36,7 +36,7 @@
 //! # Ok::<(), towtank_iosched::DescriptionError>(())
 //! ```
 //!
-//! What is deliberately absent: clocks, devices, randomness.
+//! Left out: clocks, devices, randomness.
 
 mod bfq;
 mod bucket;

@@ -3,18 +3,18 @@
 //! instants:
 //!
 //! - R = max(t, R' + (rho + c)/r), P = max(t, P' + (delta + c)/w), L = max(t, L' + (delta + c)/l), with t the
-//!   instant of arrival, c the cost, and rho and delta what the client got elsewhere ([`crate::Feedback`];
-//!   none in plain mClock).
-//! - First the least R, if it has come. Else, of the heads whose L has come, the least P; the reservation of
-//!   the flow is then brought forward by (rho + c)/r, since this request did not use it. Else, at the limit:
-//!   wait, or let the least P go.
-//! - A flow that comes back from idling starts at the least P of those that wait, or where it left off if
-//!   that is later.
+//!   instant of arrival, c the cost, and rho and delta the service that the client got elsewhere
+//!   ([`crate::Feedback`]; none in plain mClock).
+//! - First goes the least R, if it has come. Else, of the heads whose L has come, the least P; the
+//!   reservation of the flow is then brought forward by (rho + c)/r, since this request did not use it. Else,
+//!   at the limit: wait, or let the least P go.
+//! - A flow that returns from idling starts at the least P of those that wait, or where it left off if that
+//!   is later.
 //!
-//! Reservation, weight and limit are all in units of cost a second; without a limit L has always come,
+//! Reservation, weight and limit are all in units of cost per second; without a limit L has always come,
 //! without a reservation R never does. Tags are computed when a request becomes its flow's head, with the
-//! feedback that came last, as Ceph's library does at choice. Its third way at the limit, to refuse, is left
-//! out: what came is served here.
+//! latest feedback, as Ceph's library does when it chooses a request. The third way of that library at the
+//! limit, to refuse, is left out: every request that arrived is served here.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -30,27 +30,27 @@ mod tracker;
 pub use profile::{Class, Profile};
 pub use tracker::Tracker;
 
-/// What is done when all that wait are at their limits.
+/// What happens when all waiting flows are at their limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum AtLimit {
     /// They wait.
     #[default]
     Wait,
-    /// They go, in order of their shares: limits bind only while somebody is below his.
+    /// They go, in order of their shares: limits bind only while some flow is below its limit.
     Allow,
 }
 
-/// What a request was served for: a client counts it as rho or not.
+/// What a request was served for; only service under a reservation counts as rho.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Phase {
-    /// To keep a reservation.
+    /// Under a reservation.
     Reservation,
     /// By weight.
     Share,
 }
 
 impl Phase {
-    /// What [`Mclock`] wrote on a request that it gave, in its ticket.
+    /// The phase that [`Mclock`] wrote into the ticket of a request that it gave.
     #[must_use]
     pub fn of(about: &About) -> Phase {
         if about.ticket == 1 { Phase::Reservation } else { Phase::Share }
@@ -65,15 +65,15 @@ pub struct Mclock<T> {
     idle_after: SimSpan,
     /// Heads of flows with a reservation, by R.
     by_reservation: BTreeSet<(Tag, u32)>,
-    /// Heads that were at their limits when looked at, by L.
+    /// Heads that were at their limits when last examined, by L.
     by_limit: BTreeSet<(Tag, u32)>,
     /// Heads whose L has come, by P.
     ready: BTreeSet<(Tag, u32)>,
     /// All heads of flows with a weight, by P.
     by_share: BTreeSet<(Tag, u32)>,
-    /// The P of what was given last, and its flow.
+    /// The P and the flow of the last request given.
     last: Option<(Tag, u32)>,
-    /// When somebody may go, since nobody could.
+    /// The next instant at which some flow may go, when none could.
     alarm: Option<SimTime>,
     room: Room,
 }
@@ -85,11 +85,11 @@ struct Flow<T> {
     limit: u64,
     /// With the instants of arrival.
     waiting: VecDeque<(SimTime, Request<T>)>,
-    /// Of the head, or of what was given last.
+    /// The tags of the head, or of the last request given.
     tags: Option<Tags>,
-    /// What came with the newest request.
+    /// The feedback of the newest request.
     feedback: Feedback,
-    /// Since when nothing waits; none for a flow that never sent.
+    /// Since when nothing waits; `None` for a flow that never sent.
     empty_since: Option<SimTime>,
 }
 
@@ -139,10 +139,10 @@ impl<T> Flow<T> {
 }
 
 impl<T> Mclock<T> {
-    /// No depth sets no bound on what is in service.
+    /// Without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
-    /// When the depth is zero, or a flow has neither weight nor reservation: somebody would never be served.
+    /// When the depth is zero, or a flow has neither weight nor reservation: it would never be served.
     #[must_use]
     pub fn new(depth: Option<u32>, at_limit: AtLimit, flows: &Flows) -> Mclock<T> {
         Mclock {
@@ -159,14 +159,14 @@ impl<T> Mclock<T> {
         }
     }
 
-    /// The same, but a flow counts as idle only when nothing of it has waited for so long. Until then it
-    /// keeps its P and thus its claim to what it did not use.
+    /// The same, but a flow counts as idle only when none of its requests has waited for this long. Until
+    /// then it keeps its P and thus its claim to unused service.
     #[must_use]
     pub fn idle_after(self, idle_after: SimSpan) -> Mclock<T> {
         Mclock { idle_after, ..self }
     }
 
-    /// Tags the head of a flow that has a new one. Who was idle does not come in before those that wait.
+    /// Tags the new head of a flow. A flow that was idle does not go ahead of those that wait.
     fn tag(&mut self, number: u32, was_idle: bool) {
         let least = self.least_share();
         let flow = &mut self.flows[number as usize];
@@ -176,7 +176,7 @@ impl<T> Mclock<T> {
             && flow.weight > 0
             && let Some(least) = least
         {
-            // Without the instant of arrival: beside a backlog of old requests, P lies before it.
+            // Ignores the instant of arrival: with a backlog of old requests, P lies before it.
             let step = Tag::span_of(head.cost.saturating_add(flow.feedback.delta), flow.weight);
             tags.share = flow.tags.map_or(least, |tags| least.max(tags.share.plus(step)));
         }
@@ -194,7 +194,7 @@ impl<T> Mclock<T> {
         flow.tags = Some(tags);
     }
 
-    /// The least P of those that are active: that wait, or have just been given their last request.
+    /// The least P of the active flows: those that wait, or that have just been given their last request.
     fn least_share(&self) -> Option<Tag> {
         let last = self.last.filter(|last| self.flows[last.1 as usize].waiting.is_empty()).map(|last| last.0);
         self.by_share.first().map(|head| head.0).into_iter().chain(last).min()
@@ -243,7 +243,7 @@ impl<T> Mclock<T> {
         Some(request)
     }
 
-    /// Who may go now, and what for.
+    /// The flow that may go now, and in which phase.
     fn choose(&mut self, now: SimTime) -> Option<(u32, Phase)> {
         let now = Tag::at(now);
         if let Some(&(_, flow)) = self.by_reservation.first().filter(|head| head.0 <= now) {
@@ -283,7 +283,7 @@ impl<T: Clone> Discipline for Mclock<T> {
         }
     }
 
-    /// Of equal tags, the flow that was named first.
+    /// Of equal tags, the flow with the lowest number.
     fn next(&mut self, now: SimTime) -> Option<Request<T>> {
         self.alarm = None;
         if self.room.is_full() {

@@ -1,25 +1,25 @@
-//! PARDA (Gulati, Ahmad and Waldspurger, FAST 2009): a host bounds what it has outstanding by a window that
-//! it moves by the latency that it sees, so that hosts share a disk array without exchanging a message. No
-//! discipline: it stands at the client.
+//! PARDA (Gulati, Ahmad and Waldspurger, FAST 2009): a host limits its outstanding requests by a window that
+//! it adjusts by the latency that it observes, so that hosts share a disk array without exchanging messages.
+//! PARDA runs at the client and is not a discipline.
 //!
-//! w <- (1 - g) w + g (Lt/L w + b), clamped to [1, most], once in an interval: L is the mean latency,
-//! smoothed exponentially, Lt the latency that is tolerated, and b goes by the host's share, so that at one
-//! latency windows go by b.
+//! w <- (1 - g) w + g (Lt/L w + b), clamped to [1, most], once per interval: L is the mean latency, smoothed
+//! exponentially, Lt the latency threshold, and b is proportional to the host's share, so that at equal
+//! latency windows are proportional to b.
 
 use towtank_units::SimSpan;
 
-/// What a host is configured with.
+/// The configuration of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PardaSpec {
     /// The latency above which the window shrinks.
     pub threshold: SimSpan,
-    /// How quickly the window follows, in hundredths.
+    /// The gain of the window, in hundredths.
     pub gain_percent: u32,
-    /// How much the newest latency counts in the smoothed one, in hundredths.
+    /// The weight of the newest latency in the smoothed one, in hundredths.
     pub smoothing_percent: u32,
-    /// What is added each time, in thousandths of a request: the host's share.
+    /// What is added at each adaptation, in thousandths of a request: the host's share.
     pub share_thousandths: u64,
-    /// The most requests that the window lets be outstanding.
+    /// The largest window, in requests.
     pub window_max: u32,
 }
 
@@ -29,19 +29,19 @@ pub struct Parda {
     spec: PardaSpec,
     /// In 2^-16 of a request.
     window: u64,
-    /// None until something was seen.
+    /// `None` until a latency was observed.
     latency: Option<SimSpan>,
-    /// Of this interval: the sum in nanoseconds, and how many.
+    /// Latencies of this interval: the sum in nanoseconds, and the count.
     seen: (u128, u64),
 }
 
 const ONE: u64 = 1 << 16;
 
 impl Parda {
-    /// A window of the most, and no latency seen.
+    /// Starts with the largest window and no latency observed.
     ///
     /// # Panics
-    /// When the most is zero, or a percentage lies above 100.
+    /// When the largest window is zero, or a percentage is above 100.
     #[must_use]
     pub fn new(spec: PardaSpec) -> Parda {
         assert!(spec.window_max > 0, "with a window of zero nothing is ever sent");
@@ -49,18 +49,18 @@ impl Parda {
         Parda { spec, window: u64::from(spec.window_max) * ONE, latency: None, seen: (0, 0) }
     }
 
-    /// How many requests may be outstanding.
+    /// The number of requests that may be outstanding.
     #[must_use]
     pub fn window(&self) -> u32 {
         u32::try_from(self.window / ONE).unwrap_or(u32::MAX).max(1)
     }
 
-    /// A request came back after so long.
+    /// Records the latency of a completed request.
     pub fn complete(&mut self, latency: SimSpan) {
         self.seen = (self.seen.0 + u128::from(latency.as_ns()), self.seen.1 + 1);
     }
 
-    /// An interval ends. One in which nothing came back changes nothing.
+    /// Ends an interval. An interval without completions changes nothing.
     pub fn adapt(&mut self) {
         let (sum, count) = std::mem::take(&mut self.seen);
         let Some(mean) = sum.checked_div(u128::from(count)) else { return };
@@ -121,8 +121,8 @@ mod tests {
         assert_eq!(slow.window(), 64);
     }
 
-    /// Two hosts at one array whose latency is their windows' sum in ms: the windows settle in proportion to
-    /// the shares. The planted rule without b does not: there any split is at rest.
+    /// Two hosts at one array whose latency in ms is the sum of their windows: the windows settle in
+    /// proportion to the shares. The planted rule without b does not settle: any split is stable under it.
     #[test]
     fn windows_settle_by_shares() {
         let settle = |shares: [u64; 2], windows: [u64; 2]| {

@@ -1,6 +1,6 @@
-//! Strict priorities: the flow with the lower number of priority goes first, whatever the others have been
-//! waiting; flows of one priority go in order of coming. What is of low priority may starve: that is the
-//! rule, and what it is compared for.
+//! Strict priorities: the flow with the lower priority number goes first, however long the others have
+//! waited; flows of equal priority go in order of arrival. Requests of low priority may starve: that is the
+//! rule, and the reason to compare others with it.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use towtank_units::SimTime;
 use crate::room::Room;
 use crate::{Discipline, Flows, NoMessage, Request};
 
-/// Requests by the priority of their flow, then in order of coming.
+/// Requests by the priority of their flow, then in order of arrival.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Priority<T> {
     /// By flow.
     priorities: Vec<u32>,
-    /// By priority and number of arrival.
+    /// By priority and arrival number.
     #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     waiting: BTreeMap<(u32, u64), Request<T>>,
@@ -23,10 +23,10 @@ pub struct Priority<T> {
 }
 
 impl<T> Priority<T> {
-    /// No depth sets no bound on what is in service.
+    /// Without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
-    /// When the depth is zero: nobody would ever be served.
+    /// When the depth is zero: no request would ever be served.
     #[must_use]
     pub fn new(depth: Option<u32>, flows: &Flows) -> Priority<T> {
         let priorities = flows.specs().iter().map(|spec| spec.priority).collect();

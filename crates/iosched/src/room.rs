@@ -1,16 +1,16 @@
-//! How many requests a discipline lets be in service at once: the D of SFQ(D).
+//! The number of requests that a discipline allows in service at once: the D of SFQ(D).
 
-/// A bound on what is in service, and how much is.
+/// A bound on the number in service, and that number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Room {
-    /// None sets no bound.
+    /// `None` sets no bound.
     depth: Option<u32>,
     in_service: u32,
 }
 
 impl Room {
     /// # Panics
-    /// When the depth is zero: nobody would ever be served.
+    /// When the depth is zero: no request would ever be served.
     pub fn new(depth: Option<u32>) -> Room {
         assert!(depth != Some(0), "with a depth of zero nobody is ever served");
         Room { depth, in_service: 0 }
@@ -26,7 +26,7 @@ impl Room {
     }
 
     /// # Panics
-    /// When nothing is in service: somebody told of a completion twice.
+    /// When nothing is in service: a completion was reported twice.
     pub fn release(&mut self) {
         assert!(self.in_service > 0, "more was completed than was given");
         self.in_service -= 1;

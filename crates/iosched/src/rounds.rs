@@ -1,15 +1,13 @@
-//! Lustre's round-robin policies of its network request scheduler: CRR-N by client, ORR by object, TRR by
-//! target.
+//! Round-robin policies of Lustre's network request scheduler: CRR-N by client, ORR by object, TRR by target.
 //!
 //! Requests of one client, object or target form a batch of at most a quantum. Batches go in order of their
-//! round and, within it, of when they were begun. Who has used its quantum up, or has nothing waiting though
-//! some of its quantum is left, begins its next batch in a later round; nobody begins one in a round that has
-//! passed. Inside a batch CRR-N keeps the order of coming; ORR and TRR go by ascending offset, then the
-//! shorter one first. ORR and TRR order reads, writes or both ([`Supported`]); what they do not order goes in
-//! order of coming, in turn with what they do.
+//! round and, within it, in the order in which they were begun. A source that has used up its quantum, or has
+//! nothing waiting though some of its quantum is left, begins its next batch in a later round; none begins in
+//! a round that has passed. Inside a batch CRR-N keeps the order of arrival; ORR and TRR go by ascending
+//! offset, then the shorter request first. ORR and TRR order reads, writes or both ([`Supported`]); the other
+//! requests go in order of arrival and alternate with the ordered ones.
 //!
-//! Offsets are those of the object ([`crate::About::offset`]); an order by physical place is had by putting
-//! that there.
+//! Offsets are those of the object ([`crate::About::offset`]); to order by physical position, put that there.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,7 +28,7 @@ pub enum Batch {
 }
 
 impl Batch {
-    /// How long a batch is unless another quantum is asked for: Lustre's defaults.
+    /// Lustre's default quantum for this kind of batch.
     #[must_use]
     pub const fn quantum(self) -> u32 {
         match self {
@@ -48,15 +46,15 @@ impl Batch {
     }
 }
 
-/// What ORR and TRR put into order; CRR-N orders all.
+/// Which requests ORR and TRR put into order; CRR-N orders all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Supported {
-    /// Reads alone.
+    /// Reads only.
     #[default]
     Reads,
-    /// Writes alone.
+    /// Writes only.
     Writes,
-    /// All.
+    /// Reads and writes.
     Both,
 }
 
@@ -70,37 +68,37 @@ impl Supported {
     }
 }
 
-/// Round, number of the batch, offset, cost, number of arrival.
+/// Round, batch number, offset, cost, arrival number.
 type Place = (u64, u64, u64, u64, u64);
 
-/// Batches in rounds.
+/// The round-robin policies: batches in rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Rounds<T> {
     batch: Batch,
     supported: Supported,
     quantum: u32,
-    /// By client, object or target; those that have nothing waiting and lie in no later round are dropped.
+    /// By client, object or target; sources that have nothing waiting and lie in no later round are dropped.
     sources: BTreeMap<u64, Source>,
     #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     ordered: BTreeMap<Place, Request<T>>,
-    /// What is not put into order.
+    /// Requests that are not put into order.
     others: VecDeque<Request<T>>,
-    /// Whether the next is one of the others, if there are both.
+    /// Whether the next request is an unordered one, if both kinds wait.
     others_turn: bool,
-    /// The round of what was given last.
+    /// The round of the last request given.
     round: u64,
     begun: u64,
     came: u64,
     room: Room,
 }
 
-/// Who sends, or what is touched.
+/// A client, object or target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Source {
     round: u64,
     batch: u64,
-    /// What is left of the quantum of its batch.
+    /// The rest of the quantum of its batch.
     left: u32,
     waiting: u32,
 }
@@ -109,16 +107,16 @@ impl<T> Rounds<T> {
     /// CRR-N.
     ///
     /// # Panics
-    /// When the depth or the quantum is zero: nobody would ever be served.
+    /// When the depth or the quantum is zero: no request would ever be served.
     #[must_use]
     pub fn by_client(depth: Option<u32>, quantum: u32) -> Rounds<T> {
         Rounds::new(depth, Batch::Client, quantum, Supported::Both)
     }
 
-    /// Any of the policies; no depth sets no bound on what is in service.
+    /// Any of the policies; without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
-    /// When the depth or the quantum is zero: nobody would ever be served.
+    /// When the depth or the quantum is zero: no request would ever be served.
     #[must_use]
     pub fn new(depth: Option<u32>, batch: Batch, quantum: u32, supported: Supported) -> Rounds<T> {
         assert!(quantum > 0, "a batch of no requests is never served");
@@ -137,7 +135,7 @@ impl<T> Rounds<T> {
         }
     }
 
-    /// Where a request of a source goes, with that source's batch moved on.
+    /// The round and batch of a new request of a source; updates the source's batch.
     fn place(&mut self, key: u64) -> (u64, u64) {
         let new = Source { round: self.round, batch: 0, left: 0, waiting: 0 };
         let source = self.sources.entry(key).or_insert(new);
@@ -214,7 +212,7 @@ impl<T: Clone> Discipline for Rounds<T> {
         self.room.release();
     }
 
-    /// Those in order, then the others.
+    /// The ordered requests, then the others.
     fn waiting(&self) -> Box<dyn Iterator<Item = &Request<T>> + '_> {
         Box::new(self.ordered.values().chain(&self.others))
     }

@@ -1,5 +1,4 @@
-//! One type for all schedulers that can be named, so that a study holds any of them without being generic
-//! over it.
+//! One type for all named schedulers, so that a study holds any of them without being generic.
 
 use towtank_units::SimTime;
 
@@ -34,7 +33,7 @@ pub enum Scheduler<T> {
     BucketTree(Box<BucketTree<T>>),
 }
 
-/// The same for whichever it is.
+/// Applies one expression to whichever scheduler it is.
 macro_rules! each {
     ($scheduler:expr, $one:ident => $what:expr) => {
         match $scheduler {
@@ -62,8 +61,8 @@ macro_rules! each {
 }
 
 impl<T> Scheduler<T> {
-    /// What a description says, for these flows. [`Description::build`] refuses flows that would never be
-    /// served.
+    /// The scheduler of a description, for these flows. [`Description::build`] refuses flows that would never
+    /// be served.
     pub(crate) fn new(description: &Description, flows: &Flows) -> Scheduler<T> {
         let depth = description.depth;
         match description.kind {
@@ -103,7 +102,7 @@ impl<T: Clone> Discipline for Scheduler<T> {
     type Message = Lengths;
 
     /// # Panics
-    /// When the request is of a flow that was not named, for those that look at flows.
+    /// When the flow of the request is unknown, for schedulers that use flows.
     fn arrive(&mut self, now: SimTime, request: Request<T>) {
         each!(self, one => one.arrive(now, request));
     }
@@ -128,7 +127,7 @@ impl<T: Clone> Discipline for Scheduler<T> {
         each!(self, one => one.wake(now));
     }
 
-    /// Those that decide alone hear nothing.
+    /// Only DSFQ schedulers use messages; the others ignore them.
     fn hear(&mut self, now: SimTime, from: SchedulerId, message: Lengths) {
         if let Scheduler::Dsfq(dsfq) = self {
             dsfq.hear(now, from, message);

@@ -1,9 +1,9 @@
 //! SFQ(D): start-time fair queueing with up to D requests in service (Jin, Chase and Kaur, SIGMETRICS 2004),
-//! by the rules of PFSsim's scheduler of that name. What two flows with work waiting got, each over its
+//! by the rules of PFSsim's scheduler of that name. The service of two backlogged flows, each over its
 //! weight, differs by at most (D + 1)(c_f/w_f + c_g/w_g), where c is a flow's costliest request.
 //!
-//! It differs from [`crate::Fair`] where tags tie (turns, not the lower flow) and when all is served (the
-//! virtual time stays).
+//! It differs from [`crate::Fair`] at equal tags (flows take turns, instead of the lower flow first) and when
+//! all is served (the virtual time stays).
 
 use towtank_units::SimTime;
 
@@ -11,7 +11,7 @@ use crate::room::Room;
 use crate::start_tags::StartTags;
 use crate::{Discipline, Flows, NoMessage, Request};
 
-/// Flows share in proportion to their weights, with a bound on what is in service.
+/// Flows share in proportion to their weights, with a bound on the number in service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Sfq<T> {
     tags: StartTags<T>,
@@ -19,10 +19,10 @@ pub struct Sfq<T> {
 }
 
 impl<T> Sfq<T> {
-    /// No depth sets no bound.
+    /// Without a depth, the number in service is not bounded.
     ///
     /// # Panics
-    /// When the depth or a weight is zero: somebody would never be served.
+    /// When the depth or a weight is zero: some flow would never be served.
     #[must_use]
     pub fn new(depth: Option<u32>, flows: &Flows) -> Sfq<T> {
         Sfq { tags: StartTags::new(flows), room: Room::new(depth) }
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(sfq.tags.virtual_time(), 24);
     }
 
-    /// Of equal starts the flow after the one that was served last goes, not the lowest.
+    /// Of equal starts, the flow after the one that was served last goes first, not the lowest.
     #[test]
     fn ties_go_round() {
         let mut sfq = Sfq::new(Some(1), &Flows::equal(3));
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(sfq.waiting().count(), 2);
     }
 
-    /// The virtual time is not reset when all is served: who comes later starts where the last one started.
+    /// The virtual time is not reset when all is served: a later request starts where the last one started.
     #[test]
     fn idling_resets_nothing() {
         let mut sfq = Sfq::new(None, &Flows::equal(2));

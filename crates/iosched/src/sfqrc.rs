@@ -1,14 +1,14 @@
 //! SFQRC: start-time fair queueing with reserved credits, by the rules of PFSsim's own scheduler of that name
 //! (section 1.13 of the study's reference).
 //!
-//! An application has a credit in units of cost that grows with its rate. What it sends within its credit is
-//! *basic* and goes by deadline, always; the rest is *overflow* and goes by fair shares, as long as it cannot
-//! make a basic request late: the end of all that is under way, with all credits that could still be drawn,
-//! and the overflow request on top, has to lie before the earliest deadline that a basic request could have.
-//! Credits of those who overflow turn into a discount on their tags.
+//! An application has a credit in units of cost that grows with its rate. Requests within its credit are
+//! *basic* and always go by deadline; the rest are *overflow* and go by fair shares, as long as they cannot
+//! make a basic request late: the expected end of all requests under way, plus all credits that could still
+//! be drawn, plus the overflow request, has to lie before the earliest deadline that a basic request could
+//! have. Credits of applications that overflow turn into a discount on their tags.
 //!
-//! Departures from PFSsim: a server with nothing to do takes the first overflow request untested, since
-//! nothing would ever wake it; and the virtual time does not go back where a discount leads below it.
+//! Departures from PFSsim: an idle server takes the first overflow request untested, since nothing would ever
+//! wake it; and the virtual time does not go back where a discount leads below it.
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,21 @@ use crate::room::Room;
 use crate::start_tags::StartTags;
 use crate::{Access, Discipline, FlowId, FlowSpec, Flows, NoMessage, Request};
 
-/// What the server is taken to be able to do, where costs are bytes.
+/// The assumed speed of the server, where costs are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SfqrcSpec {
-    /// How fast it reads.
+    /// Read throughput.
     pub read: Rate,
-    /// How fast it writes.
+    /// Write throughput.
     pub write: Rate,
-    /// What a read takes besides when it is of another object than the request before.
+    /// Added to a read of a different object than the previous request.
     pub seek: SimSpan,
-    /// How far ahead of now the end of all that is under way is put when it has passed unmet.
+    /// How far ahead of now the expected end of all requests under way is set when it has passed.
     pub step: SimSpan,
 }
 
 impl Default for SfqrcSpec {
-    /// Choices, of the size of a hard disk's: PFSsim has no default.
+    /// Free choices, of the magnitude of a hard disk: PFSsim has no default.
     fn default() -> SfqrcSpec {
         let rate = Rate::from_bytes_per_second(100_000_000).expect("it is not zero");
         SfqrcSpec { read: rate, write: rate, seek: SimSpan::from_ms(8), step: SimSpan::from_ms(10) }
@@ -51,31 +51,31 @@ impl SfqrcSpec {
     }
 }
 
-/// Basic requests by deadline, overflow by shares.
+/// The SFQRC scheduler: basic requests by deadline, overflow by shares.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Sfqrc<T> {
     spec: SfqrcSpec,
     accounts: Vec<Account>,
-    /// By deadline and number of arrival.
+    /// By deadline and arrival number.
     #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     basic: BTreeMap<(SimTime, u64), Request<T>>,
     came: u64,
     overflow: StartTags<T>,
-    /// Of overflow alone.
+    /// Counts overflow requests only.
     room: Room,
-    /// Of both kinds.
+    /// Requests of both kinds.
     under_way: u32,
-    /// When all that is under way should be done.
+    /// The expected end of all requests under way.
     finish: SimTime,
-    /// The object of what was given last.
+    /// The object of the last request given.
     object: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Account {
     spec: FlowSpec,
-    /// In 10^-9 of a unit of cost, so that a rate a second gains whole parts a nanosecond.
+    /// In 10^-9 of a unit of cost, so that a rate per second gains whole parts per nanosecond.
     credit: u128,
     counted: SimTime,
 }
@@ -96,7 +96,7 @@ impl Account {
         u64::try_from(self.credit / PARTS).unwrap_or(u64::MAX)
     }
 
-    /// How many more basic requests it could send, and of which size.
+    /// How many more basic requests it could send, and the size of each.
     fn drawable(&self) -> (u64, u64) {
         let size = self.spec.request_cost.max(1);
         (self.whole() / size, size)
@@ -105,10 +105,10 @@ impl Account {
 
 impl<T> Sfqrc<T> {
     /// Weights, rates, credits (burst), delays and sizes of requests are those of the flows; the depth bounds
-    /// overflow alone.
+    /// only overflow.
     ///
     /// # Panics
-    /// When the depth or a weight is zero: somebody would never be served.
+    /// When the depth or a weight is zero: some flow would never be served.
     #[must_use]
     pub fn new(depth: Option<u32>, spec: SfqrcSpec, flows: &Flows) -> Sfqrc<T> {
         let account = |spec: &FlowSpec| Account {
@@ -136,7 +136,7 @@ impl<T> Sfqrc<T> {
         }
     }
 
-    /// When all that is under way should be done, seen from now.
+    /// The expected end of all requests under way, at `now`.
     fn finish_at(&self, now: SimTime) -> SimTime {
         match self.finish {
             _ if self.under_way == 0 => now,
@@ -150,7 +150,7 @@ impl<T> Sfqrc<T> {
         self.spec.service(request.cost, request.about.access, seeks)
     }
 
-    /// Turns the credits of those who overflow into discounts.
+    /// Turns the credits of applications that overflow into discounts.
     fn discount(&mut self) {
         for (flow, account) in (0..).zip(&mut self.accounts) {
             let flow = FlowId(flow);
@@ -161,7 +161,7 @@ impl<T> Sfqrc<T> {
         }
     }
 
-    /// The first overflow request that makes no basic request late.
+    /// The flow of the first overflow request that makes no basic request late.
     fn admitted(&self, now: SimTime) -> Option<FlowId> {
         if self.under_way == 0 {
             return self.overflow.first();
@@ -239,7 +239,7 @@ impl<T: Clone> Discipline for Sfqrc<T> {
         }
     }
 
-    /// Basic ones by deadline, then overflow by flow.
+    /// Basic requests by deadline, then overflow by flow.
     fn waiting(&self) -> Box<dyn Iterator<Item = &Request<T>> + '_> {
         Box::new(self.basic.values().chain(self.overflow.waiting()))
     }

@@ -3,8 +3,8 @@
 //! order they are done.
 //!
 //! [`Discipline::next`] gives pieces: clones that carry their cost, their offset and their [`Piece`].
-//! [`Discipline::finishes`] says which completion is the request's. PFSsim has the class, but no way to
-//! choose it.
+//! [`Discipline::finishes`] says which completion completes the request. PFSsim has the class, but no way to
+//! select it.
 
 use std::collections::BTreeMap;
 
@@ -20,20 +20,20 @@ pub struct Ssfq<T> {
     tags: StartTags<T>,
     room: Room,
     piece_cost: u64,
-    /// How many pieces each request still lacks.
+    /// The number of pieces that each request still lacks.
     open: BTreeMap<u64, u32>,
-    /// How many requests have come: the next one's ticket.
+    /// The number of requests that have arrived: the ticket of the next one.
     came: u64,
 }
 
-/// What PFSsim cuts requests to: its `MAX_SUBREQ_SIZE`.
+/// The size of PFSsim's pieces: its `MAX_SUBREQ_SIZE`.
 pub(crate) const PIECE_COST: u64 = 128 << 10;
 
 impl<T> Ssfq<T> {
     /// Pieces of 128 KiB, where costs are bytes.
     ///
     /// # Panics
-    /// When the depth or a weight is zero: somebody would never be served.
+    /// When the depth or a weight is zero: some flow would never be served.
     #[must_use]
     pub fn new(depth: Option<u32>, flows: &Flows) -> Ssfq<T> {
         Ssfq::with_pieces(depth, flows, PIECE_COST)
@@ -92,7 +92,7 @@ impl<T: Clone> Discipline for Ssfq<T> {
     }
 
     /// # Panics
-    /// When the piece is of no request that is open: it was done before, or was never given.
+    /// When the piece belongs to no open request: it was completed before, or was never given.
     fn complete(&mut self, _: SimTime, served: &Request<T>) {
         self.room.release();
         let open = self.open.get_mut(&served.about.ticket).expect("a piece is of a request that is open");
@@ -102,7 +102,7 @@ impl<T: Clone> Discipline for Ssfq<T> {
         }
     }
 
-    /// Requests of which a piece waits, each by its last piece.
+    /// Requests with a waiting piece, each represented by its last piece.
     fn waiting(&self) -> Box<dyn Iterator<Item = &Request<T>> + '_> {
         Box::new(self.tags.waiting().filter(|request| !request.about.piece.has_more()))
     }
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// A request whose pieces have gone in part still waits, as one.
+    /// A request of which only some pieces have been given still waits, as one request.
     #[test]
     fn a_request_waits_until_its_last_piece_has_gone() {
         let mut ssfq = Ssfq::with_pieces(Some(1), &Flows::equal(1), 10);

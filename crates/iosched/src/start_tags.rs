@@ -1,15 +1,15 @@
-//! Requests in order of start tags, each flow's in order of coming: what start-time fair queueing and all its
-//! variants share.
+//! Requests in order of start tags, each flow's in order of arrival: the common part of start-time fair
+//! queueing and its variants.
 //!
-//! Section 1.13 of the study's reference, after Jin, Chase and Kaur (SIGMETRICS 2004): a request starts where
-//! its flow's request before it finishes, or at the virtual time if that is later and the flow had nothing
-//! queued; it finishes its cost over the flow's weight further on. The least start goes first; of equal ones
-//! the first flow after that which was served last, round and round. The virtual time is the start of what
-//! was given last. It never goes back and is never reset.
+//! Section 1.13 of the study's reference, after Jin, Chase and Kaur (SIGMETRICS 2004): a request starts at
+//! the finish of its flow's previous request, or at the virtual time if that is later and the flow had
+//! nothing queued; its finish is its start plus its cost over the flow's weight. The least start goes first;
+//! of equal ones, the first flow after the one that was served last, cyclically. The virtual time is the
+//! start of the last request given. It never goes back and is never reset.
 //!
-//! Only a queue's head has a start; the others keep their length and get their start when the one before them
-//! goes. So a tag that is moved moves all behind it. Flows lie in an ordered set by the starts of their
-//! heads: the cost of a request grows with the logarithm of the flows.
+//! Only the head of a queue has a start; the others keep their length and get their start when the one before
+//! them goes. So moving a tag moves all tags behind it. Flows lie in an ordered set by the starts of their
+//! heads: the time per request grows with the logarithm of the number of flows.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -23,7 +23,7 @@ pub(crate) struct StartTags<T> {
     /// The start of each flow's head, and the flow.
     heads: BTreeSet<(Tag, u32)>,
     virtual_time: Tag,
-    /// The flow after the one that was served last: of equal tags, who is asked first.
+    /// The flow after the one that was served last; it goes first among equal tags.
     turn: u32,
 }
 
@@ -32,9 +32,9 @@ struct Flow<T> {
     weight: u64,
     /// With the distance from start to finish.
     waiting: VecDeque<(Tag, Request<T>)>,
-    /// Where the head starts, if anything waits.
+    /// The start of the head, if anything waits.
     start: Tag,
-    /// Where the request finished that was given last.
+    /// The finish of the last request given.
     finish: Tag,
 }
 
@@ -70,13 +70,13 @@ impl<T> StartTags<T> {
         self.assert_heads();
     }
 
-    /// Each flow that waits has one head, and nobody else has.
+    /// Checks that each flow that waits has one head, and no other flow has one.
     fn assert_heads(&self) {
         let waiting = || self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
         debug_assert_eq!(self.heads.len(), waiting(), "heads, and flows that wait");
     }
 
-    /// Who is next, without giving it.
+    /// The flow that is next, without giving its request.
     pub fn first(&self) -> Option<FlowId> {
         let &(start, _) = self.heads.first()?;
         let after = self.heads.range((start, self.turn)..=(start, u32::MAX)).next();
@@ -88,7 +88,7 @@ impl<T> StartTags<T> {
         self.take(flow)
     }
 
-    /// Gives the head of a flow, whoever is first.
+    /// Gives the head of a flow, even if another flow is first.
     pub fn take(&mut self, flow: FlowId) -> Option<Request<T>> {
         let number = flow.0;
         let flow = &mut self.flows[number as usize];
@@ -118,8 +118,7 @@ impl<T> StartTags<T> {
             .filter_map(|&(_, flow)| self.flows[flow as usize].waiting.front().map(|head| &head.1))
     }
 
-    /// What the flow got elsewhere delays its next arrival: its last queued request, or its finish, ends
-    /// later.
+    /// Service elsewhere delays the flow's next arrival: its last queued request, or its finish, ends later.
     pub fn delay_tail(&mut self, flow: FlowId, cost: u64) {
         let flow = &mut self.flows[flow.0 as usize];
         let delay = Tag::of(cost, flow.weight);
@@ -129,12 +128,12 @@ impl<T> StartTags<T> {
         }
     }
 
-    /// What the flow got elsewhere delays all that it has queued, or its finish.
+    /// Service elsewhere delays all that the flow has queued, or its finish.
     pub fn delay_head(&mut self, flow: FlowId, cost: u64) {
         self.move_head(flow, |start, length| start.plus(length), cost);
     }
 
-    /// What the flow has in credit brings all that it has queued forward.
+    /// A credit of the flow advances all that it has queued.
     pub fn advance_head(&mut self, flow: FlowId, cost: u64) {
         self.move_head(flow, Tag::minus, cost);
     }
@@ -153,7 +152,7 @@ impl<T> StartTags<T> {
         self.heads.insert((flow.start, number));
     }
 
-    /// Flow by flow, each in order of coming.
+    /// Flow by flow, each in order of arrival.
     pub fn waiting(&self) -> impl Iterator<Item = &Request<T>> {
         self.flows.iter().flat_map(|flow| flow.waiting.iter().map(|waiting| &waiting.1))
     }

@@ -1,5 +1,4 @@
-//! Virtual time as disciplines count it: whole numbers, so that order never depends on how a fraction was
-//! rounded elsewhere.
+//! Virtual time of the disciplines: whole numbers, so that the order never depends on rounding.
 
 use towtank_units::SimTime;
 
@@ -11,19 +10,19 @@ use towtank_units::SimTime;
 #[serde(transparent)]
 pub(crate) struct Tag(u128);
 
-/// How finely a weight divides a unit of cost.
+/// Fraction bits of a unit of cost divided by a weight.
 const FRACTION_BITS: u32 = 32;
 
 impl Tag {
     pub const ZERO: Tag = Tag(0);
 
-    /// What a cost comes to for a weight, rounded down.
+    /// The virtual length of a cost at a weight, rounded down.
     pub fn of(cost: u64, weight: u64) -> Tag {
         // 2^64 units shifted by 32 bits fit in 96.
         Tag((u128::from(cost) << FRACTION_BITS) / u128::from(weight))
     }
 
-    /// Later than all others: what is never reached.
+    /// Later than all others: never reached.
     pub const NEVER: Tag = Tag(u128::MAX);
 
     /// An instant as a tag.
@@ -31,13 +30,13 @@ impl Tag {
         Tag(u128::from(now.as_ns()) << FRACTION_BITS)
     }
 
-    /// How long a cost takes at so many units a second, as a tag in nanoseconds, rounded down.
+    /// The time that a cost takes at a rate in units per second, as a tag in nanoseconds, rounded down.
     pub fn span_of(cost: u64, per_second: u64) -> Tag {
         // 2^64 units times 10^9 < 2^30, shifted by 32 bits, fit in 126.
         Tag(((u128::from(cost) * 1_000_000_000) << FRACTION_BITS) / u128::from(per_second))
     }
 
-    /// The first whole instant that does not lie before the tag; the last there is for [`Tag::NEVER`].
+    /// The first whole instant that is not before the tag; the last representable one for [`Tag::NEVER`].
     pub fn instant(self) -> SimTime {
         let up = (self.0 >> FRACTION_BITS) + u128::from(self.0 & ((1 << FRACTION_BITS) - 1) > 0);
         SimTime::from_ns(u64::try_from(up).unwrap_or(u64::MAX))
@@ -51,7 +50,7 @@ impl Tag {
         Tag(self.0.saturating_sub(other.0))
     }
 
-    /// What a virtual length costs at so much weight, in the same fine parts.
+    /// The cost of a virtual length at this weight, with the same fraction bits.
     pub fn times(self, weight: u64) -> Tag {
         Tag(self.0.saturating_mul(u128::from(weight)))
     }
@@ -61,12 +60,12 @@ impl Tag {
         Tag(self.0 / u128::from(weight))
     }
 
-    /// How often another length fits into this one.
+    /// How many times another length fits into this one.
     pub fn parts_of(self, part: Tag) -> u64 {
         u64::try_from(self.0 / part.0.max(1)).unwrap_or(u64::MAX)
     }
 
-    /// In whole units of cost, for those who look on.
+    /// In whole units of cost, for tests.
     #[cfg(test)]
     pub fn whole(self) -> u64 {
         (self.0 >> FRACTION_BITS) as u64

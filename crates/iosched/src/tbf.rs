@@ -1,14 +1,14 @@
-//! Lustre's token bucket filter: requests are divided into classes, a rule says how many requests a second a
-//! class may send, and a server that has nobody with a token waits.
+//! Lustre's token bucket filter: requests are divided into classes, a rule sets how many requests per second
+//! a class may send, and a server waits while no class has a token.
 //!
-//! - Rules are ordered; the first that matches a class holds, the default rule is last. They can be started,
-//!   changed and stopped in a run ([`Tbf::start`], [`Tbf::change`], [`Tbf::stop`]).
-//! - When a class is looked at, it gains floor(rate x time since its last request went), and holds at most
-//!   its depth (3 unless it is said otherwise); a request takes one token, and the time is counted anew. What
-//!   is left of a token is lost, but for a rule in real time: there it is kept, and the depth sets no bound.
+//! - Rules are ordered; the first that matches a class applies, and the default rule is last. Rules can be
+//!   started, changed and stopped during a run ([`Tbf::start`], [`Tbf::change`], [`Tbf::stop`]).
+//! - When a class is examined, it gains floor(rate x time since its last request went), and holds at most its
+//!   depth (3 by default); a request takes one token, and the time is counted anew. The fraction of a token
+//!   is lost, except under a real-time rule, which keeps it and sets no bound on tokens.
 //! - Classes lie in order of their deadlines, the last request plus one over the rate. If the first of them
-//!   has no token, nobody goes before its deadline, even if another has: that is Lustre's rule, and it bounds
-//!   what a server with many classes looks at.
+//!   has no token, no class is served before that deadline, even if another has tokens: that is Lustre's
+//!   rule, and it bounds the work of a server with many classes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -23,19 +23,19 @@ mod rules;
 use rules::Class;
 pub use rules::{ClassBy, Rule, RuleError};
 
-/// Classes with tokens.
+/// The token bucket filter: classes with tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Tbf<T> {
     class_by: ClassBy,
-    /// In order; the default rule is not among them.
+    /// In order, without the default rule.
     rules: Vec<Rule>,
     default: Rule,
     #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     classes: BTreeMap<Class, Queue<T>>,
-    /// Classes with requests, by deadline, then by who has waited longest for it.
+    /// Classes with requests, by deadline, then by how long they have been waiting for it.
     by_deadline: BTreeSet<(Tag, u64, Class)>,
-    /// How often a class was laid among them.
+    /// How often a class was inserted into `by_deadline`.
     laid: u64,
     alarm: Option<SimTime>,
     room: Room,
@@ -47,7 +47,7 @@ struct Queue<T> {
     depth: u64,
     realtime: bool,
     tokens: u64,
-    /// When its last request went; when it was first seen, until then.
+    /// When its last request went; before that, when the class was first seen.
     counted_from: Tag,
     waiting: VecDeque<Request<T>>,
 }
@@ -74,12 +74,12 @@ impl<T> Queue<T> {
         if self.realtime { held } else { held.min(self.depth) }
     }
 
-    /// Whole tokens since the time was counted from.
+    /// Whole tokens gained since `counted_from`.
     fn gained(&self, now: Tag) -> u64 {
         now.minus(self.counted_from).parts_of(Tag::span_of(1, self.rate))
     }
 
-    /// Takes one of so many tokens.
+    /// Gives the next request, taking one of `tokens` tokens.
     fn take(&mut self, now: Tag, tokens: u64) -> Option<Request<T>> {
         debug_assert!(tokens > 0, "a request is let through without a token");
         debug_assert!(now >= self.counted_from, "tokens are counted from later than now");
@@ -93,11 +93,11 @@ impl<T> Queue<T> {
 }
 
 impl<T> Tbf<T> {
-    /// Classes by what `class_by` says, under the default rule alone. No depth sets no bound on what is in
-    /// service.
+    /// Divides requests into classes by `class_by`, under the default rule alone. Without a depth, the number
+    /// of requests in service is not bounded.
     ///
     /// # Panics
-    /// When the depth is zero: nobody would ever be served.
+    /// When the depth is zero: no request would ever be served.
     #[must_use]
     pub fn new(depth: Option<u32>, class_by: ClassBy, default: Rule) -> Tbf<T> {
         Tbf {
@@ -112,11 +112,11 @@ impl<T> Tbf<T> {
         }
     }
 
-    /// Classes by flow, and a rule for each flow that has a rate. `tokens` is what a class holds at most
-    /// where its flow has no burst.
+    /// One class per flow, and a rule for each flow that has a rate. `tokens` is the most that a class holds
+    /// if its flow has no burst.
     ///
     /// # Panics
-    /// When the depth is zero: nobody would ever be served.
+    /// When the depth is zero: no request would ever be served.
     #[must_use]
     pub fn by_flow(depth: Option<u32>, tokens: u64, realtime: bool, flows: &Flows) -> Tbf<T> {
         let default = Rule { depth: tokens, realtime, ..Rule::default() };
@@ -142,10 +142,10 @@ impl<T> Tbf<T> {
         &self.rules
     }
 
-    /// Starts a rule at a rank; past the last rule it is the last before the default rule.
+    /// Starts a rule at a rank; a rank past the last rule puts it last, before the default rule.
     ///
     /// # Errors
-    /// When there is a rule of that name already, or the rule lets nobody go.
+    /// When a rule of that name exists already, or the rule would let no request go.
     pub fn start(&mut self, now: SimTime, rank: usize, rule: Rule) -> Result<(), RuleError> {
         rule.check()?;
         if self.rules.iter().chain([&self.default]).any(|known| known.name == rule.name) {
@@ -206,7 +206,7 @@ impl<T> Tbf<T> {
         self.rules.iter().position(|rule| rule.name == name).ok_or_else(unknown)
     }
 
-    /// Gives each class the rule that holds for it now; it keeps its tokens as far as the new depth allows.
+    /// Gives each class the rule that applies now; it keeps its tokens up to the new depth.
     fn match_anew(&mut self, now: SimTime) {
         self.by_deadline.clear();
         for (class, queue) in &mut self.classes {

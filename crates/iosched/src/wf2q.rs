@@ -1,9 +1,9 @@
 //! WF2Q+ (Bennett and Zhang, SIGCOMM 1996 and 1997): of the requests that a fluid server would have begun by
 //! now, the one goes first that it would finish first. A flow can neither fall behind its share nor run ahead
-//! of it by more than a request, whereas WFQ lets a heavy flow run ahead by many.
+//! of it by more than one request, whereas WFQ lets a heavy flow run ahead by many.
 //!
-//! The virtual time is V = max(V + cost / all weights, the least start tag of a head), which needs no fluid
-//! server to be followed.
+//! The virtual time is V = max(V + cost / sum of weights, the least start tag of a head), which does not
+//! require simulating the fluid server.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,13 +13,13 @@ use crate::room::Room;
 use crate::tag::Tag;
 use crate::{Discipline, Flows, NoMessage, Request};
 
-/// Requests in the order of finish tags, among those that may have begun.
+/// Requests in the order of finish tags, among those that are eligible.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Wf2q<T> {
     flows: Vec<Flow<T>>,
-    /// Heads that may not go yet: start tag and flow.
+    /// Heads that are not yet eligible: start tag and flow.
     early: BTreeSet<(Tag, u32)>,
-    /// Heads that may: finish tag and flow.
+    /// Heads that are eligible: finish tag and flow.
     eligible: BTreeSet<(Tag, u32)>,
     virtual_time: Tag,
     weights: u64,
@@ -30,17 +30,17 @@ pub struct Wf2q<T> {
 struct Flow<T> {
     weight: u64,
     waiting: VecDeque<Request<T>>,
-    /// Of the head, if anything waits.
+    /// The start tag of the head, if anything waits.
     start: Tag,
-    /// Of the head, or of what was given last.
+    /// The finish tag of the head, or of the last request given.
     finish: Tag,
 }
 
 impl<T> Wf2q<T> {
-    /// No depth sets no bound on what is in service.
+    /// Without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
-    /// When the depth or a weight is zero: somebody would never be served.
+    /// When the depth or a weight is zero: some flow would never be served.
     #[must_use]
     pub fn new(depth: Option<u32>, flows: &Flows) -> Wf2q<T> {
         let flow = |weight| Flow {
@@ -59,7 +59,7 @@ impl<T> Wf2q<T> {
         }
     }
 
-    /// Tags the head of a flow that has a new one.
+    /// Tags the new head of a flow.
     fn tag(&mut self, number: u32, start: Tag) {
         let flow = &mut self.flows[number as usize];
         let Some(head) = flow.waiting.front() else { return };
@@ -73,7 +73,7 @@ impl<T> Wf2q<T> {
         }
     }
 
-    /// Moves the virtual time on, and whoever may go with it.
+    /// Advances the virtual time and makes heads eligible by it.
     fn advance(&mut self, to: Tag) {
         self.virtual_time = self.virtual_time.max(to);
         while let Some(&(start, number)) = self.early.first() {
@@ -103,7 +103,7 @@ impl<T: Clone> Discipline for Wf2q<T> {
         }
     }
 
-    /// Of equal finish tags, the flow that was named first.
+    /// Of equal finish tags, the flow with the lowest number.
     fn next(&mut self, _: SimTime) -> Option<Request<T>> {
         if self.room.is_full() {
             return None;

@@ -1,11 +1,11 @@
-//! Weighted fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989; as PGPS, Parekh and Gallager 1993): a
-//! fluid server that serves all flows at once, each by its weight, is followed in thought, and the request
-//! goes first that it would finish first.
+//! Weighted fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989; as PGPS, Parekh and Gallager 1993):
+//! simulates a fluid server that serves all flows at once, each by its weight, and gives first the request
+//! that this server would finish first.
 //!
-//! The fluid server does as much work as the real one: it moves on by the cost of what completes, so that the
-//! rate of the resource need not be known and may vary. Its virtual time moves on by work over the weights of
-//! the flows that it still has work for. A request never ends later than there by more than the costliest
-//! request.
+//! The fluid server does as much work as the real one: it advances by the cost of each completion, so that
+//! the rate of the resource need not be known and may vary. Its virtual time advances by work over the
+//! weights of the flows for which it still has work. No request ends later than in the fluid server by more
+//! than the costliest request.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -30,22 +30,22 @@ struct Flow<T> {
     weight: u64,
     /// With their finish tags.
     waiting: VecDeque<(Tag, Request<T>)>,
-    /// The finish tag of the request that came last.
+    /// The finish tag of the request that arrived last.
     finish: Tag,
 }
 
-/// The server that serves all flows at once.
+/// The fluid server, which serves all flows at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Fluid {
     virtual_time: Tag,
-    /// When each flow's last request is finished in it, for the flows that it has work for.
+    /// The finish of each flow's last request in the fluid server, for flows for which it has work.
     busy: BTreeSet<(Tag, u32)>,
-    /// Of the busy flows, together.
+    /// The sum of the weights of the busy flows.
     weight: u64,
 }
 
 impl Fluid {
-    /// So much work has been done.
+    /// Advances the fluid server by this much work.
     fn work<T>(&mut self, cost: u64, flows: &[Flow<T>]) {
         let mut left = Tag::of(cost, 1);
         while let Some(&(finish, flow)) = self.busy.first() {
@@ -64,10 +64,10 @@ impl Fluid {
 }
 
 impl<T> Wfq<T> {
-    /// No depth sets no bound on what is in service.
+    /// Without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
-    /// When the depth or a weight is zero: somebody would never be served.
+    /// When the depth or a weight is zero: some flow would never be served.
     #[must_use]
     pub fn new(depth: Option<u32>, flows: &Flows) -> Wfq<T> {
         let flow = |weight| Flow { weight: u64::from(weight), waiting: VecDeque::new(), finish: Tag::ZERO };
@@ -105,7 +105,7 @@ impl<T: Clone> Discipline for Wfq<T> {
         debug_assert_eq!(busy.sum::<u64>(), self.fluid.weight, "weights of busy flows, and their sum");
     }
 
-    /// Of equal tags, the flow that was named first.
+    /// Of equal tags, the flow with the lowest number.
     fn next(&mut self, _: SimTime) -> Option<Request<T>> {
         if self.room.is_full() {
             return None;
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!((wfq.fluid.virtual_time.whole(), wfq.fluid.weight), (30, 0));
     }
 
-    /// Who was away comes in at the virtual time and has saved nothing.
+    /// A flow that was idle enters at the virtual time and has saved nothing.
     #[test]
     fn who_was_away_has_saved_nothing() {
         let mut wfq = Wfq::new(Some(1), &Flows::equal(2));

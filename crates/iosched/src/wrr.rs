@@ -1,5 +1,5 @@
-//! Weighted round robin: flows take turns, and in each turn a flow sends as many requests as its weight. What
-//! requests cost does not matter; where they differ in cost, [`crate::Drr`] divides more evenly.
+//! Weighted round robin: flows take turns, and in each turn a flow sends as many requests as its weight. The
+//! cost of requests does not matter; where costs differ, [`crate::Drr`] divides more evenly.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::{Discipline, Flows, NoMessage, Request};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Wrr<T> {
     flows: Vec<Flow<T>>,
-    /// Flows with requests, the one whose turn it is first.
+    /// Flows with requests; the flow at the front has the turn.
     turns: VecDeque<u32>,
     /// Requests that the first flow has sent in this turn.
     sent: u32,
@@ -26,10 +26,10 @@ struct Flow<T> {
 }
 
 impl<T> Wrr<T> {
-    /// No depth sets no bound on what is in service.
+    /// Without a depth, the number of requests in service is not bounded.
     ///
     /// # Panics
-    /// When the depth or a weight is zero: somebody would never be served.
+    /// When the depth or a weight is zero: some flow would never be served.
     #[must_use]
     pub fn new(depth: Option<u32>, flows: &Flows) -> Wrr<T> {
         let flow = |weight| Flow { weight, waiting: VecDeque::new() };

@@ -1,36 +1,36 @@
-//! What is wrong with a description, and what to write instead.
+//! Errors in a description, each with what to write instead.
 
 use super::Description;
 use crate::FlowId;
 
-/// Why a text describes no scheduler.
+/// Why a text does not describe a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescriptionError {
     /// There is no scheduler of that name.
     #[error("`{name}` is no scheduler: write {}{}", meant(*nearest), names())]
     Name {
-        /// What was written.
+        /// The name as written.
         name: String,
-        /// What was probably meant.
+        /// The nearest known name, if one is near.
         nearest: Option<&'static str>,
     },
-    /// A part of the text is not understood, or one is missing.
+    /// A part of the text is not understood or is missing.
     #[error("`{text}`: {what}: write `{usage}`")]
     Word {
         /// The whole text.
         text: String,
-        /// What is wrong.
+        /// The error.
         what: String,
-        /// What may be written.
+        /// The usage of this scheduler.
         usage: &'static str,
     },
     /// A flow would starve.
     #[error("flow {} has weight 0, and `{scheduler}` would never serve it: give it a weight of at least 1", flow.0)]
     Weight {
-        /// Which.
+        /// The flow.
         flow: FlowId,
-        /// By which scheduler.
+        /// The scheduler that would starve it.
         scheduler: String,
     },
 }
@@ -43,8 +43,8 @@ fn names() -> String {
     Description::USAGES.map(|(name, _)| name).join(", ")
 }
 
-/// The known name nearest to one that is not known, if it is near: it begins so, or at most a third
-/// of the letters differ.
+/// The known name nearest to an unknown one, if it is near: one that begins with it, or one in which at most
+/// a third of the letters differ.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let known = Description::USAGES.map(|(known, _)| known);
     let distance = |known: &&str| strsim::damerau_levenshtein(known, name);

@@ -1,4 +1,4 @@
-//! From text to a description.
+//! Parses the text of a description.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::rounds::{Batch, Supported};
 use crate::sfqrc::SfqrcSpec;
 use crate::{Parent, drr, ssfq};
 
-/// What follows a name, and what has not been read of it yet.
+/// The words after a name that have not been read yet.
 struct Words<'a> {
     text: &'a str,
     usage: &'static str,
@@ -84,9 +84,9 @@ fn kind(name: &str, words: &mut Words<'_>) -> Result<Kind, DescriptionError> {
     })
 }
 
-/// Lustre's depth of a class's bucket.
+/// Lustre's depth of the bucket of a class.
 pub(super) const TOKENS: u64 = 3;
-/// A choice: the last quarter of a record's jobs goes first.
+/// A free choice: the last quarter of a record's jobs goes first.
 pub(super) const LAG_PERCENT: u32 = 25;
 
 fn sfqrc(words: &mut Words<'_>) -> Result<Kind, DescriptionError> {
@@ -150,7 +150,7 @@ impl<'a> Words<'a> {
             Err(_) if word.starts_with(|first: char| first.is_ascii_digit()) => {
                 return Err(self.wrong(format!("`{word}` is no depth")));
             }
-            // A flag, which is read later or not understood.
+            // Not a depth: a flag that is read later, or a word that is not understood.
             Err(_) => return Ok(None),
         };
         self.plain.pop_front();
@@ -186,7 +186,7 @@ impl<'a> Words<'a> {
         self.find(key).map_or(Ok(usual), |word| self.read(key, word))
     }
 
-    /// A span that is not zero.
+    /// A span greater than zero.
     fn span(&mut self, key: &str, usual: SimSpan) -> Result<SimSpan, DescriptionError> {
         let span = self.option(key, usual)?;
         if span.is_zero() { Err(self.wrong(format!("`{key}` is zero"))) } else { Ok(span) }
@@ -196,7 +196,7 @@ impl<'a> Words<'a> {
         self.option(key, usual)
     }
 
-    /// Units of cost, which are bytes to most: `65536`, `64KiB`.
+    /// Units of cost, which are bytes to most schedulers: `65536`, `64KiB`.
     fn units(&self, key: &str, word: &str) -> Result<u64, DescriptionError> {
         let units = match word.parse::<u64>() {
             Ok(units) => units,
@@ -209,14 +209,14 @@ impl<'a> Words<'a> {
         self.find(key).map_or(Ok(usual), |word| self.units(key, word))
     }
 
-    /// One of several words; the first unless another is named.
+    /// One of several words; the first if none is given.
     fn choice<V: Copy>(&mut self, key: &str, choices: &[(&str, V)]) -> Result<V, DescriptionError> {
         let Some(word) = self.find(key) else { return Ok(choices[0].1) };
         let chosen = choices.iter().find(|(known, _)| *known == word);
         chosen.map(|chosen| chosen.1).ok_or_else(|| self.wrong(format!("`{word}` is no value of `{key}`")))
     }
 
-    /// Nothing may be left.
+    /// Refuses words that have not been read.
     fn end(self) -> Result<(), DescriptionError> {
         let left = self.plain.front().copied().or(self.named.first().map(|named| named.0));
         left.map_or(Ok(()), |word| Err(self.wrong(format!("`{word}` is not understood"))))

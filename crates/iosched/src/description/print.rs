@@ -1,4 +1,4 @@
-//! From a description to text that reads back as the same.
+//! Prints a description as text that parses to the same description.
 
 use towtank_units::Bytes;
 
@@ -14,7 +14,7 @@ use crate::{Parent, drr, ssfq};
 
 pub(super) fn text(description: &Description) -> String {
     let name = name(&description.kind);
-    // A positional word after it needs the depth's place to be held.
+    // A positional word after the depth needs a word in the depth's position.
     let needs_place =
         matches!(description.kind, Kind::Dsfq(Report::ArrivalsEvery(_)) | Kind::Dsfq(Report::ArrivalsOf(_)));
     let depth = match description.depth {
@@ -55,7 +55,7 @@ fn name(kind: &Kind) -> &'static str {
     }
 }
 
-/// `:key=value`, or nothing for what it would be anyway.
+/// `:key=value`, or nothing for the default.
 fn unless<V: PartialEq + std::fmt::Display>(key: &str, value: V, usual: V) -> String {
     if value == usual { String::new() } else { format!(":{key}={value}") }
 }

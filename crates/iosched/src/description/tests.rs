@@ -1,4 +1,4 @@
-//! Every description reads back as itself, and every mistake is answered with what to write.
+//! Every description reads back as itself, and every error says what to write instead.
 
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn texts_read_back_as_they_are_printed() {
     }
 }
 
-/// Every usage, without its brackets and with them, is understood; and every kind is named by one.
+/// Every usage is understood, with and without its optional parts, and every kind has a usage.
 #[test]
 fn every_usage_is_understood() {
     for (name, usage) in Description::USAGES {

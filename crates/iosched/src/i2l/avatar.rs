@@ -1,11 +1,11 @@
-//! AVATAR: earliest deadline first, with a limit L on what is outstanding that is set anew at the end of each
-//! window.
+//! AVATAR: earliest deadline first, with a limit L on the number of outstanding requests that is set anew at
+//! the end of each window.
 //!
-//! At the end of a window with X completions: XL counts what is outstanding, what is queued and due inside
-//! the next window, and what came and was due inside this one; XU counts all that is outstanding or queued or
-//! came. The bounds are L XL/X and L XU/X. Each application that completed something asks for a limit of its
-//! own, by E = (delay - mean wait) / (95th percentile of service); the least of them holds, and 100 means no
-//! limit. Fractions are in 2^-16.
+//! At the end of a window with X completions: XL counts the outstanding requests, the queued requests that
+//! are due inside the next window, and the requests that arrived and were due inside this one; XU counts all
+//! that are outstanding, queued or arrived. The bounds are L XL/X and L XU/X. Each application that completed
+//! something asks for a limit of its own, by E = (delay - mean wait) / (95th percentile of service); the
+//! least of them holds, and 100 means no limit. Fractions are in units of 2^-16.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,22 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::{Flows, Request};
 
-/// One, in the parts that limits are counted in.
+/// The value 1 in the fixed-point units of limits.
 const ONE: u64 = 1 << 16;
-/// What stands for no limit.
+/// The value that means no limit.
 const LIMITLESS: u64 = 100 * ONE;
-/// The limit at the start: PFSsim's.
+/// The initial limit, as in PFSsim.
 const START: u64 = 4 * ONE;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(super) struct Avatar<T> {
     delays: Vec<SimSpan>,
-    /// By deadline and number of arrival, with the instant of arrival.
+    /// By deadline and arrival number, with the instant of arrival.
     #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     queued: BTreeMap<(SimTime, u64), (SimTime, Request<T>)>,
     came: u64,
-    /// By ticket, what is outstanding.
+    /// Outstanding requests by ticket.
     outstanding: BTreeMap<u64, Given>,
     given: u64,
     limit: u64,
@@ -36,7 +36,7 @@ pub(super) struct Avatar<T> {
     window: SimSpan,
     window_end: SimTime,
     seen: Seen,
-    /// When a deadline passes of what may not go before.
+    /// When the deadline of a request passes that may not go before it.
     alarm: Option<SimTime>,
 }
 
@@ -46,14 +46,14 @@ struct Given {
     waited: SimSpan,
 }
 
-/// What a window has seen.
+/// Counts of one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Seen {
     arrivals: u64,
-    /// Of these, what was due inside the window.
+    /// The number of these arrivals that were due inside the window.
     due: u64,
     outstanding_max: u64,
-    /// By application, of what it completed: the sum of waits, and each service time.
+    /// Completions by application: the sum of waits, and each service time.
     done: BTreeMap<u32, (u128, Vec<u64>)>,
 }
 
@@ -78,7 +78,7 @@ impl<T> Avatar<T> {
         self.idle
     }
 
-    /// A request has a token; it came to the scheduler when it says.
+    /// Queues a request that has a token and that arrived at the scheduler at `came`.
     pub fn arrive(&mut self, came: SimTime, request: Request<T>) {
         let delay = self.delays[request.flow.0 as usize];
         let due = request.due.unwrap_or(request.about.rose.saturating_add(delay));
@@ -114,7 +114,7 @@ impl<T> Avatar<T> {
         Some(request)
     }
 
-    /// Whether the server has nothing to do now and had before.
+    /// Whether the server has become idle and was not idle before.
     ///
     /// # Panics
     /// When the request was completed before, or was never given.
@@ -186,14 +186,14 @@ impl<T> Avatar<T> {
         self.queued.values().map(|queued| &queued.1)
     }
 
-    /// In hundredths.
+    /// The limit in hundredths.
     #[cfg(test)]
     pub fn limit_percent(&self) -> u64 {
         self.limit * 100 / ONE
     }
 }
 
-/// What bounds a limit from both sides.
+/// The bounds of a limit.
 struct Bounds {
     lower: u64,
     upper: u64,
@@ -227,7 +227,7 @@ fn product(one: u64, other: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Section 1.13, the rules for a new limit, each by hand; limits, E and bounds in whole units.
+    /// Section 1.13, the rules for a new limit, each computed by hand; limits, E and bounds in whole units.
     #[test]
     fn limits_by_hand() {
         let check = |limit: u64, ease: u64, most: u64, (lower, upper): (u64, u64), many_due, want: u64| {
@@ -235,15 +235,15 @@ mod tests {
             let asked = asked_for(limit * ONE, ease * ONE, most, &bounds);
             assert_eq!(asked / ONE, want, "L {limit}, E {ease}, {lower} to {upper}");
         };
-        // Finite: below the lower bound deadlines cannot be met by a limit; above the upper one nothing is
-        // won.
+        // Finite limit: below the lower bound no limit meets the deadlines; above the upper one nothing is
+        // gained.
         check(4, 1, 4, (5, 9), true, 100);
         check(4, 3, 4, (5, 9), true, 9);
         check(4, 2, 4, (5, 9), true, 8);
-        // Growing is only needed where the limit was reached.
+        // Growth is only needed where the limit was reached.
         check(4, 2, 3, (5, 9), true, 4);
         check(10, 0, 3, (0, 20), true, 0);
-        // Infinite: it stays so while much is due.
+        // No limit: it stays so while much is due.
         check(100, 2, 7, (3, 9), true, 100);
         check(100, 2, 7, (3, 9), false, 14);
         check(100, 2, 7, (30, 90), false, 30);

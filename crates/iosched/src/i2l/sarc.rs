@@ -1,8 +1,9 @@
-//! SARC: a bucket of requests for each application, and who finds it empty waits in a queue of its own.
+//! SARC: each application has a token bucket of requests; a request that finds the bucket empty waits in that
+//! application's queue.
 //!
-//! A bucket holds rate times interval requests, rounded down, and at least one. All are filled at once: an
-//! interval after the last time, and earlier when the server has nothing to do, which lends what others
-//! leave.
+//! A bucket holds rate times interval requests, rounded down, and at least one. All buckets are refilled at
+//! once: one interval after the last refill, or earlier when the server is idle, which lends what others
+//! leave unused.
 
 use std::collections::VecDeque;
 
@@ -36,7 +37,7 @@ impl<T> Sarc<T> {
         Sarc { applications, interval, refilled: SimTime::ZERO }
     }
 
-    /// Returns the request if there is a token for it.
+    /// Returns the request if there is a token for it; otherwise queues it.
     pub fn arrive(&mut self, now: SimTime, request: Request<T>) -> Option<Request<T>> {
         let application = &mut self.applications[request.flow.0 as usize];
         if application.tokens > 0 && application.waiting.is_empty() {
@@ -58,7 +59,7 @@ impl<T> Sarc<T> {
         self.applications.iter_mut().for_each(|application| application.tokens = application.capacity);
     }
 
-    /// The next that waited and has a token now, in the order of applications.
+    /// The next queued request that has a token now, in the order of applications.
     pub fn drain(&mut self) -> Option<(SimTime, Request<T>)> {
         let can_go =
             |application: &&mut Application<T>| application.tokens > 0 && !application.waiting.is_empty();

@@ -1,11 +1,11 @@
-//! Orders, buckets and limits by hand, from section 1.13 of the study's reference (I2L).
+//! Orders, buckets and limits computed by hand, from section 1.13 of the study's reference (I2L).
 
 use super::*;
 use crate::FlowSpec;
 use crate::trial::{given, ms, request};
 
-/// Applications of 20 and 10 requests a second, due after 100 and 30 ms; buckets fill every 100 ms: 2 and 1
-/// tokens.
+/// Applications of 20 and 10 requests per second, with deadlines after 100 and 30 ms; buckets are refilled
+/// every 100 ms to 2 and 1 tokens.
 fn i2l() -> I2l<u32> {
     let spec = |rate, delay| FlowSpec { rate, delay: SimSpan::from_ms(delay), ..FlowSpec::default() };
     let flows = Flows::new(vec![spec(20, 100), spec(10, 30)]);
@@ -27,14 +27,15 @@ fn who_has_a_token_goes_by_deadline() {
     assert_eq!(given(&mut i2l, ms(1)), [10, 0, 1]);
 }
 
-/// Four outstanding are full, and not idle: the third request of application 0 waits for the next refill.
+/// Four outstanding requests reach the limit and the server is not idle: the third request of application 0
+/// waits for the next refill.
 #[test]
 fn who_has_no_token_waits_for_the_interval() {
     let mut i2l = i2l();
     for item in 0..5 {
         come(&mut i2l, ms(0), 0, item);
     }
-    // An idle server lends: each arrival without token filled all buckets anew.
+    // An idle server lends: each arrival without a token refilled all buckets.
     assert_eq!(given(&mut i2l, ms(0)), [0, 1, 2, 3]);
     come(&mut i2l, ms(1), 0, 5);
     come(&mut i2l, ms(2), 0, 6);
@@ -43,7 +44,7 @@ fn who_has_no_token_waits_for_the_interval() {
     i2l.wake(ms(100));
     assert_eq!(i2l.sarc.waiting().count(), 0);
     assert_eq!(i2l.waiting().count(), 3);
-    // Request 4 was due at 100 ms: a nanosecond later it goes although four are outstanding.
+    // Request 4 was due at 100 ms: a nanosecond later it goes although four requests are outstanding.
     assert_eq!((given(&mut i2l, ms(100)), i2l.wake_at()), (vec![], Some(SimTime::from_ns(100_000_001))));
     assert_eq!(given(&mut i2l, SimTime::from_ns(100_000_001)), [4]);
 }
@@ -55,8 +56,8 @@ fn a_server_that_runs_out_of_work_lends_at_once() {
     let mut out: Vec<Request<u32>> = std::iter::from_fn(|| i2l.next(ms(0))).collect();
     (5..8).for_each(|item| come(&mut i2l, ms(1), 0, item));
     assert_eq!(i2l.sarc.waiting().count(), 2);
-    // Completions make room for 4 and 5; when those are done too, the queue is empty and three are
-    // outstanding of four.
+    // Completions free slots for 4 and 5; when those are done too, the queue is empty and three of four are
+    // outstanding.
     while let Some(done) = (!out.is_empty()).then(|| out.remove(0)) {
         i2l.complete(ms(2), &done);
         out.extend(std::iter::from_fn(|| i2l.next(ms(2))));
@@ -65,7 +66,7 @@ fn a_server_that_runs_out_of_work_lends_at_once() {
 }
 
 /// X = 4 completions of 10 ms each after no wait: E = 100/10 = 10. Nothing is left: XL = 0 + 0 + 4, XU = 4; L
-/// XU/X = 4 bounds it.
+/// XU/X = 4 bounds the limit.
 #[test]
 fn the_limit_is_set_at_the_end_of_a_window() {
     let mut i2l = i2l();

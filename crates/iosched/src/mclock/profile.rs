@@ -1,9 +1,9 @@
-//! The profiles that Ceph ships for its mClock scheduler: what clients, recovery and background work are
-//! promised of an OSD's capacity. The figures are those of its documentation (Reef).
+//! The profiles of Ceph's mClock scheduler: the shares of an OSD's capacity for clients, recovery and
+//! background work. The figures are those of Ceph's documentation (Reef).
 
 use crate::{FlowId, FlowSpec, Flows};
 
-/// A set of promises.
+/// A set of reservations, weights and limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Profile {
     /// Clients and recovery alike.
@@ -14,7 +14,7 @@ pub enum Profile {
     HighRecoveryOps,
 }
 
-/// A class of an OSD's work, each a flow of its own.
+/// A class of an OSD's work; each is a flow of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Class {
     /// Clients' reads and writes.
@@ -26,10 +26,10 @@ pub enum Class {
 }
 
 impl Class {
-    /// All, in the order of their flows.
+    /// All classes, in the order of their flows.
     pub const ALL: [Class; 3] = [Class::Client, Class::Recovery, Class::BestEffort];
 
-    /// The flow that a profile has for it.
+    /// The flow of this class in every profile.
     #[must_use]
     pub fn flow(self) -> FlowId {
         FlowId(match self {
@@ -40,18 +40,18 @@ impl Class {
     }
 }
 
-/// Reservation in percent of the capacity, weight, and limit in percent; a limit of 0 is none.
+/// Reservation in percent of the capacity, weight, and limit in percent; a limit of 0 means none.
 type Row = (u64, u32, u64);
 
 impl Profile {
-    /// All, with their names in Ceph.
+    /// All profiles, with their names in Ceph.
     pub const ALL: [(Profile, &'static str); 3] = [
         (Profile::Balanced, "balanced"),
         (Profile::HighClientOps, "high_client_ops"),
         (Profile::HighRecoveryOps, "high_recovery_ops"),
     ];
 
-    /// By class.
+    /// The rows of the profile, by class.
     fn rows(self) -> [Row; 3] {
         match self {
             Profile::Balanced => [(50, 1, 0), (50, 1, 0), (0, 1, 90)],
@@ -60,8 +60,8 @@ impl Profile {
         }
     }
 
-    /// A flow for each class, of a device that can do so many units of cost a second: 315 of 4 KiB random
-    /// writes on a hard disk and 21,500 on a solid-state disk unless they were measured.
+    /// One flow per class, for a device with a capacity of this many units of cost per second. Without a
+    /// measurement, Ceph assumes 315 random writes of 4 KiB on a hard disk and 21,500 on a solid-state disk.
     #[must_use]
     pub fn flows(self, capacity: u64) -> Flows {
         let part = |percent: u64| (u128::from(capacity) * u128::from(percent) / 100) as u64;

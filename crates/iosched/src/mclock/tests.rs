@@ -1,5 +1,5 @@
-//! Tags and phases by hand, from section 3.1 of the study's reference; what is kept over time is in
-//! `tests/laws`.
+//! Tags and phases computed by hand, from section 3.1 of the study's reference; behaviour over time is tested
+//! in `tests/laws`.
 
 use super::*;
 use crate::trial::{at, given, ms, push, request};
@@ -12,12 +12,12 @@ fn mclock(specs: &[FlowSpec], at_limit: AtLimit) -> Mclock<u32> {
     Mclock::new(None, at_limit, &Flows::new(specs.to_vec()))
 }
 
-/// What is given at an instant, by item, with the phase.
+/// What is given at one instant, by item, with the phase.
 fn phases(mclock: &mut Mclock<u32>, now: SimTime) -> Vec<(u32, Phase)> {
     std::iter::from_fn(|| mclock.next(now)).map(|one| (one.item, Phase::of(&one.about))).collect()
 }
 
-/// r = 10 a second and l = 20 a second, costs of 1: R at 0, 100, 200 ms, L at 0, 50, 100 ms. What goes by
+/// r = 10 and l = 20 per second, costs of 1: R at 0, 100, 200 ms, L at 0, 50, 100 ms. A request served by
 /// share brings R forward by 100 ms.
 #[test]
 fn reservation_and_limit_by_hand() {
@@ -56,8 +56,8 @@ fn who_comes_back_starts_where_the_others_are() {
     assert_eq!(given(&mut mclock, at(0))[..6], [50, 11, 51, 12, 52, 13]);
 }
 
-/// A flow with one request at a time is idle between any two, and gains nothing by that: it keeps its own
-/// last P.
+/// A flow with one request at a time is idle between any two of them, and gains nothing by that: it keeps its
+/// own last P.
 #[test]
 fn one_at_a_time_gains_nothing() {
     let mut mclock = mclock(&[spec(0, 1, 0), spec(0, 3, 0)], AtLimit::Wait);
@@ -73,8 +73,8 @@ fn one_at_a_time_gains_nothing() {
     assert!((19..=21).contains(&small), "{small} of 80 for a quarter");
 }
 
-/// All of a busy flow may be in service when another comes: that one starts where the busy one is, not at the
-/// clock.
+/// All requests of a busy flow may be in service when another flow's arrive: the latter starts at the P of
+/// the busy one, not at the clock.
 #[test]
 fn who_is_all_in_service_is_active() {
     let mut mclock = mclock(&[spec(0, 1, 0), spec(0, 1, 0)], AtLimit::Wait);
@@ -108,8 +108,8 @@ fn without_weight_only_the_reservation_counts() {
     assert_eq!(given(allowed, at(0)), [0, 1]);
 }
 
-/// dmClock: rho and delta of what a client got elsewhere move R by (rho + c)/r and P and L by (delta + c)/w
-/// and l.
+/// dmClock: rho and delta of the service that a client got elsewhere move R by (rho + c)/r, and P and L by
+/// (delta + c)/w and (delta + c)/l.
 #[test]
 fn feedback_delays_tags() {
     let mut mclock = mclock(&[spec(10, 1, 20)], AtLimit::Wait);

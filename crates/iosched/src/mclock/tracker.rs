@@ -1,14 +1,15 @@
-//! What a dmClock client counts, so that each server knows how much of a flow's due the others have given.
+//! Service counts of a dmClock client, which tell each server how much service the flow got from the others.
 
 use std::collections::BTreeMap;
 
 use super::Phase;
 use crate::Feedback;
 
-/// One client's account of one flow, over all servers.
+/// One client's service counts for one flow, over all servers.
 ///
 /// A request to a server carries how much was served in all since the last request to that server, without
-/// what the server served itself: it has tagged that already. Servers that a client never used are not kept.
+/// what the server served itself, which it has tagged already. Servers that a client never used are not
+/// stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Tracker {
     total: Feedback,
@@ -19,18 +20,18 @@ pub struct Tracker {
 struct Server {
     /// The totals when a request was last sent to it.
     at_last: Feedback,
-    /// What it has served itself since.
+    /// The service that it has given itself since.
     own: Feedback,
 }
 
 impl Tracker {
-    /// Nothing has been served.
+    /// A tracker with no service counted.
     #[must_use]
     pub fn new() -> Tracker {
         Tracker::default()
     }
 
-    /// What the next request to a server carries. Nothing with the first.
+    /// The feedback that the next request to a server carries; zero for the first request.
     pub fn send(&mut self, server: u32) -> Feedback {
         let total = self.total;
         let new = Server { at_last: total, own: Feedback::default() };

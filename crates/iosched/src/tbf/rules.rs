@@ -1,17 +1,17 @@
-//! What rules of the token bucket filter match, and what is wrong with them.
+//! Rules of the token bucket filter, the classes that they match, and their errors.
 
 use std::collections::BTreeSet;
 
 use super::{Access, FlowId, Request};
 
-/// By what requests are divided into classes; what is false does not divide them.
+/// The properties by which requests are divided into classes: those that are `true`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ClassBy {
     /// By flow: Lustre's job id, user or group.
     pub flow: bool,
     /// By client: Lustre's NID.
     pub client: bool,
-    /// By whether they read or write: Lustre's opcode.
+    /// By reads and writes: Lustre's opcode.
     pub access: bool,
 }
 

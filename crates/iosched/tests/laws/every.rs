@@ -11,12 +11,11 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::server::{Job, Server, Trace, run};
 
-/// Units of cost a second, and places that no depth of these tests reaches.
+/// Units of cost per second, and a number of slots that no depth of these tests reaches.
 const RATE: u64 = 1_000_000;
 const PLACES: usize = 16;
 
-/// Every scheduler, with the depth that it is to keep, if it keeps one, and whether it lets nobody wait while
-/// it has room.
+/// Every scheduler, the depth that it must keep, if any, and whether it is work-conserving.
 const ALL: [(&str, Option<usize>, bool); 30] = [
     ("fifo", None, true),
     ("fifo:3", Some(3), true),
@@ -88,7 +87,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
     })
 }
 
-/// Each request is given once, in whole or in pieces that come to it, is done once, and nothing else is.
+/// Each request is given once, whole or in pieces that add up to it, is completed once, and nothing else is.
 fn conserves(jobs: &[Job], trace: &Trace) -> Result<(), String> {
     for steps in [&trace.given, &trace.done] {
         let mut seen: BTreeMap<u32, (u64, u32)> = BTreeMap::new();
@@ -109,7 +108,7 @@ fn conserves(jobs: &[Job], trace: &Trace) -> Result<(), String> {
     Ok(())
 }
 
-/// No more are in service than the depth; of a scheduler before several servers, at each of them.
+/// At most `depth` requests are in service; of a scheduler in front of several servers, at each of them.
 fn keeps_depth(depth: usize, each_server: bool, trace: &Trace) -> Result<(), String> {
     let most = |step: &crate::server::Step| if each_server { step.in_service.1 } else { step.in_service.0 };
     match trace.given.iter().find(|step| most(step) > depth) {
@@ -118,7 +117,7 @@ fn keeps_depth(depth: usize, each_server: bool, trace: &Trace) -> Result<(), Str
     }
 }
 
-/// Nobody waits while there is room below the depth.
+/// No request waits while fewer than the depth are in service.
 fn conserves_work(depth: Option<usize>, trace: &Trace) -> Result<(), String> {
     let room = depth.unwrap_or(PLACES);
     match trace.held_back.iter().find(|held| held.1 < room) {
@@ -129,8 +128,7 @@ fn conserves_work(depth: Option<usize>, trace: &Trace) -> Result<(), String> {
     }
 }
 
-/// Two clones made in the middle of a run end in the same way, and so does what was written and read back
-/// there.
+/// Two clones made in the middle of a run end in the same way, and so does a serialised copy.
 fn has_one_future<D>(discipline: D, jobs: &[Job]) -> Result<(), String>
 where
     D: Discipline<Item = u32> + serde::Serialize + serde::de::DeserializeOwned,

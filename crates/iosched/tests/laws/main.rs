@@ -1,6 +1,6 @@
-//! Laws of queue disciplines, each held by random work before a simulated server, and each with a planted
-//! scheduler that breaks it: what all keep (`every`), what flows share (`shares`, `together`), and what is
-//! promised a second (`rates`).
+//! Laws of queue disciplines, each checked with random work in front of a simulated server, and each with a
+//! planted scheduler that breaks it: laws of all disciplines (`every`), of shares (`shares`, `together`), and
+//! of rates and reservations (`rates`).
 
 mod every;
 mod rates;

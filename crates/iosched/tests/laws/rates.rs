@@ -1,5 +1,5 @@
-//! What is promised a second: reservations that are met, limits and rates that are kept, and planted
-//! schedulers that do neither.
+//! Laws of rates per second: reservations are met, limits and rates are kept, and planted schedulers do
+//! neither.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use towtank_iosched::{
 
 use crate::server::{Job, Step, run};
 
-/// Units of cost a second that the server does.
+/// The throughput of the server in units of cost per second.
 const RATE: u64 = 1_000_000;
 const COST_MAX: u64 = 2_000;
 
@@ -22,8 +22,8 @@ fn units_in(rate: u64, ns: u64) -> u64 {
     (u128::from(rate) * u128::from(ns) / 1_000_000_000) as u64
 }
 
-/// While a flow waits, it has got its reservation times the time that passed, less what may be on the way: a
-/// request of its own, and what the server does while two of the costliest requests keep it busy.
+/// While a flow waits, it has received its reservation times the time that passed, less what may be under
+/// way: a request of its own, and what the server does while two of the costliest requests keep it busy.
 fn meets(steps: &[Step], flow: u32, reservation: u64) -> Result<(), String> {
     let mut got = 0;
     let slack = COST_MAX + units_in(reservation, 3 * COST_MAX * 1_000_000_000 / RATE) + 1;
@@ -37,7 +37,8 @@ fn meets(steps: &[Step], flow: u32, reservation: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// In any interval that begins with a request given, no more is given than the rate lets come, and a burst.
+/// In any interval that begins with a request given, at most the rate times the interval plus a burst is
+/// given.
 fn keeps(steps: &[Step], rate: u64, burst: u64, amount: impl Fn(&Step) -> u64) -> Result<(), String> {
     for (index, first) in steps.iter().enumerate() {
         let mut got = 0;
@@ -81,7 +82,7 @@ fn specs(reservations: [u64; 3], weights: [u32; 3], limits: [u64; 3]) -> Flows {
     Flows::new((0..3).map(spec).collect())
 }
 
-/// Reservations of the flows, and limits where there are any.
+/// Checks the reservations of the flows, and their limits where there are any.
 fn mclock_law(
     mclock: Mclock<u32>,
     costs: &[u64],

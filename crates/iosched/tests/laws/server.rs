@@ -1,12 +1,12 @@
-//! A server that a discipline stands before, in the way of the trait: so many places, each serving at one
-//! rate. It notes all that happens, and says where a law that every discipline keeps is broken.
+//! A server behind a discipline, which drives the trait as documented: a number of slots, each serving at one
+//! rate. It records all events, and reports where a law that every discipline keeps is broken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_iosched::{About, Discipline, FlowId, Request};
 use towtank_units::SimTime;
 
-/// What comes, and when.
+/// A request to come: instant, flow, cost and properties.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub at_ns: u64,
@@ -22,37 +22,38 @@ impl Job {
     }
 }
 
-/// Something that a discipline gave, or that was done.
+/// A request that a discipline gave, or that was completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub at_ns: u64,
     pub flow: u32,
     pub cost: u64,
     pub item: u32,
-    /// Whether nothing of the request is left with it.
+    /// Whether this is the last piece of the request.
     pub last: bool,
     /// Flows that have requests waiting after it.
     pub waiting: BTreeSet<u32>,
-    /// In service after it, in all and at the server of this request.
+    /// The number in service after it, in all and at the server of this request.
     pub in_service: (usize, usize),
 }
 
-/// What a run has shown.
+/// The events of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     pub given: Vec<Step>,
     pub done: Vec<Step>,
-    /// Instants at which something waited, there was room, and nothing was given.
+    /// Instants at which a request waited, a slot was free, and nothing was given; with the number in
+    /// service.
     pub held_back: Vec<(u64, usize)>,
 }
 
-/// A server with a discipline before it.
+/// A server behind a discipline.
 #[derive(Clone)]
 pub struct Server<D: Discipline<Item = u32>> {
     pub discipline: D,
     jobs: Vec<Job>,
     came: usize,
-    /// Costs a second and place.
+    /// Units of cost per second and slot.
     rate: u64,
     places: usize,
     now: u64,
@@ -77,7 +78,7 @@ impl<D: Discipline<Item = u32>> Server<D> {
         }
     }
 
-    /// To the end, or to the last event that lies before an instant.
+    /// Runs to the end, or to the last event before an instant.
     pub fn run(&mut self, until_ns: u64) -> Result<(), String> {
         while let Some(next) = self.next_event().filter(|&next| next < until_ns) {
             self.now = next;
@@ -95,8 +96,7 @@ impl<D: Discipline<Item = u32>> Server<D> {
         let arrival = self.jobs.get(self.came).map(|job| job.at_ns);
         let end = self.serving.keys().next().map(|&(end, _)| end);
         let wake = self.discipline.wake_at().map(|at| at.as_ns().max(self.now));
-        // A discipline that has nothing left to do may still want to send messages: that is not of interest
-        // here.
+        // A discipline without requests may still want to send messages, which do not matter here.
         let wake =
             wake.filter(|_| arrival.is_some() || end.is_some() || self.discipline.waiting().next().is_some());
         arrival.into_iter().chain(end).chain(wake).min()
@@ -160,7 +160,7 @@ impl<D: Discipline<Item = u32>> Server<D> {
     }
 }
 
-/// All of a run.
+/// Runs all jobs.
 pub fn run<D: Discipline<Item = u32>>(
     discipline: D,
     jobs: &[Job],

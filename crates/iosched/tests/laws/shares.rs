@@ -1,4 +1,4 @@
-//! What flows that always have work get: the bounds of the fair queues, and planted schedulers that break
+//! Service of flows that always have work: the bounds of the fair queues, and planted schedulers that break
 //! them.
 
 use proptest::prelude::*;
@@ -7,10 +7,10 @@ use towtank_units::SimSpan;
 
 use crate::server::{Job, Step, run};
 
-/// Units of cost a second.
+/// Units of cost per second.
 const RATE: u64 = 1_000_000;
 
-/// All come at once; of each flow, in the order given.
+/// All requests arrive at once; those of each flow in the order given.
 fn backlog(costs: &[Vec<u64>]) -> Vec<Job> {
     let of = |(flow, costs): (u32, &Vec<u64>)| {
         costs.iter().map(move |&cost| Job::new(0, flow, cost)).collect::<Vec<_>>()
@@ -27,7 +27,7 @@ fn costliest(costs: &[u64]) -> f64 {
     costs.iter().copied().max().unwrap_or(0) as f64
 }
 
-/// In any interval in which both wait, what two flows got, each over its weight, differs by at most the
+/// In any interval in which both flows wait, their service, each over its weight, differs by at most the
 /// bound.
 fn shares_within(steps: &[Step], weights: [u32; 2], bound: f64) -> Result<(), String> {
     let (mut got, mut least, mut most) = (0.0_f64, 0.0_f64, 0.0_f64);
@@ -69,7 +69,7 @@ fn in_order(
 }
 
 /// While all flows wait, a flow is neither behind its part of all work by more than its own costliest request
-/// and its part of anybody's, nor ahead by more than its own costliest.
+/// and its part of the costliest request of any flow, nor ahead by more than its own costliest request.
 fn wf2q_law(
     discipline: impl Discipline<Item = u32>,
     costs: &[Vec<u64>],
@@ -93,7 +93,7 @@ fn wf2q_law(
     Ok(())
 }
 
-/// When a fluid server that serves all flows at once, by weight, would have done each request of each flow.
+/// When a fluid server that serves all flows at once, by weight, would complete each request of each flow.
 fn fluid(costs: &[Vec<u64>], weights: &[u32]) -> Vec<Vec<f64>> {
     let mut left: Vec<Vec<f64>> =
         costs.iter().map(|costs| costs.iter().map(|&cost| cost as f64).collect()).collect();
@@ -118,7 +118,7 @@ fn fluid(costs: &[Vec<u64>], weights: &[u32]) -> Vec<Vec<f64>> {
     }
 }
 
-/// Nothing is done later than the fluid server would do it by more than the costliest request takes.
+/// No request completes later than in the fluid server by more than the time of the costliest request.
 fn wfq_law(
     discipline: impl Discipline<Item = u32>,
     costs: &[Vec<u64>],

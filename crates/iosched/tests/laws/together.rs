@@ -1,5 +1,6 @@
-//! Two servers, each with a scheduler that knows of the other: what flows get of both together goes by
-//! weight, however their data lies. DSFQ's schedulers tell each other; dmClock's clients carry what they got.
+//! Two servers, each with a scheduler that takes the other into account: the service of flows by both
+//! together follows their weights, wherever their data lies. DSFQ schedulers tell each other; dmClock clients
+//! carry feedback.
 
 use std::collections::VecDeque;
 
@@ -13,8 +14,8 @@ use towtank_units::SimTime;
 const COST: u64 = 100;
 const STEPS: u64 = 20_000;
 
-/// Flow 0 sends to both servers and flow 1 to the second alone; each keeps eight requests with every server
-/// that it uses. Returns what they got, in requests.
+/// Flow 0 sends to both servers and flow 1 to the second alone; each keeps eight requests at every server
+/// that it uses. Returns the number of requests that each got.
 fn got(text: &str, heard: bool) -> [u64; 2] {
     let description: Description = text.parse().unwrap_or_else(|error| panic!("{error}"));
     let build = || description.build(&Flows::equal(2)).unwrap_or_else(|error| panic!("{error}"));
