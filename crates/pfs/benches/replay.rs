@@ -1,5 +1,5 @@
-//! How many recorded requests a second are replayed in an open loop: reads and writes of 4 to 64 KiB of 64
-//! streams, on disks that are a rate, without a cache, on an ideal network.
+//! Recorded requests replayed per second in an open loop: reads and writes of 4 to 64 KiB of 64 streams, on
+//! constant-rate disks, without a cache, on an ideal network.
 
 // A bench is there to look at the clock.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stdout)]
@@ -22,7 +22,7 @@ const CLIENTS: u32 = 64;
 fn records(count: u64, gap_ns: u64) -> Vec<Record> {
     let mut state = 1_u64;
     let mut draw = |below: u64| {
-        // Knuth's generator of 64 bits: its upper half is good enough here.
+        // Knuth's 64-bit generator: its upper half is good enough here.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
@@ -39,7 +39,7 @@ fn records(count: u64, gap_ns: u64) -> Vec<Record> {
         .collect()
 }
 
-/// A file system that does what comes: so many servers, on which files lie in stripes of 1 MiB.
+/// A file system without overheads: this many servers, on which files lie in stripes of 1 MiB.
 fn replaying(count: u64, servers: u32) -> Spec {
     let replay = Some(Arc::new(Replay::new(Loop::Open, CLIENTS, records(count, 10_000))));
     let one = Application { phases: vec![Phase::Replay], flows: 4_096, replay, ..application(CLIENTS, 1) };

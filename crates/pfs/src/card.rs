@@ -1,4 +1,4 @@
-//! A node's card: what it sends goes out in order; what comes shares one port of the switch.
+//! A node's NIC (card): outgoing messages leave in order; incoming messages share one port of the switch.
 
 use serde::{Deserialize, Serialize};
 use towtank_devices::{Lane, PortId, Sharing, Switch, SwitchSpec, Transfer};
@@ -7,41 +7,41 @@ use towtank_units::{Bytes, Rate, SimSpan, SimTime};
 use crate::event::Message;
 use crate::spec::Network;
 
-/// Both ways.
+/// Both directions of a NIC.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Card {
-    /// What it sends.
+    /// The sending direction.
     pub out: Lane,
-    /// What it receives.
+    /// The receiving direction.
     pub inward: Inward,
 }
 
-/// What comes.
+/// The receiving direction of a NIC.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Inward {
-    /// One after the other.
+    /// Messages are received one after the other.
     Fifo(Lane),
     /// Senders share the port equally.
     Fair(Switch<Message>),
 }
 
-/// What becomes of a message that comes.
+/// The result of a message's arrival at a NIC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It is here.
+    /// It has been received.
     Here(Message),
-    /// It will be, then.
+    /// It will have been received at this instant.
     At(SimTime, Message),
-    /// It shares the port, which is to be asked then.
+    /// It shares the port, which is to be polled at this instant.
     Shares(Option<SimTime>),
-    /// There was no room for it.
+    /// It was dropped, since the buffer had no space for it.
     Dropped(Message),
 }
 
 const PORT: PortId = PortId(0);
 
 impl Card {
-    /// A card of this network.
+    /// The NIC of a node in this network.
     #[must_use]
     pub fn new(network: &Network) -> Card {
         let inward = match (network.sharing, network.card) {
@@ -51,8 +51,8 @@ impl Card {
         Card { out: Lane::default(), inward }
     }
 
-    /// When something of this size that is sent at `now` comes to the port of who gets it (its last byte, or
-    /// its first where senders share that), and how long it occupies a card.
+    /// Sends a message of this size at `now`. Returns when it arrives at the receiver's port (its last byte,
+    /// or its first where senders share that port) and how long it occupies a NIC.
     pub fn send(&mut self, network: &Network, now: SimTime, bytes: u64) -> (SimTime, SimSpan) {
         let span = network.span(bytes);
         let sent = self.out.serve(now, span);
@@ -61,7 +61,7 @@ impl Card {
         (at.saturating_add(network.latency), span)
     }
 
-    /// Something comes.
+    /// A message arrives at the port.
     pub fn take(
         &mut self,
         network: &Network,
@@ -95,7 +95,7 @@ impl Card {
         }
     }
 
-    /// A message that has come through the port, and when it is to be asked again if there is none.
+    /// A message that has passed the port; if there is none, when the port is to be polled again.
     pub fn through(&mut self, network: &Network, now: SimTime) -> Result<(u32, Message), Option<SimTime>> {
         match (&mut self.inward, network.port()) {
             (Inward::Fair(switch), Some(spec)) => match switch.done(&spec, now, PORT) {
@@ -106,7 +106,7 @@ impl Card {
         }
     }
 
-    /// How long it has received.
+    /// The time spent receiving.
     #[must_use]
     pub fn received(&self) -> SimSpan {
         match &self.inward {
@@ -115,7 +115,7 @@ impl Card {
         }
     }
 
-    /// What is in the port.
+    /// The messages inside the port.
     pub fn inside(&self) -> impl Iterator<Item = &Message> {
         let switch = match &self.inward {
             Inward::Fair(switch) => Some(switch),
@@ -124,10 +124,10 @@ impl Card {
         switch.into_iter().flat_map(|switch| switch.inside().map(|(_, transfer)| &transfer.item))
     }
 
-    /// Checks the laws of both ways.
+    /// Checks the invariants of both directions.
     ///
     /// # Errors
-    /// The first that does not hold.
+    /// The first invariant that does not hold.
     pub fn audit(&self, network: &Network) -> Result<(), String> {
         self.out.audit().map_err(|broken| broken.to_string())?;
         match (&self.inward, network.port()) {
@@ -139,7 +139,7 @@ impl Card {
 }
 
 impl Network {
-    /// How long something of this size occupies a card.
+    /// How long a message of this size occupies a NIC.
     #[must_use]
     pub fn span(&self, bytes: u64) -> SimSpan {
         self.card.map_or(SimSpan::ZERO, |rate| rate.span_for(Bytes::new(bytes)))

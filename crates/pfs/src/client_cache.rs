@@ -1,20 +1,21 @@
-//! A client's data cache: which bytes of which files it holds, and which of them no server has yet.
+//! A client's data cache: which bytes of which files it holds, and which of them have not been written to a
+//! server yet.
 //!
 //! Bytes are clean, dirty, coming (being read from servers) or leaving (being written to them). Only clean
-//! bytes are evicted, those used longest ago first. A write over bytes that are coming or leaving makes them
-//! dirty again; what arrives later, or is acknowledged, changes only bytes that are still in that state.
-//! The cache holds ranges of bytes and no content, and is not kept coherent with other clients.
+//! bytes are evicted, least recently used first. A write over bytes that are coming or leaving makes them
+//! dirty again; a later arrival or acknowledgement changes only bytes that are still in that state. The cache
+//! holds ranges of bytes without content, and is not kept coherent with other clients.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// What is known of a range of bytes.
+/// The state of a range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Held {
-    /// As the servers have it: it may be evicted.
+    /// The same as at the servers: may be evicted.
     Clean,
-    /// Written here, and sent to no server yet.
+    /// Written here, and not sent to a server yet.
     Dirty,
     /// Being read from the servers.
     Coming,
@@ -22,30 +23,30 @@ pub enum Held {
     Leaving,
 }
 
-/// What begins at a byte that was looked for.
+/// The result of a lookup at a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// So many bytes are here.
+    /// This many bytes are cached.
     Here(u64),
-    /// So many bytes are being read for somebody else.
+    /// This many bytes are being read for another request.
     Coming(u64),
-    /// So many bytes are not here.
+    /// This many bytes are not cached.
     Missing(u64),
 }
 
-/// Bytes of a file, from the first to the one behind the last.
+/// A range of bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Run {
     /// The file.
     pub file: u64,
     /// The first byte.
     pub from: u64,
-    /// The byte behind the last; always above `from`.
+    /// The end of the range (exclusive); always above `from`.
     pub to: u64,
 }
 
 impl Run {
-    /// How many bytes it has.
+    /// The length of the range in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         debug_assert!(self.from < self.to, "{self:?} has no bytes");
@@ -69,22 +70,22 @@ pub struct ClientCache {
     ranges: BTreeMap<(u64, u64), Range>,
     /// The same ranges by state and last use.
     order: BTreeSet<(Held, u64, (u64, u64))>,
-    /// Counts uses.
+    /// Counts uses; the time of last use in `order`.
     clock: u64,
     /// Bytes of all ranges, by state.
     bytes: [u64; 4],
     /// Bytes that became dirty.
     pub absorbed: u64,
-    /// Bytes that were taken to be written back.
+    /// Bytes that were taken for write-back.
     pub taken: u64,
-    /// Bytes of them that servers have acknowledged.
+    /// Bytes taken for write-back that servers have acknowledged.
     pub written: u64,
     /// Dirty bytes of files that were removed.
     pub discarded: u64,
 }
 
 impl ClientCache {
-    /// An empty cache that holds so many bytes.
+    /// An empty cache with this capacity in bytes.
     #[must_use]
     pub fn new(capacity: u64) -> ClientCache {
         ClientCache {
@@ -106,14 +107,14 @@ impl ClientCache {
         self.bytes[held as usize]
     }
 
-    /// Bytes that were taken to be written back, and are not acknowledged.
+    /// Bytes taken for write-back that servers have not acknowledged.
     #[must_use]
     pub fn on_the_way(&self) -> u64 {
         debug_assert!(self.written <= self.taken, "{} of {} bytes were written", self.written, self.taken);
         self.taken - self.written
     }
 
-    /// Bytes that no server is known to have: dirty ones, and those on their way.
+    /// Bytes that no server is known to have: dirty ones and those being written back.
     #[must_use]
     pub fn unsaved(&self) -> u64 {
         self.bytes(Held::Dirty) + self.on_the_way()
@@ -131,7 +132,7 @@ impl ClientCache {
         dirty.map(|(_, _, key)| *key).find(|key| key.0 == file)
     }
 
-    /// What begins at the first byte of a run.
+    /// Looks up the first byte of a run.
     #[must_use]
     pub fn find(&self, run: Run) -> Lookup {
         let mut at = run.from;
@@ -166,7 +167,7 @@ impl ClientCache {
         }
     }
 
-    /// Clean bytes of a run count as just used.
+    /// Marks the clean bytes of a run as just used.
     pub fn touch(&mut self, run: Run) {
         self.clock += 1;
         let clean: Vec<(u64, u64)> = self
@@ -180,7 +181,7 @@ impl ClientCache {
         }
     }
 
-    /// A run that is missing is going to be read. Says whether there is room to keep it.
+    /// Starts reading a missing run. Returns whether there is space to keep it.
     pub fn begin_read(&mut self, run: Run) -> bool {
         debug_assert_eq!(self.find(run), Lookup::Missing(run.bytes()), "{run:?} is here in part");
         if !self.make_room(run.bytes()) {
@@ -191,12 +192,12 @@ impl ClientCache {
         true
     }
 
-    /// What was read has come: bytes that are still awaited are clean.
+    /// Completes a read: bytes of the run that are still awaited become clean.
     pub fn end_read(&mut self, run: Run) {
         self.turn(run, Held::Coming, Held::Clean);
     }
 
-    /// Writes a run. Says whether there was room; if not, nothing has changed.
+    /// Writes a run. Returns whether there was space; if not, nothing has changed.
     pub fn write(&mut self, run: Run) -> bool {
         let (mut inside, mut clean) = (0, 0);
         for key in self.keys(run) {
@@ -221,8 +222,8 @@ impl ClientCache {
         true
     }
 
-    /// At most so many bytes of the range that became dirty first, of one file if it is named, are going to
-    /// be written back.
+    /// Takes at most this many bytes of the range that became dirty first for write-back; of one file, if
+    /// given.
     pub fn take_dirty(&mut self, file: Option<u64>, most: u64) -> Option<Run> {
         let (file, from) = match file {
             Some(file) => self.dirty_of(file)?,
@@ -236,14 +237,14 @@ impl ClientCache {
         Some(run)
     }
 
-    /// Servers have acknowledged a run that was taken: bytes that are still leaving are clean.
+    /// Completes a write-back: bytes of the run that are still leaving become clean.
     pub fn end_write(&mut self, run: Run) {
         self.written += run.bytes();
         debug_assert!(self.written <= self.taken, "{run:?} was acknowledged and not taken");
         self.turn(run, Held::Leaving, Held::Clean);
     }
 
-    /// A file is removed: its clean and dirty bytes are forgotten.
+    /// Removes a file: its clean and dirty bytes are dropped.
     pub fn remove(&mut self, file: u64) {
         for key in self.keys(Run { file, from: 0, to: u64::MAX }) {
             if self.ranges.get(&key).is_some_and(|range| matches!(range.held, Held::Clean | Held::Dirty)) {
@@ -253,7 +254,7 @@ impl ClientCache {
         }
     }
 
-    /// All clean bytes are forgotten.
+    /// Drops all clean bytes.
     pub fn drop_clean(&mut self) {
         while let Some(key) = self.oldest(Held::Clean) {
             self.take(key);
@@ -266,11 +267,11 @@ impl ClientCache {
         self.bytes.iter().sum()
     }
 
-    /// Checks that ranges do not overlap, that sums are those of ranges, and that dirty bytes are conserved:
+    /// Checks that ranges do not overlap, that sums match the ranges, and that dirty bytes are conserved:
     /// absorbed = dirty + taken + discarded, and nothing was acknowledged that was not taken.
     ///
     /// # Errors
-    /// The first that does not hold.
+    /// The first check that fails.
     pub fn audit(&self) -> Result<(), String> {
         let mut bytes = [0; 4];
         let mut behind = (0, 0);
@@ -308,7 +309,7 @@ impl ClientCache {
         (first.0 == held).then_some(first.2)
     }
 
-    /// The ranges that have bytes of a run.
+    /// The ranges that overlap a run.
     fn keys(&self, run: Run) -> Vec<(u64, u64)> {
         let before = self.ranges.range(..(run.file, run.from)).next_back();
         let before = before.filter(|(key, range)| key.0 == run.file && range.to > run.from);
@@ -330,7 +331,7 @@ impl ClientCache {
         self.ranges.insert(key, range);
     }
 
-    /// Cuts what is held at both ends of a run, and forgets what is inside. Returns what that was.
+    /// Cuts ranges at both ends of a run, and removes those inside. Returns what was removed.
     fn carve(&mut self, run: Run) -> Vec<(Run, Range)> {
         let mut inside = Vec::new();
         for key in self.keys(run) {
@@ -347,7 +348,8 @@ impl ClientCache {
         inside
     }
 
-    /// A run where nothing is held is held from now on. Dirty neighbours are one range, as old as the older.
+    /// Inserts a run where nothing is held. Dirty neighbours are merged into one range, as old as the older
+    /// of them.
     fn lay(&mut self, run: Run, held: Held) {
         self.clock += 1;
         let mut key = (run.file, run.from);
@@ -368,7 +370,7 @@ impl ClientCache {
         self.put(key, range);
     }
 
-    /// Bytes of a run in one state get into another.
+    /// Changes bytes of a run from one state to another.
     fn turn(&mut self, run: Run, before: Held, after: Held) {
         self.clock += 1;
         for (inside, range) in self.carve(run) {
@@ -380,7 +382,8 @@ impl ClientCache {
         }
     }
 
-    /// Evicts what is clean and was used longest ago until so many bytes fit. Evicts nothing if they cannot.
+    /// Evicts the least recently used clean bytes until this many bytes fit. Evicts nothing if they cannot
+    /// fit.
     fn make_room(&mut self, bytes: u64) -> bool {
         if self.held() - self.bytes(Held::Clean) + bytes > self.capacity {
             return false;
@@ -389,7 +392,7 @@ impl ClientCache {
             let over = self.held() + bytes - self.capacity;
             let key = self.oldest(Held::Clean).expect("clean bytes are enough, as was found");
             let range = self.take(key);
-            // Of a range that is longer than that, the end stays.
+            // The end of a range that is longer than needed stays.
             if range.to - key.1 > over {
                 self.put((key.0, key.1 + over), range);
             }

@@ -1,4 +1,4 @@
-//! What is counted at each node, and merged over all.
+//! Counters of each node, and their merger over all nodes.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use towtank_kernel::Statistics;
 use towtank_metrics::Histogram;
 use towtank_units::{SimSpan, SimTime};
 
-/// One thing worth counting.
+/// One counted event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
     /// A client's request is done.
     Done {
-        /// In which phase.
+        /// Its phase.
         phase: u16,
-        /// Of which application.
+        /// Its application.
         application: u16,
         /// How many bytes it moved.
         bytes: u64,
@@ -23,23 +23,23 @@ pub enum Sample {
         /// When it was done.
         at: SimTime,
     },
-    /// A server is done with a job.
+    /// A server has completed a job.
     Served {
-        /// Of which application.
+        /// Its application.
         application: u16,
-        /// How many bytes.
+        /// Its bytes.
         bytes: u64,
-        /// Within which span of samples.
+        /// The sampling interval.
         bin: u32,
     },
-    /// A phase began: told by who lets it begin.
+    /// A phase began; reported by the node that starts phases.
     Began {
-        /// Which.
+        /// The phase.
         phase: u16,
-        /// When.
+        /// The instant.
         at: SimTime,
     },
-    /// A reader found so many pages in memory, and so many not.
+    /// A reader found this many pages in memory, and this many missing.
     Looked {
         /// In memory.
         here: u64,
@@ -48,50 +48,50 @@ pub enum Sample {
     },
     /// A writer had to write pages back before it could go on.
     Throttled,
-    /// A metadata server served a request that had waited so long.
+    /// A metadata server served a request that had waited this long.
     Metadata(SimSpan),
     /// A message was lost.
     Lost,
-    /// A reader found so many bytes in its client's cache, and so many not.
+    /// A reader found this many bytes in its client's cache, and this many missing.
     Kept {
         /// In the cache.
         here: u64,
         /// To be read from servers.
         missing: u64,
     },
-    /// A client's dirty bytes are at servers, after its last request of a phase.
+    /// A client's dirty bytes have been written to servers, after its last request of a phase.
     Drained {
-        /// Which.
+        /// The phase.
         phase: u16,
         /// The client's application.
         application: u16,
-        /// When.
+        /// The instant.
         at: SimTime,
     },
     /// A writer had to wait for its client's cache.
     Held,
 }
 
-/// What one application did in one phase.
+/// The work of one application in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Done {
     /// Requests.
     pub requests: u64,
-    /// Bytes they moved.
+    /// Bytes moved.
     pub bytes: u64,
-    /// How long they took, in nanoseconds.
+    /// Latencies of the requests, in nanoseconds.
     pub latencies: Histogram,
-    /// When the last one was done, and what they wrote was at servers.
+    /// When the last request was done and its written data was at servers.
     pub last: SimTime,
 }
 
-/// What was counted at one node, or at all.
+/// The counters of one node, or of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
     /// By phase and application.
     #[serde(with = "towtank_units::pairs")]
     pub done: BTreeMap<(u16, u16), Done>,
-    /// Bytes that servers were done with, by application and span of samples.
+    /// Bytes of jobs that servers completed, by application and sampling interval.
     #[serde(with = "towtank_units::pairs")]
     pub served: BTreeMap<(u16, u32), u64>,
     /// When each phase began.
@@ -100,9 +100,9 @@ pub struct Counts {
     pub pages_here: u64,
     /// Pages that had to be read.
     pub pages_missing: u64,
-    /// Times that writers had to write back.
+    /// Times that writers had to write pages back.
     pub throttled: u64,
-    /// Requests to metadata servers, and how long they waited for their turn.
+    /// Requests to metadata servers, with their waiting times.
     pub metadata: Histogram,
     /// Messages that were lost.
     pub lost: u64,

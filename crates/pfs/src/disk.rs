@@ -1,4 +1,4 @@
-//! A server's disk: what waits for it, where files lie on it, and the drive that serves them.
+//! A server's disk: its queue, the placement of files on it, and the drive that serves requests.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,52 +10,52 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::spec::{DiskSpec, PAGE};
 
-/// Pages that a file gets on the disk at once: what PFSsim's extents have.
+/// Pages that are allocated to a file at once, as in PFSsim's extents.
 const EXTENT_PAGES: u64 = 1_024;
 
-/// For whom something is read or written.
+/// For whom the disk reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Owner {
     /// A job waits for it.
     Job(u32),
-    /// A job waits for it, and the cache has no part in it.
+    /// A job waits for it, and the cache is bypassed.
     Around(u32),
-    /// It is read ahead.
+    /// Read-ahead.
     Ahead,
-    /// It is written back, and nobody waits.
+    /// Write-back for which no job waits.
     Background,
 }
 
-/// Something to read or write.
+/// A disk request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Io {
     /// Whether it writes.
     pub write: bool,
-    /// What.
+    /// The pages to read or write.
     pub extents: Vec<Extent>,
-    /// For whom.
+    /// The owner of the request.
     pub owner: Owner,
 }
 
 /// The disk of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
-    /// What waits.
+    /// Requests that wait.
     pub waiting: VecDeque<Io>,
-    /// What it does, by place.
+    /// Requests in service, by slot.
     pub serving: Vec<Option<Io>>,
-    /// Where files lie.
+    /// The placement of files.
     local: LocalFiles,
-    /// The address behind what was served last.
+    /// The address behind the last request.
     head: u64,
     drive: Drive,
-    /// Since when it has had something to do.
+    /// Since when it has been busy, if it is.
     since: Option<SimTime>,
-    /// How long it had something to do before that.
+    /// The busy time before that.
     busy: SimSpan,
 }
 
-/// Where files lie on a disk: each gets room in the order in which it is first touched.
+/// Placement of files on a disk: extents are allocated in the order in which they are first touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct LocalFiles {
     #[serde(with = "towtank_units::pairs")]
@@ -79,10 +79,10 @@ impl LocalFiles {
 }
 
 impl Disk {
-    /// A disk that has done nothing.
+    /// An idle, unused disk.
     ///
     /// # Panics
-    /// When there can be no such drive.
+    /// When the model of the drive is invalid.
     #[must_use]
     pub fn new(spec: &DiskSpec) -> Disk {
         let drive = spec.model.drive().expect("the drive was checked with the spec");
@@ -99,7 +99,7 @@ impl Disk {
         }
     }
 
-    /// The next request begins, if a place is free and one waits: its place, and when it will be done.
+    /// Starts the next request, if a slot is free and one waits: its slot, and when it will be done.
     pub fn begin(
         &mut self,
         spec: &DiskSpec,
@@ -116,7 +116,7 @@ impl Disk {
         for extent in &io.extents {
             let mut page = extent.pages.start;
             while page < extent.pages.end {
-                // A rate does not care where it is.
+                // With a plain rate the position does not matter.
                 let (offset, until) = match spec.is_rate() {
                     true => (0, extent.pages.end),
                     false => {
@@ -151,7 +151,7 @@ impl Disk {
         self.waiting.remove(spec.order.next(self.head, addresses)?)
     }
 
-    /// What was served at a place is done.
+    /// Completes the request in service at a slot.
     pub fn end(&mut self, now: SimTime, place: u16) -> Option<Io> {
         let io = self.serving.get_mut(usize::from(place))?.take()?;
         debug_assert!(self.since.is_some_and(|since| since <= now), "a disk ends what it began");
@@ -162,29 +162,29 @@ impl Disk {
         Some(io)
     }
 
-    /// Whether it does nothing and nothing waits.
+    /// Whether the disk serves nothing and nothing waits.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.serving.iter().all(Option::is_none)
     }
 
-    /// How long it has had something to do.
+    /// The busy time of the disk up to `now`.
     #[must_use]
     pub fn busy_at(&self, now: SimTime) -> SimSpan {
         self.since.map_or(self.busy, |since| self.busy.saturating_add(now.since(since)))
     }
 
-    /// Checks the laws of the drive.
+    /// Checks the invariants of the drive.
     ///
     /// # Errors
-    /// The first that does not hold.
+    /// The first invariant that does not hold.
     pub fn audit(&self) -> Result<(), String> {
         self.drive.audit().map_err(|broken| broken.to_string())
     }
 }
 
 impl DiskSpec {
-    /// Requests that the drive takes at once.
+    /// The number of requests that the drive serves at once.
     #[must_use]
     pub fn places(&self) -> u16 {
         if matches!(self.model, DiskModel::Ssd(_)) { SSD_PLACES } else { 1 }
@@ -194,7 +194,7 @@ impl DiskSpec {
         matches!(self.model, DiskModel::Rate(_))
     }
 
-    /// Bytes of it; files begin again at its front when it is full.
+    /// Capacity in bytes; when the disk is full, allocation starts again at the front.
     fn capacity(&self) -> u64 {
         match &self.model {
             DiskModel::Rate(_) => u64::MAX,
@@ -205,5 +205,5 @@ impl DiskSpec {
     }
 }
 
-/// Requests that an SSD takes at once: SATA's queue.
+/// Requests that an SSD serves at once: the depth of SATA's queue.
 const SSD_PLACES: u16 = 32;

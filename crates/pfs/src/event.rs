@@ -1,4 +1,4 @@
-//! What happens to clients, servers and metadata servers, and what they tell each other.
+//! Events of clients, servers and metadata servers, and the messages between them.
 
 use serde::{Deserialize, Serialize};
 use towtank_iosched::{About, Access, Feedback, Lengths, Phase, Record};
@@ -6,24 +6,24 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::work::Operation;
 
-/// One server's part of a request.
+/// The part of a request that goes to one server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Job {
-    /// Whose.
+    /// The client that sent it.
     pub client: u32,
-    /// Which of the client's requests under way.
+    /// The client's request under way (flow).
     pub flow: u16,
     /// The client's application.
     pub application: u16,
     /// Whether it writes.
     pub write: bool,
-    /// Of how many jobs of the window it is one.
+    /// The number of jobs in its window.
     pub jobs: u32,
-    /// What the server knows the file by.
+    /// The server's number for the file.
     pub object: u64,
     /// The first byte.
     pub offset: u64,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
     /// When the request began at the client.
     pub rose: SimTime,
@@ -31,16 +31,16 @@ pub struct Job {
     pub record: u64,
     /// The server that it is for.
     pub server: u32,
-    /// Where the gate keeps it that let it go last, if one did.
+    /// Its slot at the gate that let it go last, if there is one.
     pub ticket: u32,
-    /// Where the gate before that one keeps it.
+    /// Its slot at the gate before that one.
     pub ticket_before: u32,
-    /// What other servers did for the client, if it says that.
+    /// The service of other servers to the client, if it sends that (dmClock).
     pub feedback: Option<Box<Feedback>>,
 }
 
 impl Job {
-    /// What schedulers are told of it.
+    /// The properties that schedulers see.
     pub(crate) fn about(&self) -> About {
         About {
             client: self.client,
@@ -56,162 +56,163 @@ impl Job {
     }
 }
 
-/// What a server says of a job that is done.
+/// A server's report of a completed job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Served {
-    /// Where the gate keeps the job.
+    /// The job's slot at the gate.
     pub ticket: u32,
-    /// How many bytes it had.
+    /// The job's bytes.
     pub bytes: u64,
-    /// Whether the server's scheduler let it go to keep a reservation.
+    /// Whether the server's scheduler served it under a reservation.
     pub reserved: bool,
 }
 
 impl Served {
-    /// For what the server's scheduler let it go.
+    /// The phase in which the server's scheduler served it.
     pub(crate) fn phase(&self) -> Phase {
         if self.reserved { Phase::Reservation } else { Phase::Share }
     }
 }
 
-/// What crosses the network.
+/// A message on the network.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// A client asks a metadata server.
+    /// A client's request to a metadata server.
     Ask {
-        /// Who.
+        /// The client.
         client: u32,
-        /// For which of its requests.
+        /// The client's flow.
         flow: u16,
-        /// What.
+        /// The operation.
         operation: Operation,
     },
-    /// A metadata server answers.
+    /// A metadata server's reply.
     Told {
-        /// For which request.
+        /// The client's flow.
         flow: u16,
     },
-    /// A client sends a job to a server, with its data if it writes and does not wait to be asked for them. A
-    /// job is as large as all else in an event together, and pending events are moved often: it lies apart.
+    /// A client's job for a server, with its data if it writes without a handshake. A job is as large as the
+    /// rest of an event, and pending events are moved often, so it is boxed.
     Job(Box<Job>),
     /// A server is ready for the data of a job.
     Ready {
-        /// Where the server keeps the job.
+        /// The job's slot at the server.
         slot: u32,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// Some of a job's data, to a server.
+    /// Part of a job's data, sent to a server.
     Data {
-        /// Where it keeps the job.
+        /// The job's slot at the server.
         slot: u32,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// Some of a job's data, or that it has been written, to a client.
+    /// Part of a job's data, or the acknowledgement of a write, sent to a client.
     Answer {
-        /// For which request.
+        /// The client's flow.
         flow: u16,
-        /// What there is to say of the job if it is done.
+        /// The report of the job, if it is done.
         done: Option<Served>,
     },
     /// A server tells a proxy that a job is done.
     Served(Served),
-    /// A scheduler tells the others what its flows got or want.
+    /// A scheduler's report to other schedulers of what its flows got or want.
     Report(Lengths),
-    /// A client is through with a phase.
+    /// A client has finished a phase.
     Through,
     /// A phase begins.
     Begin {
-        /// Which.
+        /// The phase.
         phase: u16,
     },
 }
 
-// The set of pending events moves them more often than anybody reads them.
+// Events are small because the set of pending events moves them more often than they are read.
 const _: () = assert!(size_of::<Event>() <= 72);
 
-/// Something happens to a node.
+/// An event at a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Event {
-    /// The last byte of a message could be here.
+    /// The last byte of a message arrives at the port.
     Comes {
-        /// Who sent it.
+        /// The sender.
         from: u32,
-        /// How long it occupies a card.
+        /// How long it occupies a NIC.
         span: SimSpan,
-        /// How many bytes it has.
+        /// Its size in bytes.
         bytes: u64,
-        /// What it says.
+        /// Its content.
         message: Message,
     },
-    /// A message is here.
+    /// A message has been received.
     Here {
-        /// Who sent it.
+        /// The sender.
         from: u32,
-        /// What it says.
+        /// Its content.
         message: Message,
     },
-    /// A message was lost, and it is time to send it again.
+    /// The timeout of a lost message has passed: it is sent again.
     Again {
-        /// To whom.
+        /// The receiver.
         to: u32,
-        /// How many bytes.
+        /// Its size in bytes.
         bytes: u64,
-        /// What it says.
+        /// Its content.
         message: Message,
     },
-    /// A client's flow has thought and begins its next request, if its phase is still on.
+    /// A client's flow has finished its think time and begins its next request, if the phase is still the
+    /// same.
     Next {
-        /// Which.
+        /// The flow.
         flow: u16,
-        /// In which phase it began to think.
+        /// The phase in which the think time began.
         phase: u16,
     },
-    /// A request arrives at a client that does not wait for the last one.
+    /// A request arrives at a client whose requests come at a rate.
     Arrives,
-    /// A client has done what comes before a request's jobs.
+    /// A client has done the processing that precedes a request's jobs.
     Prepared {
-        /// For which.
+        /// The flow.
         flow: u16,
     },
     /// A server begins to work on a job.
     Work {
-        /// Which.
+        /// The job's slot.
         slot: u32,
     },
     /// Pages of a job have been copied.
     Copied {
-        /// Which.
+        /// The job's slot.
         slot: u32,
     },
-    /// A job's answer leaves.
+    /// The reply of a job is sent.
     Finish {
-        /// Which.
+        /// The job's slot.
         slot: u32,
     },
-    /// The disk is done with what it served at a place.
+    /// The disk has completed the request at a slot.
     DiskDone {
-        /// Which.
+        /// The slot.
         place: u16,
     },
-    /// The scheduler asked to be woken.
+    /// The wake-up that the scheduler requested.
     Wake,
-    /// A port of the switch has something through.
+    /// A message has passed a port of the switch.
     Port,
-    /// A metadata server has done what it was asked.
+    /// A metadata server has completed a request.
     Served {
-        /// For whom.
+        /// The client.
         client: u32,
-        /// For which of its requests.
+        /// The client's flow.
         flow: u16,
     },
-    /// A client's cache has done what was asked of it by itself.
+    /// A client's cache has finished copying the bytes of a request.
     Local {
-        /// For which request.
+        /// The flow.
         flow: u16,
     },
-    /// Recorded requests are due at a client.
+    /// Recorded requests of a client are due.
     Due {
         /// When the phase began.
         began: SimTime,

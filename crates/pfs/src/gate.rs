@@ -1,8 +1,9 @@
-//! A scheduler that holds jobs back before they go to servers: at a client, or at a proxy before servers.
+//! A scheduler that holds jobs back before they go to servers: at a client, or at a proxy in front of
+//! servers.
 //!
-//! A job comes, is let go, and is done when its server has said so. What may go is said by the scheduler, and
-//! at a client also by PARDA's window, which is moved by the latency of what was let go. The window is moved
-//! once in an interval, at the first job that comes or is done after its end.
+//! A job arrives, is let go, and is done when its server has reported so. The scheduler decides which job may
+//! go; at a client, PARDA's window also limits them, adapted by the latency of the jobs that were let go. The
+//! window is adapted once per interval, at the first arrival or completion after the interval's end.
 
 use serde::{Deserialize, Serialize};
 use towtank_iosched::{Discipline as _, FlowId, Parda, Request};
@@ -11,49 +12,49 @@ use towtank_units::{SimSpan, SimTime};
 use crate::Queue;
 use crate::event::Job;
 
-/// Jobs before servers.
+/// A gate: a scheduler that holds jobs back.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Gate {
-    /// The scheduler; what it queues are slots.
+    /// The scheduler; it queues slot numbers.
     pub queue: Queue,
-    /// When it is to be woken, if it has asked for that.
+    /// The instant of the wake-up that the scheduler requested, if any.
     pub wakes: Option<SimTime>,
-    /// Jobs that wait or are out, by slot.
+    /// Jobs that wait or are outstanding, by slot.
     pub slots: Vec<Option<Held>>,
-    /// Slots that are free.
+    /// Free slots.
     pub free: Vec<u32>,
-    /// Jobs that came.
+    /// Jobs that arrived.
     pub came: u64,
     /// Jobs that were let go.
     pub left: u64,
-    /// Jobs of them that are done.
+    /// Jobs that are done.
     pub done: u64,
     /// PARDA's window, if there is one.
     pub window: Option<Window>,
 }
 
-/// A job at a gate, or out.
+/// A job that waits at a gate or is outstanding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Held {
-    /// What it is.
+    /// The job.
     pub job: Job,
-    /// When it was let go, and what the scheduler gave then.
+    /// When it was let go, and the request that the scheduler gave then.
     pub given: Option<(SimTime, Request<u32>)>,
 }
 
-/// A window on what is out.
+/// A window on outstanding jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Window {
-    /// How wide it is.
+    /// The state of PARDA.
     pub parda: Parda,
-    /// After how long it is moved.
+    /// The adaptation interval.
     pub interval: SimSpan,
-    /// When it is moved next.
+    /// When it is adapted next.
     pub due: SimTime,
 }
 
 impl Window {
-    /// Moves it if its interval is over.
+    /// Adapts the window if its interval is over.
     fn tick(&mut self, now: SimTime) {
         if now >= self.due {
             self.parda.adapt();
@@ -65,7 +66,7 @@ impl Window {
 }
 
 impl Gate {
-    /// A gate where nothing has come.
+    /// A gate without jobs.
     #[must_use]
     pub fn new(queue: Queue, window: Option<Window>) -> Gate {
         Gate { queue, wakes: None, slots: Vec::new(), free: Vec::new(), came: 0, left: 0, done: 0, window }
@@ -78,7 +79,7 @@ impl Gate {
         self.came - self.left
     }
 
-    /// A job comes.
+    /// A job arrives.
     pub fn take(&mut self, now: SimTime, mut job: Job) {
         let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
         (job.ticket_before, job.ticket) = (job.ticket, slot);
@@ -111,10 +112,10 @@ impl Gate {
         Some(held.job.clone())
     }
 
-    /// A server is done with a job.
+    /// A server has completed a job.
     ///
     /// # Errors
-    /// When that is not out.
+    /// When that job is not outstanding.
     pub fn done(&mut self, now: SimTime, slot: u32) -> Result<(), String> {
         let held = self.slots.get_mut(slot as usize).and_then(Option::take);
         let Some((since, request)) = held.and_then(|held| held.given) else {
@@ -132,13 +133,13 @@ impl Gate {
         Ok(())
     }
 
-    /// An instant has come that was asked for.
+    /// The requested instant of a wake-up has come.
     pub fn wake(&mut self, now: SimTime) {
         self.wakes = None;
         self.queue.wake(now);
     }
 
-    /// When it is to be woken, if that has not been asked for yet.
+    /// The next wake-up, if it has not been requested yet.
     pub fn wake_wanted(&mut self, now: SimTime) -> Option<SimTime> {
         let at = self.queue.wake_at()?.max(now);
         debug_assert!(at >= now, "nobody is woken before now");
@@ -149,10 +150,11 @@ impl Gate {
         is_new.then_some(at)
     }
 
-    /// Checks that each job that came waits, is out or is done, and waits in the scheduler if it waits.
+    /// Checks that each job that arrived waits, is outstanding or is done, and that waiting jobs wait in the
+    /// scheduler.
     ///
     /// # Errors
-    /// The first that does not hold.
+    /// The first check that fails.
     pub fn audit(&self) -> Result<(), String> {
         let Gate { came, left, done, .. } = *self;
         if done > left || left > came {

@@ -1,66 +1,66 @@
-//! Where the bytes of a file lie: which servers, in which stripes.
+//! The placement of a file's bytes: which servers, in which stripes.
 //!
-//! A file has components, each from where the one before ends; most have one that never ends. A component is
-//! striped round robin over its servers from the file's first server on, so byte `x` of it lies on server `(x
-//! / stripe) % count` of them, and what a server holds of it is dense. Of any range of the file a server
-//! holds one contiguous piece, which is one job. A file may also have a layout of its own: named servers,
-//! each with its own bytes of each round.
+//! A file has components, each starting where the one before ends; most files have one without an end. A
+//! component is striped round robin over its servers, starting at the file's first server: byte `x` lies on
+//! the server with number `(x / stripe) % count` among them, and each server stores its bytes densely. Of any
+//! range of the file a server holds one contiguous piece, which is one job. A file may also have its own
+//! layout: a list of servers, each with its own number of bytes per round.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Components of a file; bits of an object's number that tell them apart.
+/// Number of bits of an object's number that distinguish components.
 const COMPONENT_BITS: u32 = 4;
 
-/// How the bytes of a component are spread.
+/// How the bytes of a component are striped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Component {
-    /// The first byte that it does not have; none where it never ends.
+    /// Its end (exclusive); `None` for a component without an end.
     pub end: Option<u64>,
-    /// How many servers have a part of it.
+    /// The number of servers that hold a part of it.
     pub count: u32,
-    /// Bytes on a server before the next one's turn.
+    /// Bytes on one server before the next one follows.
     pub stripe: u64,
 }
 
-/// One server's part of each round of a file that has a layout of its own.
+/// One server's part of each round of a file with its own layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stripe {
     /// The server.
     pub server: u32,
-    /// Its bytes of each round; never 0.
+    /// Its bytes per round; never 0.
     pub bytes: u64,
 }
 
-/// How files are spread over servers: file `n` begins at server `n` modulo their number.
+/// How files are striped over servers: file `n` begins at server `n` modulo the number of servers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Striping {
     servers: u32,
     components: Vec<Component>,
-    /// Files that have a layout of their own.
+    /// Files with their own layout.
     files: BTreeMap<u64, Vec<Stripe>>,
 }
 
-/// What a server has of a range of a file.
+/// The part of a range of a file that lies on one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Part {
     /// The server, from 0.
     pub server: u32,
-    /// What it knows the file's component by.
+    /// The server's number for the file's component.
     pub object: u64,
-    /// The first byte, in the server's own numbers.
+    /// The first byte, by the server's own offsets.
     pub offset: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
 impl Striping {
-    /// Files that are spread like this over so many servers.
+    /// Stripes files by these components over this many servers.
     ///
     /// # Panics
-    /// When a component has no servers, more than there are, or no stripe; when they are not in order, the
-    /// last one ends, or there are more than sixteen.
+    /// When a component has no servers, more servers than there are, or no stripe; when components are not in
+    /// order, the last one ends, or there are more than sixteen.
     #[must_use]
     pub fn new(servers: u32, components: Vec<Component>) -> Striping {
         assert!(components.len() <= 1 << COMPONENT_BITS, "a file has at most sixteen components");
@@ -75,7 +75,7 @@ impl Striping {
         Striping { servers, components, files: BTreeMap::new() }
     }
 
-    /// The same, with a layout of a file's own: its bytes go round these servers in their order.
+    /// Adds a file with its own layout: its bytes are striped over these servers in their order.
     ///
     /// # Panics
     /// When there is no such server, one is named twice, one has no bytes, or a round has 2^62 bytes or more.
@@ -94,8 +94,8 @@ impl Striping {
         self
     }
 
-    /// The jobs that a range of a file makes: at most one for each server and component, in the order of
-    /// servers from the file's first on.
+    /// The jobs of a range of a file: at most one per server and component, in the order of servers starting
+    /// at the file's first.
     #[must_use]
     pub fn parts(&self, file: u64, offset: u64, bytes: u64) -> Vec<Part> {
         let mut parts = Vec::new();
@@ -127,7 +127,7 @@ impl Striping {
         let first = (file % u64::from(self.servers)) as u32;
         // Servers are taken in the order in which the range meets them.
         let begin = (from / component.stripe % u64::from(component.count)) as u32;
-        // A range that ends before its round does touches few of them.
+        // A range shorter than a round touches only some of them.
         let touched = (to - 1) / component.stripe - from / component.stripe + 1;
         for step in 0..component.count.min(u32::try_from(touched).unwrap_or(u32::MAX)) {
             let place = (begin + step) % component.count;
@@ -145,7 +145,7 @@ impl Striping {
     }
 }
 
-/// The jobs of a range of a file that has a layout of its own.
+/// The jobs of a range of a file with its own layout.
 fn parts_of_file(file: u64, stripes: &[Stripe], (from, to): (u64, u64), parts: &mut Vec<Part>) {
     let round: u64 = stripes.iter().map(|stripe| stripe.bytes).sum();
     let held =

@@ -1,20 +1,20 @@
 //! A parallel file system: clients, metadata servers, striped files, a scheduler in front of each data
 //! server, page caches, disks and the network between them, on the kernel.
 //!
-//! - [`Spec`]: what it is like, and what each step costs; [`Work`]: what clients do; [`Replay`]: what of that
-//!   was recorded;
-//! - `layout`: where the bytes of a file lie;
-//! - `nodes`, `event`, `card`, `disk`: the states of nodes, what happens to them, what crosses the network
-//!   and what the disks do;
-//! - `model`: how nodes react, and the laws that hold of all of them; [`Counts`]: what is counted.
+//! - [`Spec`]: the configuration and the cost of each step; [`Work`]: what clients do; [`Replay`]: recorded
+//!   work;
+//! - `layout`: the placement of the bytes of a file;
+//! - `nodes`, `event`, `card`, `disk`: the states of nodes, their events, the network messages, and the
+//!   disks;
+//! - `model`: how nodes react to events, and the invariants of all nodes; [`Counts`]: the counters.
 //!
-//! The rules are those of PFSsim as its paper has them, where that says something, and of its source where
-//! the paper is silent. What is done otherwise: data crosses the network in both directions, small writes
-//! end, a run ends when all flows are through and not the first, a server serves any number of parts, pages
-//! that were clean and are written again count as dirty, a read takes the time of all its pages, and a reader
-//! that jumps once is read ahead for again later.
+//! The rules are those of PFSsim as described in its paper, and those of its source where the paper is
+//! silent. Deviations: data crosses the network in both directions, small writes end, a run ends when all
+//! flows are through and not the first, a server serves any number of parts, clean pages that are written
+//! again count as dirty, a read takes the time of all its pages, and read-ahead resumes for a reader after a
+//! jump.
 //!
-//! What is deliberately absent: scenarios, reports, names of measures.
+//! Left out: scenarios, reports, names of measures.
 
 mod card;
 mod client_cache;
@@ -50,5 +50,5 @@ pub use spec::{
 };
 pub use work::{Application, Operation, Order, Pace, Phase, Rank, Sharing, Syncs, Wish, Work};
 
-/// The scheduler in front of a server; what it queues are slots.
+/// The scheduler in front of a server; it queues slot numbers.
 pub type Queue = towtank_iosched::Scheduler<u32>;

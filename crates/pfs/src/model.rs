@@ -1,5 +1,5 @@
-//! The nodes on the kernel: clients first, then data servers, metadata servers, and the one who lets phases
-//! begin.
+//! The nodes on the kernel: clients first, then data servers, metadata servers, proxies, and the node that
+//! starts phases.
 
 mod audit;
 mod caching;
@@ -32,16 +32,16 @@ const LOSS: Purpose = Purpose(72);
 const DISK: Purpose = Purpose(73);
 const ARRIVAL: Purpose = Purpose(74);
 
-/// The model.
+/// The model of the file system.
 #[derive(Debug)]
 pub struct Pfs<'a> {
     spec: &'a Spec,
-    /// Clients.
+    /// The number of clients.
     clients: u32,
 }
 
 impl<'a> Pfs<'a> {
-    /// The file system, with nothing done yet.
+    /// The model of this configuration.
     #[must_use]
     pub fn new(spec: &'a Spec) -> Pfs<'a> {
         Pfs { spec, clients: spec.clients() }
@@ -65,7 +65,7 @@ impl<'a> Pfs<'a> {
         EntityId(self.first_proxy() + proxies)
     }
 
-    /// Sends a message, and its data if it has any, from `now` on.
+    /// Sends a message with its data, if any, from `now` on.
     fn send(
         &self,
         card: &mut Card,
@@ -91,7 +91,7 @@ impl<'a> Pfs<'a> {
         context.send_at(to, at, Event::Comes { from, span, bytes, message });
     }
 
-    /// A message comes to a card. Returns it if it is here.
+    /// A message arrives at a NIC. Returns it if it has been received.
     fn comes(
         &self,
         card: &mut Card,
@@ -125,7 +125,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A message is here.
+    /// A message has been received.
     fn here(
         &self,
         entity: &mut Entity,
@@ -142,7 +142,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A client is through with the phase that is on.
+    /// A client has finished the current phase.
     fn through(&self, through: &mut u32, phase: &mut u16, context: &mut Context<'_, Self>) {
         *through += 1;
         debug_assert!(*through <= self.clients, "a client is through once a phase");
@@ -191,7 +191,7 @@ impl Model for Pfs<'_> {
         if id.0 < self.clients {
             let rank = spec.work.rank(id.0);
             let application = spec.work.of(rank);
-            // Where records come at their times, flows are made as they are needed.
+            // Where records come at their times, flows are created on demand.
             let recorded = application.replay.as_ref().is_some_and(|replay| replay.pace() == Loop::Open);
             let flows = vec![Flow::default(); if recorded { 0 } else { usize::from(application.flows) }];
             return Entity::Client(Box::new(Client {
@@ -314,7 +314,7 @@ impl Model for Pfs<'_> {
         }
     }
 
-    /// Servers are dear to clone: their caches know every range of pages.
+    /// Servers are not speculative because cloning them is expensive: their caches hold every range of pages.
     fn speculative(&self, _id: EntityId) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The states of nodes: clients, data servers, metadata servers, and the one who lets phases begin.
+//! The states of nodes: clients, data servers, metadata servers, proxies, and the node that starts phases.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -26,18 +26,19 @@ pub enum Entity {
     Server(Box<Server>),
     /// A metadata server.
     Metadata(Box<Metadata>),
-    /// A scheduler before several servers.
+    /// A scheduler in front of several servers.
     Proxy(Box<Gate>),
-    /// Who lets phases begin: how many clients are through with the one that is on, and which that is.
+    /// The node that starts phases: the number of clients that have finished the current phase, and its
+    /// number.
     Starter(u32, u16),
 }
 
 /// A client.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Client {
-    /// Its card.
+    /// Its NIC.
     pub card: Card,
-    /// What it does itself, one thing after the other.
+    /// Its processor, which does one thing after the other.
     pub cpu: Lane,
     /// Its place in the work.
     pub rank: Rank,
@@ -51,71 +52,71 @@ pub struct Client {
     pub flows: Vec<Flow>,
     /// Files whose layouts it knows.
     pub layouts: BTreeSet<u64>,
-    /// Requests that have come and wait for a flow, where they come at a rate.
+    /// Requests that have arrived and wait for a flow, where requests come at their own times.
     pub waiting: VecDeque<SimTime>,
-    /// How many have come.
+    /// The number of requests that have arrived.
     pub come: u64,
     /// Jobs that it has sent.
     pub jobs_sent: u64,
-    /// Jobs whose last answer it has.
+    /// Jobs whose last reply it has received.
     pub jobs_done: u64,
     /// Windows that it has begun.
     pub records: u64,
-    /// Flows that have nothing to do, where requests come at their own times; the last one begins next.
+    /// Idle flows, where requests come at their own times; the last one begins next.
     pub idle: Vec<u16>,
     /// Its data cache, if it has one.
     pub caching: Option<Box<Caching>>,
-    /// What holds its jobs back before they go, if anything does.
+    /// The gate that holds its jobs back, if there is one.
     pub gate: Option<Box<Gate>>,
-    /// What servers did for it, if its jobs say that.
+    /// The service that servers gave it, if its jobs carry that (dmClock).
     pub tracker: Option<Box<Tracker>>,
-    /// What it had done when the last phase began.
+    /// Its busy times when the last phase began.
     pub mark: Mark,
 }
 
-/// A client's data cache, and who waits for it.
+/// A client's data cache, and the requests that wait for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Caching {
     /// What it holds.
     pub cache: ClientCache,
-    /// What is being written back, by slot.
+    /// Runs being written back, by slot.
     pub flushes: Vec<Option<Flush>>,
     /// Requests under way, by flow.
     pub flows: BTreeMap<u16, CachedFlow>,
-    /// Those of them that wait.
+    /// Requests that wait.
     pub waiting: BTreeMap<u16, Waits>,
     /// Whether the client's last request of a phase is done, and its dirty bytes are not yet at servers.
     pub draining: bool,
 }
 
-/// A run of dirty bytes on its way to servers.
+/// A run of dirty bytes being written back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Flush {
-    /// Which bytes.
+    /// The bytes.
     pub run: Run,
-    /// Jobs of it that are not done.
+    /// Jobs of the run that are not done.
     pub jobs: u32,
 }
 
-/// What a client's cache knows of a request.
+/// The state of a request at its client's cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CachedFlow {
-    /// Bytes that were found or taken, and are still to be copied.
+    /// Bytes that were found or absorbed, and are still to be copied.
     pub copied: u64,
-    /// What is being read for it, and whether the cache keeps that.
+    /// The run being read for it, and whether the cache keeps it.
     pub fetching: Option<(Run, bool)>,
     /// Whether it is done only when its file's dirty bytes are at servers.
     pub syncs: bool,
-    /// Whether it has waited for room.
+    /// Whether it has waited for space.
     pub held: bool,
 }
 
 /// What a request waits for at its client's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Waits {
-    /// For bytes that are being read for somebody else.
+    /// For bytes that are being read for another request.
     Coming,
-    /// For room for what it writes.
+    /// For space for the bytes that it writes.
     Room,
     /// For the dirty bytes of a file to be at servers.
     Sync(u64),
@@ -124,9 +125,9 @@ pub enum Waits {
 /// A request under way, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Flow {
-    /// What is wished.
+    /// The request, if there is one.
     pub wish: Option<Wish>,
-    /// When it began.
+    /// When it was issued.
     pub rose: SimTime,
     /// Bytes of it in windows that are done or under way.
     pub asked: u64,
@@ -137,67 +138,66 @@ pub struct Flow {
 /// A data server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Server {
-    /// Its card.
+    /// Its NIC.
     pub card: Card,
     /// The scheduler in front of it.
     pub queue: Queue,
-    /// When the scheduler is to be woken, if it has asked for that.
+    /// The instant of the wake-up that the scheduler requested, if any.
     pub wakes: Option<SimTime>,
-    /// How far it is with rules that come and go.
+    /// How many of the timed rules have been applied.
     pub ruled: Ruled,
     /// Jobs here, by slot.
     pub slots: Vec<Option<Running>>,
     /// Slots that are free.
     pub free: Vec<u32>,
-    /// Jobs that are worked on.
+    /// Jobs being processed.
     pub working: u32,
-    /// Jobs that wait to be worked on.
+    /// Jobs that wait for a thread.
     pub idle: VecDeque<u32>,
-    /// Jobs that wait for pages that somebody else reads or writes.
+    /// Jobs that wait for pages that another job reads or writes.
     pub blocked: BTreeSet<u32>,
-    /// Who holds which object: so many readers, or a writer.
+    /// The holders of each object's lock: a number of readers, or a writer.
     pub locks: BTreeMap<u64, Holders>,
-    /// Copies pages.
+    /// The memory, which copies pages.
     pub memory: Lane,
     /// Its page cache.
     pub cache: Option<PageCache>,
-    /// Whether pages are being written back although nobody waits.
+    /// Whether pages are being written back in the background.
     pub cleaning: bool,
     /// Its disk.
     pub disk: Disk,
-    /// Bytes of each object that it holds.
+    /// The size of each object in bytes.
     pub sizes: BTreeMap<u64, u64>,
-    /// Readers that go through an object from the front: the page that they will want next, and how many are
-    /// read ahead.
+    /// Sequential readers: the page that each will read next, and the number of pages read ahead.
     pub streams: BTreeMap<u64, (u64, u64)>,
-    /// Jobs here.
+    /// The number of jobs at the server, over time.
     pub depth: Level,
-    /// Jobs that came.
+    /// Jobs that arrived.
     pub came: u64,
     /// Jobs that are done.
     pub done: u64,
-    /// Bytes of those that are done, and of pieces.
+    /// Bytes of completed jobs and pieces.
     pub moved: u64,
-    /// What had been done when the last phase began.
+    /// The totals when the last phase began.
     pub mark: Mark,
 }
 
-/// What a node had done by an instant.
+/// The totals of a node at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mark {
-    /// How long its disk was busy; of a client, its processor.
+    /// Busy time of its disk; at a client, of its processor.
     pub own: SimSpan,
-    /// How long it copied pages.
+    /// Time spent copying pages.
     pub memory: SimSpan,
-    /// How long its card sent.
+    /// Time that its NIC was sending.
     pub sent: SimSpan,
-    /// How long its card received.
+    /// Time that its NIC was receiving.
     pub received: SimSpan,
-    /// Of a server, the bytes of jobs that were done.
+    /// At a server, the bytes of completed jobs.
     pub moved: u64,
 }
 
-/// Who holds a lock.
+/// The holders of a lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Holders {
     /// Jobs that read.
@@ -211,9 +211,9 @@ pub struct Holders {
 /// A job at a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Running {
-    /// What it is.
+    /// The job.
     pub job: Job,
-    /// Where the job is that this is a piece of, if the scheduler cut it.
+    /// The slot of the job that this is a piece of, if the scheduler cut it.
     pub piece_of: Option<u32>,
     /// Whether pieces of it have been let go.
     pub cut: bool,
@@ -223,19 +223,19 @@ pub struct Running {
     pub position: u64,
     /// Bytes that have been sent to a reader.
     pub answered: u64,
-    /// Where the part ends that is worked on.
+    /// The end of the part that is being processed.
     pub part: u64,
-    /// Bytes of its data that are here: all, unless the client waits to be asked for them.
+    /// Bytes of its data that have arrived: all, unless there is a handshake.
     pub here: u64,
     /// Pages that were read for it, and not found in memory.
     pub fetched: u64,
-    /// Whether something is done for it that will end in an event.
+    /// Whether something is under way for it that will end in an event.
     pub busy: bool,
     /// Pages of its part that it writes only some bytes of, and whose other bytes it has read.
     pub patched: Patched,
 }
 
-/// Which pages at the ends of a written part have been read. What was read stays with the job: its page may
+/// Which pages at the ends of a written part have been read. The data stays with the job, since its page may
 /// leave the cache again before the job writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Patched {
@@ -250,14 +250,14 @@ pub struct Patched {
 pub struct Metadata {
     /// Its card.
     pub card: Card,
-    /// One a thread; none where it serves any number at once.
+    /// One lane per thread; empty where it serves any number at once.
     pub threads: Vec<Lane>,
-    /// How long it has been given to do.
+    /// The sum of the service times of its requests.
     pub busy: SimSpan,
-    /// Requests.
+    /// Requests that arrived.
     pub came: u64,
     /// Requests that it has answered.
     pub done: u64,
-    /// How long it had been given to do when the last phase began.
+    /// `busy` when the last phase began.
     pub before: SimSpan,
 }

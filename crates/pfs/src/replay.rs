@@ -1,8 +1,8 @@
-//! Requests that were recorded: what each client of an application asks for, and when.
+//! Recorded requests: what each client of an application requests, and when.
 //!
-//! Whoever reads a trace deals its streams out over clients; here the records lie client by client, 32 bytes
-//! each. In an open loop each is asked for at its time, whatever is done; in a closed loop the next one comes
-//! when the one before has ended.
+//! The reader of a trace distributes its streams over clients; here the records lie client by client, 32
+//! bytes each. In an open loop each request is issued at its time, regardless of completions; in a closed
+//! loop the next one is issued when the previous one has ended.
 
 use std::collections::BTreeMap;
 
@@ -16,32 +16,33 @@ pub const RECORD_MAX_BYTES: u64 = u32::MAX as u64;
 /// No recorded request ends beyond this byte of its file.
 pub const END_MAX: u64 = 1 << 60;
 
-/// One request.
+/// One recorded request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// In an open loop: when, from the beginning of the phase on. In a closed one: how long it is waited for.
+    /// In an open loop: the time of issue, from the beginning of the phase. In a closed loop: the wait before
+    /// it.
     pub at: SimSpan,
-    /// From which byte on.
+    /// Its first byte.
     pub offset: u64,
-    /// How many bytes; none where the operation moves none.
+    /// The number of bytes; 0 where the operation moves none.
     pub bytes: u32,
-    /// To which of the trace's files, from 0.
+    /// The number of the trace's file, from 0.
     pub file: u32,
-    /// Which of the application's clients asks.
+    /// The application's client that issues it.
     pub client: u32,
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// In a closed loop: whether the wait counts from when the one before was asked for, and not from when it
-    /// had ended.
+    /// In a closed loop: whether the wait counts from the issue of the previous request instead of from its
+    /// end.
     pub from_start: bool,
 }
 
-/// When the next request comes.
+/// When the next request is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loop {
-    /// At its time, whatever is done.
+    /// At its recorded time, regardless of completions.
     Open,
-    /// When the one before has ended, and its wait.
+    /// When the previous one has ended, and after its wait.
     Closed,
 }
 
@@ -59,12 +60,12 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Records of so many clients. Those of a client keep their order; in an open loop they are put in order
-    /// of their times.
+    /// The records of this many clients. Those of a client keep their order; in an open loop they are sorted
+    /// by time.
     ///
     /// # Panics
-    /// When a record is of another client, moves bytes and has none, moves none and has some, or ends too far
-    /// out.
+    /// When a record is of another client, moves bytes and has none, moves none and has some, or ends beyond
+    /// [`END_MAX`].
     #[must_use]
     pub fn new(pace: Loop, clients: u32, mut records: Vec<Record>) -> Replay {
         let sound = |one: &Record| {
@@ -90,17 +91,17 @@ impl Replay {
         Replay { pace, records, ends, files, bytes, span, layouts: BTreeMap::new() }
     }
 
-    /// The same with where some of its files lie.
+    /// Adds the layouts of some of its files.
     ///
     /// # Panics
-    /// When a file is none of the trace's.
+    /// When the trace has no such file.
     #[must_use]
     pub fn with_layouts(self, layouts: BTreeMap<u32, Vec<Stripe>>) -> Replay {
         assert!(layouts.keys().all(|file| *file < self.files), "a layout is of a file that is named");
         Replay { layouts, ..self }
     }
 
-    /// Where files lie that have a layout of their own.
+    /// Files with their own layout.
     #[must_use]
     pub fn layouts(&self) -> &BTreeMap<u32, Vec<Stripe>> {
         &self.layouts
@@ -118,7 +119,7 @@ impl Replay {
         &self.records
     }
 
-    /// Files that are named, from 0.
+    /// The number of files.
     #[must_use]
     pub fn files(&self) -> u32 {
         self.files
@@ -130,7 +131,7 @@ impl Replay {
         self.bytes
     }
 
-    /// The time of the last one, in an open loop.
+    /// The time of the last record, in an open loop.
     #[must_use]
     pub fn span(&self) -> SimSpan {
         self.span

@@ -1,4 +1,4 @@
-//! Rules of the token bucket filter that start, change and stop at given times of what is measured.
+//! Rules of the token bucket filter that start, change and stop at given times of the measured phase.
 
 use serde::{Deserialize, Serialize};
 use towtank_iosched::{Discipline as _, Rule, RuleError, Scheduler};
@@ -6,32 +6,32 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::Queue;
 
-/// What becomes of a rule, and when.
+/// A command for a rule, and its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimedRule {
-    /// After the last phase has begun.
+    /// Time after the beginning of the last phase.
     pub at: SimSpan,
-    /// What becomes of it.
+    /// The command.
     pub command: RuleCommand,
 }
 
-/// What becomes of a rule.
+/// A command for a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleCommand {
     /// It starts.
     Start {
-        /// Before so many others.
+        /// Its rank: the number of rules before it.
         rank: usize,
-        /// What it says.
+        /// The rule.
         rule: Rule,
     },
-    /// Its rate is another, and its rank if one is given.
+    /// Changes its rate, and its rank if one is given.
     Change {
         /// Its name.
         name: String,
-        /// Requests a second.
+        /// Requests per second.
         rate: u64,
-        /// Before so many others.
+        /// Its rank, if that changes.
         rank: Option<usize>,
     },
     /// It ends.
@@ -41,12 +41,12 @@ pub enum RuleCommand {
     },
 }
 
-/// How far a server is with the rules.
+/// The progress of a server through the timed rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ruled {
     /// When the last phase began, if it has.
     pub since: Option<SimTime>,
-    /// How many commands it has carried out.
+    /// The number of commands carried out.
     pub done: u32,
 }
 
@@ -58,10 +58,10 @@ impl Ruled {
         Some(self.since?.saturating_add(next.at))
     }
 
-    /// Carries out what is due at `now`, each command as of its own time.
+    /// Carries out the commands that are due at `now`, each as of its own time.
     ///
     /// # Errors
-    /// When a rule is not as the command wants it, which whoever made the spec has checked.
+    /// When a rule does not fit the command; the creator of the spec checks this.
     pub fn carry_out(
         &mut self,
         queue: &mut Queue,
@@ -82,11 +82,10 @@ impl Ruled {
         Ok(())
     }
 
-    /// Checks that a queue has the rules that it began with, those that were started, and none that was
-    /// stopped.
+    /// Checks that a queue has its initial rules and those that were started, and none that was stopped.
     ///
     /// # Errors
-    /// What it has too many or too few of.
+    /// The surplus or missing rules.
     pub fn audit(&self, queue: &Queue, before: usize, rules: &[TimedRule]) -> Result<(), String> {
         let Scheduler::Tbf(tbf) = queue else { return Ok(()) };
         let done = rules.get(..self.done as usize).ok_or("more commands were carried out than there are")?;
@@ -102,7 +101,7 @@ impl Ruled {
         Ok(())
     }
 
-    /// When a queue is to be asked again for the sake of the next command, if anything waits in it.
+    /// When a queue is to be asked again because of the next command, if anything waits in it.
     #[must_use]
     pub fn wakes(&self, queue: &Queue, rules: &[TimedRule]) -> Option<SimTime> {
         let at = self.next_at(rules)?;

@@ -1,4 +1,4 @@
-//! What a parallel file system is like: how many of what, and what each step costs.
+//! The configuration of a parallel file system: how many nodes of each kind, and the cost of each step.
 
 use towtank_devices::drives::{DiskModel, HeadOrder};
 use towtank_devices::{Replacement, Sharing};
@@ -9,25 +9,25 @@ use crate::layout::Striping;
 use crate::rules::TimedRule;
 use crate::work::Work;
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 pub const PAGE: u64 = 4_096;
 
-/// The file system, and what is asked of it.
+/// The configuration of the file system and its work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Data servers.
+    /// Number of data servers.
     pub servers: u32,
-    /// Where the bytes of files lie.
+    /// The placement of the bytes of files.
     pub striping: Striping,
     /// What clients do.
     pub work: Work,
-    /// What crosses from node to node.
+    /// The network between the nodes.
     pub network: Network,
     /// Metadata servers.
     pub metadata: Metadata,
-    /// What a client does itself.
+    /// The costs and settings of a client.
     pub client: Client,
-    /// A data server.
+    /// The costs and settings of a data server.
     pub server: Server,
     /// The scheduler in front of each server.
     pub scheduler: Scheduler,
@@ -35,72 +35,72 @@ pub struct Spec {
     pub cache: Option<Cache>,
     /// The disk of each server.
     pub disk: DiskSpec,
-    /// Shares are taken over spans of this length.
+    /// The length of the sampling interval for shares.
     pub sample: SimSpan,
 }
 
-/// What crosses from node to node: each has a card that sends and one that receives, and all are joined in a
+/// The network: each node has a NIC with one lane for sending and one for receiving; all are joined in a
 /// star.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// A card, each way; none takes no time.
+    /// Bandwidth of a NIC, in each direction; `None` takes no time.
     pub card: Option<Rate>,
-    /// From one card to another.
+    /// Latency from one NIC to another.
     pub latency: SimSpan,
-    /// How those who send to one node share its card.
+    /// How senders to one node share its NIC.
     pub sharing: Sharing,
     /// Bytes of a message beside its data.
     pub header: u64,
-    /// Data is cut into messages of this size; none sends the data of a job as one.
+    /// Data is cut into messages of this size; `None` sends the data of a job as one.
     pub slice: Option<u64>,
-    /// Of each 1,000,000 messages, so many are lost.
+    /// Lost messages per 1,000,000.
     pub lost: u32,
-    /// What a node's port of the switch holds at most; what does not fit is lost. None holds everything.
+    /// The buffer of a node's switch port; messages that do not fit are lost. `None` sets no bound.
     pub buffer: Option<u64>,
-    /// When what was lost is sent again.
+    /// The timeout after which a lost message is sent again.
     pub timeout: SimSpan,
 }
 
 /// Metadata servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// How many.
+    /// The number of servers.
     pub servers: u32,
-    /// Requests that each serves at once; 0 serves any number, each in its own time.
+    /// Requests that each serves at once; 0 sets no bound.
     pub threads: u32,
-    /// To open a file: its layout is told.
+    /// Time to open a file, which returns its layout.
     pub open: SimSpan,
-    /// To make one.
+    /// Time to create a file.
     pub create: SimSpan,
-    /// To tell its attributes.
+    /// Time to return its attributes.
     pub stat: SimSpan,
-    /// To remove it.
+    /// Time to remove it.
     pub remove: SimSpan,
     /// Which server a file belongs to.
     pub by: MetadataBy,
-    /// Bytes of an answer.
+    /// Bytes of a reply.
     pub answer: u64,
 }
 
 /// Which metadata server a file belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetadataBy {
-    /// One of them, by a hash of the file.
+    /// A server chosen by a hash of the file.
     Hash,
-    /// The one of its client's or application's directory.
+    /// The server of its client's or application's directory.
     Subtree,
 }
 
-/// What a client does itself.
+/// The costs and settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// Before each request.
+    /// Processing time before each request.
     pub request: SimSpan,
-    /// For each job, one after the other.
+    /// Processing time per job, one job after the other.
     pub job: SimSpan,
-    /// Bytes of a request that are under way at once; the rest waits until all of them are through.
+    /// Bytes of a request that are under way at once; the rest waits until all of them are done.
     pub window: u64,
-    /// Whether the layout of a file is asked for once, or for each request.
+    /// Whether a client keeps layouts, instead of asking for one with each request.
     pub layouts_are_kept: bool,
     /// Copies of each part that a client writes; it reads one.
     pub copies: u32,
@@ -108,9 +108,9 @@ pub struct Client {
     pub reads: Reads,
     /// Its data cache, if it has one.
     pub cache: Option<ClientCache>,
-    /// What bounds the jobs that it has out by their latency, if anything does.
+    /// The PARDA window on its outstanding jobs, if there is one.
     pub parda: Option<Parda>,
-    /// Whether its jobs carry what other servers did for it (dmClock).
+    /// Whether its jobs carry the service that other servers gave it (dmClock).
     pub feedback: bool,
 }
 
@@ -119,7 +119,7 @@ pub struct Client {
 pub struct Parda {
     /// The window of a client, by its application.
     pub hosts: Vec<PardaSpec>,
-    /// After how long windows are moved.
+    /// The interval after which windows are adapted.
     pub interval: SimSpan,
 }
 
@@ -129,39 +129,39 @@ pub enum Reads {
     /// The first.
     #[default]
     First,
-    /// One after the other, window by window, each client beginning at another.
+    /// Round robin, window by window; each client begins at another copy.
     Spread,
 }
 
-/// A client's data cache, which acknowledges writes when it has them.
+/// A client's data cache, which acknowledges writes once it holds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientCache {
-    /// Bytes that it holds.
+    /// Its capacity in bytes.
     pub bytes: u64,
-    /// A write waits that would have more bytes than this dirty or on their way to servers.
+    /// A write waits if it would bring dirty bytes and bytes being written back above this limit.
     pub dirty: u64,
-    /// Beyond this many dirty bytes they are written back although nobody waits.
+    /// Above this many dirty bytes, write-back starts in the background.
     pub background: u64,
-    /// Bytes of a file that are written back at once, at most.
+    /// The most bytes of a file per write-back.
     pub batch: u64,
-    /// How many of these are under way at once.
+    /// The number of write-backs under way at once.
     pub flushes: u16,
-    /// To copy what is read or written; none takes no time.
+    /// The rate of copying; `None` takes no time.
     pub copy: Option<Rate>,
-    /// Whether clean bytes are forgotten when a phase begins.
+    /// Whether clean bytes are dropped when a phase begins.
     pub cold: bool,
 }
 
 /// A data server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Before a job that the scheduler let go is worked on.
+    /// Processing time between the dispatch of a job and its start.
     pub before: SimSpan,
-    /// After it is done, before its answer leaves.
+    /// Processing time between completion and the reply.
     pub after: SimSpan,
-    /// Jobs that are worked on at once.
+    /// The number of jobs processed at once.
     pub threads: u32,
-    /// A job is worked on in parts of this size, one after the other.
+    /// The size of the parts in which a job is processed, one after the other.
     pub part: u64,
     /// Whether the data of a write waits at the client until its job has been let go.
     pub handshake: bool,
@@ -169,20 +169,20 @@ pub struct Server {
     pub locks: bool,
 }
 
-/// Schedulers, and what they are told of flows.
+/// Schedulers, and the properties of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// Of each server, client or proxy: that of its number, or the last one.
+    /// Of each server, client or proxy: the one at its number, or the last one.
     pub descriptions: Vec<Description>,
-    /// A flow for each application.
+    /// One flow per application.
     pub flows: Flows,
-    /// Where they stand.
+    /// Where schedulers are placed.
     pub stands: Stands,
-    /// What becomes of rules at servers, in the order of its times.
+    /// Timed commands for the rules of servers, in order of time.
     pub rules: Vec<TimedRule>,
 }
 
-/// Where schedulers stand.
+/// Where schedulers are placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stands {
     /// One in front of each server.
@@ -190,7 +190,7 @@ pub enum Stands {
     Servers,
     /// One at each client; servers take jobs as they come.
     Clients,
-    /// So many, each before the servers whose number leaves its own when divided by theirs; servers take jobs
+    /// This many, each in front of the servers whose number modulo this count is its own; servers take jobs
     /// as they come.
     Proxies(u32),
 }
@@ -198,37 +198,37 @@ pub enum Stands {
 /// A page cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// Pages that it holds.
+    /// Its capacity in pages.
     pub pages: u64,
-    /// A writer that would make more pages dirty than this writes some back first.
+    /// A write that would bring dirty pages above this limit writes some back first.
     pub dirty: u64,
-    /// Beyond this, pages are written back without anybody waiting; none leaves it to writers.
+    /// Above this many dirty pages, write-back starts in the background; `None` leaves it to writers.
     pub background: Option<u64>,
-    /// Which pages go first.
+    /// The replacement policy.
     pub replacement: Replacement,
-    /// Pages that are written back at once.
+    /// Pages per write-back.
     pub write_batch: u64,
-    /// Pages that are read at once, at most.
+    /// The most pages per read.
     pub read_batch: u64,
-    /// Pages that are read ahead of a sequential reader, at most.
+    /// The most pages that are read ahead of a sequential reader.
     pub read_ahead: u64,
-    /// To copy a page to a reader.
+    /// Time to copy a page to a reader.
     pub read_page: SimSpan,
-    /// To copy a page from a writer.
+    /// Time to copy a page from a writer.
     pub write_page: SimSpan,
 }
 
 /// A disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpec {
-    /// What it can do.
+    /// The model of the drive.
     pub model: DiskModel,
-    /// Who of those that wait is next.
+    /// The order in which waiting requests are served.
     pub order: HeadOrder,
 }
 
 impl Spec {
-    /// Clients.
+    /// The number of clients.
     #[must_use]
     pub fn clients(&self) -> u32 {
         self.work.clients()
@@ -236,7 +236,7 @@ impl Spec {
 }
 
 impl Scheduler {
-    /// The queue in front of a server where nothing has come yet.
+    /// The empty queue in front of a server.
     ///
     /// # Panics
     /// As [`Scheduler::queue`].
@@ -251,10 +251,10 @@ impl Scheduler {
         description.build(&self.flows).expect("who comes first is served whatever its weight")
     }
 
-    /// The queue of a number where nothing has come yet.
+    /// The empty queue with this number.
     ///
     /// # Panics
-    /// When a flow would never be served: whoever makes a spec asks [`Description::build`] before.
+    /// When a flow would never be served; the creator of the spec calls [`Description::build`] first.
     #[must_use]
     pub fn queue(&self, number: u32) -> crate::Queue {
         let description = self.descriptions.get(number as usize).or(self.descriptions.last());

@@ -9,20 +9,20 @@ pub enum Operation {
     Read,
     /// It writes bytes.
     Write,
-    /// It makes a file; nothing is read or written.
+    /// It creates a file; nothing is read or written.
     Create,
     /// It asks for a file's attributes.
     Stat,
     /// It removes a file.
     Remove,
-    /// It opens a file: its layout is told.
+    /// It opens a file, which returns its layout.
     Open,
-    /// It waits until servers have what its client has written of a file.
+    /// It waits until servers have all that its client has written to a file.
     Sync,
 }
 
 impl Operation {
-    /// Whether data servers have a part in it.
+    /// Whether data servers take part in it.
     #[must_use]
     pub fn moves_bytes(self) -> bool {
         matches!(self, Operation::Read | Operation::Write)
@@ -32,13 +32,13 @@ impl Operation {
 /// One request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Wish {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// To which file.
+    /// The file.
     pub file: u64,
-    /// From which byte on.
+    /// The first byte.
     pub offset: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
@@ -47,10 +47,10 @@ pub struct Wish {
 pub struct Rank {
     /// Its application.
     pub application: u16,
-    /// Its number among the clients of it.
+    /// Its number among the clients of its application.
     pub rank: u32,
-    /// How many these are.
+    /// The number of clients of its application.
     pub of: u32,
-    /// The number of its application's first file among all of the run.
+    /// The number of its application's first file among all files of the run.
     pub first_file: u64,
 }

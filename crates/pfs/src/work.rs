@@ -1,5 +1,4 @@
-//! What clients do: files that they read and write, request by request, in phases; generated, or as it was
-//! recorded.
+//! The work of clients: files that they read and write, request by request, in phases; generated or recorded.
 
 use std::sync::Arc;
 
@@ -10,53 +9,54 @@ use towtank_units::{Frequency, SimSpan};
 use crate::replay::{Loop, Replay};
 pub use crate::wish::{Operation, Rank, Wish};
 
-/// What all clients do at the same time. The next phase begins when all of them are through.
+/// What all clients do at the same time. The next phase begins when all of them have finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// They read their files.
     Read,
-    /// They write them.
+    /// They write their files.
     Write,
-    /// They do both: of each 1,000,000 requests so many read.
+    /// They read and write: this many of each 1,000,000 requests read.
     Mix(u32),
     /// They write all of their files in order, whatever the order of the other phases.
     Fill,
-    /// They make their files, one request each.
+    /// They create their files, one request each.
     Create,
-    /// They ask for their attributes.
+    /// They ask for the attributes of their files.
     Stat,
-    /// They remove them.
+    /// They remove their files.
     Remove,
-    /// They do nothing: their turn comes in another phase.
+    /// They do nothing; other applications may work in this phase.
     Rest,
-    /// They ask for what was recorded.
+    /// They issue the recorded requests.
     Replay,
 }
 
-/// In which order requests go through the files.
+/// The order in which requests go through the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Order {
     /// File by file, from the first byte to the last.
     #[default]
     Sequential,
-    /// Each request to a place drawn at random, as many as it would take to go through all.
+    /// Each request goes to a position drawn at random; there are as many as it takes to go through all
+    /// files.
     Random,
 }
 
-/// Whose files are whose.
+/// Which clients share files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Sharing {
     /// Each client has its own files.
     #[default]
     Own,
-    /// The clients of an application have files in common, and requests in turn: client by client (IOR's
-    /// segments with blocks of one transfer).
+    /// The clients of an application share files and take requests in turn: client by client (IOR's segments
+    /// with blocks of one transfer).
     Interleaved,
-    /// The same, each client with one contiguous part of each file.
+    /// They share files, and each client has one contiguous part of each file.
     Segmented,
 }
 
-/// When what a client's cache has taken must be at servers before a write is done. At the end of a phase it
+/// When the data of a write that a client's cache absorbed must be at servers. At the end of a phase it
 /// always must.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Syncs {
@@ -72,40 +72,40 @@ pub enum Syncs {
 /// The work of one application's clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
-    /// Its clients.
+    /// The number of clients.
     pub clients: u32,
-    /// Files of a client, or of all together where they are shared.
+    /// Files per client, or of all clients together where files are shared.
     pub files: u64,
     /// Bytes of a file.
     pub file_bytes: u64,
-    /// Bytes of a request; the last one of a file may have fewer.
+    /// Bytes per request; the last request of a file may have fewer.
     pub request_bytes: u64,
-    /// One after the other. Every application has as many.
+    /// The phases, one after the other. Every application has the same number of them.
     pub phases: Vec<Phase>,
     /// The order within a phase.
     pub order: Order,
-    /// Whose the files are.
+    /// Which clients share files.
     pub sharing: Sharing,
     /// Requests that a client has under way at once.
     pub flows: u16,
     /// How long a flow rests after each request.
     pub think: SimSpan,
-    /// Where it is given, a client's requests come at this rate whatever is done, and `think` plays no part.
+    /// If set, a client's requests come at this rate regardless of completions, and `think` has no effect.
     pub arrivals: Option<Frequency>,
-    /// When a write is done that its client's cache has taken.
+    /// When a write that the client's cache absorbed is done.
     pub syncs: Syncs,
-    /// What [`Phase::Replay`] replays. Then the files are those of the records, and so are times.
+    /// The records that [`Phase::Replay`] replays. Files and times are then those of the records.
     pub replay: Option<Arc<Replay>>,
 }
 
-/// When a client's next request comes.
+/// What determines a client's next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// When one is done, and somebody has rested.
+    /// A completion, followed by the think time.
     Closed,
-    /// At random, at this rate.
+    /// Random arrivals at this rate.
     Drawn(Frequency),
-    /// At the times of the records.
+    /// The times of the records.
     Recorded,
 }
 
@@ -135,19 +135,19 @@ impl Work {
         &self.applications
     }
 
-    /// How many phases there are.
+    /// The number of phases.
     #[must_use]
     pub fn phases(&self) -> usize {
         self.applications.first().map_or(0, |one| one.phases.len())
     }
 
-    /// All clients.
+    /// The number of clients.
     #[must_use]
     pub fn clients(&self) -> u32 {
         self.applications.iter().map(|one| one.clients).sum()
     }
 
-    /// A client's place.
+    /// A client's place in the work.
     ///
     /// # Panics
     /// When there is no such client.
@@ -166,7 +166,7 @@ impl Work {
         panic!("there are {before} clients, and {client} is none of them")
     }
 
-    /// The number of an application's first file among all of the run.
+    /// The number of an application's first file among all files of the run.
     ///
     /// # Panics
     /// When there is no such application.
@@ -181,7 +181,7 @@ impl Work {
         &self.applications[usize::from(rank.application)]
     }
 
-    /// Bytes that all clients move in a phase, where places are not drawn.
+    /// Bytes that all clients move in a phase, where positions are not drawn.
     #[must_use]
     pub fn bytes(&self, phase: usize) -> Option<u64> {
         self.applications.iter().map(|one| one.bytes(one.phases[phase])).sum()
@@ -199,7 +199,7 @@ impl Application {
         }
     }
 
-    /// Requests of a file that one client makes.
+    /// The number of requests that one client makes of a file.
     fn per_file(&self, rank: Rank) -> u64 {
         let all = self.file_bytes.div_ceil(self.request_bytes);
         match self.sharing {
@@ -212,7 +212,7 @@ impl Application {
         }
     }
 
-    /// The requests of a file that are a client's, where each has a contiguous part.
+    /// A client's requests of a file, where each has a contiguous part.
     fn segment(&self, rank: Rank) -> (u64, u64) {
         let all = self.file_bytes.div_ceil(self.request_bytes);
         debug_assert!(rank.rank < rank.of, "client {} of {}", rank.rank, rank.of);
@@ -234,7 +234,7 @@ impl Application {
         }
     }
 
-    /// When a client's next request of a phase comes.
+    /// What determines a client's next request in a phase.
     #[must_use]
     pub fn pace(&self, phase: Phase) -> Pace {
         match (phase, &self.replay, self.arrivals) {
@@ -244,8 +244,8 @@ impl Application {
         }
     }
 
-    /// Whether a write by its number in a phase is done only when servers have all that its client has
-    /// written of the file.
+    /// Whether a write, by its number in a phase, is done only when servers have all that its client has
+    /// written to the file.
     #[must_use]
     pub fn syncs(&self, rank: Rank, phase: Phase, number: u64) -> bool {
         match self.syncs {
@@ -255,7 +255,7 @@ impl Application {
         }
     }
 
-    /// The file's number among all of the run.
+    /// The file's number among all files of the run.
     fn file(&self, rank: Rank, file: u64) -> u64 {
         match self.sharing {
             Sharing::Own => rank.first_file + u64::from(rank.rank) * self.files + file,
@@ -263,7 +263,7 @@ impl Application {
         }
     }
 
-    /// A client's request by its number in a phase. Draws, where places are drawn.
+    /// A client's request by its number in a phase. Draws random numbers where positions are drawn.
     #[must_use]
     pub fn wish(&self, rank: Rank, phase: Phase, number: u64, draws: &mut impl Uniform) -> Wish {
         if let (Phase::Replay, Some(replay)) = (phase, &self.replay)
@@ -306,7 +306,7 @@ impl Application {
         Wish { operation, file: self.file(rank, number / per_file), offset, bytes }
     }
 
-    /// Bytes that its clients move in a phase, where places are not drawn.
+    /// Bytes that its clients move in a phase, where positions are not drawn.
     fn bytes(&self, phase: Phase) -> Option<u64> {
         match phase {
             Phase::Read | Phase::Write | Phase::Mix(_) if self.order == Order::Random => None,
@@ -319,7 +319,7 @@ impl Application {
     }
 }
 
-/// What falls to a client of so many things that are dealt out in turn.
+/// A client's share of things that are distributed in turn.
 fn share_of(all: u64, rank: Rank) -> u64 {
     debug_assert!(rank.rank < rank.of, "client {} of {}", rank.rank, rank.of);
     (all + u64::from(rank.of)).saturating_sub(1 + u64::from(rank.rank)) / u64::from(rank.of)

@@ -27,8 +27,8 @@ fn cache(bytes: u64) -> ClientCacheSpec {
     }
 }
 
-/// Clients with caches of so many bytes, which write `files` files of 1 MiB in requests of 256 KiB and then
-/// do what the last phase says.
+/// Clients with caches of this many bytes, which write `files` files of 1 MiB in requests of 256 KiB and then
+/// run the last phase.
 fn cached(clients: u32, files: u64, last: Phase, bytes: u64) -> Spec {
     let one = application(clients, files);
     let mut spec =
@@ -47,7 +47,7 @@ fn counts(spec: &Spec) -> Counts {
     outcome(spec, None).merged_statistics()
 }
 
-/// What a client has written and holds, it reads without a server; a cold cache holds nothing.
+/// A client reads what it has written and still holds without a server; a cold cache holds nothing.
 #[test]
 fn what_is_held_is_read_at_home() {
     let found = counts(&cached(2, 8, Phase::Read, 64 * MIB));
@@ -61,13 +61,12 @@ fn what_is_held_is_read_at_home() {
     let found = counts(&cold);
     assert_eq!((found.kept_here, found.kept_missing), (0, 16 * MIB));
     assert_eq!(found.served.values().sum::<u64>(), 32 * MIB);
-    // Half of what is read in order has left a cache of half the size, and so has the rest when its turn
-    // comes.
+    // Half of what is read in order has left a cache of half the size, and the rest has left when it is read.
     let found = counts(&cached(1, 8, Phase::Read, 4 * MIB));
     assert_eq!((found.kept_here, found.kept_missing), (0, 8 * MIB));
 }
 
-/// A write is done when it is in the cache; a phase ends when servers have all of it.
+/// A write is done when its data is in the cache; a phase ends when servers have all of it.
 #[test]
 fn writes_are_acknowledged_before_servers_have_them() {
     let behind = cached(1, 4, Phase::Write, 64 * MIB);
@@ -90,7 +89,7 @@ fn writes_are_acknowledged_before_servers_have_them() {
     assert!(found.held >= 15 && mean(&found) > 5e6, "{} writes waited, {} ns", found.held, mean(&found));
 }
 
-/// With a sync each request waits for servers; with one a file, one in four does.
+/// With a sync per request each request waits for servers; with one per file, one in four does.
 #[test]
 fn syncs_wait_for_servers() {
     let mean = |syncs: Syncs| {
@@ -104,7 +103,8 @@ fn syncs_wait_for_servers() {
     assert!(file > phase + 1.0 && file < request, "{phase}, {file} and {request} ms");
 }
 
-/// A recorded sync takes as long as what was written before it; one of a file that is clean takes no time.
+/// A recorded sync takes as long as the write-back of what was written before; a sync of a clean file takes
+/// no time.
 #[test]
 fn recorded_syncs_are_replayed() {
     let record = |operation: Operation, bytes: u32| Record {
@@ -123,12 +123,13 @@ fn recorded_syncs_are_replayed() {
     spec.client.cache = Some(ClientCacheSpec { background: 4 * MIB, ..cache(64 * MIB) });
     let latencies = &counts(&spec).done[&(0, 0)].latencies;
     let at = |quantile: f64| latencies.quantile(quantile).expect("three were done").value / 1e6;
-    // The layout is asked for with the write; the first sync has it at servers, the second has nothing to do.
+    // The layout is requested with the write; the first sync writes the data to servers, the second has
+    // nothing to do.
     assert!(at(0.0) < 1.1, "{} ms", at(0.0));
     assert!(at(1.0) > 15.0, "{} ms", at(1.0));
 }
 
-/// Copies are read in turn, so that each server is asked; all are written.
+/// Copies are read in turn, so that each server is used; all copies are written.
 #[test]
 fn reads_go_to_all_copies_in_turn() {
     let mut spec = spec(vec![application(1, 1)]);
@@ -161,7 +162,7 @@ fn caching(state: &mut [Entity]) -> &mut Caching {
 fn damage_is_noticed() {
     let spec = cached(2, 8, Phase::Write, 4 * MIB);
     let model = Pfs::new(&spec);
-    // It is cut while bytes are dirty and on their way.
+    // The run is cut while bytes are dirty and being written back.
     let end = SimTime::ZERO.saturating_add(SimSpan::from_ms(20));
     let finished = Finished::of(outcome(&spec, Some(end)));
     let told = finished.complaint(&model, "a dirty byte is lost", |state| {

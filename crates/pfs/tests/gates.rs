@@ -1,5 +1,5 @@
-//! Schedulers at clients and at proxies, PARDA's windows and dmClock's feedback: what they do to shares and
-//! latencies, and what the audit finds where a job is lost at one.
+//! Schedulers at clients and at proxies, PARDA's windows and dmClock's feedback: their effect on shares and
+//! latencies, and the audit's findings when one of them loses a job.
 
 mod cluster;
 
@@ -16,7 +16,8 @@ use towtank_units::{SimSpan, SimTime};
 
 const KIB: u64 = 1 << 10;
 
-/// Applications that write past the cache, each with so many clients and flows, to disks of 1 ms a request.
+/// Applications that write past the cache, each with this many clients and flows, to disks of 1 ms per
+/// request.
 fn writing(clients: &[u32], flows: u16) -> Spec {
     let one = |clients: &u32| Application {
         phases: vec![Phase::Write],
@@ -47,7 +48,7 @@ fn until(spec: &Spec, ms: u64) -> Outcome<Pfs<'_>> {
     run(&Pfs::new(spec), options).expect("its laws hold")
 }
 
-/// Jobs of each application that were done.
+/// Completed jobs of each application.
 fn done(spec: &Spec, ms: u64) -> Vec<u64> {
     let counts: Counts = until(spec, ms).merged_statistics();
     let of = |application: u16| -> u64 {
@@ -70,22 +71,23 @@ fn one_on_both(weights: &[u32]) -> Spec {
     spec
 }
 
-/// A bucket at each client: two clients of 20 jobs a second each, whatever the servers could do.
+/// A token bucket at each client: two clients of 20 jobs per second each, whatever the servers could do.
 #[test]
 fn a_client_holds_itself_back() {
     let mut spec = writing(&[2], 4);
     scheduler(&mut spec, "token-bucket", &[1], Stands::Clients);
     let (rate, burst) = (20 * 64 * KIB, 64 * KIB);
     spec.scheduler.flows = Flows::new(vec![FlowSpec { rate, burst, ..FlowSpec::default() }]);
-    // One each at once, and 20 a second.
+    // One job each at once, and 20 per second.
     assert_eq!(done(&spec, 2_010), [2 * 41]);
     spec.scheduler.stands = Stands::Servers;
-    // The same bucket at each of four servers holds for all clients of the application together.
+    // The same bucket at each of four servers limits all clients of the application together.
     let at_servers = done(&spec, 2_010)[0];
     assert!((100..=4 * 41).contains(&at_servers), "{at_servers}");
 }
 
-/// Shares over all servers: one proxy knows what both servers do for a flow, a scheduler at each does not.
+/// Shares over all servers: one proxy knows the service of a flow at both servers, a scheduler at each does
+/// not.
 #[test]
 fn a_proxy_shares_all_servers_together() {
     let share = |stands: Stands| {
@@ -94,18 +96,18 @@ fn a_proxy_shares_all_servers_together() {
         let done = done(&spec, 2_000);
         done[1] as f64 / (done[0] + done[1]) as f64
     };
-    // By itself each scheduler halves server 0, and the first application has server 1 alone, where it has
-    // not always something to do.
+    // By itself each scheduler halves server 0, and the first application has server 1 alone, where it does
+    // not always have work.
     let (servers, proxy) = (share(Stands::Servers), share(Stands::Proxies(1)));
     assert!((0.25..0.37).contains(&servers), "{servers}");
     assert!(proxy > servers + 0.1, "{proxy} with a proxy, {servers} without");
-    // A proxy a server knows no more than a scheduler there.
+    // One proxy per server knows no more than a scheduler there.
     let each = share(Stands::Proxies(2));
     assert!((each - servers).abs() < 0.03, "{each} with a proxy each, {servers} at servers");
 }
 
 /// With dmClock's feedback server 0 knows what the first application gets at server 1, and gives the second
-/// one more than the half that its weight is worth there.
+/// one more than the half that its weight earns there.
 #[test]
 fn feedback_shares_all_servers_together() {
     let share = |feedback: bool| {
@@ -120,8 +122,8 @@ fn feedback_shares_all_servers_together() {
     assert!(with > without + 0.05, "{with} with feedback, {without} without");
 }
 
-/// PARDA's windows go by shares, and keep the latency near its threshold; without them it is what all
-/// requests at once take.
+/// PARDA's windows follow the shares and keep the latency near its threshold; without windows the latency is
+/// the time of all requests at once.
 #[test]
 fn windows_keep_latency_and_shares() {
     let windows = |shares: Option<[u64; 2]>| {
@@ -142,12 +144,12 @@ fn windows_keep_latency_and_shares() {
             _ => None,
         };
         let out: Vec<u64> = outcome.entities.iter().filter_map(window).collect();
-        // Windows begin at 64 and need a while.
+        // Windows begin at 64 and need a while to settle.
         let later = done(&spec, 6_000).into_iter().zip(done(&spec, 3_000)).map(|(all, before)| all - before);
         (later.collect::<Vec<u64>>(), out)
     };
     let (even, out) = windows(Some([1_000, 1_000]));
-    // Four disks of 1 ms, so at 20 ms 80 jobs are out; windows let a few more.
+    // Four disks of 1 ms: at 20 ms 80 jobs are outstanding; windows allow a few more.
     let all: u64 = out.iter().sum();
     assert!((70..130).contains(&all), "{out:?}");
     assert!((even[1] as f64 / even[0] as f64 - 1.0).abs() < 0.1, "{even:?}");
@@ -156,7 +158,7 @@ fn windows_keep_latency_and_shares() {
     assert!(windows(None).1.is_empty(), "without windows nobody is held back");
 }
 
-/// DTA before four servers, with a deadline for one application: it is done sooner than without.
+/// DTA in front of four servers, with a deadline for one application: it completes sooner than without.
 #[test]
 fn dta_stands_before_all_servers() {
     let mean = |text: &str| {
@@ -171,8 +173,8 @@ fn dta_stands_before_all_servers() {
     assert!(dta < 0.6 * fifo, "{dta} ms with deadlines, {fifo} ms without");
 }
 
-/// A rule that starts at 1 s, is changed at 2 s and stops at 3 s: 40, 10, 20 and again 40 jobs a second at
-/// each of four servers; what is measured begins with the second phase.
+/// A rule that starts at 1 s, is changed at 2 s and stops at 3 s: 40, 10, 20 and again 40 jobs per second at
+/// each of four servers; the measurement begins with the second phase.
 #[test]
 fn rules_start_change_and_stop_in_a_run() {
     let mut spec = writing(&[8], 16);
@@ -202,7 +204,7 @@ fn rules_start_change_and_stop_in_a_run() {
     for (found, rate) in seconds.iter().zip([40, 10, 20, 40]) {
         assert!(found.abs_diff(4 * rate) <= 8, "{seconds:?}, {rate} a second at each server expected");
     }
-    // A server that forgets a command, or carries one out twice, is noticed.
+    // A server that misses a command, or carries one out twice, is noticed.
     let model = Pfs::new(&spec);
     let finished = Finished::of(until(&spec, 2_500));
     for (change, word) in [(-1_i32, "started and 0 stopped"), (2, "more commands")] {
@@ -219,7 +221,7 @@ fn rules_start_change_and_stop_in_a_run() {
     }
 }
 
-/// A job that is lost or doubled at a client's or a proxy's scheduler is noticed.
+/// A job that is lost or duplicated at a client's or a proxy's scheduler is noticed.
 #[test]
 fn damage_is_noticed() {
     let mut spec = writing(&[3], 4);

@@ -1,5 +1,5 @@
-//! Laws over generated inputs: what work asks for, where layouts put it, what recorded requests keep, and
-//! what a gate does with jobs.
+//! Laws over generated inputs: the requests of the work, their placement by layouts, the conservation of
+//! recorded requests, and the treatment of jobs by a gate.
 
 use std::collections::BTreeSet;
 
@@ -49,8 +49,8 @@ fn job(application: u16, bytes: u64) -> Job {
 }
 
 proptest! {
-    /// Each wish lies inside a file of its own application, whatever the order, and there are as many as
-    /// said.
+    /// Each wish lies inside a file of its own application, whatever the order, and their number is as
+    /// specified.
     #[test]
     fn wishes_lie_inside_files(
         clients in 1_u32..5, files in 1_u64..4, file_bytes in 1_u64..5_000, request_bytes in 1_u64..900,
@@ -82,7 +82,7 @@ proptest! {
         }
     }
 
-    /// A layout divides a range without rest: no server twice in a component, and two halves are the whole.
+    /// A layout partitions a range: no server occurs twice in a component, and two halves make up the whole.
     #[test]
     fn layouts_divide_without_rest(
         servers in 1_u32..9, count in 1_u32..9, stripe in 1_u64..500, end in 1_u64..2_000,
@@ -108,7 +108,8 @@ proptest! {
         prop_assert!(parts.len() <= count as usize + 1);
     }
 
-    /// Dealing records out loses none; an open loop has them in order of time, a closed one as they came.
+    /// Distributing records loses none; an open loop has them in order of time, a closed loop in their given
+    /// order.
     #[test]
     fn replays_keep_all_records(
         times in proptest::collection::vec((0_u64..1_000, 0_u32..4, 1_u32..100), 1..60), open in any::<bool>(),
@@ -145,8 +146,8 @@ proptest! {
         prop_assert_eq!(all, times.len());
     }
 
-    /// A gate under any scheduler lets each job go once, no more than its window at once, and keeps the
-    /// ticket of the gate before.
+    /// A gate under any scheduler lets each job go once, keeps the number outstanding within its window, and
+    /// keeps the ticket of the previous gate.
     #[test]
     fn gates_lose_and_double_nothing(
         steps in proptest::collection::vec((0_u8..3, 0_u16..2, 1_u64..5_000, 0_u64..2_000), 1..80),
@@ -195,7 +196,7 @@ proptest! {
         }
     }
 
-    /// Commands are carried out in their order, each once, when their time has come.
+    /// Commands are carried out in order, each once, when they are due.
     #[test]
     fn rules_come_in_their_order(
         gaps in proptest::collection::vec(0_u64..50, 1..12), steps in proptest::collection::vec(0_u64..40, 1..30),
@@ -226,7 +227,7 @@ proptest! {
             prop_assert_eq!(ruled.audit(&queue, 0, &rules), Ok(()));
             prop_assert!(ruled.wakes(&queue, &rules).is_none(), "nobody waits");
         }
-        // A server that has carried out more than there is is noticed.
+        // A server that has carried out more commands than there are is noticed.
         ruled.done = rules.len() as u32 + 1;
         prop_assert!(ruled.audit(&queue, 0, &rules).is_err());
     }

@@ -1,4 +1,4 @@
-//! The set-up of the PFSsim paper against a model that was made apart from this one.
+//! The set-up of the PFSsim paper compared with a model that was written independently of this one.
 
 mod cluster;
 
@@ -37,7 +37,7 @@ fn curves_are_those_of_another_model() {
     }
 }
 
-/// What the comparison is there for: without the overheads the links saturate, and reads do not double.
+/// The purpose of the comparison: without the overheads the links saturate, and reads do not double.
 #[test]
 fn without_overheads_the_curve_is_another() {
     let reads = |clients: u32| {

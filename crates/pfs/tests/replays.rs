@@ -1,4 +1,4 @@
-//! Recorded requests: their times, their waits, and what the audit finds where one is lost.
+//! Recorded requests: their times, their waits, and the audit's findings when one is lost.
 
 mod cluster;
 
@@ -24,8 +24,8 @@ fn write(client: u32, at_ms: u64, bytes: u32) -> Record {
     }
 }
 
-/// A file system that takes a millisecond for each request and nothing else: on an ideal network, with files
-/// that are known.
+/// A file system that takes a millisecond per request and nothing else: an ideal network, and files with
+/// known layouts.
 fn replaying(pace: Loop, clients: u32, flows: u16, records: Vec<Record>) -> Spec {
     let replay = Some(Arc::new(Replay::new(pace, clients, records)));
     let phases = vec![Phase::Replay];
@@ -46,7 +46,8 @@ fn of(spec: &Spec, end: Option<SimTime>) -> Outcome<Pfs<'_>> {
     run(&Pfs::new(spec), options).expect("its laws hold")
 }
 
-/// How many were done, the sum of their latencies in whole milliseconds, and when the last one was done.
+/// The number of completed requests, the sum of their latencies in whole milliseconds, and the last
+/// completion.
 fn done(spec: &Spec) -> (u64, u64, u64) {
     let counts: Counts = of(spec, None).merged_statistics();
     let done = &counts.done[&(0, 0)];
@@ -54,8 +55,8 @@ fn done(spec: &Spec) -> (u64, u64, u64) {
     (done.requests, (sum / MS as f64).round() as u64, done.last.as_ns() / MS)
 }
 
-/// Requests come at their times, whatever is done; two at once wait for each other at the disk, or at the
-/// client where it has one flow, and their latency has that in it.
+/// Requests are issued at their times, regardless of completions; two at once wait for each other at the
+/// disk, or at the client if it has one flow, and their latency includes that wait.
 #[test]
 fn an_open_loop_keeps_the_times() {
     let records = || vec![write(0, 50, 4_096), write(0, 10, 4_096), write(0, 10, 4_096), write(0, 11, 4_096)];
@@ -69,8 +70,8 @@ fn an_open_loop_keeps_the_times() {
     }
 }
 
-/// Requests come when the one before has ended, and a wait after that; or a wait after that one was asked
-/// for.
+/// Requests are issued when the previous one has ended, after a wait; or after a wait since the issue of the
+/// previous one.
 #[test]
 fn a_closed_loop_keeps_the_waits() {
     let records = || vec![write(0, 5, 4_096), write(0, 10, 4_096), write(0, 10, 4_096)];
@@ -83,7 +84,7 @@ fn a_closed_loop_keeps_the_waits() {
     assert_eq!(done(&replaying(Loop::Closed, 1, 1, overdue)), (2, 2, 2));
 }
 
-/// As many requests and bytes are done as were recorded, by application.
+/// The completed requests and bytes are those recorded, by application.
 #[test]
 fn what_was_recorded_is_done() {
     let records: Vec<Record> = (0..100).map(|n| write(n % 3, u64::from(n), 1 + 500 * n)).collect();
@@ -97,7 +98,7 @@ fn what_was_recorded_is_done() {
     }
 }
 
-/// The audit, held against runs in which a recorded request was lost or doubled behind the model's back.
+/// The audit finds recorded requests that were lost or duplicated behind the model's back.
 #[test]
 fn a_lost_record_is_noticed() {
     let records: Vec<Record> = (0..40).map(|n| write(n % 2, u64::from(n / 4), 9_000)).collect();

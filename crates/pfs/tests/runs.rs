@@ -1,4 +1,4 @@
-//! Whole runs: random file systems on all executors, closed forms, and the laws against damage.
+//! Whole runs: random file systems on all executors, closed forms, and audits of damaged states.
 
 mod cluster;
 
@@ -18,8 +18,8 @@ use towtank_streams::Seed;
 use towtank_testkit::{Finished, travels};
 use towtank_units::{Frequency, SimSpan};
 
-/// No run here takes half an hour of simulated time; one that would never end is cut then, and its events are
-/// found left.
+/// No run here takes half an hour of simulated time; one that would never end is cut then, and its remaining
+/// events are found.
 const HALF_AN_HOUR: SimSpan = SimSpan::from_secs(1_800);
 
 fn options(seed: u64, executor: Executor, workers: u32) -> RunOptions<'static> {
@@ -27,7 +27,7 @@ fn options(seed: u64, executor: Executor, workers: u32) -> RunOptions<'static> {
     RunOptions { seed: Seed(seed), executor, workers, end, ..RunOptions::default() }
 }
 
-/// Requests and bytes that a work has in all, by phase.
+/// Requests and bytes of a work in all, by phase.
 fn wanted(work: &Work) -> Vec<(u64, Option<u64>)> {
     (0..work.phases())
         .map(|phase| {
@@ -43,7 +43,7 @@ fn wanted(work: &Work) -> Vec<(u64, Option<u64>)> {
         .collect()
 }
 
-/// All requests are done, and all their bytes; nothing is left anywhere.
+/// All requests and all their bytes are done; nothing is left anywhere.
 fn whole(spec: &Spec, outcome: &Outcome<Pfs<'_>>) -> Result<(), String> {
     let counts: Counts = outcome.merged_statistics();
     if outcome.pending > 0 {
@@ -71,7 +71,7 @@ fn whole(spec: &Spec, outcome: &Outcome<Pfs<'_>>) -> Result<(), String> {
     let copies = u64::from(spec.client.copies);
     let served: u64 = counts.served.values().sum();
     let moved: u64 = counts.done.values().map(|done| done.bytes).sum();
-    // Caches of clients answer reads themselves, and write once what is written twice.
+    // Caches of clients answer reads themselves, and write once what is overwritten.
     if copies == 1 && spec.client.cache.is_some() && counts.kept_missing > served {
         return Err(format!("servers did {served} bytes, and {} were read from them", counts.kept_missing));
     }
@@ -135,7 +135,7 @@ fn random_replay() -> impl Strategy<Value = (bool, Vec<Record>)> {
     (any::<bool>(), proptest::collection::vec(record, 0..25))
 }
 
-/// The same for so many clients.
+/// The same for this many clients.
 fn dealt((open, records): &(bool, Vec<Record>), clients: u32) -> Arc<Replay> {
     let dealt = records.iter().map(|one| Record { client: one.client % clients, ..*one });
     Arc::new(Replay::new(if *open { Loop::Open } else { Loop::Closed }, clients, dealt.collect()))
@@ -201,7 +201,7 @@ fn random() -> impl Strategy<Value = Spec> {
     })
 }
 
-/// Schedulers elsewhere than at servers, windows at clients, and feedback, where they make sense.
+/// Schedulers at clients or proxies, windows at clients, and feedback, where they make sense.
 fn gates(spec: &mut Spec, kind: u8, feedback: bool) {
     let tells = matches!(spec.scheduler.descriptions[0].kind, Kind::Dsfq(_));
     let cuts = matches!(spec.scheduler.descriptions[0].kind, Kind::Ssfq(_));
@@ -225,7 +225,7 @@ fn gates(spec: &mut Spec, kind: u8, feedback: bool) {
     spec.client.feedback = feedback;
 }
 
-/// A client's cache of less than a request, or of some.
+/// A client's cache of less than one request, or of several.
 fn random_client_cache() -> impl Strategy<Value = ClientCacheSpec> {
     let sizes = (1_u64..150_000, 1_u64..100, 0_u64..100, 1_u64..40_000);
     (sizes, 1_u16..4, proptest::option::of(10_000_000_u64..1_000_000_000), any::<bool>()).prop_map(
@@ -264,7 +264,7 @@ proptest! {
     }
 }
 
-/// What is left undone, and what is done twice, is told by the same check.
+/// The same check finds work that was left undone or done twice.
 #[test]
 fn work_that_is_not_done_is_noticed() {
     let spec = spec(vec![application(3, 4)]);
@@ -276,7 +276,7 @@ fn work_that_is_not_done_is_noticed() {
     }
 }
 
-/// The audit, held against states that were broken behind the model's back.
+/// The audit finds states that were damaged behind the model's back.
 #[test]
 fn damage_is_noticed() {
     let spec = spec(vec![application(4, 6)]);
@@ -321,7 +321,7 @@ fn damage_is_noticed() {
     assert!(told.contains("metadata servers have 1 requests"), "{told}");
 }
 
-/// The audit of what was counted and of threads, held against states that were broken.
+/// The audit of counters and threads finds damaged states.
 #[test]
 fn damage_at_servers_is_noticed() {
     let mut spec = spec(vec![application(4, 20)]);
@@ -365,7 +365,7 @@ fn damage_at_servers_is_noticed() {
     assert!(told_of.contains("were counted"), "{told_of}");
 }
 
-/// A run that is cut keeps its laws: what is on its way counts.
+/// A run that is cut keeps its laws: messages under way count.
 #[test]
 fn a_cut_run_keeps_its_laws() {
     let mut spec = spec(vec![application(4, 20)]);
@@ -381,8 +381,8 @@ fn a_cut_run_keeps_its_laws() {
     }
 }
 
-/// One server with one disk and no cache, requests at random to an idle network: an M/D/1 queue. With service
-/// of 1 ms and 600 requests a second its mean wait is rho / (2 (1 - rho)) services = 0.75 ms.
+/// One server with one disk and no cache, random requests on an idle network: an M/D/1 queue. With a service
+/// time of 1 ms and 600 requests per second its mean wait is rho / (2 (1 - rho)) services = 0.75 ms.
 #[test]
 fn a_disk_alone_is_an_m_d_1_queue() {
     let clients = 20;
@@ -423,7 +423,7 @@ fn a_disk_alone_is_an_m_d_1_queue() {
     assert!((mean - 0.75).abs() < 0.03, "{mean}: {waits:?}");
 }
 
-/// With two applications that always have something to do, SFQ gives shares as the weights say.
+/// With two applications that always have work, SFQ divides the service by their weights.
 #[test]
 fn shares_follow_weights_and_a_fifo_gives_none() {
     let share = |scheduler: &str, weights: &[u32]| {
@@ -449,8 +449,8 @@ fn shares_follow_weights_and_a_fifo_gives_none() {
     assert!((blind - 0.5).abs() < 0.05, "{blind}");
 }
 
-/// A write that begins and ends inside pages reads both of them first, and goes on even where the cache
-/// cannot hold both.
+/// A write that begins and ends inside pages reads both of them first, and proceeds even if the cache cannot
+/// hold both.
 #[test]
 fn a_write_inside_pages_ends_in_the_smallest_cache() {
     for pages in [1, 2, 3, 64] {
@@ -471,8 +471,8 @@ fn a_write_inside_pages_ends_in_the_smallest_cache() {
     }
 }
 
-/// A flow that still thinks when its phase ends begins nothing in the next phase, which begins each flow
-/// anew.
+/// A flow that is still in its think time when its phase ends begins nothing in the next phase, which starts
+/// each flow anew.
 #[test]
 fn thinking_ends_with_its_phase() {
     for think in [1, 2, 5, 10, 20, 40, 80, 200] {
@@ -503,7 +503,7 @@ fn copies_are_written_and_one_is_read() {
     assert_eq!(served, 6 * mib * 2 + 6 * mib);
 }
 
-/// Entities and events go through serde and come back, so that a run may be spread over processes.
+/// Entities and events survive serialisation by serde, so that a run may be spread over processes.
 #[test]
 fn nodes_travel() {
     let mut spec = spec(vec![application(3, 2)]);

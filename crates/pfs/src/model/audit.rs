@@ -1,5 +1,5 @@
-//! What must hold of all nodes when a run is over: no job is lost or doubled, no device did more than there
-//! was time for.
+//! Invariants of all nodes at the end of a run: no job is lost or duplicated, and no device was busy for
+//! longer than the time available.
 
 use towtank_iosched::Discipline as _;
 use towtank_kernel::{Committed, Fault};
@@ -12,7 +12,7 @@ use crate::nodes::{Client, Entity, Running, Server};
 use crate::spec::Stands;
 use crate::work::Pace;
 
-/// What nodes have had and still have of what is asked of them.
+/// Totals of the jobs and requests of all nodes.
 #[derive(Default)]
 struct AtNodes {
     sent: u64,
@@ -25,7 +25,7 @@ struct AtNodes {
     through_proxies: u64,
 }
 
-/// What is on its way between nodes, or will happen at one.
+/// Totals of messages under way and of future events.
 #[derive(Default)]
 struct OnTheWay {
     jobs: u64,
@@ -76,7 +76,7 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
     Ok(())
 }
 
-/// Holds each node to its own laws, and adds up what they have.
+/// Checks each node's own invariants, and adds up their totals.
 fn at_nodes(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<AtNodes, Fault> {
     let mut all = AtNodes::default();
     for (number, entity) in committed.entities.iter().enumerate() {
@@ -182,7 +182,7 @@ fn of_client(client: &Client) -> Result<(), String> {
     Ok(())
 }
 
-/// A client's gate knows all jobs that it sends. Returns how many of them are held back.
+/// A client's gate knows all jobs that the client sends. Returns how many of them are held back.
 fn of_gate(client: &Client) -> Result<u64, String> {
     let Some(gate) = &client.gate else { return Ok(0) };
     gate.audit()?;
@@ -195,8 +195,8 @@ fn of_gate(client: &Client) -> Result<u64, String> {
     Ok(gate.waiting())
 }
 
-/// Dirty bytes are conserved, each request under way is known to the cache, and nothing is left unsaved where
-/// nothing more happens.
+/// Dirty bytes are conserved, each request under way is known to the cache, and nothing is unsaved where no
+/// more events follow.
 fn of_cache(client: &Client, ended: bool) -> Result<(), String> {
     let Some(caching) = &client.caching else { return Ok(()) };
     caching.cache.audit()?;
@@ -220,8 +220,8 @@ fn of_cache(client: &Client, ended: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// What comes at its own time is begun or waits, and there is no more of it than the work says. Returns how
-/// many more times something will come: once, or not at all.
+/// Requests that come at their own times are begun or wait, and are at most as many as the work has. Returns
+/// the number of arrival events that are still to come: one or none.
 fn of_requests(model: &Pfs<'_>, client: &Client) -> Result<u64, String> {
     let all = model.requests(client);
     if client.begun > all {
@@ -247,7 +247,7 @@ fn of_requests(model: &Pfs<'_>, client: &Client) -> Result<u64, String> {
     Ok(u64::from(client.come < all))
 }
 
-/// What was counted at a node is what its state says, and lies before now.
+/// The counters of a node match its state, and contain no instant after now.
 fn of_counts(entity: &Entity, counts: &Counts, now: SimTime) -> Result<(), String> {
     if let Some(done) = counts.done.values().find(|done| done.last > now) {
         return Err(format!("a request was done at {:?}, and it is {now:?}", done.last));
@@ -280,7 +280,7 @@ fn of_counts(entity: &Entity, counts: &Counts, now: SimTime) -> Result<(), Strin
     Ok(())
 }
 
-/// Threads work on jobs that were let go, and a job waits for one only where none is free.
+/// Threads work on jobs that were let go, and a job waits for a thread only if none is free.
 fn of_threads(server: &Server, threads: u32) -> Result<(), String> {
     if server.working > threads || server.working < threads && !server.idle.is_empty() {
         return Err(format!(

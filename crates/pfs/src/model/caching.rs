@@ -1,11 +1,12 @@
-//! A client's data cache at work: reads that are answered by it, writes that it takes, what it reads for
-//! requests and writes back.
+//! The operation of a client's data cache: reads that it answers, writes that it absorbs, reads from servers
+//! on a miss, and write-back.
 //!
-//! A read goes through its bytes from the front: what is here is copied, what is missing is read from
-//! servers, what another request reads is waited for. A write is copied piece by piece, as the limit of
-//! dirty bytes allows, and is acknowledged when its last piece is here. Dirty bytes leave when there are
-//! more than the background limit, when somebody waits for room or for a file, and at the end of a phase,
-//! whose last word the client says only when servers have all of them.
+//! A read proceeds through its bytes from the front: cached bytes are copied, missing bytes are read from
+//! servers, and bytes that another request is reading are waited for. A write is copied piece by piece, as
+//! far as the limit of dirty bytes allows, and is acknowledged when its last piece has been copied. Dirty
+//! bytes are written back when there are more than the background limit, when a request waits for space or
+//! for a file, and at the end of a phase: the client reports the phase as finished only when servers have all
+//! of them.
 
 use towtank_kernel::Fault;
 use towtank_units::{Bytes, SimSpan};
@@ -19,7 +20,7 @@ use crate::nodes::{Caching, Client, Flush, Waits};
 use crate::spec::ClientCache as Spec;
 use crate::work::{Operation, Wish};
 
-/// A cache where nothing is held yet.
+/// An empty cache.
 pub(super) fn empty(spec: &Spec) -> Caching {
     Caching {
         cache: ClientCache::new(spec.bytes),
@@ -30,18 +31,18 @@ pub(super) fn empty(spec: &Spec) -> Caching {
     }
 }
 
-/// What becomes of a request at the cache.
+/// How a request proceeds at the cache.
 enum Next {
-    /// It goes on at once.
+    /// It proceeds at once.
     GoesOn,
     /// It waits.
     Waits,
-    /// It waits for bytes that are read for it.
+    /// It waits for bytes that are being read for it.
     Reads(Run),
 }
 
 impl<'a> Pfs<'a> {
-    /// A phase begins.
+    /// A phase begins: a cold cache drops its clean bytes.
     pub(super) fn cache_begins(&self, client: &mut Client) {
         let Some(caching) = &mut client.caching else { return };
         debug_assert_eq!(caching.cache.unsaved(), 0, "a phase ends with nothing unsaved");
@@ -50,7 +51,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A request goes on at the cache until something must be waited for.
+    /// Advances a request at the cache until it has to wait.
     pub(super) fn step(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
         loop {
             let state = &client.flows[usize::from(flow)];
@@ -77,7 +78,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A write's next piece, as far as dirty bytes may go.
+    /// Absorbs the next piece of a write, as far as the limit of dirty bytes allows.
     fn takes(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) -> Next {
         let (Some(spec), Some(caching)) = (&self.spec.client.cache, &mut client.caching) else {
             return Next::Waits;
@@ -103,7 +104,7 @@ impl<'a> Pfs<'a> {
         if fits { Next::GoesOn } else { Next::Waits }
     }
 
-    /// A read's next bytes: here, on their way, or to be read.
+    /// Looks up a read's next bytes: cached, being read, or missing.
     fn looks(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) -> Next {
         let Some(caching) = &mut client.caching else { return Next::Waits };
         let state = &mut client.flows[usize::from(flow)];
@@ -134,7 +135,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// What was found or taken is copied; then the request is done, or waits for its file.
+    /// Copies the bytes that were found or absorbed; then the request is done, or waits for its file.
     fn copies(&self, client: &mut Client, flow: u16, context: &mut Told<'_, 'a>) {
         let copied = client.caching.as_ref().and_then(|caching| caching.flows.get(&flow));
         let copied = copied.map_or(0, |one| one.copied);
@@ -144,7 +145,8 @@ impl<'a> Pfs<'a> {
         context.send_at(context.me(), copied, Event::Local { flow });
     }
 
-    /// A request's bytes are copied: it is done, unless its file's dirty bytes must be at servers before.
+    /// A request's bytes have been copied: it is done, unless its file's dirty bytes must be at servers
+    /// first.
     pub(super) fn local(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
         if let Some(caching) = &mut client.caching {
             let asked = caching.flows.get(&flow).is_some_and(|one| one.syncs);
@@ -158,7 +160,7 @@ impl<'a> Pfs<'a> {
         self.complete(client, flow, wish, context);
     }
 
-    /// What was read for a request is here.
+    /// The bytes that were read for a request have arrived.
     pub(super) fn fetched(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
         if let Some(caching) = &mut client.caching
             && let Some((run, true)) = caching.flows.get_mut(&flow).and_then(|one| one.fetching.take())
@@ -169,7 +171,7 @@ impl<'a> Pfs<'a> {
         self.wake(client, context);
     }
 
-    /// Those who wait for the cache try again.
+    /// The requests that wait for the cache try again.
     fn wake(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
         let Some(caching) = &mut client.caching else { return };
         for (flow, waits) in std::mem::take(&mut caching.waiting) {
@@ -181,7 +183,8 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// Dirty bytes leave: of files that somebody waits for, then those that became dirty first.
+    /// Writes dirty bytes back: first those of files that requests wait for, then those that became dirty
+    /// first.
     fn write_back(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
         let Some(spec) = &self.spec.client.cache else { return };
         while let Some((slot, run)) = client.caching.as_mut().and_then(|caching| next_flush(caching, spec)) {
@@ -219,7 +222,7 @@ impl<'a> Pfs<'a> {
         Ok(())
     }
 
-    /// The last request of a phase is done: so is the client, when servers have what it wrote.
+    /// The last request of a phase is done: the client has finished once servers have its dirty bytes.
     pub(super) fn drain(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
         match &mut client.caching {
             Some(caching) if caching.cache.unsaved() > 0 => {
@@ -241,7 +244,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A file was removed, and with it what is cached of it.
+    /// Drops a removed file from the cache.
     pub(super) fn forget(&self, client: &mut Client, file: u64, context: &mut Told<'_, 'a>) {
         let Some(caching) = &mut client.caching else { return };
         caching.cache.remove(file);
@@ -249,13 +252,13 @@ impl<'a> Pfs<'a> {
     }
 }
 
-/// Whether a file has bytes that are dirty or on their way to servers.
+/// Whether a file has bytes that are dirty or being written back.
 fn unsaved(caching: &Caching, file: u64) -> bool {
     let leaving = caching.flushes.iter().flatten().any(|flush| flush.run.file == file);
     leaving || caching.cache.is_dirty(file)
 }
 
-/// What is written back next, and its slot, if anything is.
+/// The next run to write back and its slot, if there is one.
 fn next_flush(caching: &mut Caching, spec: &Spec) -> Option<(u16, Run)> {
     let slot = match caching.flushes.iter().position(Option::is_none) {
         Some(free) => free,

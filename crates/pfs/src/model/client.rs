@@ -1,4 +1,4 @@
-//! Clients: requests, their windows and jobs, and what comes of them.
+//! Clients: requests, their windows and jobs, and their completion.
 
 use towtank_kernel::{Context, Fault};
 use towtank_streams::distributions::Exponential;
@@ -12,11 +12,11 @@ use crate::nodes::{CachedFlow, Client, Flow, Mark};
 use crate::spec::{MetadataBy, Reads};
 use crate::work::{Operation, Pace, Phase, Wish};
 
-/// An odd number whose bits are even spread: 2^64 over the golden ratio.
+/// An odd number with evenly spread bits: 2^64 over the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// From this number on, flows of a client are its cache's write-backs.
+/// Flow numbers of a client from here on are write-backs of its cache.
 pub(super) const FLUSHES: u16 = 1 << 15;
-/// Where an object's number says which copy it is.
+/// The position in an object's number of the number of the copy.
 const COPY_SHIFT: u32 = 60;
 
 pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
@@ -52,7 +52,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// The phase that is on.
+    /// The current phase.
     pub(super) fn phase(&self, client: &Client) -> Phase {
         let phases = &self.spec.work.of(client.rank).phases;
         phases.get(usize::from(client.phase)).copied().unwrap_or(Phase::Rest)
@@ -62,8 +62,8 @@ impl<'a> Pfs<'a> {
         self.spec.work.of(client.rank).pace(self.phase(client))
     }
 
-    /// How long the next recorded request is waited for at `now`, when the one before rose at `rose`; nothing
-    /// where requests are not recorded.
+    /// How long to wait for the next recorded request at `now`, when the previous one was issued at `rose`;
+    /// `None` where requests are not recorded.
     fn wait(&self, client: &Client, rose: SimTime, now: SimTime) -> Option<SimSpan> {
         let replay = self.spec.work.of(client.rank).replay.as_ref()?;
         if self.phase(client) != Phase::Replay {
@@ -85,7 +85,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// Requests of the phase that is on.
+    /// The number of requests of the current phase.
     pub(super) fn requests(&self, client: &Client) -> u64 {
         self.spec.work.of(client.rank).requests(self.phase(client), client.rank)
     }
@@ -96,7 +96,7 @@ impl<'a> Pfs<'a> {
         context.send_at(self.starter(), at, Event::Here { from, message: Message::Through });
     }
 
-    /// A flow begins its next request, which rose at `rose`.
+    /// A flow begins its next request, which was issued at `rose`.
     fn next(&self, client: &mut Client, flow: u16, rose: SimTime, context: &mut Told<'_, 'a>) {
         if client.begun == self.requests(client) {
             return;
@@ -124,7 +124,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// What comes before a request is done: its layout is asked for, or its jobs go out.
+    /// The processing before a request is done: the client asks for its layout, or sends its jobs.
     fn prepared(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
         let knows = self.spec.client.layouts_are_kept && client.layouts.contains(&wish.file);
         let is_local = wish.operation == Operation::Sync || is_cached(client, wish);
@@ -141,7 +141,7 @@ impl<'a> Pfs<'a> {
         self.send(&mut client.card, context.now(), self.metadata_server(which as u32), 0, message, context);
     }
 
-    /// A request goes on: at the client's cache, or with its next window.
+    /// A request proceeds: at the client's cache, or with its next window.
     pub(super) fn issue(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
         if client.caching.is_some() || wish.operation == Operation::Sync {
             self.step(client, flow, wish, context);
@@ -159,8 +159,8 @@ impl<'a> Pfs<'a> {
         client.flows[usize::from(flow)].jobs = jobs;
     }
 
-    /// Bytes of a file are read or written: a job goes to each server that has a part of them, or a copy.
-    /// Returns how many.
+    /// Reads or writes bytes of a file: sends a job to each server that has a part or a copy of them. Returns
+    /// the number of jobs.
     pub(super) fn send_run(
         &self,
         client: &mut Client,
@@ -215,7 +215,7 @@ impl<'a> Pfs<'a> {
         jobs
     }
 
-    /// A message is here.
+    /// A client receives a message.
     pub(super) fn client_hears(
         &self,
         client: &mut Client,
@@ -322,21 +322,21 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// The next of a client's recorded requests that come at their times.
+    /// Schedules the next of a client's recorded requests that come at their times.
     fn next_due(&self, client: &Client, began: SimTime, context: &mut Told<'_, 'a>) {
         if let Some(at) = self.due(client, began) {
             context.send_at(context.me(), at.max(context.now()), Event::Due { began });
         }
     }
 
-    /// When it comes.
+    /// The instant of that request.
     fn due(&self, client: &Client, began: SimTime) -> Option<SimTime> {
         let replay = self.spec.work.of(client.rank).replay.as_ref()?;
         let record = replay.of(client.rank).get(client.come as usize)?;
         Some(began.saturating_add(record.at))
     }
 
-    /// A request has come: it begins, or waits for a flow.
+    /// A request has arrived: it begins, or waits for a flow.
     fn comes_in(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
         client.come += 1;
         debug_assert!(client.come <= self.requests(client), "no more comes than there is");
@@ -344,7 +344,7 @@ impl<'a> Pfs<'a> {
             client.waiting.is_empty() || client.idle.is_empty(),
             "who waits would find a free flow"
         );
-        // Where records come at their times, flows are made as they are needed.
+        // Where records come at their times, flows are created on demand.
         if client.idle.is_empty() && client.flows.len() < usize::from(self.spec.work.of(client.rank).flows) {
             client.idle.push(client.flows.len() as u16);
             client.flows.push(Flow::default());
@@ -356,7 +356,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// The next request of a client whose requests come at a rate.
+    /// Schedules the next request of a client whose requests come at a rate.
     fn next_arrival(&self, client: &Client, context: &mut Told<'_, 'a>) {
         let arrivals = self.spec.work.of(client.rank).arrivals;
         let Some(rate) = arrivals.filter(|_| client.come < self.requests(client)) else { return };
@@ -365,7 +365,7 @@ impl<'a> Pfs<'a> {
         context.send(context.me(), wait, Event::Arrives);
     }
 
-    /// Something that a client has asked itself for.
+    /// Handles an event that a client scheduled for itself.
     pub(super) fn client_does(
         &self,
         client: &mut Client,

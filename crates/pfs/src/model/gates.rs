@@ -1,8 +1,8 @@
 //! Schedulers at clients and at proxies: jobs are held back before they go to servers.
 //!
-//! A proxy has no card: it is told of a job with its data, holds both back, and lets them go to the port of
-//! the server at once. Answers go from the server to the client; the proxy hears of them at the network's
-//! latency, as schedulers hear of each other.
+//! A proxy has no NIC: it receives a job with its data, holds both back, and passes them to the port of the
+//! server at once. Replies go from the server to the client; the proxy is notified with the network's
+//! latency, as schedulers are of each other's reports.
 
 use towtank_iosched::{Discipline as _, SchedulerId};
 use towtank_kernel::{Context, EntityId, Fault};
@@ -31,7 +31,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// The proxy before a server.
+    /// The proxy in front of a server.
     fn proxy_of(&self, server: u32) -> Option<EntityId> {
         match self.spec.scheduler.stands {
             Stands::Proxies(count) => Some(EntityId(self.first_proxy() + server % count)),
@@ -39,7 +39,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A client's jobs that may go go.
+    /// Sends the jobs of a client that may go.
     pub(super) fn jobs_go(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
         let now = context.now();
         while let Some(job) = client.gate.as_mut().and_then(|gate| gate.next(now)) {
@@ -50,7 +50,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A job goes to its server, or to the proxy before it.
+    /// Sends a job to its server, or to the proxy in front of it.
     pub(super) fn send_job(&self, client: &mut Client, mut job: Job, context: &mut Told<'_, 'a>) {
         if let Some(tracker) = &mut client.tracker {
             job.feedback = Some(Box::new(tracker.send(job.server)));
@@ -62,12 +62,12 @@ impl<'a> Pfs<'a> {
         self.send(&mut client.card, at, to, data, Message::Job(Box::new(job)), context);
     }
 
-    /// Bytes that a job takes along.
+    /// The bytes of data that travel with a job.
     fn data_of(&self, job: &Job) -> u64 {
         if job.write && !self.spec.server.handshake { job.bytes } else { 0 }
     }
 
-    /// A server is done with a client's job.
+    /// A server has completed a client's job.
     pub(super) fn job_is_back(
         &self,
         client: &mut Client,
@@ -85,7 +85,7 @@ impl<'a> Pfs<'a> {
         Ok(())
     }
 
-    /// Something happens to a proxy.
+    /// Handles an event at a proxy.
     pub(super) fn proxy_does(
         &self,
         gate: &mut Gate,
@@ -130,7 +130,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// Sends a message from a node that has no card: it comes to the port whole.
+    /// Sends a message from a node without a NIC: it reaches the port whole.
     fn forward(&self, to: EntityId, data: u64, message: Message, context: &mut Context<'_, Self>) {
         let network = &self.spec.network;
         let bytes = data.saturating_add(network.header);
@@ -145,7 +145,7 @@ impl<'a> Pfs<'a> {
         context.send_at(to, at, Event::Comes { from: context.me().0, span, bytes, message });
     }
 
-    /// A server is done with a job that a proxy has let go.
+    /// A server has completed a job that a proxy let go.
     pub(super) fn proxy_hears(&self, server: u32, served: Served, context: &mut Told<'_, 'a>) {
         let Some(proxy) = self.proxy_of(server) else { return };
         let at = context.now().saturating_add(self.spec.network.latency);

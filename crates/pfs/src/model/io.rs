@@ -1,5 +1,5 @@
-//! What a data server does for a job between being let go and being done: pages are looked for in memory,
-//! read from the disk, copied, and written back.
+//! The work of a data server on a job between dispatch and completion: pages are looked up in memory, read
+//! from the disk, copied, and written back.
 
 use towtank_devices::{Extent, FileId, Found, PageCache};
 use towtank_kernel::Fault;
@@ -12,19 +12,19 @@ use crate::event::{Event, Job};
 use crate::nodes::{Patched, Server};
 use crate::spec::{Cache, PAGE};
 
-/// Pages that a reader is first read ahead for.
+/// Pages of the first read-ahead of a reader.
 const AHEAD_FIRST: u64 = 4;
 
-/// What becomes of a step.
+/// The result of a step.
 enum Step {
-    /// So many bytes more are done when they have been copied, page by page.
+    /// This many bytes are done once they have been copied, page by page.
     Copies(u64, u64),
-    /// It goes on when something that was begun for it is done.
+    /// It continues when something that was started for it is done.
     Waits,
 }
 
 impl<'a> Pfs<'a> {
-    /// Works on a job's part until something takes time.
+    /// Works on a job's part until a step takes time.
     pub(super) fn go_on(
         &self,
         server: &mut Server,
@@ -71,7 +71,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// Without a cache, the disk does the whole part.
+    /// Without a cache, the disk serves the whole part.
     fn around(&self, server: &mut Server, slot: u32) -> Result<Step, Fault> {
         let job = running(server, slot)?;
         let io = Io {
@@ -103,7 +103,7 @@ impl<'a> Pfs<'a> {
                 let job = running(server, slot)?;
                 let fetched = job.fetched.min(pages);
                 job.fetched -= fetched;
-                // What was just read for it has just been used.
+                // Pages that were just read for it count as just used.
                 if fetched < pages {
                     cache_of(server)?.touch(&here);
                 }
@@ -126,7 +126,7 @@ impl<'a> Pfs<'a> {
                 if kept {
                     running(server, slot)?.fetched += pages;
                 } else {
-                    // There is no room: it is read past the cache, this part of it by itself.
+                    // There is no space: this part alone is read past the cache.
                     running(server, slot)?.part =
                         (next * PAGE).min(until) - running(server, slot)?.job.offset;
                 }
@@ -137,7 +137,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A reader that goes on where it ended is read ahead for, twice as far each time.
+    /// Reads ahead for a reader that continues where it ended, twice as far each time.
     fn read_ahead(&self, server: &mut Server, object: u64, (began, next): (u64, u64), spec: &Cache) {
         if spec.read_ahead == 0 {
             return;
@@ -225,7 +225,7 @@ impl<'a> Pfs<'a> {
         let taken = cache.take_dirty(Some(extent.file), spec.write_batch.max(1));
         if taken.is_empty() {
             if server.disk.is_idle() {
-                // Nothing that is on its way will make room: the cache is too small for it.
+                // Nothing under way will free space: the cache is too small for this part.
                 return self.around(server, slot);
             }
             server.blocked.insert(slot);
@@ -235,7 +235,7 @@ impl<'a> Pfs<'a> {
         Ok(Step::Waits)
     }
 
-    /// The disk takes the next request.
+    /// The disk starts the next requests.
     fn disk_begins(&self, server: &mut Server, context: &mut Told<'_, 'a>) {
         let now = context.now();
         while let Some((place, done)) = server.disk.begin(&self.spec.disk, now, &mut context.draws(DISK)) {
@@ -244,7 +244,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// The disk is done with a request.
+    /// The disk has completed a request.
     pub(super) fn disk_done(
         &self,
         server: &mut Server,
@@ -297,7 +297,7 @@ impl<'a> Pfs<'a> {
     }
 }
 
-/// Pages are written back although nobody waits.
+/// Writes pages back in the background.
 fn clean(server: &mut Server, spec: &Cache) -> Result<(), Fault> {
     let taken = cache_of(server)?.take_dirty(None, spec.write_batch.max(1));
     if taken.is_empty() {
@@ -312,7 +312,7 @@ fn cache_of(server: &mut Server) -> Result<&mut PageCache, Fault> {
     server.cache.as_mut().ok_or_else(|| "a server has no cache".into())
 }
 
-/// The pages of a job from a position of it to another.
+/// The pages of a job between two positions in it.
 fn left_of(job: &Job, from: u64, to: u64) -> Extent {
     debug_assert!(from < to && to <= job.bytes, "{from} to {to} of a job of {} bytes", job.bytes);
     let pages = (job.offset + from) / PAGE..(job.offset + to).div_ceil(PAGE);

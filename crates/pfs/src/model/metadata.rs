@@ -1,4 +1,4 @@
-//! Metadata servers: they tell layouts and attributes, make files and remove them.
+//! Metadata servers: they return layouts and attributes, create files and remove them.
 
 use towtank_kernel::{Context, EntityId, Fault};
 use towtank_units::SimSpan;
@@ -12,7 +12,7 @@ use crate::work::Operation;
 type Told<'c, 'a> = Context<'c, Pfs<'a>>;
 
 impl<'a> Pfs<'a> {
-    /// A metadata server is asked something.
+    /// A request arrives at a metadata server.
     pub(super) fn metadata_hears(
         &self,
         metadata: &mut Metadata,
@@ -40,7 +40,7 @@ impl<'a> Pfs<'a> {
         metadata.came += 1;
         metadata.busy = metadata.busy.saturating_add(span);
         let now = context.now();
-        // Of equals, the first thread.
+        // Of equal ones, the first thread.
         let thread = metadata.threads.iter_mut().min_by_key(|thread| thread.idle_at);
         let (waits, ends) = match thread {
             Some(thread) => {
@@ -55,7 +55,7 @@ impl<'a> Pfs<'a> {
         Ok(())
     }
 
-    /// It has done what it was asked.
+    /// A metadata server has completed a request.
     pub(super) fn metadata_answers(
         &self,
         metadata: &mut Metadata,

@@ -1,4 +1,4 @@
-//! Data servers: jobs come to the scheduler, are let go, worked on and answered.
+//! Data servers: jobs reach the scheduler, are let go, processed and answered.
 
 use towtank_iosched::{Audience, Discipline as _, FlowId, Lengths, Phase, Piece, Request, SchedulerId};
 use towtank_kernel::{Context, EntityId, Fault};
@@ -13,7 +13,7 @@ use crate::spec::Stands;
 pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
 
 impl<'a> Pfs<'a> {
-    /// A message is here.
+    /// A server receives a message.
     pub(super) fn server_hears(
         &self,
         server: &mut Server,
@@ -86,7 +86,7 @@ impl<'a> Pfs<'a> {
         self.let_go(server, context)
     }
 
-    /// All that the scheduler lets go now begins.
+    /// Begins all jobs that the scheduler lets go now.
     fn let_go(&self, server: &mut Server, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
         let now = context.now();
         self.rules_hold(server, now)?;
@@ -121,7 +121,7 @@ impl<'a> Pfs<'a> {
         Ok(())
     }
 
-    /// Rules that are due by now start, change and stop.
+    /// Starts, changes and stops the rules that are due.
     fn rules_hold(&self, server: &mut Server, now: SimTime) -> Result<(), Fault> {
         let rules = &self.spec.scheduler.rules;
         if rules.is_empty() {
@@ -130,7 +130,7 @@ impl<'a> Pfs<'a> {
         server.ruled.carry_out(&mut server.queue, rules, now).map_err(|error| error.to_string().into())
     }
 
-    /// The scheduler has let a piece of a job go: it is worked on like a job of its own.
+    /// The scheduler has let a piece of a job go: the piece is processed like a job.
     fn piece(&self, server: &mut Server, request: Request<u32>) -> Result<u32, Fault> {
         let whole = running(server, request.item)?;
         whole.cut = true;
@@ -154,7 +154,7 @@ impl<'a> Pfs<'a> {
         Ok(into_slot(server, piece))
     }
 
-    /// A scheduler tells others something: all of them, or one. They are so many nodes from the first on.
+    /// Sends a scheduler's report to all others or to one, among `count` nodes starting at `first`.
     pub(super) fn report(
         &self,
         (first, count): (u32, u32),
@@ -173,7 +173,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// Something that a server has asked itself for.
+    /// Handles an event that a server scheduled for itself.
     pub(super) fn server_does(
         &self,
         server: &mut Server,
@@ -211,7 +211,7 @@ impl<'a> Pfs<'a> {
         self.begin(server, slot, context)
     }
 
-    /// It begins.
+    /// Begins the job.
     fn begin(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
         let part = self.spec.server.part;
         let running = running(server, slot)?;
@@ -226,7 +226,7 @@ impl<'a> Pfs<'a> {
         self.go_on(server, slot, context)
     }
 
-    /// A part of a job is done: the next one, or what comes after the last.
+    /// A part of a job is done: continues with the next part, or with what follows the last.
     pub(super) fn part_done(
         &self,
         server: &mut Server,
@@ -260,7 +260,7 @@ impl<'a> Pfs<'a> {
         Ok(false)
     }
 
-    /// Sends data of a job, or what says that it is done.
+    /// Sends data of a job, or its completion.
     fn answer(
         &self,
         server: &mut Server,
@@ -282,7 +282,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A job is done: its answer leaves, and others take its place.
+    /// A job is done: its reply is sent, and its thread and lock are released.
     fn finish(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
         let now = context.now();
         let Some(running) = server.slots.get_mut(slot as usize).and_then(Option::take) else {
@@ -308,9 +308,9 @@ impl<'a> Pfs<'a> {
         server.moved += job.bytes;
         context.record(Sample::Served { application: job.application, bytes: job.bytes, bin });
         server.queue.complete(now, &request);
-        // What went out with earlier parts is not sent again.
+        // Data that was sent with earlier parts is not sent again.
         let data = if job.write { 0 } else { job.bytes - running.answered };
-        // A proxy is nearer to the server than the client's own gate.
+        // A proxy overwrote `ticket`; the ticket of the client's own gate is then `ticket_before`.
         let is_from_proxy = matches!(self.spec.scheduler.stands, Stands::Proxies(_));
         let served = Served {
             ticket: if is_from_proxy { job.ticket_before } else { job.ticket },
@@ -335,7 +335,7 @@ impl<'a> Pfs<'a> {
     }
 }
 
-/// Where a server keeps a job from now on.
+/// Stores a job in a free slot.
 fn into_slot(server: &mut Server, running: Running) -> u32 {
     let slot = server.free.pop().unwrap_or(server.slots.len() as u32);
     debug_assert!(server.slots.get(slot as usize).is_none_or(Option::is_none), "slot {slot} is free");
@@ -346,13 +346,13 @@ fn into_slot(server: &mut Server, running: Running) -> u32 {
     slot
 }
 
-/// A job at a server.
+/// The job in a slot.
 pub(super) fn running(server: &mut Server, slot: u32) -> Result<&mut Running, Fault> {
     let running = server.slots.get_mut(slot as usize).and_then(Option::as_mut);
     running.ok_or_else(|| "a server is told of a job that it does not have".into())
 }
 
-/// Takes the lock of a job's object. Says whether it has it; else it waits.
+/// Takes the lock of a job's object. Returns whether it was granted; otherwise the job waits.
 fn locked(server: &mut Server, slot: u32) -> Result<bool, Fault> {
     let job = &running(server, slot)?.job;
     let (object, write) = (job.object, job.write);
@@ -371,7 +371,7 @@ fn locked(server: &mut Server, slot: u32) -> Result<bool, Fault> {
     Ok(true)
 }
 
-/// Gives it back. Returns who has it now.
+/// Releases the lock. Returns the jobs that hold it now.
 fn unlocked(server: &mut Server, job: &Job) -> Result<Vec<u32>, Fault> {
     let holders = server.locks.get_mut(&job.object).ok_or("a job gives back a lock that it does not hold")?;
     debug_assert_eq!(holders.writer, job.write, "who gives a lock back has held it");

@@ -1,4 +1,4 @@
-//! The set-up of the PFSsim paper: what all tests begin with.
+//! The set-up of the PFSsim paper, with which all tests begin.
 
 use towtank_devices::drives::{DiskModel, HeadOrder, Noise, RateSpec};
 use towtank_devices::{Replacement, Sharing as Port};
