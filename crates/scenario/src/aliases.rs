@@ -1,9 +1,8 @@
-//! Other names of keys and words: what was renamed keeps its old name, and one thing has one name behind the
-//! door.
+//! Aliases of keys and words: a renamed key keeps its old name as an alias, and every alias is replaced by
+//! the one name before further processing.
 //!
-//! A scenario type names them where it names the key or the word: `#[schemars(extend("x-aliases" =
-//! ["ceph_map"]))]`. They are replaced before anything is checked, so that nothing further down knows of
-//! them.
+//! A scenario type declares them where it declares the key or the word: `#[schemars(extend("x-aliases" =
+//! ["ceph_map"]))]`. They are replaced before anything is checked, so that no later step knows of them.
 
 use serde_json::Value as Json;
 
@@ -11,13 +10,13 @@ use crate::key::{KeyPath, Segment};
 use crate::node::{Node, Table, Value};
 use crate::{Problem, Problems};
 
-/// The schema's word for other names.
+/// The schema's keyword for aliases.
 const ALIASES: &str = "x-aliases";
 
 /// How deep schemas and values are followed; derived schemas have a few levels.
 const DEPTH_MAX: usize = 16;
 
-/// A schema whose other names are looked up.
+/// A schema in which aliases are looked up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aliases<'a> {
     schema: &'a Json,
@@ -28,14 +27,14 @@ impl<'a> Aliases<'a> {
         Aliases { schema }
     }
 
-    /// Replaces every other name in a tree. A key that stands there under two names is a problem.
+    /// Replaces every alias in a tree. A key that is present under two names is a problem.
     pub fn replace(self, root: &mut Node) -> Problems {
         let mut problems = Problems::new();
         self.node(root, self.schema, 0, &mut problems);
         problems
     }
 
-    /// A key path in the names of the schema.
+    /// A key path with aliases replaced by the names of the schema.
     pub fn path(self, path: &KeyPath) -> KeyPath {
         let mut schema = Some(self.schema);
         let mut renamed = KeyPath::root();
@@ -100,7 +99,7 @@ impl<'a> Aliases<'a> {
         }
     }
 
-    /// The schema's name of a key that is written in another one.
+    /// The schema's name of a key that is written as an alias.
     fn key_named(self, schema: &'a Json, key: &str) -> Option<&'a str> {
         let properties = schema.get("properties")?.as_object()?;
         if properties.contains_key(key) {
@@ -118,7 +117,7 @@ impl<'a> Aliases<'a> {
         property.or_else(|| schema.get("additionalProperties").filter(|values| values.is_object()))
     }
 
-    /// Follows references to the schema that they mean.
+    /// Follows references to the schema that they refer to.
     fn resolve(self, schema: &'a Json) -> &'a Json {
         let mut schema = schema;
         for _ in 0..DEPTH_MAX {
@@ -133,7 +132,7 @@ impl<'a> Aliases<'a> {
     }
 }
 
-/// The other names of a key or a word, by its schema.
+/// The aliases of a key or a word, by its schema.
 pub fn other_names(schema: &Json) -> impl Iterator<Item = &str> {
     schema.get(ALIASES).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
 }
@@ -142,7 +141,7 @@ fn branches(schema: &Json) -> impl Iterator<Item = &Json> {
     ["oneOf", "anyOf"].into_iter().filter_map(|word| schema.get(word)?.as_array()).flatten()
 }
 
-/// The word of a choice that is written in another one.
+/// The word of a choice that is written as an alias.
 fn word_named<'a>(schema: &'a Json, text: &str) -> Option<&'a str> {
     let word = schema.get("const").and_then(Json::as_str)?;
     other_names(schema).any(|alias| alias == text).then_some(word)
@@ -221,7 +220,7 @@ mod tests {
         }
     }
 
-    /// A value on the command line that a sweep would replace is refused, whatever name either uses.
+    /// A value on the command line that a sweep would replace is refused, whichever name either uses.
     #[test]
     fn a_swept_key_is_the_same_under_another_name() {
         let source = Source::file("a.toml", "study = \"s\"\n[sweep]\ncrush_map = [\"a\", \"b\"]".to_owned());

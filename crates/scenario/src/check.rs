@@ -1,11 +1,10 @@
-//! Checks an input tree against a JSON Schema and says everything that is wrong with it, not only the first
-//! thing.
+//! Checks an input tree against a JSON Schema and reports all errors, not only the first one.
 //!
 //! The schema is the one that `schemars` derives from the scenario type, so the type stays the only place
-//! where keys, ranges and names are written down. Only what derived schemas contain is understood:
-//! references, objects with fixed keys, lists, numbers with ranges, texts, choices, and the alternatives of
-//! enums. What slips through is caught when the type itself is read (`read.rs`), which stops at its first
-//! problem.
+//! where keys, ranges and names are defined. Only the features of derived schemas are supported: references,
+//! objects with fixed keys, lists, numbers with ranges, texts, choices, and the alternatives of enums. Errors
+//! that the schema does not catch are found when the type itself is read (`read.rs`), which stops at its
+//! first error.
 
 mod alternatives;
 mod quantity;
@@ -21,8 +20,8 @@ use crate::{Problem, Problems, header_keys};
 
 use wording::{Choice, Range, bracketed, list_of_keys};
 
-/// Every problem of `root` under `schema`. With `flags`, the scenario was written in flags, and what is
-/// missing is asked for in those words.
+/// Every problem of `root` under `schema`. With `flags`, the scenario was given by flags, and missing keys
+/// are reported by the names of their flags.
 pub(crate) fn check(root: &Node, schema: &Json, flags: Option<&[FlagName]>) -> Problems {
     let mut checker = Checker { schema, flags, problems: Problems::new() };
     checker.node(root, schema, &KeyPath::root());
@@ -35,7 +34,7 @@ struct Checker<'a> {
     problems: Problems,
 }
 
-/// How many references may lead to one another; derived schemas have one or two.
+/// The longest chain of references; derived schemas have one or two.
 const REFERENCES_MAX: usize = 16;
 
 impl<'a> Checker<'a> {
@@ -45,7 +44,7 @@ impl<'a> Checker<'a> {
                 return self.quantity(node, parse, path);
             }
             let target = self.resolve(schema);
-            // A definition that is missing, or leads only to itself, says nothing about the value.
+            // A definition that is missing, or refers only to itself, does not constrain the value.
             if referenced(target).is_none() {
                 self.node(node, target, path);
             }
@@ -72,7 +71,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Follows references to the schema that they mean.
+    /// Follows references to the schema that they refer to.
     fn resolve(&self, schema: &'a Json) -> &'a Json {
         let mut schema = schema;
         for _ in 0..REFERENCES_MAX {
@@ -212,7 +211,7 @@ impl<'a> Checker<'a> {
 
     fn missing_key(&mut self, node: &Node, key: &str, property: &'a Json, path: &KeyPath) {
         let below = path.key(key);
-        // What a size or a span of time is, everybody knows.
+        // A size or a time span needs no description.
         let quantity = referenced(property).is_some_and(|name| quantity::reader(name).is_some());
         let target = if quantity { &Json::Null } else { self.resolve(property) };
         let about = wording::summary(property).or_else(|| wording::summary(target));
@@ -228,7 +227,7 @@ impl<'a> Checker<'a> {
         self.push(node, &below, Problem::new(format!("`{below}` is missing")).hint(hint));
     }
 
-    /// A legal value, as it would be written, to show the form.
+    /// A legal value in its written form, as an example.
     fn example(&self, schema: &'a Json, depth: usize) -> String {
         let target = self.resolve(schema);
         for schema in [schema, target] {
@@ -307,7 +306,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Where a key belongs that stands in the wrong table.
+/// The place of a key that stands in the wrong table.
 fn belongs(full: &KeyPath) -> String {
     match full.segments() {
         [_] => format!("`{full}` belongs at the top of the scenario, above the first `[table]`"),
@@ -315,7 +314,7 @@ fn belongs(full: &KeyPath) -> String {
     }
 }
 
-/// The name that a `$ref` leads to.
+/// The definition that a `$ref` refers to.
 fn referenced(schema: &Json) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
 }

@@ -1,4 +1,4 @@
-//! A whole scenario as text: a file or nothing, and the flags laid over it.
+//! A whole scenario as text: an optional file, and the flags that override it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::source::{Place, Source};
 use crate::sweep::{self, Axis};
 use crate::{Problem, Problems};
 
-/// A scenario before anything in it was understood.
+/// A scenario before it is interpreted.
 #[derive(Clone, Debug)]
 pub struct Document {
     root: Node,
@@ -29,12 +29,12 @@ impl Document {
     /// Reads a TOML text.
     ///
     /// # Errors
-    /// What is not TOML.
+    /// Syntax errors of the TOML.
     pub fn parse(source: &Arc<Source>) -> Result<Document, Problems> {
         Ok(Document { root: node::parse(source)?, set: Vec::new(), flags: None, files: None, schema: None })
     }
 
-    /// A scenario that says nothing but its study: the start of a command whose flags say the rest.
+    /// A scenario that contains only its study: the start of a command whose flags give the rest.
     #[must_use]
     pub fn of_study(study: &str, flags: Vec<FlagName>) -> Document {
         let place = Place::whole(&Source::flag("", ""));
@@ -44,14 +44,14 @@ impl Document {
         Document { root, set: Vec::new(), flags: Some(flags.into()), files: None, schema: None }
     }
 
-    /// Says where input files come from.
+    /// Sets the source of input files.
     #[must_use]
     pub fn with_files(mut self, files: Arc<dyn Files>) -> Document {
         self.files = Some(files);
         self
     }
 
-    /// The schema of the study's own keys, in which keys and words may have other names: those are understood
+    /// Sets the schema of the study's own keys; the aliases of keys and words that it declares are accepted
     /// from here on.
     #[must_use]
     pub fn with_schema(mut self, schema: Arc<serde_json::Value>) -> Document {
@@ -59,20 +59,20 @@ impl Document {
         self
     }
 
-    /// Lays a value over the scenario. A later one goes over an earlier one.
+    /// Overrides a key of the scenario. A later value replaces an earlier one.
     ///
     /// # Errors
-    /// When the key leads through a value that holds no keys.
+    /// When the key passes through a value that is not a table or list.
     pub fn set(&mut self, setting: Setting) -> Result<(), Problem> {
         self.root.put(&setting.key, &setting.key_place, setting.node.clone())?;
         self.set.push(setting);
         Ok(())
     }
 
-    /// The name of the study, which the rest of the scenario is read by.
+    /// The name of the study, which determines how the rest of the scenario is read.
     ///
     /// # Errors
-    /// When it is missing or no text.
+    /// When it is missing or not a text.
     pub fn study(&self) -> Result<(&str, &Place), Problem> {
         let key = KeyPath::root().key("study");
         match self.root.find(&key) {
@@ -88,17 +88,17 @@ impl Document {
         }
     }
 
-    /// What a JSON Schema has to say about the scenario: the one that editors use, without the study behind
-    /// it.
+    /// Checks the scenario against a JSON Schema, such as the one that editors use, without the checks of the
+    /// study.
     #[must_use]
     pub fn check_against(&self, schema: &serde_json::Value) -> Problems {
         check(&self.root, schema, None)
     }
 
-    /// Splits the scenario into what all points share and one draft per point.
+    /// Splits the scenario into the part common to all points and one draft per point.
     ///
     /// # Errors
-    /// What is wrong with the keys that do not belong to the study.
+    /// Errors in the keys that do not belong to the study.
     pub fn outline(self) -> Result<Outline, Problems> {
         let Document { mut root, mut set, flags, files, schema } = self;
         let mut table = match std::mem::replace(&mut root.value, Value::Bool(false)) {
@@ -124,7 +124,8 @@ impl Document {
                     problems.push(problem);
                 }
             }
-            // The rest of the tree has its names already; only what a sweep put there may not.
+            // Aliases in the rest of the tree are already replaced; only the values of a sweep may contain
+            // some.
             if let Some(aliases) = aliases.filter(|_| !axes.is_empty()) {
                 problems.extend(aliases.replace(&mut tree));
             }
@@ -134,7 +135,7 @@ impl Document {
     }
 }
 
-/// A value on the command line that the sweep would silently replace.
+/// Refuses a value on the command line that the sweep would silently replace.
 fn refuse_hidden(set: &[Setting], axes: &[Axis]) -> Problems {
     let mut problems = Problems::new();
     for setting in set {
@@ -154,7 +155,7 @@ fn refuse_hidden(set: &[Setting], axes: &[Axis]) -> Problems {
     problems
 }
 
-/// A scenario whose common keys are understood, and whose points wait for their study.
+/// A scenario whose common keys have been read, and whose points have not been read by their study yet.
 #[derive(Debug)]
 pub struct Outline {
     pub(crate) header: Header,
@@ -165,13 +166,13 @@ pub struct Outline {
 /// One point of the sweep.
 #[derive(Debug)]
 pub struct Point {
-    /// For each axis, which of its values this point takes.
+    /// For each axis, the index of the value that this point takes.
     pub(crate) choice: Vec<usize>,
     pub(crate) draft: Draft,
 }
 
 impl Point {
-    /// What the study reads.
+    /// The draft that the study reads.
     #[must_use]
     pub fn draft(&self) -> &Draft {
         &self.draft
@@ -179,13 +180,13 @@ impl Point {
 }
 
 impl Outline {
-    /// What the scenario says beside the study's own keys.
+    /// The keys that do not belong to the study.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The points, in sweep order; one without a sweep.
+    /// The points, in sweep order; one point without a sweep.
     #[must_use]
     pub fn points(&self) -> &[Point] {
         &self.points

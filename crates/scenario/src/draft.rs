@@ -1,4 +1,4 @@
-//! One point of a scenario on its way to becoming a study's scenario type.
+//! One point of a scenario, to be read into a study's scenario type.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::node::{Node, Value};
 use crate::read::read;
 use crate::{Problem, Problems};
 
-/// Text that knows its places: the study's own keys, every swept key set to this point's value.
+/// The study's own keys with their places in the text; every swept key has this point's value.
 #[derive(Debug)]
 pub struct Draft {
     root: Node,
@@ -23,12 +23,12 @@ pub struct Draft {
     inputs: Mutex<Vec<Input>>,
 }
 
-/// Reads the files that a scenario names. The face implements it; nothing below it touches a disk.
+/// Reads the files that a scenario names. The front end implements it; nothing below accesses a disk.
 pub trait Files: fmt::Debug + Send + Sync {
-    /// The contents of `path`, which is as the scenario has it.
+    /// The contents of `path`, as written in the scenario.
     ///
     /// # Errors
-    /// Why it cannot be read, in the words of the system.
+    /// Why it cannot be read, in the words of the operating system.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
 }
 
@@ -37,11 +37,11 @@ pub trait Files: fmt::Debug + Send + Sync {
 pub struct Input {
     /// The key that named it.
     pub key: KeyPath,
-    /// Its path, as the scenario has it.
+    /// Its path, as written in the scenario.
     pub path: String,
-    /// What is in it.
+    /// Its contents.
     pub bytes: Arc<[u8]>,
-    /// The hash of that.
+    /// The hash of its contents.
     pub hash: String,
 }
 
@@ -50,18 +50,18 @@ impl Draft {
         Draft { root, flags, files, inputs: Mutex::new(Vec::new()) }
     }
 
-    /// Reads the study's scenario type: first against its schema, which finds everything that is wrong with
-    /// keys, kinds, units, ranges and names, then into the type itself.
+    /// Reads the study's scenario type: first checks it against its schema, which finds all errors in keys,
+    /// kinds, units, ranges and names, then reads the type itself.
     ///
     /// # Errors
-    /// All that was found.
+    /// All problems found.
     pub fn read<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Problems> {
         let schema = schemars::schema_for!(T).to_value();
         check(&self.root, &schema, self.flags.as_deref()).into_result(())?;
         read(&self.root)
     }
 
-    /// Whether the user, or a sweep, says anything of `key`; what a study fills in by itself does not count.
+    /// Whether the user or a sweep sets `key`; values that a study fills in by itself do not count.
     #[must_use]
     pub fn says(&self, key: &str) -> bool {
         let path: KeyPath = key.parse().unwrap_or_default();
@@ -69,18 +69,18 @@ impl Draft {
     }
 
     /// A problem with the value of `key` (`cluster.servers`, `stations[0].rate`), at its place: the key's
-    /// line in the file, or the flag that set it. A key that the user left out is told at the nearest table
-    /// around it.
+    /// line in the file, or the flag that set it. A key that the user left out is reported at the nearest
+    /// enclosing table.
     #[must_use]
     pub fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         let path: KeyPath = key.parse().unwrap_or_default();
         Problem::new(message).at(self.root.nearest(&path).place.clone()).of_key(path)
     }
 
-    /// The file that `key` names. It counts into the scenario's hash from here on.
+    /// Reads the file that `key` names. From here on it counts in the scenario's hash.
     ///
     /// # Errors
-    /// When `key` holds no text, or the file cannot be read.
+    /// When `key` is not a text, or the file cannot be read.
     pub fn input(&self, key: &str) -> Result<Input, Problem> {
         let path: KeyPath = key.parse().unwrap_or_default();
         let Some(Value::Text(name)) = self.root.find(&path).map(|node| &node.value) else {

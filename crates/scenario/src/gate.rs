@@ -9,7 +9,7 @@
 //!
 //! `NAME` is a measure of the study; alone it is the mean over replicates, `.low` and `.high` are the ends of
 //! its 95 % interval. A number without a unit is in the measure's own unit. The gate is not met when the
-//! expression is true, and also when any measure in it has no value: what cannot be judged must not pass.
+//! expression is true, and also when any measure in it has no value, since it cannot be judged.
 
 mod lexer;
 mod parser;
@@ -24,16 +24,16 @@ use crate::{Problem, Problems};
 
 use unit::Unit;
 
-/// A measure that an expression may name.
+/// A measure that an expression may refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known<'a> {
-    /// As in the report's summary.
+    /// Its name in the report's summary.
     pub name: &'a str,
-    /// As in the report's summary: `s`, `bytes/s`, `fraction`, ….
+    /// Its unit in the report's summary: `s`, `bytes/s`, `fraction`, ….
     pub unit: &'a str,
 }
 
-/// A measure's value when the run is done.
+/// A measure's value after the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// The mean over replicates.
@@ -46,19 +46,19 @@ pub struct Reading {
     pub reason: Option<String>,
 }
 
-/// An expression whose names and units are known to be right.
+/// An expression whose names and units have been checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
     source: Arc<Source>,
     expression: Expression,
 }
 
-/// What a gate says about one set of values.
+/// The result of a gate for one set of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// The expression is false.
     Met,
-    /// The expression is true, or a measure has no value. Each line says one reason.
+    /// The expression is true, or a measure has no value. Each line gives one reason.
     NotMet(Vec<String>),
 }
 
@@ -102,10 +102,10 @@ pub(crate) enum Operator {
 }
 
 impl Gate {
-    /// Reads the expression that was given to `flag`, and checks it against the measures of the study.
+    /// Parses the expression that was given to `flag`, and checks it against the measures of the study.
     ///
     /// # Errors
-    /// Where it is no expression; every name that is no measure; every unit that does not fit its measure.
+    /// Syntax errors; every name that is not a measure; every unit that does not fit its measure.
     pub fn parse(flag: &str, text: &str, known: &[Known<'_>]) -> Result<Gate, Problems> {
         let source = Source::flag(flag, format!("{flag} '{text}'"));
         let offset = flag.len() + 2;
@@ -125,7 +125,7 @@ impl Gate {
         self.source.text()
     }
 
-    /// The measures it names.
+    /// The names of its measures.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
@@ -148,13 +148,14 @@ impl Gate {
         sides
     }
 
-    /// By how much the expression misses being true, as a part of the limits: 0 where it is true, and without
-    /// bound where a measure has no value. For those who have a goal, and not a gate.
+    /// How far the expression is from being true, as a fraction of the limits: 0 where it is true, and
+    /// infinite where a measure has no value. For goals rather than gates.
     pub fn miss(&self, read: impl Fn(&str) -> Option<Reading>) -> f64 {
         self.expression.miss(&|name: &str| read(name).unwrap_or_default())
     }
 
-    /// Judges the values that `read` gives. A name that it does not know counts as a measure without a value.
+    /// Judges the values returned by `read`. A name that `read` does not know counts as a measure without a
+    /// value.
     pub fn judge(&self, read: impl Fn(&str) -> Option<Reading>) -> Judgement {
         let mut without_value = Vec::new();
         self.expression.each(&mut |comparison| {
@@ -200,11 +201,11 @@ impl Expression {
         }
     }
 
-    /// Whether it is true, and the comparisons that make it so.
+    /// Whether the expression is true; adds the comparisons that make it true to `reasons`.
     fn holds(&self, read: &impl Fn(&str) -> Reading, reasons: &mut Vec<String>) -> bool {
         match self {
             Expression::Any(parts) => {
-                // All parts are looked at, not only the first true one: the reader wants every reason.
+                // All parts are evaluated, not only the first true one, to report every reason.
                 let held: Vec<bool> = parts.iter().map(|part| part.holds(read, reasons)).collect();
                 held.contains(&true)
             }
@@ -258,8 +259,8 @@ impl Comparison {
         Ok(())
     }
 
-    /// How far a value is from its limit, as a part of the limit; a value at a limit that it must pass misses
-    /// it too.
+    /// How far a value is from its limit, as a fraction of the limit; a value equal to a limit that it must
+    /// exceed misses it too.
     fn miss(&self, value: f64) -> f64 {
         if self.operator.holds(value, self.limit) {
             return 0.0;

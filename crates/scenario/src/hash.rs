@@ -1,4 +1,4 @@
-//! Short names for long contents: the first half of a SHA-256, as 32 hexadecimal digits.
+//! Short hashes of contents: the first half of a SHA-256, as 32 hexadecimal digits.
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -9,7 +9,7 @@ pub fn hash_of_bytes(bytes: &[u8]) -> String {
     short(Sha256::digest(bytes).as_slice())
 }
 
-/// The hash of a JSON value, whatever the order of its keys. Keys without a value (null) count as left out.
+/// The hash of a JSON value, independent of the order of its keys. Null values count as absent keys.
 pub(crate) fn hash_of_json(value: &Json) -> String {
     let mut text = String::new();
     write_canonical(value, &mut text);

@@ -44,10 +44,10 @@ impl Header {
         schemars::schema_for!(Header).to_value()
     }
 
-    /// Takes the header and the sweep out of a scenario's table, and leaves what belongs to the study.
+    /// Removes the header and the sweep from a scenario's table, and leaves the study's keys.
     ///
     /// # Errors
-    /// What is wrong with the header's keys. The sweep is not looked at.
+    /// Errors in the header's keys. The sweep is not checked.
     pub(crate) fn take(table: &mut Table, root: &Node) -> Result<(Header, Option<Node>), Problems> {
         let sweep = table.remove(SWEEP).map(|entry| entry.node);
         let entries = KEYS.iter().filter_map(|key| table.remove(key)).collect();

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::Problem;
 
-/// The keys and positions that lead from the top of a scenario to a value. Empty for the scenario itself.
+/// The keys and positions from the top of a scenario to a value. Empty for the scenario itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyPath(Vec<Segment>);
 
@@ -25,13 +25,13 @@ impl KeyPath {
         KeyPath::default()
     }
 
-    /// This path, one key further.
+    /// This path, extended by a key.
     #[must_use]
     pub fn key(&self, key: impl Into<String>) -> KeyPath {
         self.then(Segment::Key(key.into()))
     }
 
-    /// This path, into a list.
+    /// This path, extended by a position in a list.
     #[must_use]
     pub fn index(&self, index: usize) -> KeyPath {
         self.then(Segment::Index(index))
@@ -43,7 +43,7 @@ impl KeyPath {
         longer
     }
 
-    /// Each step.
+    /// The steps of the path.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.0
@@ -68,11 +68,11 @@ impl KeyPath {
         other.0.starts_with(&self.0)
     }
 
-    /// Reads a path at the start of `text` and says how many bytes it took. `a.0.b` is the same as `a[0].b`
-    /// to whoever walks a list by it.
+    /// Reads a path at the start of `text` and returns how many bytes it took. In a list `a.0.b` is
+    /// equivalent to `a[0].b`.
     ///
     /// # Errors
-    /// What is wrong with the path, and at which byte.
+    /// The error in the path, and its byte position.
     pub fn read_prefix(text: &str) -> Result<(KeyPath, usize), KeyPathError> {
         Reader { text, at: 0 }.path()
     }
@@ -122,13 +122,13 @@ fn is_bare(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// A text that is no key path.
+/// An error in the text of a key path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct KeyPathError {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// The byte at which it is.
+    /// Its byte position.
     pub at: usize,
 }
 

@@ -1,17 +1,18 @@
-//! Scenario text to checked values: keys, units, errors with their place, sweeps, the resolved form and its
-//! hash, JSON Schema, and the gate expressions of `--fail-if`.
+//! Turns scenario text into checked values: keys, units, errors with their place, sweeps, the resolved form
+//! and its hash, JSON Schema, and the gate expressions of `--fail-if`.
 //!
-//! The way through: [`Document::parse`] a file (or begin [`Document::of_study`]), [`Document::set`] what the
-//! flags say, [`Document::outline`] it into points, let the study [`Draft::read`] each point into its
-//! scenario type, and [`Outline::resolve`] what the study made of them.
+//! The steps: [`Document::parse`] a file (or begin [`Document::of_study`]), [`Document::set`] the values of
+//! flags, [`Document::outline`] it into points, let the study [`Draft::read`] each point into its scenario
+//! type, and [`Outline::resolve`] the results of the study.
 //!
 //! A scenario type is a plain struct that derives `serde` with `deny_unknown_fields` and
-//! `schemars::JsonSchema`; its doc comments become the help of its keys, its ranges and names the errors.
-//! Everything that is wrong is found at once where possible, and each [`Problem`] has its place, its limit
-//! and a next step.
+//! `schemars::JsonSchema`; its doc comments become the help of its keys, and its ranges and names the errors.
+//! All errors are found at once where possible, and each [`Problem`] has its place, its limit and a next
+//! step.
 //!
-//! **Invariant:** nothing here opens a file; input files come through [`Files`], which the face implements.
-//! Nothing here prints; the face decides how a [`Problem`] looks. No text makes any of this panic.
+//! **Invariant:** nothing here opens a file; input files come through [`Files`], which the front end
+//! implements. Nothing here prints; the front end decides how a [`Problem`] looks. No text makes any of this
+//! panic.
 
 mod aliases;
 mod check;

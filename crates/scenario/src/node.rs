@@ -1,7 +1,7 @@
-//! The tree of an input: TOML values that know their places.
+//! The tree of an input: TOML values with their places.
 //!
-//! The one form behind files, `--set` and sweep values. Tables keep the order of the text. Nothing is
-//! interpreted here: units, ranges and names are the business of the schema and of the scenario type.
+//! The common form of files, `--set` and sweep values. Tables keep the order of the text. Nothing is
+//! interpreted here: the schema and the scenario type check units, ranges and names.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use crate::key::{KeyPath, Segment};
 use crate::source::{Place, Source, SourceKind};
 use crate::{Problem, Problems};
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub place: Place,
     pub value: Value,
 }
 
-/// What TOML can say.
+/// The TOML values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Bool(bool),
     Integer(i128),
     Float(f64),
     Text(String),
-    /// Dates and times, which no scenario uses; kept to say so.
+    /// Dates and times, which no scenario uses; kept for the error message.
     Moment(String),
     List(Vec<Node>),
     Table(Table),
@@ -38,7 +38,7 @@ pub(crate) struct Table {
     pub entries: Vec<Entry>,
 }
 
-/// A key, where it stands, and its value.
+/// A key, its place, and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub key: String,
@@ -62,7 +62,7 @@ impl Table {
 }
 
 impl Node {
-    /// What kind of value it is, for people.
+    /// The kind of the value, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Bool(_) => "a truth value",
@@ -75,7 +75,7 @@ impl Node {
         }
     }
 
-    /// The value as it may be quoted in a message: as it was written if that is short, else its kind.
+    /// The value as quoted in a message: as it was written if that is short, else its kind.
     pub fn quoted(&self) -> String {
         match &self.value {
             Value::Bool(truth) => truth.to_string(),
@@ -113,12 +113,12 @@ impl Node {
         }
     }
 
-    /// Puts `node` at `path`, making tables on the way where there is nothing. `key_place` is where the path
-    /// was written.
+    /// Puts `node` at `path` and creates missing tables on the way. `key_place` is where the path was
+    /// written.
     ///
     /// # Errors
-    /// When something on the way is neither a table nor a list that is long enough. The problem stands at the
-    /// path.
+    /// When something on the way is neither a table nor a list that is long enough. The problem is placed at
+    /// the path.
     pub fn put(&mut self, path: &KeyPath, key_place: &Place, node: Node) -> Result<(), Problem> {
         self.put_below(path, 0, key_place, node)
             .map_err(|problem| problem.of_key(path.clone()).at(key_place.clone()))
@@ -208,10 +208,10 @@ fn list_index(segment: &Segment) -> Option<usize> {
     }
 }
 
-/// How many syntax errors are worth telling.
+/// The most syntax errors that are reported.
 const SYNTAX_PROBLEMS_MAX: usize = 3;
 
-/// Reads a whole TOML text.
+/// Parses a whole TOML text.
 ///
 /// # Errors
 /// The first few syntax errors.
@@ -219,10 +219,10 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, Problems> {
     let (table, errors) = DeTable::parse_recoverable(source.text());
     let converter = Converter { source, offset: 0 };
     let mut problems = Problems::new();
-    // After the first few, the parser has lost its way.
+    // After the first few errors the parser's recovery is unreliable.
     for error in errors.iter().take(SYNTAX_PROBLEMS_MAX) {
         problems.push(converter.syntax_problem(error));
-        // It gave up here, so brackets that are closed further on look open to it.
+        // The parser gave up here, so brackets that are closed later look open to it.
         if is_too_deep(error.message()) {
             break;
         }
@@ -231,11 +231,11 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, Problems> {
     converter.table(Place::whole(source), table.get_ref()).map_err(Problems::from)
 }
 
-/// Reads one TOML value, which stands at `offset` in `source`. A text that is no TOML value is taken as it
-/// stands, so that `--set link=10Gbit/s` needs no quotes, unless it looks like broken TOML.
+/// Parses one TOML value at `offset` in `source`. A text that is not a TOML value is taken as a string, so
+/// that `--set link=10Gbit/s` needs no quotes, unless it looks like broken TOML.
 ///
 /// # Errors
-/// A quote or bracket that is never closed.
+/// A quote or bracket that is not closed.
 pub(crate) fn parse_value(source: &Arc<Source>, offset: usize) -> Result<Node, Problem> {
     let text = &source.text()[offset..];
     let converter = Converter { source, offset };
@@ -308,18 +308,18 @@ impl Converter<'_> {
             let key_place = self.place(key.span());
             entries.push(Entry { key: key.get_ref().to_string(), key_place, node: self.node(value)? });
         }
-        // The TOML map is sorted by key; a sweep runs in the order of the file.
+        // The TOML map is sorted by key, but a sweep runs in the order of the file.
         entries.sort_by_key(|entry| entry.key_place.span().start);
         Ok(Node { place, value: Value::Table(Table { entries }) })
     }
 }
 
-/// Whether the parser stopped to keep its own stack.
+/// Whether the parser stopped to protect its own stack.
 fn is_too_deep(message: &str) -> bool {
     message.contains("recursion limit") || message.contains("max recursion depth")
 }
 
-/// The mistakes that people make, in our words; the parser's own for the rest.
+/// Our messages for common mistakes; the parser's own message for the rest.
 fn syntax_words(message: &str, text: &str) -> (String, String) {
     if message.starts_with("string values must be quoted") && !text.is_empty() {
         let quoted = text.trim_end_matches(['"', '\'']);

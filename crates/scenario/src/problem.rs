@@ -1,14 +1,14 @@
-//! What is wrong with an input: value, limit, place and next step.
+//! Problems of an input: value, limit, place and next step.
 //!
-//! A [`Problem`] carries its parts; how they look on a terminal is the business of the face. [`Problem`]'s
-//! own `Display` is the message alone, in lower case and without a full stop.
+//! A [`Problem`] carries its parts; the front end decides how they look on a terminal. The `Display` of
+//! [`Problem`] is the message alone, in lower case and without a full stop.
 
 use std::fmt;
 
 use crate::key::KeyPath;
 use crate::source::Place;
 
-/// One mistake in an input.
+/// One error in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     message: String,
@@ -23,28 +23,28 @@ impl Problem {
         Problem { message: message.into(), key: None, place: None, hint: None }
     }
 
-    /// Says what the reader can do about it.
+    /// Adds a hint: what the user can do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Problem {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says where it is.
+    /// Sets its place.
     #[must_use]
     pub fn at(mut self, place: Place) -> Problem {
         self.place = Some(Box::new(place));
         self
     }
 
-    /// Says which key it is about.
+    /// Sets the key that it is about.
     #[must_use]
     pub fn of_key(mut self, key: KeyPath) -> Problem {
         self.key = Some(key);
         self
     }
 
-    /// What is wrong: the value and its limit.
+    /// The message: the value and its limit.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -56,13 +56,13 @@ impl Problem {
         self.key.as_ref()
     }
 
-    /// Where it is.
+    /// Its place.
     #[must_use]
     pub fn place(&self) -> Option<&Place> {
         self.place.as_deref()
     }
 
-    /// What to do about it.
+    /// The hint: what to do about it.
     #[must_use]
     pub fn next_step(&self) -> Option<&str> {
         self.hint.as_deref()
@@ -77,20 +77,20 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// Mistakes found together, in the order of their places.
+/// Problems found together, in the order of their places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     found: Vec<Problem>,
 }
 
 impl Problems {
-    /// None yet.
+    /// An empty list.
     #[must_use]
     pub fn new() -> Problems {
         Problems::default()
     }
 
-    /// Adds one, unless the same was said before: sweep points share most of their keys.
+    /// Adds a problem, unless an equal one is present: sweep points share most of their keys.
     pub fn push(&mut self, problem: Problem) {
         if !self.found.contains(&problem) {
             self.found.push(problem);
@@ -104,24 +104,24 @@ impl Problems {
         }
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there is no problem.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// How many.
+    /// The number of problems.
     #[must_use]
     pub fn len(&self) -> usize {
         self.found.len()
     }
 
-    /// Each of them.
+    /// Iterates over the problems.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.found.iter()
     }
 
-    /// `value` if nothing is wrong.
+    /// `value` if there is no problem.
     ///
     /// # Errors
     /// The problems themselves, sorted by place.
@@ -133,7 +133,8 @@ impl Problems {
         Err(self)
     }
 
-    /// Files come before flags, and each in reading order. Stable, so that what has no place keeps its order.
+    /// Files come before flags, each in reading order. The sort is stable, so problems without a place keep
+    /// their order.
     fn sort(&mut self) {
         self.found.sort_by_key(|problem| {
             problem.place().map(|place| {

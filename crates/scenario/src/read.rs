@@ -1,7 +1,7 @@
-//! Reads a scenario type out of an input tree.
+//! Reads a scenario type from an input tree.
 //!
-//! A `serde` deserializer over [`Node`] whose errors know the key and the place. It stops at the first one;
-//! the check by schema, which runs before, finds the rest.
+//! A `serde` deserializer over [`Node`] whose errors have a key and a place. It stops at the first error; the
+//! schema check, which runs before, finds the others.
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Unexpected, Visitor, value::StrDeserializer};
 use towtank_units::HINT_MARK;
@@ -14,12 +14,12 @@ use crate::{Problem, Problems};
 /// Reads a `T`.
 ///
 /// # Errors
-/// The first thing that `T` refuses.
+/// The first error of `T`.
 pub(crate) fn read<T: DeserializeOwned>(root: &Node) -> Result<T, Problems> {
     T::deserialize(root).map_err(|failure| failure.into_problem(root).into())
 }
 
-/// Why a value was refused. The way to it is noted while the error travels up.
+/// Why a value was refused. The path is collected while the error propagates.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -86,7 +86,7 @@ impl<'de> de::Deserializer<'de> for &'de Node {
         }
     }
 
-    /// TOML has no null: what is there, is there.
+    /// TOML has no null: a value that is present is `Some`.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         visitor.visit_some(self)
     }
@@ -178,7 +178,7 @@ impl<'de> de::EnumAccess<'de> for Variant<'de> {
 }
 
 impl<'de> Variant<'de> {
-    /// The content, with its place noted on failure.
+    /// Reads the content, and notes its place on failure.
     fn within<T>(self, read: impl FnOnce(&'de Node) -> Result<T, Failure>) -> Result<T, Failure> {
         let entry = self.content.ok_or_else(|| -> Failure {
             de::Error::custom(format!("\"{}\" needs a value: {{ {} = … }}", self.name, self.name))

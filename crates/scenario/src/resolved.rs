@@ -1,8 +1,8 @@
-//! The resolved scenario: every default filled in, every unit in its canonical form, and the hash of that.
+//! The resolved scenario: all defaults filled in, all units in canonical form, and the hash of that.
 //!
 //! It reads back to the same scenario. Its hash does not depend on how the scenario was written: not on the
-//! order of keys, comments, equal units (`1024KiB`, `1MiB`), defaults spelled out, or file against flags. The
-//! title is words about the scenario, and does not count either.
+//! order of keys, comments, equal units (`1024KiB`, `1MiB`), explicit defaults, or file versus flags. The
+//! title does not count either.
 
 use serde_json::{Map, Value as Json};
 
@@ -11,7 +11,7 @@ use crate::hash::hash_of_json;
 use crate::key::{KeyPath, Segment};
 use crate::{Problem, Problems};
 
-/// A scenario as it was understood.
+/// A scenario after all defaults and units are resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
     scenario: Json,
@@ -23,24 +23,24 @@ pub struct Resolved {
 /// A swept key with its values in canonical form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedAxis {
-    /// As in the report: `cluster.servers`.
+    /// The key as in the report: `cluster.servers`.
     pub key: String,
-    /// In the order of the scenario.
+    /// Its values in the order of the scenario.
     pub values: Vec<Json>,
 }
 
-/// One point as it was understood.
+/// One resolved point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedPoint {
     /// The swept keys with this point's values, in the order of the axes.
     pub settings: Vec<(String, Json)>,
-    /// The study's own keys, all of them.
+    /// All of the study's own keys.
     pub scenario: Json,
-    /// The hash of these.
+    /// The hash of these keys.
     pub hash: String,
 }
 
-/// What is hashed beside the scenario.
+/// Further inputs of the hash.
 #[derive(Clone, Copy, Debug)]
 pub struct HashedBeside<'a> {
     /// The study's results version.
@@ -50,14 +50,14 @@ pub struct HashedBeside<'a> {
 }
 
 impl Outline {
-    /// Joins what the study made of each point (`studies`, in the order of the points) into the resolved
+    /// Joins the study's result for each point (`studies`, in the order of the points) into the resolved
     /// scenario.
     ///
     /// # Errors
-    /// When two values of one axis turn out to be the same.
+    /// When two values of one axis resolve to the same value.
     ///
     /// # Panics
-    /// When there is not one value for each point.
+    /// When the number of values differs from the number of points.
     pub fn resolve(&self, studies: Vec<Json>, beside: HashedBeside<'_>) -> Result<Resolved, Problems> {
         assert_eq!(studies.len(), self.points.len(), "one resolved value for each point");
         let axes = self.resolved_axes(&studies)?;
@@ -78,7 +78,7 @@ impl Outline {
         Ok(Resolved { scenario, hash, axes, points })
     }
 
-    /// The values of each axis as the study understood them.
+    /// The values of each axis as resolved by the study.
     fn resolved_axes(&self, studies: &[Json]) -> Result<Vec<ResolvedAxis>, Problems> {
         let mut problems = Problems::new();
         let mut axes = Vec::with_capacity(self.axes.len());
@@ -123,14 +123,14 @@ impl Outline {
 }
 
 impl Resolved {
-    /// The whole scenario, with its sweep and without the keys that are swept.
+    /// The whole scenario, with its sweep and without the swept keys.
     #[must_use]
     pub fn scenario(&self) -> &Json {
         &self.scenario
     }
 
-    /// Names what the results depend on: the scenario, its seed and replicates, its input files and the
-    /// results version.
+    /// Identifies everything that the results depend on: the scenario, its seed and replicates, its input
+    /// files and the results version.
     #[must_use]
     pub fn hash(&self) -> &str {
         &self.hash
@@ -148,7 +148,7 @@ impl Resolved {
         &self.points
     }
 
-    /// As a scenario file.
+    /// The resolved scenario as a scenario file.
     #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(&without_nulls(&self.scenario))
@@ -169,8 +169,8 @@ fn hash_of_whole(scenario: &Json, beside: HashedBeside<'_>) -> String {
     }))
 }
 
-/// What all points have in common, without the swept keys. A default that depends on a swept value differs
-/// between points, and is left out: it fills itself in again.
+/// The part common to all points, without the swept keys. A default that depends on a swept value differs
+/// between points and is left out; it is filled in again on reading.
 fn shared(studies: &[Json], swept: &[&KeyPath]) -> Json {
     let mut common = studies.first().cloned().unwrap_or(Json::Null);
     if studies.len() > 1 || !swept.is_empty() {
@@ -217,7 +217,7 @@ fn remove(value: &mut Json, way: &[Segment]) {
                 remove(inner, rest);
             }
         }
-        // A whole item of a list cannot go without moving the others; the sweep sets it anyway.
+        // An item of a list cannot be removed without moving the others; the sweep sets it anyway.
         _ => {}
     }
 }

@@ -5,12 +5,12 @@ use serde_json::{Map, Value as Json, json};
 use crate::header::Header;
 use crate::header_keys::SWEEP;
 
-/// What a study says about its schema.
+/// A study's parts of its schema.
 #[derive(Clone, Copy, Debug)]
 pub struct SchemaParts<'a> {
-    /// Its name.
+    /// The study's name.
     pub study: &'a str,
-    /// One line about it.
+    /// A one-line description.
     pub title: &'a str,
     /// The schema of its own keys.
     pub own: &'a Json,

@@ -5,7 +5,7 @@ use crate::key::KeyPath;
 use crate::node::{Node, parse_value};
 use crate::source::{Place, Source};
 
-/// One key, its value, and the flag that it came from.
+/// A key, its value, and the flag that set it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     pub(crate) key: KeyPath,
@@ -14,11 +14,11 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Reads `key=value` as it was given to `flag`. The value is TOML; what is not, is text, so that
+    /// Parses `key=value` as given to `flag`. The value is TOML; anything else is taken as text, so that
     /// `--set link.rate=10Gbit/s` needs no quotes.
     ///
     /// # Errors
-    /// A key that is no key, a missing `=`, or a value with an open quote or bracket.
+    /// An invalid key, a missing `=`, or a value with an open quote or bracket.
     pub fn parse(flag: &str, text: &str) -> Result<Setting, Problem> {
         let source = Source::flag(flag, format!("{flag} {text}"));
         let start = flag.len() + 1;
@@ -40,7 +40,7 @@ impl Setting {
         Ok(Setting { key, key_place, node })
     }
 
-    /// The value of a flag that stands for `key`: `--servers 8`.
+    /// The value of a flag that sets `key`: `--servers 8`.
     ///
     /// # Errors
     /// A value with an open quote or bracket.
@@ -48,7 +48,7 @@ impl Setting {
         Self::after(flag, " ", key, value)
     }
 
-    /// The value of an environment variable that stands for `key`: `TOWTANK_SEED=7`.
+    /// The value of an environment variable that sets `key`: `TOWTANK_SEED=7`.
     ///
     /// # Errors
     /// A value with an open quote or bracket.
@@ -64,7 +64,7 @@ impl Setting {
         Ok(Setting { key: key.clone(), key_place, node })
     }
 
-    /// The key that is set.
+    /// The key.
     #[must_use]
     pub fn key(&self) -> &KeyPath {
         &self.key

@@ -1,6 +1,6 @@
-//! Where a word of input came from: a file or a flag, and which part of it.
+//! The origin of input text: a file or a flag, and a range in it.
 //!
-//! Lines and columns count from 1; a column counts characters, as editors do.
+//! Lines and columns count from 1; columns count characters, as editors do.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,27 +13,27 @@ pub struct Source {
     text: String,
 }
 
-/// What kind of text it is, which decides how a place in it is told.
+/// The kind of text, which determines how a place in it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
-    /// A file: told as `name:line:column`.
+    /// A file: reported as `name:line:column`.
     File,
-    /// A flag or an environment variable: told by quoting it.
+    /// A flag or an environment variable: reported by quoting it.
     Flag,
 }
 
 impl Source {
-    /// A file called `name` with this text.
+    /// A file with this name and text.
     pub fn file(name: impl Into<String>, text: impl Into<String>) -> Arc<Source> {
         Arc::new(Source { kind: SourceKind::File, name: name.into(), text: text.into() })
     }
 
-    /// A flag with its value as it was given: `--set` and `--set cluster.servers=8`.
+    /// A flag with its value as given: `--set` and `--set cluster.servers=8`.
     pub fn flag(name: impl Into<String>, text: impl Into<String>) -> Arc<Source> {
         Arc::new(Source { kind: SourceKind::Flag, name: name.into(), text: text.into() })
     }
 
-    /// A file or a flag.
+    /// Whether it is a file or a flag.
     #[must_use]
     pub fn kind(&self) -> SourceKind {
         self.kind
@@ -45,7 +45,7 @@ impl Source {
         &self.name
     }
 
-    /// All of it.
+    /// The whole text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -60,7 +60,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The bytes `span` of `source`, moved to the nearest whole characters.
+    /// The bytes `span` of `source`, extended to whole characters.
     #[must_use]
     pub fn new(source: &Arc<Source>, span: Range<usize>) -> Place {
         let text = source.text();
@@ -69,19 +69,19 @@ impl Place {
         Place { source: Arc::clone(source), span: start..end }
     }
 
-    /// The whole of `source`, told without a line.
+    /// The whole of `source`, reported without a line.
     #[must_use]
     pub fn whole(source: &Arc<Source>) -> Place {
         Place { source: Arc::clone(source), span: 0..source.text().len() }
     }
 
-    /// What it is a part of.
+    /// The source that it is a part of.
     #[must_use]
     pub fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
-    /// The bytes of the source's text.
+    /// Its byte range in the source's text.
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
@@ -101,7 +101,7 @@ impl Place {
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
 
-    /// Whether this is all of its source.
+    /// Whether it is all of its source.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.span.start == 0 && self.span.end == self.source.text().len()

@@ -1,9 +1,9 @@
 //! "Did you mean": the known words nearest to a mistyped one.
 
-/// A question for a hint, "did you mean `servers`?", if any candidate is near enough. A word that begins
-/// several candidates may have meant each of them.
+/// A hint such as "did you mean `servers`?", if any candidate is near enough. If the word is the beginning of
+/// several candidates, the hint names each of them.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    /// A longer list no longer helps.
+    /// The most candidates in a hint.
     const SHOWN_MAX: usize = 4;
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let best = nearest(word, candidates.iter().copied())?;
@@ -20,10 +20,10 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
     })
 }
 
-/// The candidate that was probably meant, if one is near enough.
+/// The nearest candidate, if one is near enough.
 ///
-/// Case, `-` and `_` do not count. Otherwise a word may differ in a third of its letters (a swap of
-/// neighbours counts once), or begin the candidate, or begin with it.
+/// Case, `-` and `_` are ignored. Otherwise a word may differ in a third of its letters (a swap of neighbours
+/// counts once), or be a prefix of the candidate, or have it as a prefix.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = fold(word);
     let mut best: Option<(usize, &str)> = None;
@@ -40,7 +40,7 @@ fn fold(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
-/// A word is compared up to this many letters: nobody mistypes a longer one, and the comparison is quadratic.
+/// A word is compared only up to this many letters, because the comparison is quadratic.
 const LETTERS_MAX: usize = 64;
 
 fn distance(word: &str, candidate: &str) -> Option<usize> {

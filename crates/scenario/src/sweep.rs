@@ -1,13 +1,13 @@
-//! `[sweep]`: keys with lists of values, and the points that their cross product makes.
+//! `[sweep]`: keys with lists of values, and the points of their cross product.
 //!
-//! Axes stand in the order of the file; the last one turns fastest.
+//! Axes keep the order of the file; the last one varies fastest.
 
 use crate::key::KeyPath;
 use crate::node::{Node, Table, Value};
 use crate::source::Place;
 use crate::{Problem, Problems, header_keys};
 
-/// A choice: every point is checked and kept in memory before the first one runs.
+/// A free choice: every point is checked and kept in memory before the first one runs.
 const POINTS_MAX: usize = 10_000;
 
 /// A swept key and its values.
@@ -18,11 +18,11 @@ pub(crate) struct Axis {
     pub values: Vec<Node>,
 }
 
-/// Reads the `[sweep]` table; `named` gives the one name of a key. Keys may be quoted paths
-/// (`"cluster.servers" = […]`) or tables (`cluster.servers = […]`).
+/// Reads the `[sweep]` table; `named` replaces aliases of keys. Keys may be quoted paths (`"cluster.servers"
+/// = […]`) or tables (`cluster.servers = […]`).
 ///
 /// # Errors
-/// Every axis that is none.
+/// Every invalid axis.
 pub(crate) fn axes(sweep: &Node, named: &dyn Fn(KeyPath) -> KeyPath) -> Result<Vec<Axis>, Problems> {
     let mut problems = Problems::new();
     let mut axes = Vec::new();
@@ -110,7 +110,7 @@ fn check_overlap(axes: &[Axis], problems: &mut Problems) {
     }
 }
 
-/// For each point, which value of each axis it takes. One empty point without axes.
+/// For each point, the index of its value on each axis. Without axes, one empty point.
 pub(crate) fn points(axes: &[Axis]) -> Vec<Vec<usize>> {
     axes.iter().fold(vec![Vec::new()], |points, axis| {
         points

@@ -1,8 +1,7 @@
 //! Values that may take one of several forms: Rust enums and options, as `schemars` writes them.
 //!
-//! The form that was meant is found before anything is complained about: by the name in the tag key, by the
-//! only key of the table, or by the kind of value. So the complaint is about the form that the user was
-//! writing.
+//! The intended form is determined before problems are reported: by the name in the tag key, by the only key
+//! of the table, or by the kind of value. So the problem is about the form that the user was writing.
 
 use serde_json::Value as Json;
 
@@ -13,14 +12,14 @@ use crate::node::{Node, Table, Value};
 use crate::suggest::did_you_mean;
 use crate::{Problem, Problems};
 
-/// The forms that a schema allows, if it allows several.
+/// The alternatives of a schema, if it has several.
 pub(super) fn branches(schema: &Json) -> Option<&Vec<Json>> {
     schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Json::as_array)
 }
 
 impl<'a> Checker<'a> {
     pub(super) fn alternatives(&mut self, node: &Node, branches: &'a [Json], path: &KeyPath) {
-        // TOML has no null: leaving the key out says it.
+        // TOML has no null; null is expressed by leaving the key out.
         let branches: Vec<&Json> = branches
             .iter()
             .filter(|branch| wording::types(branch) != ["null"] || branch.get("$ref").is_some())
@@ -48,7 +47,7 @@ impl<'a> Checker<'a> {
         self.by_kind(node, &branches, path);
     }
 
-    /// Forms told apart by the text under one key: `kind = "fixed"`.
+    /// Forms distinguished by the text under one key: `kind = "fixed"`.
     fn tagged(&mut self, node: &Node, table: &Table, tag: &str, tables: &[&'a Json], path: &KeyPath) {
         let below = path.key(tag);
         let choices: Vec<Choice<'_>> =
@@ -70,7 +69,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Forms told apart by their only key: `{ fixed = { … } }`.
+    /// Forms distinguished by their only key: `{ fixed = { … } }`.
     fn keyed(&mut self, node: &Node, table: &Table, tables: &[&'a Json], path: &KeyPath) {
         let names: Vec<&str> = tables.iter().filter_map(|branch| only_key(branch)).collect();
         let listed = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -93,8 +92,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Forms told apart by the kind of the value; where several fit, the one with the fewest problems was
-    /// meant.
+    /// Forms distinguished by the kind of the value; where several fit, the one with the fewest problems
+    /// counts as intended.
     fn by_kind(&mut self, node: &Node, branches: &[&'a Json], path: &KeyPath) {
         let mut best: Option<Problems> = None;
         for branch in branches {
@@ -124,7 +123,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The key whose fixed text tells the forms apart.
+/// The key whose fixed text distinguishes the forms.
 fn tag_of<'a>(tables: &[&'a Json]) -> Option<&'a str> {
     let properties = tables.first()?.get("properties")?.as_object()?;
     let is_tag = |key: &str| tables.iter().all(|branch| Choice::of_tag(branch, key).is_some());

@@ -1,13 +1,13 @@
-//! The quantities of `units` by the names they have in a schema, so that a wrong unit is found by the check
-//! and not only by the type, and several of them together.
+//! The quantities of `units` by their names in a schema, so that the schema check also finds wrong units, and
+//! reports several of them together.
 
 use schemars::JsonSchema;
 use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime, UnitError};
 
-/// Says whether a text is such a quantity.
+/// Checks whether a text is such a quantity.
 pub(super) type Reader = fn(&str) -> Result<(), UnitError>;
 
-/// How to read what the definition `name` describes, if it is a quantity.
+/// The check for the definition `name`, if it is a quantity.
 pub(super) fn reader(name: &str) -> Option<Reader> {
     fn entry<T: Quantity + JsonSchema>() -> (std::borrow::Cow<'static, str>, Reader) {
         (T::schema_name(), |text| T::parse(text).map(|_| ()))

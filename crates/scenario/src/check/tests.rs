@@ -1,4 +1,4 @@
-//! Each kind of mistake with its place and its next step.
+//! Each kind of mistake is reported with its place and a next step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ fn told(problems: &Problems) -> String {
     lines.join("\n")
 }
 
-/// What is said about a scenario that is good but for these lines.
+/// The problems of a scenario that is valid except for these lines.
 fn mistake(lines: &str) -> String {
     let text = match lines.strip_prefix("[cluster]\n") {
         Some(more) => format!("{GOOD}{more}\n"),

@@ -1,4 +1,4 @@
-//! What schemas and values are called in messages.
+//! The wording of schemas and values in messages.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(super) fn types(schema: &Json) -> Vec<&str> {
     }
 }
 
-/// What a value must be, with its article.
+/// The kind of value that is required, with its article.
 pub(super) fn wanted(schema: &Json) -> String {
     let choices = Choice::all_of(schema);
     if !choices.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn wanted(schema: &Json) -> String {
     words.collect::<Vec<_>>().join(" or ")
 }
 
-/// The next step for a value of the wrong kind.
+/// The hint for a value of the wrong kind.
 pub(super) fn mismatch_hint(node: &Node, schema: &Json, path: &KeyPath) -> String {
     let types = types(schema);
     let takes = |kind: &str| types.contains(&kind);
@@ -102,13 +102,13 @@ impl<'a> Choice<'a> {
         if nested.iter().any(Vec::is_empty) { Vec::new() } else { nested.concat() }
     }
 
-    /// The text that `branch` wants under `tag`.
+    /// The text that `branch` requires under `tag`.
     pub fn of_tag(branch: &'a Json, tag: &str) -> Option<Choice<'a>> {
         let name = branch.get("properties")?.get(tag)?.get("const")?.as_str()?;
         Some(Choice { name, about: branch.get("description").and_then(Json::as_str) })
     }
 
-    /// `"fifo", "lifo" or "random"`, with what a single value must be in front.
+    /// `"fifo", "lifo" or "random"`; a single value stands alone in its quotes.
     pub fn listed(choices: &[Choice<'_>]) -> String {
         match choices {
             [only] => format!("\"{}\"", only.name),
@@ -120,7 +120,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Each choice with what it means, for a hint.
+    /// Each choice with its description, for a hint.
     pub fn explained(choices: &[Choice<'_>]) -> String {
         let explain =
             |choice: &Choice<'_>| match choice.about.and_then(|about| about.split(['\n', '.']).next()) {
@@ -145,7 +145,7 @@ struct Limit {
     /// The value where it is whole: large ones must not pass through a float.
     exact: Option<i128>,
     inclusive: bool,
-    /// Nobody chose it: it is where the number's type ends.
+    /// This is the limit of the number's type, not one of the schema.
     of_type: bool,
 }
 
@@ -186,15 +186,15 @@ impl Range {
         above && below
     }
 
-    /// The range without the limits of the type that `number` does not break: "at least 1" says more than
-    /// "from 1 to 4294967295".
+    /// The range without the type's limits that `number` does not exceed: "at least 1" is clearer than "from
+    /// 1 to 4294967295".
     pub fn broken_by(self, number: i128) -> Range {
         let high = self.high.filter(|high| !high.of_type || high.exact.is_some_and(|high| number > high));
         let low = self.low.filter(|low| !low.of_type || high.is_none_or(|high| high.of_type));
         Range { low, high, whole: self.whole }
     }
 
-    /// Where a legal value lies, for a hint.
+    /// A description of legal values, for a hint.
     pub fn nearby(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) if low.inclusive && high.inclusive => {
@@ -258,13 +258,13 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What the integer types hold: `schemars` writes the type down, and not always its limits.
+/// The limits of the integer types: `schemars` records the type, but not always its limits.
 fn integer_limits(format: &str) -> (Option<Limit>, Option<Limit>) {
     let (low, high): (i128, i128) = match format {
         "uint8" => (0, u8::MAX.into()),
         "uint16" => (0, u16::MAX.into()),
         "uint32" => (0, u32::MAX.into()),
-        // A TOML number ends where a signed one does, and so does what prints back.
+        // TOML numbers are signed, so unsigned ones end at the same limit and print back.
         "uint64" | "uint" => (0, i64::MAX.into()),
         "int8" => (i8::MIN.into(), i8::MAX.into()),
         "int16" => (i16::MIN.into(), i16::MAX.into()),
@@ -275,7 +275,7 @@ fn integer_limits(format: &str) -> (Option<Limit>, Option<Limit>) {
     (Limit::of_type(low), Limit::of_type(high))
 }
 
-/// Too few or too many of something.
+/// Reports a count that is too small or too large.
 pub(super) fn count_problem(subject: &str, count: usize, least: usize, most: usize, noun: &str) -> Problem {
     let nouns = |count: usize| if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") };
     if least == most {
@@ -292,7 +292,7 @@ pub(super) fn bracketed<'a>(path: &'a KeyPath, root: &'a str) -> Heading<'a> {
     Heading { path, root }
 }
 
-/// How a table is called.
+/// The heading of a table in messages.
 pub(super) struct Heading<'a> {
     path: &'a KeyPath,
     root: &'a str,
@@ -321,7 +321,7 @@ impl fmt::Display for Heading<'_> {
     }
 }
 
-/// Names in a row, each in backticks.
+/// A list of names, each in backticks.
 pub(super) fn list_of_keys(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -1,10 +1,10 @@
-//! The words of a gate expression.
+//! The tokens of a gate expression.
 
 use std::ops::Range;
 
 use super::Operator;
 
-/// A word and the bytes it takes.
+/// A token and its byte range.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub kind: Kind,
@@ -18,7 +18,7 @@ pub(super) enum Kind {
     And,
     Or,
     Operator(Operator),
-    /// A name, with what follows its dot.
+    /// A name, with the part after its dot.
     Name {
         name: String,
         part: Option<String>,
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     End,
 }
 
-/// A character that begins no word, or a word that is not one of ours.
+/// A character that starts no token, or an unknown word.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stray {
     pub span: Range<usize>,
@@ -38,7 +38,7 @@ pub(super) struct Stray {
     pub hint: &'static str,
 }
 
-/// Splits `text` into words; the last one is [`Kind::End`].
+/// Splits `text` into tokens; the last one is [`Kind::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Stray> {
     let mut lexer = Lexer { text, at: 0 };
     let mut tokens = Vec::new();
@@ -139,7 +139,7 @@ impl<'a> Lexer<'a> {
         self.skip(|c| c == ' ');
         let unit_start = self.at;
         let unit = self.skip(is_unit);
-        // `2 and …`: the word after the number belongs to the expression.
+        // `2 and …`: the word after the number belongs to the expression, not to the number.
         if unit.is_empty() || matches!(unit, "and" | "or") {
             self.at = end;
             return Kind::Number { number, unit: String::new() };
@@ -164,7 +164,7 @@ impl<'a> Lexer<'a> {
     fn word(&mut self) -> Result<Kind, Stray> {
         let start = self.at;
         self.skip(is_name);
-        // A measure that there is for each of several things names one in brackets: `share[batch]`.
+        // A measure that exists once per item names the item in brackets: `share[batch]`.
         if self.peek() == Some('[')
             && let Some(length) = self.rest().find(']')
         {

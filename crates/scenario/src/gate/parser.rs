@@ -1,4 +1,4 @@
-//! From words to an expression, with `or` below `and` below parentheses.
+//! Parses tokens into an expression: `and` binds tighter than `or`, and parentheses bind tightest.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use super::{Comparison, Expression, Part};
 use crate::Problem;
 use crate::source::{Place, Source};
 
-/// Deeper than anybody nests by hand, and shallow enough for any stack.
+/// Deeper than any realistic expression, and shallow enough for any stack.
 const DEPTH_MAX: usize = 64;
 
-/// Reads the part `span` of `source`. Names and units are not looked at.
+/// Parses the part `span` of `source`. Names and units are not checked.
 ///
 /// # Errors
-/// The first place where it is no expression.
+/// The first syntax error.
 pub(super) fn parse(source: &Arc<Source>, span: Range<usize>) -> Result<Expression, Problem> {
     let offset = span.start;
     let place = |span: Range<usize>| Place::new(source, span.start + offset..span.end + offset);

@@ -1,4 +1,4 @@
-//! What gates accept, what they say, and how they judge.
+//! The accepted gates, the problems of others, and their judgement.
 
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ fn comparisons_are_judged_in_the_measures_unit() {
     }
 }
 
-/// A measure of one of several things, which is named in brackets; its part comes after them.
+/// A measure of one of several items, named in brackets; `.low` or `.high` comes after them.
 #[test]
 fn a_measure_may_be_of_one_of_several() {
     let known = [Known { name: "share[batch_2]", unit: "fraction" }];
@@ -218,7 +218,7 @@ proptest! {
     }
 }
 
-/// A goal says how far a value is from where it is to be, as a part of the limit.
+/// A goal reports how far a value is from its limit, as a fraction of the limit.
 #[test]
 fn a_miss_is_a_part_of_the_limit() {
     let miss = |text: &str, value: Option<f64>| {

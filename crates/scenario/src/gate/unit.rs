@@ -1,9 +1,9 @@
-//! Units in gates: what a measure's unit is, and how a limit in another unit converts to it.
+//! Units in gates: the unit of a measure, and the conversion of a limit in another unit to it.
 //!
 //! Limits are compared as floats, because means are floats; powers of ten are shifted in the text of the
-//! number, so that `0.7%` is the float nearest to 0.007 and not one beside it.
+//! number, so that `0.7%` is the float nearest to 0.007 and not a neighbour of it.
 
-/// A unit: what it measures, and how large it is.
+/// A unit: its dimension and its size.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Unit {
     dimension: Dimension,
@@ -15,15 +15,15 @@ enum Dimension {
     Time,
     Bytes,
     BytesPerTime,
-    /// Things of a name (or of none) per time.
+    /// Named (or unnamed) items per time.
     CountPerTime(String),
     Share,
     /// A unit that is only a word: `jobs`, or none at all.
     Word(String),
 }
 
-/// `bytes_per_s` and `per_s` with the sign that people write: `bytes/s`, `/s`. `upper_jobs` stays: only the
-/// whole word counts.
+/// `bytes_per_s` and `per_s` as people write them: `bytes/s`, `/s`. `upper_jobs` is unchanged: `per` counts
+/// only as a whole word.
 fn slashed(name: &str) -> String {
     match name.strip_prefix("per_") {
         Some(time) => format!("/{time}"),
@@ -79,7 +79,7 @@ const SIZES: &[(&str, Size)] = &[
     ("EiB", Size::times(1_152_921_504_606_846_976.0)),
 ];
 
-/// Rates of a network are written in bits.
+/// Network rates are written in bits.
 const BITS: &[(&str, Size)] = &[
     ("bit", Size::times(0.125)),
     ("kbit", Size { factor: 0.125, tens: 3 }),
@@ -96,14 +96,14 @@ fn look_up(table: &[(&str, Size)], name: &str) -> Option<Size> {
 }
 
 impl Unit {
-    /// The unit of a measure, as reports have it: `s`, `bytes/s`, `fraction`, `jobs`.
+    /// The unit of a measure, as written in reports: `s`, `bytes/s`, `fraction`, `jobs`.
     pub fn of_measure(name: &str) -> Unit {
         let name = slashed(name);
         Unit::written(&name).unwrap_or(Unit { dimension: Dimension::Word(name), size: Size::ONE })
     }
 
-    /// The unit after a number. A word that is no unit is `None`, unless it may be the name of what is
-    /// counted.
+    /// The unit after a number. `None` for a word that is not a unit, unless it may be the name of counted
+    /// items.
     pub fn written(name: &str) -> Option<Unit> {
         let name = slashed(name);
         let unit = |dimension, size| Some(Unit { dimension, size });
@@ -140,7 +140,7 @@ impl Unit {
         }
     }
 
-    /// `number` of this unit in `own`, or `None` past the largest float.
+    /// `number` of this unit in `own`, or `None` beyond the largest float.
     pub fn convert(&self, number: &str, own: &Unit) -> Option<f64> {
         let tens = self.size.tens - own.size.tens;
         let (digits, exponent) = match number.find(['e', 'E']) {
@@ -152,7 +152,7 @@ impl Unit {
         limit.is_finite().then_some(limit)
     }
 
-    /// What may be written for a measure in this unit, for a hint.
+    /// The units that are legal for a measure in this unit, for a hint.
     pub fn legal(&self) -> String {
         let names =
             |table: &[(&str, Size)]| table.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
