@@ -1,5 +1,5 @@
-//! What does a report look like? Prints a made-up one as a page, as JSON or as text:
-//! `cargo run -p towtank-report --features sample --example sample_report -- rebuild html > report.html`.
+//! Prints an invented report as a page, as JSON or as text: `cargo run -p towtank-report --features sample
+//! --example sample_report -- rebuild html > report.html`.
 
 use towtank_report::{Report, html, sample, text};
 

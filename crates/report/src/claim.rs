@@ -1,9 +1,8 @@
-//! Claims: what a paper published, what we got, and whether that holds.
+//! Claims: a published result, our result, and whether they agree.
 //!
 //! **Invariant:** the verdict follows from the numbers; nobody writes it by hand. A value used in calibration
-//! is `fitted` and never counts as holding, but the claim says what its verdict would be. Where the range of
-//! ours lies partly inside the tolerance and partly outside, or a number is missing, the verdict is
-//! `cannot_tell`.
+//! is `fitted` and never counts as holding, but the claim states what its verdict would be. Where our range
+//! lies partly inside the tolerance and partly outside, or a number is missing, the verdict is `cannot_tell`.
 
 use std::cmp::Ordering;
 
@@ -134,7 +133,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As in `report.json` and `claims.csv`.
+    /// The name in `report.json` and `claims.csv`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -146,32 +145,32 @@ impl Verdict {
     }
 }
 
-/// A claim before it is judged.
+/// A claim without its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimDraft {
     /// Stable snake_case name.
     pub name: String,
-    /// Paper, figure or table.
+    /// The source: paper, figure or table.
     pub source: String,
-    /// What is claimed, in a sentence.
+    /// The claim in one sentence.
     pub statement: String,
     /// The unit of all its numbers.
     pub unit: String,
-    /// What was published.
+    /// The published result.
     pub published: Reading,
-    /// What we got.
+    /// Our result.
     pub ours: Reading,
-    /// How far the two may lie apart.
+    /// The allowed difference between the two.
     pub tolerance: Tolerance,
     /// Whether the published value was used in calibration.
     pub fitted: bool,
-    /// What a reader should know.
+    /// A note for the reader.
     pub note: Option<String>,
 }
 
 impl ClaimDraft {
-    /// The statement that the first of two samples over seeds is the greater: `ratio` is the first over the
-    /// second.
+    /// The claim that the first of two samples over seeds is greater than the second: `ratio` is the first
+    /// over the second.
     #[must_use]
     pub fn greater(
         name: &str,
@@ -192,7 +191,7 @@ impl ClaimDraft {
         }
     }
 
-    /// The claim with the verdict that its numbers give.
+    /// The claim with the verdict that follows from its numbers.
     #[must_use]
     pub fn judge(self) -> Claim {
         let told = self.tolerance.verdict(self.published, self.ours);
@@ -204,7 +203,8 @@ impl ClaimDraft {
 }
 
 impl Claim {
-    /// Says that the tolerance is looser than the source's, and why. Where the source gives none, any is.
+    /// Records that the tolerance is looser than the source's, and why. Where the source gives none, any
+    /// tolerance is.
     #[must_use]
     pub fn loosened(mut self, reason: impl Into<String>) -> Self {
         self.loosened = Some(reason.into());
@@ -215,8 +215,8 @@ impl Claim {
 impl Tolerance {
     /// Whether `ours` agrees with `published`: `Holds`, `Misses` or `CannotTell`.
     ///
-    /// Ours agrees if its whole range does, and misses if all of the range lies on one side; without a range
-    /// its value decides. A missing number decides nothing.
+    /// Our result agrees if its whole range does, and misses if its whole range lies on one side; without a
+    /// range its value decides. A missing number leaves the verdict open.
     #[must_use]
     pub fn verdict(self, published: Reading, ours: Reading) -> Verdict {
         let range = ours.low.get().zip(ours.high.get());
@@ -238,7 +238,8 @@ impl Tolerance {
         }
     }
 
-    /// Where `ours` lies: below what agrees, in it, or above it; nothing if a number is missing.
+    /// Where `ours` lies: below the values that agree, among them, or above them; `None` if a number is
+    /// missing.
     fn side(self, published: Reading, ours: f64) -> Option<Ordering> {
         let theirs = published.value.get();
         let about = |theirs: f64, amount: f64| {

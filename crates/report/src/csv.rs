@@ -4,7 +4,7 @@
 //! - Numbers are unrounded, in the shortest text that reads back to the same bits.
 //! - A missing cell is empty; its reason stays in `report.json`. An empty text is `""`.
 //! - Text that a spreadsheet would take for a formula (it starts with `=`, `+`, `-`, `@`, a tab or a carriage
-//!   return) gets a `'` in front, and so does text that starts with `'`. To read text back, drop one leading
+//!   return) is prefixed with `'`, and so is text that starts with `'`. To read text back, drop one leading
 //!   `'`.
 //!
 //! `web/src/csv.ts` writes the same bytes for the page's downloads.
@@ -13,7 +13,7 @@ use crate::{
     Cell, Claim, Column, Measure, Ordered, PointSummary, Report, Table, Tolerance, Verdict, number_text,
 };
 
-/// A file to be written.
+/// A file to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvFile {
     /// Its name, without a folder.
@@ -22,7 +22,7 @@ pub struct CsvFile {
     pub text: String,
 }
 
-/// Every table of a report: `summary.csv` or `points.csv`, `claims.csv`, then the study's own by id.
+/// Every table of a report: `summary.csv` or `points.csv`, `claims.csv`, then the study's own tables by id.
 #[must_use]
 pub fn files(report: &Report) -> Vec<CsvFile> {
     let mut tables = vec![results_table(report)];
@@ -39,14 +39,13 @@ pub fn files(report: &Report) -> Vec<CsvFile> {
         .collect()
 }
 
-/// The results themselves, which is what `--format csv` prints: one row a measure, or with a sweep one a
-/// point.
+/// The results, as printed by `--format csv`: one row per measure, or with a sweep one per point.
 #[must_use]
 pub fn results(report: &Report) -> String {
     render(&results_table(report))
 }
 
-/// One table.
+/// One table as CSV.
 #[must_use]
 pub fn render(table: &Table) -> String {
     let mut out = String::new();
@@ -65,7 +64,7 @@ pub fn render(table: &Table) -> String {
 
 fn push_line(out: &mut String, fields: &[String]) {
     match fields {
-        // An empty line would be skipped by most readers.
+        // Most readers would skip an empty line.
         [only] if only.is_empty() => out.push_str("\"\""),
         _ => out.push_str(&fields.join(",")),
     }
@@ -83,7 +82,7 @@ fn fresh(wanted: String, taken: &[String], joint: &str) -> String {
         .expect("finitely many names are taken")
 }
 
-/// Name and unit: `rate` in `bytes/s` is `rate_bytes_per_s`.
+/// Column name and unit: `rate` in `bytes/s` is `rate_bytes_per_s`.
 #[must_use]
 pub fn header(column: &Column) -> String {
     let unit = unit_suffix(&column.unit);
@@ -93,7 +92,7 @@ pub fn header(column: &Column) -> String {
     format!("{}_{unit}", column.name)
 }
 
-/// A unit in letters, digits and `_`.
+/// A unit spelled with letters, digits and `_`.
 fn unit_suffix(unit: &str) -> String {
     let spelt = unit.replace('/', "_per_").replace('%', "percent").replace('µ', "u");
     let letters: String = spelt.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -129,7 +128,7 @@ fn results_table(report: &Report) -> Table {
     if report.points.is_empty() { summary_table(&report.summary) } else { points_table(&report.points) }
 }
 
-/// One row a measure.
+/// One row per measure.
 fn summary_table(summary: &Ordered<Measure>) -> Table {
     let columns = vec![
         Column::text("measure"),
@@ -155,7 +154,7 @@ fn summary_table(summary: &Ordered<Measure>) -> Table {
     table
 }
 
-/// One row a point: its settings, then mean, low and high of each measure, and the replicates.
+/// One row per point: its settings, then mean, low and high of each measure, and the replicates.
 fn points_table(points: &[PointSummary]) -> Table {
     let keys = names(points.iter().map(|point| &point.settings));
     let measures = names(points.iter().map(|point| &point.summary));
@@ -184,7 +183,7 @@ fn points_table(points: &[PointSummary]) -> Table {
     table
 }
 
-/// The keys of some maps, each once, in the order of first sight.
+/// The keys of several maps, each once, in the order of first occurrence.
 fn names<'a, T: 'a>(maps: impl Iterator<Item = &'a Ordered<T>>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in maps.flat_map(Ordered::keys) {
@@ -195,7 +194,7 @@ fn names<'a, T: 'a>(maps: impl Iterator<Item = &'a Ordered<T>>) -> Vec<String> {
     names
 }
 
-/// Numbers, if every point has a number there; otherwise text.
+/// A column of numbers if every point has a number for this key; otherwise of text.
 fn setting_column(key: &str, points: &[PointSummary]) -> Column {
     let numbers = points.iter().all(|point| point.settings.get(key).is_none_or(serde_json::Value::is_number));
     if numbers { Column::number(key, "") } else { Column::text(key) }
@@ -254,7 +253,7 @@ fn claims_table(claims: &[Claim]) -> Table {
     table
 }
 
-/// For machines: unrounded, in the claim's unit.
+/// The tolerance for machines: unrounded, in the claim's unit.
 fn tolerance_text(tolerance: Tolerance) -> String {
     match tolerance {
         Tolerance::Relative { fraction } => format!("relative {}", number_text(fraction)),

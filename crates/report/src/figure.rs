@@ -1,7 +1,7 @@
-//! Figures as data: what is drawn, never how many pixels. The page draws them; the data stays inside the
+//! Figures as data: what is drawn, without pixel sizes. The page draws them; the data stays inside the
 //! report.
 //!
-//! A missing number is a gap. Lines on logarithmic axes leave out what is not positive.
+//! A missing number is a gap. Lines on logarithmic axes leave out values that are not positive.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
-//! Files that this crate's tests write and the page's tests read. A test fails when one is out of date;
-//! `TOWTANK_UPDATE=1 cargo test -p towtank-report` writes them anew.
+//! Golden files that this crate's tests write and the page's tests read. A test fails when one is out of
+//! date; `TOWTANK_UPDATE=1 cargo test -p towtank-report` rewrites them.
 
 use std::path::Path;
 
-/// Holds the file at `path` (from the root of the repository) to `text`.
+/// Checks that the file at `path` (from the root of the repository) equals `text`.
 pub fn check(path: &str, text: &str) {
     let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     if std::env::var_os("TOWTANK_UPDATE").is_some() {

@@ -1,25 +1,25 @@
 //! One self-contained page: the bundle built from `web/`, with the report inside.
 //!
-//! The bundle is checked in and included, so cargo alone builds the program. The page asks the network for
-//! nothing; its content-security policy forbids it to.
+//! The bundle is checked in and included, so cargo alone builds the program. The page makes no network
+//! requests; its content-security policy forbids them.
 
 use std::fmt::Write;
 
 use crate::Report;
 
-/// Built by `npm run build` in `web/`; `web/check-bundle.sh` proves that it still is what that builds.
+/// Built by `npm run build` in `web/`; `web/check-bundle.sh` checks that it equals the output of that build.
 const PAGE: &str = include_str!("../assets/report.html");
 
-/// Stands once in the page, inside the script element that carries the data.
+/// Occurs once in the page, inside the script element that carries the data.
 const DATA_PLACE: &str = "__TOWTANK_REPORT__";
 
-/// Stands once in the page, inside its title element.
+/// Occurs once in the page, inside its title element.
 const TITLE_PLACE: &str = "__TOWTANK_TITLE__";
 
 /// The report as one HTML file.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    // Split, never replaced: the report's own text may hold anything, the names of the places included.
+    // Split, not replaced: the report's own text may contain anything, including the placeholders.
     let (head, rest) = PAGE.split_once(TITLE_PLACE).expect("the bundle has a place for the title");
     let (middle, tail) =
         rest.split_once(DATA_PLACE).expect("the bundle has a place for the data, after the title");
@@ -27,8 +27,8 @@ pub fn render(report: &Report) -> String {
     [head, &escape_text(title), middle, &embed(&report.to_json()), tail].concat()
 }
 
-/// JSON that may stand in a script element: no text in it can end the element, open a comment or break a line
-/// for a script parser. All these characters stand only inside JSON strings, where an escape means the same.
+/// JSON that is safe in a script element: no text in it can end the element, open a comment or break a line
+/// for a script parser. All these characters occur only inside JSON strings, where an escape is equivalent.
 #[must_use]
 pub fn embed(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 50);
@@ -43,7 +43,7 @@ pub fn embed(json: &str) -> String {
     out
 }
 
-/// Text that may stand in an element.
+/// Escapes text for an element.
 fn escape_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// What a browser's HTML parser gives the page: the text up to the first end tag of the element.
+    /// The data as a browser's HTML parser reads it: the text up to the first end tag of the element.
     fn embedded(page: &str) -> &str {
         let (_, rest) = page.split_once("<script type=\"application/json\" id=\"report\">").unwrap();
         rest.split_once("</script").unwrap().0

@@ -1,7 +1,7 @@
-//! Numbers as people read them: four digits, a unit that keeps them short, thousands apart.
+//! Numbers for people: four digits, a unit that keeps them short, separated thousands.
 //!
-//! The page has the same rules in `web/src/human.ts`; both are held to `web/test/golden/human.json`. JSON and
-//! CSV never pass through here.
+//! The page has the same rules in `web/src/human.ts`; both are checked against `web/test/golden/human.json`.
+//! JSON and CSV do not use this module.
 
 /// Digits kept of a number below a thousand; above, all digits before the point.
 const SIGNIFICANT: i32 = 4;
@@ -9,18 +9,18 @@ const SIGNIFICANT: i32 = 4;
 /// From this power of ten on, numbers are written as `1.235e15`.
 const PLAIN: i32 = 15;
 
-/// A unit to show numbers in, and how many of the stored unit it holds.
+/// A unit for display, and the number of stored units in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     factor: f64,
     unit: String,
 }
 
-/// Nanoseconds in each unit of time, by the names readers know.
+/// Nanoseconds per unit of time.
 const SPANS: [(&str, f64); 7] =
     [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("h", 3.6e12), ("d", 8.64e13)];
 
-/// Bytes, by powers of 1,024: disks are sold in powers of ten, but everything here is read in these.
+/// Bytes, by powers of 1,024: disks are sold in powers of ten, but all sizes here are shown in these units.
 const SIZES: [(&str, f64); 7] = [
     ("B", 1.0),
     ("KiB", 1024.0),
@@ -31,11 +31,11 @@ const SIZES: [(&str, f64); 7] = [
     ("EiB", 1_152_921_504_606_846_976.0),
 ];
 
-/// Bits, by powers of ten, as links are sold.
+/// Bits, by powers of ten, as link rates are specified.
 const BITS: [(&str, f64); 5] = [("bit", 1.0), ("kbit", 1e3), ("Mbit", 1e6), ("Gbit", 1e9), ("Tbit", 1e12)];
 
 impl Shown {
-    /// The unit that shows a number of this size in `unit` best.
+    /// The best unit to show a number of this size in `unit`.
     #[must_use]
     pub fn fitting(size: f64, unit: &str) -> Self {
         let (bare, per) = match unit.strip_suffix("/s") {
@@ -53,15 +53,15 @@ impl Shown {
             ("d", "") => span(8.64e13),
             ("bytes" | "byte" | "B", _) => Self::ladder(&SIZES, size, 1.0, per),
             ("bits" | "bit", _) => Self::ladder(&BITS, size, 1.0, per),
-            // Words that tell machines what a bare number is; a reader sees that it is one.
+            // Units that tell machines what a bare number is; people do not need them.
             ("fraction" | "ratio" | "1", "") => Self { factor: 1.0, unit: String::new() },
             ("per_s", "") => Self { factor: 1.0, unit: "/s".to_owned() },
             _ => Self { factor: 1.0, unit: unit.to_owned() },
         }
     }
 
-    /// The unit for a whole column: the one that fits its middle number, so that most of them read well and
-    /// all of them compare at a glance.
+    /// The unit for a whole column: the one that fits its median, so that most numbers are short and all can
+    /// be compared.
     #[must_use]
     pub fn column(values: impl Iterator<Item = f64>, unit: &str) -> Self {
         let mut sizes: Vec<f64> = values.map(f64::abs).filter(|size| *size > 0.0).collect();
@@ -69,10 +69,10 @@ impl Shown {
         Self::fitting(sizes.get(sizes.len() / 2).copied().unwrap_or(0.0), unit)
     }
 
-    /// The largest step that leaves at least one before the point, judged after rounding: 999.96 ms is 1 s.
+    /// The largest step with at least one digit before the point after rounding: 999.96 ms is 1 s.
     fn ladder(steps: &[(&str, f64)], size: f64, base: f64, per: &str) -> Self {
         let factor = |step: usize| steps[step].1 / base;
-        // Zero has no size of its own: it is shown in the unit it came in.
+        // Zero keeps its stored unit.
         let home = steps.iter().position(|(_, each)| *each == base).unwrap_or(0);
         let step = if size == 0.0 {
             home
@@ -90,7 +90,7 @@ impl Shown {
         &self.unit
     }
 
-    /// A number of the stored unit, in this one, without the unit's name.
+    /// A number of the stored unit, converted to this one, without the unit's name.
     #[must_use]
     pub fn digits(&self, value: f64) -> String {
         digits(value / self.factor)
@@ -110,7 +110,7 @@ pub fn quantity(value: f64, unit: &str) -> String {
     with_unit(&shown.digits(value), shown.unit())
 }
 
-/// Two ends in one unit: `3.92 to 4.04 s`.
+/// A range in one unit: `3.92 to 4.04 s`.
 #[must_use]
 pub fn range(low: f64, high: f64, unit: &str) -> String {
     let shown = Shown::fitting(low.abs().max(high.abs()), unit);
@@ -129,7 +129,7 @@ pub fn heading(name: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A bare number with its digits cut to what a reader takes in; a dash for what is no finite number.
+/// A bare number, rounded for reading; a dash for a number that is not finite.
 #[must_use]
 pub fn digits(value: f64) -> String {
     digits_to(SIGNIFICANT, value)
@@ -162,7 +162,7 @@ fn digits_to(least: i32, value: f64) -> String {
     format!("{sign}{}.{}", grouped(&kept[..before]), &kept[before..])
 }
 
-/// Thousands apart: `1234567` is `1,234,567`.
+/// Separates thousands: `1234567` is `1,234,567`.
 fn grouped(whole: &str) -> String {
     let mut out = String::with_capacity(whole.len() + whole.len() / 3);
     for (at, digit) in whole.chars().enumerate() {
@@ -174,7 +174,7 @@ fn grouped(whole: &str) -> String {
     out
 }
 
-/// The number after rounding for a reader.
+/// The number after rounding for display.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -184,9 +184,8 @@ fn rounded(value: f64) -> f64 {
     format!("{first}.{rest}e{exponent}").parse().expect("digits, a point and an exponent are a number")
 }
 
-/// The digits kept of a positive number (`least`, or all before the point), and the power of ten of the
-/// first. Halves go up, as in ECMAScript's `toExponential`; Rust's own formatting would send them to the even
-/// neighbour.
+/// The digits kept of a positive number (`least`, or all before the point), and the power of ten of the first
+/// digit. Halves round up, as in ECMAScript's `toExponential`; Rust's own formatting rounds them to even.
 fn significant(value: f64, least: i32) -> (String, i32) {
     // The exact value of a double that is not a tie differs from one well within 30 digits.
     let exact = format!("{value:.30e}");
@@ -202,7 +201,7 @@ fn significant(value: f64, least: i32) -> (String, i32) {
     (text, exponent + i32::from(carried))
 }
 
-/// Adds one in the last place; true when the number grew by a digit (and one was dropped at the end).
+/// Adds one in the last place; true when the number became one digit longer (and the last digit was dropped).
 fn carry(digits: &mut Vec<u8>) -> bool {
     for digit in digits.iter_mut().rev() {
         if *digit < 9 {

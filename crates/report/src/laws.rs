@@ -1,28 +1,29 @@
-//! Laws that hold for every report, whatever the study: a report that breaks one is wrong, and an error of
-//! ours.
+//! Laws of every report, whatever the study: a report that breaks one is wrong, and the error is ours.
 //!
-//! - A share (a measure or a column in `fraction`) lies within 0 and 1. What may exceed 1 has the unit
-//!   `ratio`.
-//! - Times, sizes, rates and counts are not negative: every measure whose unit is no percentage, ratio or
-//!   bare number.
-//! - The low end of an interval is at most the value, and the value at most the high end; of claims too.
+//! - A share (a measure or a column in `fraction`) lies between 0 and 1. Values that may exceed 1 have the
+//!   unit `ratio`.
+//! - Times, sizes, rates and counts are not negative: every measure whose unit is not a percentage, a ratio
+//!   or a bare number.
+//! - The low end of an interval is at most the value, and the value at most the high end; this holds for
+//!   claims too.
 //! - A mean is taken over at most as many replicates as there are.
-//! - A bound on a rate is at least the rate; a mean is at most the maximum; a quantile at most the next one.
-//! - The verdict of a claim is the one that its numbers give, so none holds or misses without a number.
+//! - A bound on a rate is at least the rate; a mean is at most the maximum; a quantile is at most the next
+//!   one.
+//! - The verdict of a claim follows from its numbers, so none holds or misses without a number.
 //!
-//! Relations between two measures are held where both are means over equally many replicates. Laws of a model
-//! (what is sent is received) are not here: each study audits its own.
+//! Relations between two measures are checked where both are means over equally many replicates. Laws of a
+//! model (what is sent is received) are not checked here: each study audits its own.
 
 use std::fmt;
 
 use crate::{Cell, Claim, Measure, Ordered, Reading, Report, Table, Verdict};
 
-/// A law that a report breaks, and the numbers that do.
+/// A law that a report breaks, with the offending numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Broken {
-    /// The law, in words.
+    /// The law in words.
     pub law: &'static str,
-    /// What breaks it: the names and their values.
+    /// The offending names and values.
     pub found: String,
 }
 
@@ -36,20 +37,20 @@ impl fmt::Display for Broken {
 /// any sum here, far below any number that is shown.
 const ROUNDING: f64 = 1e-9;
 
-/// A rate and what bounds it.
+/// A rate and its bound.
 const BOUNDS: [(&str, &str); 2] = [
     ("aggregate_rate_bytes_per_s", "bound_rate_bytes_per_s"),
     ("aggregate_rate_bytes_per_s", "ideal_rate_bytes_per_s"),
 ];
 
-/// Parts of names of which the first is at most the second in measures that are otherwise named alike.
+/// Parts of names: of two measures whose names differ only in such a pair, the first is at most the second.
 const RISING: [(&str, &str); 5] =
     [("_p50", "_p99"), ("_p99", "_p999"), ("_mean", "_max"), ("_min", "_mean"), ("_min", "_max")];
 
 /// Units whose numbers may be negative: differences and bare numbers.
 const SIGNED: [&str; 4] = ["", "ratio", "%", "percent"];
 
-/// Measures that are differences although their unit is one of counts.
+/// Measures that are differences although they have a unit of counts.
 const DIFFERENCES: [&str; 1] = ["headroom"];
 
 /// Every law that the report breaks, in the order of the report.
@@ -101,7 +102,7 @@ fn of_measures(broken: &mut Vec<Broken>, at: &str, summary: &Ordered<Measure>, r
     }
 }
 
-/// Names of measures of which the first must not exceed the second, and the law that says so.
+/// Pairs of measures of which the first must not exceed the second, with the law.
 fn relations(summary: &Ordered<Measure>) -> Vec<(String, String, &'static str)> {
     let mut found: Vec<(String, String, &'static str)> = BOUNDS
         .iter()
@@ -111,7 +112,7 @@ fn relations(summary: &Ordered<Measure>) -> Vec<(String, String, &'static str)> 
         .collect();
     for name in summary.keys() {
         for (part, next) in RISING {
-            // `_p99` is also the start of `_p999`.
+            // `_p99` is also a prefix of `_p999`.
             let Some(at) = name.find(part) else { continue };
             let (front, back) = (&name[..at], &name[at + part.len()..]);
             if back.is_empty() || back.starts_with('_') {
@@ -164,7 +165,7 @@ fn ordered(low: f64, value: f64, high: f64) -> bool {
     !exceeds(low, value) && !exceeds(value, high)
 }
 
-/// Whether the first is more than the second by more than rounding.
+/// Whether the first exceeds the second by more than rounding.
 fn exceeds(less: f64, more: f64) -> bool {
     less - more > ROUNDING * less.abs().max(more.abs())
 }

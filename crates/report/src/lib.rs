@@ -1,17 +1,16 @@
-//! The one result type of Towtank and the files it becomes: JSON, CSV, terminal text and one self-contained
-//! HTML page.
+//! The one result type of Towtank and its files: JSON, CSV, terminal text and one self-contained HTML page.
 //!
-//! - [`Outcome`] is what one replicate of one point yields; campaigns store it as a point file.
-//! - [`Report`] is what a run, a sweep or a reproduction ends in. [`Report::to_json`] is `report.json`,
+//! - [`Outcome`] is the result of one replicate of one point; campaigns store it as a point file.
+//! - [`Report`] is the result of a run, a sweep or a reproduction. [`Report::to_json`] is `report.json`,
 //!   [`csv::files`] the tables, [`html::render`] the page, [`text::render`] the terminal's view.
 //!
 //! **Invariant:** a report holds no wall-clock time, no path and no thread count. The same scenario and seed
 //! give the same bytes, whatever the machine; only the `executor` field says how the run was made.
 //!
-//! **Invariant:** a report that leaves the program keeps all [`laws`]: shares lie within 0 and 1, values in
+//! **Invariant:** a report that leaves the program keeps all [`laws`]: shares lie between 0 and 1, values in
 //! their intervals, verdicts follow from their numbers.
 //!
-//! **Invariant:** no number in a report is NaN or infinite. What has no value is `null` and says why.
+//! **Invariant:** no number in a report is NaN or infinite. A missing value is `null`, with its reason.
 
 mod claim;
 pub mod csv;
@@ -48,5 +47,5 @@ pub use report::{PointSummary, ReadError, Report, SCHEMA, SweepAxis};
 pub use samples::even_edges;
 pub use table::{Cell, Column, ColumnKind, Table, TableError};
 
-/// A map that keeps the order in which things were put in, which is the order readers see.
+/// A map that keeps insertion order, which is the order that readers see.
 pub type Ordered<T> = indexmap::IndexMap<String, T>;

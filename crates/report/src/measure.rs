@@ -1,18 +1,18 @@
 //! Named results: [`Measurement`] is one replicate's value, [`Measure`] the mean over replicates with its
 //! interval.
 //!
-//! **Invariant:** a value is finite, or it is null and `reason` says why. The fields are private to keep that
-//! so.
+//! **Invariant:** a value is finite, or it is null and `reason` says why. The fields are private to ensure
+//! this.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::number::Num;
 
-/// What is said of a number that came out as NaN or infinite, when the model gave no better reason.
+/// The reason for a number that is NaN or infinite, when the model gave none.
 const NOT_FINITE: &str = "the computation gave no finite number";
 
-/// Said when a stored value is null and nobody wrote down why.
+/// The reason for a stored null value without a recorded reason.
 const UNKNOWN: &str = "no reason was recorded";
 
 /// One value that one replicate measured.
@@ -44,7 +44,7 @@ impl From<MeasurementFields> for Measurement {
     }
 }
 
-/// A value has no reason to be missing, and a missing value always has one.
+/// A present value has no reason, and a missing value always has one.
 fn reason_for(value: Num, reason: Option<String>) -> Option<String> {
     value.get().is_none().then(|| reason.unwrap_or_else(|| UNKNOWN.to_owned()))
 }
@@ -58,7 +58,7 @@ impl Measurement {
         Self { value, unit: unit.into(), reason }
     }
 
-    /// A value that this replicate could not give, and why.
+    /// A value that this replicate could not measure, and why.
     #[must_use]
     pub fn missing(unit: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { value: Num::MISSING, unit: unit.into(), reason: Some(reason.into()) }
@@ -122,7 +122,7 @@ impl From<MeasureFields> for Measure {
 }
 
 impl Measure {
-    /// A mean over `n` replicates without an interval; not finite becomes null with a reason.
+    /// A mean over `n` replicates without an interval; one that is not finite becomes null with a reason.
     #[must_use]
     pub fn new(value: f64, unit: impl Into<String>, n: u32) -> Self {
         let value = Num::from(value);
@@ -130,7 +130,7 @@ impl Measure {
         Self { value, unit: unit.into(), low: Num::MISSING, high: Num::MISSING, n, reason }
     }
 
-    /// The same with its interval. An end that is not finite takes the other with it: half an interval
+    /// The same with its interval. If one end is not finite, both are dropped, since half an interval
     /// misleads.
     #[must_use]
     pub fn with_interval(mut self, low: f64, high: f64) -> Self {
@@ -141,7 +141,7 @@ impl Measure {
         self
     }
 
-    /// A mean that could not be taken, over the `n` replicates that did give a value, and why.
+    /// A mean that could not be computed, over the `n` replicates that have a value, and why.
     #[must_use]
     pub fn missing(unit: impl Into<String>, n: u32, reason: impl Into<String>) -> Self {
         let (low, high) = (Num::MISSING, Num::MISSING);

@@ -1,7 +1,7 @@
-//! Numbers that may stand in a report: finite, or missing.
+//! Numbers that may occur in a report: finite, or missing.
 //!
 //! Text follows ECMAScript's `Number::toString` (shortest digits that read back to the same bits), so that
-//! the CSV files written here and those the page offers for download are the same bytes.
+//! the CSV files written here and those that the page offers for download are identical.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ impl Num {
 
 impl From<f64> for Num {
     fn from(value: f64) -> Self {
-        // Adding zero turns -0 into 0: the two print differently and mean the same.
+        // Adding zero turns -0 into 0: the two print differently and are equal.
         Self(value.is_finite().then_some(value + 0.0))
     }
 }
@@ -62,7 +62,7 @@ impl From<usize> for Num {
     }
 }
 
-/// For fields that are plain floats: what is not finite is written as null, and null is read as NaN.
+/// For fields that are plain floats: a number that is not finite is written as null, and null is read as NaN.
 pub(crate) mod or_null {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -78,8 +78,8 @@ pub(crate) mod or_null {
     }
 }
 
-/// A number in the shortest text that reads back to the same bits, laid out as ECMAScript does:
-/// `3`, `0.25`, `1e+21`, `1.5e-7`. Nothing for what is not finite: in a table that is an empty field.
+/// A number in the shortest text that reads back to the same bits, formatted as in ECMAScript: `3`, `0.25`,
+/// `1e+21`, `1.5e-7`. Empty for a number that is not finite, which is an empty field in a table.
 #[must_use]
 pub fn number_text(value: f64) -> String {
     if !value.is_finite() {
@@ -96,7 +96,7 @@ pub fn number_text(value: f64) -> String {
     format!("{sign}{}", lay_out(&digits, exponent))
 }
 
-/// Places `digits` (first digit non-zero) so that the first one counts 10^`exponent`.
+/// Formats `digits` (first digit non-zero), of which the first has the weight 10^`exponent`.
 fn lay_out(digits: &str, exponent: i32) -> String {
     let count = i32::try_from(digits.len()).expect("a double has at most 17 digits");
     let zeros = |n: i32| "0".repeat(usize::try_from(n).expect("the caller's range keeps this non-negative"));

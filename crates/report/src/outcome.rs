@@ -1,4 +1,4 @@
-//! What one replicate of one point yields. Campaigns store it as a point file and read it back.
+//! The result of one replicate of one point. Campaigns store it as a point file and read it back.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Claim, Measurement, Ordered, Table};
 
-/// The result of one replicate of one point, before anything is averaged.
+/// The result of one replicate of one point, before any averaging.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Named values, in the order readers should see them.
@@ -14,13 +14,13 @@ pub struct Outcome {
     /// Tables of this replicate alone.
     #[serde(default)]
     pub tables: Vec<Table>,
-    /// Data that the study needs again when it presents all points: samples, bins, matrices.
+    /// Data that the study needs again to present all points: samples, bins, matrices.
     #[serde(default)]
     pub series: BTreeMap<String, serde_json::Value>,
     /// Claims that one replicate can judge.
     #[serde(default)]
     pub claims: Vec<Claim>,
-    /// What the reader must know before believing the numbers.
+    /// Warnings that the reader must know before trusting the numbers.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// Digest of the committed run.
@@ -40,7 +40,7 @@ impl Outcome {
         self.measures.insert(name.into(), Measurement::new(value, unit));
     }
 
-    /// Records that a value could not be had, and why.
+    /// Records that a value could not be measured, and why.
     pub fn missing(&mut self, name: impl Into<String>, unit: impl Into<String>, reason: impl Into<String>) {
         self.measures.insert(name.into(), Measurement::missing(unit, reason));
     }

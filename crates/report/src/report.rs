@@ -1,12 +1,12 @@
-//! The report itself: what a run, a sweep or a reproduction ends in.
+//! The report: the result of a run, a sweep or a reproduction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Claim, Figure, Measure, Ordered, Table};
 
-/// The layout of `report.json`. The number rises when a field changes its meaning or goes; new fields do not
-/// change it.
+/// The layout of `report.json`. The number increases when a field changes its meaning or is removed; new
+/// fields do not change it.
 pub const SCHEMA: &str = "towtank-report/1";
 
 /// The one result type. Fields are listed in the order in which they are written.
@@ -139,7 +139,7 @@ impl Report {
     /// # Errors
     /// When the text is not JSON, or not a report of this layout.
     pub fn from_json(text: &str) -> Result<Self, ReadError> {
-        /// Read first, so that a report of another layout is told apart from a broken file.
+        /// Read first, to distinguish a report of another layout from a broken file.
         #[derive(Deserialize)]
         struct Head {
             schema: String,
@@ -152,11 +152,11 @@ impl Report {
     }
 }
 
-/// Why a file is not a report we can read.
+/// Why a file cannot be read as a report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// Not JSON, or not of the right shape.
+    /// Not JSON, or JSON of another shape.
     #[error("not a report: {0}; is it the `report.json` of a run?")]
     Json(#[from] serde_json::Error),
     /// Another layout.

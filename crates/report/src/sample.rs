@@ -1,6 +1,6 @@
-//! Made-up reports that hold every kind of figure, cell and verdict, for the tests here and in `web/`.
+//! Invented reports with every kind of figure, cell and verdict, for the tests here and in `web/`.
 //!
-//! The numbers come from additions, multiplications, divisions and square roots alone, so that the golden
+//! The numbers come only from additions, multiplications, divisions and square roots, so that the golden
 //! files are the same on every machine.
 
 mod figures;
@@ -11,7 +11,7 @@ use crate::{
     Cell, ClaimDraft, Column, Measure, Ordered, PointSummary, Reading, Report, SweepAxis, Table, Tolerance,
 };
 
-/// Draws that look random and never change.
+/// A deterministic pseudo-random generator.
 pub(crate) struct Noise(u64);
 
 impl Noise {
@@ -26,7 +26,7 @@ impl Noise {
         (self.0 >> 11) as f64 / 9_007_199_254_740_992.0
     }
 
-    /// About normal, mean 0 and deviation 1: twelve uniforms, less six.
+    /// Approximately normal, mean 0 and deviation 1: twelve uniforms, less six.
     pub(crate) fn bell(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
@@ -38,7 +38,7 @@ impl Noise {
     }
 }
 
-/// Seconds to rebuild, made up: the data divided over the streams of the servers that remain.
+/// Invented seconds to rebuild: the data divided by the streams of the remaining servers.
 pub(crate) fn rebuild_seconds(servers: f64, streams: f64) -> f64 {
     let rate = 180e6 * (servers - 1.0) * streams / (streams + 1.5);
     48e12 / rate + 240.0
@@ -85,7 +85,7 @@ pub fn rebuild_of(servers: usize) -> Report {
     }
 }
 
-/// A single point, with and without intervals, with a value that is missing.
+/// A single point, with and without intervals, and with a missing value.
 #[must_use]
 pub fn queue() -> Report {
     let mut summary = Ordered::new();
@@ -170,7 +170,7 @@ fn points() -> Vec<PointSummary> {
     points
 }
 
-/// Sixty rows, so that the terminal and the page must fold some away.
+/// Sixty rows, so that the terminal and the page must hide some.
 fn disks() -> Table {
     let columns = vec![
         Column::text("disk"),
@@ -308,7 +308,7 @@ mod tests {
     use crate::{csv, golden};
 
     /// The page's tests read these files: the same reports, and the CSV files that both sides must write
-    /// alike.
+    /// identically.
     #[test]
     fn the_page_is_given_the_same_reports() {
         for (name, report) in [("rebuild", rebuild()), ("queue", queue())] {

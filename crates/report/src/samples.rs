@@ -1,19 +1,20 @@
-//! Figures from raw samples: boxes, distributions and histograms, so that every study draws them by one rule.
+//! Figures from raw samples: boxes, distributions and histograms, so that every study draws them by the same
+//! rule.
 //!
-//! Samples that are not finite are left out; the figure is of the others. Quartiles are interpolated linearly
-//! between order statistics (type 7 of Hyndman and Fan, 1996, the default of R and NumPy).
+//! Samples that are not finite are left out. Quartiles are interpolated linearly between order statistics
+//! (type 7 of Hyndman and Fan, 1996, the default of R and NumPy).
 
 use crate::figure::{Bin, BoxStats, EcdfSeries, HistogramSeries};
 use crate::number::Num;
 
-/// Points kept of a distribution: more than any drawing has pixels for.
+/// Points kept of a distribution: more than the pixels of any drawing.
 const ECDF_POINTS: usize = 512;
 
-/// Of these, how many of the largest samples are kept one by one: the tail is what such a figure is read for.
+/// The number of largest samples that are all kept, because the tail matters most in such a figure.
 const ECDF_TAIL: usize = 64;
 
 impl BoxStats {
-    /// Quartiles, whiskers to the outermost samples within 1.5 times the box (Tukey, 1977), and what lies
+    /// Quartiles, whiskers to the outermost samples within 1.5 times the box (Tukey, 1977), and the samples
     /// beyond.
     #[must_use]
     pub fn of(label: impl Into<String>, samples: &[f64]) -> Self {
@@ -39,14 +40,14 @@ impl BoxStats {
 }
 
 impl EcdfSeries {
-    /// The distribution of some samples; of many, evenly chosen ones and all of the largest.
+    /// The distribution of the samples; of many samples, evenly chosen ones and all of the largest.
     #[must_use]
     pub fn of(name: impl Into<String>, samples: &[f64]) -> Self {
         let sorted = finite_sorted(samples);
         let count = sorted.len();
         let stride = count.div_ceil(ECDF_POINTS - ECDF_TAIL).max(1);
         let kept = |at: usize| at.is_multiple_of(stride) || at + ECDF_TAIL >= count;
-        // Of equal samples the last one has the share that counts.
+        // Of equal samples, the last one has the correct share.
         let last = |at: usize| sorted.get(at + 1) != Some(&sorted[at]);
         let share = |at: usize| Num::from(ratio(at + 1, count));
         let points = (0..count)
@@ -58,8 +59,8 @@ impl EcdfSeries {
 }
 
 impl HistogramSeries {
-    /// How many samples lie in each bin between neighbouring `edges` (rising); a bin holds its lower edge,
-    /// the last one both. Samples outside all bins are not counted.
+    /// The number of samples in each bin between neighbouring `edges` (rising); a bin includes its lower
+    /// edge, the last one both. Samples outside all bins are not counted.
     #[must_use]
     pub fn of(name: impl Into<String>, samples: &[f64], edges: &[f64]) -> Self {
         let sorted = finite_sorted(samples);
@@ -73,7 +74,7 @@ impl HistogramSeries {
     }
 }
 
-/// `count` bins of one width from `low` to `high`, as their `count + 1` edges.
+/// The `count + 1` edges of `count` bins of equal width from `low` to `high`.
 #[must_use]
 pub fn even_edges(low: f64, high: f64, count: usize) -> Vec<f64> {
     (0..=count).map(|at| low + (high - low) * ratio(at, count.max(1))).collect()

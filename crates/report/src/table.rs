@@ -1,7 +1,7 @@
 //! Tables: named, typed columns with units, and rows of cells.
 //!
-//! **Invariant:** every row has one cell a column, and every cell fits its column's kind. Rows are private to
-//! keep that so; a file that breaks it does not load.
+//! **Invariant:** every row has one cell per column, and every cell fits its column's kind. Rows are private
+//! to ensure this; a file that violates it does not load.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,11 +33,11 @@ struct TableFields {
     rows: Vec<Vec<Cell>>,
 }
 
-/// Why something is not a table.
+/// Why a table is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The id would not do as a file name.
+    /// The id is not a valid file name.
     #[error("table id `{0}` must be lower-case letters, digits, `_` and `-`, starting with a letter")]
     Id(String),
     /// A row is too short or too long.
@@ -45,11 +45,11 @@ pub enum TableError {
     Width {
         /// The table's id.
         table: String,
-        /// Which row, from 0.
+        /// The row, from 0.
         row: usize,
-        /// Cells in that row.
+        /// The number of cells in that row.
         cells: usize,
-        /// Columns of the table.
+        /// The number of columns of the table.
         columns: usize,
     },
     /// A cell does not fit its column.
@@ -57,13 +57,13 @@ pub enum TableError {
     Kind {
         /// The table's id.
         table: String,
-        /// Which row, from 0.
+        /// The row, from 0.
         row: usize,
         /// The column's name.
         column: String,
-        /// What the column holds.
+        /// The kind of the column.
         kind: ColumnKind,
-        /// What was put in.
+        /// The cell.
         cell: Cell,
     },
 }
@@ -80,7 +80,7 @@ impl TryFrom<TableFields> for Table {
 }
 
 impl Table {
-    /// An empty table. Panics when `id` would not do as a file name: ids are written in code.
+    /// An empty table. Panics when `id` is not a valid file name: ids are written in code.
     #[must_use]
     pub fn new(id: impl Into<String>, title: impl Into<String>, columns: Vec<Column>) -> Self {
         Self::try_new(id.into(), title.into(), columns).unwrap_or_else(|error| panic!("{error}"))
@@ -101,7 +101,7 @@ impl Table {
         self
     }
 
-    /// Adds a row. Panics when it does not fit the columns: that is a mistake in the study.
+    /// Adds a row. Panics when it does not fit the columns: that is an error of the study.
     pub fn push(&mut self, row: Vec<Cell>) {
         self.try_push(row).unwrap_or_else(|error| panic!("{error}"));
     }
@@ -138,7 +138,7 @@ impl Table {
         &self.title
     }
 
-    /// What a row is; may be empty.
+    /// Says what a row is; may be empty.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.about
@@ -192,7 +192,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column of numbers in `unit`; empty for bare numbers.
+    /// A column of numbers in `unit`, which is empty for bare numbers.
     #[must_use]
     pub fn number(name: impl Into<String>, unit: impl Into<String>) -> Self {
         Self { name: name.into(), unit: unit.into(), kind: ColumnKind::Number }
@@ -234,7 +234,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A value that could not be had, and why.
+    /// A value that could not be determined, and why.
     #[must_use]
     pub fn missing(reason: impl Into<String>) -> Self {
         Self::Missing { value: (), reason: reason.into() }

@@ -1,4 +1,4 @@
-//! Properties that hold for any report: whatever goes in, JSON, CSV, HTML and text come out whole.
+//! Properties of any report: whatever it contains, JSON, CSV, HTML and text are complete and well-formed.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::{
     text,
 };
 
-/// Text as files may hold it: quotes, line breaks, formulas, tags, control characters, escapes.
+/// Text as files may contain it: quotes, line breaks, formulas, tags, control characters, escapes.
 fn words() -> impl Strategy<Value = String> {
     let awkward = proptest::sample::select(vec![
         "",
@@ -42,7 +42,7 @@ fn words() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Any double at all: NaN, the infinities, subnormals and minus zero come up often.
+/// Any double: NaN, the infinities, subnormals and minus zero occur often.
 fn doubles() -> impl Strategy<Value = f64> {
     prop_oneof![
         any::<f64>(),
@@ -216,10 +216,10 @@ prop_compose! {
     }
 }
 
-/// A field as it stands in the file: its text, and whether it was in quotes.
+/// A field of the file: its text, and whether it was quoted.
 type Field = (String, bool);
 
-/// RFC 4180, slow and plain.
+/// A slow and simple RFC 4180 reader.
 fn read_csv(text: &str) -> Vec<Vec<Field>> {
     let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), (String::new(), false));
     let mut chars = text.chars().peekable();
@@ -241,7 +241,7 @@ fn read_csv(text: &str) -> Vec<Vec<Field>> {
     rows
 }
 
-/// The cell that a field must have come from.
+/// Checks a field against the cell that it was written from.
 fn check_field((text, quoted): &Field, cell: &Cell, alone: bool) {
     match cell {
         Cell::Empty | Cell::Missing { .. } => {
@@ -263,7 +263,7 @@ fn check_field((text, quoted): &Field, cell: &Cell, alone: bool) {
     }
 }
 
-/// Every number token of JSON, which by its grammar can be no NaN: parsing is the whole check.
+/// Checks that the JSON parses, since its grammar does not allow NaN as a number.
 fn check_json(report: &Report) {
     let text = report.to_json();
     assert!(text.ends_with("}\n"));

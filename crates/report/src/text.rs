@@ -1,7 +1,7 @@
 //! A report on a terminal: warnings first, then the summary with intervals, points, claims and tables.
 //!
-//! Numbers are cut to what a reader takes in; the unrounded ones are in JSON and CSV. Names stay as they are
-//! written in gates (`mean_wait`), so that what is read can be typed.
+//! Numbers are rounded for reading; the unrounded ones are in JSON and CSV. Names are printed as they are
+//! written in gates (`mean_wait`), so that they can be typed.
 
 mod grid;
 mod printable;
@@ -10,10 +10,10 @@ use crate::{Claim, Measure, Report, Table, Tolerance, Verdict, human};
 use grid::{Align, Grid};
 pub use printable::{is_obeyed, printable, printable_lines};
 
-/// Rows of a table shown before the rest is left to the CSV file.
+/// Rows of a table that are shown; the others are only in the CSV file.
 const ROWS_MAX: usize = 40;
 
-/// How the terminal is.
+/// The properties of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Colours may be used.
@@ -23,13 +23,13 @@ pub struct Style {
 }
 
 impl Default for Style {
-    /// Off a terminal: plain, a hundred columns.
+    /// Not a terminal: plain text, a hundred columns.
     fn default() -> Self {
         Self { colour: false, width: 100 }
     }
 }
 
-/// What a piece of text is; the colours are the terminal's own sixteen.
+/// The role of a piece of text; the colours are the terminal's sixteen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     Plain,
@@ -78,7 +78,7 @@ fn head(report: &Report, style: Style) -> String {
 
 fn warnings(report: &Report, style: Style) -> Option<String> {
     let stopped = "stopped before its end: these are the results of the part that was committed";
-    // Whoever makes a report of a stopped run says why; one that says nothing is not left without a word.
+    // A report of a stopped run should say why; if it has no warning, this one is added.
     let untold = report.partial && report.warnings.is_empty();
     let all: Vec<&str> =
         untold.then_some(stopped).into_iter().chain(report.warnings.iter().map(String::as_str)).collect();
@@ -105,7 +105,7 @@ fn replicates(count: u32) -> String {
     if count == 1 { "1 replicate".to_owned() } else { format!("{count} replicates") }
 }
 
-/// Means with their units, padded behind so that the numbers end in one column.
+/// Means with their units, padded so that the numbers end in one column.
 fn means<'a>(measures: impl Iterator<Item = &'a Measure>) -> Vec<String> {
     let parts: Vec<(String, String)> = measures
         .map(|measure| match measure.value() {
@@ -129,7 +129,7 @@ fn interval(measure: &Measure) -> String {
     }
 }
 
-/// One row a point; each measure is its mean, with the interval's half width beside it.
+/// One row per point; each measure is its mean, with the interval's half width beside it.
 fn points(report: &Report, style: Style) -> Option<String> {
     let first = report.points.first()?;
     let keys: Vec<&String> = first.settings.keys().collect();
@@ -153,14 +153,14 @@ fn points(report: &Report, style: Style) -> Option<String> {
     Some(out)
 }
 
-/// The last parts of keys, which tell them apart in a narrow table; whole keys where they would not.
+/// The last parts of keys, which distinguish them in a narrow table; whole keys where they would not.
 fn short_names<'a>(keys: &[&'a String]) -> Vec<&'a str> {
     let last = |key: &'a String| key.rsplit('.').next().unwrap_or(key);
     let alone = |key| keys.iter().filter(|other| last(other) == last(key)).count() == 1;
     keys.iter().map(|key| if alone(*key) { last(key) } else { key.as_str() }).collect()
 }
 
-/// Why values are missing, each reason once, by measure.
+/// Why values are missing, by measure, each reason once.
 fn reasons_missing(report: &Report) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (name, measure) in report.points.iter().flat_map(|point| &point.summary) {
@@ -222,7 +222,7 @@ fn claims(claims: &[Claim], style: Style) -> String {
     heading + &grid.render(style) + &notes(claims, style)
 }
 
-/// How many claims have which verdict: `8 of 11 hold, 1 misses, 1 cannot tell, 1 fitted and not counted`.
+/// The number of claims by verdict: `8 of 11 hold, 1 misses, 1 cannot tell, 1 fitted and not counted`.
 #[must_use]
 pub fn tally(claims: &[Claim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
@@ -238,7 +238,7 @@ pub fn tally(claims: &[Claim]) -> String {
     words
 }
 
-/// The verdict in words; of a fitted claim also the one that its numbers alone give.
+/// The verdict in words; for a fitted claim also the verdict that its numbers alone give.
 fn verdict(claim: &Claim) -> String {
     let would = |verdict| match verdict {
         Verdict::Holds => "would hold",
@@ -252,7 +252,7 @@ fn verdict(claim: &Claim) -> String {
     }
 }
 
-/// What else to know of the claims; a note that several share is said once.
+/// The notes on the claims; a note that several share is printed once.
 fn notes(claims: &[Claim], style: Style) -> String {
     let mut by_note: crate::Ordered<Vec<&str>> = crate::Ordered::new();
     for claim in claims {
@@ -273,7 +273,7 @@ fn reading(reading: crate::Reading, unit: &str) -> String {
     reading.value.get().map_or_else(|| "–".to_owned(), |value| human::quantity(value, &printable(unit)))
 }
 
-/// How near ours must come, in words that fit a column.
+/// The tolerance, in words that fit a column.
 #[must_use]
 pub fn tolerance(tolerance: Tolerance, unit: &str) -> String {
     let unit = &printable(unit);
@@ -296,7 +296,7 @@ fn table(table: &Table, style: Style) -> String {
     out + &limited(grid::of_table(table), style, table.id())
 }
 
-/// The first rows of a long grid, and where the others are.
+/// The first rows of a long grid, and where to find the others.
 fn limited(mut grid: Grid, style: Style, id: &str) -> String {
     let hidden = grid.truncate(ROWS_MAX);
     let mut out = grid.render(style);
@@ -307,10 +307,10 @@ fn limited(mut grid: Grid, style: Style, id: &str) -> String {
     out
 }
 
-/// Where the numbers come from: what is needed to get them again.
+/// The provenance of the numbers: what is needed to reproduce them.
 fn origin(report: &Report, style: Style) -> String {
     let mut parts = Vec::new();
-    // Without a run there is no draw that a seed could change.
+    // Without a run there is no random draw that a seed could change.
     if report.replicates > 0 {
         parts.push(format!("seed {}", report.seed));
     }
@@ -332,7 +332,7 @@ fn section(title: &str, style: Style) -> String {
     style.paint(Ink::Strong, title) + "\n"
 }
 
-/// Words wrapped to the width; the lines after the first are indented by the lead's length.
+/// Text wrapped to the width; the lines after the first are indented by the lead's length.
 fn paragraph(text: &str, lead: &str, style: Style, ink: Ink) -> String {
     let indent = lead.chars().count();
     let mut out = String::new();

@@ -1,7 +1,7 @@
-//! The page's types, written from the schema of [`crate::Report`]: `web/src/report.ts`.
+//! The page's types, generated from the schema of [`crate::Report`]: `web/src/report.ts`.
 //!
-//! It knows the forms of schema that our types give and stops at any other, so that a new form is met here
-//! and not in a browser.
+//! It supports the forms of schema that our types produce and stops at any other, so that a new form is
+//! noticed here and not in a browser.
 
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ fn file(root: &Value) -> String {
     out
 }
 
-/// A space before what goes on in the same line.
+/// A space before text that continues on the same line.
 fn spaced(text: &str) -> String {
     if text.starts_with('\n') { text.to_owned() } else { format!(" {text}") }
 }
@@ -73,7 +73,7 @@ fn kind(schema: &Value, indent: &str) -> String {
     }
 }
 
-/// Variants with fields stand on their own lines, under their comments; plain ones share a line.
+/// Variants with fields stand on separate lines, below their comments; plain ones share a line.
 fn variants(choices: &[Value], indent: &str) -> String {
     let fields = |schema: &&Value| schema.get("properties").is_some();
     if !choices.iter().any(|schema| fields(&schema)) {

@@ -1,4 +1,4 @@
-//! Verdicts on made-up numbers.
+//! Verdicts on invented numbers.
 
 use towtank_metrics::{Contrast, Pairing, ratio_95};
 
@@ -48,7 +48,7 @@ fn a_range_on_both_sides_of_the_tolerance_decides_nothing() {
     check(near, Reading::of(100.0), with(104.0, 99.0, 109.0), CannotTell);
     check(near, Reading::of(100.0), with(106.0, 104.0, 108.0), CannotTell);
     check(near, Reading::of(100.0), with(107.0, 106.0, 108.0), Misses);
-    // From below all of it to above all of it: the value lies inside, and still nothing is decided.
+    // From below the tolerance to above it: the value lies inside, and still the verdict is open.
     check(near, Reading::of(100.0), with(100.0, 80.0, 120.0), CannotTell);
     check(Tolerance::AtMost, Reading::of(9.0), with(8.0, 7.0, 9.5), CannotTell);
     check(Tolerance::AtLeast, Reading::of(9.0), with(9.5, 8.5, 10.5), CannotTell);

@@ -1,4 +1,4 @@
-//! Each law is broken on purpose once, and found.
+//! Each law is broken on purpose once, and the violation is found.
 
 use super::*;
 use crate::{ClaimDraft, Column, PointSummary, Tolerance, sample};
@@ -12,7 +12,7 @@ fn measure(value: f64, unit: &str) -> Measure {
     Measure::new(value, unit, 3)
 }
 
-/// The report breaks exactly the law that begins like this, once.
+/// The report breaks exactly one law, which begins with `law`.
 fn breaks(report: &Report, law: &str, found: &str) {
     let broken = laws(report);
     assert_eq!(broken.len(), 1, "{broken:#?}");
@@ -94,7 +94,7 @@ fn a_rate_above_its_bound_is_found() {
     keeps(&rates(9.0, 3));
     let found = "`aggregate_rate_bytes_per_s` is 10 and `bound_rate_bytes_per_s` 9";
     breaks(&rates(10.0, 3), "a bound on a rate", found);
-    // Means over other replicates do not compare.
+    // Means over different numbers of replicates are not compared.
     keeps(&rates(10.0, 2));
 }
 

@@ -1,4 +1,4 @@
-//! One figure of every kind, with made-up data.
+//! One figure of every kind, with invented data.
 
 use super::{Noise, SERVERS, STREAMS, rebuild_seconds};
 use crate::{
@@ -150,7 +150,7 @@ fn latencies() -> Figure {
     )
 }
 
-/// Every fortieth sample and the last ones, where the tail is.
+/// Every fortieth sample, and the last ones for the tail.
 fn distributions() -> Vec<EcdfSeries> {
     [("quiet", 0.25), ("during the rebuild", 1.1)]
         .map(|(name, weight)| {

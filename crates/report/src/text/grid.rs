@@ -1,5 +1,5 @@
-//! Aligned columns that know how wide the terminal is: text wraps first, then columns go into further blocks
-//! that repeat the key columns, so that no line is wider than asked unless one cell alone is.
+//! Aligned columns that fit the width of the terminal: text wraps first, then columns move into further
+//! blocks that repeat the key columns, so that no line is wider than the limit unless a single cell is.
 
 use super::{Ink, Style, printable};
 use crate::{Cell, Column, ColumnKind, Table, human};
@@ -12,9 +12,9 @@ const TEXT_MIN: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
-    /// To the left, wrapped when too long.
+    /// Left-aligned, wrapped when too long.
     Text,
-    /// To the right, never wrapped.
+    /// Right-aligned, never wrapped.
     Number,
 }
 
@@ -30,7 +30,7 @@ impl Grid {
         Self { heads, rows: Vec::new(), keys: 1 }
     }
 
-    /// The first `count` columns say which row this is; every block repeats them.
+    /// The first `count` columns identify the row; every block repeats them.
     pub(crate) fn keys(mut self, count: usize) -> Self {
         self.keys = count;
         self
@@ -46,7 +46,7 @@ impl Grid {
         self.rows.push((row, ink));
     }
 
-    /// Keeps the first rows; gives how many went.
+    /// Keeps the first rows; returns the number of removed rows.
     pub(crate) fn truncate(&mut self, rows_max: usize) -> usize {
         let hidden = self.rows.len().saturating_sub(rows_max);
         self.rows.truncate(rows_max);
@@ -71,7 +71,7 @@ impl Grid {
         cells.chain([length(&self.heads[column].0)]).max().unwrap_or(0)
     }
 
-    /// The narrowest a column can be made.
+    /// The least width of a column.
     fn least(&self, column: usize, natural: usize) -> usize {
         match self.heads[column].1 {
             Align::Text => natural.min(TEXT_MIN),
@@ -79,7 +79,7 @@ impl Grid {
         }
     }
 
-    /// Which columns stand beside each other.
+    /// The blocks: which columns stand side by side.
     fn blocks(&self, natural: &[usize], width: usize) -> Vec<Vec<usize>> {
         let keys: Vec<usize> = (0..self.keys.min(self.heads.len())).collect();
         let mut blocks = vec![keys.clone()];
@@ -95,7 +95,7 @@ impl Grid {
         blocks
     }
 
-    /// Takes from the widest text column, a character at a time, until the block fits.
+    /// Narrows the widest text column, one character at a time, until the block fits.
     fn squeeze(&self, columns: &[usize], natural: &[usize], width: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = columns.iter().map(|&c| natural[c]).collect();
         while widths.iter().map(|w| w + GAP).sum::<usize>() > width + GAP {
@@ -125,7 +125,7 @@ impl Grid {
     }
 }
 
-/// Some columns of a grid, with the widths they get.
+/// Some columns of a grid, with their widths.
 struct Block<'a> {
     grid: &'a Grid,
     columns: &'a [usize],
@@ -134,7 +134,7 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// A row takes as many lines as its longest cell; `ink_at` colours a cell by its place.
+    /// A row takes as many lines as its longest cell; `ink_at` colours a cell by its position.
     fn push_row(&self, out: &mut String, cells: &[&str], ink_at: impl Fn(usize) -> Ink) {
         let wrapped: Vec<Vec<String>> =
             cells.iter().zip(self.widths).map(|(cell, &w)| wrap(cell, w)).collect();
@@ -157,7 +157,7 @@ impl Block<'_> {
     }
 }
 
-/// A table as a grid: each column of numbers in one unit, aligned at the point.
+/// A table as a grid: each column of numbers in one unit, aligned at the decimal point.
 pub(crate) fn of_table(table: &Table) -> Grid {
     let shown: Vec<(String, Vec<String>)> =
         table.columns().iter().enumerate().map(|(at, column)| column_text(table, at, column)).collect();
@@ -202,7 +202,7 @@ fn column_text(table: &Table, at: usize, column: &Column) -> (String, Vec<String
     (printable(&head), cells)
 }
 
-/// Pads behind so that the decimal points stand below each other once the column is set to the right.
+/// Pads on the right so that the decimal points are aligned once the column is right-aligned.
 pub(crate) fn align_points(cells: Vec<String>) -> Vec<String> {
     let behind = |cell: &String| cell.split_once('.').map_or(0, |(_, fraction)| length(fraction) + 1);
     let most = cells.iter().map(behind).max().unwrap_or(0);
@@ -219,8 +219,8 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks at spaces, and inside a word only when the word alone is too long; then behind a mark that joins
-/// names, if there is one. Always gives at least one line.
+/// Breaks at spaces, and inside a word only when the word alone is too long; then after a character that
+/// joins names, if there is one. Returns at least one line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     if length(text) <= width {
@@ -244,7 +244,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A word in pieces of at most `width` letters.
+/// A word in pieces of at most `width` characters.
 fn pieces(word: &str, width: usize) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let mut rest = &letters[..];

@@ -1,10 +1,9 @@
 //! Text from files and flags, made safe for a terminal.
 //!
-//! A name in somebody else's scenario may hold escape sequences, which would recolour, move or rewrite what a
-//! terminal shows, and marks of direction, which show a text in another order than it is read
-//! (CVE-2021-42574).
+//! A name in a foreign scenario may contain escape sequences, which would recolour, move or rewrite what a
+//! terminal shows, and direction marks, which show a text in another order than it is read (CVE-2021-42574).
 
-/// The text on one line, with a mark for each character that a terminal would obey instead of showing.
+/// The text on one line, with a mark in place of each character that a terminal would interpret.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
@@ -24,10 +23,10 @@ fn shown(c: char) -> char {
     }
 }
 
-/// Unicode's own sign for what cannot be shown.
+/// Unicode's replacement character.
 const MARK: char = '\u{fffd}';
 
-/// Whether a terminal or an editor does something at this character instead of showing it.
+/// Whether a terminal or an editor interprets this character instead of showing it.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
     let direction =
