@@ -1,11 +1,11 @@
-//! What two outcomes of one model do not have in common.
+//! The differences between two outcomes of one model.
 //!
-//! The digest alone does not tell whether a state has travelled well: each worker works out the words of its
-//! own entities before it sends them. So what was sent is compared too.
+//! The digest alone does not show whether a state was transferred correctly: each worker computes the digest
+//! words of its own entities before it sends them. So the transferred states are compared too.
 
 use towtank_kernel::{Model, Outcome};
 
-/// The names of what differs; none for two runs of one scenario and seed, whatever the executors and
+/// The names of the parts that differ; none for two runs of one scenario and seed, whatever the executors and
 /// transports.
 #[must_use]
 pub fn differences<M: Model>(left: &Outcome<M>, right: &Outcome<M>) -> Vec<&'static str> {

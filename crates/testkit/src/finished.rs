@@ -1,7 +1,7 @@
-//! What a run has left, with its audit: to be damaged, and audited again.
+//! The final state of a run with its audit: to be damaged, and audited again.
 //!
 //! An audit that has never failed proves nothing. A test takes the state at the end of a run (or where it was
-//! cut short), breaks it behind the model's back in each way that its conservation laws should notice, and
+//! cut short), damages it behind the model's back in each way that its conservation laws should notice, and
 //! asks for the fault. Damage that changes nothing is refused, so that a test cannot pass because it missed
 //! its target.
 
@@ -11,15 +11,15 @@ use towtank_units::SimTime;
 /// The state of a model at the end of a run.
 #[derive(Debug)]
 pub struct Finished<M: Model> {
-    /// The time up to which everything has happened.
+    /// The time up to which all events have happened.
     pub now: SimTime,
     /// The entities, in order.
     pub entities: Vec<M::Entity>,
     /// Their statistics, in order.
     pub statistics: Vec<M::Statistics>,
-    /// How many events are in flight.
+    /// The number of events in flight.
     pub pending_count: u64,
-    /// These events, in the order of keys. Empty for models that do not audit them.
+    /// These events, in the order of their keys. Empty for models that do not audit them.
     pub pending: Vec<Scheduled<M::Event>>,
 }
 
@@ -37,14 +37,14 @@ impl<M: Model> Clone for Finished<M> {
 }
 
 impl<M: Model> Finished<M> {
-    /// What a run has left.
+    /// The final state of a run.
     #[must_use]
     pub fn of(outcome: Outcome<M>) -> Finished<M> {
         let Outcome { now, entities, statistics, pending: pending_count, in_flight: pending, .. } = outcome;
         Finished { now, entities, statistics, pending_count, pending }
     }
 
-    /// What the model's audit says: nothing, or which law is broken.
+    /// The result of the model's audit: `None`, or the broken law.
     #[must_use]
     pub fn audit(&self, model: &M) -> Option<String> {
         let Finished { now, entities, statistics, pending_count, pending } = self;
@@ -52,11 +52,11 @@ impl<M: Model> Finished<M> {
         model.audit(&committed).err().map(|fault| fault.to_string())
     }
 
-    /// The audit's complaint about a copy of this state that `damage` has broken.
+    /// The audit's error for a copy of this state that `damage` has changed.
     ///
     /// # Panics
-    /// When the audit complains about the sound state, `damage` changes nothing, or the audit does not notice
-    /// it; `what` names it.
+    /// When the audit fails on the sound state, `damage` changes nothing, or the audit does not notice it;
+    /// `what` names the damage.
     #[must_use]
     pub fn complaint(&self, model: &M, what: &str, damage: impl FnOnce(&mut Finished<M>)) -> String {
         if let Some(complaint) = self.audit(model) {

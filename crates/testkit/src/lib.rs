@@ -1,12 +1,12 @@
-//! What the tests of several crates share: generated models and seeded transports.
+//! Shared test tools of several crates: generated models and seeded transports.
 //!
-//! [`RandomModel`] makes a model from a seed, with everything a model may do: delays including zero, fan-out,
-//! timers set and cancelled, statistics, outputs, entities that do not speculate, faults. [`Shuffle`] drives
-//! the workers of a parallel run on one thread, in a seeded order, through a transport that serialises,
-//! delays and reorders. What fails prints one line that replays it. [`travels`] puts any model through that,
-//! and [`differences`] says what two outcomes do not have in common.
+//! [`RandomModel`] makes a model from a seed, with everything that a model may do: delays including zero,
+//! fan-out, timers set and cancelled, statistics, outputs, entities that do not speculate, faults.
+//! [`Shuffle`] drives the workers of a parallel run on one thread, in a seeded order, through a transport
+//! that serialises, delays and reorders. A failure prints one line that replays it. [`travels`] runs any
+//! model that way, and [`differences`] lists the differences between two outcomes.
 //!
-//! [`Finished`] is what a run has left, to be damaged: an audit that does not notice is no audit.
+//! [`Finished`] is the final state of a run, to be damaged: it checks that the audit notices.
 
 mod differences;
 mod finished;

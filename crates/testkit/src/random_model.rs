@@ -1,8 +1,9 @@
-//! Models made from a seed, to hold the executors against each other.
+//! Models generated from a seed, to compare the executors with each other.
 //!
-//! Delays are multiples of five nanoseconds, so that ties are the rule. Every entity also counts a channel to
-//! a fixed partner: its messages carry a running number and take a constant time, so in the true order they
-//! arrive in turn. Under speculation they may not; the receiver then panics. Such a panic must never be seen.
+//! Delays are multiples of five nanoseconds, so that ties are frequent. Every entity also has a channel to a
+//! fixed partner: its messages carry consecutive numbers and take a constant time, so in the correct order of
+//! events they arrive in sequence. Under speculation they may not; the receiver then panics. Such a panic
+//! must never reach the outcome of a run.
 
 use std::hash::Hash;
 
@@ -15,7 +16,7 @@ const SHAPE: Purpose = Purpose(0);
 const DEED: Purpose = Purpose(1);
 const CHANNEL_BEAT: SimSpan = SimSpan::from_ns(55);
 
-/// How a model is spoiled on purpose, to prove that checks can fail.
+/// A deliberate defect of a model, to prove that checks can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// The hand-written undo forgets a field.
@@ -24,7 +25,7 @@ pub enum Flaw {
     HiddenState,
 }
 
-/// A fault that truly happens.
+/// A fault that remains after speculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fatal {
     /// An entity returns a fault at its n-th event.
@@ -41,28 +42,28 @@ pub struct RandomModel {
     seed: Seed,
     entities: u32,
     neighbours: Vec<Vec<(EntityId, SimSpan)>>,
-    /// The partner of each entity's channel, and how long its messages take.
+    /// The partner of each entity's channel, and the delay of its messages.
     channels: Vec<(EntityId, SimSpan)>,
     careful: Vec<bool>,
-    /// Spoiled on purpose.
+    /// The deliberate defect, if any.
     pub flaw: Option<Flaw>,
-    /// Fails on purpose, at one entity.
+    /// The deliberate failure at one entity, if any.
     pub fatal: Option<(EntityId, Fatal)>,
 }
 
-/// What the entities send each other.
+/// The messages and timers of the entities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RandomEvent {
-    /// Something to do; may lead to more while its energy lasts.
+    /// Work; leads to more work while its energy lasts.
     Work {
-        /// How many generations may follow.
+        /// The number of generations that may follow.
         energy: u8,
         /// Distinguishes payloads.
         tag: u16,
     },
     /// A timer.
     Alarm(u8),
-    /// Time for the next message on the channel.
+    /// The timer for the next message on the channel.
     Beat,
     /// The n-th message on a channel.
     Numbered(u32),
@@ -79,7 +80,7 @@ pub struct RandomEntity {
     timers: Vec<TimerId>,
 }
 
-/// What an event needs to be taken back: what it overwrote.
+/// The overwritten values that are needed to undo an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overwritten {
     fold: u64,
@@ -89,10 +90,10 @@ pub struct Overwritten {
     removed: Option<(usize, TimerId)>,
 }
 
-/// What is counted at an entity.
+/// The statistics of an entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tally {
-    /// How many samples.
+    /// The number of samples.
     pub count: u64,
     /// Their sum.
     pub sum: u64,
@@ -119,7 +120,7 @@ impl RandomModel {
         let mut draws = Draws::new(Seed(seed), u32::MAX, 0);
         let mut shape = draws.of(SHAPE);
         let entities = 2 + shape.below(22) as u32;
-        // One model in three has links without delay, and one in four entities that do not speculate.
+        // One model in three has links without delay, and one in four has entities that do not speculate.
         let zero = shape.below(3) == 0;
         let some_careful = shape.below(4) == 0;
         let mut neighbours = Vec::new();
@@ -277,7 +278,7 @@ impl Model for RandomModel {
                 let from = context.key().origin;
                 let expected = entity.expected.iter_mut().find(|(sender, _)| *sender == from);
                 let (_, next) = expected.expect("channels are known from the start");
-                // A spoiled model must live to show its flaw.
+                // A defective model must run on to show its flaw.
                 let spoiled = self.flaw.is_some();
                 assert!(spoiled || *next == number, "message {number} of {from} came when {next} was due");
                 *next += 1;

@@ -8,16 +8,16 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
 const DRIVE: Purpose = Purpose(0);
 
-/// How workers are driven.
+/// The parameters of the driver.
 #[derive(Clone, Copy, Debug)]
 pub struct Shuffle {
-    /// Where all choices come from.
+    /// The seed of all choices.
     pub seed: u64,
     /// The most steps a packet stays in flight.
     pub delay_max: u64,
 }
 
-/// What a member of a crew knows at the end.
+/// The result of a member of a crew.
 pub type MemberEnd<M> = Result<Option<Ended<M>>, RunError>;
 
 /// All packets in flight.
@@ -74,8 +74,8 @@ impl Shuffle {
         crew.finish()
     }
 
-    /// The same with one member for each of `models`, built one by one, as if each lived in a process of its
-    /// own. What each knows at the end.
+    /// The same with one member for each of `models`, built one by one, as if each ran in its own process.
+    /// Returns the result of each.
     ///
     /// # Errors
     /// When a member cannot be built.
@@ -95,7 +95,7 @@ impl Shuffle {
         Ok(members.into_iter().map(Member::finish).collect())
     }
 
-    /// The outcome, where need be of a second run with clones.
+    /// The outcome, after a second run with clones if the first one asks for a restart.
     ///
     /// # Errors
     /// As the run itself.

@@ -1,15 +1,16 @@
-//! Whether a model survives workers that share nothing: all that passes between them is written to text and
-//! read back.
+//! Checks that a model works with workers that share nothing: everything passed between them is serialised to
+//! text and read back.
 
 use towtank_kernel::{Ended, Executor, Outcome, Portable, RunError, RunOptions};
 
 use crate::{Shuffle, differences};
 
-/// Runs a model again with its workers apart, once as a crew and once as members built one by one, in windows
-/// and by speculation, and compares with what it gave before. How many events passed between workers.
+/// Runs a model again with separate workers, once as a crew and once as members built one by one,
+/// conservatively and optimistically, and compares with its previous outcome. Returns the number of events
+/// that passed between workers.
 ///
 /// # Errors
-/// What differs, or why a run failed; with the line that replays it.
+/// The differences, or why a run failed; with the line that replays it.
 pub fn travels<M: Portable>(model: &M, options: &RunOptions<'_>, want: &Outcome<M>) -> Result<u64, String> {
     let mut messages = 0;
     for executor in [Executor::Conservative, Executor::Optimistic] {
@@ -69,8 +70,8 @@ mod tests {
         !KEEPS
     }
 
-    /// Four postmen hand letters round. A field of their states or of the letters is lost on the way, on
-    /// purpose, where a parameter says so.
+    /// Four entities pass messages round. With the parameters, a field of their states or of the messages is
+    /// lost in transfer, on purpose.
     struct Round<const STATE: bool, const EVENT: bool>;
 
     const HOP: SimSpan = SimSpan::from_us(5);

@@ -1,18 +1,18 @@
-//! Files of a crate that use each other in a circle. A file and what lies below it (`model.rs` and
-//! `model/audit.rs`) are one module's halves: paths between them do not count. Tests do not count either.
+//! Circular dependencies between the files of a crate. A file and the files below it (`model.rs` and
+//! `model/audit.rs`) count as one module: paths between them do not count. Tests do not count either.
 
 use std::collections::BTreeMap;
 
 use crate::text::code_of;
 use crate::tree::File;
 
-/// Files that may, each with its reason.
+/// Files that may be in a cycle, each with its reason.
 const ALLOWED: &[(&[&str], &str)] = &[(
     &["crates/kernel/src/context.rs", "crates/kernel/src/model.rs", "crates/kernel/src/outcome.rs"],
     "a model is given a context of itself, and its audit what it has committed: three types that name each other",
 )];
 
-/// Every circle of files, each named once.
+/// Every cycle of files, each listed once.
 pub fn faults(files: &[File]) -> Vec<String> {
     let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
     for file in files.iter().filter(|file| is_source(&file.path)) {
@@ -68,7 +68,7 @@ fn circles(files: &[&File]) -> Vec<String> {
     found
 }
 
-/// Which files a file leads to.
+/// The files that a file refers to.
 fn reached(from: usize, uses: &[Vec<usize>]) -> Vec<bool> {
     let mut seen = vec![false; uses.len()];
     let mut open = vec![from];
@@ -99,7 +99,7 @@ fn paths(text: &str, module: &[String]) -> Vec<Vec<String>> {
     found.into_iter().filter_map(|path| absolute(&path, module)).collect()
 }
 
-/// A path, or each path of a group in braces; what is left of the text.
+/// Parses a path, or each path of a group in braces; returns the rest of the text.
 fn follow<'a>(mut rest: &'a str, before: &mut Vec<String>, found: &mut Vec<Vec<String>>) -> &'a str {
     let depth = before.len();
     loop {
@@ -124,7 +124,7 @@ fn follow<'a>(mut rest: &'a str, before: &mut Vec<String>, found: &mut Vec<Vec<S
     }
     found.push(before.clone());
     before.truncate(depth);
-    // What stands before the next comma or brace is a name given to it, or no path.
+    // Anything before the next comma or brace is an alias, or not a path.
     rest.find([',', '}', ';']).map_or("", |end| &rest[end..])
 }
 

@@ -1,5 +1,5 @@
-//! What a file of this project looks like: a heading, a bounded length, no left-over marks, no unsafe code
-//! outside the files that argue for it, no path of somebody's machine.
+//! The form of this project's files: a heading, a bounded length, no left-over marks, no unsafe code outside
+//! the files with a reason for it, no paths of a particular machine.
 
 use crate::text::code_of;
 use crate::tree::File;
@@ -21,7 +21,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/kernel/benches/bare/bucket_loop.rs", "the yardstick prefetches as the kernel does"),
 ];
 
-/// Names that say nothing: what has no noun has no home yet.
+/// Names without a meaning, which show that their content belongs elsewhere.
 const NAMELESS: [&str; 7] = ["utils", "util", "common", "helpers", "helper", "manager", "misc"];
 
 /// Left-over marks, matched in code alone. Written in two halves so that this file passes.
@@ -31,10 +31,10 @@ const MARKS_IN_CODE: [&str; 4] =
 /// Left-over marks, matched in comments as well.
 const MARKS_IN_TEXT: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
 
-/// First folders of paths that exist on one machine only.
+/// Top-level directories of paths that exist on one machine only.
 const MACHINE_ROOTS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/fa", "rm/")];
 
-/// Kinds of text that people write, where a tab or a left-over mark is a slip.
+/// File types that people write, in which a tab or a left-over mark is a mistake.
 const WRITTEN: [&str; 8] = [".rs", ".toml", ".md", ".ts", ".css", ".sh", ".json", ".mjs"];
 
 pub fn faults(file: &File) -> Vec<String> {
@@ -82,7 +82,7 @@ fn code_faults(file: &File) -> Vec<String> {
     faults
 }
 
-/// Comments that run too far. A row of a table and an example of code cannot be broken.
+/// Comments that are too wide. Rows of tables and code examples cannot be broken.
 fn comment_faults(file: &File) -> Vec<String> {
     let mut in_example = false;
     let mut faults = Vec::new();
@@ -121,7 +121,7 @@ fn line_faults(file: &File) -> Vec<String> {
         if !written {
             continue;
         }
-        // In Rust, rustfmt holds this, and knows a snapshot of what a program wrote from code.
+        // In Rust, rustfmt checks this, and distinguishes snapshots of program output from code.
         if !file.path.ends_with(".rs") && line.ends_with([' ', '\t', '\r']) {
             say("blanks at the end of the line");
         }
@@ -135,13 +135,13 @@ fn line_faults(file: &File) -> Vec<String> {
     faults
 }
 
-/// True where a path starts with one of the machine's own folders: `docs/work/` is a place like any other.
+/// Whether a path starts with a machine-specific directory: `docs/work/` does not.
 fn names_a_machine(line: &str) -> bool {
     let continues = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
     MACHINE_ROOTS.iter().any(|root| line.match_indices(root).any(|(at, _)| !line[..at].ends_with(continues)))
 }
 
-/// Files of more than a MiB, in words.
+/// Reports files of more than 1 MiB.
 pub fn large(tracked: &[File]) -> Vec<String> {
     let too_large = tracked.iter().filter(|file| file.bytes > TRACKED_BYTES_MAX);
     too_large

@@ -1,12 +1,12 @@
-//! A function fits a screen: at most 70 lines from `fn` to its closing brace. Lines inside a string literal
-//! are not counted, since an inline snapshot is as long as what it shows.
+//! Functions have at most 70 lines from `fn` to their closing brace. Lines inside a string literal are not
+//! counted, since an inline snapshot is as long as what it shows.
 
 use crate::text::{Code, code_of};
 use crate::tree::File;
 
 const LINES_MAX: usize = 70;
 
-/// Functions that are longer, `file::name`, each with its reason.
+/// Functions that may be longer, `file::name`, each with its reason.
 const LONGER: &[(&str, &str)] = &[];
 
 pub fn faults(file: &File) -> Vec<String> {
@@ -55,7 +55,7 @@ fn lengths(code: &Code) -> Vec<Function> {
     functions
 }
 
-/// Where the closing brace of the function at `start` stands; none for a declaration without a body.
+/// The line of the closing brace of the function at `start`; `None` for a declaration without a body.
 fn end_of_body(text: &str, start: usize) -> Option<usize> {
     let mut brackets = 0_i32;
     let mut braces = 0_i32;

@@ -1,6 +1,6 @@
-//! Who may use whom. A crate may use crates of a strictly lower rank; ranks stand in each `Cargo.toml`
-//! under `[package.metadata.layer]`. Tests may use `testkit` too, which ranks above all and which nothing
-//! else may use.
+//! Allowed dependencies between crates. A crate may use crates of a strictly lower rank; ranks stand in each
+//! `Cargo.toml` under `[package.metadata.layer]`. Tests may also use `testkit`, which ranks above all and
+//! which nothing else may use.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ struct Use {
     in_tests_only: bool,
 }
 
-/// The workspace's own crates and what each says it uses of the others.
+/// The workspace's own crates and their dependencies on each other.
 pub fn read(root: &Path) -> Vec<Package> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
@@ -48,7 +48,7 @@ fn package(entry: &serde_json::Value) -> Package {
     }
 }
 
-/// Every crate without a rank and every edge that does not go down, in words.
+/// Every crate without a rank and every dependency that does not point to a lower rank, in words.
 pub fn faults(packages: &[Package]) -> Vec<String> {
     let ranks: BTreeMap<&str, u64> =
         packages.iter().filter_map(|package| Some((package.name.as_str(), package.rank?))).collect();

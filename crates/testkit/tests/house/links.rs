@@ -1,5 +1,5 @@
-//! Links between the documents of this checkout. A relative link must lead to a file or folder that is
-//! there; what other sites hold is not ours to check in a test that must pass without a network.
+//! Links between the documents of this checkout. A relative link must point to an existing file or folder;
+//! links to other sites are not checked, since the test must pass without a network.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! The house rules that a compiler does not hold: which crate may use which (`layers`), and what a source
-//! file looks like (`form`). Each rule is a plain function over plain values, so that its own tests plant
-//! a fault and see it found; the tests in this file then apply it to the checkout as it lies.
+//! Project rules that the compiler does not check: which crate may use which (`layers`), and the form of
+//! source files (`form`). Each rule is a plain function over plain values, so that its own tests plant a
+//! fault and check that it is found; the tests in this file then apply it to the checkout.
 
 mod circles;
 mod form;
@@ -10,7 +10,7 @@ mod links;
 mod text;
 mod tree;
 
-/// Fails with every fault at once, one a line: a reader mends them all in one pass.
+/// Fails with all faults at once, one per line, so that all can be fixed in one pass.
 fn expect_none(what: &str, faults: &[String]) {
     assert!(faults.is_empty(), "{} {what}:\n  {}", faults.len(), faults.join("\n  "));
 }

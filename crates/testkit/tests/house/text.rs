@@ -1,6 +1,6 @@
-//! Rust source with its comments and the insides of its literals blanked, so that rules about code are not
-//! led astray by words about code. It knows line and nested block comments, plain, byte and raw strings,
-//! characters and lifetimes; it does not expand macros.
+//! Rust source with its comments and the contents of its literals blanked, so that rules about code do not
+//! match text about code. Supports line and nested block comments, plain, byte and raw strings, characters
+//! and lifetimes; does not expand macros.
 
 /// The code of a file, line for line as long as the source.
 pub struct Code {
@@ -96,7 +96,7 @@ impl Reader<'_> {
         }
     }
 
-    /// How many `#` a raw string that starts here carries; none where no raw string starts here.
+    /// The number of `#` of a raw string that starts here; `None` where no raw string starts.
     fn raw_hashes(&self) -> Option<usize> {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let before = |back: usize| self.at.checked_sub(back).map(|place| self.source[place]);
@@ -124,7 +124,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A character literal is blanked; a lifetime is kept.
+    /// Blanks a character literal; keeps a lifetime.
     fn quote(&mut self) {
         let rest = std::str::from_utf8(&self.source[self.at + 1..]).unwrap_or_default();
         let mut letters = rest.chars();

@@ -1,5 +1,5 @@
-//! The files of this checkout, as git sees them: what is tracked, and what would be if it were added.
-//! Without git (an unpacked archive) there is nothing to tell sources from outputs by, so that is an error.
+//! The files of this checkout as git sees them: tracked files, and those that would be tracked if added.
+//! Without git (an unpacked archive) sources cannot be told from build outputs, so that is an error.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +17,7 @@ pub fn root() -> PathBuf {
     root.canonicalize().expect("this crate lies two folders below the root")
 }
 
-/// Tracked files, and new ones that git does not ignore: a fault is found before it is committed.
+/// Tracked files, and new ones that git does not ignore, so that a fault is found before it is committed.
 pub fn all(root: &Path) -> Vec<File> {
     listed(root, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
 }
@@ -36,7 +36,7 @@ fn listed(root: &Path, arguments: &[&str]) -> Vec<File> {
     files
 }
 
-/// None for a file that git still lists but that is gone, or that is a link or a submodule.
+/// `None` for a file that git lists but that is missing, or that is a link or a submodule.
 fn read(root: &Path, name: &str) -> Option<File> {
     let path = root.join(name);
     let meta = path.symlink_metadata().ok()?;
