@@ -390,7 +390,7 @@ fn the_schema_has_the_common_keys_and_the_studys_own() {
     assert_eq!(schema["required"], serde_json::json!(["study", "end"]));
 }
 
-/// Texts near enough to scenarios to get deep into the code.
+/// Texts near enough to scenarios to reach most of the code.
 fn scenario_like() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "study",
