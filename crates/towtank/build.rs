@@ -1,18 +1,17 @@
-//! Lists the scenario files, so that each one added to `scenarios/` is built in without being named anywhere
-//! else.
+//! Lists the scenario files, so that each file in `scenarios/` is built in without being named elsewhere.
 //!
 //! Two checkouts may share one target directory (`CARGO_TARGET_DIR`), and cargo takes a package at the same
-//! place in both for the same one: it runs this script again only if what it was told to watch has changed
-//! since. Scenarios that are older than the last build of the other checkout have not. So cargo watches
-//! `TOWTANK_CHECKOUT` too, which `.cargo/config.toml` sets to the folder of the checkout, and the paths that
-//! it watches are relative to the package. `tests/two_checkouts.rs` builds two in turn. What this does not
-//! reach: a cargo that is called from outside of the checkouts (`--manifest-path`), which reads no such file.
+//! path in both for the same one: it runs this script again only if a watched file or variable has changed
+//! since. Scenarios older than the last build of the other checkout have not. So cargo also watches
+//! `TOWTANK_CHECKOUT`, which `.cargo/config.toml` sets to the folder of the checkout, and the watched paths
+//! are relative to the package. `tests/two_checkouts.rs` builds two in turn. Not covered: a cargo that is
+//! called from outside the checkouts (`--manifest-path`), which does not read that file.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Where the scenarios are, from the package's folder.
+/// The path of the scenarios from the package's folder.
 const SCENARIOS: &str = "../../scenarios";
 
 fn main() -> io::Result<()> {

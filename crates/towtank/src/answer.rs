@@ -1,4 +1,4 @@
-//! What a study's own subcommand worked out, as a report.
+//! The answer of a study's own subcommand, as a report.
 
 use serde_json::{Value, json};
 use towtank_report::Report;
@@ -7,7 +7,7 @@ use towtank_studies::{Answer, Given, Study, Subcommand};
 
 use crate::{Trouble, laws};
 
-/// The report of an answer: nothing was simulated, and what was given stands in place of a scenario.
+/// The report of an answer: nothing was simulated, and the given values stand in place of a scenario.
 ///
 /// # Errors
 /// When the report breaks a law of reports, which is an error of ours.
@@ -23,7 +23,7 @@ pub fn report_of(
     of_answer(study, (subcommand.name, subcommand.about), scenario, answer)
 }
 
-/// The report of what a command of this name and purpose found for a scenario.
+/// The report of the result of a command with this name and purpose for a scenario.
 pub(crate) fn of_answer(
     study: &dyn Study,
     (name, about): (&str, &str),

@@ -1,21 +1,21 @@
-//! The scenarios that come with Towtank: the files of `scenarios/`, by the name of the file.
+//! The built-in scenarios: the files of `scenarios/`, by file name.
 
 use std::path::Path;
 
-/// A scenario that needs no file.
+/// A built-in scenario, which needs no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
-    /// Under `scenarios/`: `queue-network.toml`, `papers/…`.
+    /// Its path under `scenarios/`: `queue-network.toml`, `papers/…`.
     pub path: &'static str,
-    /// What is in it.
+    /// Its text.
     pub text: &'static str,
 }
 
-/// Those that come with Towtank, in the order of the folder.
+/// The built-in scenarios, in the order of the folder.
 pub(crate) const ALL: &[Builtin] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 
 impl Builtin {
-    /// The name to run it by: the file's, without its folder and its ending.
+    /// The name to run it by: the file name without folder and extension.
     #[must_use]
     pub fn name(&self) -> &'static str {
         Path::new(self.path).file_stem().and_then(|stem| stem.to_str()).unwrap_or(self.path)

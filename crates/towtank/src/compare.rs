@@ -1,4 +1,4 @@
-//! Two results side by side.
+//! The comparison of two results.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use towtank_report::Report;
 
 use crate::{Trouble, files};
 
-/// Holds the result `b` against the result `a`, each the directory of a run or its `report.json`, and writes
-/// the report of their differences to `out` if there is one.
+/// Compares the result `b` with the result `a`, each the directory of a run or its `report.json`, and writes
+/// the report of their differences to `out`, if given.
 ///
 /// # Errors
 /// When one cannot be read, they cannot be compared, or the report cannot be written.

@@ -1,5 +1,5 @@
-//! A scenario on its way in: a text from somewhere, values laid over it, and the folder of the files that it
-//! names.
+//! A scenario before it is checked: its text, the values that override it, and the folder of the files that
+//! it names.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -19,31 +19,31 @@ use crate::{Registry, Scenario, gates};
 #[derive(Clone, Debug)]
 pub struct Document {
     text: towtank_scenario::Document,
-    /// The file, if it is one.
+    /// Its file, if it comes from one.
     file: Option<PathBuf>,
-    /// Where the files that it names are.
+    /// The folder of the files that it names.
     folder: PathBuf,
     fail_if: Vec<String>,
 }
 
 impl Document {
-    /// Reads a TOML text. Files that it names are looked for where the process is.
+    /// Parses a TOML text. Files that it names are looked up in the current directory.
     ///
     /// # Errors
-    /// What is not TOML.
+    /// Syntax errors of the TOML.
     pub fn parse(text: &str) -> Result<Document, Problems> {
         Document::of_source(&Source::file("scenario", text))
     }
 
-    /// Reads a TOML text that problems are to call `name`.
+    /// Parses a TOML text, which problems call `name`.
     ///
     /// # Errors
-    /// What is not TOML.
+    /// Syntax errors of the TOML.
     pub fn named(name: &str, text: &str) -> Result<Document, Problems> {
         Document::of_source(&Source::file(name, text))
     }
 
-    /// Reads a file. Files that it names are looked for in its folder.
+    /// Reads a file. Files that it names are looked up in its folder.
     ///
     /// # Errors
     /// When it cannot be read, or is not TOML.
@@ -55,10 +55,10 @@ impl Document {
         Ok(Document { file: Some(path.to_owned()), ..document.beside(folder) })
     }
 
-    /// Finds what a user named: a file, or a scenario of the registry.
+    /// Finds a scenario by the user's word: a file, or a scenario of the registry.
     ///
     /// # Errors
-    /// When there is neither, it cannot be read, or is not TOML.
+    /// When there is neither, or it cannot be read or is not TOML.
     pub fn find(what: &str, registry: &Registry) -> Result<Document, Problems> {
         let path = Path::new(what);
         if path.is_file() || (looks_like_a_path(what) && registry.scenario(what).is_none()) {
@@ -68,7 +68,7 @@ impl Document {
         }
     }
 
-    /// The scenario of the registry that is called `name`.
+    /// The scenario of the registry with this name.
     ///
     /// # Errors
     /// When there is none, or it is not TOML.
@@ -77,7 +77,7 @@ impl Document {
         Document::named(&format!("scenarios/{}", builtin.path), builtin.text)
     }
 
-    /// A scenario that says nothing but its study. `flags` are the names that hints about missing keys use.
+    /// A scenario that contains only its study. `flags` are the flag names for hints about missing keys.
     #[must_use]
     pub fn of_study(study: &dyn Study, flags: Vec<FlagName>) -> Document {
         Document::of(towtank_scenario::Document::of_study(study.name(), flags))
@@ -91,38 +91,38 @@ impl Document {
         Document { text, file: None, folder: PathBuf::new(), fail_if: Vec::new() }
     }
 
-    /// Says where the files are that it names.
+    /// Sets the folder of the files that it names.
     #[must_use]
     pub fn beside(mut self, folder: impl Into<PathBuf>) -> Document {
         self.folder = folder.into();
         self
     }
 
-    /// Where the files are that it names.
+    /// The folder of the files that it names.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Sets a key to a value, which is TOML; what is not, is text: `set("link.rate", "10Gbit/s")`.
+    /// Sets a key to a value, which is TOML; anything else is taken as text: `set("link.rate", "10Gbit/s")`.
     ///
     /// # Errors
-    /// A key that is no key, a value with an open quote or bracket, or a key that leads through a value that
-    /// holds no keys.
+    /// An invalid key, a value with an open quote or bracket, or a key that passes through a value that is
+    /// not a table or list.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
         let path: KeyPath =
             key.parse().map_err(|error| Problem::new(format!("`{key}` is no key: {error}")))?;
         self.lay(Setting::of_flag(key, &path, value)?)
     }
 
-    /// Lays a value over the scenario that knows where it came from. A later one goes over an earlier one.
+    /// Overrides a key by a setting, which knows its origin. A later one replaces an earlier one.
     ///
     /// # Errors
-    /// When the key leads through a value that holds no keys.
+    /// When the key passes through a value that is not a table or list.
     pub fn lay(&mut self, setting: Setting) -> Result<(), Problem> {
         self.text.set(setting)
     }
 
-    /// The study that it is of, where that is one.
+    /// The study that it names, if the registry has it.
     #[must_use]
     pub fn study(&self, registry: &Registry) -> Option<&'static dyn Study> {
         towtank_studies::study_of(registry.studies(), &self.text).ok()
@@ -133,10 +133,10 @@ impl Document {
         self.fail_if.push(gate.into());
     }
 
-    /// Checks the whole of it, with its gates.
+    /// Checks the scenario and its gates.
     ///
     /// # Errors
-    /// Everything that is wrong with scenario and gates, each with its place.
+    /// All errors of the scenario and the gates, each with its place.
     pub fn check(self, registry: &Registry) -> Result<Scenario, Problems> {
         let study = self.study(registry);
         let text = self.text.with_files(Arc::new(Folder(self.folder.clone())));
@@ -149,7 +149,8 @@ impl Document {
                 Ok(Scenario { checked, gates, fail_if: self.fail_if, inputs })
             }
             Err(mut found) => {
-                // Nobody knows what measures the scenario would have had; those of all scenarios do for most.
+                // The measures of these points are unknown; those that every scenario has suffice for most
+                // gates.
                 let wrong = study.map(|study| gates::of_study(study, std::iter::empty(), &self.fail_if).1);
                 if let Some(wrong) = wrong {
                     found.extend(wrong);
@@ -160,7 +161,7 @@ impl Document {
     }
 }
 
-/// The files that a scenario reads, itself among them.
+/// The files that a scenario reads, including itself.
 fn inputs(file: Option<&Path>, folder: &Path, checked: &towtank_studies::CheckedScenario) -> Inputs {
     let named = checked.points().iter().flat_map(|point| &point.inputs);
     let named = named.map(|input| folder.join(&input.path)).collect::<BTreeSet<PathBuf>>();
@@ -171,10 +172,10 @@ fn looks_like_a_path(what: &str) -> bool {
     what.contains(['/', '\\']) || what.ends_with(".toml") || Path::new(what).exists()
 }
 
-/// Reads all of a text that problems are to call `name`.
+/// Reads a whole text, which problems call `name`.
 ///
 /// # Errors
-/// When it cannot be read, or is no UTF-8.
+/// When it cannot be read, or is not UTF-8.
 pub fn read_text(name: &str, from: &mut dyn Read) -> Result<String, Problem> {
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
@@ -196,7 +197,7 @@ fn unreadable(name: &str, error: &io::Error) -> Problem {
     Problem::new(format!("cannot read `{name}`: {}", reason(error))).hint(hint)
 }
 
-/// The system's words in our form: lower case, without the number in brackets.
+/// The operating system's error in our form: lower case, without the number in brackets.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
@@ -204,7 +205,7 @@ fn reason(error: &io::Error) -> String {
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// Reads the files that a scenario names, relative to its own folder.
+/// Reads the files that a scenario names, relative to a folder.
 #[derive(Debug)]
 struct Folder(PathBuf);
 
@@ -219,14 +220,14 @@ impl Files for Folder {
     }
 }
 
-/// A file's contents; one that has more than `most` bytes is refused without reading it to the end.
+/// A file's contents; a file of more than `most` bytes is refused without reading it to the end.
 fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let told = |error: io::Error| reason(&error);
     let file = fs::File::open(path).map_err(told)?;
     let size = file.metadata().map_err(told)?.len();
     let mut bytes = Vec::new();
     if size <= most {
-        // A pipe has no size beforehand.
+        // The size of a pipe is not known beforehand.
         file.take(most + 1).read_to_end(&mut bytes).map_err(told)?;
     }
     let size = size.max(bytes.len() as u64);

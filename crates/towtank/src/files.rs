@@ -1,4 +1,4 @@
-//! A report on its way into a directory: `report.json`, the tables, and `report.html`.
+//! Writes a report into a directory: `report.json`, the tables, and `report.html`.
 
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ fn files(report: &Report) -> Vec<ReportFile> {
     std::iter::once(json).chain(tables).chain([html]).collect()
 }
 
-/// Writes the files of a report that no campaign keeps, over none of the `inputs`.
+/// Writes the files of a report that belongs to no campaign, without overwriting any of the `inputs`.
 ///
 /// # Errors
-/// When the directory is a campaign's, a place is an input's, or the system refuses.
+/// When the directory belongs to a campaign, a path is an input's, or writing fails.
 pub fn write_report(report: &Report, dir: &Path, inputs: &[PathBuf]) -> Result<(), Trouble> {
     refuse_campaign(dir)?;
     let writer = Writer::new(Inputs::new(inputs));
@@ -28,7 +28,7 @@ pub fn write_report(report: &Report, dir: &Path, inputs: &[PathBuf]) -> Result<(
     written.map_err(|error| StoreError::from(error).into())
 }
 
-/// The report in a campaign's directory is that of its runs, and of nothing else.
+/// Refuses the directory of a campaign: its report must be that of its own runs.
 pub(crate) fn refuse_campaign(dir: &Path) -> Result<(), Problem> {
     if !dir.join("campaign.json").exists() {
         return Ok(());
@@ -43,8 +43,8 @@ pub(crate) fn write_into(report: &Report, store: &Store) -> Result<(), Trouble> 
     Ok(store.write_report(&files(report))?)
 }
 
-/// Told before the runs and not after them: a report that may not be written because an input lies in its
-/// place. The names of a study's own tables are known when they are; writing them checks again.
+/// Checks before the runs whether the report may be written, or an input lies at one of its paths. The names
+/// of the study's own tables are not known yet; they are checked when they are written.
 pub(crate) fn may_report(store: &Store) -> Result<(), Trouble> {
     let names = ["report.json", "report.html", "summary.csv", "points.csv", "claims.csv"];
     Ok(names.iter().try_for_each(|name| store.may_write(name))?)

@@ -1,4 +1,4 @@
-//! Gates (`--fail-if`): read before anything runs, judged when the report is there.
+//! Gates (`--fail-if`): parsed before anything runs, judged on the finished report.
 
 use towtank_campaign::Shard;
 use towtank_report::Report;
@@ -6,16 +6,16 @@ use towtank_scenario::gate::{Gate, Known};
 use towtank_scenario::{Problem, Problems};
 use towtank_studies::{MeasureSpec, Study};
 
-/// A gate that a report does not meet.
+/// A gate that is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet {
-    /// As it is given to the command: `--fail-if 'span_s > 1s'`.
+    /// The gate as given to the command: `--fail-if 'span_s > 1s'`.
     pub gate: String,
-    /// Why, a line for each point at which it is not met.
+    /// The reasons, one line for each point at which it is not met.
     pub reasons: Vec<String>,
 }
 
-/// Gates about the measures of a study: those that every scenario has, and those of these points.
+/// Parses gates on the measures of a study: those that every scenario has, and those of these points.
 pub(crate) fn of_study<'a>(
     study: &dyn Study,
     points: impl Iterator<Item = &'a serde_json::Value>,
@@ -31,7 +31,7 @@ pub(crate) fn of_study<'a>(
     read(&known, texts)
 }
 
-/// The measures of a study, those that every scenario has first, with those of these points.
+/// The measures of a study: first those that every scenario has, then those of these points.
 pub(crate) fn measures<'a>(
     study: &dyn Study,
     points: impl Iterator<Item = &'a serde_json::Value>,
@@ -45,7 +45,7 @@ pub(crate) fn measures<'a>(
     all
 }
 
-/// Reads gates about these measures, and what is wrong with them.
+/// Parses gates on these measures; also returns the problems.
 #[must_use]
 pub fn read(known: &[Known<'_>], texts: &[String]) -> (Vec<Gate>, Problems) {
     let (mut gates, mut problems) = (Vec::new(), Problems::new());
@@ -58,10 +58,10 @@ pub fn read(known: &[Known<'_>], texts: &[String]) -> (Vec<Gate>, Problems) {
     (gates, problems)
 }
 
-/// A part has some of the replicates of each point: its means are not those that a gate is about.
+/// Refuses gates for a shard: it has only some of the replicates of each point, so its means are not final.
 ///
 /// # Errors
-/// When `shard` is a part, and there is a gate.
+/// When `shard` is not the whole, and there is a gate.
 pub fn refuse_for_part(shard: Shard, first: Option<&str>) -> Result<(), Problem> {
     let Some(gate) = first.filter(|_| !shard.is_whole()) else { return Ok(()) };
     let message = format!("a gate cannot be judged on part {shard}: it is about the whole");
@@ -69,7 +69,7 @@ pub fn refuse_for_part(shard: Shard, first: Option<&str>) -> Result<(), Problem>
     Err(Problem::new(message).hint(hint))
 }
 
-/// The gates that a whole report does not meet, and why.
+/// The gates that a whole report does not meet, with the reasons.
 #[must_use]
 pub fn judge(gates: &[Gate], report: &Report) -> Vec<Unmet> {
     let judged = gates

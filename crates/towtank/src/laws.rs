@@ -1,4 +1,4 @@
-//! The laws of a report, held on every report before anybody sees it.
+//! Checks the laws of reports on every report before it is returned.
 
 use towtank_report::{Report, laws};
 use towtank_scenario::Problem;
@@ -8,7 +8,7 @@ use crate::Trouble;
 /// The report itself if it keeps all laws.
 ///
 /// # Errors
-/// A report that breaks one is wrong, so it is not handed over: an error of ours.
+/// When the report breaks a law: it is wrong and not returned, and the error is ours.
 pub fn hold(report: Report) -> Result<Report, Trouble> {
     let broken = laws(&report);
     let Some(first) = broken.first() else { return Ok(report) };

@@ -1,16 +1,15 @@
-//! The street as a library: from a scenario's text to its report, with the studies that come with Towtank and
-//! your own.
+//! Towtank as a library: from a scenario's text to its report, with the built-in studies and your own.
 //!
-//! 1. A [`Registry`] knows studies and scenarios by name: [`Registry::builtin`], and what a caller adds
+//! 1. A [`Registry`] holds studies and scenarios by name: [`Registry::builtin`], and those added by
 //!    [`with`](Registry::with).
-//! 2. A [`Document`] is a scenario's text, from anywhere, with values laid over it and gates;
-//!    [`Document::check`] finds all that is wrong with it, or makes a [`Scenario`] of it.
-//! 3. [`run()`] runs a scenario as [`Options`] say and returns its report; [`reproduce()`] does so with
-//!    published ones and judges their claims; [`merge()`] joins what was run in parts; [`compare()`] sets two
-//!    results side by side. [`preview_of_memory`] tells beforehand what a run takes; [`search()`] looks for
-//!    settings that meet goals.
-//! 4. An [`Observer`] hears how it goes, and may ask to stop. [`Trouble`] says what stands in the way, and
-//!    who is to blame.
+//! 2. A [`Document`] is a scenario's text, from any source, with values that override it and gates;
+//!    [`Document::check`] reports all errors, or makes a [`Scenario`] of it.
+//! 3. [`run()`] runs a scenario according to [`Options`] and returns its report; [`reproduce()`] does so with
+//!    published scenarios and judges their claims; [`merge()`] joins the shards of a campaign; [`compare()`]
+//!    compares two results. [`preview_of_memory`] estimates the memory of a run beforehand; [`search()`]
+//!    looks for settings that meet goals.
+//! 4. An [`Observer`] is told of progress, and may request a stop. [`Trouble`] is the error of all of these,
+//!    and says whether the input is at fault.
 //!
 //! ```
 //! use towtank::{Document, Options, Registry, run};
@@ -27,11 +26,11 @@
 //! # Ok::<(), towtank::Trouble>(())
 //! ```
 //!
-//! Messages name flags of the `towtank` command (`--jobs`, `--allow-memory`): the options of the same names
-//! are meant.
+//! Messages name flags of the `towtank` command (`--jobs`, `--allow-memory`): they refer to the options of
+//! the same names.
 //!
-//! What is deliberately absent: printing, signals, exit codes, clocks, and the form of a command line. Those
-//! are a face's.
+//! Left out: printing, signals, exit codes, clocks, and the form of a command line, which belong to the front
+//! end.
 
 mod answer;
 mod catalogue;

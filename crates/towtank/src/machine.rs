@@ -1,4 +1,4 @@
-//! How much of this machine a campaign takes: jobs, workers, and memory.
+//! The resources that a campaign takes of this machine: jobs, workers, and memory.
 
 mod memory;
 
@@ -13,31 +13,31 @@ use crate::need::{Need, together};
 
 pub use memory::{Limit, Memory, refusal_of_file};
 
-/// Threads of a campaign.
+/// The threads of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Threads {
-    /// Runs at once.
+    /// Concurrent runs.
     pub jobs: NonZeroUsize,
     /// Threads of each run.
     pub workers: NonZeroU32,
 }
 
-/// What there is to share out.
+/// The resources of a machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine {
     pub cores: NonZeroUsize,
-    /// What a process may still take, where the system says.
+    /// The memory that a process may still take, if the operating system reports it.
     pub memory: Option<Memory>,
 }
 
 impl Machine {
-    /// This one.
+    /// The resources of this machine.
     pub(crate) fn here() -> Machine {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Machine { cores, memory: Memory::here() }
     }
 
-    /// Threads for what the options ask for. `estimate` is the memory of one run.
+    /// The threads that the options ask for. `estimate` is the memory of one run.
     pub(crate) fn threads(&self, options: &Options, estimate: Option<Bytes>) -> Result<Threads, Problem> {
         let workers = self.workers(options)?;
         let spread = |workers: NonZeroU32| NonZeroUsize::new(self.cores.get() / workers.get() as usize);
@@ -86,15 +86,14 @@ impl Machine {
             .hint(format!("lower --jobs or --workers until their product is at most {cores}, or add --force"))
     }
 
-    /// How many runs fit into memory, if somebody knows.
+    /// The number of runs that fit into memory, if known.
     fn fitting(&self, estimate: Option<Bytes>) -> Option<NonZeroUsize> {
         let (memory, estimate) = (self.memory?, estimate.filter(|estimate| !estimate.is_zero())?);
         let count = usize::try_from(memory.left.get() / estimate.get()).unwrap_or(usize::MAX);
         Some(NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN))
     }
 
-    /// Refuses what does not fit into memory: told now, it costs nothing, and an hour into the run it costs
-    /// the run.
+    /// Refuses runs that do not fit into memory, since failing in the middle of a run would lose its results.
     pub(crate) fn refuse_memory(
         &self,
         options: &Options,
@@ -122,7 +121,7 @@ impl Machine {
     }
 }
 
-/// Keys as a sentence has them: `` `a`, `b` or `c` ``.
+/// A list of keys for a sentence: `` `a`, `b` or `c` ``.
 fn listed(keys: &[&str]) -> String {
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     match quoted.split_last() {

@@ -1,5 +1,5 @@
-//! The paper's statements about capacity, asked of measurements that come with Towtank: what `reproduce` has
-//! beside scenarios.
+//! The paper's claims about capacity, judged on built-in measurements: the part of `reproduce` that is not
+//! simulated.
 
 use towtank_capacity::{Mix, Part, Run, Shares, apart, claims, fit};
 use towtank_imports::{File, iops};
@@ -7,16 +7,16 @@ use towtank_report::Report;
 
 use crate::Trouble;
 
-/// What all of them are called together.
+/// The common name of all of them.
 pub(crate) const CAPACITY: &str = "capacity";
 
-/// Measurements by name: of a Ceph, and of a plain file.
+/// Names of the measurements: of Ceph, and of a plain file.
 pub(crate) const PUBLISHED: [&str; 2] = ["capacity-ceph", "capacity-file"];
 
 const CEPH: &str = include_str!("../../../scenarios/papers/capacity-ceph.csv");
 const PLAIN: &str = include_str!("../../../scenarios/papers/capacity-file.csv");
 
-/// The claims that the measurements called `name` judge, or what is shown apart; nothing for other names.
+/// The claims judged by the measurements with this name, or the separate table; `None` for other names.
 pub(crate) fn published(name: &str) -> Option<Result<Report, Trouble>> {
     let (text, of_ceph) = match name {
         "capacity-ceph" => (CEPH, true),
@@ -34,16 +34,16 @@ fn judged(name: &str, text: &str, of_ceph: bool) -> Result<Report, Trouble> {
     if of_ceph {
         warnings.push("of Swift nothing was measured here, so its f_rw of 2 to 3 is not judged".to_owned());
     }
-    // A plain file is no distributed system, of which the paper speaks.
+    // A plain file is not a distributed system, to which the paper's claims apply.
     let (claims, tables) =
         if of_ceph { (claims(&model), Vec::new()) } else { (Vec::new(), vec![apart(&model)]) };
     Ok(Report { study: CAPACITY.to_owned(), claims, tables, warnings, ..Report::default() })
 }
 
-/// What a tool's file says about one run, as the model of capacity takes it.
+/// Converts one run of a benchmark's file for the model of capacity.
 ///
 /// # Panics
-/// When a reader gave sizes of zero or shares that do not add up, which readers refuse.
+/// When a reader returned sizes of zero or shares that do not add up, which readers refuse.
 #[must_use]
 pub fn capacity_run(file: &str, reading: iops::Reading) -> Run {
     let part = |part: &iops::Part| Part {

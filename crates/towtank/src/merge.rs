@@ -1,4 +1,4 @@
-//! Joins what the shards of one campaign left.
+//! Joins the shards of one campaign.
 
 use std::path::{Path, PathBuf};
 
@@ -10,23 +10,23 @@ use towtank_studies::Study;
 
 use crate::{Observer, Options, Registry, Remark, Trouble, Unmet, files, gates, run};
 
-/// The whole of some parts.
+/// The result of joining shards.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// Of all runs that there are.
+    /// The report of all available runs.
     pub report: Report,
-    /// No run is missing. Without that no gate is judged: it is about the whole.
+    /// Whether no run is missing. Otherwise no gate is judged, since gates apply to the whole.
     pub complete: bool,
-    /// Gates that are not met.
+    /// The gates that are not met.
     pub unmet: Vec<Unmet>,
 }
 
 /// Joins the campaign directories `parts`, judges the whole by the gates `fail_if`, and writes it to the
-/// options' `out` if there is one. Of the other options `force` alone counts.
+/// options' `out`, if given. Of the other options only `force` is used.
 ///
 /// # Errors
-/// When the parts are not of one campaign, of another version, disagree, hold nothing or cannot be read, when
-/// a gate is wrong, or the whole cannot be written.
+/// When the parts are not of one campaign, are of another version, disagree, are empty or cannot be read,
+/// when a gate is invalid, or the whole cannot be written.
 pub fn merge(
     registry: &Registry,
     parts: &[PathBuf],
@@ -62,7 +62,7 @@ pub fn merge(
     Ok(Merged { report, complete, unmet })
 }
 
-/// The study of the parts, if it is here as they knew it.
+/// The study of the parts, if the registry has it in the same version.
 fn study_of(registry: &Registry, merged: &towtank_campaign::Merged) -> Result<&'static dyn Study, Trouble> {
     let header = merged.plan().header();
     let study = registry.named(&header.study).ok_or_else(|| {
@@ -82,7 +82,7 @@ fn study_of(registry: &Registry, merged: &towtank_campaign::Merged) -> Result<&'
     Ok(study)
 }
 
-/// Tells what is damaged, double and missing, and returns whether nothing is missing.
+/// Reports damaged, duplicate and missing runs; returns whether none is missing.
 fn tell(merged: &towtank_campaign::Merged, observer: &dyn Observer) -> bool {
     for damaged in &merged.damaged {
         observer.remark(&Remark::Unusable(damaged));
@@ -97,7 +97,7 @@ fn tell(merged: &towtank_campaign::Merged, observer: &dyn Observer) -> bool {
     missing.is_empty()
 }
 
-/// The whole written over one of its parts would claim that this machine ran it all.
+/// Refuses to write the whole over one of its parts, which would claim that this machine ran it all.
 fn refuse_part(out: &Path, parts: &[PathBuf]) -> Result<(), Problem> {
     let Ok(target) = out.canonicalize() else { return Ok(()) };
     if parts.iter().any(|part| part.canonicalize().is_ok_and(|part| part == target)) {

@@ -1,28 +1,28 @@
-//! What the runs of a scenario take of the memory.
+//! The memory that the runs of a scenario need.
 
 use towtank_campaign::Plan;
 use towtank_units::Bytes;
 
 use crate::Scenario;
 
-/// What so many runs take at once.
+/// The memory of this many concurrent runs.
 pub(crate) fn together(each: Bytes, jobs: usize) -> Bytes {
     Bytes::new(each.get().saturating_mul(jobs as u64))
 }
 
-/// What a run takes.
+/// The memory needed by a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Need<'a> {
     /// The memory of one run.
     pub(crate) each: Bytes,
-    /// Which point of a sweep takes that much; empty without a sweep.
+    /// The point of the sweep that needs the most; empty without a sweep.
     pub(crate) place: String,
-    /// The keys of the scenario that it grows with.
+    /// The scenario keys that the memory depends on.
     pub(crate) keys: &'a [&'a str],
 }
 
 impl<'a> Need<'a> {
-    /// What the hungriest point takes.
+    /// The need of the point that needs the most memory.
     pub(crate) fn of(scenario: &Scenario, plan: &Plan) -> Option<Need<'a>> {
         let estimates = scenario.points().iter().zip(plan.points());
         let estimates = estimates.enumerate().filter_map(|(index, (point, spec))| {

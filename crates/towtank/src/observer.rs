@@ -1,39 +1,39 @@
-//! Who is told how it goes, and may ask to stop. The library itself prints nothing.
+//! The observer of runs, which may request a stop. The library itself prints nothing.
 
 use std::fmt;
 use std::path::Path;
 
 use towtank_campaign::{Damaged, Stop};
 
-/// Hears of everything while it happens, from any thread. A face shows it; a test takes notes; `()` wants to
-/// know nothing.
+/// Receives progress and remarks while runs go on, from any thread. A front end shows them; a test records
+/// them; `()` ignores them.
 pub trait Observer: Sync {
-    /// The flag that stops the runs once it is raised. It is asked for when the first run is about to begin,
-    /// so that until then nothing needs to be stopped with care.
+    /// The flag that stops the runs once it is raised. It is requested just before the first run begins, so
+    /// that before that an immediate exit is safe.
     fn stop(&self) -> &Stop {
         static NEVER: Stop = Stop::new();
         &NEVER
     }
 
-    /// Of several scenarios (`reproduce`) this one begins.
+    /// The next of several scenarios (`reproduce`) begins.
     fn scenario(&self, _name: &str) {}
 
     /// The runs of one scenario begin.
     fn begins(&self) {}
 
-    /// Runs have ended, or were found done.
+    /// Runs have ended, or were found finished.
     fn campaign(&self, _progress: towtank_campaign::Progress) {}
 
-    /// A run is further than before.
+    /// A run has made progress.
     fn run(&self, _which: Which, _progress: towtank_studies::Progress) {}
 
-    /// A run has ended, with so many events.
+    /// A run has ended, with this many events.
     fn ended(&self, _which: Which, _events: u64) {}
 
-    /// All runs of one scenario have ended, well or not.
+    /// All runs of one scenario have ended, successfully or not.
     fn ends(&self) {}
 
-    /// Something that a user should know.
+    /// A remark for the user.
     fn remark(&self, _remark: &Remark<'_>) {}
 }
 
@@ -42,32 +42,32 @@ impl Observer for () {}
 /// One run of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Which {
-    /// Which point of the sweep, from 0.
+    /// The point of the sweep, from 0.
     pub point: usize,
-    /// Which replicate of it, from 0.
+    /// The replicate of the point, from 0.
     pub replicate: u32,
 }
 
-/// What a user should know beside the report. Its `Display` is the sentence.
+/// Information for the user beside the report. Its `Display` is the sentence.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Remark<'a> {
-    /// How a model was run. Told once, however many runs it is true of.
+    /// How a model was run. Reported once, however many runs it applies to.
     Notice(&'a str),
-    /// A stored run cannot be used and is done again.
+    /// A stored run is unusable and is repeated.
     Redone(&'a Damaged),
-    /// So many runs were done already.
+    /// This many runs were finished already.
     Kept {
-        /// How many.
+        /// The number of runs.
         runs: usize,
-        /// Where they are.
+        /// Their directory.
         out: &'a Path,
     },
-    /// A stored run of a part cannot be used.
+    /// A stored run of a part is unusable.
     Unusable(&'a Damaged),
-    /// These runs, a line for each place, are in several parts, with equal results.
+    /// Runs that several parts have, with equal results; one line per place.
     Double(&'a [String]),
-    /// No part has these runs, a line for each point.
+    /// Runs that no part has; one line per point.
     Missing(&'a [String]),
 }
 

@@ -1,4 +1,4 @@
-//! How a scenario is run: what of the machine it may take, and where finished runs are kept. Never changes a
+//! Options of a run: the resources that it may take, and the directory of finished runs. They never change a
 //! result.
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -7,27 +7,27 @@ use std::path::PathBuf;
 use towtank_campaign::{Shard, Takeover};
 use towtank_kernel::Executor;
 
-/// How to run.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How the kernel runs the model.
+    /// The executor of the kernel.
     pub executor: Executor,
-    /// Threads of one run, for the conservative and the optimistic executor; if nobody says, all cores.
+    /// Threads of one run, for the conservative and the optimistic executor; by default all cores.
     pub workers: Option<NonZeroU32>,
-    /// How many runs go on at once; if nobody says, as many as there are cores and memory for.
+    /// The number of concurrent runs; by default limited by cores and memory.
     pub jobs: Option<NonZeroUsize>,
-    /// Which part of the runs is done here.
+    /// The part of the runs that is done here.
     pub shard: Shard,
-    /// Where the report, its tables and every finished run are written; the same call goes on from there.
+    /// The directory for the report, its tables and every finished run; the same call resumes from there.
     pub out: Option<PathBuf>,
-    /// Use more threads than there are cores; write into a directory that holds other results.
+    /// Allows more threads than cores, and writing into a directory that holds other results.
     pub force: bool,
-    /// Run what is estimated to take more memory than there is.
+    /// Allows runs whose estimated memory exceeds the available memory.
     pub allow_memory: bool,
 }
 
 impl Default for Options {
-    /// One run a core, on the sequential executor, all of them, kept nowhere.
+    /// One run per core, on the sequential executor, all runs, without a directory.
     fn default() -> Options {
         Options {
             executor: Executor::Sequential,

@@ -1,9 +1,9 @@
-//! A run whose time leaves the 584 years that nanoseconds in 64 bits reach: which keys of the scenario make
-//! time so long.
+//! Time overflow: a run exceeds the 584 years that 64-bit nanoseconds can represent. This module names the
+//! scenario keys that make time so long.
 //!
-//! The kernel knows the event at which it happened, and nothing of keys. Here the keys are guessed, by what
-//! makes a simulation long: spans of weeks and more, and rates that are very low. What is left out: sizes and
-//! counts, which are large in every scenario of this field.
+//! The kernel knows the event at which it happened, but no keys. Here the keys are guessed by what makes a
+//! simulation long: spans of weeks and more, and very low rates. Left out: sizes and counts, which are large
+//! in every scenario of this field.
 
 use serde_json::Value;
 use towtank_kernel::RunError;
@@ -11,19 +11,20 @@ use towtank_scenario::Problem;
 use towtank_studies::StudyError;
 use towtank_units::{Frequency, Rate, SimSpan};
 
-/// A span that hardly any scenario has: a week.
+/// A span longer than in nearly all scenarios: a week.
 const LONG: SimSpan = SimSpan::from_secs(7 * 86_400);
 
-/// A rate that no disk and no card has, in bytes a second: a choice, a thousandth of a slow disk's.
+/// A rate below that of any disk or NIC, in bytes per second: a free choice, a thousandth of a slow disk's
+/// rate.
 const SLOW_BYTES: u64 = 64 << 10;
 
-/// Fewer requests in a second than any service: a choice.
+/// A request rate per second below that of any service: a free choice.
 const SELDOM: f64 = 0.01;
 
-/// How many keys are named.
+/// The most keys that are named.
 const NAMED_MAX: usize = 4;
 
-/// The problem, if that is what went wrong.
+/// The problem, if the error is a time overflow.
 pub(crate) fn problem(error: &StudyError, place: &str, scenario: &Value) -> Option<Problem> {
     let StudyError::Run(RunError::TimeOverflow { place: event, after_ns }) = error else { return None };
     let after = SimSpan::from_ns(*after_ns);
@@ -42,7 +43,7 @@ pub(crate) fn problem(error: &StudyError, place: &str, scenario: &Value) -> Opti
     Some(Problem::new(message).hint(hint))
 }
 
-/// A time as a person reads it, where it is of years.
+/// A time for people, in years if it is long.
 fn years(ns: u64) -> String {
     let years = ns as f64 / (365.25 * 86_400e9);
     if years < 1.0 {

@@ -1,4 +1,4 @@
-//! What running a scenario would take of the memory, before anything runs.
+//! Estimates the memory of a scenario before anything runs.
 
 use towtank_scenario::Problem;
 use towtank_units::Bytes;
@@ -7,22 +7,22 @@ use crate::machine::{Machine, Memory};
 use crate::need::{Need, together};
 use crate::{Options, Scenario, Trouble};
 
-/// The memory that a campaign is estimated to take, and that there is.
+/// The estimated memory of a campaign, and the available memory.
 #[derive(Clone, Debug)]
 pub struct MemoryPreview {
-    /// What one run of the hungriest point takes, where its study can tell.
+    /// The memory of one run of the most demanding point, if its study can estimate it.
     pub each: Option<Bytes>,
-    /// How many runs would go on at once.
+    /// The number of concurrent runs.
     pub jobs: usize,
-    /// What all of them take together.
+    /// The memory of all concurrent runs.
     pub all: Option<Bytes>,
-    /// What this process may still take, where the system says.
+    /// The memory that this process may still take, if the system reports it.
     pub free: Option<Memory>,
-    /// Why `run` would refuse it.
+    /// The reason why `run` would refuse it, if any.
     pub refusal: Option<Problem>,
 }
 
-/// What [`run`](crate::run) would say about memory with the same options.
+/// The memory check of [`run`](crate::run) with the same options.
 ///
 /// # Errors
 /// When the scenario has too many runs, or the options ask for more threads than there are cores.
@@ -67,7 +67,7 @@ mod tests {
         let each = ample.each.expect("the study estimates");
         assert_eq!((ample.jobs, ample.all), (4, Some(together(each, 4))));
         assert!(ample.refusal.is_none());
-        // Fewer runs at once where that helps, and a refusal where one alone is too much.
+        // Fewer concurrent runs if that helps, and a refusal if a single one is too large.
         let tight = with(3 * each.get());
         assert_eq!((tight.jobs, tight.refusal), (3, None));
         let short = with(each.get() - 1);

@@ -1,7 +1,6 @@
-//! What can be asked and run by its name: the studies and scenarios that come with Towtank, and those that a
-//! caller adds.
+//! Studies and scenarios by name: the built-in ones, and those that a caller adds.
 //!
-//! Nothing below asks for a list of all studies; who needs one is given a registry.
+//! There is no global list of studies; code that needs one is given a registry.
 
 use towtank_scenario::{Problem, did_you_mean};
 use towtank_studies::Study;
@@ -15,27 +14,27 @@ pub struct Registry {
     scenarios: Vec<Builtin>,
 }
 
-/// Two of one name: a scenario could not say which it means.
+/// Two studies or two scenarios with one name, which would be ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is a {what} called `{name}` already; choose another name")]
 pub struct NameTaken {
-    /// A study or a scenario.
+    /// `study` or `scenario`.
     pub what: &'static str,
     /// The name.
     pub name: String,
 }
 
 impl Registry {
-    /// Everything that comes with Towtank.
+    /// All built-in studies and scenarios.
     #[must_use]
     pub fn builtin() -> Registry {
         Registry { studies: towtank_studies::all().to_vec(), scenarios: catalogue::ALL.to_vec() }
     }
 
-    /// The same with one study more.
+    /// Adds a study.
     ///
     /// # Errors
-    /// When another one has its name.
+    /// When another study has its name.
     pub fn with(mut self, study: &'static dyn Study) -> Result<Registry, NameTaken> {
         if self.named(study.name()).is_some() {
             return Err(NameTaken { what: "study", name: study.name().to_owned() });
@@ -44,10 +43,10 @@ impl Registry {
         Ok(self)
     }
 
-    /// The same with one scenario more, to be run by its name.
+    /// Adds a scenario, which can then be run by its name.
     ///
     /// # Errors
-    /// When another one has its name.
+    /// When another scenario has its name.
     pub fn with_scenario(mut self, scenario: Builtin) -> Result<Registry, NameTaken> {
         if self.scenario(scenario.name()).is_some() {
             return Err(NameTaken { what: "scenario", name: scenario.name().to_owned() });
@@ -62,7 +61,7 @@ impl Registry {
         &self.studies
     }
 
-    /// The study called `name`.
+    /// The study with this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&'static dyn Study> {
         towtank_studies::named(&self.studies, name)
@@ -74,16 +73,16 @@ impl Registry {
         &self.scenarios
     }
 
-    /// The scenario called `name`.
+    /// The scenario with this name.
     #[must_use]
     pub fn scenario(&self, name: &str) -> Option<&Builtin> {
         self.scenarios.iter().find(|scenario| scenario.name() == name)
     }
 
-    /// The same for somebody who meant one.
+    /// The scenario with this name, or an error with a suggestion.
     ///
     /// # Errors
-    /// When there is none, with the name that comes nearest.
+    /// When there is none; names the nearest name.
     pub fn find_scenario(&self, name: &str) -> Result<&Builtin, Problem> {
         self.scenario(name).ok_or_else(|| {
             let hint = did_you_mean(name, self.scenarios.iter().map(Builtin::name)).unwrap_or_else(|| {

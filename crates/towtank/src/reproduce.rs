@@ -1,4 +1,4 @@
-//! Published set-ups, run and held against what was published.
+//! Runs published set-ups and compares the results with the published ones.
 
 use serde_json::json;
 use towtank_campaign::Shard;
@@ -8,13 +8,14 @@ use towtank_scenario::{Problem, did_you_mean};
 use crate::measured::{self, CAPACITY};
 use crate::{Document, Observer, Options, Registry, Trouble, files, laws, run};
 
-/// Runs published scenarios (those named, those of studies named, or all) one after the other, and reports
-/// all claims together. Claims that miss are a result, not a failure. A report that is `partial` was stopped.
+/// Runs published scenarios (those named, those of the named studies, or all) one after the other, and
+/// reports all claims together. A claim that misses is a result, not a failure. A `partial` report was
+/// stopped.
 ///
-/// The options' `out` gets the report, and below it a folder for each scenario; their `shard` does not count.
+/// The options' `out` receives the report, with a folder for each scenario; their `shard` is ignored.
 ///
 /// # Errors
-/// When a name is unknown, a scenario cannot be run, or something cannot be written.
+/// When a name is unknown, a scenario cannot be run, or a file cannot be written.
 pub fn reproduce(
     registry: &Registry,
     names: &[String],
@@ -52,7 +53,7 @@ pub fn reproduce(
     finish(all, scenarios, options)
 }
 
-/// The scenarios to run: those named, those of studies named, or all.
+/// The scenarios to run: those named, those of the named studies, or all.
 fn chosen(registry: &Registry, names: &[String]) -> Result<Vec<&'static str>, Problem> {
     let simulated = || registry.studies().iter().flat_map(|study| study.published().iter().copied());
     let published = || simulated().chain(measured::PUBLISHED);
@@ -85,7 +86,7 @@ fn unknown(name: &str, published: impl Iterator<Item = &'static str>) -> Problem
     Problem::new(format!("`{name}` is no published scenario and no study")).hint(hint)
 }
 
-/// A study that has published nothing reproduces nothing.
+/// The names of the studies with published scenarios.
 fn studies_with_some(registry: &Registry) -> impl Iterator<Item = &'static str> {
     let studies = registry.studies().iter().filter(|study| !study.published().is_empty());
     studies.map(|study| study.name()).chain([CAPACITY])
@@ -95,16 +96,16 @@ fn take(all: &mut Report, report: Report, name: &str) {
     all.results_version = all.results_version.max(report.results_version);
     all.events += report.events;
     all.partial |= report.partial;
-    // Tables of a simulation stand in its own report; what was asked of measurements has no other.
+    // Tables of a simulation are in its own report; judged measurements have no other report.
     all.tables.extend(report.tables.into_iter().filter(|_| report.study == CAPACITY));
-    // Names are told apart within a scenario only.
+    // Names are unique within a scenario only.
     all.claims.extend(
         report.claims.into_iter().map(|claim| Claim { name: format!("{name}/{}", claim.name), ..claim }),
     );
     all.warnings.extend(report.warnings.into_iter().map(|warning| format!("{name}: {warning}")));
 }
 
-/// The report of all claims, put into the directory of all scenarios.
+/// The report of all claims, written into the common directory.
 fn finish(mut all: Report, scenarios: Vec<serde_json::Value>, options: &Options) -> Result<Report, Trouble> {
     let list = serde_json::Value::from(scenarios);
     all.scenario_hash = towtank_scenario::hash_of_bytes(list.to_string().as_bytes());
@@ -117,7 +118,7 @@ fn finish(mut all: Report, scenarios: Vec<serde_json::Value>, options: &Options)
     Ok(all)
 }
 
-/// How many claims hold, miss, cannot be told and were fitted.
+/// The number of claims that hold, miss, cannot be judged and were fitted.
 fn summary(claims: &[Claim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let mut words = format!("{} of {} claims hold", count(Verdict::Holds), claims.len());

@@ -1,6 +1,6 @@
-//! The street, walked: a checked scenario becomes a campaign, its outcomes a report.
+//! Runs a checked scenario: makes a campaign of it, and a report of the campaign's outcomes.
 //!
-//! Everything that decides lies in the crates below; here they are only put one after the other.
+//! All decisions are made in the crates below; this module only connects them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -18,33 +18,32 @@ use crate::machine::{Machine, Threads};
 use crate::need::Need;
 use crate::{Observer, Options, Remark, Scenario, Trouble, Unmet, Which, files, gates, laws, overflow};
 
-/// What came of running a scenario.
+/// The result of running a scenario.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What there is to report; nothing for a part of a campaign, and where it was stopped before any run was
-    /// done.
+    /// The report; `None` for a shard, and where the run was stopped before any replicate was finished.
     pub report: Option<Report>,
-    /// Somebody stopped it.
+    /// Whether it was stopped.
     pub interrupted: bool,
     /// How much was done.
     pub done: Done,
-    /// Gates that are not met; they are judged where nobody stopped it.
+    /// The gates that are not met; they are judged only where the run was not stopped.
     pub unmet: Vec<Unmet>,
 }
 
-/// How much of a campaign, or of one part of it, is done.
+/// The finished part of a campaign or of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Runs that are done.
+    /// Finished runs.
     pub runs: usize,
-    /// All there are.
+    /// All runs.
     pub of: usize,
 }
 
-/// Runs a scenario, and writes its report into the directory of its runs where the options name one.
+/// Runs a scenario, and writes its report into the options' directory, if given.
 ///
 /// # Errors
-/// When it does not fit into this machine, a run fails, or something cannot be read or written.
+/// When it does not fit into this machine, a run fails, or a file cannot be read or written.
 pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> Result<Run, Trouble> {
     gates::refuse_for_part(options.shard, scenario.fail_if.first().map(String::as_str))?;
     if !options.shard.is_whole() && options.out.is_none() {
@@ -72,7 +71,7 @@ pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> R
     };
     let done = count_done(&plan, &ran.ledger, options.shard);
     let report = report(scenario.study(), &plan, ran.ledger, options.executor)?;
-    // A part has no report of its own: it is one of all runs, and `merge` makes it.
+    // A shard has no report of its own: `merge` makes the report of all runs.
     let report = report.filter(|_| options.shard.is_whole());
     if let (Some(report), Some(store)) = (&report, &store) {
         files::write_into(report, store)?;
@@ -87,7 +86,7 @@ fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> Done {
     Done { runs: ours().filter(|(_, task)| ledger.is_finished(*task)).count(), of: ours().count() }
 }
 
-/// The report of what there is; `None` when there is nothing. One that breaks a law of reports is an error.
+/// The report of the available runs; `None` if there are none. A report that breaks a law is an error.
 pub(crate) fn report(
     study: &dyn Study,
     plan: &Plan,
@@ -123,14 +122,14 @@ pub(crate) fn report(
     laws::hold(report).map(Some)
 }
 
-/// One campaign under way.
+/// A campaign in progress.
 struct Walk<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     options: &'a Options,
     threads: Threads,
     observer: &'a dyn Observer,
-    /// Kinds of notices that were shown already: every replicate has the same.
+    /// Kinds of notices that were already reported: every replicate has the same.
     told: Mutex<BTreeSet<String>>,
 }
 
@@ -175,7 +174,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What was found in the store.
+    /// Reports the state of the stored runs.
     fn remarks(&self, ran: &Ran<StudyError>) {
         for damaged in &ran.damaged {
             self.observer.remark(&Remark::Redone(damaged));
@@ -185,7 +184,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The first failure, and the line that replays it.
+    /// The first failure, with the line that replays it.
     fn failed(&self, failures: &[Failure<StudyError>]) -> Trouble {
         let Some(first) = failures.first() else { return Trouble::failed("a run failed without a word") };
         let more = match failures.len() {
@@ -199,7 +198,7 @@ impl Walk<'_> {
             return problem.into();
         }
         let hint = match first {
-            // The run went well: to replay it would show nothing.
+            // The run itself succeeded: replaying it would show nothing.
             Failure::Store { place, source, .. } => {
                 return Trouble::failed(format!("{place} is done but not stored{more}: {source}"));
             }
@@ -215,7 +214,7 @@ impl Walk<'_> {
     }
 }
 
-/// What a notice says: replicates run differently, so its counts differ.
+/// The kind of a notice: its text without counts, which differ between replicates.
 fn kind_of(notice: &str) -> String {
     notice.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
@@ -224,7 +223,7 @@ fn kind_of(notice: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Every replicate of a wasteful run said so in a line of its own.
+    /// Before, every replicate of an inefficient run reported so in a line of its own.
     #[test]
     fn a_notice_with_other_counts_is_the_same_notice() {
         let notice = |committed, rolled_back| {

@@ -1,4 +1,4 @@
-//! A scenario without mistakes: what is asked, at which points, with which gates.
+//! A valid scenario: its study, points and gates.
 
 use towtank_campaign::{Inputs, KeyParts, Plan, PointKey, PointSpec};
 use towtank_report::SweepAxis;
@@ -8,18 +8,18 @@ use towtank_studies::{CheckedPoint, CheckedScenario, Study};
 
 use crate::Trouble;
 
-/// A checked scenario, ready to run any number of times.
+/// A checked scenario, which can be run any number of times.
 pub struct Scenario {
     pub(crate) checked: CheckedScenario,
     pub(crate) gates: Vec<Gate>,
-    /// The gates' texts, as they were given.
+    /// The gates' texts as given.
     pub(crate) fail_if: Vec<String>,
-    /// What must not be overwritten because it came from there.
+    /// The input files, which must not be overwritten.
     pub(crate) inputs: Inputs,
 }
 
 impl Scenario {
-    /// What is asked.
+    /// The study.
     #[must_use]
     pub fn study(&self) -> &'static dyn Study {
         self.checked.study()
@@ -31,7 +31,7 @@ impl Scenario {
         self.checked.header()
     }
 
-    /// As it was understood, every default filled in, with its hash.
+    /// The resolved scenario, with every default filled in, and its hash.
     #[must_use]
     pub fn resolved(&self) -> &Resolved {
         self.checked.resolved()
@@ -47,13 +47,12 @@ impl Scenario {
         self.checked.points()
     }
 
-    /// The heading of the report: the user's own words, or those of the study, which are no sentence by
-    /// themselves.
+    /// The heading of the report: the user's title, or else the study's, with a capital letter.
     fn title(&self) -> String {
         self.header().title.clone().unwrap_or_else(|| heading(self.study()))
     }
 
-    /// All runs of it, and what names their results.
+    /// All its runs, and the names of their results.
     pub(crate) fn plan(&self) -> Result<Plan, Trouble> {
         let (study, header, resolved) = (self.study(), self.header(), self.resolved());
         let axes = resolved.axes().iter();
@@ -81,7 +80,7 @@ impl Scenario {
     }
 }
 
-/// The question of a study as a heading has it, with a capital letter.
+/// The title of a study as a heading, with a capital letter.
 #[must_use]
 pub fn heading(study: &dyn Study) -> String {
     let mut chars = study.title().chars();

@@ -1,5 +1,5 @@
-//! A study's search for settings that meet goals: the scenario is run again and again, each time with other
-//! keys set.
+//! A study's search for settings that meet goals: the scenario is run repeatedly, each time with other keys
+//! set.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,19 @@ use towtank_studies::{Found, Search, Summary, TrialError, Trials};
 
 use crate::{Document, Observer, Options, Registry, Scenario, Trouble, answer, gates, run};
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Searched {
-    /// The answer, and whether the goals are met.
+    /// The settings found, and whether the goals are met.
     pub found: Found,
-    /// The same as a report.
+    /// The result as a report.
     pub report: Report,
 }
 
-/// Looks for settings of a scenario that meet goals, as its study does. Nothing where somebody stopped it.
+/// Searches for settings of a scenario that meet goals, by its study's method. `None` if it was stopped.
 ///
 /// # Errors
-/// When the study looks for nothing, the scenario or a goal is wrong, or a run fails.
+/// When the study supports no search, the scenario or a goal is invalid, or a run fails.
 pub fn search(
     document: Document,
     registry: &Registry,
@@ -66,7 +66,7 @@ fn report(
     answer::of_answer(scenario.study(), (search.name, search.about), asked, &found.answer)
 }
 
-/// The scenario as it was resolved, with other values laid over it for each trial.
+/// The resolved scenario, with other values set for each trial.
 struct Laid<'a> {
     text: String,
     folder: PathBuf,

@@ -1,4 +1,4 @@
-//! What stands in the way of a question, and who is to blame: the input, which must be changed, or not.
+//! Errors of the library, with whether the input is at fault.
 
 use std::fmt;
 use std::io;
@@ -6,16 +6,16 @@ use std::io;
 use towtank_campaign::{StoreError, WriteError};
 use towtank_scenario::{Problem, Problems};
 
-/// Why there is no answer.
+/// Why there is no result.
 #[derive(Debug)]
 pub enum Trouble {
     /// The input must be changed.
     Input(Problems),
-    /// It is not the input's fault.
+    /// The input is not at fault.
     Failed(Problem),
 }
 
-/// The messages alone. Places and next steps are in the problems.
+/// Only the messages. Places and hints are in the problems.
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -40,18 +40,18 @@ impl From<Problem> for Trouble {
 }
 
 impl Trouble {
-    /// A failure told by an error's own words, which end in a next step where there is one.
+    /// A failure with an error's own message, which may end in a hint.
     pub fn failed(error: impl std::fmt::Display) -> Trouble {
         Trouble::Failed(told(error))
     }
 
-    /// The same, where the input is to blame.
+    /// The same, where the input is at fault.
     pub fn input(error: impl std::fmt::Display) -> Trouble {
         told(error).into()
     }
 }
 
-/// Who is to blame for a directory that cannot be used.
+/// Decides whether the input is at fault for a directory that cannot be used.
 impl From<StoreError> for Trouble {
     fn from(error: StoreError) -> Trouble {
         match error {
@@ -69,12 +69,12 @@ impl From<StoreError> for Trouble {
     }
 }
 
-/// A file where a directory should be.
+/// Whether a file is in the place of a directory.
 fn is_in_the_way(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory)
 }
 
-/// Libraries put the next step behind the message; `hint:` gives it a line of its own.
+/// Libraries append the hint to the message; this separates it.
 fn told(error: impl std::fmt::Display) -> Problem {
     let text = without_numbers(&error.to_string());
     match text.split_once(towtank_units::HINT_MARK).or_else(|| text.split_once("; ")) {
@@ -83,8 +83,8 @@ fn told(error: impl std::fmt::Display) -> Problem {
     }
 }
 
-/// A system's error in our form: lower case, and without its number, which says nothing that the words do
-/// not.
+/// An operating system's error in our form: lower case, and without its number, which adds nothing to the
+/// words.
 fn without_numbers(text: &str) -> String {
     let mut rest = text;
     let mut out = String::new();

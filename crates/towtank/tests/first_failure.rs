@@ -1,4 +1,4 @@
-//! A study from outside, that of the example: registered, run over a sweep, and in a report like any other.
+//! The study of the example: registered from outside, run over a sweep, and reported like any other.
 
 #[path = "../examples/first_failure.rs"]
 mod first_failure;

@@ -1,5 +1,5 @@
-//! The street walked by a caller that is no command line: what it hears, how it stops a run, and what it
-//! finds in a directory.
+//! The library used by a caller other than the command: the observer's events, stopping a run, and the files
+//! in a directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use towtank::{Document, Observer, Options, Registry, Remark, Scenario, Trouble, 
 use towtank::{compare, merge, preview_of_memory, run};
 use towtank_campaign::{Progress, Shard, Stop};
 
-/// One counter, loaded to a half, over soon.
+/// A single counter at a load of one half, with a short run.
 const COUNTER: &str = "\
 study = \"queue\"
 replicates = 4
@@ -34,7 +34,7 @@ fn one_by_one(out: Option<&Path>) -> Options {
     Options { jobs: Some(std::num::NonZeroUsize::MIN), out: out.map(Path::to_owned), ..Options::default() }
 }
 
-/// A directory that is not there yet.
+/// A directory that does not exist yet.
 fn fresh(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("street").join(name);
     if path.exists() {
@@ -43,7 +43,7 @@ fn fresh(name: &str) -> PathBuf {
     path
 }
 
-/// Takes notes, and stops a campaign when so many runs have ended.
+/// Records events, and stops a campaign after this many runs have ended.
 #[derive(Default)]
 struct Notes {
     heard: Mutex<Vec<String>>,

@@ -1,8 +1,7 @@
 //! Two checkouts with one target directory: each has its own scenarios built in, though cargo takes their
 //! packages for the same.
 //!
-//! The build script and cargo's settings are those of this repository; the package around them is as small as
-//! can be.
+//! The build script and cargo's settings are those of this repository; the package around them is minimal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ const ALL: &[Builtin] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 fn main() { for one in ALL { print!("{} {};", one.path, one.text) } }
 "#;
 
-/// A checkout with one scenario of its own and one that both have, under the name of the real package.
+/// A checkout with one scenario of its own and one common to both, under the name of the real package.
 fn checkout(at: &Path, name: &str, settings: &str) -> PathBuf {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = at.join(name);
@@ -38,7 +37,7 @@ fn checkout(at: &Path, name: &str, settings: &str) -> PathBuf {
     root
 }
 
-/// What a program that was built here has in it.
+/// The scenarios of a program built in this checkout.
 fn built_in(checkout: &Path, target: &Path) -> String {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["run", "--quiet", "--offline"]).current_dir(checkout).env("CARGO_TARGET_DIR", target);
@@ -49,7 +48,7 @@ fn built_in(checkout: &Path, target: &Path) -> String {
     String::from_utf8(output.stdout).expect("the scenarios are text")
 }
 
-/// What `first` has, `second` has after it, and `first` has then.
+/// The scenarios built into `first`, then into `second`, then into `first` again.
 fn in_turn(name: &str, settings: &str) -> [String; 3] {
     let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join("two_checkouts").join(name);
     if at.exists() {
@@ -70,11 +69,10 @@ fn each_checkout_has_its_own_scenarios() {
     assert_eq!(in_turn("safe", &settings), [FIRST, SECOND, FIRST]);
 }
 
-/// That this test can fail: without those settings the second one has what the first one was built with.
+/// Shows that the test can fail: without the settings the second one has the scenarios of the first build.
 #[test]
 fn without_the_settings_they_are_mixed_up() {
-    // All three words, since cargo adds what it finds in the settings of folders above: those of this
-    // repository.
+    // All three variables, since cargo merges the settings of parent folders: those of this repository.
     let settings = "[env]\nTOWTANK_CHECKOUT = { value = \"the same\", relative = false, force = true }\n";
     assert_eq!(in_turn("mixed", settings), [FIRST, FIRST, FIRST]);
 }

@@ -1,10 +1,9 @@
-//! How much memory a process may still take: the least of what the system has free, what its control groups
-//! leave it, and what `ulimit -v` leaves it.
+//! The memory that a process may still take: the least of the free memory of the system, the remainder of its
+//! control groups, and the remainder of `ulimit -v`.
 //!
-//! All of it is read from files (`/proc`, `/sys/fs/cgroup`), so that a test can lay others in their place.
-//! Elsewhere than on Linux nothing is known, and nothing is refused. What is left out: swap, which a
-//! simulation must not need, and limits of single users (`ulimit -d`, quotas of systemd that are no control
-//! group).
+//! All of it is read from files (`/proc`, `/sys/fs/cgroup`), so that a test can provide others. On systems
+//! other than Linux nothing is known, and nothing is refused. Left out: swap, which a simulation must not
+//! need, and limits per user (`ulimit -d`, quotas of systemd that are not control groups).
 
 use std::fmt;
 use std::fs;
@@ -12,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use towtank_units::Bytes;
 
-/// What can still be had, and who says so.
+/// The available memory and the limit that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Bytes that are not taken yet.
+    /// Available bytes.
     pub left: Bytes,
     /// The tightest limit.
     pub limit: Limit,
@@ -24,9 +23,9 @@ pub struct Memory {
 /// A limit of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// What can be used without swapping.
+    /// The memory that can be used without swapping.
     Free,
-    /// That of a control group, as containers and batch systems set it.
+    /// The limit of a control group, as set by containers and batch systems.
     ControlGroup,
     /// `ulimit -v`.
     AddressSpace,
@@ -44,7 +43,7 @@ impl fmt::Display for Memory {
 }
 
 impl Memory {
-    /// Of this process; nothing where the system does not say.
+    /// The memory of this process; `None` where the system does not report it.
     #[must_use]
     pub fn here() -> Option<Memory> {
         Memory::under(Path::new("/"))
@@ -67,13 +66,13 @@ impl Memory {
     }
 }
 
-/// What reading a file takes, for each of its bytes: 5.5 GB for 320 MB of JSON, the worst that was measured.
+/// Memory needed per byte of a file that is read: 5.5 GB for 320 MB of JSON, the worst that was measured.
 const BYTES_A_BYTE: u64 = 18;
 
-/// Files up to this size are read wherever the program itself runs.
+/// Files up to this size are always read.
 const SMALL: Bytes = Bytes::from_mib(8);
 
-/// Why a file of so many bytes is not read: it would not fit into memory.
+/// Why a file of this size is not read, if it would not fit into memory.
 #[must_use]
 pub fn refusal_of_file(size: Bytes, memory: Option<Memory>) -> Option<String> {
     let memory = memory.filter(|_| size > SMALL)?;
@@ -84,25 +83,25 @@ pub fn refusal_of_file(size: Bytes, memory: Option<Memory>) -> Option<String> {
     })
 }
 
-/// A line such as `VmSize:  1234 kB`.
+/// The value of a line such as `VmSize:  1234 kB`.
 fn kibibytes(text: &str, name: &str) -> Option<Bytes> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let count: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     count.checked_mul(1024).map(Bytes::new)
 }
 
-/// The soft limit of the address space, less what is mapped.
+/// The soft limit of the address space, less the mapped part.
 fn address_space_left(limits: &str, status: &str) -> Option<Bytes> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(Bytes::new(limit.saturating_sub(kibibytes(status, "VmSize:")?.get())))
 }
 
-/// What the tightest group leaves, of those that this process is in and those above them.
+/// The remainder of the tightest control group among those of this process and their ancestors.
 ///
-/// In a container the groups' own directory may be mounted where that of all groups would be, under another
-/// path than the process is told: what is not there is passed over, up to the top, which is then the
-/// container's.
+/// In a container the process may be told a path that is not below the mounted directory of the groups,
+/// because its own group is mounted at the top. So missing directories are skipped, up to the top, which is
+/// then the container's group.
 fn group_left(groups: &str, mounted: &Path) -> Option<Bytes> {
     let lines = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -125,12 +124,12 @@ fn group_left(groups: &str, mounted: &Path) -> Option<Bytes> {
     all.min()
 }
 
-/// How a version of control groups names what is asked for.
+/// The file names of a version of control groups.
 #[derive(Clone, Copy)]
 struct Files {
     limit: &'static str,
     used: &'static str,
-    /// In `memory.stat`: pages of files that nobody uses at the moment, which the system gives away first.
+    /// In `memory.stat`: inactive file pages, which the system reclaims first.
     idle_files: &'static str,
 }
 
@@ -142,7 +141,7 @@ const FIRST: Files = Files {
 const SECOND: Files = Files { limit: "memory.max", used: "memory.current", idle_files: "inactive_file " };
 
 impl Files {
-    /// What the group of this directory leaves; nothing where it has no limit (`max`).
+    /// The remainder of the group in this directory; `None` where it has no limit (`max`).
     fn left_in(self, dir: &Path) -> Option<Bytes> {
         let read = |name: &str| fs::read_to_string(dir.join(name)).ok();
         let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
@@ -157,7 +156,7 @@ impl Files {
 mod tests {
     use super::*;
 
-    /// A machine whose files say what a test lays there.
+    /// A directory with the files that a test provides.
     struct Planted(PathBuf);
 
     impl Planted {
@@ -220,7 +219,7 @@ mod tests {
         let found = Planted::new("above", &first("3000\n", "2100\n")).memory();
         assert_eq!(found, Some((100, Limit::ControlGroup)));
 
-        // A container sees its own group at the top, and `max` is no limit.
+        // A container sees its own group at the top, and `max` means no limit.
         let second = [
             MEMINFO,
             ("proc/self/cgroup", "0::/outside/of/the/container\n"),
