@@ -1,6 +1,6 @@
 //! The command line: fixed commands, one command per study, and the flags that running commands share.
 //!
-//! Flags of a study come from its scenario: [`towtank_studies::Study::flags`] names them, the schema
+//! Flags of a study are derived from its scenario: [`towtank_studies::Study::flags`] names them, the schema
 //! describes them.
 
 pub mod output_flags;
@@ -179,7 +179,7 @@ pub struct MachineFlags {
 }
 
 impl MachineFlags {
-    /// The same as options, for runs that are kept in `out`.
+    /// The options of these flags, for runs that are kept in `out`.
     pub fn options(&self, out: Option<&Path>) -> Options {
         Options {
             executor: self.executor,
@@ -287,8 +287,8 @@ pub fn command(registry: &Registry) -> clap::Command {
     with_short_help(command)
 }
 
-/// One help for `-h` and `--help`: a line or two a flag, not four. Variables that stand for flags are named
-/// at its end.
+/// One help text for `-h` and `--help`: one or two lines per flag, not four. Environment variables that stand
+/// for flags are named at its end.
 fn with_short_help(command: clap::Command) -> clap::Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help");
     let variables: Vec<&str> = command.get_arguments().filter_map(|flag| flag.get_env()?.to_str()).collect();

@@ -1,4 +1,4 @@
-//! From a parsed command line to the module that does it.
+//! Dispatches a parsed command line to the module of the command.
 
 mod compare;
 mod completions;
@@ -23,7 +23,7 @@ use crate::args::{self, Command, RunFlags, Towtank};
 use crate::exit::Exit;
 use crate::screen;
 
-/// Does what was asked.
+/// Runs the command.
 pub fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Trouble> {
     if let Some((name, inner)) = matches.subcommand()
         && let Some(study) = registry.named(name)
@@ -57,7 +57,7 @@ pub fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Troub
     }
 }
 
-/// What a study's own subcommand says.
+/// Prints the answer of a study's own subcommand.
 fn answer(study: &dyn Study, name: &str, matches: &ArgMatches) -> Result<Exit, Trouble> {
     let subcommand = study.subcommands().iter().find(|subcommand| subcommand.name == name);
     let subcommand = subcommand.expect("the command line knows the study's subcommands alone");
@@ -75,7 +75,7 @@ fn answer(study: &dyn Study, name: &str, matches: &ArgMatches) -> Result<Exit, T
     }
 }
 
-/// Prints data; a full disk behind stdout is a failure like any other.
+/// Prints data; a full disk behind stdout is an ordinary failure.
 fn print(text: &str) -> Result<Exit, Trouble> {
     screen::print(text).map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")))?;
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! How a problem looks: with its line and a marker on a terminal, in three plain lines everywhere else.
+//! The format of problems: with the source line and a marker on a terminal, as three plain lines elsewhere.
 //!
 //! ```text
 //! error: `replicas` is 5, but only 3 racks are up
@@ -17,10 +17,10 @@ use crate::excerpt::{self, Marked, clipped};
 use crate::exit::Exit;
 use crate::screen;
 
-/// The most problems shown at once; a screen holds about so many.
+/// The most problems shown at once; about one screen.
 const SHOWN_MAX: usize = 10;
 
-/// Says on stderr what went wrong.
+/// Reports an error on stderr.
 pub fn report(trouble: &Trouble) -> Exit {
     match trouble {
         Trouble::Input(problems) => {
@@ -34,7 +34,7 @@ pub fn report(trouble: &Trouble) -> Exit {
     }
 }
 
-/// Says on stderr what is wrong with an input.
+/// Reports the problems of an input on stderr.
 fn input(problems: &Problems) {
     let shown: Vec<String> = problems.iter().take(SHOWN_MAX).map(render).collect();
     screen::say_styled(&shown.join("\n"));
@@ -54,19 +54,19 @@ fn render(problem: &Problem) -> String {
     }
 }
 
-/// Whether the lines around a place can be looked at: those of a file made by a program may be endless.
+/// Whether the lines around a place can be shown: lines of a generated file may be extremely long.
 fn fits(place: &Place, style: screen::Style) -> bool {
     let (line, _) = place.line_and_column();
     let near = place.source().text().lines().skip(line.saturating_sub(2)).take(3);
     near.into_iter().all(|line| line.chars().count() <= 2 * style.width)
 }
 
-/// The message as a terminal may show it: on one line, and not longer than anybody reads.
+/// The message in a form safe for a terminal: on one line, and of limited length.
 fn message(problem: &Problem) -> String {
     clipped(&printable(problem.message()))
 }
 
-/// The next steps, one on a line.
+/// The hints, one per line.
 fn hint(problem: &Problem) -> Option<String> {
     let lines =
         |hint: &str| hint.lines().map(|line| clipped(&printable(line))).collect::<Vec<_>>().join("\n");
@@ -99,7 +99,7 @@ fn place_lines(place: &Place) -> String {
         SourceKind::Flag => {
             let before = source.text()[..place.span().start].chars().count();
             let marked = before..before + place.text().chars().count();
-            // As many characters as before, so the carets stand where they should.
+            // The number of characters is unchanged, so the carets are in the right columns.
             let Marked { line, columns } = excerpt::around(&printable(source.text()), &name, marked);
             if place.is_whole() {
                 return format!("  --> {line}\n");
@@ -110,8 +110,8 @@ fn place_lines(place: &Place) -> String {
     }
 }
 
-/// A file's text as a terminal may show it, each character as long as it was: places in it stay where they
-/// are.
+/// A file's text in a form safe for a terminal, with each character as long as before, so that places in it
+/// stay valid.
 fn shown_in_place(text: &str) -> String {
     let mark = |c: char| match (c, c.len_utf8()) {
         ('\n' | '\t', _) => c,
@@ -124,7 +124,7 @@ fn shown_in_place(text: &str) -> String {
     text.chars().map(mark).collect()
 }
 
-/// The problem with the line that it is about.
+/// The problem with its source line.
 fn graphical(problem: &Problem, style: screen::Style) -> String {
     let theme = match (style.colour, style.unicode) {
         (true, true) => GraphicalTheme::unicode(),
@@ -142,7 +142,7 @@ fn graphical(problem: &Problem, style: screen::Style) -> String {
     }
 }
 
-/// A problem as `miette` wants it.
+/// A problem as a `miette` diagnostic.
 #[derive(Debug)]
 struct Shown<'a> {
     problem: &'a Problem,
@@ -179,7 +179,7 @@ impl Diagnostic for Shown<'_> {
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let place = self.problem.place()?;
         let span = place.span();
-        // A table's place may be many lines; its first one is enough to find it.
+        // The place of a table may span many lines; its first line suffices.
         let len = place.text().lines().next().map_or(0, str::len);
         Some(Box::new(std::iter::once(LabeledSpan::new(None, span.start, len))))
     }

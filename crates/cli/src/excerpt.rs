@@ -1,26 +1,25 @@
-//! What is quoted in a message, cut to what a reader takes in: a flag of a thousand values is not its own
-//! explanation.
+//! Excerpts for messages: quoted text is cut to a readable length, since a flag may have a thousand values.
 
 use std::ops::Range;
 
-/// Characters of a flag that are shown around what is wrong with it.
+/// Characters of a flag that are shown around an error.
 const LINE_MAX: usize = 100;
-/// Characters before the mistake that are kept.
+/// Characters that are kept before the error.
 const BEFORE_MAX: usize = 40;
-/// Characters of a message; a path may take much of it, a list of names must not take more.
+/// The most characters of a message, enough for a long path.
 const MESSAGE_MAX: usize = 700;
-/// Characters of a message without a blank in them. Paths are rarely longer.
+/// The most characters of a message without a blank. Paths are rarely longer.
 const WORD_MAX: usize = 200;
 
-/// A line, and which of its columns to mark.
+/// A line, and the columns to mark.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Marked {
     pub line: String,
     pub columns: Range<usize>,
 }
 
-/// The part of `line` around the characters `marked`, with `…` for what is left out. `head`, the flag's name,
-/// is kept.
+/// The part of `line` around the characters `marked`, with `…` for omitted parts. `head`, the flag's name, is
+/// kept.
 pub fn around(line: &str, head: &str, marked: Range<usize>) -> Marked {
     let chars: Vec<char> = line.chars().collect();
     if chars.len() <= LINE_MAX {
@@ -43,7 +42,7 @@ pub fn around(line: &str, head: &str, marked: Range<usize>) -> Marked {
     Marked { line: shown, columns }
 }
 
-/// A message with what is too long for anybody left out of its middle.
+/// A message of limited length: the middle of a long one is omitted.
 pub fn clipped(message: &str) -> String {
     let words: Vec<String> = message.split(' ').map(|word| without_middle(word, WORD_MAX)).collect();
     without_middle(&words.join(" "), MESSAGE_MAX)

@@ -1,24 +1,24 @@
-//! How a command ends.
+//! Exit codes of a command.
 
 use std::process::ExitCode;
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything asked for is done.
+    /// Everything requested is done.
     Done,
-    /// Something went wrong that is not the input's fault.
+    /// A failure that is not caused by the input.
     Failed,
     /// The input must be changed.
     BadInput,
     /// A gate was not met.
     GateNotMet,
-    /// Somebody stopped it.
+    /// It was stopped by a signal.
     Interrupted,
 }
 
 impl Exit {
-    /// The number that the shell sees.
+    /// The exit code.
     pub const fn code(self) -> u8 {
         match self {
             Exit::Done => 0,

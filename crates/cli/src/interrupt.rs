@@ -1,17 +1,17 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first one stops cleanly and keeps what is done, the second one ends the
-//! process at once. However it ends, it ends with 130, and within a second; where it has processes of its own
-//! to end, within half a minute. But a server that is stopped ends with 0, once requests under way have
+//! Ctrl-C, SIGTERM and SIGHUP: the first signal stops cleanly and keeps finished work, the second ends the
+//! process at once. In both cases the exit code is 130, within a second; if the command has processes of its
+//! own to end, within half a minute. A server that is stopped ends with 0, once requests under way have
 //! ended.
 //!
 //! While no run is under way (a map is read, a scenario checked) there is nothing to report, and the first
-//! signal ends the process. A run under way is asked to stop, and its part of the result is reported; what
-//! cannot be stopped and reported in the time that a person waits for a prompt is given up. Files are put in
-//! their places whole, so nothing is left half written.
+//! signal ends the process. A run under way is asked to stop, and its partial result is reported; work that
+//! cannot be stopped and reported in time is abandoned. Files are written atomically, so none is left
+//! incomplete.
 //!
-//! Some parents (`timeout`, package runners) send a signal to a process and then to its whole group: what
-//! comes within the same moment is one signal, not two. Under `nohup` SIGHUP is ignored, and stays so.
+//! Some parents (`timeout`, package runners) send a signal to a process and then to its whole group: signals
+//! within a short time count as one. Under `nohup` SIGHUP is ignored, and stays so.
 
-// A face may look at the clock; nothing it reads there reaches a result.
+// The command line may read the clock; it does not affect results.
 #![allow(clippy::disallowed_methods)]
 
 use std::process::exit;
@@ -28,30 +28,29 @@ use crate::{progress, screen};
 /// Raised by the first signal.
 static STOP: Stop = Stop::new();
 
-/// When it was raised.
+/// The instant of the first signal.
 static SINCE: OnceLock<Instant> = OnceLock::new();
 
-/// Something is under way that looks at the flag.
+/// Whether a command that checks the flag is under way.
 static HEEDED: AtomicBool = AtomicBool::new(false);
 
-/// Nobody presses two keys twice in this time.
+/// Signals within this time count as one.
 const ONE_MOMENT: Duration = Duration::from_millis(250);
 
-/// How long a run may take to stop and be reported, in milliseconds: a second, less what it takes to end the
+/// The time that a run may take to stop and be reported, in milliseconds: a second, less the time to end the
 /// process.
 static PATIENCE_MS: AtomicU64 = AtomicU64::new(900);
 
-/// A server ends by itself, however long that takes, and has then done what it was asked to.
+/// A server stops by itself, without a limit, which counts as success.
 const ENDLESS: u64 = u64::MAX;
 
-/// The same for a command that has processes of its own to end, which otherwise would go on without it.
+/// The limit for a command that has processes of its own to end, which would otherwise keep running.
 const PATIENCE_WITH_PROCESSES: Duration = Duration::from_secs(30);
 
-/// From here on a signal is handled here. Called once, before there are threads: they inherit what is
-/// blocked.
+/// Installs the signal handler. Called once, before threads start, since they inherit the signal mask.
 ///
-/// Without a handler (which no system refuses in practice) a signal still ends the process, and finished
-/// points are kept.
+/// If it cannot be installed, which does not happen in practice, a signal still ends the process, and
+/// finished points are kept.
 pub fn install() {
     keep_hangups_ignored();
     let _ = ctrlc::set_handler(|| {
@@ -70,7 +69,7 @@ pub fn install() {
         if is_endless() {
             return;
         }
-        // Without a thread to spare a second signal ends it.
+        // If no thread can be started, a second signal ends the process.
         let _ = thread::Builder::new().spawn(|| {
             thread::sleep(Duration::from_millis(PATIENCE_MS.load(Ordering::SeqCst)));
             end("interrupted: what was under way did not stop in time, so it is not reported; \
@@ -79,20 +78,20 @@ pub fn install() {
     });
 }
 
-/// From here on a signal raises the flag instead of ending the process: for commands that look at it.
+/// From here on a signal raises the flag instead of ending the process: for commands that check it.
 pub fn watch() -> &'static Stop {
     HEEDED.store(true, Ordering::SeqCst);
     &STOP
 }
 
-/// The same for a command that starts processes and ends them again.
+/// The same for a command that starts processes and ends them.
 pub fn watch_with_processes() -> &'static Stop {
     PATIENCE_MS.store(PATIENCE_WITH_PROCESSES.as_millis() as u64, Ordering::SeqCst);
     watch()
 }
 
-/// The same, for a command that serves others until somebody stops it: requests under way are ended first,
-/// and to have been stopped is no failure.
+/// The same for a command that serves until it is stopped: requests under way are completed first, and being
+/// stopped is not a failure.
 pub fn watch_to_the_end() -> &'static Stop {
     PATIENCE_MS.store(ENDLESS, Ordering::SeqCst);
     watch()
@@ -102,7 +101,7 @@ fn is_endless() -> bool {
     PATIENCE_MS.load(Ordering::SeqCst) == ENDLESS
 }
 
-/// How a command ended, where a signal came while it did: that it was complete by then, nobody can rely on.
+/// The exit code of a command during which a signal came: it may not have been complete at that time.
 pub fn marked(exit: Exit) -> Exit {
     match exit {
         Exit::Done | Exit::GateNotMet if STOP.raised() && !is_endless() => Exit::Interrupted,
@@ -119,8 +118,8 @@ fn code() -> i32 {
     i32::from(Exit::Interrupted.code())
 }
 
-/// Who started us with SIGHUP ignored (`nohup`) wants to hang up and have the run go on. The handler is for
-/// all three signals or for none, so this one is kept from coming.
+/// A parent that ignores SIGHUP (`nohup`) wants the run to continue after a hangup. The handler applies to
+/// all three signals or to none, so SIGHUP is blocked instead.
 #[cfg(unix)]
 fn keep_hangups_ignored() {
     use nix::sys::signal::{SigSet, Signal};
@@ -128,7 +127,7 @@ fn keep_hangups_ignored() {
     if ignores_hangups(&status) {
         let mut hangups = SigSet::empty();
         hangups.add(Signal::SIGHUP);
-        // Refused only for masks that no system knows.
+        // Fails only for a mask that the system does not support.
         let _ = hangups.thread_block();
     }
 }
@@ -136,8 +135,8 @@ fn keep_hangups_ignored() {
 #[cfg(not(unix))]
 fn keep_hangups_ignored() {}
 
-/// Whether `/proc/self/status` says so: its mask of ignored signals has a bit for each, from signal 1, which
-/// is SIGHUP.
+/// Whether SIGHUP is ignored according to `/proc/self/status`: its mask of ignored signals has one bit per
+/// signal, starting with signal 1, which is SIGHUP.
 #[cfg(unix)]
 fn ignores_hangups(status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

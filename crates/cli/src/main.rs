@@ -1,7 +1,7 @@
-//! The `towtank` command: parses, calls, renders and times. It computes nothing.
+//! The `towtank` command: parses, calls, renders and times. It computes no results.
 //!
-//! Data goes to stdout, words and progress to stderr. Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not
-//! met, 130 interrupted.
+//! Data goes to stdout, messages and progress to stderr. Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate
+//! not met, 130 interrupted.
 
 mod args;
 mod bench;

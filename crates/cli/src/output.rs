@@ -1,4 +1,4 @@
-//! A report on its way out: data on stdout, words on stderr.
+//! Output of a report: data on stdout, messages on stderr.
 
 use std::path::Path;
 
@@ -23,14 +23,14 @@ pub fn print(report: &Report, format: Format) -> Result<(), Trouble> {
     screen::print(&text).map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")))
 }
 
-/// Says where the report is.
+/// Prints the path of the report.
 pub fn say_where(output: &OutputFlags, dir: &Path) {
     if !output.quiet {
         screen::say(&format!("report: {}\n", dir.join("report.html").display()));
     }
 }
 
-/// Says which gates are not met and why.
+/// Prints the gates that are not met, and why.
 pub fn gates(unmet: &[Unmet]) -> Exit {
     for Unmet { gate, reasons } in unmet {
         screen::say(&format!("gate not met: {gate}\n"));

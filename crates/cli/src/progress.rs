@@ -1,6 +1,6 @@
-//! The progress bar: runs done, rate, time left. Only on a terminal.
+//! The progress bar: finished runs, rate, time left. Only on a terminal.
 
-// A face may look at the clock; nothing it reads there reaches a result.
+// The command line may read the clock; it does not affect results.
 #![allow(clippy::disallowed_methods)]
 
 use std::cell::Cell;
@@ -15,10 +15,10 @@ use towtank::Which;
 
 use crate::screen;
 
-/// Steps of the bar for each run: a single run moves it too.
+/// Steps of the bar per run, so that a single run moves it too.
 const STEPS: u64 = 1000;
 
-/// The bar that is on the screen, for those who write to it without knowing of any.
+/// The visible bar, for code that writes to the terminal without a reference to it.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 thread_local! {
@@ -26,12 +26,12 @@ thread_local! {
     static DRAWING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets `write` write to the terminal with the bar out of its way, if there is one.
+/// Runs `write` while the bar, if there is one, is hidden.
 pub fn aside<R>(write: impl FnOnce() -> R) -> R {
     let shown = match SHOWN.try_lock() {
         Ok(shown) => shown.clone(),
         Err(TryLockError::Poisoned(shown)) => shown.into_inner().clone(),
-        // Somebody puts a bar up or takes it away this very moment: not worth waiting for in a panic.
+        // The bar is being added or removed right now: a panic must not wait for that.
         Err(TryLockError::WouldBlock) => None,
     };
     match shown.filter(|_| !DRAWING.get()) {
@@ -41,19 +41,19 @@ pub fn aside<R>(write: impl FnOnce() -> R) -> R {
     }
 }
 
-/// `indicatif` draws and clears nothing on a thread that panics, so another one holds the bar back meanwhile.
+/// `indicatif` does not draw on a thread that panics, so another thread hides the bar meanwhile.
 fn suspend_from_elsewhere<R>(bar: &ProgressBar, write: impl FnOnce() -> R) -> R {
     let (cleared, wait_for_clear) = mpsc::channel();
     let (written, wait_for_written) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let hold = move || {
             bar.suspend(|| {
-                // Whoever is gone at the other end waits for nothing.
+                // If the other end is gone, nothing waits.
                 let _ = cleared.send(());
                 let _ = wait_for_written.recv();
             });
         };
-        // Without a thread to spare the bar is torn, and the panic told all the same.
+        // If no thread can be started, the bar is damaged, and the panic is still reported.
         if thread::Builder::new().spawn_scoped(scope, hold).is_ok() {
             let _ = wait_for_clear.recv();
         }
@@ -63,8 +63,7 @@ fn suspend_from_elsewhere<R>(bar: &ProgressBar, write: impl FnOnce() -> R) -> R 
     })
 }
 
-/// Panics of models are told by the standard hook, from any thread, while the bar is drawn. From here on it
-/// steps aside.
+/// Makes the standard panic hook hide the bar while it reports a panic, from any thread.
 pub fn keep_panics_off_the_bar() {
     let tell = panic::take_hook();
     panic::set_hook(Box::new(move |panic| aside(|| tell(panic))));
@@ -81,7 +80,7 @@ fn draw<R>(drawing: impl FnOnce() -> R) -> R {
     drawn
 }
 
-/// A bar over all runs of a campaign. All of it may be called from any thread.
+/// A bar over all runs of a campaign. All its methods may be called from any thread.
 pub struct Bar {
     bar: ProgressBar,
     began: Instant,
@@ -93,14 +92,14 @@ struct State {
     done: usize,
     total: usize,
     reused: usize,
-    /// How far each run in flight is, and its events.
+    /// The progress and events of each run in flight.
     running: BTreeMap<Which, towtank_studies::Progress>,
     /// Events of runs that have ended.
     events: u64,
 }
 
 impl Bar {
-    /// A bar on stderr, or none if nobody would see it.
+    /// A bar on stderr; hidden with `quiet` or if stderr is not a terminal.
     pub fn new(quiet: bool) -> Bar {
         let shown = !quiet && screen::stderr().terminal;
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -126,7 +125,7 @@ impl Bar {
         });
     }
 
-    /// A run is further than before.
+    /// A run has made progress.
     pub fn run(&self, which: Which, progress: towtank_studies::Progress) {
         self.change(|state| {
             state.running.insert(which, progress);
@@ -146,7 +145,7 @@ impl Bar {
         draw(|| self.bar.suspend(|| screen::say(line)));
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn clear(&self) {
         show(None);
         draw(|| self.bar.finish_and_clear());
@@ -219,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that takes notes.
+    /// A terminal that records its calls.
     #[derive(Clone, Debug, Default)]
     struct Notes(Arc<Mutex<Vec<String>>>);
 

@@ -1,4 +1,4 @@
-//! stdout and stderr: what they are, and writing to them without falling over.
+//! The properties of stdout and stderr, and writing to them without failing on a closed pipe.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
@@ -9,28 +9,28 @@ use towtank_report::text::{printable, printable_lines};
 use crate::excerpt;
 use crate::exit::Exit;
 
-/// What a stream can show.
+/// The capabilities of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Somebody is looking at it.
+    /// Whether it is a terminal.
     pub terminal: bool,
     /// Colours may be used.
     pub colour: bool,
     /// More than ASCII may be used.
     pub unicode: bool,
-    /// Columns.
+    /// The width in columns.
     pub width: usize,
 }
 
-/// Columns where nobody says how many.
+/// The width in columns where none is known.
 const WIDTH_DEFAULT: usize = 100;
 
-/// What stdout can show.
+/// The capabilities of stdout.
 pub fn stdout() -> Style {
     style(io::stdout().is_terminal(), terminal_size::terminal_size_of(io::stdout()))
 }
 
-/// What stderr can show.
+/// The capabilities of stderr.
 pub fn stderr() -> Style {
     style(io::stderr().is_terminal(), terminal_size::terminal_size_of(io::stderr()))
 }
@@ -48,7 +48,7 @@ fn style(terminal: bool, size: Option<(terminal_size::Width, terminal_size::Heig
     Style { terminal, colour: terminal && !refused && !dumb, unicode, width }
 }
 
-/// Writes data to stdout. A reader that has seen enough (`| head`) is no error.
+/// Writes data to stdout. A reader that closes the pipe (`| head`) is not an error.
 ///
 /// # Errors
 /// When stdout cannot be written for another reason, such as a full disk behind it.
@@ -56,7 +56,7 @@ pub fn print(text: &str) -> io::Result<()> {
     print_bytes(text.as_bytes())
 }
 
-/// The same, of data that need not be text.
+/// The same for data that need not be text.
 ///
 /// # Errors
 /// When stdout cannot be written for another reason, such as a full disk behind it.
@@ -68,25 +68,25 @@ pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes words to stderr. What they quote may come from anywhere, so nothing in them is obeyed by a
-/// terminal.
+/// Writes a message to stderr. Quoted text may come from anywhere, so escape sequences in it are made
+/// harmless.
 pub fn say(text: &str) {
     say_styled(&printable_lines(text));
 }
 
-/// Writes words that hold colours of our own, and nothing else that a terminal obeys. If even stderr is
-/// closed, there is nobody left to tell.
+/// Writes a message that contains our own colours, but no other escape sequences. If stderr is closed, the
+/// message is dropped.
 pub fn say_styled(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Shows what `clap` has to say about the command line: help on stdout, mistakes on stderr.
+/// Prints the output of `clap` about the command line: help on stdout, errors on stderr.
 pub fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done.into();
     }
-    // `clap` quotes what was typed, with all that is in it.
+    // `clap` quotes the input with any control characters in it.
     let plain = error.to_string();
     let clean: Vec<String> = plain.lines().map(|line| excerpt::clipped(&printable(line))).collect();
     if clean.join("\n") == plain.trim_end_matches('\n') {

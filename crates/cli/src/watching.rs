@@ -1,4 +1,4 @@
-//! Shows how a run goes: the bar, remarks, and the wish to stop.
+//! Shows the progress of a run: the bar, remarks, and the stop flag.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,20 +8,20 @@ use towtank_campaign::Stop;
 use crate::progress::Bar;
 use crate::{interrupt, screen};
 
-/// What a terminal is told while something runs.
+/// Reports progress and remarks on the terminal.
 pub struct Watching {
     quiet: bool,
-    /// There while runs go on.
+    /// The bar; present while runs go on.
     bar: Mutex<Option<Arc<Bar>>>,
 }
 
 impl Watching {
-    /// Tells progress and remarks unless somebody wants to hear nothing.
+    /// Reports progress and remarks, unless `quiet` is set.
     pub fn new(quiet: bool) -> Watching {
         Watching { quiet, bar: Mutex::default() }
     }
 
-    /// Not held while anything is drawn: another thread may panic meanwhile, and tell it.
+    /// Does not hold the lock while drawing: another thread may panic meanwhile and report it.
     fn bar(&self) -> Option<Arc<Bar>> {
         self.bar.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -30,7 +30,7 @@ impl Watching {
         std::mem::replace(&mut *self.bar.lock().unwrap_or_else(PoisonError::into_inner), bar)
     }
 
-    /// Says something, above the bar if there is one.
+    /// Prints a line, above the bar if there is one.
     fn say(&self, text: &str) {
         match self.bar() {
             Some(bar) => bar.say(text),
@@ -83,7 +83,7 @@ impl Observer for Watching {
             lines.iter().for_each(|line| self.say(&format!("{word}: {line}\n")));
         };
         match remark {
-            // What is not in the whole must be known, however quiet it shall be.
+            // Runs that are missing in the whole must be reported even with `quiet`.
             Remark::Missing(missing) => lines("missing", missing),
             Remark::Unusable(_) => self.say(&format!("note: {remark}\n")),
             _ if self.quiet => {}

@@ -1,5 +1,5 @@
-//! The inputs that fuzzing found worth keeping, replayed on the stable compiler: one that once failed stays
-//! mended. The targets are the very ones that `make fuzz` runs.
+//! Replays the inputs kept from fuzzing on the stable compiler, so that a fixed failure stays fixed. The
+//! targets are those that `make fuzz` runs.
 
 use std::fs;
 use std::panic::catch_unwind;

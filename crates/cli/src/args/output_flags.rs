@@ -1,10 +1,10 @@
-//! Flags about what comes out of a command.
+//! Flags for the output of a command.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// The heading of flags about what comes out.
+/// The help heading of output flags.
 pub const RESULTS: &str = "Results";
 
 /// What is shown of the results.

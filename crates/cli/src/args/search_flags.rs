@@ -1,4 +1,4 @@
-//! Flags of a command that looks for settings: the scenario, the goals, and how it is run.
+//! Flags of a search for settings: the scenario, the goals, and how it is run.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;

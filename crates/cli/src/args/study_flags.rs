@@ -1,4 +1,4 @@
-//! The command of a study: its flags are short names of scenario keys, described by the scenario's schema.
+//! The command of a study: its flags are short names of scenario keys, with help from the scenario's schema.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub fn study_command(study: &'static dyn Study) -> clap::Command {
     ))
 }
 
-/// A command of a study that runs nothing.
+/// A subcommand of a study that runs no simulation.
 fn command_of(subcommand: &Subcommand) -> clap::Command {
     let mut command = clap::Command::new(subcommand.name).about(subcommand.about).after_help(subcommand.help);
     for flag in subcommand.flags {
@@ -56,7 +56,7 @@ fn command_of(subcommand: &Subcommand) -> clap::Command {
     command.arg(format.default_value("text")).arg(out)
 }
 
-/// The flags of a study's subcommand with their values.
+/// The given flags of a study's subcommand, with their values.
 pub fn given(subcommand: &Subcommand, matches: &ArgMatches) -> Vec<(&'static str, String)> {
     let value = |flag: &SubcommandFlag| {
         let value = matches.get_one::<String>(flag.name)?;
@@ -82,7 +82,7 @@ fn key_of(flag: &towtank_studies::Flag) -> KeyPath {
     flag.key.parse().unwrap_or_else(|error| panic!("flag --{} names no key: {error}", flag.name))
 }
 
-/// What gates may name, for the end of the help.
+/// The measures that gates may name, for the end of the help.
 fn measures(study: &dyn Study) -> String {
     let width = study.measures().iter().map(|measure| measure.name.len()).max().unwrap_or(0);
     let mut lines = vec!["\nMeasures, for --fail-if:".to_owned()];
@@ -96,7 +96,7 @@ fn measures(study: &dyn Study) -> String {
     lines.join("\n")
 }
 
-/// The flags that a study gives to keys, for hints about what is missing.
+/// A study's flags with their keys, for hints about missing keys.
 pub fn named_flags(study: &dyn Study) -> Vec<FlagName> {
     study
         .flags()
@@ -105,13 +105,13 @@ pub fn named_flags(study: &dyn Study) -> Vec<FlagName> {
         .collect()
 }
 
-/// What the flags of a study's command set, in the order of its flags.
+/// The settings made by the flags of a study's command, in the order of its flags.
 pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
     let given = study.flags().iter().filter_map(|flag| {
         let values: Vec<&String> = matches.get_many(flag.name)?.collect();
         let value = match values[..] {
             [one] => one.clone(),
-            // A key that takes a list, given several times: the same as the list in a file.
+            // A list key whose flag is given several times: equivalent to the list in a file.
             _ => serde_json::to_string(&values).expect("texts have a JSON form, which TOML reads too"),
         };
         Some(Setting::of_flag(&format!("--{}", flag.name), &key_of(flag), &value))
@@ -119,14 +119,14 @@ pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>,
     given.collect()
 }
 
-/// What the schema says about a key.
+/// The schema's description of a key.
 struct Description {
     summary: Option<String>,
     default: Option<String>,
     value_name: &'static str,
-    /// Whether the key takes a text or several, so that its flag may be repeated.
+    /// Whether the key takes one text or several, so that its flag may be repeated.
     is_list: bool,
-    /// Flags of other names that the key has.
+    /// Flags for the key's aliases.
     aliases: Vec<String>,
 }
 

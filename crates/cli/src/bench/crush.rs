@@ -1,7 +1,7 @@
-//! `towtank bench crush`: maps inputs by one rule of a CRUSH map and says how many a second.
+//! `towtank bench crush`: maps inputs by one rule of a CRUSH map and reports mappings per second.
 //!
-//! The fast mapper is what is measured, map and tables ready; inputs go from 0 up. The digest adds up one
-//! hash an input, so that neither threads nor their order show in it.
+//! Only the fast mapper is measured, with map and tables prepared; inputs count up from 0. The digest is a
+//! sum of one hash per input, so that it depends neither on threads nor on their order.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
@@ -44,10 +44,10 @@ pub struct Flags {
     pub format: Format,
 }
 
-/// The most threads; more than any machine has cores.
+/// The most threads; more cores than any machine has.
 const THREADS_MAX: usize = 1_024;
 
-/// Measures it.
+/// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     if flags.threads.get() > THREADS_MAX {
         let problem =
@@ -102,7 +102,7 @@ fn rule_of(map: &Map, asked: &str) -> Result<usize, Problem> {
     })
 }
 
-/// The sum of a hash of each input's devices.
+/// The sum over all inputs of a hash of the input's devices.
 fn map_all(mapper: &Mapper, rule: usize, weights: &[u32], flags: &Flags) -> u64 {
     let threads = u32::try_from(flags.threads.get()).expect("threads are few").min(flags.inputs.get());
     let share = flags.inputs.get().div_ceil(threads);
@@ -126,7 +126,7 @@ fn map_all(mapper: &Mapper, rule: usize, weights: &[u32], flags: &Flags) -> u64 
     })
 }
 
-/// FNV-1a over words, which tells devices, order and input apart.
+/// FNV-1a over words, which depends on devices, their order and the input.
 fn hash(x: u32, devices: &[i32]) -> u64 {
     let words = devices.iter().map(|&device| device as u32);
     let start = 0xcbf2_9ce4_8422_2325u64;

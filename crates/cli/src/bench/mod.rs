@@ -34,7 +34,7 @@ pub enum What {
     Rebuild(rebuild::Flags),
 }
 
-/// Measures it.
+/// Runs a benchmark.
 pub fn run(bench: &Bench) -> Result<Exit, Trouble> {
     match &bench.what {
         What::Phold(flags) => phold::run(flags),

@@ -1,8 +1,8 @@
-//! `towtank bench phold`: runs PHOLD and says how fast.
+//! `towtank bench phold`: runs PHOLD and reports its speed.
 //!
-//! Bare numbers of time are in units of 10^9 ns. The clock is read here, not in the kernel: once before the
-//! processes are made, once before the first event, once after the last. Memory is the most the process ever
-//! held, as the system counts it.
+//! Times without a unit are in units of 10^9 ns. The clock is read here, not in the kernel: before the
+//! processes are created, before the first event, and after the last. Memory is the peak of the process, as
+//! reported by the operating system.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
@@ -24,7 +24,7 @@ use crate::args::executors;
 use crate::exit::Exit;
 use crate::{interrupt, screen};
 
-/// Nanoseconds in PHOLD's unit of time.
+/// Nanoseconds per unit of time of PHOLD.
 const UNIT_NS: f64 = 1e9;
 
 /// Flags of `towtank bench phold`.
@@ -92,7 +92,7 @@ pub enum Format {
     Json,
 }
 
-/// What was measured.
+/// The measured figures.
 struct Measured {
     outcome: Outcome<Phold>,
     init_seconds: f64,
@@ -101,7 +101,7 @@ struct Measured {
     peak_rss_bytes: Option<u64>,
 }
 
-/// Runs it.
+/// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     let begun = Instant::now();
     let model = model(flags)?;
@@ -173,7 +173,7 @@ fn model(flags: &Flags) -> Result<Phold, Problem> {
     })
 }
 
-/// A bare time as nanoseconds, rounded down.
+/// A time without a unit in nanoseconds, rounded down.
 fn nanoseconds(flag: &str, time: f64) -> Result<u64, Problem> {
     // 2^63 ns, so that a delay added to any time below the end still fits.
     let most = (1u64 << 63) as f64 / UNIT_NS;
@@ -241,7 +241,7 @@ impl Measured {
     }
 }
 
-/// The most memory this process ever held, where the system tells.
+/// The peak memory of this process, if the operating system reports it.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,8 +1,8 @@
-//! `towtank bench place`: places random keys and says how many a second, on one core.
+//! `towtank bench place`: places random keys on one core and reports lookups per second.
 //!
 //! The conditions are those under which libch-placement was measured: random 64-bit keys in random order,
-//! each looked up once. The clock runs for the lookups alone, not for keys and digest; they go through
-//! `lookup_batch`, in batches that fit the first cache.
+//! each looked up once. Only the lookups are timed, not keys and digest; they use `lookup_batch`, in batches
+//! that fit the first-level cache.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
@@ -45,12 +45,12 @@ pub struct Flags {
     pub format: Format,
 }
 
-/// Keys of one batch: their servers stay in the first cache.
+/// Keys per batch: their servers fit the first-level cache.
 const BATCH: usize = 1_024;
-/// Keys that are made at once, 32 MiB of them; the clock stands still meanwhile.
+/// Keys that are generated at once, 32 MiB of them; generation is not timed.
 const STRETCH: u64 = 1 << 22;
 
-/// Measures it.
+/// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     let algorithm = Algorithm::named(&flags.algorithm).ok_or_else(|| {
         let names = || Algorithm::ALL.into_iter().map(Algorithm::name);
@@ -107,7 +107,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     Ok(Exit::Done)
 }
 
-/// Seconds that the lookups took, and a digest of all servers found, in order.
+/// Seconds of the lookups, and a digest of all servers found, in order.
 fn place_all(placement: &dyn Placement, flags: &Flags) -> (f64, u64) {
     let replicas = flags.replicas as usize;
     let salt = hashing::scatter(u64::from(flags.seed));
@@ -122,7 +122,7 @@ fn place_all(placement: &dyn Placement, flags: &Flags) -> (f64, u64) {
             let begun = Instant::now();
             placement.lookup_batch(keys, replicas, places);
             seconds += begun.elapsed().as_secs_f64();
-            // In order, so that the digest is of them all.
+            // In order, so that the digest covers all of them.
             digest = places.iter().fold(digest, |digest, server| digest.rotate_left(5) ^ u64::from(server.0));
         }
         done = end;

@@ -1,7 +1,7 @@
-//! `towtank bench put`: runs the put protocols one after the other and says what processor time each took.
+//! `towtank bench put`: runs the put protocols one after the other and reports the processor time of each.
 //!
-//! A protocol is checked, run and measured by itself, on one core. Processor time is what the system charged
-//! to this thread, where it tells; else the time that passed.
+//! Each protocol is checked, run and measured separately, on one core. Processor time is that of this thread,
+//! if the operating system reports it, and otherwise wall-clock time.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
@@ -53,7 +53,7 @@ pub struct Flags {
     pub format: Format,
 }
 
-/// What one protocol took.
+/// The measurement of one protocol.
 struct Measured {
     protocol: String,
     cpu_seconds: f64,
@@ -63,7 +63,7 @@ struct Measured {
     digest: String,
 }
 
-/// Measures it.
+/// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     let stop = interrupt::watch();
     let mut all = Vec::new();
@@ -104,7 +104,7 @@ fn measure(
     let outline = document.outline()?;
     let point = outline.points().first().ok_or_else(|| Problem::new("there is no point to run"))?;
     let prepared = Put.check(point.draft())?;
-    // Only the first replicate is written down to be drawn, which is no part of what is measured.
+    // Only the first replicate records data for figures, which is not part of the measurement.
     let context = RunContext { stop, ..RunContext::alone(Seed(flags.seed), 1) };
     let (begun, charged) = (Instant::now(), processor_ns());
     let outcome = prepared.run(&context).map_err(Trouble::failed)?;
@@ -122,7 +122,7 @@ fn measure(
     Ok((measured, outcome.partial))
 }
 
-/// Nanoseconds that this thread has had of a processor, where the system tells.
+/// Processor time of this thread in nanoseconds, if the operating system reports it.
 fn processor_ns() -> Option<u64> {
     fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_whitespace().next()?.parse().ok()
 }

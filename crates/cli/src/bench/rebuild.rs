@@ -1,7 +1,7 @@
-//! `towtank bench rebuild`: the published study's largest rebuild, and how fast it goes.
+//! `towtank bench rebuild`: the speed of the published study's largest rebuild.
 //!
-//! The work is fixed (`towtank_studies::rebuild::benchmark`); placement, the plan and the simulation all
-//! count. The clock is read when the command begins and when all is done.
+//! The work is fixed (`towtank_studies::rebuild::benchmark`); placement, the plan and the simulation are all
+//! timed. The clock is read at the begin of the command and at the end of the work.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
@@ -50,7 +50,7 @@ pub struct Flags {
     pub format: Format,
 }
 
-/// Measures it.
+/// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     let begun = Instant::now();
     if flags.per_server.is_zero() {

@@ -1,4 +1,4 @@
-//! Measurements and models on their way in and out, and problems with their place.
+//! Reads and writes measurements and models; reports problems with their place.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use towtank_scenario::{Place, Problem, Source, did_you_mean};
 use crate::crush::{name_of, put, read_bytes};
 use towtank::Trouble;
 
-/// Runs of some files, and what was passed over to get them.
+/// The runs of some files, and notes on skipped parts.
 pub struct Measurements {
     pub runs: Vec<Run>,
     pub notes: Vec<String>,
@@ -62,7 +62,7 @@ impl Measurements {
         }
     }
 
-    /// Why these runs make no model.
+    /// Why these runs do not make a model.
     pub fn of_fit(&self, error: &FitError) -> Problem {
         let problem = match &error.at {
             Some((file, place)) => self.at(file, place, &error.reason),
@@ -71,7 +71,7 @@ impl Measurements {
         problem.hint(error.hint.clone())
     }
 
-    /// A problem at a key of a file, or at a line of it where the key says one.
+    /// A problem at a key of a file, or at a line of it if the key names one.
     fn at(&self, file: &str, key: &str, reason: &str) -> Problem {
         let (line, short) = match key.strip_prefix("line ") {
             Some(rest) => {
@@ -86,7 +86,7 @@ impl Measurements {
             let end = before + text.get(before..)?.lines().next()?.len();
             Some(Place::new(&Source::file(file, text), before..end))
         });
-        // A packed file has no lines to point at, so the message names them.
+        // A compressed file has no lines to point at, so the message names them.
         let key = if place.is_some() { short } else { key };
         let message = if key.is_empty() { reason.to_owned() } else { format!("`{key}`: {reason}") };
         Problem::new(message).at(place.unwrap_or_else(|| Place::whole(&Source::file(file, ""))))
@@ -113,7 +113,7 @@ pub fn read_model(path: &Path) -> Result<Model, Problem> {
     })
 }
 
-/// Puts a model in its place, but never over what it was made of.
+/// Writes a model to its path, but never over one of its inputs.
 pub fn write_model(path: &Path, model: &Model, inputs: &[PathBuf]) -> Result<(), Trouble> {
     Writer::new(Inputs::new(inputs)).clear(path).map_err(Trouble::input)?;
     put(path, model.to_json().as_bytes())

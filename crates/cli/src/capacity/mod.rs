@@ -1,4 +1,4 @@
-//! `towtank capacity`: what a system can do of any mix, from pure reads and pure writes. Parses, calls
+//! `towtank capacity`: the capacity of a system for any mix, from pure reads and pure writes. Parses, calls
 //! `capacity`, reads and writes files.
 
 mod files;
@@ -22,7 +22,7 @@ use flags::{Check, Command, Estimate, Fit};
 
 pub use flags::Flags;
 
-/// Does what the flags say.
+/// Runs the command of the flags.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     match &flags.command {
         Command::Fit(fit) => self::fit(fit),
@@ -135,18 +135,18 @@ fn gates_of(measures: &[About], texts: &[String], problems: &mut Problems) -> Ve
     gates
 }
 
-/// A report with what it answers; the same model and question give the same bytes.
+/// A report with its question; the same model and question give the same bytes.
 fn asked(report: Report, model: &Model, question: Value) -> Result<Report, Trouble> {
     let model_hash = hash_of_bytes(model.to_json().as_bytes());
     let scenario = json!({ "model": model_hash, "system": model.system, "question": question });
     laws::hold(Report { scenario_hash: hash_of_bytes(scenario.to_string().as_bytes()), scenario, ..report })
 }
 
-/// Where a report goes.
+/// The destination of a report.
 struct Shown<'a> {
     report: &'a ReportFlags,
     output: &'a OutputFlags,
-    /// What must not be overwritten.
+    /// Files that must not be overwritten.
     inputs: &'a [PathBuf],
 }
 

@@ -1,4 +1,4 @@
-//! `towtank compare RUN_A RUN_B`: two results side by side.
+//! `towtank compare RUN_A RUN_B`: the comparison of two results.
 
 use towtank::Trouble;
 

@@ -1,4 +1,4 @@
-//! `towtank list`: what can be asked, and what can be run at once.
+//! `towtank list`: the studies and the built-in scenarios.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub fn list(registry: &Registry, list: &List) -> Result<Exit, Trouble> {
     }
 }
 
-/// What a built-in scenario says about itself.
+/// The study and title of a built-in scenario.
 struct Head {
     study: String,
     title: String,

@@ -1,4 +1,4 @@
-//! `towtank man [COMMAND]`: manual pages in the form of `man`.
+//! `towtank man [COMMAND]`: manual pages in the format of `man`.
 
 use towtank::{Registry, Trouble};
 use towtank_scenario::{Problem, did_you_mean};
@@ -7,7 +7,7 @@ use super::print;
 use crate::args;
 use crate::exit::Exit;
 
-/// Prints the page of the whole, or of one command.
+/// Prints the main page, or that of one command.
 pub fn man(registry: &Registry, name: Option<&str>) -> Result<Exit, Trouble> {
     let mut command = args::command(registry);
     command.build();

@@ -1,4 +1,4 @@
-//! `towtank merge DIR…`: joins what the shards of one campaign left.
+//! `towtank merge DIR…`: joins the shards of one campaign.
 
 use towtank::{Options, Registry, Trouble};
 
@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::watching::Watching;
 use crate::{output, screen};
 
-/// Joins the parts, and prints what there is.
+/// Joins the parts, and prints the report.
 pub fn merge(registry: &Registry, flags: &Merge) -> Result<Exit, Trouble> {
     let out = flags.keep.out.as_deref();
     let options = Options { out: flags.keep.out.clone(), force: flags.force, ..Options::default() };

@@ -1,4 +1,4 @@
-//! `towtank reproduce [NAME…]`: published set-ups, run and held against what was published.
+//! `towtank reproduce [NAME…]`: runs published set-ups and compares the results with the published ones.
 
 use towtank::{Registry, Trouble};
 
@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::watching::Watching;
 use crate::{output, screen};
 
-/// Runs them, and prints all claims together. Claims that miss are a result, not a failure.
+/// Runs them, and prints all claims together. A claim that misses is a result, not a failure.
 pub fn reproduce(registry: &Registry, flags: &Reproduce) -> Result<Exit, Trouble> {
     let out = flags.keep.out.as_deref();
     let watching = Watching::new(flags.output.quiet);

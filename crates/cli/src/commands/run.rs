@@ -37,7 +37,7 @@ pub fn study(
     go(registry, Document::of_study(study, args::named_flags(study)), flags, all)
 }
 
-/// What the common flags set. `--set` comes last: it is the most explicit.
+/// The settings of the common flags. `--set` comes last, since it is the most explicit.
 pub(super) fn settings(changes: &ScenarioFlags, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
     let mut settings = Vec::new();
     for (name, value) in [("seed", &changes.seed), ("replicates", &changes.replicates)] {
@@ -88,7 +88,7 @@ fn print_scenario(scenario: &Scenario, format: Format) -> Result<Exit, Trouble> 
     }
 }
 
-/// A part of a campaign has no report of its own.
+/// Ends a shard of a campaign, which has no report of its own.
 fn part(ran: &towtank::Run, shard: Shard, flags: &RunFlags) -> Exit {
     let Done { runs: done, of: all } = ran.done;
     let end = if ran.interrupted { "was interrupted" } else { "is done" };

@@ -1,4 +1,4 @@
-//! `towtank schema [STUDY]`: what scenario files may say, as JSON Schema.
+//! `towtank schema [STUDY]`: the JSON Schema of scenario files.
 
 use serde_json::{Value as Json, json};
 use towtank::{Registry, Trouble};
@@ -8,7 +8,7 @@ use towtank_studies::Study;
 use super::print;
 use crate::exit::Exit;
 
-/// Prints the schema of one study, or one that is right for all of them.
+/// Prints the schema of one study, or one that covers all of them.
 pub fn schema(registry: &Registry, study: Option<&str>) -> Result<Exit, Trouble> {
     let schema = match study {
         Some(name) => of_study(find(registry, name)?),
@@ -29,7 +29,7 @@ fn of_study(study: &dyn Study) -> Json {
     file_schema(SchemaParts { study: study.name(), title: study.title(), own: &study.schema().to_value() })
 }
 
-/// Each study's schema keeps its own definitions, which its `$id` makes the target of its references.
+/// Each study's schema keeps its own definitions; its `$id` makes them the target of its references.
 fn of_all(registry: &Registry) -> Json {
     let each = registry.studies().iter().map(|study| {
         let mut schema = of_study(*study);

@@ -1,4 +1,4 @@
-//! The command of a study that looks for settings: `towtank pfs tune`.
+//! A study's command that searches for settings: `towtank pfs tune`.
 
 use clap::{ArgMatches, FromArgMatches as _};
 use towtank::{Document, Registry, Trouble};
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::screen;
 use crate::watching::Watching;
 
-/// Looks for settings, and prints what was found.
+/// Searches for settings, and prints the result.
 pub fn search(registry: &Registry, study: &'static dyn Study, matches: &ArgMatches) -> Result<Exit, Trouble> {
     let flags = SearchFlags::from_arg_matches(matches).map_err(Trouble::input)?;
     let document = document(registry, study, matches, &flags)?;
@@ -35,7 +35,7 @@ pub fn search(registry: &Registry, study: &'static dyn Study, matches: &ArgMatch
     Ok(if searched.found.met { Exit::Done } else { Exit::GateNotMet })
 }
 
-/// The scenario that is named, or that of the flags alone, with what the flags set.
+/// The named scenario, or one made from the flags alone, with the settings of the flags.
 fn document(
     registry: &Registry,
     study: &'static dyn Study,

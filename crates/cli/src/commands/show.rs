@@ -1,11 +1,11 @@
-//! `towtank show NAME`: a built-in scenario as it is, comments and all.
+//! `towtank show NAME`: prints a built-in scenario unchanged, with its comments.
 
 use towtank::{Registry, Trouble};
 
 use super::print;
 use crate::exit::Exit;
 
-/// Prints it.
+/// Prints the scenario.
 pub fn show(registry: &Registry, name: &str) -> Result<Exit, Trouble> {
     print(registry.find_scenario(name)?.text)
 }

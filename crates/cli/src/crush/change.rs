@@ -9,7 +9,7 @@ use super::NAME;
 use super::flags::{Changes, Flags, Tunables};
 use super::out::Out;
 
-/// What crushtool says while it still reads its flags.
+/// Prints the messages that crushtool prints while it reads its flags.
 pub fn announce(flags: &Flags, out: &mut Out) -> Result<(), Trouble> {
     let say = |flag: &str, names: &[&str], values: &Option<Vec<String>>| match values {
         Some(values) => {
@@ -24,7 +24,7 @@ pub fn announce(flags: &Flags, out: &mut Out) -> Result<(), Trouble> {
     out.say(&say("create-replicated-rule", &names[..3], &changes.create_replicated_rule))
 }
 
-/// Makes the changes; says whether there were any.
+/// Makes the changes; returns whether there were any.
 pub fn apply(flags: &Flags, map: &mut Map, out: &mut Out) -> Result<bool, Trouble> {
     tunables(&flags.tunables, map);
     let changes = &flags.changes;
@@ -68,7 +68,7 @@ fn tunables(flags: &Tunables, map: &mut Map) {
     set(&mut ours.choose_local_tries, flags.set_choose_local_tries);
     set(&mut ours.choose_local_fallback_tries, flags.set_choose_local_fallback_tries);
     set(&mut ours.choose_total_tries, flags.set_choose_total_tries);
-    // A switch: crushtool keeps no more of its value than whether it is zero.
+    // A switch: crushtool keeps only whether its value is zero.
     set(
         &mut ours.chooseleaf_descend_once,
         flags.set_chooseleaf_descend_once.map(|value| i64::from(value != 0)),
@@ -105,7 +105,7 @@ fn rules(changes: &Changes, map: &mut Map) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// The values of a flag that takes so many.
+/// The values of a flag that takes exactly `N`.
 fn list<const N: usize>(values: &Option<Vec<String>>) -> Option<&[String; N]> {
     values.as_ref()?.as_slice().try_into().ok()
 }
@@ -114,7 +114,7 @@ fn location(changes: &Changes) -> Location {
     changes.loc.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
 }
 
-/// A number as crushtool keeps it: in single precision, by way of double.
+/// A number as crushtool stores it: in single precision, converted from double.
 pub fn number(text: &str, flag: &str) -> Result<f32, Problem> {
     let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
     value.map(|value| value as f32).ok_or_else(|| {
@@ -123,7 +123,7 @@ pub fn number(text: &str, flag: &str) -> Result<f32, Problem> {
     })
 }
 
-/// The id of a device.
+/// Parses the id of a device.
 pub fn device(text: &str, flag: &str) -> Result<i32, Problem> {
     let id = text.parse::<i32>().ok().filter(|id| (0..0x7fff_fffe).contains(id));
     id.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What is printed of a map: text, tree, JSON, tests, comparisons.
+//! Output about a map: text, tree, JSON, tests, comparisons.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::out::Out;
 use crate::exit::Exit;
 use crate::screen;
 
-/// Prints what was asked for, in crushtool's order.
+/// Prints the requested output, in crushtool's order.
 pub fn show(flags: &Flags, map: &Map, out: &mut Out) -> Result<Exit, Trouble> {
     let display = &flags.display;
     if let Some(id) = display.show_location {
@@ -108,7 +108,7 @@ fn trouble(error: TestError) -> Trouble {
     }
 }
 
-/// A rule's name comes from the map, and must not lead out of the directory.
+/// Writes the tables. A rule's name comes from the map, and must not lead out of the directory.
 fn write_tables(tables: &[Table], prefix: Option<&str>) -> Result<(), Trouble> {
     if let Some(table) = tables.iter().find(|table| table.name.contains(['/', '\\', '\0'])) {
         return Err(Problem::new(format!("`{}` cannot be a file's name", table.name))
@@ -132,7 +132,8 @@ fn compared(path: &Path, map: &Map, plan: &TestPlan, out: &mut Out) -> Result<Ex
     Ok(Exit::Failed)
 }
 
-/// Every bucket that is reached from a root has a name and a type with one, and device ids are below `most`.
+/// Checks that every bucket reachable from a root has a name and a named type, and that device ids are below
+/// `most`.
 fn check_names(map: &Map, most: i64) -> Result<(), Trouble> {
     let mut wrong = String::new();
     let held = || map.each_bucket().flat_map(|bucket| &bucket.items);

@@ -1,4 +1,4 @@
-//! Maps on their way in and out: files, stdin, and problems with their place.
+//! Reads and writes maps: files, stdin, and problems with their place.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use towtank_placement::crush::{Map, binary};
 use towtank_scenario::{Place, Problem, Source};
 use towtank_units::Bytes;
 
-/// The bytes of a file; `-` is stdin.
+/// Reads a file; `-` is stdin.
 pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     let read = if path.as_os_str() == "-" {
         let mut bytes = Vec::new();
@@ -38,12 +38,12 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     })
 }
 
-/// A file as messages call it.
+/// The name of a file in messages.
 pub fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "<stdin>".to_owned() } else { path.display().to_string() }
 }
 
-/// A text map.
+/// Reads a text map.
 pub fn read_text(path: &Path) -> Result<Arc<Source>, Problem> {
     text_of(path, read(path)?)
 }
@@ -59,12 +59,12 @@ fn text_of(path: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Problem> {
     Ok(Source::file(name(path), text))
 }
 
-/// The file as such, without a line.
+/// The whole file as a place, without a line.
 fn whole(path: &Path) -> Place {
     Place::whole(&Source::file(name(path), ""))
 }
 
-/// A binary map.
+/// Reads a binary map.
 pub fn read_binary(path: &Path) -> Result<Map, Problem> {
     parse_binary(path, &read(path)?)
 }
@@ -81,10 +81,10 @@ fn parse_binary(path: &Path, bytes: &[u8]) -> Result<Map, Problem> {
     })
 }
 
-/// A map in either form.
+/// Reads a map in either form.
 pub fn read_either(path: &Path) -> Result<Map, Problem> {
     let bytes = read(path)?;
-    // The first word of a binary map has a byte 0, and no text map has one.
+    // The first word of a binary map contains a zero byte; no text map does.
     if bytes.contains(&0) {
         return parse_binary(path, &bytes);
     }
@@ -107,8 +107,8 @@ pub fn text_problem(source: &Arc<Source>, error: &TextError) -> Problem {
     }
 }
 
-/// Puts a file in its place, whole or not at all, even over the map that was read. What is no plain file (a
-/// pipe, a terminal) is written to as it is.
+/// Replaces a file atomically, even the map that was read. A path that is not a regular file (a pipe, a
+/// terminal) is written to directly.
 pub fn put(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
     let failed = |error: io::Error| {
         Trouble::failed(format!(
@@ -126,7 +126,7 @@ pub fn put(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
             io::Write::write_all(&mut file, bytes).map_err(failed)
         }
         known => {
-            // A link stays a link: the file behind it is replaced.
+            // A symbolic link is kept: its target is replaced.
             let target =
                 if known.is_ok() { fs::canonicalize(path).map_err(failed)? } else { path.to_owned() };
             let replaced = Writer::new(Inputs::new::<&Path>([])).replace(&target, bytes);

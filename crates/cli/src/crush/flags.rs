@@ -1,14 +1,14 @@
-//! The flags of `towtank crush`: crushtool's, less those that it is refused for. As there, `-` and `_` are
-//! one in a flag.
+//! The flags of `towtank crush`: those of crushtool, except the unsupported ones, which are refused. As
+//! there, `-` and `_` are equivalent in a flag.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use towtank_scenario::Problem;
 
-/// The most replicas that are asked for; Ceph's pools have at most ten, or a few tens of shards.
+/// The most replicas that may be requested; Ceph's pools have at most ten, or a few tens of shards.
 const REPLICAS_MAX: i64 = 65_535;
-/// The greatest number that crushtool takes.
+/// The greatest number that crushtool accepts.
 const NUMBER_MAX: i64 = i32::MAX as i64;
 
 /// `towtank crush`.
@@ -50,11 +50,11 @@ pub struct Flags {
     refused: Refused,
 }
 
-/// Flags of crushtool that are known, to be refused by name.
+/// Known flags of crushtool that are refused by name.
 #[derive(Debug)]
 struct Refused(Vec<String>);
 
-/// Their names; whatever values they take is refused with them.
+/// Their names; any values they take are refused with them.
 const REFUSED: [&str; 20] = [
     "batches",
     "bucket-name",
@@ -269,7 +269,7 @@ fn number(most: i64) -> clap::builder::RangedI64ValueParser<i64> {
 }
 
 impl Flags {
-    /// Whether there is anything to do.
+    /// Checks that there is something to do, and no unsupported flag.
     pub fn check(&self) -> Result<(), Problem> {
         if let Some(flag) = self.refused.first() {
             return Err(Problem::new(format!("towtank crush has no `{flag}`"))
@@ -304,14 +304,14 @@ impl Tunables {
         ]
     }
 
-    /// Whether any is to be set.
+    /// Whether any tunable is to be set.
     pub fn any(&self) -> bool {
         self.all().iter().any(Option::is_some)
     }
 }
 
 impl Changes {
-    /// Whether any is to be made.
+    /// Whether any change is to be made.
     pub fn any(&self) -> bool {
         let lists = [
             &self.reweight_item,

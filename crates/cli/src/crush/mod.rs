@@ -1,9 +1,9 @@
-//! `towtank crush`: stands in for Ceph's `crushtool` 16.2.15. Parses, calls `towtank_placement::crush`, reads
-//! and writes files.
+//! `towtank crush`: a replacement for Ceph's `crushtool` 16.2.15. Parses, calls `towtank_placement::crush`,
+//! reads and writes files.
 //!
-//! What it prints on success is crushtool's, byte for byte, on stdout; where crushtool says it on stderr as a
-//! remark or an error, the words are ours. The stages are crushtool's too: input, tunables, changes, display
-//! and test, output.
+//! Its output on success equals crushtool's byte for byte, on stdout; for crushtool's remarks and errors on
+//! stderr the words are ours. The stages are also crushtool's: input, tunables, changes, display and test,
+//! output.
 
 mod change;
 mod display;
@@ -24,16 +24,16 @@ use out::Out;
 pub use files::{name as name_of, put, read as read_bytes, read_binary, read_either};
 pub use flags::Flags;
 
-/// What crushtool calls itself in its messages.
+/// The name of crushtool in its messages.
 const NAME: &str = "crushtool";
 
-/// Does what the flags say.
+/// Runs the stages that the flags ask for.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     flags.check()?;
     let mut out = Out::new();
     match stages(flags, &mut out) {
         Ok(exit) => out.finish(exit),
-        // Nobody reads on: what crushtool would not live to see is left out.
+        // The reader has closed the pipe: crushtool would have ended here, so later output is omitted.
         Err(_) if out.is_closed() => Ok(Exit::Done),
         Err(trouble) => {
             out.finish(Exit::Failed)?;
@@ -62,7 +62,7 @@ fn stages(flags: &Flags, out: &mut Out) -> Result<Exit, Trouble> {
     Ok(Exit::Done)
 }
 
-/// The map: compiled, built or read.
+/// The input map: compiled, built or read.
 fn input(flags: &Flags) -> Result<Map, Trouble> {
     if let Some(path) = &flags.compile {
         let source = files::read_text(path)?;

@@ -1,4 +1,4 @@
-//! stdout while a command runs: buffered, and at ease with a reader that leaves (`| head`).
+//! Buffered stdout of a command; a reader that closes the pipe (`| head`) is not an error.
 
 use std::fmt;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write as _};
@@ -7,7 +7,7 @@ use towtank::Trouble;
 
 use crate::exit::Exit;
 
-/// What is printed, and what became of it.
+/// The output and its first error.
 pub struct Out {
     stdout: BufWriter<StdoutLock<'static>>,
     error: Option<io::Error>,
@@ -23,7 +23,7 @@ impl Out {
         fmt::Write::write_str(self, text).map_err(Trouble::failed)
     }
 
-    /// Lets what was printed out, before words go to stderr.
+    /// Flushes the output before messages go to stderr.
     pub fn flush(&mut self) -> Result<(), Trouble> {
         if let Err(error) = self.stdout.flush() {
             self.error = Some(error);
@@ -32,12 +32,12 @@ impl Out {
         Ok(())
     }
 
-    /// Whether the reader has left.
+    /// Whether the reader has closed the pipe.
     pub fn is_closed(&self) -> bool {
         self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
     }
 
-    /// Writes what is left, and ends as `exit` says.
+    /// Writes the rest, and returns `exit`.
     pub fn finish(&mut self, exit: Exit) -> Result<Exit, Trouble> {
         let flushed = match self.error.take() {
             Some(error) => Err(error),

@@ -1,6 +1,6 @@
-//! `towtank store bench`: what many clients get, one thing after the other.
+//! `towtank store bench`: throughput and latency of many clients, each with one request at a time.
 
-// A bench looks at the clock.
+// A benchmark reads the clock.
 #![allow(clippy::disallowed_methods)]
 
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ use super::{home, print, span, trouble};
 use crate::exit::Exit;
 use crate::interrupt;
 
-/// How long a request may take.
+/// The timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What clients did, and how long each request took.
+/// The requests of the clients with their latencies.
 struct Measured {
     seconds: f64,
     latencies: Vec<Duration>,
@@ -32,7 +32,7 @@ impl Measured {
         self.latencies.len() as f64 / self.seconds
     }
 
-    /// In milliseconds; none where nothing was done.
+    /// A quantile of the latencies in milliseconds; `None` if there was no request.
     fn quantile(&self, share: f64) -> Option<f64> {
         let last = self.latencies.len().checked_sub(1)?;
         let at = (share * last as f64).round() as usize;
@@ -131,7 +131,7 @@ pub fn bench(flags: &Bench) -> Result<Exit, Trouble> {
     Ok(if stop.raised() { Exit::Interrupted } else { Exit::Done })
 }
 
-/// The embedded tree alone, in a directory beside those of the daemons, which goes afterwards.
+/// The embedded tree alone, in a directory beside those of the daemons, which is removed afterwards.
 fn bare(home: &Home, flags: &Bench, limit: Duration) -> Result<Measured, Trouble> {
     let sync = home.settings().map_err(|error| trouble(error.into()))?.sync;
     let directory = home.path(&format!("bare.{}", std::process::id()));
@@ -149,7 +149,7 @@ fn bare(home: &Home, flags: &Bench, limit: Duration) -> Result<Measured, Trouble
 
 type Work<'a> = &'a (dyn Fn(u32, &mut Client, Instant) -> Result<Vec<Duration>, StoreError> + Sync);
 
-/// Has each client do its work in a thread of its own.
+/// Runs the work of each client in its own thread.
 fn all(home: &Home, clients: u32, work: Work<'_>) -> Result<Measured, Trouble> {
     let began = Instant::now();
     let found: Vec<Result<Vec<Duration>, StoreError>> = std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Starting and ending the processes of a cluster.
+//! Starts and ends the processes of a cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,16 +20,17 @@ use super::{home, print, span, trouble};
 use crate::exit::Exit;
 use crate::{interrupt, screen};
 
-/// Between two looks at a cluster that begins.
+/// The interval between two checks of a cluster that starts.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long a daemon may take until it counts as up: it reads its logs and trees first.
+/// How long a daemon may take until it counts as up: it first reads its logs and trees.
 const UP_TIME: Duration = Duration::from_secs(30);
 
-/// How long a monitor may take to answer.
+/// The timeout of a request to the monitor.
 const MONITOR_TIME: Duration = Duration::from_secs(10);
 
-/// `up`: makes a cluster where there is none, starts what does not run, and waits until all is clean.
+/// `up`: creates a cluster where there is none, starts the processes that do not run, and waits until all
+/// groups are clean.
 pub fn up(flags: &Up) -> Result<Exit, Trouble> {
     let home = home(&flags.place.dir)?;
     if home.is_made() {
@@ -85,7 +86,7 @@ fn how_to_reach(home: &Home) -> String {
     )
 }
 
-/// The settings of a new cluster, or of one that is there with what is given laid over.
+/// The settings of a new cluster, or those of an existing one with the given flags applied.
 fn settings(flags: &Up, before: Option<Settings>) -> Result<Settings, Trouble> {
     let is_new = before.is_none();
     let osds = flags.osds.unwrap_or(Settings::default().osds);
@@ -140,7 +141,7 @@ fn pacing(flags: &Up) -> Result<Option<Pacing>, Trouble> {
     }))
 }
 
-/// A cluster keeps its daemons, groups and copies; all else can be set anew while nothing runs.
+/// A cluster keeps its daemons, groups and replicas; everything else can be changed while nothing runs.
 fn change_settings(home: &Home, flags: &Up) -> Result<(), Trouble> {
     let dir = flags.place.dir.display();
     let fixed = [
@@ -169,13 +170,13 @@ fn trouble_of_settings(error: towtank_store::settings::SettingsError) -> Trouble
     trouble(error.into())
 }
 
-/// This program, which runs the daemons too.
+/// The path of this program, which also runs the daemons.
 pub fn program() -> Result<PathBuf, Trouble> {
     std::env::current_exe()
         .map_err(|error| Trouble::failed(format!("this program cannot find itself: {error}")))
 }
 
-/// `down`: device daemons first, so that the monitor hears of it.
+/// `down`: ends device daemons first, so that the monitor is told.
 pub fn down(home: &Home) -> Result<Exit, Trouble> {
     home.settings().map_err(trouble_of_settings)?;
     let osds = control::osds(home).into_iter().map(control::Daemon::Osd);
@@ -233,13 +234,13 @@ pub fn add(home: &Home) -> Result<Exit, Trouble> {
     print(&format!("osd.{osd}\n"))
 }
 
-/// The run of a daemon that counts as up, or did last.
+/// The instance number of a daemon that is up, or was last.
 fn instance(client: &Client, osd: u32) -> Result<u64, Trouble> {
     let standing = client.standing().map_err(trouble)?;
     Ok(standing.map.osds.get(&osd).map_or(0, |state| state.instance))
 }
 
-/// Waits until the monitor counts a daemon that was just started as up, in another run than before.
+/// Waits until the monitor counts a daemon that was just started as up, with a new instance number.
 fn wait_until_up(
     home: &Home,
     client: &Client,

@@ -1,4 +1,4 @@
-//! Objects in and out of a cluster.
+//! Writes and reads objects of a cluster.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -55,7 +55,7 @@ fn attributes(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
         .collect()
 }
 
-/// The bytes of a file, and not many more than an object can have.
+/// The bytes of a file, read to just above the greatest size of an object.
 fn read(file: &Path) -> Result<Vec<u8>, Trouble> {
     let most = DATA_MAX as u64 + 1;
     let mut data = Vec::new();
@@ -96,7 +96,7 @@ pub fn get(flags: &Get) -> Result<Exit, Trouble> {
     }
 }
 
-/// `rm`. Those that are not there are no failure: they are not there afterwards either.
+/// `rm`. Missing objects are not an error, since they are absent afterwards either way.
 pub fn remove(flags: &Names) -> Result<Exit, Trouble> {
     flags.names.iter().try_for_each(|name| named(name))?;
     let mut client = client(&flags.place.dir, flags.patience.timeout)?;

@@ -90,7 +90,7 @@ pub enum Form {
     Json,
 }
 
-/// How a backfill finds what differs, by its name in scenarios.
+/// Parses a backfill's discovery method by its name in scenarios.
 fn discovery() -> impl TypedValueParser<Value = Discovery> {
     let names = PossibleValuesParser::new(Discovery::ALL.map(Discovery::name));
     names.map(|name| Discovery::named(&name).expect("it is one of their names"))

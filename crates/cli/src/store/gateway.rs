@@ -1,4 +1,4 @@
-//! `towtank store gateway`: S3 for a cluster, until Ctrl-C.
+//! `towtank store gateway`: serves S3 for a cluster, until Ctrl-C.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -53,7 +53,7 @@ pub fn gateway(flags: &Gateway) -> Result<Exit, Trouble> {
     Ok(Exit::Done)
 }
 
-/// Where a client on this machine reaches it.
+/// The address by which a client on this machine reaches it.
 fn reachable(address: SocketAddr) -> SocketAddr {
     match address {
         _ if !address.ip().is_unspecified() => address,

@@ -25,7 +25,7 @@ use flags::{Command, Daemon, ExperimentCommand, Malformed, OsdCommand};
 
 pub use flags::Flags;
 
-/// Does what the flags say.
+/// Runs the command of the flags.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     match &flags.command {
         Command::Up(up) => cluster::up(up),
@@ -75,7 +75,7 @@ fn daemon(flags: &Daemon) -> Result<Exit, Trouble> {
     Ok(Exit::Done)
 }
 
-/// `malformed`: what was sent, as JSON. A key that is another and is not refused is a fault.
+/// `malformed`: prints what was sent, as JSON. A frame with a wrong key that is not refused is a fault.
 fn malformed(flags: &Malformed) -> Result<Exit, Trouble> {
     let home = home(&flags.place.dir)?;
     let osd = flags.name.strip_prefix("osd.").and_then(|number| number.parse::<u32>().ok());
@@ -113,7 +113,7 @@ fn span(span: SimSpan) -> Duration {
     Duration::from_nanos(span.as_ns())
 }
 
-/// What the user can do about it stands beside what failed.
+/// Adds a hint for the user to the error.
 fn trouble(error: StoreError) -> Trouble {
     let text = error.to_string();
     match &error {

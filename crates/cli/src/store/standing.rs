@@ -1,4 +1,4 @@
-//! How a cluster stands, and whether what it holds is sound.
+//! The state of a cluster, and whether its objects are sound.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ use super::{home, print, trouble};
 use crate::exit::Exit;
 use crate::{interrupt, screen};
 
-/// How long the monitor may take.
+/// The timeout of a request to the monitor.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often daemons are waited for that have not told of the newest map, and how many times.
+/// Interval and number of retries while daemons have not reported on the newest map.
 const FRESH_LOOK: Duration = Duration::from_millis(50);
 const FRESH_LOOKS: u32 = 20;
 
-/// Between two lines of `--watch`.
+/// The interval between two lines of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
-/// The whole on one screen, what is wrong first.
+/// The state on one screen, problems first.
 pub fn text_of(standing: &Standing, health: &Health) -> String {
     let osds = &standing.map.osds;
     let down: Vec<String> =
@@ -79,7 +79,7 @@ pub fn text_of(standing: &Standing, health: &Health) -> String {
     text + &rest
 }
 
-/// Where the monitor tells all of this to Prometheus; nothing where it has not run since it does so.
+/// The address of the monitor's Prometheus metrics; empty where the monitor has not run with metrics.
 pub fn line_of_metrics(home: &Home) -> String {
     home.metrics_address().map_or(String::new(), |address| format!("metrics  http://{address}/metrics\n"))
 }
@@ -124,8 +124,8 @@ fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
     })
 }
 
-/// How the cluster stands once its daemons have told of the newest map; after a moment, as it is known by
-/// then.
+/// The state of the cluster once its daemons have reported on the newest map; after some retries, the state
+/// known by then.
 fn fresh(client: &Client) -> Result<Standing, Trouble> {
     for _ in 0..FRESH_LOOKS {
         let standing = client.standing().map_err(trouble)?;
@@ -163,7 +163,7 @@ pub fn status(flags: &Status) -> Result<Exit, Trouble> {
     }
 }
 
-/// One line of `--watch`: objects recovered in the last second, and how long the rest takes at this rate.
+/// One line of `--watch`: objects recovered in the last second, and the time left at this rate.
 fn line_of(standing: &Standing, health: &Health, before: &mut Option<u64>) -> String {
     let recovered: u64 = standing.reports.values().map(|report| report.counters.recovered).sum();
     let rate = before.map_or(0, |before| recovered.saturating_sub(before));
@@ -171,7 +171,7 @@ fn line_of(standing: &Standing, health: &Health, before: &mut Option<u64>) -> St
     let left = match (rate, health.targets) {
         (0, _) => String::new(),
         (_, 0) => format!(", {} s left", health.missing.div_ceil(rate)),
-        // How many objects a backfill will find to differ is not known before it has looked.
+        // The number of objects that a backfill will find to differ is not known before it has examined them.
         _ => ", time left unknown: backfills have not looked at all".to_owned(),
     };
     let states: Vec<String> = health.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
@@ -184,7 +184,7 @@ fn line_of(standing: &Standing, health: &Health, before: &mut Option<u64>) -> St
     )
 }
 
-/// `scrub`: what is damaged is told, and made good.
+/// `scrub`: reports damaged replicas and repairs them.
 pub fn scrub(place: &Where) -> Result<Exit, Trouble> {
     let mut client = Client::open(&home(&place.dir)?, PATIENCE).map_err(trouble)?;
     let Compared { objects, replicas, damaged, faults } = client.compare_replicas(true).map_err(trouble)?;

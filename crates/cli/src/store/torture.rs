@@ -1,4 +1,4 @@
-//! `towtank store torture`: faults under load, and whether anything was lost.
+//! `towtank store torture`: injects faults under load, and checks whether anything was lost.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::{cluster, home, print, trouble};
 use crate::exit::Exit;
 use crate::{interrupt, screen};
 
-/// The time after which a daemon counts as down: short, so that more happens.
+/// The time after which a daemon counts as down: short, so that more faults occur.
 const GRACE_MS: u64 = 700;
 
-/// The rest after each operation of recovery: long enough that writes meet backfills.
+/// The sleep after each operation of recovery: long enough that writes coincide with backfills.
 const RECOVERY_SLEEP_MS: u64 = 5;
 
-/// Tortures a new cluster.
+/// Runs the torture test on a new cluster.
 pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
     let span = Duration::try_from_secs_f64(flags.minutes * 60.0).map_err(|_| {
         Trouble::from(Problem::new(format!("--minutes is {}, which is no time", flags.minutes)))

@@ -1,9 +1,9 @@
-//! Everything that is printed of every golden map, byte for byte.
+//! All output about every golden map, compared byte for byte.
 
 use super::tool::{folder, maps, ours, put, theirs, there};
 use std::fs;
 
-/// What is asked of each map; `--min-rep` and `--max-rep` are in the issue, and crushtool 16.2 lacks them.
+/// The flags for each map; `--min-rep` and `--max-rep` are in the issue, and crushtool 16.2 lacks them.
 const QUESTIONS: [&[&str]; 8] = [
     &["-d", "map.bin"],
     &["-i", "map.bin", "--tree"],
@@ -37,7 +37,7 @@ fn every_golden_map_is_shown_as_crushtool_shows_it() {
         put(&name, &folder);
         for question in QUESTIONS {
             let (our, their) = (ours(&folder, question), theirs(&folder, question));
-            // Where crushtool crashes, ours must only not.
+            // Where crushtool crashes, our tool only must not crash.
             if their.status.code().is_none() {
                 assert!(our.status.success(), "{name} {question:?}");
                 continue;

@@ -1,11 +1,12 @@
-//! Chains of random edits made by both tools: the maps that they write are the same, byte for byte, and what
-//! one refuses the other refuses too.
+//! Chains of random edits made by both tools: the resulting maps are identical byte for byte, and both refuse
+//! the same edits.
 
 use super::tool::{folder, ours, put, theirs, there};
 use std::fs;
 use std::path::Path;
 
-/// Maps of one kind each that crushtool edits without reading stray memory, which it does in trees.
+/// Maps with buckets of one kind each that crushtool edits without reading stray memory, which it does in
+/// trees.
 const MAPS: [&str; 8] = [
     "h6x4_straw2",
     "h6x4_straw",
@@ -19,7 +20,7 @@ const MAPS: [&str; 8] = [
 const CHAINS: u64 = 24;
 const EDITS_MAX: u64 = 4;
 
-/// A small generator: what the edits are must not change with a library.
+/// A small generator, so that the edits do not change with a library.
 struct Dice(u64);
 
 impl Dice {
@@ -33,7 +34,7 @@ impl Dice {
     }
 }
 
-/// What a map's text names.
+/// The names in a map's text.
 #[derive(Default)]
 struct Names {
     devices: Vec<String>,
@@ -95,7 +96,7 @@ fn edit(dice: &mut Dice, names: &Names) -> Vec<String> {
     edit
 }
 
-/// The map that a tool writes, if it writes one, and what it prints.
+/// The map that a tool writes, if any, and its output.
 fn written(
     folder: &Path,
     out: &str,

@@ -1,4 +1,4 @@
-//! What is refused, in our words.
+//! Refused input, with our messages.
 
 use super::tool::{folder, ours, put};
 use std::fs;

@@ -1,7 +1,7 @@
-//! `towtank crush` beside the real crushtool of Ceph 16.2 (Debian: `ceph-base`), and its errors, which are
-//! ours.
+//! Compares `towtank crush` with the real crushtool of Ceph 16.2 (Debian: `ceph-base`), and checks its
+//! errors, which are ours.
 //!
-//! Without crushtool the comparisons are skipped, and say so; under `CI=true` its absence fails.
+//! Without crushtool the comparisons are skipped with a message; under `CI=true` its absence fails.
 
 mod display;
 mod edits;

@@ -1,11 +1,11 @@
-//! Both tools, run side by side in a folder of their own.
+//! Both tools, each run in its own folder.
 
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A folder with nothing in it.
+/// An empty folder.
 pub fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crush").join(name);
     let _ = fs::remove_dir_all(&path);
@@ -20,14 +20,14 @@ pub fn ours(folder: &Path, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().expect("the binary can be run")
 }
 
-/// The real one.
+/// The real crushtool.
 pub fn theirs(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new("crushtool");
     command.args(arguments).current_dir(folder).stdin(Stdio::null());
     command.output().expect("crushtool can be run")
 }
 
-/// Whether the real one is there.
+/// Whether the real crushtool is installed.
 pub fn there() -> bool {
     if Command::new("crushtool").arg("--help").output().is_ok() {
         return true;
@@ -52,7 +52,7 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../placement/tests/golden/maps")
 }
 
-/// Puts a golden map into a folder, as `map.bin`.
+/// Copies a golden map into a folder, as `map.bin`.
 pub fn put(name: &str, folder: &Path) {
     let file = fs::File::open(golden().join(format!("{name}.bin.gz"))).expect("the map is there");
     let mut bytes = Vec::new();

@@ -1,15 +1,14 @@
-//! Blocks of a document that show a terminal: read, and compared with what really happens.
+//! Terminal blocks of a document: parsed, and compared with actual output.
 //!
-//! A block fenced as `console` holds commands after `$ `, continued after `> `, each followed by what it
-//! writes, stdout and stderr together as on a screen. `...` alone on a line stands for any lines, and within
-//! a line for any text. A command with nothing under it must only succeed; one that fails must show a line
-//! that begins with `error:`, or be followed by `$ echo $?`, so that no page shows a failure without meaning
-//! to.
+//! A block fenced as `console` holds commands after `$ `, continued after `> `, each followed by its output,
+//! stdout and stderr together as on a terminal. `...` alone on a line stands for any lines, and within a line
+//! for any text. A command without output must only succeed; one that fails must show a line that begins with
+//! `error:`, or be followed by `$ echo $?`, so that no page shows a failure unintentionally.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Lines a block shows, `console` fences left out.
+/// The lines of a block, without the `console` fences.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
     /// Line in the document, from 1.
@@ -60,13 +59,13 @@ fn add_line(block: &mut Vec<Step>, line: usize, text: &str) {
     }
 }
 
-/// What a command wrote, both streams in the order they came, and how it ended.
+/// The output of a command, both streams in order, and its exit code.
 pub struct Ran {
     pub text: String,
     pub code: i32,
 }
 
-/// Runs one command through the shell, as a reader would who is in `folder`; `before` is what `$?` gives.
+/// Runs one command through the shell in `folder`; `before` is the value of `$?`.
 pub fn run(command: &str, before: i32, folder: &Path, binary: &Path) -> Ran {
     let binaries = binary.parent().expect("a binary lies in a folder");
     let path = std::env::var("PATH").unwrap_or_default();
@@ -86,7 +85,7 @@ pub fn run(command: &str, before: i32, folder: &Path, binary: &Path) -> Ran {
     }
 }
 
-/// Runs a block and says how it differs from what is shown, if it does.
+/// Runs a block and returns its difference from the shown output, if any.
 pub fn faults(block: &[Step], folder: &Path, binary: &Path) -> Vec<String> {
     let mut faults = Vec::new();
     let mut code = 0;
@@ -108,7 +107,7 @@ pub fn faults(block: &[Step], folder: &Path, binary: &Path) -> Vec<String> {
     faults
 }
 
-/// Whether what is shown stands for what was written, line by line, blanks at the ends of lines aside.
+/// Whether the shown lines match the written ones, line by line, ignoring trailing blanks.
 pub fn matches(shown: &[String], written: &str) -> bool {
     let written: Vec<&str> = written.trim_end().lines().map(str::trim_end).collect();
     let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
@@ -128,7 +127,8 @@ fn match_lines(shown: &[&str], written: &[&str]) -> bool {
     }
 }
 
-/// `...` within a line stands for any text; the pieces between must come in order, ends at the ends.
+/// `...` within a line stands for any text; the pieces between must occur in order, those at the ends at the
+/// ends.
 fn match_line(shown: &str, written: &str) -> bool {
     let Some((first, rest)) = shown.split_once("...") else { return shown == written };
     let Some(mut left) = written.strip_prefix(first) else { return false };

@@ -1,6 +1,6 @@
-//! Every command that `README.md` and `docs/` show on a terminal, run, and its output compared with what the
-//! page says. A page is run in a folder of its own that holds the scenarios, as a clone does, with `towtank`
-//! on the path and at `target/release/towtank`.
+//! Runs every command that `README.md` and `docs/` show on a terminal, and compares its output with the page.
+//! Each page runs in its own folder with the scenarios, as in a clone, with `towtank` on the path and at
+//! `target/release/towtank`.
 
 mod console;
 
@@ -23,7 +23,7 @@ fn pages(root: &Path) -> Vec<PathBuf> {
     pages
 }
 
-/// An empty folder that looks like a clone to the commands of a page, so that what they write lands here.
+/// An empty folder that looks like a clone to the commands of a page, so that they write their files here.
 fn folder_like_a_clone(root: &Path, page: &Path, binary: &Path) -> PathBuf {
     let name = page.file_stem().expect("a page has a name");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents").join(name);

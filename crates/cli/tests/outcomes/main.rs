@@ -1,8 +1,8 @@
-//! Every built-in scenario gives the numbers that are on record: moving code moves no result.
+//! Every built-in scenario gives the recorded numbers, so that moving code does not change results.
 //!
-//! Two hashes for each: one of what a reader sees (summary, points, tables, figures, claims, warnings), and
-//! one of the digests, which also move where the fields of a state do. A scenario that is new is put on
-//! record by running this with `TOWTANK_RECORD=1`; a number that moves belongs into *Results changed*.
+//! Two hashes per scenario: one of the visible results (summary, points, tables, figures, claims, warnings),
+//! and one of the digests, which also change when the fields of a state move. A new scenario is recorded by
+//! running this with `TOWTANK_RECORD=1`; a changed number must be listed in *Results changed*.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 const ON_RECORD: &str = include_str!("on-record.txt");
 
-/// One line: what is run, and what came of it.
+/// One line: the scenario and its results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     name: String,
@@ -37,7 +37,7 @@ impl Row {
         [&*self.name, &self.settings, &self.events, &self.numbers, &self.digests].join("|")
     }
 
-    /// The same, as it comes out now.
+    /// The same line from a new run.
     fn run(&self) -> Row {
         let mut command = Command::new(env!("CARGO_BIN_EXE_towtank"));
         command.env_clear().args(["run", &self.name, "--format", "json", "--quiet"]);
@@ -109,7 +109,8 @@ fn every_built_in_scenario_is_on_record() {
     assert_eq!(recorded, files);
 }
 
-/// One number changed by its last digit, one event more, one digest: each shows, and only where it should.
+/// A number changed in its last digit, one more event, or a changed digest: each shows, and only where it
+/// should.
 #[test]
 fn what_moves_is_noticed() {
     let report = serde_json::json!({

@@ -1,5 +1,5 @@
-//! What a store does when something is wrong: malformed frames, a full disk, groups that move, daemons that
-//! do not start, and torture with and without a rule that is broken on purpose.
+//! Faults of a store: malformed frames, a full disk, groups that move, daemons that do not start, and torture
+//! with and without a rule that is broken on purpose.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{Cluster, folder, some_objects};
 
-/// Waits until something holds, for at most a minute.
+/// Waits until a condition holds, for at most a minute.
 fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..300 {
         if holds() {
@@ -19,7 +19,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     panic!("{what}: not within a minute");
 }
 
-/// The number of a process and the memory that it holds, in bytes.
+/// The id of a process and its memory in bytes.
 fn process(cluster: &Cluster, name: &str) -> (u32, u64) {
     let pid = fs::read_to_string(cluster.0.join(format!("run/{name}.pid"))).expect("it runs");
     let pid: u32 = pid.trim().parse().expect("a number");
@@ -64,7 +64,7 @@ fn groups_that_moved_are_removed_and_old_maps_forgotten() {
     let cluster = Cluster::up("moved", &flags);
     let mut objects = some_objects(40, 6);
     objects.iter().for_each(|(name, data)| cluster.put(name, data));
-    // One is away while groups move and maps are forgotten.
+    // One daemon is down while groups move and maps are forgotten.
     cluster.run(&["osd", "out", "3"]).done();
     cluster.wait_until_clean();
     cluster.run(&["osd", "kill", "3"]).done();
@@ -95,7 +95,7 @@ fn groups_that_moved_are_removed_and_old_maps_forgotten() {
     cluster.wait_until_clean();
     cluster.verified();
     cluster.holds(&objects);
-    // All of it is read from disks again.
+    // Everything is read from disks again.
     cluster.run(&["down"]).done();
     cluster.run(&["up"]).done();
     cluster.verified();
@@ -118,7 +118,7 @@ fn a_daemon_that_is_started_is_up_or_says_why_not() {
     assert!(said.stderr.contains("log/osd.1.log"), "{}", said.stderr);
 }
 
-/// Where tests may mount: in namespaces of their own, or as root. None where neither is possible.
+/// How tests may mount: in namespaces of their own, or as root. `None` where neither is possible.
 fn mounter() -> Option<&'static [&'static str]> {
     let ways: [&[&str]; 2] = [&["unshare", "-rm"], &["unshare", "-m"]];
     ways.into_iter().find(|way| {
@@ -128,7 +128,7 @@ fn mounter() -> Option<&'static [&'static str]> {
     })
 }
 
-/// Runs a test of this file again where it may mount; whether it is there already.
+/// Reruns a test of this file where it may mount; returns whether it already may.
 fn is_where_mounts_are(test: &str) -> bool {
     const INSIDE: &str = "TOWTANK_MAY_MOUNT";
     if std::env::var_os(INSIDE).is_some() {
@@ -150,7 +150,7 @@ fn is_where_mounts_are(test: &str) -> bool {
     false
 }
 
-/// A file system in memory, for the disk of a daemon that does not run yet.
+/// An in-memory file system, for the disk of a daemon that does not run yet.
 fn mount(at: &Path, size: &str) {
     fs::create_dir_all(at).expect("a directory can be made");
     let size = format!("size={size}");
@@ -162,7 +162,7 @@ fn mount(at: &Path, size: &str) {
 const LARGE: usize = 4 << 20;
 
 fn large(number: usize) -> (String, Vec<u8>) {
-    // Bytes that do not become fewer when they are packed.
+    // Incompressible bytes.
     let mut state = number as u64 + 1;
     let data = (0..LARGE).map(|_| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -171,7 +171,7 @@ fn large(number: usize) -> (String, Vec<u8>) {
     (format!("large {number:03}"), data.collect())
 }
 
-/// Writes an object from a file; what the command says.
+/// Writes an object from a file; returns the command's output.
 fn put_large(cluster: &Cluster, number: usize) -> crate::Said {
     let (name, data) = large(number);
     let file = cluster.0.join("large");
@@ -187,7 +187,7 @@ fn a_full_disk_is_told_and_takes_writes_again() {
     let cluster = Cluster(folder("full"));
     mount(&cluster.0.join("osd.2"), "256M");
     cluster.run(&["up", "--osds", "3", "--groups", "2"]).done();
-    // What is refused at first may be taken when tables have been merged; in the end it is full for good.
+    // A write that is refused at first may succeed after tables are merged; finally the disk stays full.
     let (mut count, mut status) = (0, String::new());
     while !status.contains("is full") {
         assert!(count < 64, "64 objects of 4 MiB do not fit in 256 MiB");
@@ -255,8 +255,8 @@ fn torture(name: &str, more: &[&str]) -> (i32, serde_json::Value) {
     (said.code, told)
 }
 
-/// Daemons are killed, stopped, paused, cut off and started under load, and copies damaged; a longer run
-/// stands in the guide.
+/// Daemons are killed, stopped, paused, disconnected and started under load, and replicas damaged; the guide
+/// shows a longer run.
 #[test]
 fn torture_loses_nothing() {
     let (code, told) = torture("torture", &["--minutes", "0.4", "--seed", "3", "--log-entries", "20"]);
@@ -269,8 +269,8 @@ fn torture_loses_nothing() {
     assert_eq!(told["corruptions"], told["corruptions_repaired"], "{told:#}");
 }
 
-/// A rule that is broken on purpose is noticed by the same checker. A run ends when it is: mostly within a
-/// minute, but what is met depends on the machine. The random schedules of the protocol notice these rules
+/// The checker notices a rule that is broken on purpose. A run ends when it is noticed: mostly within a
+/// minute, but this depends on the machine. The random schedules of the protocol's tests notice these rules
 /// and the others each time.
 fn is_noticed(planted: &str, more: &[&str], shows: impl Fn(&serde_json::Value) -> bool) {
     let words = ["--minutes", "4", "--seed", "5", "--planted", planted];

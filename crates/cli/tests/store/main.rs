@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A cluster that ends with its test.
+/// A cluster that is ended with its test.
 struct Cluster(PathBuf);
 
 struct Said {
@@ -37,7 +37,7 @@ impl Said {
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store").join(name);
     if path.exists() {
-        // Processes of a run that was killed still lie there.
+        // Files of processes of a killed run are still present.
         let _ =
             Command::new(env!("CARGO_BIN_EXE_towtank")).args(["store", "down", "--dir"]).arg(&path).output();
         fs::remove_dir_all(&path).expect("the cluster of an earlier run can be removed");
@@ -118,7 +118,7 @@ fn objects_go_in_and_come_out() {
     objects.insert("large".to_owned(), (0..10_000_000_u32).map(|at| (at >> 8) as u8).collect());
     objects.iter().for_each(|(name, data)| cluster.put(name, data));
     cluster.holds(&objects);
-    // Written again, removed, with attributes.
+    // Rewritten, removed, and with attributes.
     cluster.put("object 003", b"another");
     objects.insert("object 003".to_owned(), b"another".to_vec());
     cluster.run(&["rm", "object 004", "object 005", "there is none"]).done();
@@ -143,12 +143,12 @@ fn a_killed_daemon_catches_up() {
     let mut objects = some_objects(10, 1);
     objects.iter().for_each(|(name, data)| cluster.put(name, data));
     cluster.run(&["osd", "kill", "1"]).done();
-    // Nobody has said yet that it is down: writes wait until that is known, and are not lost.
+    // The monitor does not know yet that it is down: writes wait until it does, and are not lost.
     objects.extend(some_objects(5, 2));
     some_objects(5, 2).iter().for_each(|(name, data)| cluster.put(name, data));
     cluster.run(&["rm", "object 009"]).done();
     objects.remove("object 009");
-    // Groups to which nothing was written may still find out who has what.
+    // Groups without writes may still be peering.
     let standing = (0..200)
         .map(|_| cluster.standing())
         .find(|standing| standing["health"] != "HEALTH_ERR")
@@ -162,7 +162,7 @@ fn a_killed_daemon_catches_up() {
     cluster.holds(&objects);
 }
 
-/// A damaged copy, of the primary or of another, is never what a client gets.
+/// A client never receives a damaged replica, whether of the primary or of another daemon.
 #[test]
 fn damaged_copies_are_made_good() {
     let cluster = Cluster::up("damaged", &["--osds", "3", "--groups", "4"]);
@@ -170,7 +170,7 @@ fn damaged_copies_are_made_good() {
     objects.iter().for_each(|(name, data)| cluster.put(name, data));
     for osd in ["0", "1"] {
         cluster.run(&["osd", "stop", osd]).done();
-        // Half of them each: of every object another copy is sound.
+        // Half of the objects on each: every object has a sound replica.
         for name in objects.keys().skip(osd.parse().expect("a number")).step_by(2) {
             cluster.run(&["damage", osd, name]).done();
         }
@@ -202,8 +202,8 @@ fn all_killed_at_once_lose_nothing() {
     cluster.holds(&objects);
 }
 
-/// A log of four entries does not reach back to what was missed: every discovery brings the replica up to
-/// date, and those that keep a summary look at fewer objects than a scan.
+/// A log of four entries does not reach back to the missed writes: every discovery method brings the replica
+/// up to date, and those with a summary examine fewer objects than a scan.
 #[test]
 fn every_discovery_backfills() {
     let mut looked = BTreeMap::new();
@@ -222,7 +222,7 @@ fn every_discovery_backfills() {
         ];
         let cluster = Cluster::up(&format!("backfill-{discovery}"), &flags);
         cluster.run(&["bench", "--time", "2s", "--clients", "8", "--keep"]).done();
-        // A bitmap tells what was written since the last interval in which the group became clean.
+        // A bitmap covers the writes since the last interval in which the group became clean.
         cluster.run(&["osd", "stop", "1"]).done();
         cluster.run(&["osd", "start", "1"]).done();
         cluster.wait_until_clean();
@@ -266,7 +266,7 @@ fn a_lost_device_is_made_good_elsewhere() {
     assert!(standing["osds"][4]["objects"].as_u64().expect("it reports") > 0, "{standing}");
 }
 
-/// Trees, sketches and bitmaps that a cluster is to keep from now on are made from its objects.
+/// Newly enabled trees, sketches and bitmaps are built from the existing objects.
 #[test]
 fn a_cluster_takes_other_settings() {
     let cluster = Cluster::up("settings", &["--groups", "2", "--discovery", "scan", "--log-entries", "2"]);
@@ -310,7 +310,7 @@ fn a_cluster_takes_other_settings() {
     assert!(said.stderr.contains("--groups is for a new cluster"), "{}", said.stderr);
 }
 
-/// The smallest experiment: all is measured, predicted and reported; what was measured is not measured again.
+/// The smallest experiment: everything is measured, predicted and reported; a rerun does not measure again.
 #[test]
 fn an_experiment_measures_and_predicts() {
     let directory = folder("experiment");
@@ -344,7 +344,7 @@ fn an_experiment_measures_and_predicts() {
         assert!((least_most.0..=least_most.1).contains(&looked_at), "{row}");
     }
     assert!(first["summary"]["median_error"]["value"].is_number(), "{first}");
-    // What was measured stays; a gate that is not met is told.
+    // The measurements are kept; a gate that is not met is reported.
     let again = report(&words);
     assert_eq!(again["tables"], first["tables"]);
     words.extend(["--fail-if", "startup_s >= 0s"]);

@@ -1,4 +1,4 @@
-//! The page that the monitor has for Prometheus, read by a parser that takes nothing on trust.
+//! The monitor's Prometheus page, read by a strict parser.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 
 use crate::Cluster;
 
-/// Values by name and labels, as they stand on the page.
+/// Values by name and labels, as on the page.
 type Samples = BTreeMap<String, f64>;
 
 fn is_name(name: &str) -> bool {
@@ -34,7 +34,7 @@ fn check_labels(mut text: &str) -> Result<(), String> {
     }
 }
 
-/// The rules of Prometheus for names: base units, and `_total` for counters alone.
+/// Prometheus's rules for names: base units, and `_total` only for counters.
 fn check_family(name: &str, kind: &str) -> Result<(), String> {
     let units = ["_ms", "_ns", "_us", "_minutes", "_kib", "_mib", "_kilobytes", "_percent"];
     let is_counter = name.ends_with("_total");
@@ -119,7 +119,7 @@ fn planted_pages_are_refused() {
     }
 }
 
-/// The status line and the body of an answer.
+/// The status line and the body of a response.
 fn ask(address: &str, head: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).expect("the monitor listens");
     stream.write_all(head.as_bytes()).expect("it reads");
@@ -136,7 +136,7 @@ fn page(cluster: &Cluster) -> Samples {
     parse(&page).unwrap_or_else(|why| panic!("{why}\n{page}"))
 }
 
-/// What the page says is what `status` says.
+/// The page agrees with `status`.
 #[test]
 fn the_monitor_tells_prometheus_how_the_cluster_stands() {
     let cluster = Cluster::up("metrics", &["--osds", "3", "--groups", "4"]);
@@ -146,7 +146,7 @@ fn the_monitor_tells_prometheus_how_the_cluster_stands() {
     for (number, size) in [1_000, 2_000, 3_000].into_iter().enumerate() {
         cluster.put(&format!("object {number}"), &vec![1; size]);
     }
-    // What the monitor shows, daemons have told it a moment ago.
+    // The monitor's values are those that daemons reported shortly before.
     let until = |what: &dyn Fn(&Samples) -> bool| {
         for _ in 0..100 {
             let samples = page(&cluster);

@@ -1,4 +1,4 @@
-//! `towtank store gateway` under the clients that people use: boto3 and rclone.
+//! Tests `towtank store gateway` with common clients: boto3 and rclone.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 
 use crate::{Cluster, Said};
 
-/// A gateway that ends with its test.
+/// A gateway that is ended with its test.
 struct Gateway {
     child: Child,
     endpoint: String,
@@ -83,7 +83,7 @@ impl Drop for Gateway {
     }
 }
 
-/// A command without what the machine, or somebody's home, says of S3.
+/// A command without the S3 settings of the machine or of the user's home.
 fn bare(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", "/nonexistent");
@@ -94,7 +94,7 @@ fn left(cluster: &Cluster, prefix: &str) -> Vec<String> {
     cluster.run(&["ls", prefix]).done().lines().map(str::to_owned).collect()
 }
 
-/// Everything that boto3 asks for, a gateway that is started again, and what a crash leaves behind.
+/// All requests of boto3, a restarted gateway, and the remains of a crash.
 #[test]
 fn boto3_is_answered() {
     let cluster = Cluster::up("boto3", &["--osds", "3", "--groups", "4"]);
@@ -102,7 +102,7 @@ fn boto3_is_answered() {
     gateway.boto("all");
     assert_eq!(cluster.run(&["gateway"]).code, 1, "one gateway works on a cluster at a time");
     gateway.end();
-    // What belongs to nothing, as after a crash between pieces and manifest; and a manifest's own pieces.
+    // Orphaned objects, as after a crash between pieces and manifest; and a manifest's own pieces.
     cluster.put("s3/pieces/dead-00000000/000000", b"left behind");
     let before = left(&cluster, "s3/pieces/");
     let told = cluster.run(&["gateway", "--clean"]).done();
@@ -117,7 +117,7 @@ fn boto3_is_answered() {
     cluster.verified();
 }
 
-/// A daemon that is killed under a gateway is not noticed by its clients.
+/// Clients of the gateway do not notice that a daemon is killed.
 #[test]
 fn rclone_copies_a_tree() {
     let cluster = Cluster::up("rclone", &["--osds", "3", "--groups", "4"]);

@@ -1,5 +1,4 @@
-//! What `towtank run` says to input it cannot use: the value, the limit, the place, the next step, and exit
-//! code 2.
+//! Messages of `towtank run` about invalid input: the value, the limit, the place, a hint, and exit code 2.
 
 use insta::assert_snapshot;
 
@@ -9,14 +8,14 @@ fn run(args: &[&str]) -> Said {
     Folder::with_counter("bad_input").run(&[&["run"], args].concat())
 }
 
-/// What is said about this scenario file.
+/// The message about this scenario file.
 fn file(name: &str, text: impl AsRef<[u8]>) -> Said {
     let folder = Folder::new(&format!("bad_input_{name}"));
     folder.write("ring.toml", text);
     folder.run(&["run", "ring.toml"])
 }
 
-/// The good scenario with one thing changed.
+/// The valid scenario with one change.
 fn changed(name: &str, from: &str, to: &str) -> Said {
     assert!(COUNTER.contains(from), "{from}");
     file(name, COUNTER.replace(from, to))

@@ -1,4 +1,4 @@
-//! `towtank bench phold`: its figures, its errors, and that no executor shows in the digest.
+//! `towtank bench phold`: its figures, its errors, and that the digest does not depend on the executor.
 
 use super::tool::Folder;
 

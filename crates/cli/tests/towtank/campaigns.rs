@@ -1,4 +1,4 @@
-//! Directories of results: going on where it stopped, parts, and two results side by side.
+//! Directories of results: resuming, shards, and the comparison of two results.
 
 use std::fs;
 
@@ -94,7 +94,8 @@ fn a_link_in_the_place_of_the_lock_is_refused_and_its_target_kept() {
     assert_eq!(folder.read("thesis.txt"), "years");
 }
 
-/// Its histogram had more values than its buckets: `merge` looked for a quantile in vain, and panicked.
+/// A histogram whose count exceeded that of its buckets: `merge` searched for a quantile in vain, and
+/// panicked.
 #[test]
 fn a_forged_point_does_not_break_a_merge() {
     let folder = Folder::with_counter("forged");
@@ -111,7 +112,7 @@ fn a_forged_point_does_not_break_a_merge() {
     assert!([0, 1, 2].contains(&said.code), "{said}");
 }
 
-/// A point file whose first histogram counts ten times as many values, with the checksum that fits.
+/// A point file whose first histogram counts ten times as many values, with the correct checksum.
 fn forged(text: &str) -> String {
     let file: Value = serde_json::from_str(text).expect("JSON");
     let (head, rest) = text.split_once("\"outcome\":").expect("an outcome");

@@ -1,4 +1,4 @@
-//! `towtank capacity` as its users meet it: fits, estimates, checks, and what is refused.
+//! `towtank capacity` as users run it: fits, estimates, checks, and refusals.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 
 use super::tool::{Folder, Said};
 
-/// Two sizes, pure loads run twice, one mix: 4 KiB costs 5 reads a write, 64 KiB one half.
+/// Two sizes, pure loads run twice, one mix: at 4 KiB a write costs 5 reads, at 64 KiB half a read.
 const RUNS: &str = "\
 system,size,read_percent,iops,run
 box,4KiB,100,9900,1
@@ -42,7 +42,7 @@ fn refused(folder: &Folder, args: &[&str]) -> Said {
     said
 }
 
-/// Runs a command with something on stdin.
+/// Runs a command with this stdin.
 fn piped(folder: &Folder, args: &[&str], input: &str) -> Said {
     let mut command = folder.command(args);
     let mut child = command
@@ -447,14 +447,14 @@ fn the_paper_is_asked_of_real_measurements() {
     for (name, verdict) in [
         ("ceph/f_rw_256k", ",holds,"),
         ("ceph/f_rw_4k", ",cannot_tell,"),
-        // `fit` says of 64 KiB that it cannot tell, so the claim must not hold.
+        // `fit` cannot judge 64 KiB, so the claim must not hold.
         ("ceph/error_64k", ",cannot_tell,"),
         ("ceph/error_max_1m", ",cannot_tell,"),
         ("ceph/sizes_reads_operations_capacity", ",misses,"),
     ] {
         assert!(verdicts(name).contains(verdict), "{}", verdicts(name));
     }
-    // A plain file is no distributed system: what is asked of it is no claim.
+    // A plain file is not a distributed system, so its results are not claims.
     assert!(!folder.read("out/claims.csv").contains("capacity-file"));
     assert_eq!(folder.read("out/apart.csv").lines().count(), 7, "{}", folder.read("out/apart.csv"));
 }

@@ -1,4 +1,4 @@
-//! Each command's help, and what the flags of a study are made of.
+//! The help of each command, and the flags of studies.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Input made to break a screen: endless lines, endless brackets, escape sequences, marks of direction.
+//! Hostile input: extremely long lines, deep brackets, escape sequences, direction marks.
 
 use insta::assert_snapshot;
 
@@ -14,7 +14,7 @@ fn file(text: impl AsRef<[u8]>) -> Said {
     folder.run(&["run", "ring.toml"])
 }
 
-/// What a terminal would do instead of showing it.
+/// Characters that a terminal would interpret instead of showing them.
 fn is_obeyed(c: char) -> bool {
     c != '\n' && (c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
 }

@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP: what is done is kept, the report says that it is partial, and the shell sees
-//! 130 within a second.
+//! Ctrl-C, SIGTERM and SIGHUP: finished work is kept, the report says that it is partial, and the exit code
+//! is 130 within a second.
 
 #![allow(clippy::disallowed_methods, reason = "how long it takes to stop is what is tested")]
 
@@ -28,7 +28,7 @@ fn start(folder: &Folder, args: &[&str]) -> Child {
     heeding(folder, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
 }
 
-/// A command that heeds SIGHUP even if whoever runs these tests ignores it, as under `nohup`.
+/// A command that receives SIGHUP even if the parent of these tests ignores it, as under `nohup`.
 fn heeding(folder: &Folder, args: &[&str]) -> Command {
     if !cfg!(target_os = "linux") {
         return folder.command(args);
@@ -44,7 +44,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.expect("`kill` is there").success());
 }
 
-/// Long enough for the handler to stand and for some events to be committed.
+/// Long enough for the handler to be installed and for some events to be committed.
 fn wait_a_moment() {
     thread::sleep(Duration::from_millis(700));
 }
@@ -128,7 +128,7 @@ fn all_three_signals_stop_a_run_and_report_it() {
     }
 }
 
-/// `nohup` ignores SIGHUP for us; the run goes on, and SIGTERM still stops it.
+/// `nohup` makes the process ignore SIGHUP; the run continues, and SIGTERM still stops it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_hangup_under_nohup_changes_nothing() {
@@ -148,7 +148,7 @@ fn a_hangup_under_nohup_changes_nothing() {
     assert_eq!(serde_json::from_str::<Value>(&said.stdout).expect("JSON")["partial"], true);
 }
 
-/// Before a run begins there is nothing to report: here the scenario never comes to an end.
+/// Before a run begins there is nothing to report: here the scenario's input never ends.
 #[cfg(unix)]
 #[test]
 fn before_a_run_begins_it_ends_with_130_at_once() {
@@ -166,11 +166,11 @@ fn before_a_run_begins_it_ends_with_130_at_once() {
     }
 }
 
-/// A set-up that looks at nothing for longer than a second, with the signal in its midst.
+/// A set-up that does not check the flag for longer than a second, with the signal in between.
 #[test]
 fn what_does_not_stop_is_given_up_within_a_second() {
     let folder = Folder::new("deaf");
-    // A ring of so many points takes seconds; it is built before anything is looked at.
+    // A ring of this many points takes seconds; it is built before the flag is checked.
     let study = ["place", "--algorithm", "ring", "--servers", "2000", "--vnodes", "10000", "--keys", "1000"];
     let child = start(&folder, &[&study[..], &["--allow-memory"]].concat());
     wait_a_moment();
@@ -179,7 +179,7 @@ fn what_does_not_stop_is_given_up_within_a_second() {
     let said = Said::of(child.wait_with_output().expect("it ends"));
     let took = begun.elapsed();
     assert_eq!(said.code, 130, "{}", said.stderr);
-    // A second, and as much again for a machine that is busy with other tests.
+    // A second, and another one for a machine that is busy with other tests.
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
 

@@ -14,8 +14,8 @@ fn data(args: &[&str]) -> String {
     Folder::with_counter("lists").run(args).data()
 }
 
-/// The list without other studies and their scenarios, and without its columns: a new study changes its own
-/// tests.
+/// The list without other studies and their scenarios, and without its columns, so that a new study changes
+/// only its own tests.
 fn list_of_queue() -> String {
     let all = json(&data(&["list", "--format", "json"]));
     let others: Vec<&str> = ["studies", "scenarios"]
@@ -174,7 +174,7 @@ fn a_scenario_comes_from_stdin() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), data(&["run", "counter.toml", "--print-scenario"]));
 }
 
-/// The schema that editors use and the check that the tool makes agree about every scenario that is shipped.
+/// The schema for editors and the check of the tool agree about every built-in scenario.
 #[test]
 fn every_shipped_scenario_is_right() {
     let list = json(&data(&["list", "--format", "json"]));

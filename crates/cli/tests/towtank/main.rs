@@ -1,4 +1,4 @@
-//! The binary as its users meet it: what it says, where, and how it ends.
+//! The binary as users run it: its output and its exit codes.
 
 mod bad_input;
 mod bench;

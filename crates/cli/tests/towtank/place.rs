@@ -1,4 +1,4 @@
-//! `towtank place` as its users meet it.
+//! `towtank place` as users run it.
 
 use insta::assert_snapshot;
 

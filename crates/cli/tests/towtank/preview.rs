@@ -1,4 +1,4 @@
-//! `towtank preview` as its users meet it: the cluster of the guide, and exports as messy as real ones.
+//! `towtank preview` as users run it: the cluster of the guide, and exports as irregular as real ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ fn preview(folder: &Folder, more: &[&str]) -> Said {
     folder.run(&[&USUAL, more, &["--quiet"]].concat())
 }
 
-/// The same, short enough to be kept: the sentence in front, and the warnings.
+/// A short form for snapshots: the first sentence, and the warnings.
 fn told(folder: &Folder, more: &[&str]) -> String {
     let said = preview(folder, more);
     let front = said.stdout.lines().skip(1).take_while(|line| !line.starts_with("Summary"));
@@ -247,10 +247,10 @@ fn messy_exports_are_read() {
     let folder = cluster("preview_messy");
     let want = preview(&folder, &["--mark-out", "osd.5", "--format", "csv"]).data();
     let groups = groups();
-    // Unpacked, and with the line that `ceph pg dump` puts before its JSON.
+    // Uncompressed, and with the line that `ceph pg dump` prints before its JSON.
     folder.write("pg_dump.json.gz", format!("dumped all\n{groups}"));
     assert_eq!(preview(&folder, &["--mark-out", "osd.5", "--format", "csv"]).data(), want);
-    // Numbers that are none, as `ceph osd df` and statistics of empty pools have them.
+    // Invalid numbers, as in `ceph osd df` and in statistics of empty pools.
     folder.write("pg_dump.json.gz", groups.replacen("\"num_objects\":8930", "\"num_objects\":nan", 1));
     assert_eq!(preview(&folder, &["--mark-out", "osd.5", "--format", "csv"]).data(), want);
     folder.write("pg_dump.json.gz", groups.replacen("\"num_bytes\":37455134720", "\"num_bytes\":inf", 1));

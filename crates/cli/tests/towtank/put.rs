@@ -1,5 +1,5 @@
-//! `towtank put` and `towtank bench put`: names that gates and scripts rely on, and that a bench's digest is
-//! reproducible.
+//! `towtank put` and `towtank bench put`: names that gates and scripts rely on, and the reproducibility of
+//! the bench's digest.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Runs that end: data on stdout, words on stderr, gates, files, colours and closed pipes.
+//! Finished runs: data on stdout, messages on stderr, gates, files, colours and closed pipes.
 
 use std::io::Read as _;
 use std::process::Stdio;
@@ -145,7 +145,7 @@ fn a_sweep_is_gated_at_every_point() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = Folder::with_counter("pipe");
-    // The schema is longer than a pipe holds once it is printed a few times over.
+    // Printed several times, the schema exceeds the capacity of a pipe.
     for args in [&["run", "counter.toml", "--format", "json"][..], &["schema"], &["list"]] {
         let mut child =
             folder.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
@@ -185,7 +185,7 @@ fn environment_variables_stand_for_flags() {
     assert_eq!(report["seed"], 8);
 }
 
-/// A terminal of its own for the command, by way of `script`; `None` where there is none.
+/// Runs the command in a terminal of its own, using `script`; `None` where `script` is missing.
 fn on_a_terminal(folder: &Folder, line: &str, variables: &[(&str, &str)]) -> Option<String> {
     let line = format!("{} {line}", env!("CARGO_BIN_EXE_towtank"));
     let mut command = std::process::Command::new("script");
@@ -250,7 +250,7 @@ fn reproduce_shows_claims_and_ends_well() {
     assert!(zebra.code == 2 && zebra.stderr.starts_with(words), "{zebra}");
 }
 
-/// A shell lowers `ulimit -v` for the run: 10,000,000,000 objects of which a sixth is lost take hundreds of
+/// A shell lowers `ulimit -v` for the run: 10,000,000,000 objects of which a sixth is lost need hundreds of
 /// GiB.
 #[cfg(target_os = "linux")]
 #[test]
@@ -273,6 +273,6 @@ fn a_run_that_does_not_fit_into_memory_is_refused_before_it_starts() {
     assert!(refused.stderr.contains("add --allow-memory to run it all the same"), "{refused}");
     assert!(!folder.path().join("o").exists(), "nothing is begun");
     assert_eq!(said("4000000", "--print-scenario --allow-memory").code, 0);
-    // What fits runs under the same limit.
+    // A run that fits succeeds under the same limit.
     assert_eq!(said("4000000", "--set objects=1000 --seed 2 --jobs 1").code, 0);
 }

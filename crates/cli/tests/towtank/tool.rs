@@ -1,4 +1,4 @@
-//! Runs the binary in a folder of its own, with an environment that holds nothing but what a test says.
+//! Runs the binary in its own folder, with an environment that contains only what a test sets.
 
 use std::fmt;
 use std::fs;
@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// A folder to run in.
 pub struct Folder(PathBuf);
 
-/// What a command said and how it ended.
+/// The output and exit code of a command.
 pub struct Said {
     pub stdout: String,
     pub stderr: String,
     pub code: i32,
 }
 
-/// One counter, loaded to a half, over soon.
+/// A single counter at a load of one half, with a short run.
 pub const COUNTER: &str = "\
 study = \"queue\"
 replicates = 3
@@ -29,7 +29,7 @@ arrival_rate = \"5/s\"
 ";
 
 impl Folder {
-    /// An empty folder, no other test's.
+    /// An empty folder of this test alone.
     pub fn new(name: &str) -> Folder {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -41,7 +41,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// The same with `counter.toml` in it.
+    /// An empty folder with `counter.toml` in it.
     pub fn with_counter(name: &str) -> Folder {
         let folder = Folder::new(name);
         folder.write("counter.toml", COUNTER);
@@ -60,14 +60,14 @@ impl Folder {
         fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// A command that is ready to be run.
+    /// A command that is ready to run.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_towtank"));
         command.args(args).current_dir(&self.0).env_clear().env("LANG", "C.UTF-8").stdin(Stdio::null());
         command
     }
 
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, args: &[&str]) -> Said {
         Said::of(self.command(args).output().expect("the binary can be run"))
     }
@@ -83,7 +83,7 @@ impl Said {
         }
     }
 
-    /// What was said, without the digits of keys and hashes: they change with every change of a model.
+    /// The output without the digits of keys and hashes, which change with every change of a model.
     pub fn without_keys(&self) -> String {
         let text = self.to_string();
         let words = text.split_inclusive(|c: char| !c.is_ascii_hexdigit());
@@ -94,7 +94,7 @@ impl Said {
         words.map(mask).collect()
     }
 
-    /// The same without the lines of lists that name other studies and their scenarios: a new study changes
+    /// The same without the list lines of other studies and their scenarios, so that a new study changes only
     /// its own tests.
     pub fn of_queue_alone(mut self) -> Said {
         let others: Vec<&str> =
@@ -111,14 +111,14 @@ impl Said {
         self
     }
 
-    /// Asserts success, and hands over stdout.
+    /// Asserts success, and returns stdout.
     pub fn data(self) -> String {
         assert_eq!(self.code, 0, "{}", self.stderr);
         self.stdout
     }
 }
 
-/// Words on stderr and the exit code; data only where there is some.
+/// Messages on stderr and the exit code; data only if there is some.
 impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.stdout.is_empty() {

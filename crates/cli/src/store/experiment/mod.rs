@@ -1,4 +1,4 @@
-//! `towtank store experiment`: backfills of real replicas, and what the simulation says of the same ones.
+//! `towtank store experiment`: measured backfills of real replicas, compared with their simulation.
 
 mod predict;
 mod present;
@@ -94,7 +94,7 @@ fn plan(flags: &BackfillExperiment) -> Result<Plan, Trouble> {
     })
 }
 
-/// Each once, in the order in which they are named.
+/// Each value once, in the order of first occurrence.
 fn once<T: PartialEq>(all: Vec<T>) -> Vec<T> {
     all.into_iter().fold(Vec::new(), |mut kept, one| {
         if !kept.contains(&one) {
@@ -104,7 +104,7 @@ fn once<T: PartialEq>(all: Vec<T>) -> Vec<T> {
     })
 }
 
-/// Objects of the group, and how many of them are written again: where costs are measured.
+/// Objects of the group, and how many of them are written again: the point on which costs are fitted.
 pub type Point = (u32, u32);
 
 fn point(flags: &BackfillExperiment, plan: &Plan) -> Result<Point, Trouble> {
@@ -130,7 +130,7 @@ fn point(flags: &BackfillExperiment, plan: &Plan) -> Result<Point, Trouble> {
     }
 }
 
-/// Says on stderr what goes on.
+/// Reports progress on stderr.
 struct Watching {
     stop: &'static Stop,
     quiet: bool,
@@ -154,18 +154,18 @@ impl Watch for Watching {
     }
 }
 
-/// A case in words.
+/// A description of a case.
 fn name_of(case: &Case) -> String {
     format!("{} of {} objects, {}", case.stale, case.objects, method_of(case))
 }
 
-/// Its discovery, and the ranges where there are any.
+/// Its discovery method, and the ranges where it has any.
 fn method_of(case: &Case) -> String {
     let ranges = case.leaf_bits.map_or_else(String::new, |bits| format!(", {} ranges", 1_u32 << bits));
     format!("{}{ranges}", case.discovery.name())
 }
 
-/// The value in the middle, or the mean of the two in the middle; none where there is none.
+/// The median: the middle value, or the mean of the two in the middle; `None` without values.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -1,16 +1,16 @@
-//! The simulation of each case: with costs that are fitted on one point, and all others predicted.
+//! The simulation of each case: costs are fitted on one point, and all other points are predicted.
 
 use towtank::{Document, Options, Registry, Trouble};
 use towtank_scenario::Problem;
 
 use super::{Case, Measured, Point};
 
-/// What steps of the store cost, in seconds.
+/// The costs of the store's steps, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// A backfill, before it looks at anything.
+    /// The start of a backfill, before it examines any object.
     pub startup_s: f64,
-    /// A look at an object.
+    /// The examination of an object.
     pub look_s: f64,
     /// The recovery of an object.
     pub recovery_s: f64,
@@ -25,39 +25,39 @@ impl Costs {
     }
 }
 
-/// A case, all its runs, and what is predicted.
+/// A case, all its runs, and the prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
     /// The case; its run is the first one.
     pub case: Case,
-    /// What was measured, run by run.
+    /// The measurements, run by run.
     pub runs: Vec<Measured>,
     /// Seconds of the backfill in the simulation.
     pub backfill_s: f64,
-    /// Objects that are looked at in the simulation.
+    /// Objects examined in the simulation.
     pub looked_at: f64,
-    /// Whether it is of the point on which costs were fitted.
+    /// Whether it belongs to the point on which costs were fitted.
     pub is_fitted: bool,
 }
 
 impl Predicted {
-    /// The median of what was measured.
+    /// The median of the measurements.
     #[must_use]
     pub fn median(&self, of: fn(&Measured) -> f64) -> f64 {
         super::median(self.runs.iter().map(of)).expect("a case is made of its first run")
     }
 
-    /// How far the prediction is from the median, over it.
+    /// The error of the prediction relative to the median.
     #[must_use]
     pub fn error(&self) -> f64 {
         self.backfill_s / self.median(|run| run.backfill_s) - 1.0
     }
 }
 
-/// All cases with their predictions, and the costs that they are made with.
+/// All cases with their predictions, and the fitted costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
-    /// What was fitted.
+    /// The fitted costs.
     pub costs: Costs,
     /// All cases in order.
     pub cases: Vec<Predicted>,
@@ -66,7 +66,7 @@ pub struct Fitted {
 /// Fits costs on the cases of one point, and predicts all.
 ///
 /// # Errors
-/// When the methods of the point do not tell the costs apart, or a simulation cannot be run.
+/// When the methods of the point do not determine the costs, or a simulation fails.
 pub fn all(measured: &[Measured], point: Point) -> Result<Fitted, Trouble> {
     let registry = Registry::builtin();
     let mut cases: Vec<Predicted> = Vec::new();
@@ -91,16 +91,16 @@ pub fn all(measured: &[Measured], point: Point) -> Result<Fitted, Trouble> {
     Ok(Fitted { costs, cases })
 }
 
-/// Costs of at least nothing with which the squares of relative errors are least.
+/// The non-negative costs with the least sum of squared relative errors.
 ///
-/// A backfill's time is very nearly a sum of costs, each so many times; how many times comes from simulations
-/// with one cost more, beside one with all of them.
+/// The time of a backfill is very nearly a sum of costs, each times a count; the counts come from comparing a
+/// simulation with one cost increased to one with all costs as they are.
 fn fit(
     cases: &[&Predicted],
     simulate: &dyn Fn(&Case, Costs) -> Result<f64, Trouble>,
 ) -> Result<Costs, Trouble> {
     let mut costs = [0.001; Costs::COUNT];
-    // What is not a sum is small: the second round begins where it does not matter any more.
+    // The part that is not such a sum is small, and after the first round it hardly matters.
     for _ in 0..3 {
         let mut rows = Vec::new();
         for case in cases {
@@ -128,7 +128,7 @@ fn fit(
 
 type Row = ([f64; Costs::COUNT], f64);
 
-/// Of all solutions in which some costs are nothing, the one with the least squares and none below nothing.
+/// Of all solutions in which some costs are zero and none is negative, the one with the least squares.
 fn least_squares(rows: &[Row]) -> Option<[f64; Costs::COUNT]> {
     if rows.len() < Costs::COUNT {
         return None;
@@ -137,7 +137,7 @@ fn least_squares(rows: &[Row]) -> Option<[f64; Costs::COUNT]> {
         let left = |(row, right): &Row| row.iter().zip(x).map(|(a, b)| a * b).sum::<f64>() - right;
         rows.iter().map(|row| left(row) * left(row)).sum()
     };
-    // All subsets, the whole first; a singular one has no solution.
+    // All subsets, the full set first; a singular one has no solution.
     let mut best: Option<[f64; Costs::COUNT]> = None;
     for chosen in (1..1_u32 << Costs::COUNT).rev() {
         let places: Vec<usize> = (0..Costs::COUNT).filter(|place| chosen >> place & 1 == 1).collect();
@@ -156,7 +156,7 @@ fn least_squares(rows: &[Row]) -> Option<[f64; Costs::COUNT]> {
     best
 }
 
-/// The least squares over these unknowns, by their normal equations.
+/// The least squares over these unknowns, by the normal equations.
 fn solve(rows: &[Row], places: &[usize]) -> Option<[f64; Costs::COUNT]> {
     let count = places.len();
     let mut system = vec![vec![0.0; count + 1]; count];
@@ -188,7 +188,7 @@ fn solve(rows: &[Row], places: &[usize]) -> Option<[f64; Costs::COUNT]> {
     Some(solution)
 }
 
-/// The scenario of a case, as `towtank run` takes it.
+/// The scenario of a case, as `towtank run` accepts it.
 #[must_use]
 pub fn scenario(case: &Case, costs: Costs) -> String {
     let span = |seconds: f64| format!("{}ns", (seconds * 1e9).round());
@@ -228,7 +228,7 @@ pub fn scenario(case: &Case, costs: Costs) -> String {
     )
 }
 
-/// Seconds of the backfill, and objects that are looked at.
+/// Seconds of the backfill, and objects examined.
 fn simulate(registry: &Registry, case: &Case, costs: Costs) -> Result<(f64, f64), Trouble> {
     let scenario = Document::parse(&scenario(case, costs))?.check(registry)?;
     let ran = towtank::run(&scenario, &Options::default(), &())?;
@@ -264,7 +264,7 @@ mod tests {
         }
     }
 
-    /// Measurements that are simulated themselves give back their costs, and all others are predicted.
+    /// For simulated measurements the fit returns their costs, and all other points are predicted.
     #[test]
     fn costs_are_found_that_were_put_in() {
         let registry = Registry::builtin();
@@ -282,7 +282,7 @@ mod tests {
         assert!(near(found.costs.startup_s, costs.startup_s), "{:?}", found.costs);
         assert!(found.cases.iter().all(|case| case.error().abs() < 0.02), "{found:?}");
         assert_eq!(found.cases.iter().filter(|case| case.is_fitted).count(), 4);
-        // Planted: a run that took twice as long is an error.
+        // A planted fault: a run that took twice as long shows as an error.
         let mut wrong = runs.clone();
         wrong[7].backfill_s *= 2.0;
         let found = all(&wrong, (2_000, 100)).expect("the point tells them apart");

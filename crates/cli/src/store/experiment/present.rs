@@ -1,4 +1,4 @@
-//! The report of an experiment: what was measured, and the prediction of each point beside it.
+//! The report of an experiment: the measurements, with the prediction of each point.
 
 use towtank_report::{
     Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Measure, Ordered, Report, Table, human,
@@ -8,7 +8,7 @@ use towtank_store::experiment::Plan;
 use super::Point;
 use super::predict::{Fitted, Predicted, scenario};
 
-/// A measure of the whole.
+/// A measure over all points.
 pub struct Whole {
     /// Its name.
     pub name: &'static str,
@@ -18,7 +18,7 @@ pub struct Whole {
     value: fn(&Fitted) -> Option<f64>,
 }
 
-/// All of them.
+/// All measures.
 pub const MEASURES: [Whole; 6] = [
     Whole {
         name: "median_error",
@@ -90,7 +90,7 @@ pub fn report(plan: &Plan, fitted: &Fitted, point: Point) -> Report {
     }
 }
 
-/// What was asked for, and the scenario of a point that was fitted.
+/// The requested plan, and the scenario of a fitted point.
 fn told(plan: &Plan, fitted: &Fitted) -> serde_json::Value {
     let first = fitted.cases.iter().find(|case| case.is_fitted);
     serde_json::json!({
@@ -105,7 +105,7 @@ fn told(plan: &Plan, fitted: &Fitted) -> serde_json::Value {
     })
 }
 
-/// Of the points that were not fitted.
+/// Relative errors of the points that were not fitted.
 fn errors(fitted: &Fitted) -> impl Iterator<Item = f64> + '_ {
     fitted.cases.iter().filter(|case| !case.is_fitted).map(|case| case.error().abs())
 }
@@ -114,7 +114,7 @@ fn time(case: &Predicted) -> f64 {
     case.median(|run| run.backfill_s)
 }
 
-/// The scan of the same point.
+/// The case with the scan at the same point.
 fn scan_of<'a>(cases: &'a [Predicted], case: &Predicted) -> Option<&'a Predicted> {
     cases.iter().find(|other| {
         let same = (other.case.objects, other.case.stale) == (case.case.objects, case.case.stale);
@@ -122,7 +122,7 @@ fn scan_of<'a>(cases: &'a [Predicted], case: &Predicted) -> Option<&'a Predicted
     })
 }
 
-/// The case that gains most beside the scan of the same point, and that scan.
+/// The case with the greatest gain over the scan of the same point, and that scan.
 fn best(cases: &[Predicted]) -> Option<(&Predicted, &Predicted)> {
     let others = cases.iter().filter(|case| case.case.discovery != super::Discovery::Scan);
     let pairs = others.filter_map(|case| Some((case, scan_of(cases, case)?)));
@@ -150,10 +150,10 @@ fn answer(fitted: &Fitted, (objects, stale): Point) -> String {
     told.join(" ")
 }
 
-/// A column of numbers: name, unit, and what stands in the row of a case.
+/// A column of numbers: name, unit, and the cell in the row of a case.
 type Number = (&'static str, &'static str, fn(&Predicted) -> Cell);
 
-/// The columns behind that of the discovery.
+/// The columns after that of the discovery method.
 const NUMBERS: [Number; 16] = [
     ("ranges", "", |case| match case.case.leaf_bits {
         Some(bits) => Cell::from(1_u32 << bits),
@@ -211,8 +211,8 @@ fn points(cases: &[Predicted]) -> Table {
     table
 }
 
-/// For each size a figure over the share that was written: measured lines, and dots where the simulation
-/// says they should lie. Then all predictions over what was measured.
+/// For each size a figure over the rewritten share: measured lines, and dots for the simulation. Then all
+/// predictions over the measurements.
 fn figures(fitted: &Fitted) -> Vec<Figure> {
     let mut sizes: Vec<u32> = fitted.cases.iter().map(|case| case.case.objects).collect();
     sizes.sort_unstable();
