@@ -1,6 +1,6 @@
-//! Short requests first: how much sooner are they done, and can it be without letting a long one starve?
+//! Shortest request first: how much sooner are requests done, and can it avoid starving a long one?
 //!
-//! A scheduler of one's own. Run it with `cargo run -p towtank-iosched --example own`.
+//! An example of a custom scheduler. Run it with `cargo run -p towtank-iosched --example own`.
 
 use std::collections::VecDeque;
 
@@ -36,8 +36,9 @@ impl<T: Clone> Discipline for Shortest<T> {
     }
 }
 
-/// When each of 41 requests is done at a server that does one at a time, 1 MiB in 10 ms. A short one comes
-/// every 3 ms and takes as long; the long one, the last of the list, comes at 1 ms and takes 40.
+/// When each of 41 requests is done at a server that serves one at a time, in 10 ms per MiB, rounded up to
+/// whole ms. A short request arrives every 3 ms and takes 3 ms; the long one, the last of the list, arrives
+/// at 1 ms and takes 40 ms.
 fn finishes(mut discipline: impl Discipline<Item = usize>) -> Vec<u64> {
     let mut coming: Vec<(u64, usize, u64)> =
         (0..40).map(|number| (number as u64 * 3, number, 256 << 10)).collect();
@@ -59,7 +60,7 @@ fn finishes(mut discipline: impl Discipline<Item = usize>) -> Vec<u64> {
     done
 }
 
-/// What is found, in the words that are printed.
+/// The result, in the words that `main` prints.
 pub fn answer() -> String {
     let line = |name: &str, done: Vec<u64>| {
         let late: u64 = (0..40).map(|number| done[number] - number as u64 * 3).sum();

@@ -102,7 +102,7 @@ impl<T: Clone> Discipline for TokenBucket<T> {
     type Message = NoMessage;
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     fn arrive(&mut self, _: SimTime, request: Request<T>) {
         let number = request.flow.0;
         let flow = &mut self.flows[number as usize];

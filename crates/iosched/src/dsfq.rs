@@ -104,7 +104,7 @@ impl<T: Clone> Discipline for Dsfq<T> {
     type Message = Lengths;
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     fn arrive(&mut self, now: SimTime, request: Request<T>) {
         match self.report {
             Report::Arrivals => self.send(&request),

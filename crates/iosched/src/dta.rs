@@ -176,7 +176,7 @@ impl<T: Clone> Discipline for Dta<T> {
     type Message = NoMessage;
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     fn arrive(&mut self, now: SimTime, request: Request<T>) {
         let due = now.saturating_add(self.delays[request.flow.0 as usize]);
         let (number, record) = (request.about.server, request.about.record);

@@ -39,7 +39,7 @@ impl<T: Clone> Discipline for Edf<T> {
     type Message = NoMessage;
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     fn arrive(&mut self, _: SimTime, request: Request<T>) {
         let delay = self.delays[request.flow.0 as usize];
         let due = request.due.unwrap_or(request.about.rose.saturating_add(delay));

@@ -76,7 +76,7 @@ impl<T: Clone> Discipline for I2l<T> {
     type Message = NoMessage;
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     fn arrive(&mut self, now: SimTime, request: Request<T>) {
         self.pass(now);
         match self.sarc.arrive(now, request) {

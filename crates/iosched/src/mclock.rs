@@ -270,7 +270,7 @@ impl<T: Clone> Discipline for Mclock<T> {
     type Message = NoMessage;
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     fn arrive(&mut self, now: SimTime, request: Request<T>) {
         let number = request.flow.0;
         let flow = &mut self.flows[number as usize];

@@ -39,7 +39,7 @@ impl<T: Clone> Discipline for Priority<T> {
     type Message = NoMessage;
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     fn arrive(&mut self, _: SimTime, request: Request<T>) {
         let priority = self.priorities[request.flow.0 as usize];
         let other = self.waiting.insert((priority, self.came), request);

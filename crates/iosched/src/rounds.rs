@@ -232,8 +232,8 @@ mod tests {
         request(0, cost, item).about(About { object, offset, ..About::default() })
     }
 
-    /// Section 3.1, CRR-N with a quantum of 2: round 0 has two of each client, and so on, each batch in order
-    /// of coming.
+    /// Section 3.1, CRR-N with a quantum of 2: round 0 has two requests of each client, and so on, each batch
+    /// in order of arrival.
     #[test]
     fn clients_go_in_batches_of_a_quantum() {
         let mut crr = Rounds::by_client(None, 2);
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(served(&mut crr), [0, 1, 10, 11, 2, 3, 12, 4]);
     }
 
-    /// A client that has nothing waiting loses what is left of its quantum: its next request goes to the next
+    /// A client that has nothing waiting loses the rest of its quantum: its next request goes to the next
     /// round.
     #[test]
     fn an_unused_quantum_is_lost() {
@@ -253,7 +253,7 @@ mod tests {
         crr.arrive(at(0), from(0, 1));
         crr.complete(at(0), &from(0, 0));
         assert_eq!(served(&mut crr), [10, 11, 12, 13, 1]);
-        // A newcomer begins in the round that is under way, not in one that has passed.
+        // A new client begins in the current round, not in one that has passed.
         crr.arrive(at(0), from(0, 2));
         crr.arrive(at(0), from(2, 20));
         assert_eq!(served(&mut crr).len(), 2);
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(served(&mut trr), [2, 0, 3, 1]);
     }
 
-    /// What is not supported keeps its order and takes turns with the rest.
+    /// Requests that are not ordered keep their order and alternate with the ordered ones.
     #[test]
     fn what_is_not_ordered_takes_turns() {
         let mut orr = Rounds::new(None, Batch::Object, 256, Supported::Reads);

@@ -34,7 +34,7 @@ impl<T: Clone> Discipline for Sfq<T> {
     type Message = NoMessage;
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     fn arrive(&mut self, _: SimTime, request: Request<T>) {
         self.tags.arrive(request);
     }

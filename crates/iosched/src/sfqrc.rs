@@ -194,7 +194,7 @@ impl<T: Clone> Discipline for Sfqrc<T> {
     type Message = NoMessage;
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     fn arrive(&mut self, now: SimTime, request: Request<T>) {
         let is_empty = self.overflow.is_empty(request.flow);
         let account = &mut self.accounts[request.flow.0 as usize];
@@ -230,7 +230,7 @@ impl<T: Clone> Discipline for Sfqrc<T> {
     }
 
     /// # Panics
-    /// When more was completed than was given.
+    /// When more requests are completed than were given.
     fn complete(&mut self, _: SimTime, served: &Request<T>) {
         assert!(self.under_way > 0, "more was completed than was given");
         self.under_way -= 1;
@@ -273,7 +273,7 @@ mod tests {
         sfqrc.arrive(ms(0), request(0, 6_000, 0));
         sfqrc.arrive(ms(0), request(0, 4_000, 1));
         sfqrc.arrive(ms(0), request(0, 1_000, 2));
-        // The first two use the credit up. What is left goes by start tags: both at 0, flow 0 before flow 1.
+        // The first two use up the credit. The others go by start tags: both at 0, flow 0 before flow 1.
         assert_eq!(given(&mut sfqrc, ms(0)), [0, 1, 2, 10]);
     }
 
@@ -306,7 +306,7 @@ mod tests {
         }
     }
 
-    /// A credit that was not used moves the tags of overflow forward: by 5,000 over a weight of 1.
+    /// An unused credit advances the tags of overflow requests: by 5,000 over a weight of 1.
     #[test]
     fn credits_are_a_discount() {
         let mut sfqrc = sfqrc(1, 100);

@@ -1,6 +1,6 @@
 //! Split SFQ: a request of more than 128 KiB is cut into pieces of that size, each an SFQ job of its own, so
-//! that small requests do not wait behind a large one. The request is done with its last piece, in whatever
-//! order they are done.
+//! that small requests do not wait behind a large one. The request is done when all its pieces are, in any
+//! order.
 //!
 //! [`Discipline::next`] gives pieces: clones that carry their cost, their offset and their [`Piece`].
 //! [`Discipline::finishes`] says which completion completes the request. PFSsim has the class, but no way to
@@ -61,7 +61,7 @@ impl<T: Clone> Discipline for Ssfq<T> {
     type Message = NoMessage;
 
     /// # Panics
-    /// When the request is of a flow that was not named, or has more than 2^32 pieces.
+    /// When the flow of the request is unknown, or the request has more than 2^32 pieces.
     fn arrive(&mut self, _: SimTime, request: Request<T>) {
         let pieces = request.cost.div_ceil(self.piece_cost).max(1);
         let of = u32::try_from(pieces).expect("a request has fewer than 2^32 pieces");
@@ -127,7 +127,7 @@ mod tests {
             given.iter().map(|one| (one.item, one.cost >> 10, one.about.offset >> 10)).collect();
         assert_eq!(seen, [(1, 128, 1024), (2, 4, 0), (1, 128, 1152), (1, 44, 1280)]);
         assert_eq!(ssfq.waiting().count(), 0);
-        // The last piece to be done ends the request, whichever it is.
+        // The piece that completes last completes the request, whichever it is.
         for (index, ends) in [(3, false), (1, true), (0, false), (2, true)] {
             assert_eq!(ssfq.finishes(&given[index]), ends, "{index}");
             ssfq.complete(at(1), &given[index]);

@@ -57,7 +57,7 @@ impl<T> StartTags<T> {
     }
 
     /// # Panics
-    /// When the request is of a flow that was not named.
+    /// When the flow of the request is unknown.
     pub fn arrive(&mut self, request: Request<T>) {
         let number = request.flow.0;
         let flow = &mut self.flows[number as usize];
@@ -194,7 +194,7 @@ mod tests {
         }
         assert_eq!(seen, [(0, 0), (3, 0), (1, 5), (4, 10), (2, 10)]);
         assert!(tags.is_empty(FlowId(0)) && tags.first().is_none());
-        // Who comes when all is served begins at that time.
+        // A request that arrives when all is served begins at that time.
         tags.arrive(request(1, 10, 9));
         assert_eq!(tags.head_tags(1), Some((20, 30)));
     }

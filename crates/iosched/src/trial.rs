@@ -1,10 +1,10 @@
-//! A short hand for tests: requests by flow, cost and item, and the order in which they are given.
+//! Shorthand for tests: requests by flow, cost and item, and the order in which they are given.
 
 use towtank_units::SimTime;
 
 use crate::{Discipline, FlowId, Request};
 
-/// Nanoseconds.
+/// An instant in nanoseconds.
 pub fn at(ns: u64) -> SimTime {
     SimTime::from_ns(ns)
 }
@@ -17,7 +17,7 @@ pub fn request(flow: u32, cost: u64, item: u32) -> Request<u32> {
     Request::new(FlowId(flow), cost, item)
 }
 
-/// What comes at instant 0.
+/// A request that arrives at instant 0.
 pub fn push<D: Discipline<Item = u32>>(to: &mut D, flow: u32, cost: u64, item: u32) {
     to.arrive(at(0), request(flow, cost, item));
 }
@@ -42,7 +42,7 @@ pub fn served_at<D: Discipline<Item = u32>>(by: &mut D, now: SimTime) -> Vec<u32
     std::iter::from_fn(one).collect()
 }
 
-/// Tells that a request of this flow, cost and item is done.
+/// Reports that a request of this flow, cost and item is done.
 pub fn done<D: Discipline<Item = u32>>(to: &mut D, now: SimTime, served: (u32, u64, u32)) {
     to.complete(now, &request(served.0, served.1, served.2));
 }

@@ -1,4 +1,4 @@
-//! What the example prints, and that the guide quotes it.
+//! The output of the example, and its quotation in the guide.
 
 #[path = "../examples/own.rs"]
 mod own;
@@ -14,7 +14,7 @@ shortest, patience 9 s   3.0 ms      159 ms
     assert_eq!(own::answer(), want);
 }
 
-/// `docs/writing-a-scheduler.md` quotes the example; the width of lines is the formatter's business.
+/// `docs/writing-a-scheduler.md` quotes the example; line breaks may differ.
 #[test]
 fn the_guide_quotes_what_is_written() {
     let example = include_str!("../examples/own.rs");
@@ -25,7 +25,7 @@ fn the_guide_quotes_what_is_written() {
     assert_eq!(not_quoted(&changed, example).len(), 1);
 }
 
-/// The pieces of Rust in a page that are not in a file, and an entry for a page without any.
+/// The pieces of Rust in a page that do not occur in a file, and an entry for a page without any.
 fn not_quoted<'a>(page: &'a str, file: &str) -> Vec<&'a str> {
     let squeeze = |text: &str| text.split_whitespace().collect::<String>();
     let file = squeeze(file);

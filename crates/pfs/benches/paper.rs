@@ -1,7 +1,7 @@
 //! The time of the read test of the PFSsim paper: 64 clients, 25,600 requests, 102,400 jobs, written and then
 //! read; job by job, and in packets of 16 KiB.
 
-// A bench is there to look at the clock.
+// A benchmark reads the clock.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/cluster/mod.rs"]

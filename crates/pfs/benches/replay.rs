@@ -1,7 +1,7 @@
 //! Recorded requests replayed per second in an open loop: reads and writes of 4 to 64 KiB of 64 streams, on
 //! constant-rate disks, without a cache, on an ideal network.
 
-// A bench is there to look at the clock.
+// A benchmark reads the clock.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/cluster/mod.rs"]

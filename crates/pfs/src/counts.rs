@@ -46,7 +46,7 @@ pub enum Sample {
         /// To be read from the disk.
         missing: u64,
     },
-    /// A writer had to write pages back before it could go on.
+    /// A writer had to write pages back first.
     Throttled,
     /// A metadata server served a request that had waited this long.
     Metadata(SimSpan),

@@ -248,7 +248,7 @@ pub struct Patched {
 /// A metadata server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Metadata {
-    /// Its card.
+    /// Its NIC.
     pub card: Card,
     /// One lane per thread; empty where it serves any number at once.
     pub threads: Vec<Lane>,
@@ -256,7 +256,7 @@ pub struct Metadata {
     pub busy: SimSpan,
     /// Requests that arrived.
     pub came: u64,
-    /// Requests that it has answered.
+    /// Requests that it has completed.
     pub done: u64,
     /// `busy` when the last phase began.
     pub before: SimSpan,

@@ -107,7 +107,7 @@ impl Replay {
         &self.layouts
     }
 
-    /// When the next request comes.
+    /// Whether the replay is an open or a closed loop.
     #[must_use]
     pub fn pace(&self) -> Loop {
         self.pace
@@ -178,8 +178,8 @@ mod tests {
         Rank { application: 0, rank, of: 4, first_file: 7 }
     }
 
-    /// Each client has its own, in order of time where the times count, and in the trace's order where they
-    /// do not.
+    /// Each client has its own records, in order of time in an open loop, and in the trace's order in a
+    /// closed one.
     #[test]
     fn each_client_has_its_own_records() {
         let records = vec![record(2, 5, 1), record(0, 9, 2), record(2, 3, 3), record(0, 9, 4)];
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(replay.wish(rank(2), 2), None);
     }
 
-    /// The size of a record is what the memory of a study is estimated from.
+    /// The memory estimate of a study relies on the size of a record.
     #[test]
     fn a_record_takes_32_bytes() {
         assert_eq!(size_of::<Record>(), 32);

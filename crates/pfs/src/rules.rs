@@ -18,7 +18,7 @@ pub struct TimedRule {
 /// A command for a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleCommand {
-    /// It starts.
+    /// Starts a rule.
     Start {
         /// Its rank: the number of rules before it.
         rank: usize,
@@ -34,7 +34,7 @@ pub enum RuleCommand {
         /// Its rank, if that changes.
         rank: Option<usize>,
     },
-    /// It ends.
+    /// Stops a rule.
     Stop {
         /// Its name.
         name: String,

@@ -126,7 +126,7 @@ pub struct Parda {
 /// Which copy a client reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reads {
-    /// The first.
+    /// The first copy.
     #[default]
     First,
     /// Round robin, window by window; each client begins at another copy.

@@ -119,7 +119,7 @@ impl Work {
     /// The work of these applications.
     ///
     /// # Panics
-    /// When their numbers of phases differ, or an application has requests or files of no bytes, or no flows.
+    /// When their numbers of phases differ, or an application has requests or files of 0 bytes, or no flows.
     #[must_use]
     pub fn new(applications: Vec<Application>) -> Work {
         let phases = applications.first().map_or(0, |one| one.phases.len());
@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Sequential work draws nothing.
+    /// A random source that must not be used: sequential work draws nothing.
     struct Nothing;
 
     impl Uniform for Nothing {
@@ -359,7 +359,7 @@ mod tests {
         }
     }
 
-    /// Every byte of every file that there should be, once. `alone` is a client that believes it is the only
+    /// Checks that every byte of every file is covered once. `alone` is a client that believes it is the only
     /// one.
     fn covered(work: &Work, alone: Option<u32>) -> Result<(), String> {
         let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();

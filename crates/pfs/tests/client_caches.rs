@@ -157,7 +157,7 @@ fn caching(state: &mut [Entity]) -> &mut Caching {
     client.caching.as_mut().expect("it has a cache")
 }
 
-/// Dirty bytes that are lost or doubled, and requests that the cache forgets, are noticed.
+/// The audit notices dirty bytes that are lost or duplicated, and requests that the cache forgets.
 #[test]
 fn damage_is_noticed() {
     let spec = cached(2, 8, Phase::Write, 4 * MIB);

@@ -1,4 +1,4 @@
-//! Tables as CSV (RFC 4180 quoting, lines end in a newline alone, UTF-8).
+//! Tables as CSV (RFC 4180 quoting, lines end in a single newline, UTF-8).
 //!
 //! - The header names column and unit: `rate_bytes_per_s`.
 //! - Numbers are unrounded, in the shortest text that reads back to the same bits.

@@ -73,7 +73,7 @@ fn what_has_published_nothing_reproduces_nothing() {
     assert!(report.expect("there is nothing to go wrong").claims.is_empty());
 }
 
-/// `docs/writing-a-study.md` quotes a piece of the example; the width of lines is the formatter's business.
+/// `docs/writing-a-study.md` quotes a piece of the example; line breaks may differ.
 #[test]
 fn the_guide_quotes_what_is_written() {
     let squeeze = |text: &str| text.split_whitespace().collect::<String>();

@@ -34,7 +34,7 @@ fn reservation_and_limit_by_hand() {
     assert_eq!(mclock.wake_at(), Some(ms(150)));
 }
 
-/// P = 0, 1/w, 2/w ..: weights 1 and 2 a second, without limits.
+/// P = 0, 1/w, 2/w ..: weights 1 and 2 per second, without limits.
 #[test]
 fn shares_by_hand() {
     let mut mclock = mclock(&[spec(0, 1, 0), spec(0, 2, 0)], AtLimit::Wait);

@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(tracker.send(1), Feedback { delta: 1, rho: 1 });
     }
 
-    /// An answer that comes after the next request was sent counts with the one after that, and once.
+    /// A reply that arrives after the next request was sent counts with the request after that, and once.
     #[test]
     fn nothing_is_told_twice() {
         let mut tracker = Tracker::new();

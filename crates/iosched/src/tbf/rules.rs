@@ -16,11 +16,11 @@ pub struct ClassBy {
 }
 
 impl ClassBy {
-    /// A class for each flow.
+    /// One class per flow.
     pub const FLOW: ClassBy = ClassBy { flow: true, client: false, access: false };
-    /// A class for each client.
+    /// One class per client.
     pub const CLIENT: ClassBy = ClassBy { flow: false, client: true, access: false };
-    /// Reads and writes.
+    /// One class for reads and one for writes.
     pub const ACCESS: ClassBy = ClassBy { flow: false, client: false, access: true };
 
     pub(super) fn class<T>(self, request: &Request<T>) -> Class {
@@ -33,7 +33,7 @@ impl ClassBy {
     }
 }
 
-/// What all requests of a class have in common.
+/// A class: the properties that all its requests have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Class {
     pub(super) flow: Option<FlowId>,
@@ -41,28 +41,28 @@ pub struct Class {
     pub(super) access: Option<Access>,
 }
 
-/// Which classes may send how many requests a second. What is not named matches all; a class that is not
-/// divided by what a rule names never matches it.
+/// The request rate of the classes that the rule matches. A property that is `None` matches all; a class that
+/// is not divided by a property that the rule names never matches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Rule {
-    /// By which it is changed and stopped.
+    /// The name by which it is changed and stopped.
     pub name: String,
-    /// The flows that it is for.
+    /// The flows that it matches.
     pub flows: Option<BTreeSet<FlowId>>,
-    /// The clients that it is for.
+    /// The clients that it matches.
     pub clients: Option<BTreeSet<u32>>,
-    /// Whether it is for reads or for writes.
+    /// Whether it matches reads or writes.
     pub access: Option<Access>,
-    /// Requests a second.
+    /// Requests per second.
     pub rate: u64,
     /// The most tokens that a class holds.
     pub depth: u64,
-    /// Keeps parts of tokens, and sets no bound on them.
+    /// Keeps fractions of tokens, and sets no bound on tokens.
     pub realtime: bool,
 }
 
 impl Default for Rule {
-    /// Lustre's default rule: 10,000 requests a second, 3 tokens.
+    /// Lustre's default rule: 10,000 requests per second, 3 tokens.
     fn default() -> Rule {
         Rule {
             name: "default".to_owned(),
@@ -97,27 +97,27 @@ impl Rule {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
-    /// A name is taken.
+    /// The name is taken.
     #[error("there is a rule `{name}` already: change it, or start another under a new name")]
     Known {
         /// The name.
         name: String,
     },
-    /// A name is not known.
+    /// The name is unknown.
     #[error("there is no rule `{name}`: the rules are {}", list(known))]
     Unknown {
         /// The name.
         name: String,
-        /// Those that there are.
+        /// The names of the existing rules.
         known: Vec<String>,
     },
-    /// The default rule has no rank and never ends.
+    /// The default rule has no rank and cannot be stopped.
     #[error("`{name}` is the default rule, which is always last: change its rate, or start a rule before it")]
     Default {
         /// The name.
         name: String,
     },
-    /// A rule without rate or depth.
+    /// The rule has no rate or no depth.
     #[error(
         "rule `{name}` has a rate or depth of 0, so that its classes would wait for ever: give it at least 1"
     )]

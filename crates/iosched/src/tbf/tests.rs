@@ -1,4 +1,4 @@
-//! Tokens and deadlines by hand, from section 3.1 of the study's reference (TBF).
+//! Tokens and deadlines computed by hand, from section 3.1 of the study's reference (TBF).
 
 use super::*;
 use crate::trial::{at, given, ms, push, request};
@@ -16,8 +16,8 @@ fn tbf(default_rate: u64) -> Tbf<u32> {
     Tbf::new(None, ClassBy::FLOW, rule("default", default_rate))
 }
 
-/// Rate 10, depth 3: three go at once; then one each 100 ms. 250 ms later floor(2.5) = 2 are there, and the
-/// half is lost.
+/// Rate 10, depth 3: three go at once; then one every 100 ms. 250 ms later there are floor(2.5) = 2 tokens,
+/// and the half is lost.
 #[test]
 fn tokens_by_hand() {
     let mut tbf = tbf(10);
@@ -26,11 +26,11 @@ fn tokens_by_hand() {
     assert_eq!((given(&mut tbf, ms(99)), tbf.wake_at()), (vec![], Some(ms(100))));
     assert_eq!((given(&mut tbf, ms(100)), tbf.wake_at()), (vec![3], Some(ms(200))));
     assert_eq!((given(&mut tbf, ms(350)), tbf.wake_at()), (vec![4, 5], Some(ms(450))));
-    // After a long time no more than the depth is there.
+    // After a long time there are no more tokens than the depth.
     assert_eq!(given(&mut tbf, ms(5_000)), [6, 7, 8]);
 }
 
-/// A rule in real time keeps the half, and is not capped.
+/// A real-time rule keeps the half, and is not capped.
 #[test]
 fn real_time_keeps_the_remainder() {
     let mut tbf = Tbf::new(None, ClassBy::FLOW, Rule { realtime: true, ..rule("default", 10) });
@@ -41,7 +41,7 @@ fn real_time_keeps_the_remainder() {
     assert_eq!(given(&mut tbf, ms(800)), [6, 7, 8, 9, 10]);
 }
 
-/// The class with the earliest deadline throttles all, even one with tokens: Lustre's rule.
+/// The class with the earliest deadline blocks all others, even one with tokens: Lustre's rule.
 #[test]
 fn the_earliest_deadline_holds_the_others_up() {
     let mut tbf = tbf(2);
@@ -75,7 +75,8 @@ fn the_first_rule_that_matches_holds() {
     assert_eq!(given(&mut tbf, at(0)).len(), 4);
 }
 
-/// Who waits under a slow rule goes as soon as it is made faster, and asks to be woken for that.
+/// A class that waits under a slow rule goes as soon as the rule is made faster, and a new wake-up is
+/// requested.
 #[test]
 fn a_rule_that_is_changed_holds_at_once() {
     let mut tbf = tbf(1);
@@ -103,7 +104,7 @@ fn classes_by_client_and_access() {
     }
     let depths: Vec<u64> = tbf.classes.values().map(|queue| queue.depth).collect();
     assert_eq!(depths, [1, 2, 1]);
-    // All have one deadline: each goes once, in turn, until the first of them lacks a token.
+    // All have the same deadline: each goes once, in turn, until the first of them lacks a token.
     assert_eq!(given(&mut tbf, at(0)), [0, 2, 4]);
     assert_eq!(given(&mut tbf, ms(1_000)), [1, 3, 5]);
 }

@@ -163,7 +163,7 @@ where
     let trace = run(discipline.clone(), jobs, RATE, PLACES)?;
     conserves(jobs, &trace)?;
     depth.map_or(Ok(()), |depth| keeps_depth(depth, each_server, &trace))?;
-    // Of several servers one may have work and no room while another has room and no work.
+    // Of several servers one may have work and no free slot while another has a free slot and no work.
     if works && !each_server {
         conserves_work(depth, &trace)?;
     }
@@ -181,7 +181,7 @@ proptest! {
     }
 }
 
-/// What a planted discipline does wrong.
+/// The fault of a planted discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum Fault {
     None,
@@ -199,7 +199,7 @@ struct Planted {
     fault: Fault,
     fifo: Fifo<u32>,
     given: u64,
-    /// Lost when it is written, by the fault of that name.
+    /// Not serialised, for the fault of that name.
     #[serde(skip)]
     bias: bool,
 }

@@ -53,9 +53,9 @@ fn keeps(steps: &[Step], rate: u64, burst: u64, amount: impl Fn(&Step) -> u64) -
     Ok(())
 }
 
-/// Since it has been waiting, a flow has been given no more than its limit lets come, and a request for its
-/// limit and its reservation each. In a shorter interval it may catch up: what it did not use of its limit
-/// while it waited is not lost.
+/// Since the start of its backlog, a flow has received at most its limit times the elapsed time, plus one
+/// request each for its limit and its reservation. In a shorter interval it may catch up: the part of its
+/// limit that it did not use while it waited is not lost.
 fn keeps_from_start(steps: &[Step], flow: u32, limit: u64) -> Result<(), String> {
     let mut got = 0;
     for step in steps.iter().filter(|step| step.flow == flow) {
@@ -174,7 +174,7 @@ fn planted_promises_are_found_broken() {
     assert_eq!(with(300_000, AtLimit::Wait), Ok(()));
     let starved = with(0, AtLimit::Wait).expect_err("nothing is reserved");
     assert!(starved.starts_with("flow 0 got"), "{starved}");
-    // Alone, a flow at its limit goes on where limits do not bind.
+    // Alone, a flow at its limit continues where limits do not bind.
     let alone: Vec<Job> = costs.iter().map(|&cost| Job::new(0, 1, cost)).collect();
     for (at_limit, kept) in [(AtLimit::Wait, true), (AtLimit::Allow, false)] {
         let mclock = Mclock::new(Some(1), at_limit, &specs([0; 3], [1; 3], limits));
@@ -183,7 +183,7 @@ fn planted_promises_are_found_broken() {
     }
 }
 
-/// A rule in real time saves more tokens than its depth, and thus breaks what the others keep.
+/// A real-time rule saves more tokens than its depth, and thus breaks the law that the others keep.
 #[test]
 fn a_rule_in_real_time_is_not_capped() {
     let jobs: Vec<Job> =
@@ -194,7 +194,7 @@ fn a_rule_in_real_time_is_not_capped() {
     }
 }
 
-/// A bucket whose rate is twice what is promised.
+/// A bucket whose rate is twice the promised one.
 #[test]
 fn a_planted_rate_is_found() {
     let flows = |rate| Flows::new(vec![FlowSpec { rate, burst: 1_000, ..FlowSpec::default() }]);

@@ -46,7 +46,7 @@ fn by_weight(costs: &[Vec<u64>], weights: [u32; 2]) -> f64 {
     costliest(&costs[0]) / f64::from(weights[0]) + costliest(&costs[1]) / f64::from(weights[1])
 }
 
-/// By the order of completion, with so many in service.
+/// By the order of completion, with `depth` requests in service.
 fn sfq_law(
     sfq: impl Discipline<Item = u32>,
     costs: &[Vec<u64>],
@@ -223,7 +223,7 @@ fn planted_shares_are_found() {
     );
 }
 
-/// WFQ is what WF2Q+ mends: a heavy flow runs ahead by many requests.
+/// WF2Q+ fixes a defect of WFQ: a heavy flow runs ahead by many requests.
 #[test]
 fn wfq_breaks_the_bound_of_wf2q() {
     let weights: Vec<u32> = [10].into_iter().chain([1; 10]).collect();

@@ -63,7 +63,7 @@ fn flows_share_all_servers_by_weight() {
     assert!((28..=36).contains(&(second * 100 / both)), "sfq: {both} to {second}");
 }
 
-/// The same flows, and mClock at both servers. Requests carry what their clients' trackers say, or nothing.
+/// The same flows, and mClock at both servers. Requests carry their clients' feedback, or none.
 fn got_by_clocks(feedback: bool) -> [u64; 2] {
     let build = || Mclock::new(Some(1), AtLimit::Wait, &Flows::equal(2));
     let mut clocks: [Mclock<u32>; 2] = [build(), build()];
@@ -95,7 +95,7 @@ fn got_by_clocks(feedback: bool) -> [u64; 2] {
     got
 }
 
-/// A planted client that says nothing of the other server keeps three quarters of all.
+/// A planted client that sends no feedback about the other server keeps three quarters of all.
 #[test]
 fn clients_of_dmclock_share_all_servers_by_weight() {
     let [both, second] = got_by_clocks(true);

@@ -1,4 +1,4 @@
-//! The cache against a model that has a state for each byte, and its audit against damage.
+//! The cache compared with a model that has a state for each byte, and its audit of damaged states.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn run(file: u64, from: u64, to: u64) -> Run {
     Run { file, from, to }
 }
 
-/// Each byte's state.
+/// The state of each byte.
 #[derive(Default)]
 struct ByByte(BTreeMap<(u64, u64), Held>);
 
@@ -34,7 +34,7 @@ impl ByByte {
         }
     }
 
-    /// The same with the bytes of a run that are in one state in another one.
+    /// Changes the bytes of a run from one state to another.
     fn turned(mut self, run: Run, before: Held, after: Held) -> ByByte {
         for (_, held) in self.0.range_mut((run.file, run.from)..(run.file, run.to)) {
             *held = if *held == before { after } else { *held };
@@ -47,7 +47,7 @@ impl ByByte {
     }
 }
 
-/// One step of those that a client takes, with what is under way at it. Says what it broke.
+/// One step of a client, with the reads and write-backs under way. Returns the broken invariant, if any.
 fn step(
     cache: &mut ClientCache,
     (reading, leaving): (&mut Vec<Run>, &mut Vec<Run>),
@@ -123,7 +123,7 @@ proptest! {
             let told = step(&mut cache, (&mut reading, &mut leaving), (kind, at, length));
             prop_assert_eq!(told, Ok(()), "step {} of {:?}", kind, at);
         }
-        // What was begun ends, and then nothing is unsaved that was not dirty before.
+        // All reads and write-backs end, and then nothing is unsaved that was not dirty before.
         let dirty = cache.bytes(Held::Dirty);
         leaving.drain(..).for_each(|run| cache.end_write(run));
         reading.drain(..).for_each(|run| cache.end_read(run));
@@ -154,7 +154,7 @@ fn dirty_bytes_stay_and_neighbours_leave_together() {
     assert!(cache.write(run(0, 0, 10)) && cache.write(run(0, 20, 30)) && cache.write(run(0, 10, 20)));
     assert!(!cache.write(run(1, 0, 1)), "dirty bytes are never evicted");
     assert_eq!(cache.take_dirty(None, 25), Some(run(0, 0, 25)));
-    // Written again while it leaves: the acknowledgement leaves it dirty.
+    // Written again while it is being written back: it stays dirty after the acknowledgement.
     assert!(cache.write(run(0, 5, 8)));
     cache.end_write(run(0, 0, 25));
     assert_eq!([cache.bytes(Held::Clean), cache.bytes(Held::Dirty)], [22, 8]);
@@ -164,7 +164,7 @@ fn dirty_bytes_stay_and_neighbours_leave_together() {
     assert_eq!((cache.held(), cache.discarded, cache.audit()), (0, 8, Ok(())));
 }
 
-/// Each law of the audit, against a cache that was damaged behind its back.
+/// The audit notices each kind of damage made behind the cache's back.
 #[test]
 fn damage_is_noticed() {
     let sound = || {

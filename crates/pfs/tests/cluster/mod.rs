@@ -9,7 +9,7 @@ use towtank_pfs::{
 };
 use towtank_units::{Rate, SimSpan};
 
-/// A rate.
+/// A rate in bytes per second.
 pub fn rate(bytes: u64) -> Rate {
     Rate::from_bytes_per_second(bytes).expect("above zero")
 }
@@ -101,7 +101,7 @@ pub fn spec(applications: Vec<Application>) -> Spec {
     }
 }
 
-/// A disk that is a rate.
+/// A constant-rate disk.
 pub fn disk(read: u64, write: u64, overhead: SimSpan, noise: Noise) -> DiskSpec {
     let model = RateSpec {
         read: rate(read),
