@@ -67,7 +67,7 @@ impl<M: Model> Finished<M> {
         assert!(
             (&broken.entities, &broken.statistics, &broken.pending)
                 != (&self.entities, &self.statistics, &self.pending)
-                || broken.now != self.now,
+                || (broken.now, broken.pending_count) != (self.now, self.pending_count),
             "{what}: the damage changes nothing"
         );
         broken.audit(model).unwrap_or_else(|| panic!("{what}: the audit does not notice"))

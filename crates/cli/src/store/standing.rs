@@ -1,6 +1,6 @@
 //! The state of a cluster, and whether its objects are sound.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use towtank::Trouble;
@@ -143,7 +143,7 @@ pub fn status(flags: &Status) -> Result<Exit, Trouble> {
     let home = home(&flags.place.dir)?;
     let client = Client::open(&home, PATIENCE).map_err(trouble)?;
     let stop = interrupt::watch();
-    let mut before: Option<u64> = None;
+    let mut before: Option<(Instant, u64)> = None;
     loop {
         let standing = fresh(&client)?;
         let health = Health::of(&standing);
@@ -163,11 +163,15 @@ pub fn status(flags: &Status) -> Result<Exit, Trouble> {
     }
 }
 
-/// One line of `--watch`: objects recovered in the last second, and the time left at this rate.
-fn line_of(standing: &Standing, health: &Health, before: &mut Option<u64>) -> String {
+/// One line of `--watch`: objects recovered per second since the last line, and the time left at this rate.
+fn line_of(standing: &Standing, health: &Health, before: &mut Option<(Instant, u64)>) -> String {
     let recovered: u64 = standing.reports.values().map(|report| report.counters.recovered).sum();
-    let rate = before.map_or(0, |before| recovered.saturating_sub(before));
-    *before = Some(recovered);
+    let now = Instant::now();
+    let rate = before.map_or(0, |(then, before)| {
+        let seconds = now.duration_since(then).as_secs_f64();
+        (recovered.saturating_sub(before) as f64 / seconds).round() as u64
+    });
+    *before = Some((now, recovered));
     let left = match (rate, health.targets) {
         (0, _) => String::new(),
         (_, 0) => format!(", {} s left", health.missing.div_ceil(rate)),
