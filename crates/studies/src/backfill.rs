@@ -1,13 +1,13 @@
-//! A replica was away for longer than the log remembers: how long until it is up to date, by each way to find
-//! what differs?
+//! A replica was away for longer than its log reaches back: how long does each way of finding the differences
+//! take to bring it up to date?
 //!
 //! The study of the second paper. The crate `towtank_backfill` runs the replication protocol on modelled
-//! devices; here is what a user may say, what is seen and how it is shown.
+//! devices; this module holds the scenario, the measures and the report.
 //!
-//! - `scenario`: what a user may say, and presets;
+//! - `scenario`: the keys of a scenario, and presets;
 //! - `plan`: the subcommand that works out sizes and costs without a run;
-//! - `observed`: what one replicate came to know, and its measures;
-//! - `present`, `figures`: what the report shows;
+//! - `observed`: the results of one replicate, and its measures;
+//! - `present`, `figures`: the contents of the report;
 //! - `published`: the numbers of the thesis, and of a small real Ceph.
 
 mod figures;

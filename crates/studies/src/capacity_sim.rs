@@ -1,15 +1,16 @@
-//! Does a simulated cluster do what two measurements of it promise? The method of `towtank capacity` against
-//! our own models.
+//! Does a simulated cluster do what two measurements of it predict? The method of `towtank capacity`, applied
+//! to simulated clusters.
 //!
-//! Each replicate drives a cluster with 0, 25, 50, 75 and 100 % reads, so many operations under way at any
-//! time; the two ends go to [`towtank_capacity::fit`], and what the model says of the mixes is held against
-//! what they did. Where reads and writes wear out the same thing, C is constant; where reads come from caches
-//! and writes from disks, it is not. Then the constant is spent: an open loop offers more than the cluster
-//! can do, in mixes that change, and a budget of C per second decides who comes in, beside a fixed limit of
-//! operations and a regulator that watches the disks.
+//! Each replicate drives a cluster with 0, 25, 50, 75 and 100 % reads, with a fixed number of operations
+//! under way at any time. The two pure mixes go to [`towtank_capacity::fit`], and the predictions of the
+//! model for the other mixes are compared with the measured rates. Where reads and writes use the same
+//! resource, C is constant; where caches serve reads and disks serve writes, it is not. Then admission
+//! control is tested: an open loop offers more than the cluster can do, in mixes that change, and three rules
+//! of admission are compared: a budget of C per second, a fixed limit of operations, and a regulator that
+//! watches the disks.
 //!
-//! - `scenario`: what a user may say; `model`: the cluster; `admission`: who comes in;
-//! - `runs`: what a replicate does; `observed`: its measures; `present`: what the report shows.
+//! - `scenario`: the keys of a scenario; `model`: the cluster; `admission`: which operations are admitted;
+//! - `runs`: the runs of a replicate; `observed`: its measures; `present`: the contents of the report.
 
 mod admission;
 mod model;

@@ -1,14 +1,13 @@
-//! From a scenario's text to points that are ready to run.
+//! From the text of a scenario to points that are ready to run.
 //!
-//! This is where the street turns from words to models: the study is found by its name among those that the
-//! caller has, every point of the sweep goes through [`Study::check`], and what the study made of them
-//! becomes the resolved scenario and its hash.
+//! The study is found by its name among those of the caller, every point of the sweep goes through
+//! [`Study::check`], and the results form the resolved scenario and its hash.
 
 use towtank_scenario::{Document, HashedBeside, Header, Input, Problem, Problems, Resolved, did_you_mean};
 
 use crate::{Prepared, Study, named};
 
-/// A scenario without mistakes.
+/// A scenario that passed all checks.
 pub struct CheckedScenario {
     study: &'static dyn Study,
     header: Header,
@@ -16,9 +15,9 @@ pub struct CheckedScenario {
     points: Vec<CheckedPoint>,
 }
 
-/// One point of it.
+/// One point of the scenario.
 pub struct CheckedPoint {
-    /// Ready to run.
+    /// The checked point, ready to run.
     pub prepared: Box<dyn Prepared>,
     /// The files that its study read.
     pub inputs: Vec<Input>,
@@ -27,7 +26,7 @@ pub struct CheckedPoint {
 /// Checks a whole scenario of one of these studies.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place.
+/// Every problem of the scenario, each with its place in the text.
 pub fn check(studies: &[&'static dyn Study], document: Document) -> Result<CheckedScenario, Problems> {
     let study = study_of(studies, &document)?;
     let outline = document.with_schema(study.schema().to_value().into()).outline()?;
@@ -52,10 +51,10 @@ pub fn check(studies: &[&'static dyn Study], document: Document) -> Result<Check
     Ok(CheckedScenario { study, header: outline.header().clone(), resolved, points })
 }
 
-/// The study, one of these, that a scenario names.
+/// The study among these that the scenario names.
 ///
 /// # Errors
-/// When it names none, or one that is not among them.
+/// When the scenario names no study, or one that is not in the list.
 pub fn study_of(studies: &[&'static dyn Study], document: &Document) -> Result<&'static dyn Study, Problem> {
     let (name, place) = document.study()?;
     named(studies, name).ok_or_else(|| {
@@ -67,7 +66,7 @@ pub fn study_of(studies: &[&'static dyn Study], document: &Document) -> Result<&
 }
 
 impl CheckedScenario {
-    /// What is asked.
+    /// The study that the scenario names.
     #[must_use]
     pub fn study(&self) -> &'static dyn Study {
         self.study
@@ -79,19 +78,19 @@ impl CheckedScenario {
         &self.header
     }
 
-    /// The heading of its report.
+    /// The title of its report: that of the header, or else that of the study.
     #[must_use]
     pub fn title(&self) -> &str {
         self.header.title.as_deref().unwrap_or(self.study.title())
     }
 
-    /// As it was understood, with its hash.
+    /// The resolved scenario, with its hash.
     #[must_use]
     pub fn resolved(&self) -> &Resolved {
         &self.resolved
     }
 
-    /// The points, in sweep order; one without a sweep.
+    /// The points, in sweep order; a single point without a sweep.
     #[must_use]
     pub fn points(&self) -> &[CheckedPoint] {
         &self.points
@@ -117,7 +116,7 @@ mod tests {
         }
     }
 
-    /// Exports have one name in all studies, and the names they had before are understood.
+    /// The keys for exports have the same names in all studies, and their former names are still accepted.
     #[test]
     fn exports_have_one_name_and_keep_their_old_ones() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/cluster/");
@@ -145,7 +144,7 @@ mod tests {
         );
     }
 
-    /// A placement has one name in all studies; the names of before are understood.
+    /// Placement algorithms have the same names in all studies; their former names are still accepted.
     #[test]
     fn placements_are_understood_under_their_former_names() {
         let hash = |text: String| {

@@ -1,4 +1,4 @@
-//! What a replicate gets from outside its scenario, and the usual way to put it to work.
+//! What a replicate gets beside its scenario, and how it runs its model on the kernel.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,41 +6,42 @@ use towtank_kernel::{Executor, RunError, RunOptions, Runs, Simulator};
 use towtank_streams::Seed;
 use towtank_units::SimTime;
 
-/// What a replicate gets from outside its scenario.
+/// What a replicate gets beside its scenario.
 #[derive(Clone, Copy)]
 pub struct RunContext<'a> {
     /// The seed of this replicate: [`Seed::replicate`] of the scenario's seed.
     pub seed: Seed,
-    /// Which replicate this is, from 0.
+    /// The number of this replicate, from 0.
     pub replicate: u32,
-    /// How the kernel runs the model. Never changes the result.
+    /// The executor of the kernel that runs the model. Never changes the result.
     pub executor: Executor,
     /// Threads for one run, at least 1. Never changes the result.
     pub workers: u32,
-    /// Raised when the user wants to stop.
+    /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
-    /// Called now and then with how far the run is, from any thread.
+    /// Called from time to time with the progress of the run, from any thread.
     pub progress: &'a (dyn Fn(Progress) + Sync),
-    /// Told what a user should know about how it was run (not about its result: that is a warning of the
-    /// outcome).
+    /// Receives messages for the user about how the replicate was run (not about its result: those are
+    /// warnings of the outcome).
     pub notice: &'a (dyn Fn(&str) + Sync),
 }
 
-/// How far one run is.
+/// The progress of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// Part done, from 0 to 1. Stays 0 where the end is not known.
+    /// Share of the run that is done, from 0 to 1. Stays 0 where the end is not known.
     pub fraction: f64,
     /// Events committed so far.
     pub events: u64,
 }
 
-/// Never raised.
+/// A stop flag that is never set.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl RunContext<'static> {
-    /// One replicate by itself: the sequential executor, nobody who stops it, nobody who is told. What
-    /// differs is said beside it: `RunContext { workers: 2, ..RunContext::alone(seed, 0) }`.
+    /// The context of a single replicate: the sequential executor, one worker, no way to stop it, and
+    /// progress and notices discarded. Override single fields as in `RunContext { workers: 2,
+    /// ..RunContext::alone(seed, 0) }`.
     #[must_use]
     pub fn alone(seed: Seed, replicate: u32) -> RunContext<'static> {
         RunContext {
@@ -56,14 +57,14 @@ impl RunContext<'static> {
 }
 
 impl RunContext<'_> {
-    /// Whether to come back soon with what there is.
+    /// Whether the user wants to stop, so that the replicate should soon return what it has.
     #[must_use]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs a model on the kernel until `end` (or until no events are left), as this context says. Every
-    /// study's model can be divided among processes: its bound says so.
+    /// Runs a model on the kernel until `end` (or until no events are left), with the settings of this
+    /// context. The bound on `M` ensures that the model of every study can be divided among processes.
     ///
     /// # Errors
     /// When the model fails or a limit of the kernel is reached. A run that was stopped is no error: its
@@ -123,7 +124,7 @@ pub enum StudyError {
     /// The kernel could not run the model, or the model failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The study found something that it cannot go on from.
+    /// The study cannot continue.
     #[error("{message}")]
     Model {
         /// What happened: value, limit, place.

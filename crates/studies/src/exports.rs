@@ -1,5 +1,5 @@
-//! The exports of a cluster that a scenario names: read, joined by [`towtank_ceph`], and what is wrong with
-//! them told at the keys that name them. Every study that asks about a real cluster has these keys.
+//! The exports of a cluster that a scenario names: they are read and joined by [`towtank_ceph`], and each
+//! fault is reported at the key that names the file. Every study about a real cluster has these keys.
 
 use towtank_ceph::{Export, Exports, JoinError, Joined, Named};
 use towtank_imports::ceph::{self, DeviceUse, OsdDump, PgDump, Report};
@@ -7,7 +7,7 @@ use towtank_imports::{File, ImportError, Imported};
 use towtank_placement::crush::Map;
 use towtank_scenario::{Draft, Input, Problem, Problems};
 
-/// The files that a user names, and the keys that name them.
+/// The files that a user names, each under the key of its name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exported<'a> {
     /// The CRUSH map.
@@ -20,11 +20,11 @@ pub(crate) struct Exported<'a> {
     pub osd_df: Option<&'a str>,
     /// `ceph report`.
     pub report: Option<&'a str>,
-    /// What states of groups mean to the study, by the words of the dump.
+    /// What states of placement groups mean to the study, by the words of the dump.
     pub states: &'a [(&'a str, &'a str)],
 }
 
-/// The files as they were read.
+/// The contents of the files.
 struct Read {
     map: Option<Named<Map>>,
     osd_dump: Option<Named<OsdDump>>,
@@ -50,7 +50,7 @@ pub(crate) fn load(named: &Exported<'_>, draft: &Draft) -> Result<Joined, Proble
     Ok(Joined { warnings, ..joined })
 }
 
-/// What does not fit together, at the keys of what is at fault.
+/// Why the exports do not fit together, each reason at the key of the faulty file.
 fn problems(errors: &[JoinError], named: &Exported<'_>, draft: &Draft) -> Problems {
     let mut problems = Problems::new();
     for error in errors {
@@ -86,7 +86,7 @@ fn read_all(named: &Exported<'_>, draft: &Draft, warnings: &mut Vec<String>) -> 
     problems.into_result(read)
 }
 
-/// Reads a map that a key names.
+/// Reads the map that the key `key` names.
 pub(crate) fn read_map(
     draft: &Draft,
     key: &str,
@@ -105,7 +105,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What the key's file holds, with the file's name; nothing without the key, or with a problem.
+    /// Reads the file of a key; returns its contents and its name, or nothing where the key is absent or the
+    /// file has a problem.
     fn read<T>(
         &mut self,
         named: bool,

@@ -1,9 +1,9 @@
-//! One module a question: scenario in, outcome out.
+//! Studies: one module per question, from a scenario to an outcome.
 //!
-//! A study is a type that implements [`Study`]. [`all`] lists those that come with Towtank; others may stand
-//! beside them, since nobody asks that list but the registry that begins with it. Everything else about a
-//! study (its command, its flags, its schema, its place in `towtank list`) is derived from its being
-//! registered. `docs/writing-a-study.md` shows how, with [`queue`] as the example.
+//! A study is a type that implements [`Study`]. [`all`] lists those that come with Towtank; others may be
+//! added, since only the default registry reads that list. Everything else about a study (its command, its
+//! flags, its schema, its place in `towtank list`) is derived from its registration.
+//! `docs/writing-a-study.md` shows how, with [`queue`] as the example.
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks.
 
@@ -53,7 +53,7 @@ pub fn all() -> &'static [&'static dyn Study] {
     ]
 }
 
-/// The one of these studies that is called `name`.
+/// The study with this name, if it is in the list.
 #[must_use]
 pub fn named(studies: &[&'static dyn Study], name: &str) -> Option<&'static dyn Study> {
     studies.iter().copied().find(|study| study.name() == name)

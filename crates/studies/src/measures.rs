@@ -1,7 +1,8 @@
-//! Measures as rows: a name, its unit, what it means, and how its value is had from what a replicate came to
-//! know.
+//! Measures as rows: a name, its unit, what it means, and how to compute its value from the results of a
+//! replicate.
 //!
-//! A value stands in the row that names it, so its place in a list cannot give it the name of another.
+//! A row holds both the name and the function of the value, so a value cannot appear under the name of
+//! another measure.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -12,13 +13,13 @@ use towtank_report::Outcome;
 
 use crate::{MeasureSpec, Question, StudyError};
 
-/// A value, or why there is none.
+/// The value of a measure, or why there is none.
 pub type Value = Result<f64, String>;
 
-/// One measure of a study whose replicates come to know an `S`.
+/// One measure of a study whose replicates yield an `S`.
 pub struct Measure<S> {
-    /// Stable, snake_case, and of no other measure of its study. Computed where a scenario says which
-    /// measures there are: one for each method.
+    /// Stable, snake_case, and unique in its study. Computed where the scenario determines the measures: one
+    /// for each method.
     pub name: Cow<'static, str>,
     /// As [`MeasureSpec::unit`].
     pub unit: &'static str,
@@ -29,7 +30,8 @@ pub struct Measure<S> {
 }
 
 impl<S> Measure<S> {
-    /// A measure with its value. A value that is not there says why; it is never 0 and never NaN.
+    /// A measure with the function of its value. Where there is no value, the function returns the reason; it
+    /// never returns 0 or NaN instead.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         unit: &'static str,
@@ -39,14 +41,14 @@ impl<S> Measure<S> {
         Measure { name: name.into(), unit, about, value: Box::new(value), applies: None }
     }
 
-    /// The same, but left out of an outcome where `applies` says no: what clients waited, where there are no
-    /// clients.
+    /// The same measure, left out of an outcome where `applies` returns false: latencies of clients, where
+    /// there are no clients.
     #[must_use]
     pub fn only_where(self, applies: fn(&S) -> bool) -> Measure<S> {
         Measure { applies: Some(applies), ..self }
     }
 
-    /// Its value, or why there is none.
+    /// The value, or why there is none.
     ///
     /// # Errors
     /// The reason, for a reader of the report.
@@ -59,11 +61,11 @@ impl<S> Measure<S> {
     }
 }
 
-/// Records each measure, in the order of the rows. Where nothing was seen, each is missing for the same
+/// Records each measure, in the order of the rows. Where nothing was observed, all are missing for the same
 /// reason.
 ///
 /// # Errors
-/// When two rows have one name: the second value would take the place of the first.
+/// When two rows have the same name: the second value would replace the first.
 pub fn record<S>(
     outcome: &mut Outcome,
     measures: &[Measure<S>],
@@ -87,7 +89,7 @@ pub fn record<S>(
     Ok(())
 }
 
-/// Names that scenarios gave: a process sees few of them, and each is kept once.
+/// Interned names that come from scenarios. A process sees few of them, and each is leaked once.
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 fn kept(name: Cow<'static, str>) -> &'static str {
@@ -104,7 +106,7 @@ fn kept(name: Cow<'static, str>) -> &'static str {
     name
 }
 
-/// What these measures are, without their values.
+/// The specifications of these measures, without values.
 #[must_use]
 pub fn specs<S>(measures: Vec<Measure<S>>) -> Vec<MeasureSpec> {
     let spec = |measure: Measure<S>| MeasureSpec {
@@ -115,7 +117,7 @@ pub fn specs<S>(measures: Vec<Measure<S>>) -> Vec<MeasureSpec> {
     measures.into_iter().map(spec).collect()
 }
 
-/// What a study promises to yield. The list is made once for each study and lives as long as the process.
+/// All measures that a study may yield. The list is made once per study and lives as long as the process.
 #[must_use]
 pub fn specs_of<Q: Question>() -> &'static [MeasureSpec] {
     static LISTS: Mutex<BTreeMap<TypeId, &'static [MeasureSpec]>> = Mutex::new(BTreeMap::new());

@@ -1,13 +1,13 @@
-//! A parallel file system: which scheduler, what share, what it costs?
+//! A parallel file system: which scheduler, what share, at what cost?
 //!
-//! The study of the third paper (PFSsim). The crate `towtank_pfs` runs clients, metadata servers, striped
-//! files, page caches, disks and the network; here is what a user may say, what is seen and how it is shown.
+//! The study of the third paper (PFSsim). The crate `towtank_pfs` models clients, metadata servers, striped
+//! files, page caches, disks and the network; this module holds the scenario, the measures and the report.
 //!
-//! - `scenario`: what a user may say, and presets;
-//! - `observed`: what one replicate came to know, and its measures;
-//! - `present`, `figures`: what the report shows;
-//! - `published`: what the paper says;
-//! - `tune`: which settings of the scheduler meet goals.
+//! - `scenario`: the keys of a scenario, and presets;
+//! - `observed`: the results of one replicate, and its measures;
+//! - `present`, `figures`: the contents of the report;
+//! - `published`: the numbers of the paper;
+//! - `tune`: which settings of the scheduler meet given goals.
 
 mod figures;
 mod observed;

@@ -1,14 +1,14 @@
-//! Where does an algorithm put the data? Balance, peers, what a failure asks of whom, and what a change
+//! Where does an algorithm put the data? Balance, peers, which devices a failure loads, and how much a change
 //! moves.
 //!
 //! Everything is counted, nothing is timed: reports hold no clocks, and `towtank bench place` measures
-//! lookups. What it leaves out: sizes (all that is placed counts the same) and failure domains, which of
-//! these algorithms only CRUSH has.
+//! lookups. What it leaves out: sizes (all objects count the same) and failure domains, which of these
+//! algorithms only CRUSH has.
 //!
-//! - `scenario`: what a user may say;
-//! - `observed`: what is counted in one replicate;
+//! - `scenario`: the keys of a scenario;
+//! - `observed`: the counts of one replicate;
 //! - `published`: what the first paper says of one failure;
-//! - `present`: tables and figures, one row an algorithm of the sweep.
+//! - `present`: tables and figures, one row per algorithm of the sweep.
 
 mod observed;
 mod present;

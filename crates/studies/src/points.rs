@@ -1,5 +1,5 @@
-//! Points as a study presents them: the scenario and what each replicate kept, read back into the types of
-//! the study.
+//! Points as a study presents them: the scenario and the kept results of each replicate, deserialised into
+//! the types of the study.
 
 use std::ops::Deref;
 
@@ -10,13 +10,14 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use crate::{MeasureSpec, PointResult, Question};
 
-/// One point of a sweep, read back.
+/// One point of a sweep, deserialised.
 pub struct Point<'a, Q: Question> {
-    /// As it was stored: the swept keys, and the outcomes with their measures.
+    /// The point as it was stored: the swept keys, and the outcomes with their measures.
     pub result: &'a PointResult<'a>,
-    /// Its scenario, with everything filled in.
+    /// Its scenario, with all defaults filled in.
     pub scenario: Q::Settled,
-    /// What its replicates kept, in their order, without those that saw nothing. Never empty.
+    /// The kept results of its replicates, in replicate order, without those that observed nothing. Never
+    /// empty.
     pub kept: Vec<Q::Kept>,
 }
 
@@ -31,7 +32,7 @@ impl<'a, Q: Question> Point<'a, Q> {
         (!kept.is_empty()).then_some(Point { result, scenario, kept })
     }
 
-    /// A measure of each replicate that has it.
+    /// The values of a measure, of each replicate that has it.
     #[must_use]
     pub fn values(&self, measure: &str) -> Vec<f64> {
         values(self.result, measure)
@@ -43,13 +44,13 @@ impl<'a, Q: Question> Point<'a, Q> {
         mean_interval_95(&self.values(measure))
     }
 
-    /// The mean without its interval.
+    /// The mean without its confidence interval.
     #[must_use]
     pub fn value(&self, measure: &str) -> Option<f64> {
         Some(self.mean(measure)?.mean)
     }
 
-    /// A cell for each measure: its mean.
+    /// One cell per measure: its mean.
     pub fn means(&self, measures: &[MeasureSpec]) -> impl Iterator<Item = Cell> {
         measures.iter().map(|measure| Cell::from(self.value(measure.name)))
     }
@@ -62,32 +63,32 @@ impl<'a, Q: Question> Point<'a, Q> {
     }
 }
 
-/// A measure of each replicate that has it.
+/// The values of a measure, of each replicate that has it.
 #[must_use]
 pub fn values(result: &PointResult<'_>, measure: &str) -> Vec<f64> {
     result.outcomes.iter().filter_map(|outcome| outcome.measures.get(measure)?.value()).collect()
 }
 
-/// A swept value as a reader has written it.
+/// A swept value as the user would write it.
 #[must_use]
 pub fn text(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A column for each measure.
+/// One column per measure.
 pub fn columns_of(measures: &[MeasureSpec]) -> impl Iterator<Item = Column> {
     measures.iter().map(|measure| Column::number(measure.name, measure.unit))
 }
 
-/// All points of which at least one replicate saw something, in sweep order.
+/// All points of which at least one replicate observed something, in sweep order.
 pub struct Points<'a, Q: Question> {
     points: Vec<Point<'a, Q>>,
-    /// Whether there are several points, those included that saw nothing.
+    /// Whether there is more than one point, including those that observed nothing.
     pub swept: bool,
 }
 
 impl<'a, Q: Question> Points<'a, Q> {
-    /// Reads points back.
+    /// Deserialises points.
     #[must_use]
     pub fn of(results: &'a [PointResult<'a>]) -> Points<'a, Q> {
         Points { points: results.iter().filter_map(Point::of).collect(), swept: results.len() > 1 }
@@ -102,7 +103,7 @@ impl<'a, Q: Question> Deref for Points<'a, Q> {
     }
 }
 
-/// What a swept key is set to at a point.
+/// The value of a swept key at a point, if the key is swept.
 #[must_use]
 pub fn setting<'a>(result: &'a PointResult<'_>, key: &str) -> Option<&'a Json> {
     result.settings.iter().find(|(other, _)| other == key).map(|(_, value)| value)

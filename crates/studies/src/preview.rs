@@ -1,15 +1,15 @@
-//! What moves if I change the map? Two CRUSH maps, or one map and changes, over the groups that a cluster
-//! really has.
+//! What moves if I change the map? Compares two CRUSH maps, or one map and changes to it, on the placement
+//! groups of a real cluster.
 //!
 //! The answer is exact: placement groups are placed as Ceph 16.2.15 places them, before and after, and their
 //! sizes come from `ceph pg dump`. What it leaves out: time (how long the move takes), the balancer and the
-//! autoscaler, which may go on to change the map by themselves, and overheads of the store (fill changes by
+//! autoscaler, which may change the map further by themselves, and overheads of the store (fill changes by
 //! the bytes of objects alone).
 //!
-//! - `scenario`: what a user may say;
+//! - `scenario`: the keys of a scenario;
 //! - `case`: the cluster ([`towtank_ceph`]) before and after;
-//! - `changes`: what a user asks for, one change after the other;
-//! - `moves`: every group before and after, and what follows;
+//! - `changes`: the changes that a user asks for, applied in order;
+//! - `moves`: every group before and after, and the data that move;
 //! - `safety`: how many groups are unsafe or not known; `dangers`: these in words, which come first in the
 //!   answer;
 //! - `observed`: the measures; `present`: tables and figures.
@@ -36,7 +36,7 @@ use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext
 #[derive(Clone, Copy, Debug)]
 pub struct Preview;
 
-/// `--out` is taken by the directory of the results, so taking a device out is `--mark-out`.
+/// `--out` is the directory of the results, so the flag that takes a device out is `--mark-out`.
 const FLAGS: &[Flag] = &[
     Flag { name: "crush-map", key: "crush_map" },
     Flag { name: "osd-dump", key: "osd_dump" },

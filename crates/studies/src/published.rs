@@ -1,10 +1,10 @@
-//! Which points are published set-ups, so that what a paper says is held only against what the paper did.
+//! Which points are published set-ups, so that a claim of a paper is judged only on the set-up of the paper.
 //!
 //! A claim about one published set-up says nothing about another: a run with other disks that comes near a
-//! paper's number does so by chance. So a study asks here before it judges: a point is published if all of
-//! its resolved settings equal those of a point of a built-in scenario that the study names in
-//! [`Study::published`]. Title, seed and replicates do not count; they are no part of a point. Claims of
-//! theory hold for any set-up and need not ask.
+//! paper's number does so by chance. A study therefore calls this module before it judges a claim: a point is
+//! published if all of its resolved settings equal those of a point of a built-in scenario that the study
+//! names in [`Study::published`]. Title, seed and replicates do not count; they are no part of a point.
+//! Claims of theory hold for any set-up and need no such check.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,8 +44,8 @@ const TEXTS: &[(&str, &str)] = papers![
     "backfill-ceph16",
 ];
 
-/// Whether a resolved point equals a point of one of the study's published scenarios. Keys in `apart` do not
-/// count: they only choose which of several runs are made that do not touch each other.
+/// Whether a resolved point equals a point of one of the study's published scenarios. Keys in `apart` are
+/// ignored: they only select which of several independent runs are made.
 #[must_use]
 pub fn is_published(study: &dyn Study, point: &Json, apart: &[&str]) -> bool {
     let compared = |point: &Json| match point {
@@ -59,7 +59,7 @@ pub fn is_published(study: &dyn Study, point: &Json, apart: &[&str]) -> bool {
     points_of(study).iter().any(|published| compared(published) == point)
 }
 
-/// All points of the study's published scenarios, resolved. They are the same for the life of the process and
+/// All points of the study's published scenarios, resolved. They are constant for the life of the process and
 /// resolved once.
 fn points_of(study: &dyn Study) -> Arc<Vec<Json>> {
     static RESOLVED: Mutex<BTreeMap<&'static str, Arc<Vec<Json>>>> = Mutex::new(BTreeMap::new());
@@ -79,7 +79,7 @@ fn resolve(study: &dyn Study, name: &str, text: &str) -> Vec<Json> {
     points.map(|point| point.map_or_else(|_| panic!("{legal}"), |point| point.resolved())).collect()
 }
 
-/// The mean of seeds with its 95 % interval, as claims are judged by it.
+/// The mean over seeds with its 95 % interval, by which claims are judged.
 pub(crate) fn reading(values: &[f64]) -> Reading {
     match towtank_metrics::mean_interval_95(values) {
         Some(mean) => {

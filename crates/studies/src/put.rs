@@ -1,12 +1,12 @@
 //! How do gateways put chunks on servers? UCH-CCP and its relatives, Replicast-M and Replicast-H, on the
 //! kernel.
 //!
-//! The cluster is that of [`towtank_puts`], around the protocols of [`towtank_negotiation`]; this study asks
-//! it.
+//! The crate [`towtank_puts`] models the cluster and [`towtank_negotiation`] the protocols; this study runs
+//! them.
 //!
-//! - `scenario`: what a user may say; `observed`: from counts to measures;
-//! - `published`: the tables of the paper, and what its simulator gives;
-//! - `view`, `present`, `figures` and `sweeps`: what the report shows.
+//! - `scenario`: the keys of a scenario; `observed`: from counts to measures;
+//! - `published`: the tables of the paper, and the results of its simulator;
+//! - `view`, `present`, `figures` and `sweeps`: the contents of the report.
 
 mod figures;
 mod observed;
@@ -103,7 +103,7 @@ impl Question for Put {
         let (mut seen, mut beside) = (Seen::default(), Outcome::default());
         for &protocol in &ready.protocols {
             let cluster = ready.spec.cluster(protocol, context.replicate == 0);
-            // The last nanosecond counts too.
+            // `end` is exclusive, so one nanosecond is added to include the last one.
             let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
             let run = context.simulate(&cluster, Some(end))?;
             seen.add(&mut beside, (&ready.spec, &cluster), &run);

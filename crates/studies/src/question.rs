@@ -1,8 +1,8 @@
-//! A study as types: what a user may write, what is checked, what a replicate comes to know, and what is kept
-//! of it.
+//! A study in terms of types: the scenario, the checked point, the results of a replicate, and what is kept
+//! of them.
 //!
-//! Each implementation of [`Question`] is a [`Study`], which is what the rest of the street sees. What all
-//! studies have in common is done here: the resolved scenario, measures under their names, series, and
+//! Each implementation of [`Question`] is a [`Study`], the trait that the rest of the program uses. The work
+//! that all studies share is done here: the resolved scenario, measures under their names, series, and
 //! reading all of it back.
 
 use schemars::JsonSchema;
@@ -40,27 +40,28 @@ pub trait Question: Sized + Sync + 'static {
     /// As [`Study::search`].
     const SEARCH: Option<&'static Search> = None;
 
-    /// What a user may write: what may be left out is optional. Its descriptions become help and schema.
+    /// The keys of a scenario; those with defaults are optional. Their descriptions become help and schema.
     type Scenario: DeserializeOwned + JsonSchema;
-    /// The same with everything filled in: the resolved scenario, whose JSON reads back to an equal one.
+    /// The scenario with all defaults filled in: the resolved scenario, whose JSON reads back to an equal
+    /// one.
     type Settled: Serialize + DeserializeOwned;
-    /// A checked point: the settled scenario, and what its check found out that a run needs.
+    /// A checked point: the settled scenario, and what a run needs of the results of its check.
     type Ready: Send + Sync + 'static;
-    /// What one replicate came to know. Measures are taken from it.
+    /// The results of one replicate. Measures are computed from it.
     type Seen;
-    /// What of that the presentation needs again. Each field becomes a series of the outcome.
+    /// The part of the results that the presentation needs. Each field becomes a series of the outcome.
     type Kept: Serialize + DeserializeOwned;
 
-    /// Checks one point. What passes here must not fail later for a reason that lies in the scenario.
+    /// Checks one point. A point that passes must not fail later for a reason that lies in the scenario.
     ///
     /// # Errors
-    /// Everything that is wrong, each with its place in `draft`.
+    /// Every problem, each with its place in `draft`.
     fn check(scenario: Self::Scenario, draft: &Draft) -> Result<Self::Ready, Problems>;
 
     /// The scenario of a checked point.
     fn settled(ready: &Self::Ready) -> &Self::Settled;
 
-    /// As [`Prepared::resolved`]; another form only where some keys of the settled scenario say nothing.
+    /// As [`Prepared::resolved`]. Overridden only where some keys of the settled scenario have no meaning.
     fn resolved(ready: &Self::Ready) -> serde_json::Value {
         serde_json::to_value(Self::settled(ready)).expect("a scenario came out of text and goes back into it")
     }
@@ -73,7 +74,7 @@ pub trait Question: Sized + Sync + 'static {
     /// Every measure that gates may name, in the order of the report.
     fn measures() -> Vec<Measure<Self::Seen>>;
 
-    /// The measures of one point, where what the scenario says decides which there are.
+    /// The measures of one point, where the scenario determines which there are.
     fn measures_of(_settled: &Self::Settled) -> Vec<Measure<Self::Seen>> {
         Self::measures()
     }
@@ -84,15 +85,14 @@ pub trait Question: Sized + Sync + 'static {
     /// [`StudyError`]: what went wrong in the model, and what to do about it.
     fn run(ready: &Self::Ready, context: &RunContext<'_>) -> Result<Replicate<Self::Seen>, StudyError>;
 
-    /// What is kept of a replicate.
+    /// The part of a replicate's results that is kept.
     fn keep(seen: Self::Seen) -> Self::Kept;
 
     /// Tables, figures, claims and warnings over all points.
     fn present(points: &Points<'_, Self>) -> Presentation;
 }
 
-/// Adds a run to what stands beside what a replicate saw: its events, its digest behind those before, whether
-/// it was cut.
+/// Adds a run to the outcome: its events, its digest after those of earlier runs, and whether it is partial.
 pub(crate) fn add_run<M: Model>(beside: &mut Outcome, run: &towtank_kernel::Outcome<M>) {
     beside.events += run.run.committed;
     beside.partial |= run.partial;
@@ -105,9 +105,10 @@ pub(crate) fn add_run<M: Model>(beside: &mut Outcome, run: &towtank_kernel::Outc
 
 /// What one replicate yields.
 pub struct Replicate<S> {
-    /// What it came to know; or why nothing, which is then the reason of every measure.
+    /// The results of the replicate; or why there are none, which is then the reason of every measure.
     pub seen: Result<S, &'static str>,
-    /// All that is no measure and no series: digest, events, whether it was stopped, warnings.
+    /// The rest of the outcome, which is neither measure nor series: digest, events, whether it was stopped,
+    /// warnings.
     pub beside: Outcome,
 }
 
@@ -190,10 +191,10 @@ impl<Q: Question> Prepared for Checked<Q> {
     }
 }
 
-/// The outcome of a replicate: its measures under their names, and what is kept of it as series.
+/// The outcome of a replicate: its measures under their names, and its kept results as series.
 ///
 /// # Errors
-/// When two measures have one name.
+/// When two measures have the same name.
 pub fn outcome<Q: Question>(
     replicate: Replicate<Q::Seen>,
     measures: &[Measure<Q::Seen>],

@@ -2,14 +2,14 @@
 //! forms.
 //!
 //! The first study, and the example in `docs/writing-a-study.md`: its answer is known exactly, so it tests
-//! the whole street from scenario to report. What it leaves out: any other distribution of times, priorities,
+//! the whole path from scenario to report. What it leaves out: any other distribution of times, priorities,
 //! and queues of limited length.
 //!
-//! - `scenario`: what a user may say, and what is wrong with it;
+//! - `scenario`: the keys of a scenario, and their checks;
 //! - `model`: the entities and events on the kernel;
-//! - `closed_form`: what theory says, the oracle;
+//! - `closed_form`: results of queueing theory, the oracle;
 //! - `observed`: from counts to measures;
-//! - `present`, `figures` and `answer`: what the report shows.
+//! - `present`, `figures` and `answer`: the contents of the report.
 
 mod answer;
 mod closed_form;
@@ -32,7 +32,7 @@ use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext
 #[derive(Clone, Copy, Debug)]
 pub struct Queue;
 
-/// The flags of `towtank queue` ask about one station, which is called `counter`; networks need a file.
+/// The flags of `towtank queue` set the keys of one station, named `counter`; networks need a file.
 const FLAGS: &[Flag] = &[
     Flag { name: "servers", key: "stations.counter.servers" },
     Flag { name: "arrival-rate", key: "stations.counter.arrival_rate" },
@@ -100,11 +100,11 @@ pub struct Ready {
     theory: Theory,
 }
 
-/// How many changes of queues are written down to be drawn.
+/// The expected number of changes of queue lengths that are recorded for the figure.
 const STEPS_DRAWN: f64 = 1_500.0;
 
 impl Ready {
-    /// Only the first replicate is drawn, and of it only the beginning: each visit changes a queue twice.
+    /// The trace covers only the beginning of the first replicate. Each visit changes a queue length twice.
     fn trace_until(&self, replicate: u32) -> SimTime {
         let span = STEPS_DRAWN / (2.0 * self.theory.visit_rate());
         let span = if replicate == 0 { SimSpan::from_ns_f64_floor(span * 1e9) } else { SimSpan::ZERO };
@@ -112,9 +112,9 @@ impl Ready {
     }
 }
 
-/// What a station takes with its histograms, in the run and in its outcome; what a job at a station or on its
-/// way takes; and what a number of jobs at a station takes that is met: measured with 64 stations, with
-/// 200,000 jobs on their way, and with 99,000 in service.
+/// Bytes per station with its histograms, in the run and in its outcome; bytes per job at a station or on its
+/// way; and bytes per distinct number of jobs that a station reaches. Measured with 64 stations, with 200,000
+/// jobs on their way, and with 99,000 in service.
 const STATION: u64 = 750 << 10;
 const JOB: u64 = 160;
 const LEVEL: u64 = 480;
@@ -122,8 +122,8 @@ const LEVEL: u64 = 480;
 /// About how much memory a replicate takes.
 fn memory_estimate(scenario: &Settled, theory: &Theory) -> Bytes {
     let seconds = scenario.end().since(SimTime::ZERO).as_secs_f64();
-    // A queue that hardly ends its work does not reach its mean within the run: it walks away from nothing at
-    // random.
+    // A queue near saturation does not reach its mean within the run: its length is a random walk that starts
+    // at 0.
     let number = |(station, servers): (&closed_form::Mmk, u32)| {
         let walks = 2.0 * (2.0 * station.arrival_rate() * seconds).sqrt();
         station.number_mean().min(f64::from(servers) + walks)

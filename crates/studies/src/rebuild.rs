@@ -1,17 +1,17 @@
-//! How long until the lost data is safe again, and what holds it up?
+//! How long until the lost data is safe again, and what limits the rebuild?
 //!
 //! The study of the first paper, and the question that operators ask most. The crate `towtank_rebuild` finds
-//! what is lost, makes a plan of it and moves it; here is what a user may say, what is seen and how it is
-//! shown. What it leaves out: processors and memory, and what monitors do.
+//! the lost data, plans the transfers and simulates them; this module holds the scenario, the measures and
+//! the report. What it leaves out: processors and memory, and the work of monitors.
 //!
-//! - `scenario`, `population`: what a user may say; `settled`: with what a preset fills in; `complete`,
-//!   `failures`: what is wrong with it, or all that can be known before it runs; `cluster`: the machines that
+//! - `scenario`, `population`: the keys of a scenario; `settled`: the scenario with the values of its preset;
+//!   `complete`, `failures`: its checks, and what is known of it before it runs; `cluster`: the machines that
 //!   it describes;
-//! - `generated`: one replicate, from the scenario to what came of it;
+//! - `generated`: one replicate on a generated cluster, from the scenario to its results;
 //! - `real`: the same from the exports of a cluster;
-//! - `observed`, `resources`, `bottleneck`: the measures, and what held it up;
-//! - `levers`: what would help, tried;
-//! - `present`, `figures`, `published`: what the report shows.
+//! - `observed`, `resources`, `bottleneck`: the measures, and what limited the rebuild;
+//! - `levers`: changes that may help, each tried;
+//! - `present`, `figures`, `published`: the contents of the report.
 
 pub mod benchmark;
 pub mod bottleneck;
@@ -177,9 +177,9 @@ impl From<RecoveryError> for StudyError {
 
 /// A checked scenario.
 pub enum Ready {
-    /// Of a cluster that is made up.
+    /// Of a generated cluster.
     Generated(Box<Complete>),
-    /// Of a cluster that exists.
+    /// Of a real cluster, from its exports.
     Real(Box<real::Ready>),
 }
 

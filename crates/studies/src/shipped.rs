@@ -1,8 +1,9 @@
-//! The scenarios that are shipped, for tests that hold all of them against their study.
+//! The scenarios that are shipped, for tests that check all of them with their study.
 
 use std::path::Path;
 
-/// The texts of all scenarios of a study, with their names; none of them can be forgotten in a list.
+/// The texts of all shipped scenarios of a study, with their names. They come from the directory, so none can
+/// be missing from a list.
 pub fn scenarios_of(study: &str) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut found = Vec::new();
@@ -21,7 +22,7 @@ pub fn scenarios_of(study: &str) -> Vec<(String, String)> {
     found
 }
 
-/// How many points all of them have, each checked.
+/// Checks all points of all shipped scenarios of a study; returns their number.
 pub fn check_all(study: &dyn crate::Study) -> usize {
     let mut points = 0;
     for (name, text) in scenarios_of(study.name()) {

@@ -1,11 +1,11 @@
-//! What a study is to the rest of the street: a name, a scenario type, a way to run one replicate, and a way
-//! to present all of them.
+//! The interface of a study to the rest of the program: a name, a scenario type, a way to run one replicate,
+//! and a way to present all of them.
 //!
 //! A study never prints, never opens a file and never sees a flag. [`Study::check`] turns a [`Draft`] (text
 //! that knows its places) into a [`Prepared`] run; the campaign calls [`Prepared::run`] once per replicate,
-//! on any thread, and hands the results of all points to [`Study::present`]. Whatever a study wants to say
-//! about one replicate goes into its [`Outcome`]; whatever needs all of them (tables over a sweep, figures,
-//! claims) goes into its [`Presentation`].
+//! on any thread, and passes the results of all points to [`Study::present`]. Results of one replicate go
+//! into its [`Outcome`]; results that need all of them (tables over a sweep, figures, claims) go into the
+//! study's [`Presentation`].
 
 use std::collections::BTreeMap;
 
@@ -21,14 +21,14 @@ pub trait Study: Sync {
     /// The word in `study = "…"` and the name of its command: lower case, one word.
     fn name(&self) -> &'static str;
 
-    /// One line for `towtank list`: what is asked, no full stop.
+    /// One line for `towtank list`: the question, no full stop.
     fn title(&self) -> &'static str;
 
     /// A paragraph or two for `towtank NAME --help`: what is modelled, what is left out.
     fn about(&self) -> &'static str;
 
-    /// Goes up whenever the same scenario and seed would give other numbers than before. Part of the scenario
-    /// hash, so that stored points of an older model are not mixed with new ones.
+    /// Must increase whenever the same scenario and seed would give other numbers than before. Part of the
+    /// scenario hash, so that stored points of an older model are not mixed with new ones.
     fn results_version(&self) -> u32;
 
     /// Short flag names for scenario keys. Keys without one are still reachable through `--set`.
@@ -37,16 +37,16 @@ pub trait Study: Sync {
     /// The JSON Schema of the study's own keys: `schemars::schema_for!(MyScenario)`.
     fn schema(&self) -> schemars::Schema;
 
-    /// Every measure that [`Prepared::run`] may yield: what a gate may name.
+    /// Every measure that [`Prepared::run`] may yield, and that a gate may therefore name.
     fn measures(&self) -> &'static [MeasureSpec];
 
-    /// Every measure of one point, by its resolved scenario, where that decides which there are: one for each
-    /// application.
+    /// Every measure of one point, by its resolved scenario, where the scenario determines which there are:
+    /// one for each application.
     fn measures_of(&self, _scenario: &serde_json::Value) -> Vec<MeasureSpec> {
         self.measures().to_vec()
     }
 
-    /// Keys of the scenario that the memory of a run grows with, the strongest first: what to lower where it
+    /// Keys of the scenario that increase the memory of a run, the strongest first: what to lower where it
     /// does not fit.
     fn memory_keys(&self) -> &'static [&'static str] {
         &[]
@@ -57,24 +57,25 @@ pub trait Study: Sync {
         &[]
     }
 
-    /// Commands of its own beside the run: `towtank NAME plan`.
+    /// Further commands of the study: `towtank NAME plan`.
     fn subcommands(&self) -> &'static [Subcommand] {
         &[]
     }
 
-    /// Its command that looks for a scenario that meets goals: `towtank NAME tune`.
+    /// Its command that searches for a scenario that meets given goals: `towtank NAME tune`.
     fn search(&self) -> Option<&'static Search> {
         None
     }
 
-    /// Checks one point. The whole of it: what passes here must not fail later for a reason that lies in the
+    /// Checks one point completely. A point that passes must not fail later for a reason that lies in the
     /// scenario.
     ///
     /// # Errors
-    /// Everything that is wrong with the draft, each with its place.
+    /// Every problem of the draft, each with its place.
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems>;
 
-    /// Tables, figures, claims and warnings over all points. Points are in sweep order; one without a sweep.
+    /// Tables, figures, claims and warnings over all points. Points are in sweep order; a single point
+    /// without a sweep.
     fn present(&self, points: &[PointResult<'_>]) -> Presentation;
 }
 
@@ -88,7 +89,7 @@ pub struct Flag {
     pub key: &'static str,
 }
 
-/// A command of a study that runs no replicates: it works something out of its flags, and prints it.
+/// A command of a study that runs no replicates: it computes an answer from its flags, and prints it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subcommand {
     /// The word after the study's name.
@@ -99,7 +100,7 @@ pub struct Subcommand {
     pub help: &'static str,
     /// Its flags. Each takes a value.
     pub flags: &'static [SubcommandFlag],
-    /// From the flags that were given, with their values, to what is printed.
+    /// Computes the answer from the given flags and their values.
     pub answer: fn(&Given<'_>) -> Result<Answer, Problems>,
 }
 
@@ -108,15 +109,15 @@ pub struct Subcommand {
 pub struct SubcommandFlag {
     /// Without the dashes.
     pub name: &'static str,
-    /// What stands for its value: `N`, `SPAN`.
+    /// The placeholder for its value in the help: `N`, `SPAN`.
     pub value: &'static str,
-    /// What is taken where it is left out; empty where it must be given, or has no value then.
+    /// The value where the flag is left out; empty where the flag is required, or has no value then.
     pub default: &'static str,
     /// A line of help, no full stop.
     pub about: &'static str,
 }
 
-/// The flags of a [`Subcommand`] with the values that were given, or their defaults.
+/// The flags of a [`Subcommand`] with their values, given or default.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a>(pub &'a [(&'static str, String)]);
 
@@ -127,10 +128,10 @@ impl Given<'_> {
         self.0.iter().find(|(name, _)| *name == flag).map(|(_, value)| value.as_str())
     }
 
-    /// The value of a flag, read.
+    /// The value of a flag, parsed.
     ///
     /// # Errors
-    /// When it is missing, or no such value: with the flag, what was written, and `hint`.
+    /// When it is missing or does not parse: the problem names the flag and what was written, and has `hint`.
     pub fn read<T: std::str::FromStr>(&self, flag: &str, hint: &str) -> Result<T, Problem> {
         let Some(text) = self.text(flag) else {
             return Err(Problem::new(format!("--{flag} is missing")).hint(hint.to_owned()));
@@ -154,7 +155,7 @@ pub struct Answer {
     pub figures: Vec<Figure>,
 }
 
-/// A command of a study that tries changes of a scenario until goals are met.
+/// A command of a study that tries changes of a scenario until given goals are met.
 #[derive(Clone, Copy, Debug)]
 pub struct Search {
     /// The word after the study's name.
@@ -163,8 +164,7 @@ pub struct Search {
     pub about: &'static str,
     /// A paragraph for its `--help`.
     pub help: &'static str,
-    /// Finds the change, by trials. `schedulers` are to be tried in place of the scenario's, where there are
-    /// any.
+    /// Finds the change, by trials. `schedulers`, if any, are tried instead of the scenario's.
     pub find: fn(&mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialError>,
 }
 
@@ -172,36 +172,36 @@ pub struct Search {
 pub trait Trials {
     /// The resolved scenario, with nothing changed.
     fn scenario(&self) -> &serde_json::Value;
-    /// What is to hold.
+    /// The goals to meet.
     fn goals(&self) -> &[Gate];
     /// Runs all replicates with these keys set to these values, in TOML.
     ///
     /// # Errors
-    /// When the scenario cannot be so, a run fails, or somebody stopped it.
+    /// When the changed scenario is not valid, a run fails, or the user stopped it.
     fn run(&mut self, changes: &[(String, String)]) -> Result<Summary, TrialError>;
 }
 
-/// What a trial measured, means over the replicates.
+/// The measures of a trial, as means over the replicates.
 pub type Summary = BTreeMap<String, Measure>;
 
 /// Why a search has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// The scenario, or what is asked, must be changed.
+    /// The scenario or the goals must be changed.
     #[error("{0}")]
     Input(Problems),
     /// A run failed.
     #[error("{0}")]
     Failed(Problem),
-    /// Somebody stopped it.
+    /// The user stopped it.
     #[error("it was stopped")]
     Stopped,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// What is printed.
+    /// The answer that is printed.
     pub answer: Answer,
     /// Whether all goals are met.
     pub met: bool,
@@ -215,7 +215,7 @@ pub struct MeasureSpec {
     /// The unit of its value, as reports have it: `s`, `bytes`, `bytes/s`, `requests/s`, `fraction` (a share,
     /// never above 1), `ratio` (which may be), a plain word (`jobs`), or nothing for a bare number.
     pub unit: &'static str,
-    /// What it is, one line, no full stop.
+    /// The meaning of the measure: one line, no full stop.
     pub about: &'static str,
 }
 
@@ -225,22 +225,22 @@ pub trait Prepared: Send + Sync {
     /// It reads back to an equal scenario. Usually `serde_json::to_value(&self.scenario)`.
     fn resolved(&self) -> serde_json::Value;
 
-    /// About how much memory one replicate takes, where that can be a problem. The campaign runs fewer at
-    /// once then.
+    /// An estimate of the memory of one replicate, where that can be a problem. The campaign then runs fewer
+    /// replicates at once.
     fn memory_estimate(&self) -> Option<Bytes> {
         None
     }
 
     /// Runs one replicate. Equal contexts (but for `executor`, `workers` and `progress`) give equal outcomes.
     ///
-    /// When `context.stop` is raised, it comes back soon with what was committed so far, flagged `partial`.
+    /// When `context.stop` is set, it soon returns what was committed so far, flagged `partial`.
     ///
     /// # Errors
     /// [`StudyError`]: what went wrong in the model, and what to do about it.
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError>;
 }
 
-/// One point of a sweep with everything it yielded.
+/// One point of a sweep with all its outcomes.
 pub struct PointResult<'a> {
     /// The swept keys with their values, in the order of the scenario: `("cluster.servers", 8)`. Empty
     /// without a sweep.
@@ -251,16 +251,16 @@ pub struct PointResult<'a> {
     pub outcomes: &'a [Outcome],
 }
 
-/// What a study makes of all its points.
+/// What a study reports about all its points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Presentation {
     /// The answer in one sentence, for the head of the report. May be empty.
     pub answer: String,
-    /// Typed tables, the most telling first.
+    /// Typed tables, the most important first.
     pub tables: Vec<Table>,
     /// Figures, in the order of the report.
     pub figures: Vec<Figure>,
-    /// What was published, what we got, and whether they agree.
+    /// What was published, what was computed here, and whether they agree.
     pub claims: Vec<Claim>,
     /// What a reader must know before trusting the numbers.
     pub warnings: Vec<String>,

@@ -1,5 +1,5 @@
-//! Every model of every study, with workers that share nothing: what passes between them is written to text
-//! and read back, late and out of order, and the outcome is that of one worker.
+//! Every model of every study, run with workers that share no memory: messages between workers are serialised
+//! and read back, late and out of order, and the outcome must equal that of one worker.
 
 use std::cell::Cell;
 
@@ -11,11 +11,12 @@ use towtank_testkit::travels;
 use crate::{RunContext, check};
 
 thread_local! {
-    /// Where a test has asked for it: models run here so far, and events that passed between workers.
+    /// Set when a test requests the comparison: the number of models run so far, and of events that passed
+    /// between workers.
     static ASKED: Cell<Option<(u32, u64)>> = const { Cell::new(None) };
 }
 
-/// Where a test has asked for it: runs a model again, serialised, and compares.
+/// When a test has requested it: runs a model again with serialised messages, and compares the outcomes.
 pub fn compare<M: Portable>(model: &M, options: &RunOptions<'_>, want: &Outcome<M>) {
     let Some((models, messages)) = ASKED.get() else { return };
     let options = RunOptions { progress: None, notice: None, ..options.clone() };
@@ -25,12 +26,12 @@ pub fn compare<M: Portable>(model: &M, options: &RunOptions<'_>, want: &Outcome<
     }
 }
 
-/// Runs a scenario so that each of its models is compared; how many there were, and how many events passed
+/// Runs a scenario with each of its models compared; returns the number of models, and of events that passed
 /// between workers.
 fn travelled(text: &str) -> (u32, u64) {
     let document = Document::parse(&Source::file("travel.toml", text)).unwrap();
     let checked = check(crate::all(), document).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
-    // The first replicate does more than the others, to be drawn.
+    // Replicate 1: replicate 0 does more than the others, for the figures.
     let context = RunContext::alone(Seed(3), 1);
     ASKED.set(Some((0, 0)));
     checked.points()[0].prepared.run(&context).unwrap_or_else(|error| panic!("{text}: {error}"));

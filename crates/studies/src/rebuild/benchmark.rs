@@ -1,8 +1,8 @@
 //! The fixed work of `towtank bench rebuild`: the published study's largest run.
 //!
 //! 1,024 servers of 60 TiB, Mira's files, three copies, object by object on CRUSH's ring bucket, in units of
-//! 4 MiB. The published run had "over 200 million events"; a unit here takes five, none of which only
-//! re-posts itself, so it takes two failed servers to come near.
+//! 4 MiB. The published run had "over 200 million events"; here a unit takes five events, none of which
+//! merely re-posts itself, so two servers must fail to come near that number.
 
 use serde_json::json;
 use towtank_units::SimSpan;
@@ -18,8 +18,8 @@ use super::settled::Settled;
 /// Servers of the published run.
 pub const SERVERS: u32 = 1_024;
 
-/// What is measured: the published cluster with another number of servers, failed servers and bytes a server,
-/// if need be.
+/// The measured scenario: the published cluster, with the given number of servers, of failed servers, and of
+/// bytes per server.
 ///
 /// # Panics
 /// Never: the scenario is legal.

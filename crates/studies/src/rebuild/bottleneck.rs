@@ -1,10 +1,10 @@
-//! What held the rebuild up, by name, and what would have to change.
+//! The name of the resource or setting that limited the rebuild, and what would have to change.
 
 use super::levers::{NO_REST, Tried, helps_most};
 use super::resources::Resource;
 
-/// What held it up, in a few words; nothing where nothing was done. Where changes were tried, the one that
-/// helps most has the say between rests and what waits for those that rest.
+/// What limited the rebuild, in a few words; nothing where nothing was rebuilt. Where changes were tried, the
+/// best of them decides between rests and the reservations that wait for resting disks.
 #[must_use]
 pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) -> Option<String> {
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
@@ -12,8 +12,8 @@ pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) 
     let top =
         resources.iter().find(|resource| resource.name != "rests" && resource.name != "reservations")?;
     let mean = |name: &str| of(name).map_or(0.0, |resource| resource.mean);
-    // Shares of all leading disks are small where a few of them lead much longer than the others, so where
-    // nothing was busy the larger of the two is named.
+    // The shares over all leading disks are small where a few of them lead much longer than the others. So
+    // where no resource was busy, the larger of the two shares is named.
     let idle = |share: f64| top.busiest < 0.7 && share > top.mean.max(0.1);
     let (rests, waits) = (mean("rests"), mean("reservations"));
     if waits > rests && rests > 0.0 && helps_most(tried, NO_REST) {
@@ -61,7 +61,7 @@ mod tests {
         Resource { name: name.to_owned(), which: String::new(), busiest: mean, mean, saturated: 0, count: 10 }
     }
 
-    /// Groups wait longer than disks rest; what was tried says which of both it was.
+    /// Groups wait for reservations longer than disks rest; the trial decides which of the two is named.
     #[test]
     fn a_trial_has_the_say_between_rests_and_reservations() {
         let resources = [resource("reservations", 0.34), resource("rests", 0.19), resource("disks", 0.07)];

@@ -1,4 +1,4 @@
-//! The machines that a scenario describes, and how they go about a rebuild.
+//! The machines that a scenario describes, and their settings for a rebuild.
 
 use towtank_devices::{CardSpec, DiskSpec, SeekRow};
 use towtank_rebuild::hardware::{Hardware, Layout, Uplinks};
@@ -25,11 +25,11 @@ const JBOD: [(u64, f64, f64); 11] = [
     (4_096, 6108.8, 11700.3),
 ];
 
-/// Who is where in a scenario.
+/// The topology of a scenario: which disk is in which server, and which server in which rack.
 #[must_use]
 pub fn layout(scenario: &Scenario) -> Layout {
     let disks = scenario.disks_per_server;
-    // Racks get equally many servers, the first ones one more where that does not come out.
+    // Racks get equally many servers; where the number does not divide, the first racks get one more.
     let rack_of =
         |server: u32| (u64::from(server) * u64::from(scenario.racks) / u64::from(scenario.servers)) as u32;
     Layout {
@@ -46,7 +46,7 @@ pub fn hardware(scenario: &Settled) -> Hardware {
     Hardware::new(layout(scenario), vec![disk(scenario)], card(scenario), uplinks, scenario.unit)
 }
 
-/// Its disks.
+/// The disks of a scenario.
 #[must_use]
 pub fn disk(scenario: &Settled) -> DiskSpec {
     let us = |us: f64| SimSpan::from_ns_f64_floor(us * 1e3);
@@ -66,13 +66,13 @@ pub fn disk(scenario: &Settled) -> DiskSpec {
     }
 }
 
-/// Its cards. The gap is what the InfiniBand table has for small messages.
+/// The NICs of a scenario. The gap is that of small messages in the InfiniBand table.
 #[must_use]
 pub fn card(scenario: &Settled) -> CardSpec {
     CardSpec { rate: scenario.nic, latency: scenario.latency, gap: SimSpan::from_ns(1_100) }
 }
 
-/// How much is done at once.
+/// The limits on concurrent work.
 #[must_use]
 pub fn limits(scenario: &Settled) -> Limits {
     Limits {
@@ -86,7 +86,7 @@ pub fn limits(scenario: &Settled) -> Limits {
     }
 }
 
-/// What happens between a failure and its rebuild.
+/// The delays between a failure and its rebuild.
 #[must_use]
 pub fn waiting(scenario: &Settled) -> Waiting {
     Waiting {
@@ -97,8 +97,8 @@ pub fn waiting(scenario: &Settled) -> Waiting {
     }
 }
 
-/// About how much memory machines take: their state, the counts of each over time, and their rows in the
-/// report. Measured on clusters of 4,000 and 10,000 servers, and of 2,000 with 24 disks each.
+/// An estimate of the memory of the machines: their state, the counts of each over time, and their rows in
+/// the report. Measured on clusters of 4,000 and 10,000 servers, and of 2,000 with 24 disks each.
 #[must_use]
 pub fn memory_of_machines(servers: f64, devices: f64) -> f64 {
     const SERVER: f64 = 14_000.0;

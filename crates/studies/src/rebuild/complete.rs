@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, or all that can be known of it before it runs.
+//! The checks of a scenario, and everything that is known of it before it runs.
 
 use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::failures::Failure;
@@ -15,24 +15,24 @@ use super::population::DataSet;
 use super::scenario::Scenario;
 use super::settled::Settled;
 
-/// The most of the disks or cards that clients may take when all is well.
+/// The largest share of the disks or NICs that clients may use when nothing has failed.
 const CLIENTS_MAX: f64 = 0.9;
 
-/// A scenario with everything that can be known of it before it runs.
+/// A scenario with everything that is known of it before it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complete {
     /// All defaults filled in.
     pub scenario: Settled,
-    /// How objects are kept safe.
+    /// How objects are protected: copies or shards.
     pub redundancy: Redundancy,
-    /// What fails, in the order of time.
+    /// What fails, in order of time.
     pub failures: Vec<Failure>,
-    /// What the data are.
+    /// The data set.
     pub data: DataSet,
 }
 
 impl Complete {
-    /// How objects find their disks.
+    /// How objects are placed on disks.
     #[must_use]
     pub fn placing(&self) -> Placing {
         Placing {
@@ -47,7 +47,7 @@ impl Complete {
 }
 
 impl Scenario {
-    /// Everything that is wrong, or the scenario with what was left out filled in.
+    /// Fills in what was left out and checks the scenario.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
@@ -122,7 +122,7 @@ impl Scenario {
         self.check_amounts(draft, problems);
     }
 
-    /// What must hold of real clusters too.
+    /// The checks of amounts that apply to real clusters too.
     pub(super) fn check_amounts(&self, draft: &Draft, problems: &mut Problems) {
         let legal = 512..=1 << 30;
         if !legal.contains(&self.unit.get()) {
@@ -157,7 +157,7 @@ impl Scenario {
 }
 
 impl Settled {
-    /// What clients ask for; none where there are none.
+    /// The load of the clients; none where their rate is zero.
     #[must_use]
     pub fn load(&self, redundancy: Redundancy) -> Option<Load> {
         let clients = self.clients.filter(|clients| !clients.rate.is_zero())?;
@@ -170,7 +170,7 @@ impl Settled {
         })
     }
 
-    /// What is wrong with the clients. Queues that grow for ever have no latency, so a cluster that cannot
+    /// Checks the clients. A queue that grows without bound has no mean latency, so a cluster that cannot
     /// serve them even without a rebuild is refused.
     pub(super) fn check_clients(
         &self,

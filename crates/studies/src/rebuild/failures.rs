@@ -1,4 +1,4 @@
-//! What fails, and when: the words of a user, and the devices they mean.
+//! What fails, and when: from the text of a user to the devices it means.
 
 use towtank_rebuild::failures::{Failing, Failure, Word, named, struck_again};
 use towtank_scenario::{Draft, Problems};
@@ -7,7 +7,7 @@ use towtank_units::SimSpan;
 use super::cluster::layout;
 use super::scenario::Scenario;
 
-/// What is meant, in the order of time.
+/// The failures that the text means, in order of time.
 pub fn resolve(scenario: &Scenario, draft: &Draft, problems: &mut Problems) -> Vec<Failure> {
     let mut failures = Vec::new();
     if scenario.fail.all().is_empty() {

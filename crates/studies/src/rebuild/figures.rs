@@ -13,7 +13,7 @@ fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
     Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), kind }
 }
 
-/// What can be drawn of any number of points.
+/// The figures over any number of points.
 #[must_use]
 pub fn of_all(views: &[View<'_>]) -> Vec<Figure> {
     let mut figures = Vec::new();
@@ -24,7 +24,7 @@ pub fn of_all(views: &[View<'_>]) -> Vec<Figure> {
     figures
 }
 
-/// Aggregate rate against servers, both logarithmic, one line for each way of placing.
+/// Aggregate rate against servers, both logarithmic, one line per placement.
 fn scaling(views: &[View<'_>]) -> Figure {
     let mut names: Vec<String> = Vec::new();
     let name = |view: &View<'_>| {
@@ -149,7 +149,7 @@ fn written(views: &[View<'_>]) -> Figure {
     )
 }
 
-/// What can be drawn of one point's first replicate.
+/// The figures of one point's first replicate.
 #[must_use]
 pub fn of_one(view: &View<'_>) -> Vec<Figure> {
     let seen = view.observed[0];
@@ -180,7 +180,7 @@ pub fn of_one(view: &View<'_>) -> Vec<Figure> {
     figures
 }
 
-/// How many take no writes, over time.
+/// How many groups or objects take no writes, over time.
 fn below(seen: &Observed) -> Figure {
     let what = if seen.grouped { "groups" } else { "objects" };
     let points = seen.below.iter().map(|&(at, count)| CurvePoint::new(at, count as f64));
@@ -197,7 +197,7 @@ fn below(seen: &Observed) -> Figure {
     )
 }
 
-/// Percentiles of what clients waited.
+/// Percentiles of the latency of clients.
 fn waited(clients: &ClientsSeen) -> Figure {
     let [reads, writes] = &clients.kinds;
     let bars = |name: &str, values: &[f64]| BarSeries {
@@ -227,7 +227,7 @@ fn waited(clients: &ClientsSeen) -> Figure {
     )
 }
 
-/// Their means over time.
+/// Their mean latencies over time.
 fn waited_over_time(clients: &ClientsSeen) -> Figure {
     let named =
         || ["reads", "writes"].into_iter().zip(&clients.kinds).filter(|(_, kind)| !kind.over_time.is_empty());
@@ -253,7 +253,7 @@ fn waited_over_time(clients: &ClientsSeen) -> Figure {
     )
 }
 
-/// More bars than this are no figure.
+/// Above this number of bars the figure is left out.
 const SERVERS_DRAWN: usize = 130;
 
 fn servers(view: &View<'_>) -> Figure {

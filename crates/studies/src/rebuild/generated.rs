@@ -1,4 +1,4 @@
-//! A cluster that exists only in the scenario: its data, and one replicate of its rebuild.
+//! A cluster that is generated from the scenario: its data, and one replicate of its rebuild.
 
 use towtank_population::{Extent, Population};
 use towtank_units::Bytes;
@@ -34,7 +34,7 @@ pub fn population(complete: &Complete, seed: towtank_streams::Seed) -> Result<Po
         }
     };
     let laid_out = complete.data.population(extent, seed);
-    // Which of its rings a key belongs to is its remainder.
+    // The ring of a key is its remainder.
     let keyed = match scenario.placement {
         Algorithm::Multiring if scenario.groups.is_none() => {
             laid_out.and_then(|laid_out| laid_out.with_key_modulus(u64::from(scenario.vnodes)))
@@ -47,17 +47,17 @@ pub fn population(complete: &Complete, seed: towtank_streams::Seed) -> Result<Po
     })
 }
 
-/// What a recovery leaves.
+/// The results of a recovery.
 pub struct Course {
     /// The machines.
     pub hardware: Hardware,
-    /// What was affected.
+    /// The objects or groups that were affected.
     pub affected: Affected,
     /// What failed.
     pub struck: Vec<Struck>,
-    /// What came of it.
+    /// The results of the rebuild.
     pub recovered: Recovered,
-    /// How busy everything was.
+    /// How busy each resource was.
     pub resources: Vec<Resource>,
     /// Changes that were tried.
     pub tried: Vec<Tried>,
@@ -65,7 +65,7 @@ pub struct Course {
     pub population: Population,
 }
 
-/// Finds what is lost and rebuilds it, and tries what may help where `tries` says so; none if the user
+/// Finds what is lost and rebuilds it, and tries changes that may help where `tries` is set; none if the user
 /// stopped it before anything was known.
 ///
 /// # Errors
@@ -102,7 +102,7 @@ pub fn course(
     Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, population }))
 }
 
-/// What a recovery needs to know of a scenario and of what its failures affect.
+/// The input of a recovery: the settings of the scenario and what its failures affect.
 fn recovery<'a>(
     complete: &Complete,
     (hardware, limits): (&'a Hardware, &'a Limits),
@@ -134,7 +134,7 @@ fn recovery<'a>(
     }
 }
 
-/// Runs a replicate, with the data it was of; none if the user stopped it before anything was known.
+/// Runs a replicate and returns it with its data; none if the user stopped it before anything was known.
 ///
 /// # Errors
 /// When placement or model fail.
@@ -157,7 +157,7 @@ pub fn replicate(
     Ok(Some((replicate, population)))
 }
 
-/// One replicate with its measures, and what is shown of its data.
+/// One replicate with its measures, and what the report shows of its data.
 ///
 /// # Errors
 /// When placement or model fail.
@@ -174,7 +174,8 @@ pub(super) fn seen(
     Ok(seen)
 }
 
-/// The resolved scenario. With a code there are no copies, and saying both is refused.
+/// The resolved scenario. It omits the number of copies where a code is set, since a scenario with both is
+/// refused.
 pub(super) fn resolved(scenario: &Settled) -> serde_json::Value {
     let mut value =
         serde_json::to_value(scenario).expect("a scenario came out of text and goes back into it");
@@ -184,7 +185,7 @@ pub(super) fn resolved(scenario: &Settled) -> serde_json::Value {
     value
 }
 
-/// About how much memory a replicate takes: tables of what is lost, and of the plan.
+/// An estimate of the memory of a replicate: tables of what is lost, and of the plan.
 #[must_use]
 pub fn memory_estimate(complete: &Complete) -> Bytes {
     let scenario = &complete.scenario;
@@ -201,7 +202,7 @@ pub fn memory_estimate(complete: &Complete) -> Bytes {
         .sum();
     let width = f64::from(complete.redundancy.width);
     let affected = population.objects() as f64 * (width * failing).min(1.0);
-    // Lists, sizes, numbers, holders, aims; the plan's job and its devices; what is done of it.
+    // Lists, sizes, numbers, holders and targets; the job of the plan and its devices; its progress.
     let each =
         4.0 * (3.0 * width + 2.0) + 24.0 + 32.0 + 4.0 * (f64::from(complete.redundancy.data) + 1.0) + 52.0;
     let devices = f64::from(scenario.servers) * f64::from(scenario.disks_per_server);

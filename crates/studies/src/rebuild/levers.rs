@@ -1,10 +1,10 @@
 //! What would help: changes that an operator could make, each tried on the same lost data.
 //!
-//! A resource that is busy need not be what to change, and a setting that waits need not be what holds a
-//! rebuild up. So each change is run, and told with the time it takes. Trials take at most as many events
-//! again as the rebuild itself took, or `EVENTS_LEAST` where that is more; where that is not enough for all
-//! of them, the changes that stand the best chance come first: how long what they change was rested on,
-//! waited for or busy.
+//! A busy resource is not always the one to change, and a setting for which groups wait does not always limit
+//! the rebuild. So each change is run, and reported with the time it takes. The trials together take at most
+//! as many events as the rebuild itself took, or `EVENTS_LEAST` where that is more. Where that does not
+//! suffice for all of them, the most promising come first: those whose setting or resource caused the largest
+//! share of rests, waits or busy time.
 
 use serde::{Deserialize, Serialize};
 use towtank_units::{Rate, SimSpan};
@@ -15,16 +15,16 @@ use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Limits, WINDOW_MAX};
 use towtank_rebuild::recovery::{Recovered, Recovery};
 
-/// Small rebuilds may be tried more often: so many events take a tenth of a second.
+/// Trials of small rebuilds may take this many events in all, which is about a tenth of a second.
 const EVENTS_LEAST: u64 = 500_000;
 
-/// The change that takes rests away.
+/// The change that removes the rests.
 pub const NO_REST: &str = "recovery_sleep = 0s";
 
-/// A change, and what came of it.
+/// A change, and its effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// What is changed, as a user would say it.
+    /// The change, as a user would write it.
     pub change: String,
     /// From the first failure to the last durable write; none where it is no shorter than without the change.
     pub time_s: Option<f64>,
@@ -33,13 +33,13 @@ pub struct Tried {
 /// A change of limits or machines.
 struct Lever {
     change: String,
-    /// How much it may help, as a share of the time.
+    /// The estimate of its effect, as a share of the time.
     chance: f64,
     limits: Limits,
     hardware: Option<Hardware>,
 }
 
-/// Tries what may help a rebuild that has come to its end.
+/// Tries changes that may help, after a rebuild that ran to its end.
 ///
 /// # Errors
 /// When the model fails.
@@ -86,7 +86,7 @@ pub fn tried(
     Ok(tried)
 }
 
-/// All that can be changed.
+/// All changes that can be tried.
 fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     let (limits, hardware) = (recovery.limits, recovery.hardware);
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
@@ -100,7 +100,7 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     if !limits.sleep.is_zero() || limits.paces.iter().any(|pace| !pace.sleep.is_zero()) {
         let mut changed = Limits { sleep: SimSpan::ZERO, ..limits.clone() };
         changed.paces.iter_mut().for_each(|pace| pace.sleep = SimSpan::ZERO);
-        // Where nothing is busy, disks that wait for one another wait for those that rest.
+        // Where no resource is busy, disks that wait for others wait for disks that rest.
         let rested = busiest("rests");
         let chance = if rested > 0.0 { rested.max(idle) } else { 0.0 };
         add(chance, NO_REST.to_owned(), changed, None);
@@ -114,7 +114,7 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     let more = streams.saturating_mul(4).min(1_024);
     let mut changed = Limits { streams: more, ..limits.clone() };
     changed.paces.iter_mut().for_each(|pace| pace.streams = more);
-    // A disk that rests works on one object at a time, however many it may.
+    // A disk that rests works on one object at a time, whatever its limit is.
     let one_at_a_time = of("rests").is_some_and(|rests| rests.busiest > 0.0);
     let chance = if one_at_a_time { 0.0 } else { idle / 2.0 };
     add(chance, format!("recovery_max_active = {more}"), changed, None);
@@ -140,13 +140,13 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     levers
 }
 
-/// Whether a change was tried and helps, and none helps more.
+/// Whether this change was tried, shortened the rebuild, and is the best of those tried.
 #[must_use]
 pub fn helps_most(tried: &[Tried], change: &str) -> bool {
     tried.first().is_some_and(|best| best.change == change && best.time_s.is_some())
 }
 
-/// What helps most, in words; nothing where nothing was tried.
+/// The change that helps most, in words; nothing where nothing was tried.
 #[must_use]
 pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
     let best = tried.first()?;

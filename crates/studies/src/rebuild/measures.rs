@@ -1,4 +1,4 @@
-//! The measures of a replicate, each with how its value is had.
+//! The measures of a replicate, each with the function of its value.
 
 use towtank_metrics::Histogram;
 use towtank_units::{SimSpan, SimTime};
@@ -149,7 +149,7 @@ fn of_machines() -> Vec<Row> {
     ]
 }
 
-/// What clients waited; nothing is said where there are none.
+/// Latencies of clients; these measures are left out where there are no clients.
 fn of_clients() -> Vec<Row> {
     let row = |name: &'static str, unit, about, value: fn(&Waited) -> Value| {
         let measure = Row::new(name, unit, about, move |seen| {
@@ -211,7 +211,7 @@ impl Seen {
         &self.replicate.recovered
     }
 
-    /// Seconds from the first failure to a moment.
+    /// Seconds from the first failure to an instant.
     fn since_failure(&self, at: SimTime) -> f64 {
         let first = self.replicate.struck.first();
         let first = first.map_or(SimTime::ZERO, |struck| SimTime::ZERO.saturating_add(struck.at));
@@ -246,7 +246,7 @@ impl Seen {
         transfer(self.recovered()).ok_or_else(nothing_moved).map(SimSpan::as_secs_f64)
     }
 
-    /// What was rebuilt over a span.
+    /// The rate of the rebuild over a span.
     fn over(&self, span: SimSpan) -> Value {
         let (bytes, seconds) = (self.recovered().bytes as f64, span.as_secs_f64());
         if bytes > 0.0 && seconds > 0.0 { Ok(bytes / seconds) } else { Err(nothing_moved()) }

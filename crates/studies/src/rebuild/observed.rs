@@ -1,4 +1,4 @@
-//! From a recovery to what it says: the measures of one replicate, and what is kept for the presentation.
+//! From a recovery to its results: the measures of one replicate, and what is kept for the presentation.
 
 use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
@@ -15,86 +15,86 @@ use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::Latencies;
 use towtank_rebuild::recovery::{Recovered, Waited, Waiting};
 
-/// What is known of a cluster beside its machines.
+/// The cluster beside its machines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// Servers on which nothing fails.
     pub survivors: u32,
-    /// For each device, what it holds; none where nobody says.
+    /// The capacity of each device; none where the source does not give it.
     pub capacity: Option<Vec<u64>>,
     /// Reservations a device grants.
     pub reservations: Option<u32>,
 }
 
-/// A replicate: what was there, and what came of it.
+/// A replicate: its inputs and its results.
 pub struct Replicate {
     /// The machines.
     pub hardware: Hardware,
-    /// What was affected.
+    /// The objects or groups that were affected.
     pub affected: Affected,
     /// What failed.
     pub struck: Vec<Struck>,
-    /// What came of it.
+    /// The results of the rebuild.
     pub recovered: Recovered,
-    /// What the report needs to know of the cluster.
+    /// The cluster beside its machines, for the report.
     pub setting: Setting,
-    /// How busy everything was.
+    /// How busy each resource was.
     pub resources: Vec<Resource>,
     /// Changes that were tried.
     pub tried: Vec<Tried>,
 }
 
-/// What one replicate came to know.
+/// The results of one replicate that are presented.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     /// What failed.
     pub failed: Vec<String>,
-    /// What held it up.
+    /// What limited the rebuild.
     pub bottleneck: Option<String>,
     /// Changes that were tried, the one that helps most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
     /// All resources, the busiest kind first.
     pub resources: Vec<Resource>,
-    /// Server by server.
+    /// One entry per server.
     pub servers: Vec<ServerSeen>,
     /// Bytes that each label sends to each other one.
     pub traffic: Option<Traffic>,
-    /// When how much was finished, in seconds and bytes.
+    /// Bytes finished over time: seconds and bytes.
     pub progress: Vec<(f64, u64)>,
-    /// Bytes that were made again, over all targets.
+    /// Bytes that were rebuilt, over all targets.
     pub rebuilt: u64,
-    /// Bytes that are not finished in the end: of lost objects, of those without a home, and of what a stop
-    /// left.
+    /// Bytes that are not finished in the end: of lost objects, of those without a legal target, and of those
+    /// left by a stop.
     pub unfinished: u64,
-    /// Groups, or single objects, that take no writes: from when on, in seconds, and how many.
+    /// How many groups, or single objects, take no writes, over time: seconds and number.
     pub below: Vec<(f64, u64)>,
-    /// What clients waited, where there are some.
+    /// Latencies of clients, where there are some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<ClientsSeen>,
-    /// How the affected were found.
+    /// How the affected objects or groups were found.
     pub found: String,
-    /// Objects, or groups, that were looked at to find them.
+    /// Objects or groups that were examined to find them.
     pub asked: u64,
-    /// Records are groups.
+    /// Whether the records are groups (else objects).
     pub grouped: bool,
 }
 
-/// What clients waited, in microseconds.
+/// Latencies of clients, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientsSeen {
     /// Reads, then writes.
     pub kinds: [ClientKind; 2],
 }
 
-/// What one kind of operations waited.
+/// Latencies of one kind of operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientKind {
-    /// Median, 90th, 99th and 99.9th percentile when nothing is rebuilt.
+    /// Median, 90th, 99th and 99.9th percentile while no rebuild runs.
     pub quiet: Vec<f64>,
-    /// The same while it is.
+    /// The same during the rebuild.
     pub during: Vec<f64>,
-    /// The mean when nothing is rebuilt.
+    /// The mean while no rebuild runs.
     pub quiet_mean: Option<f64>,
     /// Means over time: seconds and microseconds.
     pub over_time: Vec<(f64, f64)>,
@@ -131,7 +131,7 @@ pub(super) fn micros(histogram: &Histogram, q: f64) -> Option<f64> {
     histogram.quantile(q).map(|estimate| estimate.value / 1e3)
 }
 
-/// What one server did.
+/// The work of one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerSeen {
     /// Its number.
@@ -147,11 +147,11 @@ pub struct ServerSeen {
     pub read: u64,
     /// Bytes its disks wrote.
     pub written: u64,
-    /// Share of the transfer that its busiest disk worked.
+    /// Share of the transfer time for which its busiest disk was busy.
     pub disk_busy: f64,
-    /// Share of the transfer that its card was sending.
+    /// Share of the transfer time for which its NIC was sending.
     pub sending_busy: f64,
-    /// And receiving.
+    /// Share of the transfer time for which its NIC was receiving.
     pub receiving_busy: f64,
 }
 
@@ -172,30 +172,30 @@ pub struct Traffic {
     pub matrix: Vec<Vec<u64>>,
 }
 
-/// What one replicate came to know.
+/// The results of one replicate.
 pub struct Seen {
-    /// What is presented of it.
+    /// The part that is presented.
     pub observed: Observed,
-    /// What is shown of the data, of the first replicate alone.
+    /// What the report shows of the data; only in the first replicate.
     pub population: Option<Shown>,
-    /// What came of it.
+    /// The inputs and results of the replicate.
     pub(super) replicate: Replicate,
-    /// What happened before it began.
+    /// The delays before the rebuild began.
     pub(super) waiting: Waiting,
 }
 
-/// What is kept of it.
+/// The kept results of one replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// What is presented of it.
+    /// The part that is presented.
     pub observed: Observed,
-    /// What is shown of the data, of the first replicate alone.
+    /// What the report shows of the data; only in the first replicate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<Shown>,
 }
 
 impl Observed {
-    /// What a replicate came to know.
+    /// Computes the presented results of a replicate.
     #[must_use]
     pub fn of(replicate: &Replicate) -> Observed {
         let Replicate { hardware, affected, struck, recovered, setting, resources, tried } = replicate;
@@ -247,13 +247,13 @@ impl Observed {
     }
 }
 
-/// How long something was being transferred; nothing where nothing was.
+/// For how long anything was being transferred; nothing where nothing was.
 #[must_use]
 pub fn transfer(recovered: &Recovered) -> Option<SimSpan> {
     (!recovered.moving.is_zero()).then_some(recovered.moving)
 }
 
-/// More labels than this cannot be told apart round a circle; then neighbours are taken together.
+/// More labels than this cannot be told apart around the circle; above it, neighbouring servers are merged.
 const LABELS_MAX: u32 = 32;
 
 fn traffic(matrix: &[u64], hardware: &Hardware) -> Option<Traffic> {
@@ -277,7 +277,7 @@ fn traffic(matrix: &[u64], hardware: &Hardware) -> Option<Traffic> {
     any.then(|| Traffic { labels: (0..labels).map(name).collect(), matrix: joined })
 }
 
-/// A replicate that was stopped too soon.
+/// The outcome of a replicate that was stopped too soon.
 #[must_use]
 pub fn stopped() -> crate::Replicate<Seen> {
     crate::Replicate {
@@ -311,7 +311,7 @@ fn digest(recovered: &Recovered) -> String {
     }
 }
 
-/// What is left, where not everything could be rebuilt.
+/// Why the rebuild is not complete, where not everything could be rebuilt.
 pub(super) fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
     if recovered.partial {
         return Some("the run was stopped before everything was rebuilt".to_owned());

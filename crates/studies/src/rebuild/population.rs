@@ -1,8 +1,8 @@
-//! What a user may say about the data that is lost: a named data set, a distribution or a file of sizes, and
-//! how files become objects.
+//! The keys for the data of the cluster: a named data set, a distribution or a file of sizes, and how files
+//! become objects.
 //!
-//! `[population]` of a scenario. Everything left out is filled in by [`PopulationSpec::complete`], so that
-//! the resolved scenario says it all. How much data there is stands elsewhere: it follows from the servers.
+//! `[population]` of a scenario. [`PopulationSpec::complete`] fills in everything left out, so that the
+//! resolved scenario is complete. The amount of data is set elsewhere: it follows from the servers.
 
 mod figures;
 mod sizes;
@@ -111,13 +111,13 @@ pub enum LayoutName {
 /// File sizes and their layout, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataSet {
-    /// What the user said, with all that was left out.
+    /// The section of the scenario, with all defaults filled in.
     pub spec: PopulationSpec,
-    /// How large files are.
+    /// The distribution of file sizes.
     pub sizes: SizeHistogram,
     /// How they become objects.
     pub layout: Layout,
-    /// What a reader must know about the file of sizes.
+    /// Warnings about the file of sizes.
     pub warnings: Vec<String>,
     /// The key of the section in the scenario.
     pub section: String,
@@ -125,7 +125,7 @@ pub struct DataSet {
 
 impl PopulationSpec {
     /// Fills in what was left out. `section` is the key of the section in the scenario, and `width_usual` the
-    /// most objects of a striped file where the user does not say: servers over copies.
+    /// default for the maximum number of objects per striped file: servers over copies.
     ///
     /// # Errors
     /// Each problem with its place in `draft`, those of [`PopulationSpec::data_set`] included.
@@ -143,7 +143,7 @@ impl PopulationSpec {
         Ok(self)
     }
 
-    /// The data set of a section that is complete; reads the file of sizes, where there is one.
+    /// The data set of a complete section; reads the file of sizes, where there is one.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
@@ -166,7 +166,8 @@ impl PopulationSpec {
             warnings: sizes.notes,
             section: section.to_owned(),
         };
-        // One file fails for the reasons for which many would, but for their number.
+        // A population of one file fails for every reason for which a large one would, except its number of
+        // objects.
         match set.population(Extent::Files(1), Seed(0)) {
             Ok(_) => Ok(set),
             Err(error) => Err(set.problem(draft, &error).into()),
@@ -191,7 +192,7 @@ impl PopulationSpec {
         }
     }
 
-    /// The layout; refuses parameters that do not belong to it.
+    /// The layout; reports parameters that do not belong to it as problems.
     fn checked_layout(&self, draft: &Draft, section: &str, problems: &mut Problems) -> Layout {
         let name = self.layout.unwrap_or(LayoutName::Chunks);
         let parameters = [
@@ -219,9 +220,9 @@ impl PopulationSpec {
     }
 }
 
-/// As Hadoop has it, and the 1000 Genomes runs of the first paper.
+/// The chunk size of Hadoop, and of the 1000 Genomes runs of the first paper.
 const CHUNK: Bytes = Bytes::from_mib(64);
-/// As the examples of libch-placement have it for Mira.
+/// The stripe unit of Mira in the examples of libch-placement.
 const STRIPE_UNIT: Bytes = Bytes::from_mib(4);
 
 fn layout_name(name: LayoutName) -> &'static str {
@@ -233,7 +234,7 @@ fn layout_name(name: LayoutName) -> &'static str {
 }
 
 impl PresetName {
-    /// The data set itself.
+    /// The preset that this name stands for.
     #[must_use]
     pub fn preset(self) -> Preset {
         match self {
@@ -244,15 +245,16 @@ impl PresetName {
 }
 
 impl DataSet {
-    /// So much of it.
+    /// A population of this data set, of the given extent.
     ///
     /// # Errors
-    /// Where that is nothing, or more than can be numbered; [`DataSet::problem`] tells it to the user.
+    /// Where that is nothing, or more than can be numbered; [`DataSet::problem`] converts the error for the
+    /// user.
     pub fn population(&self, extent: Extent, seed: Seed) -> Result<Population, PopulationError> {
         Population::new(&self.sizes, self.layout, extent, seed)
     }
 
-    /// Why there is no such population, at the key that is to blame.
+    /// Why there is no such population, reported at the key that causes it.
     #[must_use]
     pub fn problem(&self, draft: &Draft, error: &PopulationError) -> Problem {
         let parameter = match (error, self.layout) {

@@ -9,7 +9,7 @@ use super::view::View;
 use crate::published::is_published;
 use crate::{Point, Points, Presentation};
 
-/// What the study says about all its points.
+/// The presentation of all points of the study.
 #[must_use]
 pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
@@ -25,7 +25,7 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
         figures.extend(shown.figures);
         tables.extend(shown.tables);
     }
-    // Claims are made of no other points than the published ones.
+    // Claims are judged only on the published points.
     let of_paper = |point: &&Point<'_, Rebuild>| is_published(&Rebuild, point.result.scenario, &[]);
     let published: Vec<View<'_>> = points.iter().filter(of_paper).map(View::of).collect();
     Presentation {
@@ -69,7 +69,7 @@ fn answer(views: &[View<'_>]) -> String {
     text + "."
 }
 
-/// In how many replicates not all becomes safe again, and why in the first of them; nothing where all does.
+/// How many replicates do not become safe again, and the reason of the first of them; nothing where all do.
 fn not_safe(view: &View<'_>) -> Option<String> {
     let all = &view.result.outcomes;
     let reason = |outcome: &towtank_report::Outcome| {
@@ -84,7 +84,8 @@ fn not_safe(view: &View<'_>) -> Option<String> {
     })
 }
 
-/// The answer over several points: every one that does not become safe, then the others, each in a few words.
+/// The answer over several points: first every point that does not become safe, then the others, each in a
+/// few words.
 fn compared(views: &[View<'_>]) -> String {
     let told = |view: &View<'_>| {
         let mean = |measure: &str| Some(view.mean(measure)?.mean);

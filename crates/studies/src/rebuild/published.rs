@@ -1,11 +1,11 @@
-//! What the first paper says of rebuilds, held against the same set-ups here.
+//! What the first paper says of rebuilds, compared with the same set-ups here.
 //!
 //! The paper's figures are not published as numbers, so what its abstract and slides say in words is judged:
 //! object by object faster and with less spread than groups, linear in the servers (which is the ideal that
-//! the abstract speaks of), faster for one data set than for the other, and the headline rate. How much of an
-//! object one seek is good for (`seek_extent`) was chosen, once, so that the headline's rate on 1,024 servers
-//! comes out; that claim is `fitted`, and the others are judged with the same value. A comparison over seeds
-//! is judged by its 95 % interval, so few seeds decide nothing.
+//! the abstract speaks of), faster for one data set than for the other, and the headline rate. The extent
+//! that one seek covers (`seek_extent`) was chosen, once, so that the headline's rate on 1,024 servers comes
+//! out; that claim is `fitted`, and the others are judged with the same value. A comparison over seeds is
+//! judged by its 95 % interval, so a few seeds decide nothing.
 
 use towtank_metrics::{Contrast, Pairing, ratio_95, spread_ratio_95};
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
@@ -16,13 +16,13 @@ use towtank_placement::algorithms::Algorithm;
 const SOURCE: &str =
     "Impact of Data Placement on Resilience in Large-Scale Object Storage Systems, MSST 2016";
 
-/// The abstract's own tolerance, of linear scaling.
+/// The abstract's own tolerance for linear scaling.
 const NEAR: f64 = 0.05;
 
 /// Groups of the published comparison.
 const GROUPS: u32 = 4_096;
 
-/// The claims that these points can judge.
+/// The claims that can be judged on these points.
 #[must_use]
 pub fn claims(views: &[View<'_>]) -> Vec<Claim> {
     if views.iter().any(|view| view.result.outcomes.iter().any(|outcome| outcome.partial)) {
@@ -75,12 +75,13 @@ fn find<'v, 'p>(
     })
 }
 
-/// A measure of the first point over that of the second. They share seeds, but not what is drawn from them.
+/// The ratio of a measure at the first point to that at the second. They share seeds but not random draws, so
+/// they are compared as independent samples.
 fn ratio(first: &View<'_>, second: &View<'_>, measure: &str) -> Option<Contrast> {
     ratio_95(&first.values(measure), &second.values(measure), Pairing::Independent)
 }
 
-/// That the first of two is the greater.
+/// The claim that the first of two values is the greater.
 fn greater(name: &str, statement: &str, ratio: Option<Contrast>) -> Claim {
     let note = ratio.map(|ratio| format!("{:.2} times", ratio.value));
     ClaimDraft { note, ..ClaimDraft::greater(name, SOURCE, statement, ratio) }.judge()
@@ -111,7 +112,7 @@ fn judged(
     draft.judge()
 }
 
-/// Objects against groups on equally many servers.
+/// Objects against groups on the same number of servers.
 fn compared(servers: u32, objects: &View<'_>, groups: &View<'_>) -> Vec<Claim> {
     vec![
         greater(
@@ -127,7 +128,7 @@ fn compared(servers: u32, objects: &View<'_>, groups: &View<'_>) -> Vec<Claim> {
     ]
 }
 
-/// Whether the rate of a survivor stays what it is on few servers.
+/// The claim that the rate of each survivor on many servers is that on few servers.
 fn linear(few: &View<'_>, many: &View<'_>) -> Claim {
     let base = few.scenario.servers;
     judged(
@@ -158,7 +159,7 @@ fn data_sets(views: &[View<'_>]) -> Option<Claim> {
     Some(claim.loosened("the slides say 2x without a tolerance; half a unit of that digit is taken"))
 }
 
-/// One way of placing in more and more groups.
+/// The claims about one placement with an increasing number of groups.
 fn peers(views: &[View<'_>]) -> Option<Claim> {
     let alike = |view: &View<'_>| (view.scenario.servers, view.scenario.placement);
     let grouped = views.iter().all(|view| view.scenario.groups.is_some() && alike(view) == alike(&views[0]));
@@ -174,7 +175,7 @@ fn peers(views: &[View<'_>]) -> Option<Claim> {
     let (first, last) = (points.first()?, points.last()?);
     let all = ratio(last.1, first.1, RATE)?;
     let steps = points.windows(2).map(|pair| ratio(pair[1].1, pair[0].1, RATE));
-    // The step that is least certain to rise decides.
+    // The step whose rise is least certain decides.
     let low =
         |step: &Option<Contrast>| step.and_then(|step| step.range).map_or(f64::NEG_INFINITY, |range| range.0);
     let least = steps.min_by(|left, right| low(left).total_cmp(&low(right)))?;

@@ -1,15 +1,14 @@
-//! A cluster that exists: its machines, groups and what lies on them from the exports of Ceph, and one
-//! replicate of its rebuild.
+//! A real cluster: its machines, groups and data from the exports of Ceph, and one replicate of its rebuild.
 //!
-//! Groups start where they are served (`acting`), so what was missing or on its way before anything failed is
-//! as it was. New homes are where Ceph 16.2 places a group once what failed is out, with explicit mappings
-//! and primary affinities. What it leaves out: `mon_osd_min_in_ratio`, scans of groups before their backfill
-//! (one operation in 512 objects), and data that move because the place of a copy that is left has changed
-//! too.
+//! Groups start on the devices that serve them (`acting`), so data that was missing or being moved before the
+//! failure stays so. New targets are where Ceph 16.2 places a group once the failed devices are out, with
+//! explicit mappings and primary affinities. What it leaves out: `mon_osd_min_in_ratio`, scans of groups
+//! before their backfill (one operation in 512 objects), and data that move because the position of a
+//! surviving copy has changed too.
 //!
-//! - `machines`: hosts, racks and disks, and how fast they are taken to be;
+//! - `machines`: hosts, racks and disks, and their assumed speeds;
 //! - `groups`: what is affected, and where it belongs;
-//! - `failing`: what the user means by the names of the map.
+//! - `failing`: failures by the names of the map.
 
 mod failing;
 mod groups;
@@ -38,18 +37,18 @@ use towtank_rebuild::ledger::Rules;
 use towtank_rebuild::recovery::Recovery;
 use towtank_rebuild::redundancy::Redundancy;
 
-/// A checked scenario with the cluster.
+/// A checked scenario with the cluster of its exports.
 pub struct Ready {
     scenario: Settled,
-    /// Keys that the user left out, so that each class of disks has its own value: no one value can stand for
-    /// them.
+    /// Keys that the user left out and whose defaults differ by device class, so that no single value can
+    /// stand for them.
     by_class: Vec<&'static str>,
     groups: Arc<Groups>,
     failures: Vec<Failure>,
     warnings: Vec<String>,
 }
 
-/// Keys of a cluster that is made up; a real one has its own.
+/// Keys of a generated cluster; a real one has these properties in its exports.
 const GENERATED: [&str; 14] = [
     "servers",
     "racks",
@@ -67,7 +66,7 @@ const GENERATED: [&str; 14] = [
     "disk_capacity",
 ];
 
-/// Keys that each class of disks has its own default for.
+/// Keys whose default differs by device class and that the user left out.
 fn left_to_classes(asked: &Scenario, preset: Preset) -> Vec<&'static str> {
     let left_out = [
         ("disk_read", asked.disk_read.is_none()),
@@ -83,10 +82,10 @@ fn left_to_classes(asked: &Scenario, preset: Preset) -> Vec<&'static str> {
         .collect()
 }
 
-/// One more that has a default which is no use here.
+/// A further key that does not apply to a real cluster; it is separate because it has a default.
 const LOST_SET: &str = "lost_set";
 
-/// States in which what the dump says is not all there is.
+/// States of groups in which the dump does not tell everything.
 const STATES: [(&str, &str); 6] = [
     ("unknown", "the map says where they are taken to be"),
     ("stale", "nobody has reported them for a while, so their sizes are old"),
@@ -100,7 +99,7 @@ const STATES: [(&str, &str); 6] = [
 const IN_RATIO_MIN: f64 = 0.75;
 
 impl Ready {
-    /// Reads the exports and finds everything that is wrong.
+    /// Reads the exports and reports every problem.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
@@ -124,7 +123,8 @@ impl Ready {
         if !draft.says("backfillfull_ratio")
             && let Some(ratio) = osd_dump.backfillfull_ratio()
         {
-            // Ceph keeps it as a 32-bit float; a millionth is more than anybody means.
+            // Ceph stores the ratio as a 32-bit float; rounding to a millionth loses nothing that a user
+            // means.
             scenario.backfillfull_ratio = Percent::from_billionths((ratio * 1e6).round() as u64 * 1_000);
         }
         if !draft.says("noout") && osd_dump.has_flag("noout") {
@@ -156,15 +156,16 @@ impl Ready {
         Ok(Ready { scenario, by_class, groups: Arc::new(groups), failures, warnings })
     }
 
-    /// The limits, with those of each class of disks.
+    /// The limits, with those of each device class.
     fn limits(&self) -> towtank_rebuild::model::Limits {
         let paces = self.groups.machines.paces.clone();
-        // What the report calls the rest is the longest one.
+        // The rest that the report shows is the longest of all classes.
         let sleep = paces.iter().map(|pace| pace.sleep).max().unwrap_or_default();
         towtank_rebuild::model::Limits { paces, sleep, ..limits(&self.scenario) }
     }
 
-    /// For each device what is on it, what it may take, and its size; `u64::MAX` where nobody says.
+    /// Per device: the bytes on it, the bytes it may hold, and its size; `u64::MAX` for the latter two where
+    /// the exports do not give it.
     fn fill(&self) -> (Vec<u64>, Vec<u64>, Option<Vec<u64>>) {
         let machines = &self.groups.machines;
         let of = |osd: &i32| self.groups.cluster.fill.get(osd).filter(|fill| fill.size_bytes > 0);
@@ -177,7 +178,7 @@ impl Ready {
         (used, machines.osds.iter().map(limit).collect(), sizes)
     }
 
-    /// One replicate, with what must be said of it; none if the user stopped it before anything was known.
+    /// One replicate, with its warnings; none if the user stopped it before anything was known.
     fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<String>)>, StudyError> {
         let (groups, scenario) = (&self.groups, &self.scenario);
         let hardware = groups.machines.hardware.clone();
@@ -220,7 +221,7 @@ impl Ready {
         Ok(Some((replicate, warnings)))
     }
 
-    /// What a reader must know of what fails.
+    /// Warnings about what fails.
     fn told(&self, struck: &[Struck], lacking: u64) -> Vec<String> {
         let mut warnings = self.warnings.clone();
         let machines = &self.groups.machines;
@@ -265,7 +266,7 @@ impl Ready {
     }
 }
 
-/// What the user said of a cluster that is made up.
+/// Refuses keys of a generated cluster.
 fn refused(draft: &Draft) -> Problems {
     let mut problems = Problems::new();
     for key in GENERATED.into_iter().chain([LOST_SET]).filter(|key| draft.says(key)) {
@@ -276,7 +277,7 @@ fn refused(draft: &Draft) -> Problems {
     problems
 }
 
-/// Pools that no rebuild can be worked out for.
+/// Checks for pools whose rebuild cannot be simulated.
 fn check_pools(cluster: &Cluster, scenario: &Scenario, draft: &Draft) -> Problems {
     let mut problems = Problems::new();
     let key = if scenario.osd_dump.is_some() { "osd_dump" } else { "report" };
@@ -297,7 +298,7 @@ fn check_pools(cluster: &Cluster, scenario: &Scenario, draft: &Draft) -> Problem
     problems
 }
 
-/// How clients' data are kept: as those of the pool that holds the most.
+/// The redundancy of clients' data: that of the pool that holds the most.
 fn usual_redundancy(cluster: &Cluster) -> Redundancy {
     let bytes = |pool: &&PoolState| pool.groups.iter().map(|group| group.bytes).fold(0, u64::saturating_add);
     let of = |pool: &PoolState| Redundancy { data: pool.data_shards, width: pool.placed.size };
@@ -308,12 +309,12 @@ fn usual_redundancy(cluster: &Cluster) -> Redundancy {
 const OBJECTS_MAX: u64 = u32::MAX as u64;
 
 impl Ready {
-    /// The scenario with what was filled in.
+    /// The scenario with all defaults filled in.
     pub(super) fn scenario(&self) -> &Settled {
         &self.scenario
     }
 
-    /// The resolved scenario, without keys that say nothing of a real cluster.
+    /// The resolved scenario, without keys that do not apply to a real cluster.
     pub(super) fn resolved(&self) -> serde_json::Value {
         let mut value =
             serde_json::to_value(self.scenario()).expect("a scenario came out of text and goes back into it");
@@ -325,7 +326,7 @@ impl Ready {
         value
     }
 
-    /// About how much memory a replicate takes.
+    /// An estimate of the memory of a replicate.
     pub(super) fn memory_estimate(&self) -> Bytes {
         let failing = failing::expected(&self.failures, &self.groups);
         let share = failing / f64::from(self.groups.machines.hardware.devices().max(1));
@@ -334,7 +335,7 @@ impl Ready {
             objects as f64 * (f64::from(pool.placed.size) * share).min(1.0)
         };
         let affected: f64 = self.groups.cluster.pools.iter().map(of_pool).sum();
-        // A size, its state, a job with its devices, and how far it is.
+        // A size, its state, a job with its devices, and its progress.
         let hardware = &self.groups.machines.hardware;
         let machines = memory_of_machines(f64::from(hardware.servers()), f64::from(hardware.devices()));
         Bytes::new((affected * 96.0 + machines) as u64)

@@ -1,4 +1,4 @@
-//! How busy everything was: which resource for how much of the time.
+//! How busy each resource was, as a share of the time.
 
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::recovery::{Recovered, Recovery};
@@ -7,24 +7,24 @@ use towtank_units::SimSpan;
 /// A kind of resource, and how busy it was during the transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resource {
-    /// What it is.
+    /// The name of the kind.
     pub name: String,
-    /// The busiest of its kind.
+    /// The name of the busiest of its kind.
     pub which: String,
-    /// Its share of the time, from 0 to 1.
+    /// The busy share of that one, from 0 to 1.
     pub busiest: f64,
-    /// The mean of its kind.
+    /// The mean share of its kind.
     pub mean: f64,
-    /// How many of its kind were busy for nine tenths of the time or more.
+    /// How many of its kind were busy for at least nine tenths of the time.
     pub saturated: u64,
-    /// How many there are.
+    /// The number of resources of this kind.
     pub count: u64,
 }
 
-/// A resource this busy has no more to give.
+/// A resource with this busy share is saturated.
 const SATURATED: f64 = 0.9;
 
-/// How busy everything was.
+/// The busy shares of all kinds, the busiest first.
 #[must_use]
 pub fn resources(recovery: &Recovery<'_>, recovered: &Recovered) -> Vec<Resource> {
     let Recovery { hardware, struck, limits, .. } = recovery;

@@ -1,4 +1,4 @@
-//! What a user may say about a rebuild.
+//! The keys of a scenario of a rebuild.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! A scenario with what its preset fills in: nothing is left open that a run must know.
+//! A scenario with the values of its preset filled in: everything that a run needs is set.
 
 use std::ops::Deref;
 
@@ -7,62 +7,62 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::scenario::{Preset, Scenario, Seeks};
 
-/// A scenario, and beside it what was left open and is not any more. Its other keys are read as those of the
-/// scenario, which is also its form in text.
+/// A scenario, and beside it the values that it left open. Its other keys are read through the scenario,
+/// which is also its serialised form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Scenario", into = "Scenario")]
 pub struct Settled {
-    /// What is printed as the resolved scenario: it says the same.
+    /// The scenario with these values filled in: it is printed as the resolved scenario.
     pub(super) scenario: Scenario,
-    /// How much there is.
+    /// The amount of data.
     pub amount: Amount,
-    /// What clients ask for while the cluster rebuilds.
+    /// The load of clients while the cluster rebuilds.
     pub clients: Option<Clients>,
-    /// Bytes a disk reads in a second.
+    /// Bytes that a disk reads per second.
     pub disk_read: Rate,
-    /// Bytes a disk writes in a second.
+    /// Bytes that a disk writes per second.
     pub disk_write: Rate,
-    /// What moving a disk's head costs.
+    /// The cost of seeks.
     pub seeks: Seeks,
-    /// How much of an object one seek is good for.
+    /// How much of an object one seek covers.
     pub seek_extent: Bytes,
-    /// A server's card, each way.
+    /// The rate of a server's NIC, in each direction.
     pub nic: Rate,
-    /// From one card to another.
+    /// The latency from one NIC to another.
     pub latency: SimSpan,
-    /// Objects that a disk's rebuilds work on at once.
+    /// The maximum number of objects that the rebuilds of a disk work on at once.
     pub recovery_max_active: u32,
-    /// Groups that a disk leads at once; 0: no reservations.
+    /// The maximum number of groups that a disk leads at once; 0: no reservations.
     pub max_backfills: u32,
-    /// How long a disk's rebuilds rest after each object.
+    /// How long the rebuilds of a disk rest after each object.
     pub recovery_sleep: SimSpan,
-    /// From a failure until the cluster knows of it.
+    /// From a failure until the cluster detects it.
     pub detection: SimSpan,
-    /// From then on until what failed is given up.
+    /// From the detection until the failed devices are marked out.
     pub down_out: SimSpan,
-    /// Whether a whole rack is given up too.
+    /// Whether a whole rack is marked out too.
     pub rack_out: bool,
 }
 
-/// How much data there is.
+/// The amount of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many objects.
+    /// A number of objects.
     Objects(u64),
-    /// What a server holds, all copies counted.
+    /// Bytes per server, all copies counted.
     PerServer(Bytes),
 }
 
-/// What clients ask for.
+/// The load of clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clients {
-    /// Operations in a second, in the whole cluster.
+    /// Operations per second, in the whole cluster.
     pub rate: Frequency,
     /// The share of them that reads.
     pub read: Percent,
-    /// Bytes of each.
+    /// Bytes per operation.
     pub size: Bytes,
-    /// Their part of a busy device, against one for the rebuild.
+    /// The weight of clients on a busy device, where the rebuild has weight 1.
     pub weight: u32,
 }
 
@@ -90,7 +90,7 @@ impl Settled {
     /// Takes each value from the scenario, or from its preset.
     #[must_use]
     pub fn of(mut scenario: Scenario) -> Settled {
-        // One name in what is resolved.
+        // The resolved scenario uses one name for the preset.
         if scenario.preset == Preset::Ceph {
             scenario.preset = Preset::CephWpq;
         }
@@ -113,14 +113,15 @@ impl Settled {
         let active = if ceph { 3 } else { 8 };
         let trip = if ceph { SimSpan::from_us(50) } else { SimSpan::from_ns(6_780) };
         let seeks = if ceph { Seeks::Hdd } else { Seeks::Jbod };
-        // The study says nothing of it: chosen so that 1,024 servers rebuild the published 410 GiB/s.
+        // The paper does not give this value: it was chosen so that 1,024 servers rebuild the published 410
+        // GiB/s.
         let extent = Bytes::from_mib(if ceph { 16 } else { 18 });
         Settled {
             amount,
             clients,
             max_backfills: *scenario.max_backfills.get_or_insert(u32::from(ceph)),
-            // JBOD table and InfiniBand (LogGP) table of the study; a nearline disk's data sheet, and 10
-            // Gbit/s.
+            // JBOD table and InfiniBand (LogGP) table of the study; else the data sheet of a nearline disk,
+            // and 10 Gbit/s.
             disk_read: *scenario.disk_read.get_or_insert(rate(1_617_009_050, 200_000_000)),
             disk_write: *scenario.disk_write.get_or_insert(rate(1_585_132_340, 190_000_000)),
             nic: *scenario.nic.get_or_insert(rate(2_012_072_435, 1_250_000_000)),
@@ -135,7 +136,7 @@ impl Settled {
             scenario,
         }
     }
-    /// How many groups a disk leads at once, where groups must reserve their servers.
+    /// The number of groups that a disk leads at once, where groups must reserve their servers.
     #[must_use]
     pub fn reservations(&self) -> Option<u32> {
         let grouped = self.is_real() || self.groups.is_some();

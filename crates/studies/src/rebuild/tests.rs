@@ -1,4 +1,4 @@
-//! The study against closed forms, exhaustive enumeration and its own promises.
+//! The study against closed forms, exhaustive enumeration and its own invariants.
 
 mod damaged;
 mod homes;
@@ -54,8 +54,8 @@ pub(super) fn value(outcome: &Outcome, measure: &str) -> f64 {
     outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
 }
 
-/// Small clusters of every kind: copies and shards, gathered here and there, groups with reservations, racks,
-/// rests, rates, several disks, and failures one after the other.
+/// Small clusters of every kind: copies and shards, gathered at different places, groups with reservations,
+/// racks, rests, rates, several disks, and successive failures.
 const KINDS: [&str; 13] = [
     "servers = 8\nper_server = \"2GiB\"",
     "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
@@ -106,7 +106,7 @@ fn the_bound_is_never_beaten_and_all_comes_back() {
     }
 }
 
-/// One object of one unit: each stage takes what the tables say, one after the other.
+/// One object of one unit: each stage takes the time of the tables, one after the other.
 #[test]
 fn one_unit_takes_what_its_stages_take() {
     let text = "servers = 3\nreplicas = 2\nobjects = 1\nfail = \"server=0\"\n[population]\ndistribution = \"constant\"\n\
@@ -151,14 +151,15 @@ fn rests_set_the_time_where_they_are_long() {
                 [population]\ndistribution = \"constant\"\nsize = \"1KiB\"";
     let outcome = outcome(text, 2);
     let seen: super::observed::Observed = serde_json::from_value(outcome.series["observed"].clone()).unwrap();
-    // The disk that leads most objects rests after each but needs not after its last.
+    // The disk that leads the most objects rests after each object but the last.
     let most = seen.servers.iter().map(|server| server.read / 1024).max().unwrap() as f64;
     let found = value(&outcome, "transfer_s");
     assert!(found > 0.1 * (most - 1.0) && found < 0.11 * most, "{found} s for {most} objects");
     assert!(seen.bottleneck.unwrap().contains("rest"));
 }
 
-/// Every object asked, against what the search found; at 10^7 objects by the ring's inverse.
+/// Compares the lookup of every object with the result of the search; at 10^7 objects the search is the
+/// inverse of the ring.
 #[test]
 fn what_is_lost_is_what_enumeration_finds() {
     let check = |text: &str, want: Found| {
@@ -199,7 +200,8 @@ fn what_is_lost_is_what_enumeration_finds() {
     );
 }
 
-/// The objects of lost groups: every object asked for its group, and the group for its servers.
+/// The objects of lost groups, compared with the lookup of the group of every object and of the servers of
+/// every group.
 #[test]
 fn the_objects_of_lost_groups_are_all_theirs() {
     let complete = complete("servers = 16\nobjects = 50_000\nplacement = \"crush-straw\"\ngroups = 128");
@@ -221,8 +223,7 @@ fn the_objects_of_lost_groups_are_all_theirs() {
     }
 }
 
-/// Drawn and asked one by one, the lost set is as large, its bytes are as many, and each peer shares as much
-/// of it.
+/// A drawn lost set and one found by enumeration agree in size, in bytes, and in the share of each peer.
 #[test]
 fn drawn_sets_are_like_those_that_are_asked() {
     for placement in ["crush-vring", "crush-straw2", "rendezvous"] {
@@ -243,7 +244,8 @@ fn drawn_sets_are_like_those_that_are_asked() {
         };
         let (drawn, asked) = (sets("draw"), sets("enumerate"));
         let chi: f64 = drawn.iter().zip(&asked).map(|(a, b)| (a - b).powi(2) / (a + b)).sum();
-        // Twelve counts; what two samples of one distribution exceed once in ten thousand cases.
+        // Twelve counts; the bound is the value that two samples of one distribution exceed once in ten
+        // thousand cases.
         assert!(chi < 38.0, "{placement}: {chi}: {drawn:?} {asked:?}");
     }
 }
@@ -351,7 +353,8 @@ fn the_resolved_scenario_reads_back() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Any small cluster: conservation is audited by the model, the bound holds, and workers do not show.
+    /// Any small cluster: the model audits conservation, the bound holds, and the number of workers does not
+    /// change the result.
     #[test]
     fn any_small_cluster_keeps_its_promises(
         servers in 5u32..14, replicas in 2u32..4, disks in 1u32..4, mib in 1u64..200, groups in prop::option::of(4u32..50),
@@ -392,7 +395,8 @@ fn clients_without_a_rebuild_wait_as_queueing_theory_says() {
         (disk.transfer(64 << 10, false).as_secs_f64() + disk.seek(64 << 10, false).as_secs_f64()) * 1e6;
     let load = 60.0 * service / 1e6;
     let wait = load * service / (2.0 * (1.0 - load));
-    // Beside it the request, the answer's way over the card, and a card that is nearly always free.
+    // Added to the wait: the request, the transfer of the reply over the NIC, and a NIC that is nearly always
+    // free.
     let hardware = cluster::hardware(&scenario);
     let card = hardware.card();
     let way = hardware.control().as_secs_f64()

@@ -1,4 +1,4 @@
-//! A point of the sweep, as tables and figures show it.
+//! A point of the sweep, in the form that tables and figures use.
 
 use towtank_metrics::MeanInterval;
 
@@ -8,16 +8,16 @@ use super::settled::Settled;
 use crate::points::text;
 use crate::{Point, PointResult};
 
-/// One point with what its replicates came to know.
+/// One point with the results of its replicates.
 pub struct View<'a> {
     pub(super) point: &'a Point<'a, Rebuild>,
     /// The point.
     pub result: &'a PointResult<'a>,
     /// Its scenario.
     pub scenario: &'a Settled,
-    /// Its replicates.
+    /// The results of its replicates.
     pub observed: Vec<&'a Observed>,
-    /// What tells it from the others.
+    /// The settings that distinguish it from the other points.
     pub label: String,
 }
 
@@ -28,7 +28,7 @@ impl<'a> View<'a> {
             "servers" => format!("{} servers", text(setting)),
             _ => format!("{key} = {}", text(setting)),
         };
-        // Placement and groups read better together.
+        // Placement and groups come together in the label.
         let together = |key: &str| ["placement", "groups", "groups_per_server"].contains(&key);
         let (how, other): (Vec<_>, Vec<_>) = result.settings.iter().partition(|(key, _)| together(key));
         let how = (!how.is_empty()).then(|| placed(scenario));
@@ -43,13 +43,13 @@ impl<'a> View<'a> {
         self.point.mean(measure)
     }
 
-    /// A measure of all replicates that have it.
+    /// The values of a measure, of all replicates that have it.
     #[must_use]
     pub fn values(&self, measure: &str) -> Vec<f64> {
         self.point.values(measure)
     }
 
-    /// What the label is where nothing is swept.
+    /// The label, or the placement where nothing is swept.
     #[must_use]
     pub fn name(&self) -> String {
         if self.label.is_empty() { placed(self.scenario) } else { self.label.clone() }

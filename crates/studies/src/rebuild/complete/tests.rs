@@ -1,10 +1,10 @@
-//! What the words of a scenario mean.
+//! What the keys of a scenario mean.
 
 use super::super::tests::{complete, outcome, prepare, value};
 use super::*;
 
-/// Ceph's: `size - size / 2` of copies, and k + min(1, m - 1) of shards. 3+1 blocked every group that had
-/// lost a shard.
+/// As in Ceph: `size - size / 2` for copies, and k + min(1, m - 1) for shards. A fault made 3+1 block every
+/// group that had lost a shard.
 #[test]
 fn min_size_is_that_of_ceph() {
     for (data, width, want) in [
@@ -59,7 +59,7 @@ fn as_many_objects_as_asked_for() {
     }
 }
 
-/// All that the schema lists runs, or is refused with what to take instead.
+/// Every placement that the schema lists runs, or is refused with a hint what to use instead.
 #[test]
 fn every_placement_runs_or_is_refused() {
     let all = [

@@ -1,4 +1,4 @@
-//! Failures strike what stands, once.
+//! A failure strikes only what still works, and each device fails once.
 
 use towtank_rebuild::failures::{Struck, strike};
 use towtank_rebuild::plan::DeviceId;
@@ -15,7 +15,7 @@ fn struck(text: &str) -> Vec<Vec<Struck>> {
     (0..40).map(|seed| strike(&complete.failures, &hardware, Seed(seed))).collect()
 }
 
-/// Whether nothing stood any more of some failure.
+/// Whether some failure struck only devices that had failed before.
 fn strikes_in_vain(struck: &[Struck]) -> bool {
     let mut fallen = Vec::new();
     struck.iter().any(|struck| {
@@ -25,7 +25,7 @@ fn strikes_in_vain(struck: &[Struck]) -> bool {
     })
 }
 
-/// `--fail rack --fail rack@1h` had one rack fail twice in two of six seeds.
+/// A fault that was mended: `--fail rack --fail rack@1h` had one rack fail twice in two of six seeds.
 #[test]
 fn no_failure_strikes_what_has_fallen() {
     for (cluster, fail) in [
@@ -49,7 +49,7 @@ fn no_failure_strikes_what_has_fallen() {
     assert!(strikes_in_vain(&[rack(1), rack(1)]), "the check can fail");
 }
 
-/// Before what has half fallen, what stands as a whole is drawn.
+/// Servers that are whole are drawn before those that have lost a disk.
 #[test]
 fn the_whole_fail_before_the_broken() {
     for struck in
@@ -77,7 +77,7 @@ fn what_cannot_fall_again_is_refused() {
     complete("servers = 6\ndisks_per_server = 2\nfail = [\"osd.6\", \"server=3@1h\"]");
 }
 
-/// All may fail, also where the lost set is drawn.
+/// All servers may fail, also where the lost set is drawn.
 #[test]
 fn when_all_servers_fail_all_is_lost() {
     for how in ["draw", "enumerate"] {

@@ -8,7 +8,7 @@ use super::*;
 use crate::measures::by_hand;
 use towtank_rebuild::ledger::Stuck;
 
-/// A rebuild of 95 seconds, of which 40 went by before it began.
+/// A rebuild of 95 seconds, which began 40 seconds after the failure.
 fn seen() -> Seen {
     let text = "servers = 6\nobjects = 60\ngroups = 12\nclient_load = \"10/s\"\nfail = \"server@10s\"";
     let run = with(Executor::Sequential, 1, 1, |context| generated::seen(&complete(text), context));
@@ -62,8 +62,8 @@ fn seen() -> Seen {
     seen
 }
 
-/// What is found and what is stuck would leave no time to full redundancy, so those counts are checked by
-/// themselves.
+/// Lost or stuck objects leave no time to full redundancy, so their counts are checked separately from the
+/// other measures.
 #[test]
 fn each_measure_has_its_own_value() {
     let seen = seen();
@@ -125,8 +125,8 @@ fn what_is_lost_and_what_is_stuck_are_told_apart_and_leave_no_end() {
     }
 }
 
-/// Where there are no clients, nothing is said of them; a replicate that was stopped says of each why it is
-/// missing.
+/// Measures of clients appear only where there are clients; a replicate that was stopped gives a reason for
+/// each missing measure.
 #[test]
 fn clients_are_told_of_where_there_are_some() {
     let mut seen = seen();

@@ -1,4 +1,4 @@
-//! The population as a reader sees it: files and objects by size, by number and by volume.
+//! What the report shows of the population: files and objects by size, by number and by volume.
 
 use serde::{Deserialize, Serialize};
 use towtank_population::{Population, SizeTally, TallyBin};
@@ -6,24 +6,24 @@ use towtank_report::{Axis, Bin, Cell, Column, Figure, HistogramSeries, Kind, Num
 
 use super::DataSet;
 
-/// What a report shows of the data, kept from a run for the presentation.
+/// What the report shows of the data, kept from a run for the presentation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
-    /// Of files and of objects.
+    /// Histograms of files and of objects.
     pub figures: Vec<Figure>,
-    /// Their numbers.
+    /// The numbers of the figures.
     pub tables: Vec<Table>,
 }
 
 impl Shown {
-    /// What is shown of a data set.
+    /// What the report shows of a data set.
     #[must_use]
     pub fn of(set: &DataSet, population: &Population) -> Shown {
         Shown { figures: figures(set, population), tables: tables(set, population) }
     }
 }
 
-/// Two histograms by power of two: of files, and of objects.
+/// Two histograms by powers of two: of files, and of objects.
 fn figures(set: &DataSet, population: &Population) -> Vec<Figure> {
     vec![
         figure("file_sizes", "File sizes", "files", &set.origin(), &population.file_tally()),

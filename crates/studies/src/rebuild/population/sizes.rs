@@ -1,5 +1,5 @@
-//! File sizes by what the user said: which parameters belong to what, and the files that some distributions
-//! read.
+//! File sizes from a section of the scenario: which parameters belong to which distribution, and the files
+//! that some distributions read.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use towtank_units::Bytes;
 
 use super::{Distribution, PopulationSpec, PresetName};
 
-/// File sizes, and what must be known of the file they came from.
+/// File sizes, and warnings about the file they came from.
 pub struct Sizes {
     pub histogram: SizeHistogram,
     pub notes: Vec<String>,
@@ -22,7 +22,7 @@ impl From<SizeHistogram> for Sizes {
     }
 }
 
-/// The file sizes that a section asks for.
+/// Builds the file sizes that a section describes.
 pub fn of(spec: &PopulationSpec, draft: &Draft, section: &str) -> Result<Sizes, Problems> {
     let reader = Reader { spec, draft, section };
     reader.check_parameters()?;
@@ -54,8 +54,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Refuses parameters that nothing would read, and a preset beside a distribution; tells of needed ones
-    /// that are missing.
+    /// Refuses parameters that the distribution does not read, and a preset beside a distribution; reports
+    /// required parameters that are missing.
     fn check_parameters(&self) -> Result<(), Problems> {
         let Reader { spec, section, .. } = *self;
         let mut problems = Problems::new();
@@ -116,7 +116,7 @@ impl Reader<'_> {
             .map_err(|error| self.misread(&input.path, &error, error.fault.hint()))
     }
 
-    /// The objects of each group, as large as their mean.
+    /// The objects of each group, each with the mean size of its group.
     fn pg_dump(&self) -> Result<Sizes, Problem> {
         let input = self.draft.input(&format!("{}.file", self.section))?;
         let dump = ceph::read_pg_dump(File { name: &input.path, bytes: &input.bytes }).map_err(|error| {
@@ -140,7 +140,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a distribution needs, and what else it may have.
+/// The required and the optional parameters of a distribution.
 fn parameters(distribution: Option<Distribution>) -> (&'static [&'static str], &'static [&'static str]) {
     match distribution {
         None => (&[], &[]),
@@ -161,7 +161,7 @@ fn example(key: &str) -> &'static str {
     }
 }
 
-/// As the scenario writes it.
+/// The name as the scenario writes it, with quotes.
 fn quoted(name: &impl serde::Serialize) -> String {
     serde_json::to_string(name).expect("a name has a JSON form")
 }

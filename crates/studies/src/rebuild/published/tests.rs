@@ -1,4 +1,4 @@
-//! Each claim, with numbers that agree with it and with numbers that do not.
+//! Each claim is judged on numbers that agree with it and on numbers that do not.
 
 use serde_json::json;
 use towtank_report::{Outcome, Verdict};
@@ -9,7 +9,7 @@ use crate::{PointResult, Points, Study};
 
 const GIB: f64 = 1_073_741_824.0;
 
-/// A point of so many servers: the rate of each survivor and the share of the ideal, seed by seed.
+/// A point with a number of servers: the rate of each survivor and the share of the ideal, per seed.
 struct Point {
     scenario: serde_json::Value,
     outcomes: Vec<Outcome>,
@@ -139,7 +139,7 @@ fn data_sets_and_peers_are_judged_by_their_ratios() {
     assert_eq!(peers([1.0, 2.0, 2.0]), Verdict::CannotTell);
 }
 
-/// Points that never become safe come first in the answer of a sweep, and none is left out.
+/// Points that never become safe come first in the answer of a sweep, and none is omitted.
 #[test]
 fn what_does_not_become_safe_comes_first() {
     let mut points: Vec<Point> = (0..7).map(|groups| Point::new(64, Some(groups), &EVEN, 0.9)).collect();

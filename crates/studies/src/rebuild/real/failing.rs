@@ -1,4 +1,4 @@
-//! What fails in a real cluster, by the names of its map.
+//! Failures in a real cluster, by the names of its map.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use towtank_rebuild::failures::{Failing, Stricken, Struck, Word, strike_one, str
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::Waiting;
 
-/// A failure before a replicate draws what is not named.
+/// A failure before a replicate has drawn the devices that are not named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     what: What,
@@ -23,16 +23,16 @@ pub struct Failure {
 
 #[derive(Clone, Debug, PartialEq)]
 enum What {
-    /// These, by a name.
+    /// These devices, under this name.
     Named(Vec<DeviceId>, String),
-    /// One of its kind is drawn.
+    /// One of this kind, to be drawn.
     Drawn(Failing),
 }
 
 /// A message and a hint.
 type Wrong = (String, String);
 
-/// What the user means.
+/// The failures that the user names.
 pub fn resolve(scenario: &Scenario, groups: &Groups, draft: &Draft, problems: &mut Problems) -> Vec<Failure> {
     let mut failures = Vec::new();
     if scenario.fail.all().is_empty() {
@@ -48,7 +48,7 @@ pub fn resolve(scenario: &Scenario, groups: &Groups, draft: &Draft, problems: &m
     failures.sort_by_key(|(failure, _)| failure.at);
     let words: Vec<Word<'_>> =
         failures.iter().map(|(failure, text)| (*text, stricken(&failure.what, groups))).collect();
-    // What is down already may be named, once.
+    // A device that is down already may be named, once.
     let all = vec![true; groups.machines.hardware.devices() as usize];
     for (message, hint) in struck_again(&words, all) {
         problems.push(draft.problem("fail", message).hint(hint));
@@ -89,7 +89,7 @@ fn one(text: &str, groups: &Groups) -> Result<Failure, Wrong> {
     Ok(Failure { what, at })
 }
 
-/// A device by its name or number, or a bucket by its name, with its type or without.
+/// Finds a device by its name or number, or a bucket by its name, with its type or without.
 fn named(text: &str, groups: &Groups) -> Result<What, Wrong> {
     let map = &groups.cluster.map;
     let (kind, name) = match text.split_once('=') {
@@ -141,13 +141,13 @@ fn no_such(name: &str, groups: &Groups) -> Wrong {
     (format!("`fail` names `{name}`, but the map has no device and no bucket of that name"), hint)
 }
 
-/// The devices of each failure, and whether the monitors keep them in because all of a rack is down.
+/// The devices of each failure, and whether the monitors keep them in because a whole rack is down.
 pub fn strike(failures: &[Failure], groups: &Groups, waiting: Waiting, seed: Seed) -> Vec<Struck> {
     let hardware = &groups.machines.hardware;
     let mut failed = vec![false; hardware.devices() as usize];
-    // What is down already is not drawn.
+    // Devices that are down already are not drawn.
     groups.down().iter().for_each(|device| failed[device.index()] = true);
-    // Nor is what fails by its name.
+    // Devices that fail by name are not drawn either.
     let named = failures.iter().filter_map(|failure| match &failure.what {
         What::Named(devices, _) => Some(devices),
         What::Drawn(_) => None,
@@ -173,7 +173,7 @@ pub fn strike(failures: &[Failure], groups: &Groups, waiting: Waiting, seed: See
     struck
 }
 
-/// The devices that fail by name, and how many more are drawn.
+/// The expected number of devices that fail: those named, and those that are drawn.
 pub fn expected(failures: &[Failure], groups: &Groups) -> f64 {
     let hardware = &groups.machines.hardware;
     let each = |failure: &Failure| match &failure.what {

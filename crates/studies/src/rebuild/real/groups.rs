@@ -1,4 +1,4 @@
-//! The groups of a real cluster as records of a rebuild, and where they belong when something is out.
+//! The groups of a real cluster as records of a rebuild, and where they belong when devices are out.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,33 +14,34 @@ use towtank_rebuild::homes::{Homes, Wanted};
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
 use towtank_rebuild::redundancy::Redundancy;
 
-/// A cluster and its machines, ready to be asked.
+/// A cluster and its machines, ready for lookups.
 #[derive(Debug)]
 pub struct Groups {
-    /// As the exports have it.
+    /// The cluster as the exports describe it.
     pub cluster: Cluster,
     /// Its machines.
     pub machines: Machines,
     mapper: Mapper,
 }
 
-/// Where the records of one run belong.
+/// Finds where the records of one run belong.
 #[derive(Debug)]
 struct Homeward {
     groups: Arc<Groups>,
-    /// The numbers of the records, rising.
+    /// The numbers of the records, in ascending order.
     numbers: Vec<u64>,
     width: usize,
 }
 
-/// Objects of a dump that counts bytes but no objects: RBD cuts images into these.
+/// The assumed object size for a dump that counts bytes but no objects: the size into which RBD divides
+/// images.
 const OBJECT_USUAL: u64 = 4 << 20;
 
 impl Groups {
-    /// Lays out a cluster whose map has been read.
+    /// Prepares a cluster whose map has been read.
     ///
     /// # Errors
-    /// The fault of a map that cannot be laid out.
+    /// The fault of a map that cannot be compiled.
     pub fn new(cluster: Cluster, machines: Machines) -> Result<Groups, String> {
         let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
         Ok(Groups { cluster, machines, mapper })
@@ -55,7 +56,7 @@ impl Groups {
         placer.place_by(pool, seed, &mut crush).up.devices
     }
 
-    /// Devices that do not serve.
+    /// Devices that are not serving.
     pub fn down(&self) -> Vec<DeviceId> {
         let devices = self.machines.devices.iter();
         devices.filter(|(osd, _)| !self.cluster.serves(**osd)).map(|(_, device)| *device).collect()
@@ -67,8 +68,8 @@ impl Groups {
         Kind { redundancy, min_size, by_place: pool.placed.kind == RuleKind::Erasure }
     }
 
-    /// The groups that touch what fails, and those that lack copies before that: their numbers, and how many
-    /// these are. Nothing if the user stopped it.
+    /// The groups on failing devices, and those that lacked copies before: their numbers, and how many of the
+    /// latter there are. Nothing if the user stopped it.
     pub fn affected(self: &Arc<Self>, failing: &[bool], context: &RunContext<'_>) -> Option<(Affected, u64)> {
         let placer = Placer::new(&self.cluster.map, &self.cluster.overlay);
         let mut workspace = Workspace::default();
@@ -116,7 +117,7 @@ impl Groups {
         Some((affected, lacking))
     }
 
-    /// The devices of a group that serve, in their places; copies follow their primary.
+    /// The serving devices of a group, each at its position; copies follow their primary.
     fn list(&self, acting: &[ItemId], primary: Option<ItemId>, kind: Kind, width: usize) -> Vec<DeviceId> {
         let device = |osd: &ItemId| match self.machines.devices.get(osd) {
             Some(device) if self.cluster.serves(*osd) => *device,
@@ -134,14 +135,14 @@ impl Groups {
         list
     }
 
-    /// What a count of objects says of a group.
+    /// The number of objects of a group, estimated from its bytes where the dump has no count.
     pub fn objects(group: &Group) -> u64 {
         if group.objects > 0 { group.objects } else { group.bytes.div_ceil(OBJECT_USUAL) }
     }
 }
 
-/// Objects of the mean size; what does not divide goes to the first ones. An object without bytes is an
-/// operation all the same, so it counts as one byte.
+/// The sizes of the objects of a group, all of the mean size; the remainder goes to the first ones. An object
+/// without bytes still takes an operation, so it counts as one byte.
 fn sizes(group: &Group, data: u32) -> impl Iterator<Item = u64> + use<> {
     let objects = Groups::objects(group);
     let bytes = group.bytes;
@@ -158,7 +159,8 @@ impl Homes for Homeward {
             pools: groups.cluster.pools.iter().map(PoolState::without_groups).collect(),
             fill: BTreeMap::new(),
         };
-        // What is down and not given up still counts: its groups wait for it. So all are taken as up here.
+        // A device that is down but not out still counts, since its groups wait for it. So all devices are
+        // taken as up here.
         state.overlay.devices.iter_mut().for_each(|device| device.up = device.exists);
         for (osd, _) in groups.machines.osds.iter().zip(out).filter(|(_, out)| **out) {
             if let Some(device) = state.overlay.devices.get_mut(*osd as usize) {
@@ -166,7 +168,7 @@ impl Homes for Homeward {
             }
         }
         if out.contains(&true) {
-            // Mappings by hand to what is out go, as the monitors drop them.
+            // Explicit mappings to devices that are out are removed, as the monitors do.
             upmaps::drop_broken(&mut state);
         }
         let placer = Placer::new(&state.map, &state.overlay);
@@ -188,7 +190,7 @@ impl Homes for Homeward {
     }
 }
 
-/// Where all records belong at one moment.
+/// Where all records belong at one instant.
 struct Table<'a> {
     numbers: &'a [u64],
     width: usize,

@@ -1,8 +1,8 @@
 //! The machines of a real cluster: devices by their place in the CRUSH map, and disks by their device class.
 //!
-//! A host of the map is a server, a rack is a rack; a device that is in no host stands alone. The exports
-//! have no speeds: those of a class come from the data sheets of usual disks, and what the user says replaces
-//! them for all classes.
+//! A host of the map is a server, a rack is a rack; a device outside any host is a server by itself. The
+//! exports have no speeds: those of a class come from the data sheets of common disks, and values that the
+//! user sets replace them for all classes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,24 +17,24 @@ use towtank_rebuild::hardware::{Hardware, Layout, Names, Uplinks};
 use towtank_rebuild::model::Pace;
 use towtank_rebuild::plan::DeviceId;
 
-/// Machines, and which device of Ceph is which.
+/// Machines, and the mapping between their devices and those of Ceph.
 #[derive(Clone, Debug)]
 pub struct Machines {
-    /// As the model takes them.
+    /// The hardware of the model.
     pub hardware: Hardware,
-    /// For each device, its id in Ceph.
+    /// The Ceph id of each device.
     pub osds: Vec<ItemId>,
-    /// The other way round.
+    /// The device of each Ceph id.
     pub devices: BTreeMap<ItemId, DeviceId>,
     /// Whether the map has racks.
     pub racks: bool,
-    /// For each class that there is, how its disks drive their jobs.
+    /// For each class present, the pace at which its disks drive their jobs.
     pub paces: Vec<Pace>,
-    /// What a reader must know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
-/// A device class with what its disks can do.
+/// A device class with the properties of its disks.
 struct Class {
     name: &'static str,
     read: u64,
@@ -45,8 +45,8 @@ struct Class {
     sleep: SimSpan,
 }
 
-/// A nearline disk of 7,200 rpm, a SATA and an NVMe drive for servers, as their data sheets have them for
-/// large sequential requests; what Ceph 16.2 ships for each.
+/// A nearline disk of 7,200 rpm, a SATA and an NVMe drive for servers, with the values of their data sheets
+/// for large sequential requests, and with the defaults of Ceph 16.2 for each.
 const CLASSES: [Class; 3] = [
     Class {
         name: "hdd",
@@ -74,7 +74,7 @@ const CLASSES: [Class; 3] = [
     },
 ];
 
-/// Where a server is: a host of the map, or a device that is in none.
+/// A server: a host of the map, or a device outside any host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Host(ItemId),
@@ -82,7 +82,7 @@ enum Place {
 }
 
 impl Machines {
-    /// The machines of a cluster. `asked` is what the user said, `scenario` the same with defaults.
+    /// The machines of a cluster. `asked` is the scenario of the user, `scenario` the same with defaults.
     pub fn of(cluster: &Cluster, asked: &Scenario, scenario: &Settled) -> Machines {
         let map = &cluster.map;
         let parents = parents(map);
@@ -96,7 +96,7 @@ impl Machines {
             let place = above(osd, "host").map_or(Place::Alone(osd), Place::Host);
             places.entry(place).or_default().push(osd);
         }
-        // In the order of their first devices, as people count them.
+        // Servers are numbered in the order of their first devices.
         let mut servers: Vec<(Place, Vec<ItemId>)> = places.into_iter().collect();
         servers.sort_by_key(|(_, osds)| osds.first().copied());
         let rack = |osds: &[ItemId]| osds.first().and_then(|&osd| above(osd, "rack"));
@@ -143,16 +143,16 @@ impl Machines {
     }
 }
 
-/// The classes that there are, in the order in which they are met.
+/// The classes that are present, in the order in which they are found.
 #[derive(Default)]
 struct Classes {
     met: Vec<usize>,
-    /// Names that say nothing about speed, and devices without a class.
+    /// Class names without known speeds, and devices without a class.
     strange: BTreeSet<String>,
 }
 
 impl Classes {
-    /// The number of a device's class among those met. Only Ceph's preset tells them apart.
+    /// The index of a device's class among those present. Only the Ceph presets distinguish classes.
     fn of(&mut self, map: &Map, osd: ItemId, preset: Preset) -> u8 {
         let name = map.item_classes.get(&osd).and_then(|class| map.class_names.get(class));
         let known = name.and_then(|name| CLASSES.iter().position(|class| class.name == name));

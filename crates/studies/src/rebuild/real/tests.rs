@@ -1,5 +1,5 @@
-//! Real clusters: against osdmaptool, against sums of the exports, against what a live cluster took, and on
-//! exports as messy as real ones are.
+//! Real clusters: against osdmaptool, against sums of the exports, against measurements of a live cluster,
+//! and on exports as irregular as real ones.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ fn example() -> Folder {
 const EXAMPLE: &str =
     "crush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
 
-/// What a live cluster exported.
+/// The exports of a live cluster.
 fn live(names: &[&str]) -> Folder {
     files("../imports/tests/exports", names)
 }
@@ -81,8 +81,8 @@ fn told(outcome: &Outcome, text: &str) -> bool {
     outcome.warnings.iter().any(|warning| warning.contains(text))
 }
 
-/// A cluster made up for a test: racks of two hosts with one hdd each, one pool of copies in different ones
-/// of `domain`, groups of so many objects and bytes where the map puts them.
+/// A generated test cluster: racks of two hosts with one hdd each, one pool whose copies are in different
+/// buckets of type `domain`, and groups of the given objects and bytes where the map places them.
 fn small(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Folder {
     let hosts = racks * 2;
     let mut map = String::new();
@@ -123,8 +123,8 @@ fn small(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Fold
 
 const SMALL: &str = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\n";
 
-/// Where groups belong when osd.5 is out: osdmaptool 16.2.15 with `--mark-out 5`. Its dump is made before
-/// mappings are dropped, so groups of these are left out.
+/// Where groups belong when osd.5 is out, by osdmaptool 16.2.15 with `--mark-out 5`. Its dump is made before
+/// mappings are dropped, so groups with dropped mappings are left out.
 #[test]
 fn new_homes_are_those_of_osdmaptool() {
     let golden = include_str!("../../preview/golden/mark-out-5.txt");
@@ -138,7 +138,7 @@ fn new_homes_are_those_of_osdmaptool() {
     let mut homes: Box<dyn Wanted> = affected.homes.as_ref().unwrap().with_out(&failing);
     let mut compared = 0;
     for record in 0..affected.records() {
-        // The pool of copies comes first in the numbers.
+        // The pool of copies comes first in the numbering.
         let seed = affected.numbers[record];
         let dropped = golden.contains(&format!("rm-pg-upmap-items 1.{seed:x}\n"));
         let line = golden.lines().find(|line| line.starts_with(&format!("1.{seed:x}\t")));
@@ -153,7 +153,7 @@ fn new_homes_are_those_of_osdmaptool() {
     assert!(compared > 50, "{compared}");
 }
 
-/// Sums of the dump, worked out by themselves.
+/// Compares with sums of the dump that are computed independently.
 #[test]
 fn what_is_made_again_is_what_lay_there() {
     let ready = ready(example(), &format!("{EXAMPLE}fail = \"osd.3\""));
@@ -231,7 +231,7 @@ const BACKFILLS: [(u64, u64, u64, bool, f64); 20] = [
 const TUNABLES: &str = "tunable choose_local_tries 0\ntunable choose_local_fallback_tries 0\ntunable choose_total_tries 50\n\
     tunable chooseleaf_descend_once 1\ntunable chooseleaf_vary_r 1\ntunable chooseleaf_stable 1\n";
 
-/// Groups on devices 0, 1 and 2, of which the last fails: the fourth takes what it held, one group after the
+/// Groups on devices 0, 1 and 2, of which the last fails: the fourth takes over its data, one group after the
 /// other.
 fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     let cluster = |sizes: &[(u64, u64)]| {
@@ -260,10 +260,10 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     cluster(&sizes)
 }
 
-/// Every backfill that was measured, beside the model with nothing fitted; the guide has the table. With the
-/// rest, which sets the time, they are within a tenth. Without it the model is a miss in every row, for it
-/// has no cost of an object but its disks': with seeks it is too slow, without them too fast. That is
-/// asserted too, so that the guide cannot go on saying it when it is no longer so.
+/// Compares every measured backfill with the model, with nothing fitted; the guide has the table. With the
+/// rest, which determines the time, the two agree within a tenth. Without it the model misses in every row,
+/// since its only cost per object is that of the disks: with seeks it is too slow, without them too fast. The
+/// misses are asserted too, so that the guide stays correct.
 #[test]
 fn every_live_backfill_stands_beside_the_model() {
     let (mut table, mut in_guide) = (String::new(), true);
@@ -298,12 +298,12 @@ fn every_live_backfill_stands_beside_the_model() {
     assert!(in_guide, "docs/rebuild.md has other rows; these are right:\n{table}");
 }
 
-/// With commas, as the guide writes numbers.
+/// A number with commas, as the guide writes it.
 fn with_commas(number: u64) -> String {
     if number < 1_000 { number.to_string() } else { format!("{},{:03}", number / 1_000, number % 1_000) }
 }
 
-/// Three devices, three copies: nobody can take what one of them held.
+/// Three devices, three copies: no device can take over the data of one that fails.
 #[test]
 fn without_a_legal_home_there_is_no_time() {
     let ready = ready(
@@ -320,7 +320,7 @@ fn without_a_legal_home_there_is_no_time() {
     assert_eq!(ready.scenario.backfillfull_ratio, Percent::from_percent(90).unwrap());
 }
 
-/// The same while osd.2 was down and `noout` set: its groups have holes before anything fails.
+/// The same while osd.2 is down and `noout` set: its groups have holes before anything fails.
 #[test]
 fn a_device_that_is_down_already_may_fail() {
     let folder = || live(&["crushmap.txt", "degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]);
@@ -343,7 +343,7 @@ fn a_report_alone_will_do() {
     assert!(told(&outcome, "taken as equally large"), "{:?}", outcome.warnings);
 }
 
-/// When all fails, that is an answer: nothing is left.
+/// The failure of all devices has an answer: nothing is left.
 #[test]
 fn a_whole_cluster_may_fail() {
     let outcome =
@@ -352,8 +352,8 @@ fn a_whole_cluster_may_fail() {
     assert!(reason(&outcome, "time_to_full_redundancy_s").contains("15 objects are lost"));
 }
 
-/// Ceph gives up hosts, but no whole rack (`mon_osd_down_out_subtree_limit`), also not one whose hosts fail
-/// one by one.
+/// Ceph does mark hosts out, but not a whole rack (`mon_osd_down_out_subtree_limit`), also not when its hosts
+/// fail one by one.
 #[test]
 fn a_whole_rack_is_not_given_up() {
     let cluster = || small(3, (2, "rack"), &[(4, 4096); 32]);
@@ -401,7 +401,7 @@ fn a_real_cluster_is_not_made_up_as_well() {
     assert!(format!("{missing:?}").contains("`crush_map` is missing"), "{missing:?}");
 }
 
-/// What is printed as the whole scenario is one that can be run.
+/// The resolved scenario that is printed can be run again.
 #[test]
 fn what_is_filled_in_can_be_run_again() {
     let first = ready(example(), &format!("{EXAMPLE}fail = \"host=h1\"\nnic = \"2GB/s\""));

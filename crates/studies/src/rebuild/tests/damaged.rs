@@ -1,4 +1,4 @@
-//! The audit, held against states that were broken behind the model's back.
+//! Tests of the audit, on states that were damaged deliberately.
 
 use towtank_iosched::{Discipline, FlowId, Request};
 use towtank_kernel::{RunOptions, Scheduled, run};
@@ -12,7 +12,7 @@ use towtank_rebuild::plan::{DeviceId, Plan};
 
 const MIB: u64 = 1 << 20;
 
-/// Groups that are copied under reservations, and a coded one that is gathered.
+/// Groups that are copied under reservations, and a coded one whose shards are gathered.
 struct Setting {
     hardware: Hardware,
     plan: Plan,
@@ -59,7 +59,7 @@ impl Setting {
             .with_clients(clients)
     }
 
-    /// The state at a time, or at the end.
+    /// The state at an instant, or at the end.
     fn state<'a>(model: &Rebuild<'a>, at_ms: Option<u64>) -> Finished<Rebuild<'a>> {
         let end = at_ms.map(|ms| SimTime::from_ns(ms * 1_000_000));
         Finished::of(run(model, RunOptions { end, ..RunOptions::default() }).unwrap())
@@ -90,7 +90,7 @@ fn in_work(device: &Device) -> bool {
     device.slots.iter().any(|slot| slot.job != Slot::NONE && slot.next > slot.left)
 }
 
-/// A moment at which units are on their way to targets, parts are gathered, and tasks wait.
+/// A state in which units are on their way to targets, parts are gathered, and tasks wait.
 fn midway<'a>(model: &Rebuild<'a>) -> State<'a> {
     for ms in 1.. {
         let mut state = Setting::state(model, Some(ms));
@@ -110,10 +110,10 @@ fn midway<'a>(model: &Rebuild<'a>) -> State<'a> {
     unreachable!("the loop ends by returning")
 }
 
-/// What is done to a state, a word of the complaint that it makes, and the damage itself.
+/// A description of the damage, a word of the expected complaint, and the function that does the damage.
 type Damage = (&'static str, &'static str, fn(&mut State<'_>));
 
-/// Does each damage to a state in the middle of a rebuild, and holds the audit to its complaint.
+/// Applies each damage to a state in the middle of a rebuild, and checks that the audit complains of it.
 fn each_is_noticed(damages: &[Damage]) {
     let setting = Setting::new();
     let model = setting.model();
@@ -214,7 +214,7 @@ fn the_audit_notices_work_that_is_left_when_nothing_is_under_way() {
         device.tasks.start -= 1;
     });
     assert!(complaint.contains("read from device"), "{complaint}");
-    // All its bytes are accounted for, but nobody goes on with it.
+    // All bytes are accounted for, but nothing continues the work.
     let midway = midway(&model);
     let complaint = midway.complaint(&model, "all that is pending is gone", |state| state.pending.clear());
     assert!(complaint.contains("accounted for"), "{complaint}");

@@ -1,5 +1,5 @@
-//! Where objects and their new homes lie: against CRUSH's definition on a map that is written by hand, and
-//! what is drawn against the mapping itself.
+//! Where objects and their new targets lie: against CRUSH's definition on a map that is written by hand, and
+//! drawn sets against the mapping itself.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,16 @@ use towtank_streams::{Draws, Uniform};
 use super::*;
 use crate::rebuild::complete::Complete;
 
-/// The values that a chi-squared statistic passes once in ten thousand cases, as Wilson and Hilferty (1931)
-/// have them.
+/// The values that a chi-squared statistic exceeds once in ten thousand cases, by the approximation of Wilson
+/// and Hilferty (1931).
 fn chi_max(freedom: usize) -> f64 {
     let (freedom, normal) = (freedom as f64, 3.719);
     let part = 2.0 / (9.0 * freedom);
     freedom * (1.0 - part + normal * part.sqrt()).powi(3)
 }
 
-/// Two samples of one distribution: the sum of (a - b)² / (a + b) is chi-squared, by so many cells.
+/// For two samples of one distribution, the sum of (a - b)² / (a + b) is chi-squared; returns it with the
+/// number of cells.
 fn chi<K: Ord + Clone>(left: &BTreeMap<K, f64>, right: &BTreeMap<K, f64>) -> (f64, usize) {
     let mut cells = left.clone();
     right.keys().for_each(|key| _ = cells.entry(key.clone()).or_default());
@@ -57,7 +58,7 @@ fn affected(complete: &Complete, failing: &[u32], seed: u64) -> Affected {
     search.run().unwrap().unwrap()
 }
 
-/// For each record, its list and its homes with these devices out.
+/// For each record, its list and its targets with these devices out.
 fn homes(affected: &Affected, devices: u32, out: &[u32]) -> Vec<(Vec<DeviceId>, Vec<DeviceId>)> {
     let out: Vec<bool> = (0..devices).map(|device| out.contains(&device)).collect();
     let mut asked = affected.homes.as_ref().expect("servers have several disks").with_out(&out);
@@ -69,7 +70,7 @@ fn homes(affected: &Affected, devices: u32, out: &[u32]) -> Vec<(Vec<DeviceId>, 
     (0..affected.records()).map(of).collect()
 }
 
-/// The issue's case: crushtool finds a sibling of the disk for each of 84 groups.
+/// The case of the issue: crushtool finds another disk of the same server for each of 84 groups.
 #[test]
 fn a_failed_disk_of_three_servers_is_made_good_on_its_siblings() {
     for placement in ["crush-straw2", "crush-straw", "crush-vring", "ring", "rendezvous", "jump"] {
@@ -90,7 +91,7 @@ fn a_failed_disk_of_three_servers_is_made_good_on_its_siblings() {
     }
 }
 
-/// A map as an operator would write it, with ids as the study numbers its buckets.
+/// A map as an operator would write it, with the bucket ids of the study.
 fn map_text(racks: i32, hosts: i32, disks: i32, mode: &str) -> String {
     let mut map = "tunable choose_local_tries 0\ntunable choose_local_fallback_tries 0\ntunable choose_total_tries 50\n\
                    tunable chooseleaf_descend_once 1\ntunable chooseleaf_vary_r 1\ntunable chooseleaf_stable 1\n\
@@ -123,7 +124,8 @@ fn map_text(racks: i32, hosts: i32, disks: i32, mode: &str) -> String {
     map + &format!("\tstep chooseleaf {mode} 0 type {domain}\n\tstep emit\n}}\n")
 }
 
-/// With disks, a host and nothing out: the definition of CRUSH, golden against crushtool, on the same map.
+/// Several disks per host, a host and nothing out: compared with the definition of CRUSH, checked against
+/// crushtool, on the same map.
 #[test]
 fn homes_are_those_of_crush_with_the_disk_at_weight_zero() {
     let copies = "replicas = 3";
@@ -173,7 +175,7 @@ fn homes_are_those_of_crush_with_the_disk_at_weight_zero() {
     }
 }
 
-/// What moves when a disk of 15 is out, and what of it stays on its host: the draws of a drawn set, and CRUSH
+/// What moves when a disk of 15 is out, and what of it stays on its host: by a drawn lost set, and by CRUSH
 /// itself.
 #[test]
 fn drawn_homes_are_like_those_of_the_map() {
@@ -217,7 +219,7 @@ fn drawn_homes_are_like_those_of_the_map() {
                 asked.iter().filter(|((_, new), _)| *new == Some(DeviceId(3))).map(|at| at.1).sum();
             let share = siblings / asked.values().sum::<f64>();
             assert!(share > 0.1 && share < 0.5, "{share} of what moves stays on its host");
-            // A planted fault: disks of the host before all others.
+            // A deliberate fault, to test the test: disks of the host before all others.
             if placement == "crush-straw2" {
                 assert!(!alike(&moves("draw", out, Some(Onward::Servers)), &asked));
             }
@@ -225,7 +227,7 @@ fn drawn_homes_are_like_those_of_the_map() {
     }
 }
 
-/// What is on a server whose disks have all gone goes to others, and to its last disk before that.
+/// Data of a server all of whose disks are out goes to other servers; before that, to its last disk.
 #[test]
 fn a_ring_passes_a_server_over_when_all_its_disks_are_out() {
     for (placement, found) in
@@ -253,8 +255,8 @@ fn a_ring_passes_a_server_over_when_all_its_disks_are_out() {
     }
 }
 
-/// What is counted of the lists that touch a server: how many copies each server has, which two servers hold
-/// the other copies, and at which rank the failed one stands.
+/// Counts over the lists that contain a server: the copies on each server, the pairs of servers that hold the
+/// other copies, and the ranks of the failed one.
 #[derive(Default)]
 struct Counted {
     copies: BTreeMap<u32, f64>,
@@ -276,7 +278,7 @@ impl Counted {
         counted
     }
 
-    /// Copies, pairs and ranks: the statistics and how many cells each has.
+    /// The statistics of copies, pairs and ranks, each with its number of cells.
     fn against(&self, other: &Counted) -> [(f64, usize); 3] {
         [
             chi(&self.copies, &other.copies),
@@ -290,7 +292,8 @@ impl Counted {
     }
 }
 
-/// A server fails and holds a copy of each object of a set: by the mapping of every object, and by the draw.
+/// A server fails that holds a copy of each object of a set: the lists by the mapping of every object, and by
+/// the draw.
 fn compare(servers: u32, objects: u64, placement: &str) -> (Vec<[u32; 3]>, Vec<[u32; 3]>) {
     let lists = |how: &str| -> Vec<[u32; 3]> {
         let text = format!(
@@ -307,8 +310,8 @@ fn compare(servers: u32, objects: u64, placement: &str) -> (Vec<[u32; 3]>, Vec<[
     (lists("enumerate"), lists("draw"))
 }
 
-/// Draws that are wrong: all servers with equal shares where the ring's differ, and copies that keep to their
-/// neighbours.
+/// Wrong draws, to test the test: equal shares for all servers where the ring's differ, and copies that stay
+/// with their neighbours.
 fn planted(servers: u32, objects: u64) -> [Counted; 2] {
     let failing: Vec<bool> = (0..servers).map(|server| server == 4).collect();
     let shares = Shares::new(&vec![1.0; servers as usize], &failing, 3);
@@ -329,8 +332,8 @@ fn planted(servers: u32, objects: u64) -> [Counted; 2] {
     [Counted::of(equal.iter().copied(), 4), Counted::of(beside, 4)]
 }
 
-/// `TOWTANK_DRAWN_OBJECTS=1000000` has it done with as many on 64 servers and by all placements, and prints
-/// what `docs/measurements/draws.md` keeps.
+/// `TOWTANK_DRAWN_OBJECTS=1000000` runs it with that many objects on 64 servers and with all placements, and
+/// prints the contents of `docs/measurements/draws.md`.
 #[test]
 fn what_is_drawn_is_what_the_mapping_gives_in_distribution_and_in_company() {
     let many: Option<u64> =

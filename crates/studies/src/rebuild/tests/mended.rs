@@ -1,8 +1,8 @@
-//! What once was wrong, each by the name of what broke.
+//! Regression tests, each named after the fault that was mended.
 
 use super::*;
 
-/// Failures one after the other, at moments from the first transfer to long after the last.
+/// Successive failures, at instants from the first transfer to long after the last.
 #[test]
 fn a_second_failure_may_come_at_any_time() {
     let base = "servers = 6\ndisks_per_server = 3\nper_server = \"3GiB\"\n";
@@ -26,8 +26,8 @@ fn time_between_failures_is_not_time_of_transfer() {
     assert!(twice > once && twice < 4.0 * once, "{once} s for one, {twice} s for two");
 }
 
-/// Two of three copies are lost on four servers: one finds a home, the other has none, and the object is not
-/// whole.
+/// Two of three copies are lost on four servers: one finds a new target, the other does not, and the object
+/// stays incomplete.
 #[test]
 fn an_object_that_gets_back_some_of_its_copies_is_not_safe() {
     let outcome = outcome("servers = 4\nobjects = 300\nfail = [\"server=0\", \"server=1\"]", 1);
@@ -37,7 +37,8 @@ fn an_object_that_gets_back_some_of_its_copies_is_not_safe() {
     assert!(value(&outcome, "stuck_objects") > 0.0);
 }
 
-/// The driver of a coded object asks other servers for shards as soon as it wakes, so it promises nothing.
+/// The driver of a coded object requests shards from other servers as soon as it wakes, so it has no
+/// lookahead.
 #[test]
 fn coded_objects_with_rests_run_on_workers() {
     let text =
@@ -69,8 +70,8 @@ fn a_rate_holds_from_the_first_unit_on() {
     }
 }
 
-/// Ten objects of 4 MiB over an uplink of 1 MiB/s, with a rest of 5 s after each: 40 s on the wire and 45 s
-/// of rest are the least.
+/// Ten objects of 4 MiB over an uplink of 1 MiB/s, with a rest of 5 s after each: at least 40 s of transfer
+/// and 45 s of rest.
 #[test]
 fn an_uplink_saves_no_idle_time() {
     let text = "servers = 6\nracks = 3\nobjects = 10\ngroups = 1\nreplicas = 2\nfailure_domain = \"rack\"\n\
@@ -94,7 +95,8 @@ fn an_uplink_saves_no_idle_time() {
     assert!(seen > 0, "some server of the group fails");
 }
 
-/// One unit over two uplinks, slower and faster than the cards: bytes are forwarded as they come.
+/// One unit over two uplinks, slower and faster than the NICs: bytes are forwarded as they arrive
+/// (cut-through).
 #[test]
 fn one_unit_cuts_through_two_uplinks() {
     let mib = 1_048_576.0_f64;
@@ -107,7 +109,7 @@ fn one_unit_cuts_through_two_uplinks() {
         let read = 23.67e-6 + 4.0 * mib / 1_617_009_050.0;
         let write = 29.67e-6 + 4.0 * mib / 1_585_132_340.0;
         let ack = 6.78e-6 + 128.0 / 2_012_072_435.0 + 1.1e-6;
-        // The slower of card and uplink sets the pace, and each hop adds its latency.
+        // The slower of NIC and uplink sets the pace, and each hop adds its latency.
         let want = read + card.max(4.0 * mib / rate) + 3.0 * 6.78e-6 + write + ack;
         let found =
             (0..20).map(|seed| outcome(&text, seed)).find(|found| value(found, "objects_rebuilt") == 1.0);
@@ -124,7 +126,7 @@ fn the_progress_ends_when_the_last_byte_is_safe_and_below_all_where_some_is_not(
             serde_json::from_value(outcome.series["observed"].clone()).unwrap();
         (outcome, seen)
     };
-    // One large object takes far longer than all others: what it takes is drawn too.
+    // One large object takes far longer than all others: its limit must appear in the figure too.
     let (outcome, seen) = course(
         "servers = 8\nobjects = 40\nstream_limit = \"20MiB/s\"\n[population]\ndistribution = \"log_normal\"\n\
          median = \"16MiB\"\nsigma = 2\nlayout = \"whole\"",
@@ -138,7 +140,7 @@ fn the_progress_ends_when_the_last_byte_is_safe_and_below_all_where_some_is_not(
     assert!(stuck.unfinished > 0);
 }
 
-/// Without reservations groups take turns, so more slots are no slower.
+/// Without reservations groups take turns, so more slots do not make the rebuild slower.
 #[test]
 fn more_reservations_are_not_slower() {
     let median = |slots: u32| {
@@ -165,7 +167,7 @@ fn first_outcome(text: &str) -> Outcome {
     with(Executor::Sequential, 1, 1, |context| ready.run(&RunContext { replicate: 0, ..*context })).unwrap()
 }
 
-/// The change that is named takes the time that is told, when a user makes it.
+/// The named change yields the reported time when a user makes it.
 #[test]
 fn advice_is_what_was_tried() {
     let text = "preset = \"ceph-wpq\"\nservers = 8\nper_server = \"1GiB\"\ngroups = 80\nplacement = \"crush-straw2\"\n{change}\n\
@@ -182,12 +184,12 @@ fn advice_is_what_was_tried() {
     let (found, _) = seen("recovery_sleep = \"0s\"");
     assert!((best.time_s.unwrap() - found).abs() < 1e-9, "{best:?}, found {found}");
     assert!(found < all);
-    // Only the first replicate tries, and none where not all is safe again.
+    // Only the first replicate tries changes, and not where some data does not become safe again.
     let stuck = first_outcome("servers = 4\nobjects = 300\nfail = [\"server=0\", \"server=1\"]");
     assert!(stuck.series["observed"].get("tried").is_none());
 }
 
-/// Each phase has draws of its own: clients do not come at the same moments again.
+/// Each phase has its own random draws: clients do not arrive at the same instants again.
 #[test]
 fn clients_come_anew_in_each_phase() {
     assert_ne!(Seed(7).part(1), Seed(7));
@@ -200,7 +202,7 @@ fn clients_come_anew_in_each_phase() {
     );
     let seen: super::super::observed::Observed =
         serde_json::from_value(outcome.series["observed"].clone()).unwrap();
-    // Their first answers, counted from the beginning of each phase.
+    // The first replies to clients, counted from the beginning of each phase.
     let over_time = &seen.clients.unwrap().kinds[0].over_time;
     let second = over_time.iter().position(|point| point.0 >= 3_600.0).unwrap();
     let (first, later) = (&over_time[..second], &over_time[second..]);
@@ -208,8 +210,8 @@ fn clients_come_anew_in_each_phase() {
     assert!(same < 3, "{same} of {} means are equal", first.len().min(later.len()));
 }
 
-/// On disks that rest and wait for one another most of the time, nothing seems busy; doing without the rest
-/// is what helps.
+/// On disks that rest and wait for one another most of the time, no resource seems busy; the change that
+/// helps is to remove the rest.
 #[test]
 fn rests_are_tried_first_where_only_one_trial_fits() {
     let text = "preset = \"ceph-wpq\"\nservers = 6\ngroups = 24\nplacement = \"crush-straw2\"\nobjects = 60000\n[population]\n\
@@ -226,7 +228,7 @@ fn rests_are_tried_first_where_only_one_trial_fits() {
     );
 }
 
-/// What a phase leaves when a failure cuts it short is planned anew or lost, not both.
+/// What a phase leaves when a failure interrupts it is either planned anew or lost, not both.
 #[test]
 fn what_is_lost_after_a_phase_was_cut_short_is_unfinished_once() {
     let all = "servers = 3\nreplicas = 2\nobjects = 200\ndetection = \"0s\"\n\
