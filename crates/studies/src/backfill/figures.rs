@@ -1,4 +1,5 @@
-//! Pictures: the time of each discovery, what it looks at, and what it sends; over what is swept, lines.
+//! The figures of a backfill: the time of each discovery, the objects it looks at, and the bytes it sends;
+//! lines over a swept key.
 
 use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
 
@@ -48,7 +49,7 @@ pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
     }
 }
 
-/// The swept number with most values.
+/// The swept numeric key with the most values.
 fn across(views: &[View<'_>]) -> Option<String> {
     let keys = views.first()?.point.result.settings.iter().map(|(key, _)| key.clone());
     let count = |key: &String| {
@@ -66,7 +67,7 @@ fn across(views: &[View<'_>]) -> Option<String> {
         .map(|(_, key)| key)
 }
 
-/// One line for each discovery and each other setting.
+/// One line per discovery and combination of the other settings.
 fn lines(
     views: &[View<'_>],
     key: &str,
@@ -98,7 +99,7 @@ fn lines(
     Figure { id: id.to_owned(), title: title.to_owned(), caption: String::new(), kind }
 }
 
-/// One bar for each discovery.
+/// One bar per discovery.
 fn bars(views: &[View<'_>], (id, title): (&str, &str), (measure, label, unit): (&str, &str, &str)) -> Figure {
     let rows = || views.iter().flat_map(|view| view.methods().into_iter().map(move |method| (view, method)));
     let name = |view: &View<'_>, method: &str| match view.label.as_str() {

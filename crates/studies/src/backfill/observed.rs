@@ -1,4 +1,4 @@
-//! What one replicate came to know: one run for each discovery, and the measures of each.
+//! The results of one replicate: one run per discovery, and the measures of each.
 
 use serde::{Deserialize, Serialize};
 use towtank_backfill::{Backfill as Model, Counts, Discovery, Entity, Outage, Spec};
@@ -8,20 +8,19 @@ use towtank_units::SimTime;
 
 use crate::{Measure, Replicate, Value};
 
-/// What came of one discovery.
+/// The results of one discovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// The discovery, by its name.
+    /// The name of the discovery.
     pub discovery: String,
-    /// From the first backfill's beginning to the last one's end, in seconds; none where some did not end, or
-    /// there was none.
+    /// From the beginning of the first backfill to the end of the last, in seconds; none where some did not
+    /// end, or there was none.
     pub backfill_s: Option<f64>,
-    /// The sum over all backfills of the time until it was known what to look at, over their number.
+    /// The mean over all backfills of the time until the objects to look at were known, in seconds.
     pub discovery_s: Option<f64>,
     /// From the devices' return until all groups were clean.
     pub clean_s: Option<f64>,
-    /// Objects that primaries and targets looked at, each counted once a backfill: on the side that looked at
-    /// more.
+    /// Objects that primaries and targets looked at. Each backfill counts the side that looked at more.
     pub looked_at: u64,
     /// Objects that were copied by backfills.
     pub recovered: u64,
@@ -35,27 +34,27 @@ pub struct Run {
     pub exchanged: u64,
     /// Bytes of all messages.
     pub sent: u64,
-    /// Bytes that trees, sketches and bitmaps take on the device that has most.
+    /// Bytes of trees, sketches and bitmaps on the device that has the most.
     pub memory: u64,
-    /// Backfills, and those of them that did not end.
+    /// The number of backfills, and how many of them did not end.
     pub backfills: (u64, u64),
     /// Backfills for which the method could not be used.
     pub fell_back: u64,
-    /// Groups that were touched, and those of them that were not clean in the end.
+    /// Groups with changes, and how many of them were not clean in the end.
     pub groups: (u64, u64),
-    /// Nanoseconds that clients waited for their writes.
+    /// Latencies of clients' writes, in nanoseconds.
     pub waited: Histogram,
-    /// Log recovery: from the first group's beginning to the last one's end.
+    /// Log recovery: from the beginning of the first group to the end of the last, in seconds.
     pub log_recovery_s: Option<f64>,
-    /// Whether clients wrote meanwhile.
+    /// Whether clients wrote during the backfill.
     pub clients: bool,
-    /// Bytes that recoveries have read, where an object is made from several shards.
+    /// Bytes that recoveries read, where an object is rebuilt from several shards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<u64>,
 }
 
 impl Run {
-    /// What a run left.
+    /// The results of a run.
     #[must_use]
     pub fn of(
         method: Discovery,
@@ -121,20 +120,20 @@ impl Run {
     }
 }
 
-/// What one replicate came to know.
+/// The results of one replicate.
 pub struct Seen {
-    /// One run for each discovery, in the order in which they are named.
+    /// One run per discovery, in the order of the scenario.
     pub runs: Vec<Run>,
 }
 
-/// What is kept of it.
+/// The kept results of a replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// All of it.
+    /// One run per discovery.
     pub runs: Vec<Run>,
 }
 
-/// A replicate that was stopped before there was anything to know.
+/// The outcome of a replicate that was stopped before it had any results.
 #[must_use]
 pub fn stopped() -> Replicate<Seen> {
     let beside = Outcome { partial: true, ..Outcome::default() };
@@ -143,7 +142,7 @@ pub fn stopped() -> Replicate<Seen> {
 
 /// A measure of one discovery.
 struct Line {
-    /// It is left out where this says so: without clients, nobody waits.
+    /// Where this returns false, the measure is left out: without clients there are no latencies.
     applies: fn(&Seen) -> bool,
     name: &'static str,
     unit: &'static str,
@@ -160,9 +159,9 @@ fn of_backfills(run: &Run, value: Option<f64>) -> Value {
     })
 }
 
-/// What a write costs beside, in seconds: measured by the bench of the crate `merkle` (`BENCHMARKS.md` has
-/// the machine and the spread, up to a factor of two): 7 ns for a bit, 10.5 ns for a tree of 2^14 leaves, and
-/// for a sketch of 1,024 cells 335 ns more; one of 16,384 takes 475.
+/// The additional cost of a write, in seconds: measured by the bench of the crate `merkle` (`BENCHMARKS.md`
+/// has the machine and the spread, up to a factor of two): 7 ns for a bit, 10.5 ns for a tree of 2^14 leaves,
+/// and for a sketch of 1,024 cells 335 ns more; one of 16,384 takes 475.
 fn write_cost(discovery: &str) -> f64 {
     match discovery {
         "scan" => 0.0,
@@ -310,14 +309,14 @@ const LINES: &[Line] = &[
 const NO_CODE: &str = "replicas hold whole objects";
 const NO_CLIENTS: &str = "no write of a client was answered before all groups were clean";
 
-/// Every measure: those of one discovery alone, and those of each among several.
+/// Every measure: those of a single discovery, and those of each of several.
 pub fn measures() -> Vec<Measure<Seen>> {
     let mut measures = of_run("", |seen| seen.runs.first());
     measures.extend(Discovery::ALL.into_iter().flat_map(among_several));
     measures
 }
 
-/// The measures of so many discoveries.
+/// The measures for these discoveries.
 pub fn measures_of(methods: &[Discovery]) -> Vec<Measure<Seen>> {
     match methods {
         [_] => of_run("", |seen| seen.runs.first()),
@@ -325,7 +324,7 @@ pub fn measures_of(methods: &[Discovery]) -> Vec<Measure<Seen>> {
     }
 }
 
-/// What stands before the measures of a discovery where there are several.
+/// The prefix of the measures of a discovery where there are several.
 #[must_use]
 pub fn prefix(discovery: &str) -> String {
     format!("{}_", discovery.replace('-', "_"))

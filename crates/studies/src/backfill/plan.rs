@@ -1,8 +1,8 @@
-//! `towtank backfill plan`: how many leaves to use for a pool, what they take, and what an outage will cost
-//! by each discovery.
+//! `towtank backfill plan`: how many leaves to use for a pool, how much memory they take, and what an outage
+//! will cost by each discovery.
 //!
-//! All of it is worked out, not simulated: `towtank_merkle::plan` has the equations of the thesis. Queues of
-//! disks and networks are not in it; the study simulates them.
+//! Everything is computed from equations, not simulated: `towtank_merkle::plan` has the equations of the
+//! thesis. They leave out the queues of disks and networks, which the study simulates.
 
 mod figures;
 
@@ -52,7 +52,7 @@ const fn flag(
     SubcommandFlag { name, value, default, about }
 }
 
-/// Everything that is wrong with the flags at once, or the pool.
+/// The pool of the flags, or every problem of the flags at once.
 fn pool(given: &Given<'_>) -> Result<Pool, Problems> {
     let mut problems = Problems::new();
     let mut count = |flag: &str| {
@@ -113,7 +113,7 @@ fn pool(given: &Given<'_>) -> Result<Pool, Problems> {
     }
 }
 
-/// The code, where one is given in place of copies.
+/// The erasure code, where one is given in place of copies.
 fn code(given: &Given<'_>, problems: &mut Problems) -> Option<Redundancy> {
     let text = given.text("ec")?;
     if given.text("replicas").is_some() {
@@ -128,7 +128,7 @@ fn code(given: &Given<'_>, problems: &mut Problems) -> Option<Redundancy> {
     code
 }
 
-/// Writes a second, with or without the unit.
+/// Writes per second, given with or without the unit.
 fn rate(given: &Given<'_>) -> Result<f64, Problem> {
     let hint = "give writes a second, such as 1000/s";
     let plain = given.text("writes-per-second").and_then(|text| text.trim().parse::<f64>().ok());

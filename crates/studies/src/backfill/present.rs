@@ -1,4 +1,4 @@
-//! The answer and the tables of a backfill: one row a point and discovery.
+//! The answer and the tables of a backfill: one row per point and discovery.
 
 use towtank_report::{Cell, Column, Table, human};
 
@@ -9,7 +9,7 @@ use super::view::View;
 use crate::published::is_published;
 use crate::{Points, Presentation};
 
-/// What the study says about all its points.
+/// The presentation of all points of the study.
 #[must_use]
 pub fn present(points: &Points<'_, Backfill>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
@@ -26,7 +26,7 @@ pub fn present(points: &Points<'_, Backfill>) -> Presentation {
     }
 }
 
-/// What does not become safe at a point, by each discovery.
+/// What does not become safe at a point, for each discovery.
 fn unsafe_at(view: &View<'_>) -> Vec<String> {
     let told = |method: &'static str| {
         let runs = || view.runs(method);
@@ -42,7 +42,7 @@ fn unsafe_at(view: &View<'_>) -> Vec<String> {
     view.methods().into_iter().filter_map(told).collect()
 }
 
-/// Unsafe and unknown first; then the time of each discovery, the shortest first.
+/// The answer: first what is unsafe or unknown, then the time of each discovery, the shortest first.
 fn answer(view: &View<'_>) -> String {
     let mut told = unsafe_at(view);
     let mut times: Vec<(f64, &str)> = view

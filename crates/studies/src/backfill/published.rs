@@ -1,7 +1,7 @@
-//! The numbers of the thesis, and of a small real Ceph 16, held against the same set-ups here.
+//! The numbers of the thesis, and of a small real Ceph 16, compared with the same set-ups here.
 //!
-//! Two costs of the preset `thesis` were fitted to table 2, so its cells prove nothing and say so; what
-//! follows from them with trees, which were not used, is judged. Of the real Ceph, the eight runs of
+//! Two costs of the preset `thesis` were fitted to table 2, so claims about its cells are marked as fitted;
+//! the results with trees, which were not used for the fit, are judged. Of the real Ceph, the eight runs of
 //! repetition 0 with 5,000 and 20,000 objects were used for the fit; the others are judged.
 
 mod thousand;
@@ -37,7 +37,7 @@ const TABLE_2: [(u32, u64, f64); 16] = [
     (5, 20, 137.2),
 ];
 
-/// Within this the thesis's own straight lines meet its table.
+/// The thesis's own straight lines agree with its table within this.
 const OF_LINES: f64 = 0.05;
 
 /// Measured backfills of one group without a rest: objects, altered, seconds, and whether the fit used it.
@@ -59,11 +59,11 @@ const LIVE: [(u32, u32, f64, bool); 12] = [
 /// Measured backfills of one group with the default rest of 0.1 s: objects, altered, seconds.
 const LIVE_RESTING: [(u32, u32, f64); 2] = [(5_000, 250, 27.449), (10_000, 500, 54.11)];
 
-/// How far a live backfill may lie from the model: the fit's own rows differ by up to 39 %, and repetitions
-/// of one set-up by 16 %.
+/// The tolerance between a live backfill and the model: the fit's own rows differ by up to 39 %, and
+/// repetitions of one set-up by 16 %.
 const OF_LIVE: f64 = 0.20;
 
-/// The claims that these points can judge.
+/// The claims that can be judged on these points.
 #[must_use]
 pub fn claims(views: &[&View<'_>]) -> Vec<Claim> {
     if views.iter().any(|view| view.point.result.outcomes.iter().any(|outcome| outcome.partial)) {
@@ -127,7 +127,7 @@ fn table_2(views: &[&View<'_>]) -> Vec<Claim> {
     TABLE_2.into_iter().filter_map(cell).collect()
 }
 
-/// What trees save, and what more ranges do.
+/// How much time trees save, and the effect of more ranges.
 fn trees(views: &[&View<'_>]) -> Vec<Claim> {
     let share = |objects: u32, stale: u64, ranges: u32| {
         Some(reading(&find(views, objects, stale, ranges)?.values("merkle", "share_of_scan")))
@@ -183,7 +183,7 @@ fn trees(views: &[&View<'_>]) -> Vec<Claim> {
     claims
 }
 
-/// Worked values of the equations: no run is needed for them.
+/// Worked values of the equations, which need no run.
 fn sizes() -> Vec<Claim> {
     let pool = Pool {
         objects_per_group: 250_000.0,
@@ -224,7 +224,7 @@ fn sizes() -> Vec<Claim> {
             sizing::distinct(16_384.0, 5_000.0),
             0.5 / 4_309.0,
         ),
-        // Read off figure 15, which has steps of 20 %; a point of the scale is what can be read.
+        // Read off figure 15, whose axis has steps of 20 %; it can be read to one point of the scale.
         near(
             "figure_15",
             "5,000 objects filled about 4,096 of 16,384 ranges when measured",

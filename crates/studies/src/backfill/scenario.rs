@@ -1,4 +1,4 @@
-//! What a user may say about a backfill, what a preset fills in, and what is wrong with it.
+//! The keys of a scenario of a backfill, the values of its presets, and its checks.
 
 pub mod preset;
 pub mod settled;
@@ -135,17 +135,18 @@ pub struct Scenario {
     pub client_writes: Option<Frequency>,
 }
 
-/// How objects are kept safe.
+/// The redundancy of objects: copies or an erasure code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redundancy {
-    /// Replicas that together make up an object: 1 where each is a copy.
+    /// The number of replicas that together make up an object: 1 where each is a copy.
     pub data: u32,
-    /// Copies, or shards.
+    /// The number of copies, or of shards.
     pub width: u32,
 }
 
 impl Redundancy {
-    /// The code of a text such as `4+2`. A code of one data shard is copies, for which there is `replicas`.
+    /// Parses an erasure code such as `4+2`. A code of one data shard is refused, since it is the same as
+    /// copies (`replicas`).
     #[must_use]
     pub fn of_code(text: &str) -> Option<Redundancy> {
         let (data, parity) = text.split_once('+')?;
@@ -154,7 +155,7 @@ impl Redundancy {
         (data > 1 && parity > 0 && width <= 64).then_some(Redundancy { data, width })
     }
 
-    /// Replicas with which a group takes writes.
+    /// The minimum number of replicas with which a group takes writes.
     #[must_use]
     pub fn least(self) -> u32 {
         towtank_backfill::replicas_min(self.width, self.data)
@@ -190,7 +191,7 @@ fn scan_batch() -> u32 {
 }
 
 impl Scenario {
-    /// Everything that is wrong with it, or the same with nothing left open.
+    /// Checks the scenario and fills in all defaults.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
@@ -242,7 +243,7 @@ impl Scenario {
         problems.into_result(settled)
     }
 
-    /// Objects of a group that are expected to change.
+    /// The expected number of objects of a group that change.
     fn changes(&self) -> f64 {
         let objects = f64::from(self.objects_per_group);
         match (self.outage, self.writes_per_second) {
@@ -367,7 +368,7 @@ impl Scenario {
                 draft.problem("created", message).hint("what is left of them changes objects in place"),
             );
         }
-        // Two changes by the log's numbers may not be more than versions can tell.
+        // Every write of the outage is done before the run, so their number is limited.
         let changes = match (self.outage, self.writes_per_second) {
             (Some(outage), Some(writes)) => outage.as_secs_f64() * writes.per_second_f64(),
             _ => 0.0,
@@ -385,16 +386,16 @@ impl Scenario {
     }
 }
 
-/// The most writes of an outage.
+/// The maximum number of writes during an outage.
 const CHANGES_MAX: f64 = 50_000_000.0;
 
-/// A way to find what differs, as scenarios name it.
+/// A method to find the objects that differ, as scenarios name it.
 pub use towtank_backfill::Discovery;
 
-/// The methods of a list of names; or what is wrong with it, and a hint.
+/// Parses a list of methods.
 ///
 /// # Errors
-/// When a name is unknown, comes twice, or there is none.
+/// When a name is unknown, occurs twice, or there is none: the message and a hint.
 pub fn methods(text: &str) -> Result<Vec<Discovery>, (String, String)> {
     let names = || Discovery::ALL.into_iter().map(Discovery::name);
     let mut found: Vec<Discovery> = Vec::new();

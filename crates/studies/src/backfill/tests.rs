@@ -1,4 +1,4 @@
-//! The study against closed forms, its own promises, and rules that were broken on purpose.
+//! The study against closed forms, its own invariants, and deliberately wrong rules.
 
 use towtank_report::{Outcome, Verdict};
 use towtank_scenario::{Document, Source};
@@ -24,8 +24,8 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     found.value().unwrap_or_else(|| panic!("{measure} is missing: {:?}", found.reason()))
 }
 
-/// 5.2 ms an object looked at and 0.135 s an object recovered, with a rest after each batch: the sum, and
-/// nothing beside it but messages.
+/// 5.2 ms per object looked at and 0.135 s per object recovered, with a rest after each batch: the total is
+/// their sum, plus only messages.
 #[test]
 fn a_scan_takes_what_its_steps_take() {
     for (objects, stale, percent) in [(10_000, 100, 1), (20_000, 2_000, 10)] {
@@ -40,7 +40,7 @@ fn a_scan_takes_what_its_steps_take() {
     }
 }
 
-/// Trees look at the stale objects and at their neighbours in the ranges: as many as independent draws give.
+/// Trees look at the stale objects and at the others in the same ranges: as many as independent draws give.
 #[test]
 fn trees_look_at_what_shares_a_range_with_something_stale() {
     let text = "discovery = \"merkle\"\nobjects_per_group = 50000\nstale = \"1%\"\nranges = 16384";
@@ -50,7 +50,7 @@ fn trees_look_at_what_shares_a_range_with_something_stale() {
     assert!((mean - expected).abs() < 4.0 * 40.0 / 2.0, "{mean}, {expected} expected");
 }
 
-/// Every discovery copies and removes the same objects; those that know more look at fewer.
+/// Every discovery copies and removes the same objects; more precise ones look at fewer.
 #[test]
 fn discoveries_agree_on_what_is_stale() {
     let text = "discovery = \"scan,bitmap,merkle,merkle-levels,sketch\"\nobjects_per_group = 3000\nstale = \"4%\"\n\
@@ -69,8 +69,8 @@ fn discoveries_agree_on_what_is_stale() {
     assert_eq!(of("scan", "share_of_scan"), 1.0);
 }
 
-/// In a pool of 4+2 each discovery brings the same shards, and each shard that is written takes four that are
-/// read. Looking costs what it costs with copies, since versions are the same at all positions.
+/// In a pool of 4+2 each discovery recovers the same shards, and each shard that is written takes four that
+/// are read. Looking costs the same as with copies, since versions are the same at all positions.
 #[test]
 fn coded_pools_read_as_many_shards_as_make_an_object() {
     let text = "discovery = \"scan,bitmap,merkle,merkle-levels,sketch\"\nobjects_per_group = 2000\nstale = \"4%\"\n\
@@ -87,7 +87,7 @@ fn coded_pools_read_as_many_shards_as_make_an_object() {
     }
 }
 
-/// The rows of the thesis with 5,000 objects: nothing but recovering takes time.
+/// The rows of the thesis with 5,000 objects: only recovery takes time.
 #[test]
 fn cached_objects_are_looked_at_for_free() {
     let time = |cached: u32| {
@@ -126,7 +126,7 @@ fn what_cannot_be_is_refused() {
         told("stale_objects = 60000"),
         told("outage = \"100h\"\nwrites_per_second = \"1000/s\""),
         told("client_writes = \"40/s\"\nobject_size = \"10MiB\""),
-        // The primary of one group sends five shards of 5 MB for each.
+        // The primary of one group sends five shards of 5 MB per write.
         told("client_writes = \"8/s\"\nobject_size = \"20MB\"\nec = \"4+2\"\ndevices = 8\ngroups = 1"),
         told("ec = \"4+2\"\nreplicas = 3"),
         told("ec = \"4\""),
@@ -199,8 +199,8 @@ fn claims(text: &str, replicates: u64) -> Vec<towtank_report::Claim> {
 const PUBLISHED: &str =
     "discovery = \"scan,merkle\"\nobjects_per_group = 50000\nstale = \"1%\"\nranges = 16384";
 
-/// The published set-up is judged. With a rule that is wrong (trees of a single range skip nothing) its claim
-/// misses, and a set-up that no thesis has is not judged at all.
+/// The published set-up is judged. With a wrong rule (trees of a single range skip nothing) its claim misses,
+/// and a set-up that is not in the thesis is not judged.
 #[test]
 fn claims_can_miss_and_are_of_the_published_set_up_alone() {
     let verdict = |claims: &[towtank_report::Claim], name: &str| {
@@ -226,7 +226,7 @@ fn claims_can_miss_and_are_of_the_published_set_up_alone() {
     assert_eq!(verdict(&broken, "figure_19_quarter"), Some(Verdict::Misses));
 }
 
-/// Times that grow with the group hold the claims of figure 17; a scan that costs nothing makes them miss.
+/// Times that grow with the group satisfy the claims of figure 17; a scan that costs nothing makes them miss.
 #[test]
 fn claims_of_a_thousand_objects_can_miss() {
     let ready = |objects: u32| {

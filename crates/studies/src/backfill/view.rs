@@ -1,4 +1,4 @@
-//! A point of the sweep, as answers, tables, figures and claims show it.
+//! A point of the sweep, in the form that answers, tables, figures and claims use.
 
 use super::Backfill;
 use super::observed::{Run, prefix};
@@ -10,7 +10,7 @@ pub struct View<'a> {
     pub(super) point: &'a Point<'a, Backfill>,
     /// Its scenario.
     pub scenario: &'a Settled,
-    /// What tells it from the others; empty without a sweep.
+    /// The settings that distinguish it from the other points; empty without a sweep.
     pub label: String,
 }
 
@@ -24,13 +24,13 @@ impl<'a> View<'a> {
         self.scenario.methods().into_iter().map(Discovery::name).collect()
     }
 
-    /// The values of a measure of a discovery, one for each replicate that has it.
+    /// The values of a measure of a discovery, one per replicate that has it.
     #[must_use]
     pub fn values(&self, method: &str, measure: &str) -> Vec<f64> {
         self.point.values(&self.name_of(method, measure))
     }
 
-    /// Their mean.
+    /// The mean of those values.
     #[must_use]
     pub fn mean(&self, method: &str, measure: &str) -> Option<f64> {
         self.point.value(&self.name_of(method, measure))

@@ -1,4 +1,4 @@
-//! What is counted in one replicate: loads, peers, one failure, one change.
+//! The counts of one replicate: loads, peers, one failure, one change.
 
 use serde::{Deserialize, Serialize};
 use towtank_placement::algorithms::analysis::{Balance, Movement, Peers};
@@ -7,44 +7,44 @@ use towtank_placement::algorithms::{Arrangement, GROUPS_USUAL, Placement, Server
 use super::scenario::Scenario;
 use crate::{Measure, Progress, RunContext, StudyError, Value};
 
-/// What one replicate counted, server by server.
+/// The counts of one replicate, per server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     /// Copies that each server holds, by id.
     pub loads: Vec<u64>,
-    /// With how many others each server with a weight shares data.
+    /// For each server with a weight, the number of other servers with which it shares data.
     pub peers: Vec<u32>,
-    /// What each survivor rebuilds of the failed server.
+    /// Copies of the failed server that each survivor rebuilds.
     pub rebuilt: Vec<u64>,
 }
 
-/// What is kept of a replicate.
+/// The kept results of a replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// What was counted.
+    /// The counts.
     pub observed: Stored,
 }
 
-/// What was counted, as it is stored.
+/// The counts as they are stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// Server by server.
+    /// The counts per server.
     #[serde(flatten)]
     pub counted: Observed,
-    /// One value for each measure, in their order. Nobody reads it; it stays since the digest of a report
+    /// One value per measure, in their order. Nothing reads it; it stays because the digest of a report
     /// covers it.
     measures: Vec<Option<f64>>,
 }
 
-/// What one replicate came to know.
+/// The results of one replicate.
 pub struct Seen {
-    /// What was counted.
+    /// The counts.
     pub observed: Observed,
     balance: Balance,
-    /// Copies on the server that fails, and those that its weight asks for.
+    /// Copies on the server that fails, and the number that its weight predicts.
     lost: f64,
     expected: f64,
-    /// Part of all copies that the change moves, and the least that must move.
+    /// The share of all copies that the change moves, and the minimum share that must move.
     moved: f64,
     least: f64,
 }
@@ -133,11 +133,11 @@ fn known(value: Option<f64>) -> Value {
     value.ok_or_else(|| "there is nothing to divide by".to_owned())
 }
 
-/// Servers and copies below which a table of pairs is kept; a bit a pair.
+/// The maximum number of servers for which a table of pairs is kept, with one bit per pair.
 const PEERS_SERVERS_MAX: usize = 16_385;
 
 impl Seen {
-    /// Places everything; nothing if it was stopped.
+    /// Places everything; nothing if the user stopped it.
     pub fn of(scenario: &Scenario, context: &RunContext<'_>) -> Result<Option<Seen>, StudyError> {
         let seed = hashing::scatter(context.seed.0);
         let with = Arrangement {
@@ -196,7 +196,7 @@ impl Seen {
         }
     }
 
-    /// What is kept of it.
+    /// The part of the results that is kept.
     #[must_use]
     pub fn keep(self) -> Kept {
         let measures = measures().iter().map(|measure| measure.value(&self).ok()).collect();
@@ -208,7 +208,7 @@ impl Seen {
     }
 }
 
-/// What is placed, pass by pass.
+/// The keys that are placed in each pass.
 struct Keys<'a> {
     items: u64,
     seed: u64,
@@ -217,14 +217,15 @@ struct Keys<'a> {
     by_number: bool,
 }
 
-/// Keys between two looks at whether to stop: a tenth of a second where each is asked of 10,000 servers.
+/// Keys between two checks of the stop flag: a tenth of a second where each key is tested against 10,000
+/// servers.
 const KEYS_PER_LOOK: u64 = 1_024;
 const PASSES: f64 = 4.0;
 
 impl Keys<'_> {
-    /// All keys, or those until it was stopped. Objects have random keys. Groups are numbers: algorithms that
-    /// keep a table of them use those as they are, and the others scatter them, each replicate in its own
-    /// way.
+    /// All keys, or those before the user stopped it. Objects have random keys. Groups have consecutive
+    /// numbers: algorithms with a table of groups use the numbers directly, and for the others they are
+    /// hashed, differently in each replicate.
     fn pass(&self, pass: u32) -> impl Iterator<Item = u64> + '_ {
         (0..self.items)
             .take_while(move |item| {
@@ -243,7 +244,7 @@ impl Keys<'_> {
     }
 }
 
-/// One server fails: who takes its copies over.
+/// The failure of one server, and the copies that each survivor takes over.
 struct Failure {
     failed: ServerId,
     lost: u64,
@@ -251,8 +252,8 @@ struct Failure {
 }
 
 impl Failure {
-    /// Places everything as it was and as it is without `failed`; what a survivor has then and had not
-    /// before, it rebuilds.
+    /// Places every key with and without `failed`; a survivor rebuilds the copies that it has only in the
+    /// second placement.
     fn of(
         placement: &dyn Placement,
         keys: impl Iterator<Item = u64>,

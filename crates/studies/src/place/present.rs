@@ -1,4 +1,4 @@
-//! Balance, peers, rebuild and movement in tables and figures: one row a point of the sweep, usually an
+//! Balance, peers, rebuild and movement in tables and figures: one row per point of the sweep, usually an
 //! algorithm.
 
 use towtank_metrics::MeanInterval;
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What the study says about all its points.
+/// The presentation of all points of the study.
 #[must_use]
 pub fn present(points: &Points<'_, Place>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
@@ -104,7 +104,7 @@ fn counted(views: &[View<'_>]) -> Table {
     table
 }
 
-/// What each algorithm guarantees, in words.
+/// The guarantees of each algorithm, in words.
 fn promised(views: &[View<'_>]) -> Table {
     let names = ["placement", "balance", "peers", "weights", "on_add", "on_remove", "on_reweight", "cost"];
     let about = "By construction, before any sampling noise. None of these keeps replicas apart by more than the server.";
@@ -154,7 +154,7 @@ fn labels(views: &[View<'_>]) -> Vec<String> {
     views.iter().map(|view| view.label.clone()).collect()
 }
 
-/// One bar a placement, with the interval over the replicates.
+/// One bar per placement, with the interval over the replicates.
 fn bars(views: &[View<'_>], name: &str, measure: &str, factor: f64) -> BarSeries {
     let means: Vec<Option<MeanInterval>> = views.iter().map(|view| view.mean(measure)).collect();
     let end = |pick: fn((f64, f64)) -> f64| {

@@ -1,8 +1,8 @@
-//! What the first paper says of one failure, held against the same set-up here.
+//! What the first paper says of one failure, compared with the same set-up here.
 //!
-//! The source tells of a single failure in a single arrangement, so it is judged by the range in which 95 %
-//! of our seeds lie, not by the interval of their mean. Beside it stand the values that independent draws
-//! give.
+//! The source describes a single failure in a single arrangement, so it is judged by the range in which 95 %
+//! of our seeds lie, not by the interval of their mean. The report also gives the values that independent
+//! draws would have.
 
 use towtank_metrics::quantile;
 use towtank_placement::algorithms::Algorithm;
@@ -18,7 +18,7 @@ const REPLICAS: u32 = 3;
 
 const SOURCE: &str = "Rebuild of replicated object storage, CODES on ROSS, slides \"Tuning placement to improve aggregate rebuild rate\"";
 
-/// Fewer seeds than this have no 95 % range to speak of.
+/// With fewer seeds than this, a 95 % range is meaningless.
 const SEEDS_MIN: usize = 40;
 
 /// The claims, if this is the published set-up: CRUSH's straw bucket with placement groups.
@@ -71,12 +71,13 @@ pub fn claims(point: &Point<'_, Place>) -> Vec<Claim> {
     facts.into_iter().zip(expected).filter_map(claim).collect()
 }
 
-/// How many of `boxes` stay empty on average when `balls` are thrown.
+/// The mean number of `boxes` that stay empty when `balls` are thrown at random.
 fn expected_none(balls: f64, boxes: f64) -> f64 {
     boxes * libm::exp(balls * libm::log1p(-1.0 / boxes))
 }
 
-/// The fullest of `boxes` on average when `balls` are thrown: boxes are taken as independent and Poisson.
+/// The mean number in the fullest of `boxes` when `balls` are thrown at random; the boxes are approximated as
+/// independent and Poisson.
 fn expected_max(balls: f64, boxes: f64) -> f64 {
     let mean = balls / boxes;
     let (mut term, mut below, mut total) = (libm::exp(-mean), 0.0, 0.0);

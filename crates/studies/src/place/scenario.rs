@@ -1,4 +1,4 @@
-//! What a user may say about a placement, and what is wrong with it.
+//! The keys of a scenario of placement, and their checks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,20 +80,20 @@ pub enum Change {
     Halve,
 }
 
-/// The unit in which the system gives out memory.
+/// The page size of the operating system's memory.
 const PAGE: u64 = 4_096;
-/// What a server takes in every algorithm, and an entry of a table of groups, before and after the change:
+/// Bytes per server in every algorithm, and per entry of a table of groups, before and after the change:
 /// measured with 16,384 servers and with a million groups.
 const SERVER: u64 = 160;
 const TABLE_ENTRY: u64 = 8;
 
 impl Scenario {
-    /// About how much memory a replicate takes: the algorithm's tables before and after the change, and who
-    /// shares data with whom.
+    /// An estimate of the memory of a replicate: the algorithm's tables before and after the change, and the
+    /// table of pairs of servers that share data.
     #[must_use]
     pub fn memory_estimate(&self) -> Bytes {
         let servers = u64::from(self.servers) + 1;
-        // A bit for each pair of servers, in pages that are touched as pairs are found.
+        // One bit per pair of servers, in pages that are allocated as pairs are found.
         let copies = u64::from(self.replicas);
         let found = self.items().saturating_mul(copies * copies.saturating_sub(1) / 2).saturating_mul(PAGE);
         let peers = (servers * servers / 16).min(found);
@@ -110,7 +110,7 @@ impl Scenario {
         Bytes::new(tables + groups + peers)
     }
 
-    /// Everything that is wrong.
+    /// Checks the scenario.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
@@ -163,7 +163,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// A cheap arrangement, which fails for the reasons for which the real one would.
+    /// A cheap arrangement, which is invalid for the same reasons as the real one.
     fn trial(&self) -> Arrangement {
         Arrangement { vnodes: self.vnodes.min(2), groups: 1, replicas: self.replicas as usize, seed: 1 }
     }
@@ -176,7 +176,7 @@ impl Scenario {
         Cluster::weighted((0..self.servers).map(weight).collect())
     }
 
-    /// The server that changes, and that fails.
+    /// The last server: the one that changes, and that fails.
     #[must_use]
     pub fn last(&self) -> ServerId {
         ServerId(self.servers - 1)
@@ -193,13 +193,13 @@ impl Scenario {
         }
     }
 
-    /// How many things are placed.
+    /// The number of keys that are placed.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.groups.map_or(self.keys, u64::from)
     }
 
-    /// What they are called.
+    /// The name of what is placed.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         if self.groups.is_some() { "groups" } else { "objects" }

@@ -1,4 +1,4 @@
-//! The study against slow counting, closed forms and its own promises.
+//! The study against slow counting, closed forms and its own invariants.
 
 use towtank_placement::algorithms::{Algorithm, Arrangement, Cluster, ServerId, Weight};
 use towtank_report::Verdict;
@@ -44,8 +44,8 @@ fn every_algorithm_places_objects_and_groups() {
     }
 }
 
-/// One move at least for each copy that the last server held, and exactly that where the algorithm promises
-/// the least; CRUSH with firstn also moves some copies that only change places: up to one in eight here.
+/// At least one move for each copy that the last server held, and exactly that where the algorithm guarantees
+/// the minimum; CRUSH with firstn also moves some copies that only change places: up to one in eight here.
 #[test]
 fn what_leaves_moves_once() {
     use towtank_placement::algorithms::guarantees::Movement;

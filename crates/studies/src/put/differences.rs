@@ -1,5 +1,4 @@
-//! What each difference between the two fidelities does by itself: the model with one thing of SURGE's at a
-//! time.
+//! The effect of each difference between the two fidelities: the model with one property of SURGE at a time.
 //!
 //! `cargo test -p towtank-studies what_each_difference_does -- --nocapture` prints a table: by how many
 //! percent more chunks are stored, and by how many points disks are busier. That of `docs/put.md` has
@@ -22,14 +21,14 @@ use crate::Study;
 const SEEDS: u32 = 1;
 const DURATION: &str = "4ms";
 
-/// One thing that SURGE does otherwise.
+/// One property in which SURGE differs.
 struct Difference {
     name: &'static str,
-    /// Which protocols it concerns.
+    /// The protocols that it concerns.
     protocols: &'static [Protocol],
-    /// Keys of the scenario that bring it about ...
+    /// Keys of the scenario that produce it.
     keys: &'static str,
-    /// ... or what of the cluster is changed.
+    /// The change of the cluster that produces it, where keys do not.
     change: fn(&mut Cluster),
 }
 
@@ -114,7 +113,7 @@ const DIFFERENCES: &[Difference] = &[
         keys: "",
         change: |cluster| {
             cluster.terms.fixed.rules.trims_at_once = true;
-            // Transfers may leave their windows then, as in SURGE.
+            // Lets transfers leave their windows, as in SURGE.
             cluster.surge = true;
         },
     },
@@ -140,7 +139,7 @@ const DIFFERENCES: &[Difference] = &[
     Difference { name: "everything", protocols: ALL, keys: "fidelity = \"surge\"", change: |_| {} },
 ];
 
-/// Chunks per second and utilisation in percent, and how far the former scatters.
+/// Chunks per second with their scatter, and utilisation in percent.
 fn measured(protocol: Protocol, chunk: &str, disk: &str, keys: &str, change: fn(&mut Cluster)) -> (f64, f64) {
     let text = format!(
         "study = \"put\"\nprotocol = \"{}\"\nchunk = \"{chunk}\"\ndisk = \"{disk}\"\nduration = \"{DURATION}\"\n{keys}",
@@ -189,7 +188,7 @@ fn what_each_difference_does() {
             println!("{row}");
         }
     }
-    // What the guide calls the three that count, and what it says does nothing.
+    // The three differences that matter according to the guide, and one that has no effect according to it.
     let of = |protocol, name, chunk, disk| effects[&(protocol, name, chunk, disk)];
     assert!(of("replicast-m", "beginning", "1MiB", "400MiB/s") < -15.0);
     assert!(of("replicast-m", "control messages are free", "16KiB", "1000MiB/s") > 20.0);

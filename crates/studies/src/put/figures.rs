@@ -1,4 +1,5 @@
-//! Pictures: throughput, utilisation and latency by protocol, every put, and who holds which window.
+//! The figures of puts: throughput, utilisation and latency by protocol, every put, and the windows of
+//! servers over time.
 
 use towtank_metrics::Histogram;
 use towtank_report::{
@@ -10,13 +11,13 @@ use towtank_puts::Trace;
 use super::sweeps;
 use super::view::View;
 
-/// Points of a line that is drawn from every put.
+/// Points per line of single puts.
 const POINTS_MAX: usize = 400;
-/// Curves of a figure of single points.
+/// The maximum number of curves in a figure of single puts.
 const CURVES_MAX: usize = 12;
-/// What follows the name of a server in the lane of what it reads and sends.
+/// The suffix of a server's name in the lane of its reads and sends.
 const TO_READERS: &str = ", to readers";
-/// Windows of a timeline.
+/// The maximum number of windows in a timeline.
 const SPANS_MAX: usize = 1_500;
 
 /// All figures.
@@ -27,7 +28,7 @@ pub fn all(views: &[View<'_>]) -> Vec<Figure> {
         Some(across) => sweeps::lines(views, across),
         None => of_points(views),
     };
-    // More curves than these cannot be told apart; lines and tables have what matters of them.
+    // More curves than these cannot be told apart; lines and tables show the important values.
     if across.is_none() || views.len() <= CURVES_MAX {
         figures
             .push(distribution(views, "latencies", "Distribution of put latencies", |view| view.latencies()));
@@ -72,7 +73,7 @@ fn of_points(views: &[View<'_>]) -> Vec<Figure> {
     figures
 }
 
-/// One bar a protocol and point, with the interval over the replicates.
+/// One bar per protocol and point, with the interval over the replicates.
 fn bars(
     views: &[View<'_>],
     id: &str,
@@ -133,7 +134,7 @@ fn distribution(views: &[View<'_>], id: &str, title: &str, of: fn(&View<'_>) -> 
     }
 }
 
-/// When puts of the first replicate ended, in milliseconds, and how long they took, in microseconds.
+/// The puts of the first replicate: when each ended, in milliseconds, and how long it took, in microseconds.
 fn puts(view: &View<'_>) -> Vec<(f64, f64)> {
     let Some(observed) = view.observed.first() else { return Vec::new() };
     let put = |(at, _, trace): &(u64, u32, Trace)| match trace {
@@ -143,7 +144,7 @@ fn puts(view: &View<'_>) -> Vec<(f64, f64)> {
     observed.traces.iter().filter_map(put).collect()
 }
 
-/// At most [`POINTS_MAX`] of them, evenly.
+/// At most [`POINTS_MAX`] of them, evenly spaced.
 fn thinned<T: Copy>(all: &[T]) -> impl Iterator<Item = (usize, T)> {
     let step = all.len().div_ceil(POINTS_MAX).max(1);
     all.iter().copied().enumerate().step_by(step)
@@ -190,7 +191,8 @@ fn over_time(views: &[View<'_>]) -> Option<Figure> {
     })
 }
 
-/// Who holds which window of the servers of the first group, at the beginning of the first replicate.
+/// The windows of the servers of the first group, with their holders, at the beginning of the first
+/// replicate.
 fn timeline(view: &View<'_>) -> Option<Figure> {
     let observed = view.observed.first()?;
     let servers = view.settled.spec.group as usize;
@@ -216,7 +218,7 @@ fn timeline(view: &View<'_>) -> Option<Figure> {
         let lane = *server as usize + if reads { servers } else { 0 };
         lanes.get_mut(lane)?.spans.push(span);
     }
-    // Few servers of a group read within so short a time.
+    // Few servers of a group read within so short a time, so empty lanes of readers are removed.
     lanes.retain(|lane| !lane.name.ends_with(TO_READERS) || !lane.spans.is_empty());
     let drawn = lanes.iter().any(|lane| !lane.spans.is_empty());
     drawn.then(|| Figure {

@@ -1,4 +1,4 @@
-//! From what a run counted to what it says: the measures of one replicate, and what is kept for the
+//! From the counts of a run to its results: the measures of one replicate, and what is kept for the
 //! presentation.
 
 use std::collections::BTreeMap;
@@ -16,14 +16,14 @@ use crate::{Measure, Value};
 pub struct Line {
     /// As [`crate::MeasureSpec`] has it, like `unit` and `about`.
     pub name: &'static str,
-    /// Of its value.
+    /// The unit of its value.
     pub unit: &'static str,
-    /// What it is.
+    /// The meaning of the measure.
     pub about: &'static str,
     value: fn(&Counted) -> Value,
 }
 
-/// What is told of puts.
+/// The measures of puts.
 pub const OF_PUTS: &[Line] = &[
     Line {
         name: "chunks_per_second",
@@ -117,7 +117,7 @@ pub const OF_PUTS: &[Line] = &[
     },
 ];
 
-/// What is told of gets.
+/// The measures of gets.
 pub const OF_GETS: &[Line] = &[
     Line {
         name: "gets_per_second",
@@ -175,14 +175,14 @@ pub const OF_GETS: &[Line] = &[
     },
 ];
 
-/// Every measure: those of one protocol alone, and those of each among several.
+/// Every measure: those of a single protocol, and those of each of several.
 pub fn measures() -> Vec<Measure<Seen>> {
     let mut measures = of_protocol("", |seen| seen.runs.first());
     measures.extend(PREFIXED.into_iter().flat_map(among_several));
     measures
 }
 
-/// The measures of so many protocols.
+/// The measures for these protocols.
 pub fn measures_of(protocols: &[Protocol]) -> Vec<Measure<Seen>> {
     match protocols {
         [_] => of_protocol("", |seen| seen.runs.first()),
@@ -190,7 +190,7 @@ pub fn measures_of(protocols: &[Protocol]) -> Vec<Measure<Seen>> {
     }
 }
 
-/// In the order of the list of all measures.
+/// The protocols in the order of the list of all measures.
 const PREFIXED: [Protocol; 5] =
     [Protocol::UchCcp, Protocol::ReplicastM, Protocol::ReplicastH, Protocol::UchAimd, Protocol::Serial];
 
@@ -212,26 +212,26 @@ fn of_protocol(prefix: &str, find: impl Fn(&Seen) -> Option<&Run> + Clone + 'sta
 
 const STOPPED: &str = "the run was stopped before its warm-up was over";
 
-/// What stands before the measures of a protocol when there are several.
+/// The prefix of the measures of a protocol where there are several.
 #[must_use]
 pub fn prefix(protocol: Protocol) -> String {
     format!("{}_", protocol.name().replace('-', "_"))
 }
 
-/// What was counted for one protocol in one replicate.
+/// The counts of one protocol in one replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// Its name.
+    /// The name of the protocol.
     pub protocol: String,
     /// Latencies of puts in nanoseconds.
     pub latencies: Histogram,
     /// Latencies of gets in nanoseconds.
     pub got: Histogram,
-    /// What is drawn: when, at which server (for windows) and what.
+    /// Events for the figures: the time, the server (for windows) and the event.
     pub traces: Vec<(u64, u32, Trace)>,
 }
 
-/// What is kept of a replicate: what was counted for each protocol, by its name.
+/// The kept results of a replicate: the counts of each protocol, by its name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Kept {
@@ -239,21 +239,21 @@ pub struct Kept {
     pub observed: BTreeMap<String, Observed>,
 }
 
-/// What one replicate came to know: one run for each protocol, in the order in which they are named.
+/// The results of one replicate: one run per protocol, in the order of the scenario.
 #[derive(Default)]
 pub struct Seen {
     runs: Vec<Run>,
 }
 
-/// What came of one protocol's run.
+/// The results of one protocol's run.
 struct Run {
     protocol: Protocol,
-    /// Nothing if it was stopped before its warm-up was over.
+    /// None if it was stopped before its warm-up was over.
     counted: Option<Counted>,
     traces: Vec<(u64, u32, Trace)>,
 }
 
-/// What a measure of [`OF_PUTS`] or [`OF_GETS`] says of a run.
+/// The value of a measure of [`OF_PUTS`] or [`OF_GETS`] for a run.
 #[cfg(test)]
 pub fn value(counted: &Counted, name: &str) -> Value {
     let mut lines = OF_PUTS.iter().chain(OF_GETS);
@@ -267,7 +267,7 @@ fn negotiated(counted: &Counted, part: u64, all: u64) -> Value {
     share.ok_or_else(|| ONLY_NEGOTIATED.to_owned())
 }
 
-/// Latencies of gets; why there are none where nothing is read.
+/// Latencies of gets; where nothing is read, the reason why there are none.
 fn got(counted: &Counted) -> Result<&Histogram, String> {
     if counted.reads { Ok(&counted.total.got) } else { Err("nothing is read: `read_share` is 0%".to_owned()) }
 }
@@ -298,7 +298,7 @@ fn latency(latencies: &Histogram, q: f64) -> Option<f64> {
 }
 
 impl Seen {
-    /// Adds what one protocol yielded, and to `outcome` what is no measure.
+    /// Adds the results of one protocol, and to `outcome` those that are no measures.
     pub fn add(
         &mut self,
         outcome: &mut Outcome,
@@ -324,7 +324,7 @@ impl Seen {
         self.runs.push(Run { protocol, counted, traces: traces.collect() });
     }
 
-    /// What is kept of the runs that were measured.
+    /// The kept results of the runs that were measured.
     pub fn keep(self) -> Kept {
         let keep = |run: Run| {
             let (counted, name) = (run.counted?, run.protocol.name().to_owned());
@@ -362,7 +362,7 @@ mod tests {
 
     /// A hundredth of a second of a protocol that negotiates, reads, and runs in racks.
     fn counted() -> Counted {
-        // Of 1,000 puts the mean, the median and two tails differ.
+        // With 1,000 puts, the mean, the median and two tails differ.
         let latencies = [vec![105; 900], vec![200; 94], vec![700; 6]].concat();
         let got = [vec![30; 900], vec![90; 90], vec![270; 8], vec![800; 2]].concat();
         let total = Counts {
@@ -426,7 +426,7 @@ mod tests {
         by_hand::hold(|| measures_of(&[Protocol::Serial]), &Seen { runs: vec![run] }, &EXPECTED);
     }
 
-    /// Among several, a value is found by the protocol and not by where its run stands.
+    /// With several protocols, a value is found by the protocol and not by the position of its run.
     #[test]
     fn each_protocol_has_its_own_values() {
         let mut seen = Seen::default();

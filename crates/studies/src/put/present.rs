@@ -1,4 +1,4 @@
-//! All replicates of all points: one row a protocol and point, and the sentence that heads the page.
+//! All replicates of all points: one row per protocol and point, and the sentence at the head of the report.
 
 use towtank_puts::Fidelity;
 use towtank_report::{Cell, Column, Table, human};
@@ -12,14 +12,14 @@ use super::view::View;
 use crate::published::is_published;
 use crate::{Points, Presentation};
 
-/// What the study says about all its points.
+/// The presentation of all points of the study.
 #[must_use]
 pub fn present(points: &Points<'_, Put>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().flat_map(View::all_of).collect();
     if views.is_empty() {
         return Presentation::default();
     }
-    // Each protocol has a run of its own, so which others are named beside it changes nothing.
+    // Each protocol has its own run, so the other protocols of the list have no influence on it.
     let of_paper = |view: &&View<'_>| is_published(&Put, view.result.scenario, &["protocol"]);
     Presentation {
         answer: answer(&views),
@@ -56,7 +56,7 @@ fn told(view: &View<'_>) -> Option<String> {
         .then(|| format!("{}: {rates}, disks {busy} % busy, {latencies} on average", view.name()))
 }
 
-/// So many a second, and how long each takes.
+/// The number per second, and how long each takes.
 fn done_of(view: &View<'_>, what: &str, one: &str) -> Option<(String, String)> {
     let rate = view.mean(&format!("{what}_per_second"))?.mean;
     let latency = view.mean(&format!("{one}_latency_mean_us"))?.mean / 1e6;
@@ -66,7 +66,7 @@ fn done_of(view: &View<'_>, what: &str, one: &str) -> Option<(String, String)> {
 
 fn counted(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("protocol"), Column::text("point"), Column::text("fidelity")];
-    // Nothing to say about gets where there are none.
+    // Measures of gets are left out where there are none.
     let of_gets = if views.iter().any(View::reads) { OF_GETS } else { &[] };
     let measures = || OF_PUTS.iter().chain(of_gets);
     columns.extend(measures().map(|measure| Column::number(measure.name, measure.unit)));
@@ -85,7 +85,7 @@ fn counted(views: &[View<'_>]) -> Table {
     table
 }
 
-/// Fewer puts than this say little of a tail.
+/// Fewer puts than this do not determine a tail.
 const PUTS_FOR_TAIL: u64 = 1_000;
 
 fn warnings(views: &[View<'_>]) -> Vec<String> {

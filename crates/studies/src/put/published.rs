@@ -1,10 +1,10 @@
-//! The tables of the paper, and what the model code of its simulator gives: what `surge` fidelity is held
-//! against.
+//! The tables of the paper, and the results of its simulator's model code: the reference for `surge`
+//! fidelity.
 //!
-//! Aizman and Bestler, tables 2, 3 and 5. Beside each cell stand runs of SURGE's own model code (build
-//! d92018f, under a sequential scheduler, multicast order equal at all servers, equal bids ranked at random,
-//! all gateways at once); `paper` is printed in the paper. Run lengths follow from the printed rates being
-//! whole numbers of chunks.
+//! Aizman and Bestler, tables 2, 3 and 5. Each cell also has runs of SURGE's own model code (build d92018f,
+//! under a sequential scheduler, multicast order equal at all servers, equal bids ranked at random, all
+//! gateways at once); `paper` is printed in the paper. Run lengths follow from the printed rates being whole
+//! numbers of chunks.
 //!
 //! **Tolerance.** The reference's mean is known from one to four runs and the printed number, whose scatter
 //! depends on the size of chunks: it is pooled over the six cells of a size. Ours must lie within the 99 %
@@ -22,9 +22,9 @@ use super::view::View;
 /// A cell of table 2 or 3, or a run of the reference that is in no table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// The table; none where only the reference was run.
+    /// The number of the table; none where only the reference was run.
     pub table: Option<u32>,
-    /// Gateways and servers.
+    /// The numbers of gateways and servers.
     pub nodes: (u32, u32),
     /// The speed of the disks in MiB/s.
     pub disk_mib: u64,
@@ -32,7 +32,7 @@ pub struct Cell {
     pub chunk_kib: u64,
     /// The protocol.
     pub protocol: Protocol,
-    /// How long was simulated.
+    /// The simulated time.
     pub duration_ms: u64,
     /// Chunks per second.
     pub rate: Quoted,
@@ -42,7 +42,7 @@ pub struct Cell {
     pub latency: Quoted,
 }
 
-/// A printed number, and what runs of the reference gave; only one of the two where the cell is in no table.
+/// A printed number, and the results of runs of the reference; only the latter where the cell is in no table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quoted {
     /// As printed in the paper.
@@ -68,7 +68,7 @@ impl Quoted {
         self.values().sum::<f64>() / self.count().max(1) as f64
     }
 
-    /// With the range that the values span.
+    /// The mean, with the range that the values span.
     fn reading(&self) -> Reading {
         let least = self.values().fold(f64::INFINITY, f64::min);
         let most = self.values().fold(f64::NEG_INFINITY, f64::max);
@@ -87,7 +87,7 @@ const fn cell(
     Cell { table, nodes: (90, 90), disk_mib, chunk_kib, protocol, duration_ms, rate, disk, latency }
 }
 
-/// One run of the reference: chunks a second, utilisation in percent, mean latency.
+/// One run of the reference: chunks per second, utilisation in percent, mean latency.
 const fn run(
     nodes: (u32, u32),
     (disk_mib, chunk_kib, duration_ms): (u64, u64, u64),
@@ -135,9 +135,9 @@ pub const CELLS: [Cell; 18] = [
     cell((1000, 1024, 40), ReplicastH, quoted(16_075.0, &[14_850.0, 15_275.0, 15_400.0]), quoted(57.1, &[53.2, 54.4, 54.9]), quoted(5_163.8, &[5_570.3, 5_446.0, 5_393.3])),
 ];
 
-/// Fewer seeds than this are not held against a table.
+/// With fewer seeds than this, no claim about a table is made.
 const SEEDS_MIN: usize = 10;
-/// Where the reference is one run: 99 % of single runs lie within so many standard deviations.
+/// Where the reference is one run: 99 % of single runs lie within this many standard deviations.
 const DEVIATIONS: f64 = 2.576;
 /// Student's t for a two-sided 99 % interval, by degrees of freedom: those that the three sizes have.
 const STUDENT_99: [(usize, f64); 3] = [(6, 3.707), (13, 3.012), (16, 2.921)];
@@ -145,7 +145,7 @@ const STUDENT_99: [(usize, f64); 3] = [(6, 3.707), (13, 3.012), (16, 2.921)];
 /// One of the three numbers of a cell.
 type Number = fn(&Cell) -> Quoted;
 
-/// How far the reference's mean may lie from where it is known to be, as a fraction of it: the scatter of all
+/// How far the reference's true mean may lie from its estimate, as a fraction of it: from the scatter of all
 /// cells of a size, pooled, with the count of their runs.
 fn uncertainty(cell: &Cell, of: Number) -> f64 {
     let (mut squares, mut freedom) = (0.0, 0);
@@ -160,14 +160,15 @@ fn uncertainty(cell: &Cell, of: Number) -> f64 {
     student * (squares / freedom as f64).sqrt() / (of(cell).count() as f64).sqrt()
 }
 
-/// Between what ours must lie.
+/// The tolerance for our value.
 fn tolerance(cell: &Cell, of: Number, deviation: f64) -> Tolerance {
     let mean = of(cell).mean();
     let far = if cell.table.is_some() { mean * uncertainty(cell, of) } else { deviation * DEVIATIONS };
     Tolerance::Range { low: mean - far, high: mean + far }
 }
 
-/// The cell that a point repeats, if it does: the paper's cluster with all of SURGE's numbers.
+/// The cell with the settings of this point, if there is one: the paper's cluster with all of SURGE's
+/// numbers.
 #[must_use]
 pub fn cell_of(spec: &Spec, protocol: Protocol) -> Option<&'static Cell> {
     let usual = spec.fidelity == Fidelity::Surge
@@ -186,7 +187,7 @@ pub fn cell_of(spec: &Spec, protocol: Protocol) -> Option<&'static Cell> {
     CELLS.iter().chain(&RUNS).filter(|_| usual).find(same)
 }
 
-/// The claims of one protocol at one point.
+/// The claims about one protocol at one point.
 #[must_use]
 pub fn claims(view: &View<'_>) -> Vec<Claim> {
     let Some(cell) = cell_of(&view.settled.spec, view.protocol) else { return Vec::new() };
@@ -255,20 +256,21 @@ impl Cell {
 
 const SOURCE: &str = "Aizman and Bestler, Scalable object storage with resource reservations";
 
-/// The chance that another request comes within `wait_us` of one, if they come at random every `gap_us` on
-/// average.
+/// The probability that another request comes within `wait_us` of one, if requests come at random at the mean
+/// rate `rate_per_us`.
 #[must_use]
 pub fn chance_within(rate_per_us: f64, wait_us: f64) -> f64 {
     -libm::expm1(-rate_per_us * wait_us)
 }
 
-/// What the start-up does to the shares of table 5: with gateways that begin within 5 ms, ten seeds each.
+/// The influence of the start-up on the shares of table 5: with gateways that begin within 5 ms, ten seeds
+/// each.
 const SPREAD_OUT: [(u64, &str); 2] = [(128, "13.0"), (1024, "2.0")];
 
-/// Table 5: the share of requests that find another bid of their server undecided, which the paper works out
+/// Table 5: the share of requests that find another bid of their server undecided, which the paper computes
 /// from its rates of puts and the 7 us that a bid and its answer take: 1 - exp(-λt). (What it prints as the
-/// formula, 1 - λ·exp(-λt), is a misprint.) It prints λ with one digit, so what the share could be is what
-/// rates that round to λ give.
+/// formula, 1 - λ·exp(-λt), is a misprint.) It prints λ with one digit, so the possible range of the share is
+/// that of the rates that round to λ.
 fn undecided(cell: &Cell, view: &View<'_>) -> Option<Claim> {
     let (rate, half_digit, printed) = match (cell.disk_mib, cell.protocol, cell.chunk_kib) {
         (1000, Protocol::ReplicastM, 16) => (0.09, 0.005, 46.7),

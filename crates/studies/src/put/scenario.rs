@@ -1,7 +1,7 @@
-//! What a user may say about puts.
+//! The keys of a scenario of puts.
 //!
-//! - `check`: what is wrong with it;
-//! - `settled`: the same with everything that was left out filled in.
+//! - `check`: its checks;
+//! - `settled`: the scenario with all defaults filled in.
 
 mod check;
 mod settled;

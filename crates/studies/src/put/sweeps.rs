@@ -1,5 +1,5 @@
-//! Sweeps as lines: a swept number goes across, and each protocol, or each other setting that is swept with
-//! it, is a line.
+//! Sweeps as lines: a swept number is the x axis, and each protocol, or each combination of the other swept
+//! settings, is a line.
 
 use serde_json::Value;
 use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
@@ -7,12 +7,12 @@ use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
 use super::view::View;
 use crate::points::{number, setting};
 
-/// Fewer values than this are told apart as well by bars.
+/// Fewer values than this are drawn as bars instead.
 const VALUES_MIN: usize = 3;
-/// Numbers that span more than this are drawn on a logarithmic axis.
+/// Numbers whose ratio exceeds this are drawn on a logarithmic axis.
 const WIDE: f64 = 20.0;
 
-/// The key that goes across.
+/// The key of the x axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Across {
     key: String,
@@ -20,7 +20,7 @@ pub struct Across {
     log: bool,
 }
 
-/// The swept number with most values, if one has enough of them.
+/// The swept number with the most values, if it has enough of them.
 #[must_use]
 pub fn across(views: &[View<'_>]) -> Option<Across> {
     let settings = views.first()?.result.settings;
@@ -46,7 +46,7 @@ pub fn across(views: &[View<'_>]) -> Option<Across> {
     best.map(|(_, across)| across)
 }
 
-/// One figure for each of the measures that matter most.
+/// One figure for each of the most important measures.
 #[must_use]
 pub fn lines(views: &[View<'_>], across: &Across) -> Vec<Figure> {
     let mut figures = vec![
@@ -78,7 +78,7 @@ pub fn lines(views: &[View<'_>], across: &Across) -> Vec<Figure> {
     figures
 }
 
-/// What a line is called: its protocol, and what else is swept.
+/// The name of a line: its protocol, and the other swept settings.
 fn line_name(view: &View<'_>, across: &Across) -> String {
     let told = |(key, value): &(String, Value)| match value {
         Value::String(text) => format!("{key} = {text}"),

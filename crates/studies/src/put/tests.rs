@@ -44,7 +44,7 @@ fn presented(prepared: &dyn Prepared, outcomes: &[Outcome]) -> Presentation {
 }
 
 const ALL: &str = "protocol = \"uch-ccp,replicast-m,replicast-h,uch-aimd,serial\"\n";
-/// Small enough for all executors.
+/// Small enough to run on all executors.
 const SMALL: &str = "gateways = 12\nservers = 18\nduration = \"2ms\"\nwarm_up = \"1ms\"\n";
 
 #[test]
@@ -69,7 +69,7 @@ fn executor_and_worker_count_never_show() {
     }
 }
 
-/// One put of a lone gateway has no one to wait for, so its time can be added up by hand.
+/// A put of a lone gateway waits for nobody, so its time is the sum of its parts.
 #[test]
 fn a_lone_put_takes_what_its_parts_take() {
     let lone = |protocol: &str| {
@@ -81,8 +81,8 @@ fn a_lone_put_takes_what_its_parts_take() {
     // 312,500; ack 3,424.
     let common = f64::from((2 * 3_424 + 2_424 + 117_673 + 1_000 + 312_500 + 3_424) / 1_000);
     assert_eq!(lone("replicast-m"), common);
-    // Three times request and answer (2,160) with the data between them; the last frame's tail overlaps the
-    // next request.
+    // Three times request and answer (2,160) with the data between them; the tail of the last frame overlaps
+    // the next request.
     let frames = 14 * 7_272;
     let each = 2_160 + frames;
     let last = 5_072 * 8 * 1_000 / 9_900;
@@ -90,7 +90,7 @@ fn a_lone_put_takes_what_its_parts_take() {
     assert!((lone("uch-ccp") - unicast).abs() <= 1.0, "{} and {unicast}", lone("uch-ccp"));
 }
 
-/// A get of a lone gateway has no one to wait for, so its time can be added up by hand.
+/// A get of a lone gateway waits for nobody, so its time is the sum of its parts.
 #[test]
 fn a_lone_get_takes_what_its_parts_take() {
     let lone = |protocol: &str| {
@@ -99,15 +99,15 @@ fn a_lone_get_takes_what_its_parts_take() {
         value(&run(&text), "get_latency_mean_us")
     };
     // The request takes 3,424 ns; the answer is expected nine messages, two and two trips later (28,664);
-    // then the chunk is read (312,500) and sent (117,685 and 1,000). What the fixed lead does not need is
-    // spent waiting for it.
+    // then the chunk is read (312,500) and sent (117,685 and 1,000). The unused part of the fixed lead is
+    // spent waiting.
     assert_eq!(lone("replicast-m"), f64::from(3_424 + 28_664 + 312_500 + 117_685 + 1_000) / 1_000.0);
     // The request 1,080; the read; 14 frames of 7,272 and a last one of 4,098; a trip.
     assert_eq!(lone("uch-ccp"), f64::from(1_080 + 312_500 + 14 * 7_272 + 4_098 + 1_000) / 1_000.0);
 }
 
-/// Bids once expected their answers a trip too early, so that far away every chosen server declined, for
-/// ever.
+/// A fault that was mended: bids expected their answers a trip too early, so over long links every chosen
+/// server declined, for ever.
 #[test]
 fn gets_from_afar_are_not_declined_for_ever() {
     for trip in ["10us", "50us"] {
@@ -128,14 +128,14 @@ fn reads_are_answered_and_compete_with_writes() {
         assert_eq!(value(&all, "chunks_per_second"), 0.0, "{protocol}");
         assert!(value(&half, "gets_per_second") > 0.0, "{protocol}");
         assert!(value(&half, "chunks_per_second") < value(&none, "chunks_per_second"), "{protocol}");
-        // What is written three times is read once.
+        // Each chunk is written three times but read once.
         assert!(value(&all, "gets_per_second") > 1.5 * value(&none, "chunks_per_second"), "{protocol}");
         assert_eq!(value(&all, "gets_failed") + value(&all, "gets_retried"), 0.0, "{protocol}");
     }
 }
 
-/// Uplinks that are never full change nothing but the order of draws; full ones carry what they can, and a
-/// multicast only once.
+/// Uplinks that are never full change only the order of draws; full ones carry what they can, and a multicast
+/// only once.
 #[test]
 fn a_core_that_blocks_holds_puts_back() {
     let text = |protocol: &str, racks: &str| {
@@ -161,10 +161,10 @@ fn a_core_that_blocks_holds_puts_back() {
         assert!((0.5..=1.0).contains(&full), "{protocol}: {full}");
         rates.push(rate(&slow));
     }
-    // Three copies of a chunk leave a rack, two thirds of them for another one; of a multicast, one does.
+    // Three copies of a chunk leave a rack, two thirds of them for another one; of a multicast, only one.
     assert!(rates[0] > 1.3 * rates[2], "{rates:?}");
-    // Three uplinks of 1.25 GB/s, of which 1 % is overhead: two of the three copies of a chunk cross, some 1
-    // % more or less.
+    // Three uplinks of 1.25 GB/s, of which 1 % is overhead: two of the three copies of a chunk cross, give or
+    // take 1 %.
     let bound = 3.0 * 1.25e9 * 0.99 / (2.0 * f64::from(128 << 10));
     assert!(rates[2] < 1.03 * bound && rates[2] > 0.9 * bound, "{rates:?} {bound}");
 }
@@ -274,7 +274,8 @@ fn every_refusal_says_what_to_do() {
     }
 }
 
-/// What came to an uplink counted as carried at once, so that one was busy for 122 % of the time.
+/// A fault that was mended: data counted as carried on arrival at an uplink, so that one was busy for 122 %
+/// of the time.
 #[test]
 fn an_uplink_is_never_busier_than_time() {
     for (protocol, uplink) in
@@ -289,7 +290,7 @@ fn an_uplink_is_never_busier_than_time() {
     }
 }
 
-/// Writes that disks had still to do counted as done when a run was stopped.
+/// A fault that was mended: writes that disks had yet to do counted as done when a run was stopped.
 #[test]
 fn a_stopped_run_is_not_busier_than_time() {
     for protocol in ["uch-ccp", "replicast-m", "serial"] {
@@ -309,8 +310,8 @@ fn a_stopped_run_is_not_busier_than_time() {
     }
 }
 
-/// It asked for bids again 30,000 times before the first message was through, and took 1 GB/s until there was
-/// no more.
+/// A fault that was mended: gateways requested bids again 30,000 times before the first message was through,
+/// and took 1 GB/s of memory until none was left.
 #[test]
 fn a_link_too_slow_for_its_timeouts_is_refused() {
     let text = "gateways = 8\nservers = 9\nduration = \"500us\"\nfaults = { failed_servers = 6 }\nnetwork = { link = \"1KiB/s\" }";
@@ -320,8 +321,8 @@ fn a_link_too_slow_for_its_timeouts_is_refused() {
     assert!(check(&text.replace("failed_servers = 6", "failed_servers = 0")).is_ok());
 }
 
-/// What passes that check can still ask for more than comes through: it ends with the keys, not with the
-/// machine's memory.
+/// A scenario that passes that check can still send more requests than the port can carry: the run then fails
+/// with an error that names the keys, before it exhausts the machine's memory.
 #[test]
 fn a_port_at_which_ever_more_waits_ends_the_run() {
     let text = "gateways = 200\nservers = 9\nin_flight = 4\nduration = \"400ms\"\nwarm_up = \"0s\"\nstart_spread = \"1us\"\n\
@@ -373,9 +374,9 @@ fn shipped_scenarios_are_legal() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Every run ends in an audit: bytes and chunks are conserved, transfers stay in their windows, and
-    /// windows that were accepted never overlap, and nobody sends to a gateway while another does. Whoever
-    /// puts or gets, on whatever links, and whichever servers fail.
+    /// Every run ends in an audit: bytes and chunks are conserved, transfers stay in their windows, accepted
+    /// windows never overlap, and no two nodes send to a gateway at once. It holds for any mix of puts and
+    /// gets, any links, and any failed servers.
     #[test]
     fn any_cluster_keeps_its_promises(
         protocol in prop::sample::select(vec!["replicast-m", "replicast-h", "uch-ccp", "uch-aimd", "serial"]),

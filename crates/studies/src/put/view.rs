@@ -1,4 +1,4 @@
-//! One protocol at one point: its replicates, and what tables, figures and claims need of them.
+//! One protocol at one point: its replicates, in the form that tables, figures and claims use.
 
 use towtank_metrics::{Histogram, MeanInterval, mean_interval_95};
 use towtank_negotiation::Protocol;
@@ -9,22 +9,22 @@ use super::observed::{Kept, Observed, prefix};
 use super::scenario::Settled;
 use crate::{Point, PointResult, points};
 
-/// One protocol at one point, with everything that is shown of it.
+/// One protocol at one point, with everything that the report shows of it.
 pub struct View<'a> {
     /// The point.
     pub result: &'a PointResult<'a>,
-    /// What was run.
+    /// The scenario.
     pub settled: &'a Settled,
     /// The protocol.
     pub protocol: Protocol,
-    /// What its replicates counted; the first one has what is drawn.
+    /// The counts of its replicates; the first one has the events for the figures.
     pub observed: Vec<&'a Observed>,
     /// The swept keys with their values; empty without a sweep.
     pub label: String,
 }
 
 impl<'a> View<'a> {
-    /// One for each protocol that ran.
+    /// One view per protocol that ran.
     #[must_use]
     pub fn all_of(point: &'a Point<'a, Put>) -> Vec<View<'a>> {
         let of = |protocol: Protocol| {
@@ -43,15 +43,14 @@ impl<'a> View<'a> {
         mean_interval_95(&self.values(measure))
     }
 
-    /// A measure of each replicate that has it.
+    /// The values of a measure, of each replicate that has it.
     fn values(&self, measure: &str) -> Vec<f64> {
         let alone = self.settled.protocols.len() == 1;
         let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) };
         points::values(self.result, &name)
     }
 
-    /// How far single replicates scatter about that mean: the standard deviation, nothing if there are fewer
-    /// than two.
+    /// The standard deviation of single replicates; 0 if there are fewer than two.
     #[must_use]
     pub fn deviation(&self, measure: &str) -> f64 {
         let values = self.values(measure);
@@ -60,7 +59,7 @@ impl<'a> View<'a> {
         (squares / (values.len().max(2) - 1) as f64).sqrt()
     }
 
-    /// Latencies of all replicates in nanoseconds.
+    /// Latencies of puts of all replicates, in nanoseconds.
     #[must_use]
     pub fn latencies(&self) -> Histogram {
         let mut all = Histogram::new();
@@ -82,7 +81,7 @@ impl<'a> View<'a> {
         self.settled.spec.read_share > Percent::ZERO
     }
 
-    /// What tells it from the others.
+    /// The name of the view: its protocol and its label.
     #[must_use]
     pub fn name(&self) -> String {
         match self.label.as_str() {
@@ -92,7 +91,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The swept keys with their values, but for the protocol, which is told anyway.
+/// The swept keys with their values, without the protocol, which is shown anyway.
 fn label(settings: &[(String, serde_json::Value)]) -> String {
     let setting = |(key, value): &(String, serde_json::Value)| format!("{key} = {}", points::text(value));
     let told = settings.iter().filter(|(key, _)| key != "protocol");

@@ -1,11 +1,11 @@
-//! The one sentence that heads the page: how long jobs wait, and whether theory agrees.
+//! The one sentence at the head of the report: how long jobs wait, and whether theory agrees.
 
 use towtank_report::human;
 
 use super::observed::ROWS;
 use super::view::View;
 
-/// The answer of a scenario; empty while there is nothing to say.
+/// The answer of a scenario; empty where a value for it is missing.
 #[must_use]
 pub fn of_point(view: &View<'_>) -> String {
     let single = view.theory.stations.len() == 1;
@@ -47,13 +47,13 @@ pub fn of_sweep(views: &[View<'_>]) -> String {
     }
 }
 
-/// What the closed form says of a measure.
+/// The closed form of a measure.
 fn formula(view: &View<'_>, measure: &str) -> Option<f64> {
     let named = ROWS.iter().find(|row| row.name == measure)?;
     (named.theory)(&view.theory)
 }
 
-/// The station with the least to spare by theory, and the share of time that its servers are busy.
+/// The station with the highest utilisation by theory, and its utilisation.
 fn busiest<'a>(view: &'a View<'_>) -> (&'a str, f64) {
     let loads = view.stations().map(|(name, theory, _)| (name, theory.utilisation()));
     loads.max_by(|(_, left), (_, right)| left.total_cmp(right)).expect("a scenario has a station")

@@ -1,10 +1,10 @@
-//! What queueing theory says about a network of M/M/k stations: the oracle beside the simulation.
+//! Queueing theory of a network of M/M/k stations: the oracle for the simulation.
 //!
 //! Jobs come from outside as Poisson streams, each station serves in the order of arrival with exponential
 //! times, and a finished job goes to another station with a fixed chance or leaves. Then (J. R. Jackson,
-//! "Networks of waiting lines", Operations Research 5, 1957) each station behaves as an M/M/k queue of its
-//! own, fed at the rate that the traffic equations give. Formulas of the single station are those of A. K.
-//! Erlang (1917), as in L. Kleinrock, *Queueing Systems*, volume 1 (1975), chapter 3. A constant time of
+//! "Networks of waiting lines", Operations Research 5, 1957) each station behaves as an independent M/M/k
+//! queue whose arrival rate is given by the traffic equations. Formulas of the single station are those of A.
+//! K. Erlang (1917), as in L. Kleinrock, *Queueing Systems*, volume 1 (1975), chapter 3. A constant time of
 //! travel between stations changes none of this: it is a station with as many servers as jobs, which keeps
 //! the product form (Baskett, Chandy, Muntz and Palacios, JACM 22, 1975).
 //!
@@ -21,7 +21,7 @@ pub struct Mmk {
 }
 
 impl Mmk {
-    /// A station, or `None` if it gets more work than it can do, or no work at all.
+    /// A station, or `None` if its load is at least its capacity, or zero.
     #[must_use]
     pub fn new(servers: u32, arrival_rate: f64, service_rate: f64) -> Option<Mmk> {
         let offered = arrival_rate / service_rate;
@@ -34,13 +34,13 @@ impl Mmk {
         })
     }
 
-    /// Jobs arriving per second, those that come back included.
+    /// Jobs arriving per second, including those that return.
     #[must_use]
     pub fn arrival_rate(&self) -> f64 {
         self.arrival_rate
     }
 
-    /// The work that arrives, in servers it keeps busy.
+    /// The offered load in erlangs: the mean number of servers it keeps busy.
     #[must_use]
     pub fn offered(&self) -> f64 {
         self.arrival_rate / self.service_rate
@@ -99,21 +99,21 @@ impl Mmk {
         (1.0 - self.wait_chance) * service + self.wait_chance * both
     }
 
-    /// The wait that a share `q` of jobs does not exceed.
+    /// The quantile `q` of the wait: a share `q` of jobs does not wait longer.
     #[must_use]
     pub fn wait_quantile(&self, q: f64) -> f64 {
         let beyond = (1.0 - q) / self.wait_chance;
         if beyond >= 1.0 { 0.0 } else { -libm::log(beyond) / self.slack() }
     }
 
-    /// The response that a share `q` of jobs does not exceed.
+    /// The quantile `q` of the response: a share `q` of jobs does not take longer.
     #[must_use]
     pub fn response_quantile(&self, q: f64) -> f64 {
         let (mut low, mut high) = (0.0, self.response_mean());
         while self.response_tail(high) > 1.0 - q {
             high *= 2.0;
         }
-        // Sixty halvings leave less than the last digit.
+        // After sixty bisections the error is below the last digit.
         for _ in 0..60 {
             let middle = 0.5 * (low + high);
             if self.response_tail(middle) > 1.0 - q {
@@ -125,13 +125,13 @@ impl Mmk {
         0.5 * (low + high)
     }
 
-    /// The chances of finding 0, 1, 2, … jobs, `count` of them.
+    /// The probabilities of 0, 1, 2, … jobs at the station, `count` of them.
     #[must_use]
     pub fn number_chances(&self, count: usize) -> Vec<f64> {
         let rho = self.utilisation();
         let servers = self.servers as usize;
-        // Chances relative to that of the likeliest number, because the chance of none underflows for many
-        // servers.
+        // Probabilities relative to that of the most likely number, because the probability of an empty
+        // station underflows for many servers.
         let mode = (self.offered() as usize).min(servers);
         let mut relative = vec![1.0; count.max(servers + 1)];
         for n in mode + 1..relative.len() {
@@ -146,30 +146,31 @@ impl Mmk {
         relative.iter().map(|chance| chance / total).collect()
     }
 
-    /// How long the memory of the start lasts: the slowest mode of the queue's length decays in about this
-    /// time. For one server it is 1/(√service − √arrival)² (P. M. Morse, "Stochastic properties of waiting
-    /// lines", 1955); no station forgets faster than a single service.
+    /// The relaxation time: the slowest mode of the queue's length decays in about this time. For one server
+    /// it is 1/(√service − √arrival)² (P. M. Morse, "Stochastic properties of waiting lines", 1955); for no
+    /// station is it shorter than a single service.
     #[must_use]
     pub fn relaxation(&self) -> f64 {
         let root = libm::sqrt(self.servers * self.service_rate) - libm::sqrt(self.arrival_rate);
         1.0 / (root * root).min(self.service_rate)
     }
 
-    /// How much faster the station could serve than jobs arrive.
+    /// By how much the capacity of the station exceeds the arrival rate, in jobs per second.
     fn slack(&self) -> f64 {
         self.servers * self.service_rate - self.arrival_rate
     }
 }
 
-/// The chance to wait, from the chance to be lost in a system without a queue, which has a stable recursion.
+/// The chance to wait (Erlang C), computed from the chance of loss in a system without a queue (Erlang B),
+/// which has a stable recursion.
 fn erlang_c(servers: u32, offered: f64) -> f64 {
     let lost = (1..=servers).fold(1.0, |lost, k| offered * lost / (f64::from(k) + offered * lost));
     let rho = offered / f64::from(servers);
     lost / (1.0 - rho * (1.0 - lost))
 }
 
-/// Solves the traffic equations: what arrives at a station is what comes from outside and what other stations
-/// send there.
+/// Solves the traffic equations: the arrival rate at a station is the rate from outside plus the rates from
+/// other stations.
 ///
 /// `routes[i]` holds the stations that `i` sends to, with their chances. From every station there must be a
 /// way out, or no solution exists; then the result has an entry that is not finite.

@@ -1,5 +1,5 @@
-//! The figures of the queue study: queues over time, distributions against their closed forms, flows, and
-//! sweeps.
+//! The figures of the queue study: queue lengths over time, distributions against their closed forms, flows,
+//! and sweeps.
 
 use towtank_metrics::{Histogram, quantile};
 use towtank_report::{
@@ -10,9 +10,9 @@ use towtank_report::{
 use super::observed::{Observed, Step};
 use super::view::View;
 
-/// A figure of one station each is drawn for this many at most: those with the highest utilisation.
+/// Figures per station are drawn for at most this many: those with the highest utilisation.
 const STATIONS_SHOWN: usize = 4;
-/// Points in a drawn curve; more do not show.
+/// The maximum number of points in a curve; more would not be visible.
 const POINTS_MAX: usize = 200;
 /// How much of a logarithmic axis a curve covers, as a factor.
 const DECADES: f64 = 1_000.0;
@@ -41,7 +41,7 @@ pub fn of_point(view: &View<'_>) -> Vec<Figure> {
     figures
 }
 
-/// The figures of a sweep: how wait and number grow with utilisation.
+/// The figures of a sweep: how wait and number of jobs grow with utilisation.
 #[must_use]
 pub fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
     let load = |view: &View<'_>| {
@@ -124,7 +124,7 @@ fn lengths(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
 }
 
 fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
-    // Stations may differ by orders of magnitude.
+    // Times of stations may differ by orders of magnitude, so they need a logarithmic axis.
     let several = shown.len() > 1;
     let label = "time at the station";
     let x = if several { Axis::log(label, "s") } else { Axis::linear(label, "s") };
@@ -203,7 +203,7 @@ fn numbers(view: &View<'_>, station: usize) -> Figure {
     }
 }
 
-/// How many of the leading shares leave no more than the tail.
+/// The number of leading shares after which the sum of the rest is at most the tail.
 fn cut(shares: &[f64]) -> usize {
     let mut sum = 0.0;
     let needed = shares.iter().take_while(|share| {
@@ -214,7 +214,7 @@ fn cut(shares: &[f64]) -> usize {
     needed.count()
 }
 
-/// When the servers of a station were all busy, or some.
+/// When all servers of a station were busy, and when some.
 fn busy(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
     let span = |from: f64, to: f64, what: &str| {
         let (from, to) = (from.into(), to.into());
@@ -253,10 +253,10 @@ fn busy(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
     }
 }
 
-/// Fewer replicates than this are better told one by one than as a box.
+/// Fewer replicates than this are drawn one by one, not as a box.
 const REPLICATES_BOXED: usize = 5;
 
-/// How the mean number differs from replicate to replicate.
+/// The spread of the mean number over replicates.
 fn spread(view: &View<'_>) -> Option<Figure> {
     let replicates: Vec<&Observed> = view.point.kept.iter().map(|seen| &seen.observed).collect();
     if replicates.len() < REPLICATES_BOXED {
@@ -303,7 +303,7 @@ fn box_of(label: String, sorted: &[f64]) -> BoxStats {
     }
 }
 
-/// Columns in the picture of all stations: with more jobs than this, the last one stands for the rest.
+/// Columns in the figure of all stations; the last one includes all larger numbers of jobs.
 const NUMBERS_SHOWN: usize = 24;
 
 fn shares_of_time(view: &View<'_>) -> Figure {
@@ -326,7 +326,7 @@ fn shares_of_time(view: &View<'_>) -> Figure {
     }
 }
 
-/// Who sends how many jobs to whom, by the traffic equations.
+/// The flow of jobs between stations, by the traffic equations.
 fn flows(view: &View<'_>) -> Figure {
     let count = view.theory.stations.len();
     let mut matrix = vec![vec![0.0; count + 1]; count + 1];

@@ -2,7 +2,7 @@
 //!
 //! A source sends itself a `Create` for each job. A job is an event that arrives at a station, waits there if
 //! all servers are busy, comes back to the station as `Finish` when its service is over, and goes on to
-//! another station or the exit. Nothing is shared: what one entity knows of another it learns from events.
+//! another station or the exit. Entities share no state: they communicate by events alone.
 //!
 //! **Conservation:** jobs created and finished = jobs that came to stations or left + jobs on their way; at
 //! each station, jobs that came = finished + waiting + in service, and each in service will be finished
@@ -23,15 +23,15 @@ use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::scenario::Settled;
 
-/// The time until the next job comes from outside.
+/// The time until the next job arrives from outside.
 const ARRIVAL: Purpose = Purpose(1);
-/// The time a job is served.
+/// The service time of a job.
 const SERVICE: Purpose = Purpose(2);
 /// Where a finished job goes.
 const ROUTE: Purpose = Purpose(3);
 
 /// A network of stations, ready for the kernel. Entities are the stations, then a source for each station
-/// that jobs come to from outside, then the exit.
+/// with arrivals from outside, then the exit.
 #[derive(Clone, Debug)]
 pub struct Network {
     stations: Vec<StationSpec>,
@@ -46,7 +46,7 @@ struct StationSpec {
     name: String,
     servers: u32,
     service: Exponential,
-    /// Stations with the cumulated shares up to them; the rest leaves.
+    /// Stations with the cumulative shares up to them; the rest leaves.
     routes: Vec<(u64, EntityId)>,
 }
 
@@ -59,14 +59,14 @@ struct SourceSpec {
 /// The state of one entity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Entity {
-    /// Where jobs come from.
+    /// A source of jobs.
     Source {
-        /// Jobs made so far.
+        /// Jobs created so far.
         created: u64,
     },
     /// A queue and its servers.
     Station(Station),
-    /// Where jobs end.
+    /// The exit, where jobs leave the network.
     Exit {
         /// Jobs that have left so far.
         left: u64,
@@ -85,36 +85,37 @@ pub struct Station {
     finished: u64,
 }
 
-/// What travels.
+/// A job, as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Job {
-    /// When it came to its first station.
+    /// When it arrived at its first station.
     entered: SimTime,
-    /// When it came to the station it is at, or to the last one.
+    /// When it arrived at its current station, or at the last one.
     arrived: SimTime,
 }
 
-/// What happens.
+/// An event of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Event {
-    /// A job comes into being, at a source.
+    /// A source creates a job.
     Create,
-    /// A job comes to a station.
+    /// A job arrives at a station.
     Arrive(Job),
     /// A server has finished a job.
     Finish(Job),
-    /// A job comes to the exit.
+    /// A job arrives at the exit.
     Leave(Job),
 }
 
-/// One thing worth counting. The wait, response and sojourn of a job count when they end after the warm-up.
+/// One observation for the statistics. The wait, response and sojourn of a job count when they end after the
+/// warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sample {
     /// `number` jobs were at the station for this long.
     Held {
         /// Jobs waiting and in service.
         number: u32,
-        /// How long, after the warm-up.
+        /// For how long, after the warm-up.
         span: SimSpan,
     },
     /// From arrival to the beginning of service.
@@ -125,10 +126,10 @@ pub enum Sample {
     Sojourn(SimSpan),
 }
 
-/// What was counted at one entity: numbers, waits and responses at stations, sojourns at the exit.
+/// The statistics of one entity: numbers, waits and responses at stations, sojourns at the exit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
-    /// How long each number of jobs was here.
+    /// For how long the station held each number of jobs.
     pub numbers: LevelTimes,
     /// Waits in nanoseconds.
     pub waits: Histogram,
@@ -138,7 +139,7 @@ pub struct Counts {
     pub sojourns: Histogram,
 }
 
-/// The number of jobs at a station has changed: written down for the first part of a run, to be drawn.
+/// A change of the number of jobs at a station, recorded in the first part of a run, for the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Jobs waiting and in service from now on.
@@ -166,10 +167,10 @@ impl Statistics for Counts {
 }
 
 impl Network {
-    /// The network of a complete scenario. Changes before `trace_until` are written down.
+    /// The network of a complete scenario. Changes before `trace_until` are recorded.
     ///
     /// # Errors
-    /// When a rate is zero that must not be; a checked scenario has none.
+    /// When a rate that must be positive is zero; a checked scenario has none.
     pub fn new(scenario: &Settled, trace_until: SimTime) -> Result<Network, DistributionError> {
         let (mut stations, mut sources) = (Vec::new(), Vec::new());
         for ((name, station), routes) in scenario.stations.iter().zip(scenario.routes()) {
@@ -206,7 +207,7 @@ impl Network {
         &self.sources[id.0 as usize - self.stations.len()]
     }
 
-    /// Waits for the next job.
+    /// Schedules the next job.
     fn await_job(&self, context: &mut Context<'_, Self>) {
         let source = self.source(context.me());
         let gap = source.gap.sample_span(&mut context.draws(ARRIVAL));
@@ -249,7 +250,7 @@ impl Network {
         Ok(())
     }
 
-    /// A free server takes a job.
+    /// A free server begins to serve a job.
     fn serve(&self, station: &mut Station, job: Job, context: &mut Context<'_, Self>) {
         station.in_service += 1;
         if context.now() >= self.measured_from {
@@ -259,7 +260,7 @@ impl Network {
         context.send(context.me(), service, Event::Finish(job));
     }
 
-    /// Draws where a finished job goes.
+    /// Draws where a finished job goes, and sends it there.
     fn send_on(&self, job: Job, context: &mut Context<'_, Self>) {
         let place = context.draws(ROUTE).below(Percent::FULL.billionths());
         let routes = &self.spec(context.me()).routes;
@@ -277,7 +278,7 @@ impl Network {
         }
     }
 
-    /// Counts how long there were `before` jobs at the station, of the time after the warm-up.
+    /// Records for how long the station held `before` jobs, as far as that is after the warm-up.
     fn changed(&self, station: &mut Station, before: u32, context: &mut Context<'_, Self>) {
         let now = context.now();
         if let Some(sample) = station.held(before, now, self.measured_from) {
@@ -297,7 +298,7 @@ impl Station {
         self.in_service + self.waiting.len() as u32
     }
 
-    /// How long the station has held `number` jobs at `now`, of the time after `measured_from`.
+    /// For how long until `now` the station has held `number` jobs, as far as that is after `measured_from`.
     #[must_use]
     pub fn held(&self, number: u32, now: SimTime, measured_from: SimTime) -> Option<Sample> {
         let span = now.checked_since(self.changed.max(measured_from))?;
@@ -305,7 +306,7 @@ impl Station {
     }
 }
 
-/// What tests may damage.
+/// Access for tests that damage the state.
 #[cfg(test)]
 impl Station {
     pub fn waiting(&self) -> &VecDeque<Job> {

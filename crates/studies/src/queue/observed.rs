@@ -1,4 +1,4 @@
-//! From what a run counted to what it says: the measures of one replicate, and what is kept for the
+//! From the counts of a run to its results: the measures of one replicate, and what is kept for the
 //! presentation.
 
 use serde::{Deserialize, Serialize};
@@ -11,24 +11,24 @@ use super::model::{Change, Entity, Network, Sample};
 use super::scenario::{Settled, Theory};
 use crate::{Measure, Replicate};
 
-/// What was counted in the measured part of one replicate, or of several merged.
+/// The counts of the measured part of one replicate, or of several merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// How long was measured.
+    /// The length of the measured part.
     #[serde(with = "plain")]
     pub span: SimSpan,
-    /// In the order of the scenario.
+    /// The stations, in the order of the scenario.
     pub stations: Vec<ObservedStation>,
-    /// From the door of the first station to that of the last, in nanoseconds.
+    /// From arrival at the first station to the end of service at the last, in nanoseconds.
     pub sojourns: Histogram,
 }
 
-/// What was counted at one station.
+/// The counts of one station.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObservedStation {
-    /// Its servers, which tell waiting from being served.
+    /// The number of its servers, which separates waiting jobs from those in service.
     pub servers: u32,
-    /// How long each number of jobs was there.
+    /// For how long the station held each number of jobs.
     pub numbers: LevelTimes,
     /// Waits in nanoseconds.
     pub waits: Histogram,
@@ -36,29 +36,29 @@ pub struct ObservedStation {
     pub responses: Histogram,
 }
 
-/// A step in the queue of a station.
+/// A change of the number of jobs at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// When.
+    /// When it happened.
     #[serde(with = "plain")]
     pub at_ns: SimTime,
-    /// Which station, in the order of the scenario.
+    /// The station, by its position in the scenario.
     pub station: usize,
     /// Jobs there from now on.
     pub number: u32,
 }
 
-/// A measure beside its closed form.
+/// A measure with its closed form.
 pub struct Row {
     /// As [`crate::MeasureSpec`] has it, like `unit` and `about`.
     pub name: &'static str,
-    /// Of both values.
+    /// The unit of both values.
     pub unit: &'static str,
-    /// What it is.
+    /// The meaning of the measure.
     pub about: &'static str,
-    /// How it is had from what was counted; nothing where no job was there to measure.
+    /// Computes it from the counts; nothing where no job was measured.
     pub value: fn(&Observed) -> Option<f64>,
-    /// What theory says; nothing where no closed form is known.
+    /// Its closed form; nothing where none is known.
     pub theory: fn(&Theory) -> Option<f64>,
 }
 
@@ -150,17 +150,17 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// What one replicate came to know.
+/// The results of one replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// What was counted.
+    /// The counts.
     pub observed: Observed,
-    /// The first changes of the queues, of the first replicate alone.
+    /// The first changes of queue lengths; only in the first replicate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
 }
 
-/// The measures, for the street.
+/// The measures of [`ROWS`], as the study reports them.
 pub fn measures() -> Vec<Measure<Seen>> {
     let measure = |row: &'static Row| {
         let value = |seen: &Seen| (row.value)(&seen.observed).ok_or_else(|| NO_JOB.to_owned());
@@ -172,7 +172,7 @@ pub fn measures() -> Vec<Measure<Seen>> {
 const NO_JOB: &str = "no job was there to measure";
 
 impl Observed {
-    /// What a run counted, or `None` if it was stopped before the warm-up was over.
+    /// The counts of a run, or `None` if it was stopped before the warm-up was over.
     #[must_use]
     pub fn of_run(scenario: &Settled, outcome: &towtank_kernel::Outcome<Network>) -> Option<Observed> {
         let from = scenario.measured_from();
@@ -182,7 +182,7 @@ impl Observed {
         let counted = outcome.entities.iter().zip(&outcome.statistics);
         for (station, (entity, counts)) in scenario.stations.values().zip(counted) {
             let mut numbers = counts.numbers.clone();
-            // The last number held from its beginning until the end, of which no event told.
+            // The last number held until the end, which no event has recorded.
             if let Entity::Station(state) = entity
                 && let Some(Sample::Held { number, span }) = state.held(state.number(), end, from)
             {
@@ -195,7 +195,7 @@ impl Observed {
         Some(Observed { span, stations, sojourns })
     }
 
-    /// Adds what another replicate counted.
+    /// Adds the counts of another replicate.
     pub fn merge(&mut self, other: &Observed) {
         self.span = self.span.saturating_add(other.span);
         self.sojourns.merge(&other.sojourns);
@@ -220,7 +220,7 @@ impl Observed {
         self.stations.iter().map(|station| f64::from(station.servers)).sum()
     }
 
-    /// The waits of all visits.
+    /// The waits of visits to all stations.
     fn waits(&self) -> Histogram {
         let mut waits = Histogram::new();
         self.stations.iter().for_each(|station| waits.merge(&station.waits));
@@ -274,7 +274,7 @@ fn seconds(ns: Option<f64>) -> Option<f64> {
     ns.map(|ns| ns / 1e9)
 }
 
-/// What one replicate yields: what was counted, and the first steps of the queues.
+/// The results of one replicate: the counts, and the first changes of queue lengths.
 #[must_use]
 pub fn replicate(scenario: &Settled, run: &towtank_kernel::Outcome<Network>) -> Replicate<Seen> {
     let beside = Outcome {

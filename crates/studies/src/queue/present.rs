@@ -1,4 +1,4 @@
-//! All replicates of all points beside the closed forms: tables, claims and warnings.
+//! All replicates of all points, compared with the closed forms: tables, claims and warnings.
 
 use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict};
 
@@ -8,7 +8,7 @@ use super::view::View;
 use super::{Queue, answer, figures};
 use crate::{Points, Presentation};
 
-/// What the study says about all its points.
+/// The presentation of all points of the study.
 #[must_use]
 pub fn present(points: &Points<'_, Queue>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
@@ -80,7 +80,7 @@ fn by_station(views: &[View<'_>], swept: bool) -> Table {
     table
 }
 
-/// Name, unit, simulated value and closed form of what is told of each station.
+/// Name, unit, simulated value and closed form of each row of the table of stations.
 fn station_rows(
     view: &View<'_>,
     theory: &Mmk,
@@ -99,23 +99,23 @@ fn station_rows(
     ]
 }
 
-/// How a measure is judged against its formula, and where the formula comes from.
+/// The tolerance for a measure and the source of its formula.
 fn judged(measure: &str, single: bool) -> Option<(Tolerance, &'static str)> {
     let station = if single { "Erlang 1917; Kleinrock 1975, ch. 3" } else { "Jackson 1957" };
     match measure {
-        // Only jobs at the two ends of the span make the two sides differ, by less than chance would show in
-        // an interval.
+        // The two sides differ only by jobs present at the two ends of the span, by less than the noise that
+        // an interval would show.
         "little_ratio" => Some((Tolerance::Relative { fraction: 0.01 }, "Little 1961")),
         "jobs_measured" => None,
         _ => Some((Tolerance::Interval, station)),
     }
 }
 
-/// Of a sweep, the claims that say most; all of them would fill pages.
+/// For a sweep, only the most important claims; all of them would fill pages.
 const CLAIMED_IN_SWEEPS: [&str; 2] = ["number_mean", "wait_mean"];
 
-/// What theory published, beside ours. A single replicate has no range to judge by, and a stopped run is no
-/// evidence.
+/// Claims that compare published theory with our values. A single replicate has no interval to judge by, and
+/// a stopped run is no evidence.
 fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
     let outcomes = view.point.result.outcomes;
     if outcomes.len() < 2 || outcomes.iter().any(|outcome| outcome.partial) {
@@ -153,9 +153,9 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
     ROWS.iter().filter_map(claim).collect()
 }
 
-/// Fewer relaxation times than this of warm-up leave a trace of the empty start (e^-5 is under 1 %).
+/// A warm-up of fewer relaxation times than this leaves a trace of the empty start (e^-5 is under 1 %).
 const WARM_UP_LEAST: f64 = 5.0;
-/// Fewer relaxation times than this are too few independent stretches for a mean.
+/// A span of fewer relaxation times than this has too few independent stretches for a mean.
 const SPAN_LEAST: f64 = 100.0;
 
 fn warnings(views: &[View<'_>]) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What a user may say about a network of queues, and what is wrong with it.
+//! The keys of a scenario of a network of queues, and their checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub struct Scenario {
 /// The stations by name.
 type Stations = BTreeMap<String, Station>;
 
-/// A scenario with everything filled in.
+/// A scenario with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settled {
@@ -71,30 +71,29 @@ fn one() -> u32 {
     1
 }
 
-/// The closed forms that a scenario can be held against.
+/// The closed forms of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Theory {
-    /// In the order of the scenario's stations.
+    /// The stations, in the order of the scenario.
     pub stations: Vec<Mmk>,
-    /// Jobs that come from outside per second, and so leave per second.
+    /// Jobs that arrive from outside per second, and so leave per second.
     pub throughput: f64,
     travel: f64,
-    /// Whether a job visits one station once, so that the response of the station is that of the whole.
+    /// Whether each job visits a single station once, so that the station's response is the whole sojourn.
     single_visit: bool,
 }
 
-/// More stations than this would make the traffic equations slow, and no such question has come up.
+/// The maximum number of stations; more would make the traffic equations slow, and no use for more is known.
 const STATIONS_MAX: usize = 256;
-/// A default span ends after this many arrivals: some ten seconds of computing.
+/// The maximum number of arrivals in a default span: some ten seconds of computing.
 const ARRIVALS_MAX: f64 = 5e6;
-/// How many relaxation times the default warm-up takes: the start is then forgotten to e^-20.
+/// The default warm-up in relaxation times: the influence of the start is then e^-20.
 const WARM_UP_RELAXATIONS: f64 = 20.0;
-/// How many relaxation times the default span takes: its mean then rests on hundreds of nearly independent
-/// stretches.
+/// The default span in relaxation times: its mean then rests on hundreds of nearly independent stretches.
 const SPAN_RELAXATIONS: f64 = 1_000.0;
 
 impl Scenario {
-    /// Everything that is wrong, or the scenario with what was left out filled in.
+    /// Fills in what was left out and checks the scenario.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
@@ -173,7 +172,7 @@ impl Scenario {
         }
     }
 
-    /// Every station must be reached, and from every station there must be a way out.
+    /// Checks that every station can be reached, and that every station has a way out.
     fn check_ways(&self, draft: &Draft) -> Problems {
         let mut problems = Problems::new();
         let routes = routes(&self.stations);
@@ -205,7 +204,7 @@ impl Scenario {
         problems
     }
 
-    /// Every station must be able to do the work that reaches it.
+    /// Checks that the capacity of every station exceeds its load.
     fn theory(&self, draft: &Draft) -> Result<Theory, Problems> {
         if let Some(theory) = Theory::of(&self.stations, self.travel) {
             return Ok(theory);
@@ -250,7 +249,7 @@ impl Settled {
         self.measured_from().saturating_add(self.span)
     }
 
-    /// For each station, where its jobs go, by position.
+    /// For each station, the positions of the stations its jobs go to, with their shares.
     #[must_use]
     pub fn routes(&self) -> Vec<Vec<(usize, Percent)>> {
         routes(&self.stations)
@@ -274,7 +273,7 @@ impl Settled {
     }
 }
 
-/// For each station, where its jobs go, by position.
+/// For each station, the positions of the stations its jobs go to, with their shares.
 fn routes(stations: &Stations) -> Vec<Vec<(usize, Percent)>> {
     let place = |name: &String| stations.keys().position(|key| key == name);
     let of = |station: &Station| {
@@ -283,7 +282,7 @@ fn routes(stations: &Stations) -> Vec<Vec<(usize, Percent)>> {
     stations.values().map(of).collect()
 }
 
-/// For each station, how many jobs come to it per second, from outside and from other stations.
+/// For each station, the arrivals per second, from outside and from other stations.
 fn rates(stations: &Stations) -> Vec<f64> {
     let outside: Vec<f64> = stations.values().map(|station| station.arrival_rate.per_second_f64()).collect();
     let fractions = |targets: &Vec<(usize, Percent)>| {
@@ -300,7 +299,7 @@ impl Station {
 }
 
 impl Theory {
-    /// Of stations whose routes lead out; nothing if one of them gets more work than it can do.
+    /// The closed forms of these stations, whose routes must lead out; nothing if one of them is overloaded.
     fn of(stations: &Stations, travel: SimSpan) -> Option<Theory> {
         let solved: Option<Vec<Mmk>> =
             stations.values().zip(rates(stations)).map(|(station, rate)| station.closed(rate)).collect();
@@ -312,7 +311,7 @@ impl Theory {
         })
     }
 
-    /// The mean number of jobs at all stations.
+    /// The mean number of jobs, summed over all stations.
     #[must_use]
     pub fn number_mean(&self) -> f64 {
         self.stations.iter().map(Mmk::number_mean).sum()
@@ -353,15 +352,15 @@ impl Theory {
             / self.visit_rate()
     }
 
-    /// The mean time from the first station's door to the last one's, with the travel in between, by Little's
-    /// law.
+    /// The mean time from arrival at the first station to the end of service at the last, travel included, by
+    /// Little's law.
     #[must_use]
     pub fn sojourn_mean(&self) -> f64 {
         let moves_per_job = self.visit_rate() / self.throughput - 1.0;
         self.number_mean() / self.throughput + self.travel * moves_per_job
     }
 
-    /// A quantile of that time, where a closed form exists: for one station that no job visits twice.
+    /// A quantile of the sojourn, where a closed form exists: for one station that no job visits twice.
     #[must_use]
     pub fn sojourn_quantile(&self, q: f64) -> Option<f64> {
         self.single_visit.then(|| self.stations[0].response_quantile(q))
@@ -384,7 +383,7 @@ fn positions(flags: impl Iterator<Item = bool>) -> Vec<usize> {
     flags.enumerate().filter_map(|(at, flag)| flag.then_some(at)).collect()
 }
 
-/// All that can be reached from `starts`, these included.
+/// All stations that can be reached from `starts`, these included.
 fn closure(next: &[Vec<usize>], starts: Vec<usize>) -> BTreeSet<usize> {
     let mut found: BTreeSet<usize> = starts.iter().copied().collect();
     let mut open = starts;
@@ -394,7 +393,7 @@ fn closure(next: &[Vec<usize>], starts: Vec<usize>) -> BTreeSet<usize> {
     found
 }
 
-/// `seconds` rounded up to two digits, which reads better in a resolved scenario than nine.
+/// `seconds` rounded up to two digits, to be readable in a resolved scenario.
 pub(super) fn rounded_span(seconds: f64) -> SimSpan {
     let ns = SimSpan::from_ns_f64_floor(seconds * 1e9).as_ns().max(1);
     let unit = 10_u64.pow(ns.ilog10().saturating_sub(1));

@@ -291,8 +291,7 @@ fn short_runs_are_warned_of() {
 
 #[test]
 fn a_stopped_run_says_so() {
-    // Kernels look at the flag now and then, so the warm-up must be longer than what passes between two
-    // looks.
+    // The kernel checks the flag at intervals, so the warm-up must be longer than such an interval.
     let prepared = prepare(&MM1.replace("1000s", "10000000s"));
     let stop = AtomicBool::new(true);
     let context = RunContext { stop: &stop, ..RunContext::alone(Seed(5), 0) };
@@ -304,7 +303,7 @@ fn a_stopped_run_says_so() {
     assert!(presentation.claims.is_empty() && presentation.answer.is_empty());
 }
 
-/// A checker that cannot fail proves nothing: take a job away behind the model's back.
+/// A checker that cannot fail proves nothing, so a job is removed from the state behind the model's back.
 const SHIPPED: [&str; 3] = [
     include_str!("../../../../scenarios/queue-mm1.toml"),
     include_str!("../../../../scenarios/queue-network.toml"),
@@ -316,7 +315,7 @@ fn shipped_scenarios_are_legal() {
     assert!(crate::shipped::check_all(&Queue) >= 3);
 }
 
-/// What `towtank reproduce queue-mm1` shows.
+/// The claims that `towtank reproduce queue-mm1` shows.
 #[test]
 fn the_claims_of_mm1_hold() {
     let outline = Document::parse(&Source::file("queue-mm1.toml", SHIPPED[0])).unwrap().outline().unwrap();
@@ -333,8 +332,8 @@ fn the_claims_of_mm1_hold() {
     assert!(claims.len() == 11 && missed.is_empty(), "{missed:#?}");
 }
 
-/// `docs/writing-a-study.md` teaches with pieces of this study. Each must still be in it, word for word; `//
-/// …` stands for a gap, and the width of lines is the formatter's business.
+/// `docs/writing-a-study.md` quotes pieces of this study. Each must still occur in it, word for word; `// …`
+/// stands for a gap, and differences in line width are ignored, since the formatter sets it.
 #[test]
 fn the_guide_quotes_what_is_written() {
     let sources = [

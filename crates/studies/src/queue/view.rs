@@ -1,4 +1,4 @@
-//! A point of the sweep, as answers, tables and figures show it.
+//! A point of the sweep, in the form that answers, tables and figures use.
 
 use towtank_metrics::MeanInterval;
 
@@ -13,9 +13,9 @@ use crate::points::text;
 pub struct View<'a> {
     /// The point.
     pub point: &'a Point<'a, Queue>,
-    /// What theory says.
+    /// The closed forms.
     pub theory: Theory,
-    /// What its replicates counted together.
+    /// The merged counts of its replicates.
     pub observed: Observed,
     /// The swept keys with their values: `servers = 2`; empty without a sweep.
     pub label: String,
@@ -36,7 +36,7 @@ impl<'a> View<'a> {
         self.point.mean(measure)
     }
 
-    /// Names of the stations with what theory and simulation say of them.
+    /// The names of the stations with their closed forms and their counts.
     pub fn stations(&self) -> impl Iterator<Item = (&str, &Mmk, &ObservedStation)> {
         let names = self.point.scenario.stations.keys().map(String::as_str);
         names
@@ -46,7 +46,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// The swept keys with their values. Of a key only the last part is told, unless two would then be the same.
+/// The swept keys with their values. Only the last part of a key is shown, unless two keys would then be the
+/// same.
 fn label(settings: &[(String, serde_json::Value)]) -> String {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let alone = |key: &str| settings.iter().filter(|(other, _)| last(other) == last(key)).count() == 1;

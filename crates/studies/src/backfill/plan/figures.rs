@@ -1,4 +1,4 @@
-//! What a plan shows: how long each discovery takes after longer and longer outages, and how objects fill
+//! The figures of a plan: the time of each discovery against the length of the outage, and how objects fill
 //! ranges (figures 14 to 16 of the thesis).
 
 use towtank_merkle::Tree;
@@ -7,9 +7,9 @@ use towtank_merkle::plan::{Plan, Pool};
 use towtank_merkle::sizing::{distinct, objects_per_filled_range};
 use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Reference};
 
-/// Leaves of the trees that are held beside the plan's: those of the thesis.
+/// Numbers of leaves, as powers of two, that are shown beside the plan's: those of the thesis.
 const LEAF_BITS: [u8; 7] = [10, 11, 12, 13, 14, 15, 16];
-/// Points of a line.
+/// Points per line.
 const POINTS: u32 = 40;
 
 /// All figures of a plan.
@@ -44,7 +44,7 @@ fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
     Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), kind }
 }
 
-/// Seconds of each discovery, from outages of a hundredth of the plan's to ten times it.
+/// Seconds of each discovery, for outages from a hundredth of the plan's to ten times it.
 fn outages(pool: &Pool) -> Figure {
     let hours =
         |step: u32| pool.outage_s / 3600.0 * 10_f64.powf(-2.0 + 3.0 * f64::from(step) / f64::from(POINTS));
@@ -71,7 +71,7 @@ fn outages(pool: &Pool) -> Figure {
     figure("outages", "Time to find what is stale, by the length of the outage", caption, kind)
 }
 
-/// What trees take on a device, by the pool's groups.
+/// Memory of the trees on a device, against the number of the pool's groups.
 fn memory(pool: &Pool, bits: &[u8]) -> Figure {
     let most = pool.groups.max(64);
     let line = |&bits: &u8| {

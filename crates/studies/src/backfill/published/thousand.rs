@@ -7,14 +7,14 @@ use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 use super::super::view::View;
 use super::{draft, find, reading};
 
-/// Objects that are stale.
+/// Stale objects.
 const STALE: f64 = 1_000.0;
 /// Leaves of the trees of figure 18.
 const LEAVES: [u32; 5] = [1_024, 2_048, 4_096, 8_192, 16_384];
-/// A flat line of figure 28: what a plot of 500 MB shows as no change.
+/// The tolerance for a flat line of figure 28: a change that a plot of 500 MB does not show.
 const FLAT: f64 = 0.05;
 
-/// The claims that these points can judge.
+/// The claims that can be judged on these points.
 pub fn claims(views: &[&View<'_>]) -> Vec<Claim> {
     figure_17(views).into_iter().chain(figure_18(views)).chain(figure_28(views)).collect()
 }
@@ -28,7 +28,7 @@ fn of_thousand<'v, 'p>(views: &[&'v View<'p>], objects: u32, ranges: u32) -> Opt
     views.iter().find(fits).copied()
 }
 
-/// Seconds without trees, for groups of so many objects.
+/// Seconds without trees, for groups of this many objects.
 fn scans(views: &[&View<'_>], objects: u32) -> Option<Vec<f64>> {
     Some(of_thousand(views, objects, LEAVES[0])?.values("scan", "backfill_s"))
         .filter(|values| !values.is_empty())
@@ -64,8 +64,8 @@ fn figure_17(views: &[&View<'_>]) -> Vec<Claim> {
     claims
 }
 
-/// The time of 1 % of 100,000, without that of recovering, over a scan's: never below what equation (6) has
-/// as ideal.
+/// The time for 1 % of 100,000 objects, without that of recovery, over the time of a scan: never below the
+/// ideal of equation (6).
 fn figure_18(views: &[&View<'_>]) -> Vec<Claim> {
     let Some(small) = scans(views, 5_000) else { return Vec::new() };
     let recovery = small.iter().sum::<f64>() / small.len() as f64;
@@ -83,7 +83,7 @@ fn figure_18(views: &[&View<'_>]) -> Vec<Claim> {
     LEAVES.into_iter().filter_map(judged).collect()
 }
 
-/// All bytes from the first write to the end of the backfill hardly change with trees.
+/// The total bytes from the first write to the end of the backfill hardly change with trees.
 fn figure_28(views: &[&View<'_>]) -> Vec<Claim> {
     let judged = |thousands: u32| {
         let view = find(views, 1_000 * thousands, 10, 16_384)?;

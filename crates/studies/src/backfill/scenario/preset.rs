@@ -1,4 +1,4 @@
-//! Where defaults of a backfill's costs, disks and network come from.
+//! The defaults of a backfill's costs, disks and network.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub enum Preset {
     Ceph16Loopback,
 }
 
-/// The numbers of a preset.
+/// The values of a preset.
 pub(super) struct Shipped {
     pub(super) recovery_sleep: SimSpan,
     pub(super) look_cost: SimSpan,
@@ -31,17 +31,17 @@ pub(super) struct Shipped {
 }
 
 impl Preset {
-    /// Its numbers.
+    /// The values of the preset.
     pub(super) fn shipped(self) -> Shipped {
         match self {
-            // 5.2 ms for each object looked at, half of it on each side, and 0.135 s for each one recovered
-            // fit table 2 from 10,000 objects on within 6 %. Of the latter, 0.1 s is Ceph's rest on rotating
-            // disks, 12.5 ms each the read and the write of a disk of 80 random operations a second (the
-            // thesis's own figure), and 10 ms are left. The rows of 5,000 objects fit only where looking is
-            // free: a metadata cache that holds 5,000 objects and not 10,000 would make it so; that it did is
-            // a hypothesis. The thesis says that its R-tree of ranges makes 32 Ki ranges a bit slower than 16
-            // Ki and does not say what a search costs: 200 ns for each range is chosen so that more ranges
-            // gain next to nothing there.
+            // 5.2 ms per object looked at, half of it on each side, and 0.135 s per object recovered fit
+            // table 2 from 10,000 objects on within 6 %. Of the latter, 0.1 s is Ceph's rest on rotating
+            // disks, 12.5 ms each are the read and the write of a disk with 80 random operations per second
+            // (the thesis's own figure), and 10 ms are left. The rows of 5,000 objects fit only where looking
+            // is free; a metadata cache that holds 5,000 objects but not 10,000 would explain that, but this
+            // is a hypothesis. The thesis says that its R-tree of ranges makes 32 Ki ranges a bit slower than
+            // 16 Ki and does not say what a search costs: 200 ns per range is chosen so that more ranges gain
+            // next to nothing there.
             Preset::Thesis => Shipped {
                 recovery_sleep: SimSpan::from_ms(100),
                 look_cost: SimSpan::from_us(2_600),
@@ -55,9 +55,9 @@ impl Preset {
                 latency: SimSpan::from_us(100),
             },
             // Fitted by relative least squares on the eight runs of repetition 0 with one group of 5,000 or
-            // 20,000 objects and no rest: 0.163 s, 25.8 us for each object, 1.204 ms for each one that was
-            // altered. The last is of everything that recovering one takes, so disk and network cost next to
-            // nothing of their own.
+            // 20,000 objects and no rest: 0.163 s, 25.8 us per object, 1.204 ms per altered object. The last
+            // includes everything that recovering an object takes, so disk and network cost next to nothing
+            // in addition.
             Preset::Ceph16Loopback => Shipped {
                 recovery_sleep: SimSpan::ZERO,
                 look_cost: SimSpan::from_ns(12_900),

@@ -1,4 +1,4 @@
-//! A backfill in which nothing is left open: its model, and the memory that takes.
+//! A backfill with all defaults filled in: its model, and an estimate of its memory.
 
 use serde::{Deserialize, Serialize};
 use towtank_backfill::{Changes, Costs, Layouts, Spec, Writes};
@@ -9,92 +9,93 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::{Discovery, Preset, Redundancy, methods};
 
-/// A scenario in which nothing is left open.
+/// A scenario with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
-    /// As in the scenario, like all that follows.
+    /// The preset; this and the following fields are keys of the scenario.
     pub preset: Preset,
-    /// How what differs is found.
+    /// The discovery methods, separated by commas.
     pub discovery: String,
-    /// Placement groups.
+    /// The number of placement groups.
     pub groups: u32,
-    /// Devices.
+    /// The number of devices.
     pub devices: u32,
-    /// Copies; none where a code says how objects are kept.
+    /// The number of copies; none where an erasure code is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
-    /// The code.
+    /// The erasure code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ec: Option<String>,
-    /// Devices that were away.
+    /// The number of devices that were away.
     pub down: u32,
-    /// Objects of a group.
+    /// Objects per group.
     pub objects_per_group: u32,
-    /// Bytes of an object.
+    /// Bytes per object.
     pub object_size: Bytes,
-    /// The share of objects that changed, where the scenario says so and not how it came about.
+    /// The share of objects that changed, where the scenario gives it directly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<Percent>,
-    /// Their number, where the scenario says that.
+    /// The number of objects that changed, where the scenario gives that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale_objects: Option<u32>,
-    /// How it came about.
+    /// How long the devices were away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage: Option<SimSpan>,
-    /// How it came about.
+    /// Writes of clients during the outage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes_per_second: Option<Frequency>,
-    /// The share of changes that made an object.
+    /// The share of changes that created an object.
     pub created: Percent,
-    /// The share of changes that deleted one.
+    /// The share of changes that deleted an object.
     pub deleted: Percent,
-    /// Leaves of a tree.
+    /// Leaves per tree.
     pub ranges: u32,
-    /// Cells of a sketch.
+    /// Cells per sketch.
     pub sketch_cells: u32,
-    /// Entries of a log.
+    /// Entries per log.
     pub log_entries: u32,
-    /// Backfills at once.
+    /// Backfills that a device leads at once.
     pub max_backfills: u32,
-    /// Objects at once.
+    /// Objects that a group recovers at once.
     pub recovery_max_active: u32,
-    /// The rest after each.
+    /// The rest after each recovered object and each scanned batch.
     pub recovery_sleep: SimSpan,
-    /// Objects of a batch.
+    /// Objects per scanned batch.
     pub scan_batch: u32,
-    /// To look at an object.
+    /// The cost of looking at an object, on each side.
     pub look_cost: SimSpan,
-    /// To hold it against ranges.
+    /// The cost of comparing an object with one range to skip.
     pub range_check_cost: SimSpan,
-    /// To recover it.
+    /// The cost of recovering an object, beside reading, sending, writing and resting.
     pub recovery_cost: SimSpan,
-    /// To begin.
+    /// The cost of a backfill before it looks at anything.
     pub startup: SimSpan,
-    /// Objects that are in a cache.
+    /// Groups of at most this many objects have them in a cache.
     pub cached_objects: u32,
-    /// Bytes a disk moves in a second.
+    /// Bytes that a disk reads or writes per second.
     pub disk_rate: Rate,
-    /// To move its head.
+    /// The seek time of a disk.
     pub disk_seek: SimSpan,
-    /// Bytes a card moves in a second.
+    /// Bytes that a NIC moves per second.
     pub nic: Rate,
-    /// From card to card.
+    /// The latency from NIC to NIC.
     pub latency: SimSpan,
-    /// Writes of clients meanwhile.
+    /// Writes of clients during the backfill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_writes: Option<Frequency>,
 }
 
-/// The most of the disks or cards that clients may take when all is well: a backfill needs the rest.
+/// The largest share of the disks or NICs that clients may use when nothing else runs: a backfill needs the
+/// rest.
 const CLIENTS_MAX: f64 = 0.7;
 
-/// Bytes that an object that changed takes in a replica's table. Measured on groups of 20,000 and 400,000
-/// objects of which 20 and 50 % had changed: 426 to 435 in five tables.
+/// Bytes per changed object in a replica's table. Measured on groups of 20,000 and 400,000 objects of which
+/// 20 and 50 % had changed: 426 to 435 in five tables.
 const CHANGED: f64 = 86.0;
 
 impl Settled {
-    /// Clients that the disks or cards could not serve even without a backfill would wait for ever, and the
-    /// backfill with them.
+    /// Checks that the disks and NICs can serve the clients without a backfill; otherwise both clients and
+    /// backfill would wait for ever.
     pub(super) fn check_clients(&self, draft: &Draft, problems: &mut Problems) {
         let Some(rate) = self.client_writes.filter(|rate| !rate.is_zero()) else { return };
         let share = self.spec(Discovery::Scan).client_share();
@@ -112,14 +113,14 @@ impl Settled {
         }
     }
 
-    /// Copies, or shards and how many of them make an object.
+    /// The redundancy: copies, or shards and how many of them make an object.
     #[must_use]
     pub fn redundancy(&self) -> Redundancy {
         let copies = Redundancy { data: 1, width: self.replicas.unwrap_or(2) };
         self.ec.as_deref().and_then(Redundancy::of_code).unwrap_or(copies)
     }
 
-    /// The methods, in the order in which they are named.
+    /// The methods, in the order of the scenario.
     #[must_use]
     pub fn methods(&self) -> Vec<Discovery> {
         methods(&self.discovery).expect("they have been checked")
@@ -175,7 +176,7 @@ impl Settled {
         }
     }
 
-    /// Objects of a group that changed, where the scenario says so.
+    /// The number of objects of a group that changed, where the scenario gives it.
     #[must_use]
     pub fn stale_count(&self) -> u32 {
         let share = self.stale.unwrap_or(Percent::ZERO);
@@ -191,8 +192,8 @@ impl Settled {
         }
     }
 
-    /// About how much memory a replicate takes: tables of where objects lie, what changed, and summaries.
-    /// Those of the replicas stand there twice, as the run finds them and as it changes them.
+    /// An estimate of the memory of a replicate: tables of where objects lie, what changed, and summaries.
+    /// The tables of replicas count twice: as the run finds them and as it changes them.
     #[must_use]
     pub fn memory(&self) -> Bytes {
         const PROGRAM: f64 = 10_000_000.0;
@@ -208,7 +209,7 @@ impl Settled {
         Bytes::new((PROGRAM + tables + shuffled + changed + summaries) as u64)
     }
 
-    /// What a replica keeps up to date for a discovery.
+    /// Bytes that a replica maintains for a discovery.
     fn summary_bytes(&self, method: Discovery) -> u64 {
         let tree = Tree::memory_bytes(self.ranges.trailing_zeros() as u8);
         match method {

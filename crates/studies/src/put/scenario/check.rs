@@ -1,4 +1,4 @@
-//! What is wrong with a scenario of puts.
+//! The checks of a scenario of puts.
 
 use towtank_negotiation::Protocol;
 use towtank_scenario::{Draft, Problems};
@@ -8,7 +8,7 @@ use super::settled::{Settled, protocols};
 use super::{Fidelity, Scenario};
 
 impl Scenario {
-    /// Everything that is wrong, or the scenario with what was left out filled in.
+    /// Checks the scenario and fills in all defaults.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
@@ -148,7 +148,7 @@ impl Scenario {
         }
     }
 
-    /// What SURGE does not have is not put into its mouth.
+    /// Refuses settings that SURGE does not have.
     fn check_surge(&self, protocols: &[Protocol], draft: &Draft, problems: &mut Problems) {
         if self.fidelity != Fidelity::Surge {
             return;
@@ -174,8 +174,8 @@ impl Scenario {
 }
 
 impl Settled {
-    /// Where servers fail, whoever waits for less than an answer takes on an idle cluster asks for ever, and
-    /// ever more messages queue.
+    /// Checks timeouts where servers fail. A timeout below the time of an answer on an idle cluster causes
+    /// endless retries, and ever more messages queue.
     fn check_timeouts(&self, draft: &Draft) -> Problems {
         let mut problems = Problems::new();
         let (spec, faults) = (&self.spec, &self.spec.faults);
@@ -190,7 +190,7 @@ impl Settled {
             let writes = terms.disks[0].writes.iter().max().copied().unwrap_or_default();
             let stored = terms.fixed.trip.saturating_add(writes).saturating_add(there);
             let (what, bids, acks) = if protocol.negotiates() {
-                // All puts of a gateway may ask at once, and each bid waits for those before it.
+                // All puts of a gateway may request at once, and each bid waits for those before it.
                 let bids = u64::from(spec.group) * u64::from(spec.in_flight) - 1;
                 let queue = terms.control.saturating_mul(bids);
                 (

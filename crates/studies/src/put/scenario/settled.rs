@@ -1,4 +1,4 @@
-//! A scenario of puts with everything that was left out filled in.
+//! A scenario of puts with all defaults filled in.
 
 use serde::{Deserialize, Serialize};
 use towtank_negotiation::Protocol;
@@ -8,17 +8,17 @@ use towtank_units::{Bytes, Rate, SimSpan};
 
 use super::{Bids, ChunkShare, Faults, Fidelity, Layout, Network, Scenario};
 
-/// How many times the length of an idle put the default warm-up takes.
+/// The default warm-up, in multiples of the length of a put on an idle cluster.
 const WARM_UP_PUTS: u64 = 10;
 
-/// What is run: the cluster, and the protocols on it. In text it is the scenario with nothing left out.
+/// The cluster, and the protocols on it. It is serialised as the scenario with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Scenario", into = "Scenario")]
 pub struct Settled {
     said: Scenario,
-    /// The cluster, and what is asked of it.
+    /// The cluster and its load.
     pub spec: Spec,
-    /// The protocols, in the order in which they were named.
+    /// The protocols, in the order of the scenario.
     pub protocols: Vec<Protocol>,
 }
 
@@ -50,7 +50,7 @@ impl From<Settled> for Scenario {
     }
 }
 
-/// The protocols that a text names, with commas between them.
+/// Parses a list of protocols, separated by commas.
 ///
 /// # Errors
 /// What is wrong with it, and what to write instead.
@@ -72,8 +72,8 @@ pub(super) fn protocols(text: &str) -> Result<Vec<Protocol>, (String, String)> {
 }
 
 impl Scenario {
-    /// What a put of the largest chunk takes on idle nodes, roughly: its data once over the link and once for
-    /// each replica to the disk. In whole microseconds, so that it reads well.
+    /// A rough estimate of the time of a put of the largest chunk on idle nodes: its data once over the link
+    /// and once per replica to the disk. In whole microseconds, to be readable.
     fn idle_put(&self) -> SimSpan {
         let largest = self.sizes().into_iter().max().unwrap_or(self.chunk);
         let writes = self.slowest_disk().span_for(largest).saturating_mul(u64::from(self.replicas));
@@ -91,7 +91,7 @@ impl Scenario {
         std::iter::once(self.chunk).chain(self.other_chunks.iter().map(|other| other.chunk)).collect()
     }
 
-    /// The cluster that it describes, with these spans.
+    /// The cluster of the scenario, with these spans.
     fn spec(&self, warm_up: SimSpan, start_spread: SimSpan) -> Spec {
         let other = |other: &ChunkShare| towtank_puts::ChunkShare { chunk: other.chunk, share: other.share };
         Spec {

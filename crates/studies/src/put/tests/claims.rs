@@ -1,4 +1,5 @@
-//! The claims: they hold of what they are about, and a wrong protocol, rule or constant makes them miss.
+//! The claims: they hold on the set-ups they are about, and a wrong protocol, rule or constant makes them
+//! miss.
 
 use towtank_report::Claim;
 
@@ -10,7 +11,7 @@ fn outcomes(text: &str, seeds: u32) -> Vec<Outcome> {
     (0..seeds).map(|seed| run_as(&*prepared, seed, Executor::Sequential, 1)).collect()
 }
 
-/// What is claimed of outcomes as if they were of the scenario `text`.
+/// The claims on outcomes, presented as outcomes of the scenario `text`.
 fn claims(text: &str, outcomes: &[Outcome]) -> Vec<Claim> {
     presented(&*prepare(text), outcomes).claims
 }
@@ -25,7 +26,7 @@ fn cluster(protocol: &str, (chunk, disk, ms): (u64, u64, u64), more: &str) -> St
     )
 }
 
-/// The results of one protocol, told to be those of another.
+/// The results of one protocol, renamed as those of another.
 fn renamed(outcomes: &[Outcome], from: &str, to: &str) -> Vec<Outcome> {
     let one = |outcome: &Outcome| {
         let mut outcome = outcome.clone();
@@ -36,7 +37,7 @@ fn renamed(outcomes: &[Outcome], from: &str, to: &str) -> Vec<Outcome> {
     outcomes.iter().map(one).collect()
 }
 
-/// The fast cells of the tables with few seeds; `towtank reproduce` holds all 18 with 30 seeds.
+/// The fast cells of the tables with few seeds; `towtank reproduce` checks all 18 with 30 seeds.
 #[test]
 fn cells_of_the_published_tables_come_out_at_128_kib() {
     for cell in CELLS.iter().filter(|cell| cell.chunk_kib == 128) {
@@ -47,7 +48,8 @@ fn cells_of_the_published_tables_come_out_at_128_kib() {
     }
 }
 
-/// One protocol's results passed as another's: the tolerance had been wider than the difference.
+/// A fault that was mended: one protocol's results passed as another's, because the tolerance was wider than
+/// the difference.
 #[test]
 fn the_claims_of_a_small_cluster_tell_protocols_apart() {
     let small = |protocol| cluster(protocol, (16, 400, 1), "gateways = 6\nservers = 18\n");
@@ -125,7 +127,7 @@ fn table_5_is_held_against_what_was_simulated() {
         let formula = chance_within(rate, 7.0) * 100.0;
         assert!((formula - printed).abs() < 0.1, "{formula} and {printed}");
     }
-    // At 16 KiB requests come as if at random; at 128 KiB the start-up makes the bids of gateways meet.
+    // At 16 KiB requests come nearly at random; at 128 KiB the start-up makes the bids of gateways coincide.
     for (chunk, verdict) in [(16, Verdict::Holds), (128, Verdict::Misses)] {
         let text = cluster("replicast-m", (chunk, 1000, 10), "");
         let ran = outcomes(&text, 10);

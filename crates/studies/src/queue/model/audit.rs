@@ -1,4 +1,4 @@
-//! The laws of a network of stations, held against what is left of a run.
+//! The conservation laws of a network of stations, checked at the end of a run.
 
 use towtank_kernel::{Committed, Fault};
 
@@ -7,7 +7,7 @@ use super::{Entity, Event, Network, Station};
 /// Checks the laws.
 ///
 /// # Errors
-/// The first that does not hold, and by how much.
+/// The first law that does not hold, and by how much.
 pub(super) fn audit(network: &Network, committed: &Committed<'_, Network>) -> Result<(), Fault> {
     let (mut created, mut came, mut finished, mut left) = (0, 0, 0, 0);
     let mut finishing = vec![0_u64; network.stations.len()];

@@ -1,4 +1,4 @@
-//! The audit, held against states that were broken behind the model's back.
+//! Tests of the audit, on states that were damaged deliberately.
 
 use towtank_kernel::{EntityId, RunOptions, run};
 use towtank_testkit::Finished;
@@ -8,13 +8,13 @@ use crate::queue::model::{Entity, Event};
 
 type State = Finished<Network>;
 
-/// Three busy stations, cut short.
+/// Three busy stations, stopped during the run.
 fn finished() -> (Network, State) {
     let outline = Document::parse(&Source::file("queue.toml", NETWORK)).unwrap().outline().unwrap();
     let draft = outline.points()[0].draft();
     let (scenario, _) = draft.read::<Scenario>().unwrap().settle(draft).unwrap();
     let network = Network::new(&scenario, SimTime::ZERO).unwrap();
-    // The first moment at which jobs wait and others are on their way.
+    // The first instant at which some jobs wait and others are on their way.
     for ms in (500_000..).step_by(37) {
         let options = RunOptions { end: Some(SimTime::from_ns(ms * 1_000_000)), ..RunOptions::default() };
         let state = Finished::of(run(&network, options).unwrap());
