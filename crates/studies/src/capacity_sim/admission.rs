@@ -1,44 +1,47 @@
-//! Who may come in: three ways of keeping a cluster at a target of utilisation while the mix of its load
+//! Admission control: three ways of keeping a cluster at a target of utilisation while the mix of its load
 //! changes.
 //!
-//! - **budget**: an operation costs 1/T100r or 1/T100w of a second of the cluster, by what was measured of
-//!   it; the budget grows by the target in each second. It is the constant C of the method, spent.
-//! - **fixed**: so many operations a second, whatever they are: what the method says for half reads, times
-//!   the target.
-//! - **pid**: operations a second as well, set anew at each look at how busy the disks were.
+//! - **budget**: an operation costs 1/T100r or 1/T100w of a second of the cluster, by its measured rates; the
+//!   budget grows by the target in each second. This applies the constant C of the method.
+//! - **fixed**: a fixed number of operations per second, of either kind: the method's prediction for half
+//!   reads, times the target.
+//! - **pid**: a number of operations per second as well, adjusted at each measurement of how busy the disks
+//!   were.
 //!
-//! Who does not come in is sent away. All in integers, so that a state can be compared and undone.
+//! An operation that is not admitted is rejected. All values are integers, so that a state can be compared
+//! and undone.
 
 use towtank_units::{SimSpan, SimTime};
 
 /// Picoseconds in a nanosecond.
 const PS: u64 = 1_000;
-/// Parts of a share.
+/// Parts of a share: one million.
 pub const PPM: i64 = 1_000_000;
-/// A budget may hold what this many nanoseconds bring.
+/// The maximum a budget may accumulate: what it gains in this many nanoseconds.
 const BURST_NS: u64 = 1_000_000;
-/// The regulator's gains, in parts of a million: choices, tuned by no one. Too strong ones make it swing.
+/// The regulator's gains, in parts per million: choices, not tuned. Gains that are too high make it
+/// oscillate.
 const GAINS: (i64, i64, i64) = (500_000, 300_000, 100_000);
-/// How far the regulator may go from where it begins, in parts of a million.
+/// The bounds of the regulator's limit relative to its initial value, in parts per million.
 const REACH: (i64, i64) = (50_000, 4_000_000);
 
-/// A way of letting operations in.
+/// A rule of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Admission {
-    /// Everybody.
+    /// Admits every operation.
     Open,
-    /// As many as their costs allow.
+    /// Admits as many operations as the budget pays for.
     Budget(Budget),
-    /// As many a second as the regulator says.
+    /// Admits a number of operations per second that the regulator sets.
     Regulated(Budget, Regulator),
 }
 
-/// Time of the cluster that may be spent.
+/// A budget of cluster time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Budget {
-    /// What a read and a write cost, in picoseconds of the whole cluster.
+    /// The costs of a read and of a write, in picoseconds of the whole cluster.
     costs: [u64; 2],
-    /// How much of each second may be spent, in parts of a million.
+    /// The share of each second that may be spent, in parts per million.
     target: i64,
     left_ps: u64,
     at: SimTime,
@@ -47,14 +50,14 @@ pub struct Budget {
 /// A regulator of the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Regulator {
-    /// The cost that it begins with.
+    /// The initial cost.
     base: u64,
     sum: i64,
     last: i64,
 }
 
 impl Budget {
-    /// With costs of a read and a write, from rates per second.
+    /// A budget whose costs of a read and a write follow from rates per second.
     #[must_use]
     pub fn new(reads_per_second: f64, writes_per_second: f64, target: i64) -> Budget {
         let cost = |rate: f64| (1e12 / rate.max(1e-3)) as u64;
@@ -81,14 +84,14 @@ impl Budget {
 }
 
 impl Admission {
-    /// A regulator that begins with a limit.
+    /// A regulator that begins with this limit.
     #[must_use]
     pub fn regulated(limit_per_second: f64, target: i64) -> Admission {
         let budget = Budget::new(limit_per_second, limit_per_second, target);
         Admission::Regulated(budget, Regulator { base: budget.costs[0], sum: 0, last: 0 })
     }
 
-    /// Whether an operation may come in now.
+    /// Whether an operation is admitted now; if so, its cost is deducted.
     pub fn admits(&mut self, now: SimTime, write: bool) -> bool {
         match self {
             Admission::Open => true,
@@ -96,7 +99,8 @@ impl Admission {
         }
     }
 
-    /// The disks were busy for such a part of the time since the last look, in parts of a million.
+    /// Adjusts the limit: `busy` is the share of the time since the last call for which the disks were busy,
+    /// in parts per million.
     pub fn look(&mut self, busy: i64) {
         let Admission::Regulated(budget, regulator) = self else { return };
         let error = budget.target - busy;

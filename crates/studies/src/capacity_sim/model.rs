@@ -1,16 +1,17 @@
-//! A cluster of servers with one disk each, read and written by clients: what a mix does to it is what is
-//! asked.
+//! A cluster of servers with one disk each, read and written by clients, to measure its capacity for a mix of
+//! operations.
 //!
-//! A read goes to one of the servers at random; a hit comes from its cache, everything else from its disk,
-//! and leaves by its card. A write goes to as many servers as there are replicas, each takes it in by its
-//! card and writes it, and it is done when all have. Disks and cards serve in the order of coming
-//! ([`towtank_devices`]). Clients are one entity without a link of its own: either so many operations are
-//! under way at any time, or they come at random and [`Admission`] says which come in.
+//! A read goes to a random server; a hit is served from its cache, any other read from its disk, and the data
+//! leave through its NIC. A write goes to as many servers as there are replicas; each receives it through its
+//! NIC and writes it, and it is done when all have. Disks and NICs serve in the order of arrival
+//! ([`towtank_devices`]). All clients are one entity without a link of its own: either a fixed number of
+//! operations is under way at any time, or they arrive at random and [`Admission`] decides which are
+//! admitted.
 //!
 //! **Conservation:** operations begun = done + under way, and each of these waits for as many answers as
 //! there are requests and answers of it in flight; requests sent = come to servers + in flight; what came to
-//! a server = answered by it + at it; answers sent = come + in flight; and the work of disks is what answers
-//! told of it, or will tell. `audit` checks them.
+//! a server = answered by it + at it; answers sent = come + in flight; and the work of disks = the work
+//! reported in answers + the work that later answers will report. `audit` checks them.
 
 mod audit;
 #[cfg(test)]
@@ -30,56 +31,56 @@ use towtank_units::{Bytes, SimSpan, SimTime};
 
 use super::admission::{Admission, PPM};
 
-/// Read or write.
+/// Whether an operation is a read or a write.
 const KIND: Purpose = Purpose(1);
-/// Which servers.
+/// The servers of an operation.
 const TARGET: Purpose = Purpose(2);
-/// Whether a read is in the cache.
+/// Whether a read hits the cache.
 const HIT: Purpose = Purpose(3);
-/// When the next operation comes.
+/// The time until the next operation arrives.
 const ARRIVAL: Purpose = Purpose(4);
 
-/// How operations come.
+/// How operations arrive.
 #[derive(Clone, Debug)]
 pub enum Load {
-    /// So many are under way at any time.
+    /// A closed loop: this many are under way at any time.
     Closed(u32),
-    /// At random; in each phase with a rate and a share of reads of its own.
+    /// An open loop: random arrivals, with a rate and a share of reads per phase.
     Open(Vec<(Exponential, u64)>),
 }
 
 /// The cluster.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// Servers.
+    /// The number of servers.
     pub servers: u32,
-    /// How many of them have the fast disk; they come first.
+    /// The number of servers with the fast disk; they come first.
     pub fast: u32,
-    /// Copies of what is written.
+    /// Copies of each write.
     pub replicas: u32,
-    /// Bytes of an operation.
+    /// Bytes per operation.
     pub size: Bytes,
-    /// The usual disk and the fast one.
+    /// The normal disk and the fast one.
     pub disks: [DiskClock; 2],
-    /// The card of each server, and the trip from node to node.
+    /// The NIC of each server, and the latency from node to node.
     pub card: CardClock,
-    /// How long a read from the cache takes.
+    /// The time of a read from the cache.
     pub cached: SimSpan,
-    /// The part of 2^64 of reads that are.
+    /// The share of reads that hit the cache, in parts of 2^64.
     pub hits: u64,
-    /// How operations come.
+    /// How operations arrive.
     pub load: Load,
-    /// The part of 2^64 that are reads, in a closed loop.
+    /// The share of reads in a closed loop, in parts of 2^64.
     pub reads: u64,
-    /// Who comes in.
+    /// The rule of admission.
     pub admission: Admission,
-    /// Nothing before counts.
+    /// Statistics begin here.
     pub from: SimTime,
-    /// Nothing after counts.
+    /// Statistics end here.
     pub until: SimTime,
-    /// How long a phase of an open loop is.
+    /// The length of a phase of an open loop.
     pub phase: SimSpan,
-    /// How often it is looked at how busy the disks are.
+    /// The interval at which the busy time of disks is measured.
     pub window: SimSpan,
 }
 
@@ -92,42 +93,42 @@ pub enum Entity {
     Server(Server),
 }
 
-/// All clients.
+/// The state of all clients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Clients {
-    /// Operations under way, and places that are free: many, so they journal what changes.
+    /// Operations under way, and free slots: there are many, so they keep a journal of changes.
     under_way: JournalVec<Option<Operation>>,
     free: JournalVec<u32>,
     books: Books,
 }
 
-/// What of the clients is small.
+/// The small part of the clients' state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Books {
     admission: Admission,
     begun: u64,
     done: u64,
-    /// Requests sent, and answers that came.
+    /// Requests sent, and answers received.
     asked: u64,
     answered: u64,
-    /// What disks have done for answers, and how much of it was known at the last look.
+    /// The work of disks that answers reported, and its value at the last measurement.
     worked_ns: u64,
     looked_ns: u64,
-    /// The first operation for which an answer came that was not under way. Under speculation that may happen
-    /// and be taken back; what is left of it at the end is a fault.
+    /// The first operation for which an answer arrived although it was not under way. Under speculation that
+    /// may happen and be undone; if it is still set at the end, it is a fault.
     unknown: Option<u32>,
 }
 
-/// What takes an event back.
+/// The state to restore when an event is undone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Undo {
-    /// At the clients: what is small, and marks of what journals.
+    /// At the clients: the small part, and positions in the journals.
     Clients(Books, [u64; 2]),
-    /// At a server: all of it.
+    /// At a server: its whole state.
     Server(Server),
 }
 
-/// Something that a client waits for.
+/// An operation under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Operation {
     began: SimTime,
@@ -140,71 +141,70 @@ pub struct Server {
     disk: Disk,
     card_in: Link,
     card_out: Link,
-    /// Requests that came, and answers sent.
+    /// Requests received, and answers sent.
     asked: u64,
     answered: u64,
 }
 
-/// What happens.
+/// An event of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Event {
-    /// At the clients: they begin.
+    /// At the clients: the start of the run.
     Begin,
-    /// At the clients: an operation comes.
+    /// At the clients: an operation arrives.
     Arrive,
-    /// At the clients: it is looked at how busy the disks were.
+    /// At the clients: the busy time of disks is measured.
     Look,
-    /// At a server: a request; that of a write with its last byte.
+    /// At a server: a request arrives; that of a write with its last byte.
     Request {
-        /// Which operation.
+        /// The operation.
         operation: u32,
         /// Whether it is a write.
         write: bool,
-        /// Whether it is in the cache.
+        /// Whether it hits the cache.
         hit: bool,
     },
-    /// At a server: a write is in.
+    /// At a server: the data of a write have been received.
     TakenIn(u32),
-    /// At a server: the disk, or the cache, is done.
+    /// At a server: the disk or the cache has finished.
     Served {
-        /// Which operation.
+        /// The operation.
         operation: u32,
         /// Whether it is a write.
         write: bool,
-        /// What the disk did for it.
+        /// The disk's work for it.
         work_ns: u64,
     },
-    /// At the clients: a server is done.
+    /// At the clients: the answer of a server arrives.
     Answer {
-        /// Which operation.
+        /// The operation.
         operation: u32,
-        /// What the disk did for it.
+        /// The disk's work for it.
         work_ns: u64,
     },
 }
 
-/// One thing worth counting.
+/// One observation for the statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// An operation is done, in the span that counts.
+    /// An operation was done within the measured span.
     Done(SimSpan),
-    /// An operation was sent away.
+    /// An operation was rejected.
     SentAway,
-    /// A disk works from here to there.
+    /// A disk is busy from the first to the second instant.
     Busy(SimTime, SimTime),
-    /// Nothing beyond the window with this number counts; how long windows are, and when the first one
-    /// begins.
+    /// The number of windows that count, their length, and the start of the first.
     Windows(u32, SimSpan, SimTime),
 }
 
-/// What was counted at one node.
+/// The statistics of one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
-    /// How long operations took, in nanoseconds.
+    /// Latencies of operations, in nanoseconds.
     pub latencies: Histogram,
-    /// Operations sent away.
+    /// Operations rejected.
     pub sent_away: u64,
-    /// Nanoseconds that disks worked, window by window.
+    /// Busy time of disks in nanoseconds, per window.
     pub busy_ns: Vec<u64>,
     window_ns: u64,
     from_ns: u64,
@@ -249,12 +249,12 @@ type Ctx<'a> = Context<'a, Cluster>;
 const CLIENTS: EntityId = EntityId(0);
 
 impl Cluster {
-    /// How long an operation takes on a card.
+    /// The transmission time of an operation at a NIC.
     fn wire(&self) -> SimSpan {
         self.card.span(self.size.get())
     }
 
-    /// From node to node.
+    /// The latency from node to node.
     fn trip(&self) -> SimSpan {
         self.card.spec().latency
     }
@@ -392,7 +392,7 @@ impl Cluster {
 }
 
 impl Clients {
-    /// Takes an answer: when its operation began, if it was the last one.
+    /// Processes an answer; returns when its operation began, if it was the last one.
     fn take(&mut self, operation: u32, work_ns: u64) -> Option<SimTime> {
         let Some(waiting) = self.under_way.get().get(operation as usize).copied().flatten() else {
             self.books.unknown.get_or_insert(operation);

@@ -1,5 +1,5 @@
-//! The measures of one replicate: what the method says, how far off it is, and what each way of letting
-//! operations in led to.
+//! The measures of one replicate: the predictions of the method, their errors, and the results of each rule
+//! of admission.
 
 use serde::{Deserialize, Serialize};
 use towtank_capacity::SizeModel;
@@ -8,35 +8,35 @@ use super::runs::{Controlled, Measured, READS, size_model};
 use super::scenario::Scenario;
 use crate::{Measure, Value};
 
-/// What one replicate came to know.
+/// The results of one replicate.
 pub struct Seen {
-    /// What was measured.
+    /// The measurements.
     pub measured: Measured,
-    /// What the method makes of the two ends, where both were measured.
+    /// The model fitted to the two pure mixes, where both were measured.
     model: Option<SizeModel>,
-    /// How busy the disks should have been.
+    /// The target of disk utilisation.
     target: f64,
-    /// Why something was not measured.
+    /// The reason for values that were not measured.
     nothing: &'static str,
-    /// Why it is not known what a way of letting operations in led to.
+    /// The reason for missing results of a rule of admission.
     uncontrolled: &'static str,
 }
 
-/// What is kept of it.
+/// The kept results of a replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// What was measured.
+    /// The measurements.
     pub measured: Measured,
 }
 
-/// The ways of letting operations in.
+/// The rules of admission.
 const WAYS: [&str; 3] = ["budget", "fixed", "pid"];
 
 const STOPPED: &str = "the run was stopped before it was measured";
 const NO_WINDOW: &str = "no window of `control.window` ends in the measured span";
 
 impl Seen {
-    /// What was measured, with what the method says of it.
+    /// The measurements with the model that the method fits to them.
     #[must_use]
     pub fn of(scenario: &Scenario, measured: Measured, partial: bool) -> Seen {
         let nothing = if partial { STOPPED } else { "nothing was done in one of the runs" };
@@ -49,7 +49,7 @@ impl Seen {
         Seen { measured, model, target, nothing, uncontrolled }
     }
 
-    /// Operations a second at a share of reads in percent.
+    /// Operations per second at a share of reads in percent.
     fn rate(&self, reads: u64) -> Value {
         let at = READS.iter().position(|one| *one == reads);
         let rate = at.and_then(|at| self.measured.iops.get(at).copied().flatten());
@@ -68,7 +68,7 @@ impl Seen {
         self.or_nothing(self.model.as_ref().map(SizeModel::f_rw))
     }
 
-    /// How far the estimate lies above what was measured.
+    /// The relative error of the estimate, positive where it exceeds the measurement.
     fn error(&self, reads: u64) -> Value {
         let estimate = self.model.as_ref().map(|model| model.straight(reads as f64 / 100.0));
         Ok(self.or_nothing(estimate)? / self.rate(reads)? - 1.0)
@@ -82,7 +82,7 @@ impl Seen {
         value.ok_or_else(|| self.nothing.to_owned())
     }
 
-    /// What a way of letting operations in led to.
+    /// The results of a rule of admission.
     fn way(&self, name: &str) -> Result<&Controlled, String> {
         let found = self.measured.controlled.iter().find(|one| one.name == name);
         found.ok_or_else(|| self.uncontrolled.to_owned())
@@ -91,7 +91,7 @@ impl Seen {
 
 type Row = Measure<Seen>;
 
-/// All measures: of the method, and of each way of letting operations in.
+/// All measures: of the method, and of each rule of admission.
 pub fn measures() -> Vec<Row> {
     let mut measures = of_the_method();
     measures.extend(WAYS.into_iter().flat_map(of_a_way));
@@ -148,8 +148,8 @@ mod tests {
     use super::*;
     use crate::measures::by_hand;
 
-    /// Four reads cost as much as a write, so that 160 a second are promised of equal parts; and three ways,
-    /// each with two windows.
+    /// Four reads cost as much as a write, so the model predicts 160 per second for equal shares; and three
+    /// rules, each with two windows.
     fn seen() -> Seen {
         let scenario: Scenario = serde_json::from_str("{}").expect("every key has a default");
         let way = |name: &str, busy: [f64; 2], rest: f64| Controlled {
@@ -159,7 +159,7 @@ mod tests {
             sent_away: Some(rest / 100.0),
             p99_us: Some(10.0 * rest),
         };
-        // In another order than that of the rows: a way is found by its name.
+        // In another order than that of the rows: a rule is found by its name.
         let controlled =
             vec![way("pid", [0.2, 0.4], 5.1), way("budget", [0.6, 0.7], 3.0), way("fixed", [0.9, 1.0], 7.0)];
         let iops = [100.0, 100.0, 320.0, 250.0, 400.0].map(Some).to_vec();

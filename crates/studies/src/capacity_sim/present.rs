@@ -1,5 +1,5 @@
-//! All points: the constant over the mixes, a map of the errors, and how busy the disks were under each way
-//! of control.
+//! All points: the constant over the mixes, a map of the errors, and how busy the disks were under each rule
+//! of admission.
 
 use towtank_metrics::mean_interval_95;
 use towtank_report::{
@@ -13,7 +13,7 @@ use crate::{Point, Points, Presentation, Study};
 
 /// More lines than these cannot be told apart.
 const LINES_MAX: usize = 12;
-/// An estimate that lies further off is called wrong.
+/// An estimate with a larger relative error is called wrong.
 const HOLDS_WITHIN: f64 = 0.05;
 
 /// A point with its label.
@@ -39,7 +39,7 @@ impl<'a> View<'a> {
         if self.label.is_empty() { self.point.scenario.system.clone() } else { self.label.clone() }
     }
 
-    /// C at each share of reads, by what it is at pure reads.
+    /// C at each share of reads, relative to its value at pure reads.
     fn constants(&self) -> Vec<CurvePoint> {
         let at = |(index, reads): (usize, &u64)| {
             let one = |measured: &Measured| {
@@ -61,7 +61,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What the study says about all its points.
+/// The presentation of all points of the study.
 #[must_use]
 pub fn present(points: &Points<'_, CapacitySim>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
@@ -70,7 +70,7 @@ pub fn present(points: &Points<'_, CapacitySim>) -> Presentation {
     }
     let mut figures = vec![constants(&views)];
     figures.extend(map(&views));
-    // Of a sweep the table tells how well the target was kept.
+    // For a sweep, the table shows how well the target was kept, so the figure is left out.
     figures.extend(
         views
             .first()
@@ -91,7 +91,7 @@ fn alone(views: &[View<'_>]) -> bool {
 }
 
 fn answer(views: &[View<'_>]) -> String {
-    // Points whose error is missing are not counted among those where the method holds.
+    // Points whose error is missing do not count among those where the method holds.
     let known: Vec<(&View<'_>, f64)> =
         views.iter().filter_map(|view| Some((view, view.mean("error_worst")?))).collect();
     let Some((worst, error)) = known.iter().max_by(|left, right| left.1.total_cmp(&right.1)) else {
@@ -157,7 +157,7 @@ fn constants(views: &[View<'_>]) -> Figure {
     }
 }
 
-/// Where two keys are swept: the worst error over both.
+/// The worst error over both keys, where two keys are swept.
 fn map(views: &[View<'_>]) -> Option<Figure> {
     let [(across, _), (down, _)] = views.first()?.point.result.settings else { return None };
     let names = |at: usize| {
@@ -194,7 +194,7 @@ fn map(views: &[View<'_>]) -> Option<Figure> {
     })
 }
 
-/// How busy the disks were, window by window, in the first replicate of a point.
+/// The busy share of the disks per window, in the first replicate of a point.
 fn control(view: &View<'_>) -> Figure {
     let window_ms = view.point.scenario.control.window.as_ns() as f64 / 1e6;
     let line = |one: &super::runs::Controlled| LineSeries {

@@ -1,5 +1,5 @@
-//! The runs of one replicate: the cluster at each mix, the model of it, and who comes in while the mix
-//! changes.
+//! The runs of one replicate: the cluster at each mix, the model fitted to it, and the rules of admission
+//! under a changing mix.
 
 use serde::{Deserialize, Serialize};
 use towtank_capacity::{Mix, Run, Shares, SizeModel};
@@ -15,41 +15,41 @@ use super::model::{Cluster, Counts, Load};
 use super::scenario::Scenario;
 use crate::{RunContext, StudyError};
 
-/// The shares of reads that are measured, in percent; the ends are what the method needs.
+/// The shares of reads that are measured, in percent; the method needs the two ends.
 pub const READS: [u64; 5] = [0, 25, 50, 75, 100];
 
-/// What one replicate yields.
+/// The measurements of one replicate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Operations per second at each of [`READS`]; nothing for those that were not run to their end.
+    /// Operations per second at each of [`READS`]; none for runs that did not reach their end.
     pub iops: Vec<Option<f64>>,
-    /// What each way of letting operations in led to; those that were not run to their end are left out.
+    /// The results of each rule of admission; runs that did not reach their end are left out.
     pub controlled: Vec<Controlled>,
 }
 
-/// What a way of letting operations in led to.
+/// The results of a rule of admission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Controlled {
-    /// Its name.
+    /// The name of the rule.
     pub name: String,
-    /// How busy the disks were, window by window.
+    /// The busy share of the disks, per window.
     pub busy: Vec<f64>,
-    /// Operations done a second.
+    /// Operations done per second.
     pub per_second: f64,
-    /// The part that was sent away, if anything came.
+    /// The share of operations that were rejected, if any arrived.
     pub sent_away: Option<f64>,
-    /// Latency that 99 % do not exceed, in microseconds.
+    /// The 99th percentile of latency, in microseconds.
     pub p99_us: Option<f64>,
 }
 
 impl Controlled {
-    /// How busy the disks were on average, if there was a whole window.
+    /// The mean busy share of the disks, if there was a whole window.
     #[must_use]
     pub fn utilisation(&self) -> Option<f64> {
         mean(self.busy.iter().copied())
     }
 
-    /// How far windows lie from a target, on average.
+    /// The mean absolute deviation of windows from a target.
     #[must_use]
     pub fn deviation(&self, target: f64) -> Option<f64> {
         mean(self.busy.iter().map(|busy| (busy - target).abs()))
@@ -61,15 +61,15 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| values.sum::<f64>() / count as f64)
 }
 
-/// Everything of one replicate; the events, and the digests.
+/// All results of one replicate, with its events and digests.
 pub struct Replicate {
-    /// What was measured.
+    /// The measurements.
     pub measured: Measured,
     /// Events committed.
     pub events: u64,
     /// Digests of all runs.
     pub digests: Vec<String>,
-    /// Whether one was stopped.
+    /// Whether one of the runs was stopped.
     pub partial: bool,
 }
 
@@ -103,8 +103,8 @@ pub fn replicate(scenario: &Scenario, context: &RunContext<'_>) -> Result<Replic
     Ok(all)
 }
 
-/// The method's model of this size: from the pure ends, with the mixes beside them. None where something is
-/// missing.
+/// The method's model for this size of operation: from the pure mixes, and compared with the others. None
+/// where a measurement is missing.
 #[must_use]
 pub fn size_model(scenario: &Scenario, iops: &[Option<f64>]) -> Option<SizeModel> {
     let size = scenario.size.get();
@@ -122,7 +122,7 @@ pub fn size_model(scenario: &Scenario, iops: &[Option<f64>]) -> Option<SizeModel
     towtank_capacity::fit(&runs?).ok()?.sizes.into_iter().next()
 }
 
-/// What a run counted; nothing if it was stopped, since rates are of whole runs.
+/// The statistics of a run; none if it was stopped, since rates are of whole runs.
 fn run(
     cluster: &Cluster,
     context: &RunContext<'_>,
@@ -135,7 +135,7 @@ fn run(
     Ok((!run.partial).then(|| run.merged_statistics()))
 }
 
-/// So many operations under way, `reads` percent of them reads.
+/// A closed loop in which `reads` percent of the operations are reads.
 fn closed(scenario: &Scenario, reads: u64) -> Cluster {
     let from = SimTime::ZERO.saturating_add(scenario.warm_up);
     let until = from.saturating_add(scenario.duration);
@@ -171,7 +171,7 @@ fn closed(scenario: &Scenario, reads: u64) -> Cluster {
     }
 }
 
-/// More than the cluster can do, in phases.
+/// An open loop that offers more than the cluster can do, in phases.
 fn open(scenario: &Scenario, size: &SizeModel, admission: Admission) -> Cluster {
     let offered = scenario.control.offered.fraction_f64();
     let phase = |reads: &Percent| {
@@ -190,7 +190,7 @@ fn open(scenario: &Scenario, size: &SizeModel, admission: Admission) -> Cluster 
     }
 }
 
-/// The three ways, with what the method says of the cluster.
+/// The three rules of admission, set up with the method's model of the cluster.
 fn admissions(scenario: &Scenario, size: &SizeModel) -> [(&'static str, Admission); 3] {
     let target = (scenario.control.target.billionths() / 1_000) as i64;
     let half = size.straight(0.5);
@@ -219,14 +219,14 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// What an operation under way takes, its events included, and a server: measured with 1,000 servers and 8 or
+/// Bytes per operation under way, its events included, and per server: measured with 1,000 servers and 8 or
 /// 100 operations each.
 const OPERATION: u64 = 450;
 const SERVER: u64 = 256;
-/// What a window takes at the end: its share in each line, as it is kept and drawn.
+/// Bytes per window at the end: its point in each line, as kept and drawn.
 const WINDOW_DRAWN: u64 = 100;
 
-/// About how much memory a replicate takes.
+/// An estimate of the memory of a replicate.
 #[must_use]
 pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     if let Some(protocol) = scenario.protocol() {
@@ -239,7 +239,7 @@ pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     Bytes::new((servers * SERVER).saturating_add(under_way).saturating_add(counted))
 }
 
-/// Puts and gets a second by a protocol, on the model of `towtank put`; nothing if it was stopped.
+/// Puts and gets per second by a protocol, on the model of `towtank put`; none if it was stopped.
 fn put_rate(
     scenario: &Scenario,
     (protocol, reads): (Protocol, u64),
@@ -247,7 +247,7 @@ fn put_rate(
     all: &mut Replicate,
 ) -> Result<Option<f64>, StudyError> {
     let cluster = spec(scenario, reads).cluster(protocol, false);
-    // The last nanosecond counts too.
+    // `end` is exclusive, so one nanosecond is added to include the last one.
     let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
     let run = context.simulate(&cluster, Some(end))?;
     all.events += run.run.committed;
@@ -257,8 +257,8 @@ fn put_rate(
     Ok(counted.map(|counted| counted.operations_per_second()))
 }
 
-/// The cluster for a protocol: as many gateways as servers; all that is not asked here is as `towtank put`
-/// has it.
+/// The cluster for a protocol: as many gateways as servers; everything that this study does not set is as in
+/// `towtank put`.
 fn spec(scenario: &Scenario, reads: u64) -> Spec {
     Spec {
         gateways: scenario.servers,

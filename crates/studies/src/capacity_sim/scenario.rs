@@ -1,4 +1,4 @@
-//! What a user may say about a cluster whose capacity is to be found, and what is wrong with it.
+//! The keys of a scenario of capacity measurement, and their checks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -160,24 +160,24 @@ fn percent(count: u64) -> Percent {
     Percent::from_percent(count).expect("defaults are small")
 }
 
-/// Disks are looked at so often in one run, at most: a choice. Each look is kept for each server.
+/// The maximum number of windows in one run: a choice. Each window is kept for each server.
 const WINDOWS_MAX: u64 = 100_000;
 
 impl Scenario {
-    /// The put protocol, where one is asked for.
+    /// The put protocol, where the scenario names one.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         Protocol::ALL.into_iter().find(|protocol| protocol.name() == self.system)
     }
 
-    /// Into how many windows the longest run falls, at most.
+    /// The maximum number of windows in the longest run.
     #[must_use]
     pub fn windows(&self) -> u64 {
         let phases = self.control.phase.saturating_mul(self.control.reads.len() as u64);
         phases.max(self.duration).as_ns() / self.control.window.as_ns().max(1)
     }
 
-    /// Everything that is wrong.
+    /// Checks the scenario.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.

@@ -1,4 +1,4 @@
-//! Where the method must hold and where it must not, who comes in, and one digest.
+//! Where the method must hold and where it must not, admission, and one digest.
 
 use std::sync::atomic::AtomicBool;
 
@@ -29,8 +29,8 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
 }
 
-/// One disk and no copies: a closed loop keeps it busy, so rates are those of the disk, and work adds up
-/// exactly.
+/// One disk and no copies: a closed loop keeps the disk busy, so rates are those of the disk, and the costs
+/// of a mix add up exactly.
 #[test]
 fn one_disk_does_what_its_times_say() {
     let outcome = run("servers = 1\nreplicas = 1\nread_overhead = \"10us\"\nwrite_overhead = \"110us\"");
@@ -48,8 +48,8 @@ fn disks_alone_keep_the_constant_and_caches_break_it() {
     let cached = run("cache_hits = \"95%\"\nlink = \"100Gbit/s\"");
     assert!(plain < 0.05, "{plain}");
     assert!(value(&cached, "error_worst") < 0.08, "hits that cost nothing are only fast reads");
-    // Hits that wear out the cards, and writes that wear out the disks, hardly meet: a mix does more than its
-    // ends promise.
+    // Hits load the NICs and writes load the disks, so they hardly compete: a mix exceeds the prediction from
+    // the pure mixes.
     let both = run("cache_hits = \"100%\"\ndepth = 64\nlink = \"2Gbit/s\"");
     assert!(value(&both, "error_50") < -0.15, "{}", value(&both, "error_50"));
 }
@@ -116,7 +116,7 @@ fn the_resolved_form_reads_back_and_all_is_shown() {
     assert!(shown.answer.starts_with("From pure reads"), "{}", shown.answer);
 }
 
-/// A stopped run was told to be "within 0 %", since what was missing counted as 0.
+/// A fault that was mended: a stopped run was reported as "within 0 %", since missing values counted as 0.
 #[test]
 fn what_a_stopped_run_did_not_measure_is_missing() {
     for text in ["", "system = \"uch-ccp\"\nservers = 9", "system = \"replicast-m\"\nservers = 9"] {

@@ -1,5 +1,5 @@
-//! Pictures: what applications get over time, how long requests take, what is busy; over what is swept,
-//! lines.
+//! The figures of a file system: throughput of applications over time, latencies of requests, busy shares;
+//! lines over a swept key.
 
 use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference};
 
@@ -31,7 +31,7 @@ fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
     Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), kind }
 }
 
-/// What servers did for each application in each sample, of the first replicate.
+/// Bytes that servers moved for each application per sample, in the first replicate.
 fn over_time(view: &View<'_>) -> Vec<Figure> {
     let Some(run) = view.runs().next() else { return Vec::new() };
     let mib = f64::from(1 << 20);
@@ -78,7 +78,7 @@ fn share_over_time(run: &Run) -> Figure {
     figure("share_over_time", "Shares over time", caption, kind)
 }
 
-/// How long requests take: so many per cent take no longer.
+/// The distribution of latencies of requests.
 fn percentiles(view: &View<'_>) -> Option<Figure> {
     let run = view.runs().next()?;
     let line = |application: &super::observed::Application| {
@@ -140,7 +140,7 @@ fn shares(views: &[View<'_>]) -> Option<Figure> {
     Some(figure("shares", "Shares against weights", "", kind))
 }
 
-/// Over the swept number with most values: throughput and latency.
+/// Throughput and latency over the swept number with the most values.
 fn lines(views: &[View<'_>]) -> Vec<Figure> {
     let Some(first) = views.first() else { return Vec::new() };
     let keys = first.point.result.settings.iter().map(|(key, _)| key.as_str());

@@ -1,4 +1,4 @@
-//! What one replicate came to know, and its measures.
+//! The results of one replicate, and its measures.
 
 use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
@@ -8,46 +8,46 @@ use towtank_units::SimTime;
 use super::scenario::Settled;
 use crate::{Measure, Value};
 
-/// One run in numbers: what is measured is its last phase.
+/// The results of one run; only its last phase is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// By application, in the order of the scenario.
+    /// The applications, in the order of the scenario.
     pub applications: Vec<Application>,
-    /// When the measured phase began, in seconds.
+    /// The start of the measured phase, in seconds.
     pub began: f64,
-    /// When its last request was done, in seconds; none where some were not done.
+    /// The end of its last request, in seconds; none where some were not done.
     pub ended: Option<f64>,
-    /// How long was measured, in seconds.
+    /// The length of the measured part, in seconds.
     pub measured: f64,
-    /// Bytes a second of each client that moved any, over the time until it was through.
+    /// Bytes per second of each client that moved any, over the time until its last request was done.
     pub clients: Vec<f64>,
-    /// By data server.
+    /// The data servers.
     pub servers: Vec<Server>,
-    /// Pages that readers found in memory, and pages that were read for them.
+    /// Pages that readers found in memory, and pages that were read from disk for them.
     pub pages: (u64, u64),
-    /// Times that writers had to write pages back.
+    /// How often writers had to write pages back.
     pub throttled: u64,
-    /// What requests waited at metadata servers: mean, in seconds.
+    /// The mean wait of requests at metadata servers, in seconds.
     pub metadata_wait: Option<f64>,
     /// Messages that were lost.
     pub lost: u64,
-    /// Bytes that readers found in their clients' caches, and bytes that were read for them.
+    /// Bytes that readers found in their clients' caches, and bytes that were read from servers for them.
     #[serde(default)]
     pub kept: (u64, u64),
-    /// Times that writers waited for their clients' caches.
+    /// How often writers waited for their clients' caches.
     #[serde(default)]
     pub held: u64,
-    /// The share of time in which a client's card was busy in its busier direction, mean of all.
+    /// The share of time for which a client's NIC was busy in its busier direction, averaged over clients.
     pub client_cards: f64,
-    /// The share in which its processor was.
+    /// The same share for its processor.
     pub client_processors: f64,
-    /// The share in which a metadata server's threads were; none where it serves any number at once.
+    /// The same share for the threads of a metadata server; none where it serves any number at once.
     pub metadata: Option<f64>,
     /// The length of a sample, in seconds.
     pub sample: f64,
 }
 
-/// What one application got.
+/// The results of one application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Application {
     /// Its name.
@@ -56,38 +56,38 @@ pub struct Application {
     pub weight: u32,
     /// Requests that were done.
     pub requests: u64,
-    /// Bytes they moved.
+    /// Bytes that its requests moved.
     pub bytes: u64,
-    /// How long they took, in nanoseconds.
+    /// Latencies of its requests, in nanoseconds.
     pub latencies: Histogram,
-    /// When the last one was done, in seconds.
+    /// When its last request was done, in seconds.
     pub last: f64,
-    /// Bytes that servers did for it in each sample from the beginning of the measured phase.
+    /// Bytes that servers moved for it in each sample from the beginning of the measured phase.
     pub samples: Vec<u64>,
-    /// Its mean latency where it ran by itself, in seconds.
+    /// Its mean latency when it ran alone, in seconds.
     pub alone: Option<f64>,
 }
 
-/// What one data server did in the measured phase.
+/// The work of one data server in the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Server {
-    /// The share of time in which its disk was busy.
+    /// The share of time for which its disk was busy.
     pub disk: f64,
-    /// The share in which its card sent.
+    /// The share of time for which its NIC was sending.
     pub sent: f64,
-    /// The share in which it received.
+    /// The share of time for which its NIC was receiving.
     pub received: f64,
-    /// The share in which it copied pages.
+    /// The share of time for which it copied pages.
     pub memory: f64,
-    /// Jobs at it, on average.
+    /// The mean number of jobs at it.
     pub depth: f64,
-    /// Bytes of jobs that it did.
+    /// Bytes of its finished jobs.
     #[serde(default)]
     pub bytes: u64,
 }
 
 impl Run {
-    /// What a run of this work came to.
+    /// The results of a run of this work.
     #[must_use]
     pub fn of(settled: &Settled, work: &Work, run: &towtank_kernel::Outcome<Pfs<'_>>) -> Run {
         let counts: Counts = run.merged_statistics();
@@ -150,7 +150,7 @@ impl Run {
         }
     }
 
-    /// The samples in which every application that asks for anything had something to do: whole ones alone.
+    /// The number of whole samples during which every application with any requests still had work.
     #[must_use]
     pub fn common_samples(&self) -> usize {
         let asked = || self.applications.iter().filter(|one| one.bytes > 0);
@@ -162,8 +162,7 @@ impl Run {
         ((first - self.began) / self.sample).floor().max(0.0) as usize
     }
 
-    /// The share that an application had in each of those samples; those in which nothing was done are left
-    /// out.
+    /// The share of an application in each of those samples; samples in which nothing was done are left out.
     #[must_use]
     pub fn shares(&self, number: usize) -> Vec<f64> {
         let bytes = |one: &Application, at: usize| one.samples.get(at).copied().unwrap_or(0);
@@ -175,7 +174,7 @@ impl Run {
             .collect()
     }
 
-    /// All latencies.
+    /// Latencies of all applications together.
     #[must_use]
     pub fn latencies(&self) -> Histogram {
         let mut all = Histogram::new();
@@ -217,7 +216,7 @@ impl Run {
 }
 
 /// Bytes in each sample from the beginning of the measured phase on. Samples lie at multiples of their
-/// length; the first one that is whole begins it.
+/// length; the first whole one comes first.
 fn samples(counts: &Counts, application: u16, began: SimTime, settled: &Settled) -> Vec<u64> {
     let first = began.as_ns().div_ceil(settled.sample.as_ns().max(1)) as u32;
     let mut found = Vec::new();
@@ -262,8 +261,8 @@ fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) ->
     run.entities.iter().filter_map(of).collect()
 }
 
-/// How much of a time something was busy; nothing of no time. What was begun and is not done reaches beyond
-/// the end.
+/// The share of a time for which something was busy; 0 for a time of zero. Work in progress reaches beyond
+/// the end, so the share is limited to 1.
 fn share_of(busy_s: f64, measured_s: f64) -> f64 {
     if measured_s > 0.0 { (busy_s / measured_s).clamp(0.0, 1.0) } else { 0.0 }
 }
@@ -300,16 +299,16 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// What one replicate came to know.
+/// The results of one replicate.
 pub struct Seen {
     /// The run.
     pub run: Run,
 }
 
-/// What is kept of it.
+/// The kept results of a replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// All of it.
+    /// The run.
     pub run: Run,
 }
 
@@ -331,7 +330,7 @@ pub fn measures() -> Vec<Measure<Seen>> {
     all
 }
 
-/// What requests came to.
+/// The measures of requests.
 fn of_requests() -> Vec<Measure<Seen>> {
     vec![
         Measure::new(
@@ -377,7 +376,7 @@ fn of_requests() -> Vec<Measure<Seen>> {
     ]
 }
 
-/// What the parts of the file system did.
+/// The measures of the parts of the file system.
 fn of_parts() -> Vec<Measure<Seen>> {
     vec![
         Measure::new(
@@ -425,7 +424,7 @@ fn of_parts() -> Vec<Measure<Seen>> {
     ]
 }
 
-/// What clients' caches did.
+/// The measures of clients' caches.
 fn of_client_caches() -> Vec<Measure<Seen>> {
     vec![
         Measure::new(
@@ -446,7 +445,8 @@ fn of_client_caches() -> Vec<Measure<Seen>> {
     ]
 }
 
-/// Those, the ones of clients' caches where there are any, and of each application where there are several.
+/// The measures of every scenario, those of clients' caches where there are any, and those of each
+/// application where there are several.
 pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
     let mut all = measures();
     if settled.client.cache.is_some() {

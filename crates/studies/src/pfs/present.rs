@@ -8,10 +8,10 @@ use super::{Pfs, figures, published};
 use crate::published::is_published;
 use crate::{Points, Presentation};
 
-/// From this share of the time on, a part is called the bottleneck.
+/// A part that is busy for at least this share of the time is called the bottleneck.
 const BUSY: f64 = 0.9;
 
-/// What the study says about all its points.
+/// The presentation of all points of the study.
 #[must_use]
 pub fn present(points: &Points<'_, Pfs>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
@@ -67,9 +67,9 @@ fn answer(view: &View<'_>) -> String {
     told.join(" ")
 }
 
-/// Which part holds the rest up.
+/// The part that limits the throughput.
 fn bottleneck(view: &View<'_>) -> String {
-    // A disk that only writes back in the background is waited for by nobody.
+    // Nobody waits for a disk that only writes back in the background.
     let waits = |run: &Run| run.throttled > 0 || run.pages.1 > 0;
     let disks_count = view.scenario.cache.direct || view.runs().any(waits);
     let mut parts = view.parts();
@@ -110,7 +110,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
     told.join(" ")
 }
 
-/// Which point a row is of comes first in tables of a sweep.
+/// In tables of a sweep, the first column names the point.
 fn point_columns(swept: bool) -> Vec<Column> {
     if swept { vec![Column::text("point")] } else { Vec::new() }
 }
@@ -179,10 +179,10 @@ fn busy(views: &[View<'_>], swept: bool) -> Table {
     table
 }
 
-/// The most servers of a point that a table has.
+/// The maximum number of servers per point in a table.
 const SERVERS_SHOWN_MAX: usize = 64;
 
-/// What each data server did: all of them, or those with the busiest disks, by their numbers.
+/// The work of each data server: all of them, or those with the busiest disks, sorted by their numbers.
 fn servers(views: &[View<'_>], swept: bool) -> Table {
     let mut columns = point_columns(swept);
     columns.extend([
@@ -199,7 +199,7 @@ fn servers(views: &[View<'_>], swept: bool) -> Table {
     for view in views {
         let mut all: Vec<(usize, [f64; 6])> = view.servers().into_iter().enumerate().collect();
         if all.len() > SERVERS_SHOWN_MAX {
-            // Of equals, the first.
+            // Of equals, the one with the lower number comes first.
             all.sort_by(|left, right| right.1[0].total_cmp(&left.1[0]).then(left.0.cmp(&right.0)));
             all.truncate(SERVERS_SHOWN_MAX);
             all.sort_by_key(|one| one.0);

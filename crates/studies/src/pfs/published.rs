@@ -1,9 +1,9 @@
-//! What the PFSsim paper says of its own set-up, held against the same set-up here.
+//! What the PFSsim paper says of its own set-up, compared with the same set-up here.
 //!
-//! The text of the paper has trends and no values: its plots are not in it. Rates and overheads are those of
-//! a later configuration of the simulator's authors. How much a disk's time varies was chosen for the
-//! deviations of figure 4, whose claims say so; nothing else was fitted. A tolerance of a ratio is that of
-//! the reference's list, which was written before this model was.
+//! The text of the paper gives trends and no values; its plots are not available as numbers. Rates and
+//! overheads are those of a later configuration of the simulator's authors. The variation of a disk's time
+//! was chosen for the deviations of figure 4, and the claims about these say so; nothing else was fitted. The
+//! tolerance of a ratio is that of the reference's list, which was written before this model.
 
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
@@ -13,7 +13,7 @@ use crate::published::reading;
 
 const PAPER: &str = "PFSsim: simulating I/O schedulers of parallel file systems";
 
-/// The claims that these points can judge.
+/// The claims that can be judged on these points.
 #[must_use]
 pub fn claims(views: &[&View<'_>]) -> Vec<Claim> {
     let whole = |view: &&&View<'_>| {
@@ -39,7 +39,7 @@ fn claim(name: &str, statement: &str, published: f64, ours: Reading, tolerance: 
     draft.judge()
 }
 
-/// A claim of something that is more than 1 because a key was chosen so.
+/// A claim that a value exceeds 1, where a key was chosen to make it so.
 fn fitted(name: &str, statement: &str, ours: Reading, note: &str) -> Claim {
     let draft = ClaimDraft {
         name: name.to_owned(),
@@ -79,7 +79,7 @@ fn curves(views: &[&View<'_>]) -> Vec<Claim> {
     CURVES.iter().filter_map(judged).collect()
 }
 
-/// What is said of a curve: a measure at one number of clients over that at another.
+/// A claim about a curve: the ratio of a measure at two numbers of clients.
 struct Curve {
     name: &'static str,
     statement: &'static str,
@@ -157,7 +157,7 @@ const CURVES: [Curve; 9] = [
     },
 ];
 
-/// Figure 4: shares by weight, and how much they vary.
+/// Figure 4: shares by weight, and their variation.
 fn shares(views: &[&View<'_>]) -> Vec<Claim> {
     let find = |weight: u32| {
         let fits = |view: &&&View<'_>| {

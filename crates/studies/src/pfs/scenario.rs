@@ -1,4 +1,4 @@
-//! What a user may say about a parallel file system, what a preset fills in, and what is wrong with it.
+//! The keys of a scenario of a parallel file system, the values of its presets, and its checks.
 
 mod client;
 mod filled;
@@ -441,7 +441,7 @@ pub struct Disk {
     pub jitter: Option<Percent>,
 }
 
-/// The most requests of a client at once.
+/// The maximum number of concurrent requests per client.
 const FLOWS_MAX: u32 = 4_096;
 
 const HINT: &str = "`towtank pfs --help` lists all schedulers";
@@ -479,7 +479,7 @@ fn scheduler() -> String {
 }
 
 impl Scenario {
-    /// Everything that is wrong with it, or the same with nothing left open.
+    /// Checks the scenario and fills in all defaults.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
@@ -526,7 +526,7 @@ impl Scenario {
         problems.into_result(Ready { settled, replays, notes, file_bytes })
     }
 
-    /// The applications with everything filled in, and the traces that they replay.
+    /// The applications with all defaults filled in, and the traces that they replay.
     fn applications(
         &self,
         draft: &Draft,
@@ -538,7 +538,7 @@ impl Scenario {
             return BTreeMap::new();
         }
         self.read_traces(&named, draft, recordings, problems);
-        // A trace says itself how many clients it has.
+        // A trace determines its number of clients itself.
         for (name, recording) in recordings.iter().filter(|_| self.clients.is_none()) {
             if let Some(own) = named.get_mut(name) {
                 own.clients = own.clients.or(Some(recording.clients()));
@@ -696,22 +696,22 @@ impl Scenario {
     }
 }
 
-/// A checked scenario, and what it replays.
+/// A checked scenario, and the traces that it replays.
 pub struct Ready {
-    /// The scenario with nothing left open.
+    /// The scenario with all defaults filled in.
     pub settled: Settled,
     /// The records of each application that has a trace.
     pub replays: Replays,
-    /// What a user must know of how traces are replayed.
+    /// Notes for the user on how traces are replayed.
     pub notes: Vec<String>,
-    /// What the files of traces take of the memory.
+    /// Memory that the files of traces take, in bytes.
     pub file_bytes: u64,
 }
 
 /// Recorded work, by application.
 pub type Replays = BTreeMap<String, Arc<towtank_pfs::Replay>>;
 
-/// The application that a trace is of: the one it names, or the only one.
+/// The application of a trace: the one it names, or the only one.
 fn whose<'a>(trace: &Trace, named: &'a BTreeMap<String, Application>) -> Result<&'a str, String> {
     let found = match &trace.application {
         Some(name) => {
@@ -726,7 +726,7 @@ fn whose<'a>(trace: &Trace, named: &'a BTreeMap<String, Application>) -> Result<
     }
 }
 
-/// Weights with colons between them.
+/// Parses weights, separated by colons.
 fn weights_of(text: &str) -> Result<Vec<u32>, String> {
     let one = |word: &str| match word.trim().parse::<u32>() {
         Ok(weight) if weight > 0 => Ok(weight),

@@ -1,4 +1,4 @@
-//! The study against closed forms, its own promises, and results that were broken on purpose.
+//! The study against closed forms, its own invariants, and deliberately wrong results.
 
 use towtank_report::{Claim, Verdict};
 use towtank_scenario::{Document, Source};
@@ -23,14 +23,13 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     found.value().unwrap_or_else(|| panic!("{measure} is missing: {:?}", found.reason()))
 }
 
-/// One client that writes past the cache: all of it at the disks' rate, one job on each of four disks at a
-/// time.
+/// One client that bypasses the cache: it writes at the disks' rate, one job on each of four disks at a time.
 #[test]
 fn one_writer_takes_what_its_steps_take() {
     let text = "preset = \"paper\"\nclients = 1\nfiles = 10\nfile_size = \"1MiB\"\n[cache]\ndirect = true\n[disk]\njitter = \"0%\"";
     let outcome = outcome(text, 1);
-    // 64 pages at 0.6 ms, before and after 2 ms each, a request 1 ms, its layout 1 ms and two ways, jobs 0.1
-    // ms each, data at 125 MB/s one after the other, two ways of 0.4 ms.
+    // 64 pages of 0.6 ms, 2 ms each before and after, 1 ms for a request, 1 ms for its layout with two
+    // messages, 0.1 ms per job, data at 125 MB/s in sequence, two messages of 0.4 ms.
     let disk = 64.0 * 0.6;
     let data = (4.0 * 262_244.0 + 400.0) / 125e6 * 1e3;
     let expected = (disk + 4.0 + 1.0 + 1.0 + 0.4 + 4.0 * 0.4 + data) / 1e3;
@@ -101,7 +100,7 @@ fn what_cannot_be_is_refused() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
-/// Without a deadline of its own an application is never due, and does not go before those that have one.
+/// An application without a deadline is never due, so it does not precede those that have one.
 #[test]
 fn without_a_deadline_nothing_is_urgent() {
     let text = "preset = \"paper\"\nclients = 16\nfiles = 30\nfile_size = \"1MiB\"\nscheduler = \"edf:2\"\nsample = \"500ms\"\n\
@@ -110,7 +109,7 @@ fn without_a_deadline_nothing_is_urgent() {
     assert!(value(&outcome, "share[a]") > 0.9, "{}", value(&outcome, "share[a]"));
 }
 
-/// What ended before it was measured has no bottleneck, and says that nothing was done.
+/// A run that ends before its measured phase has no bottleneck, and reports that nothing was done.
 #[test]
 fn a_run_that_ends_too_soon_names_no_bottleneck() {
     let text = "preset = \"paper\"\nworkload = \"read\"\nclients = 4\nfiles = 100\nduration = \"1s\"";
@@ -123,7 +122,7 @@ fn a_run_that_ends_too_soon_names_no_bottleneck() {
     );
 }
 
-/// Files that a client has written it reads at home, at the rate of its copies and without a server.
+/// A client reads files that it has written from its own cache, at the rate of copies and without a server.
 #[test]
 fn a_client_reads_at_home_what_it_holds() {
     let text = "preset = \"paper\"\nworkload = \"read\"\nclients = 2\nfiles = 8\nfile_size = \"1MiB\"\n[client.cache]\nsize = \"32MiB\"";
@@ -137,7 +136,7 @@ fn a_client_reads_at_home_what_it_holds() {
     assert!(cold > 10.0 * warm, "{cold}, {warm} warm");
 }
 
-/// The first megabyte of each file is on one server and the rest on all: small files keep to one disk each.
+/// The first megabyte of each file is on one server and the rest on all: small files use one disk each.
 #[test]
 fn a_progressive_layout_spares_small_files() {
     let of = |layout: &str, size: &str| {
@@ -146,7 +145,8 @@ fn a_progressive_layout_spares_small_files() {
         );
         value(&outcome(&text, 1), "throughput_bytes_per_s")
     };
-    // A small file on one server takes one disk 8.5 ms and its transfer, and on four each of them.
+    // A small file on one server occupies one disk for 8.5 ms and its transfer; striped over four, it
+    // occupies each of them.
     let (one, all) = (of("file", "1MiB"), of("striped", "1MiB"));
     let progressive = of("1 to 1MiB, all", "1MiB");
     assert!(one > 2.0 * all, "{one}, {all}");
@@ -163,7 +163,7 @@ fn a_progressive_layout_spares_small_files() {
     assert!(progressive > 2.0 * one, "{progressive}, {one} on one server");
 }
 
-/// A rule of Lustre's words halves what an application sends, from its time to its end.
+/// A rule in Lustre's syntax halves the rate of an application from its start to its end.
 #[test]
 fn a_rule_holds_for_its_time() {
     let text = |rules: &str| {
@@ -173,7 +173,7 @@ fn a_rule_holds_for_its_time() {
         )
     };
     let plain = value(&outcome(&text(""), 1), "makespan_s");
-    // 640 jobs at each of four servers at most, of which 40 a second go: 20 of them for four seconds.
+    // At most 640 jobs at each of four servers, served at 40 per second: at 20 per second for four seconds.
     let rules = "rules = [\"2s change batch rate=20\", \"6s change batch rate=40\"]\n";
     let slowed = value(&outcome(&text(rules), 1), "makespan_s");
     assert!((slowed - plain - 2.0).abs() < 0.2, "{slowed} s, {plain} s without");
@@ -182,7 +182,7 @@ fn a_rule_holds_for_its_time() {
     assert!((started - slowed).abs() < 0.1, "{started} s, {slowed} s where the rule is changed");
 }
 
-/// One proxy before all servers shares them together by weight, though one application has files on one
+/// One proxy before all servers shares them together by weight, even though one application has files on one
 /// server.
 #[test]
 fn schedulers_stand_where_they_are_told() {
@@ -190,7 +190,7 @@ fn schedulers_stand_where_they_are_told() {
     let share =
         |place: &str| value(&outcome(&format!("{text}{place}\n[cache]\ndirect = true"), 1), "share[app2]");
     assert!((share("scheduler_at = \"proxy\"") - 0.75).abs() < 0.03);
-    // At clients each has its own scheduler, which knows no other application.
+    // At clients, each client has its own scheduler, which knows no other application.
     assert!((share("scheduler_at = \"client\"") - 0.5).abs() < 0.03);
     let windows = share(
         "scheduler = \"fifo\"\nflows = 64\n[client.parda]\nthreshold = \"100ms\""
@@ -200,7 +200,7 @@ fn schedulers_stand_where_they_are_told() {
     assert!(windows > 0.55, "{windows}");
 }
 
-/// A drive by its name: the published table, with its own times.
+/// A drive by its name has the published table and its own times.
 #[test]
 fn a_drive_may_be_named() {
     let text = "workload = \"read\"\norder = \"random\"\nclients = 4\nfiles = 2\nrequest_size = \"64KiB\"\n[cache]\ndirect = true\n[disk]\n";
@@ -259,7 +259,7 @@ fn claims_can_miss_and_are_of_the_published_set_up_alone() {
     assert!(claims(&published.replace("clients = 32", "clients = 34"), |_| {}).is_empty());
 }
 
-/// Curves whose shape is another miss: each claim of figures 2 and 3 is planted once.
+/// Curves of another shape miss: a deviation is planted for each claim of figures 2 and 3.
 #[test]
 fn claims_of_the_curves_can_miss() {
     let judged = |workload: &str, rates: [f64; 5]| {
@@ -271,7 +271,7 @@ fn claims_of_the_curves_can_miss() {
         });
         let resolved: Vec<_> =
             texts.iter().map(|text| check(text).expect("it is sound").resolved()).collect();
-        // A small run has the form of an outcome; its values are planted.
+        // A small run gives the form of an outcome; its values are replaced.
         let small = outcome("clients = 1\nfiles = 1\nfile_size = \"4KiB\"", 1);
         let outcomes: Vec<Vec<Outcome>> = rates
             .iter()

@@ -1,11 +1,11 @@
-//! `towtank pfs tune`: which weights, reservations, limits, rates and depth meet goals, found by simulation,
-//! in the words of the product that has such a scheduler.
+//! `towtank pfs tune`: searches by simulation for the weights, reservations, limits, rates and depth that
+//! meet given goals, and reports them in the syntax of the product that has such a scheduler.
 //!
-//! The search is of coordinates. Each thing that can be set is an axis from where it stands to as far as it
-//! goes; what is farthest along each is tried, and along the one that brings the goals nearest a bisection
-//! finds the least change that does as much. That is repeated from there until the goals are met, nothing
-//! helps, or enough was tried. It supposes that more of one change brings a goal nearer or no nearer; what
-//! was nearest of all that was tried is the answer in any case.
+//! It is a coordinate search. Each setting is an axis from its current value to its extreme. The extreme of
+//! each axis is tried, and along the axis that comes nearest to the goals a bisection finds the least change
+//! with the same effect. This is repeated from there until the goals are met, nothing helps, or the limit of
+//! trials is reached. The search assumes that more of a change never moves away from a goal; in any case the
+//! answer is the best of all settings that were tried.
 
 mod axis;
 mod rule;
@@ -34,20 +34,20 @@ pub const TUNE: Search = Search {
     find,
 };
 
-/// The most settings that are tried for one scheduler.
+/// The maximum number of settings that are tried for one scheduler.
 const TRIALS_MAX: usize = 60;
-/// What a miss without bound counts as, so that sums can be compared.
+/// The value of an unbounded miss, so that sums can be compared.
 const MISS_MAX: f64 = 1e9;
-/// Less than this part of a miss is no improvement.
+/// A reduction of a miss by less than this share is no improvement.
 const GAIN_MIN: f64 = 0.01;
-/// Steps between two rates of which one is enough and one is not.
+/// Bisection steps between two rates of which one suffices and one does not.
 const STEPS: u32 = 5;
 
-/// What is set.
+/// The settings of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Settings {
     scheduler: String,
-    /// By application and key.
+    /// Values by application and key.
     values: BTreeMap<(String, Key), u64>,
 }
 
@@ -72,7 +72,7 @@ impl Key {
         }
     }
 
-    /// A value as the scenario has it, in TOML.
+    /// A value in the TOML syntax of the scenario.
     fn text(self, value: u64) -> String {
         match self {
             Key::Weight => value.to_string(),
@@ -83,7 +83,7 @@ impl Key {
 }
 
 impl Settings {
-    /// As keys of the scenario.
+    /// The settings as keys of the scenario.
     fn keys(&self) -> Vec<(String, String)> {
         let scheduler = ("schedulers".to_owned(), format!("[\"{}\"]", self.scheduler));
         let values = self
@@ -94,23 +94,23 @@ impl Settings {
     }
 }
 
-/// A setting with what came of it.
+/// A setting with its results.
 #[derive(Clone, Debug)]
 struct Tried {
     settings: Settings,
-    /// By how much goals are missed, in all; 0 where they are met.
+    /// The sum of the misses of all goals; 0 where they are met.
     miss: f64,
     summary: Summary,
 }
 
-/// A search under way.
+/// A search in progress.
 struct Tuner<'a> {
     trials: &'a mut dyn Trials,
     base: Settled,
-    /// Whether a goal is about what applications take by themselves.
+    /// Whether a goal is about a result of applications that run alone.
     alone: bool,
     tried: BTreeMap<Settings, Tried>,
-    /// The most settings, of all schedulers so far.
+    /// The maximum number of settings, for all schedulers so far.
     most: usize,
 }
 
@@ -156,7 +156,7 @@ fn find(trials: &mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialEr
 }
 
 impl Tuner<'_> {
-    /// What comes of a setting; each is run once.
+    /// Runs a setting and returns its results; each setting is run once.
     fn run(&mut self, settings: &Settings) -> Result<Tried, TrialError> {
         if let Some(tried) = self.tried.get(settings) {
             return Ok(tried.clone());
@@ -172,7 +172,8 @@ impl Tuner<'_> {
         Ok(tried)
     }
 
-    /// From the scenario's own values along the axes to what meets the goals, or is nearest to that.
+    /// Searches along the axes, from the scenario's own values, for settings that meet the goals or come
+    /// nearest.
     fn descend(&mut self, description: &Description, axes: &[Axis]) -> Result<Tried, TrialError> {
         self.most = self.tried.len() + TRIALS_MAX;
         let mut best = self.run(&Settings { scheduler: description.to_string(), values: BTreeMap::new() })?;
@@ -195,11 +196,11 @@ impl Tuner<'_> {
         Ok(best)
     }
 
-    /// The least change along an axis that brings the goals as near as its end does, or what was nearer on
+    /// The least change along an axis that comes as near to the goals as its end, or a nearer one found on
     /// the way.
     fn least(&mut self, axis: &Axis, from: &Tried, end: Tried) -> Result<Tried, TrialError> {
         let (mut low, mut high) = (0, axis.levels());
-        // Where the end is no better, what lies between may be.
+        // Where the end is no better, a value in between may be.
         let enough = end.miss.min(from.miss * (1.0 - GAIN_MIN));
         let mut found = end;
         while high - low > 1 && self.tried.len() < self.most {

@@ -1,25 +1,25 @@
-//! A point of the sweep, as answers, tables, figures and claims show it.
+//! A point of the sweep, in the form that answers, tables, figures and claims use.
 
 use super::Pfs;
 use super::observed::{Run, Server};
 use super::scenario::Settled;
 use crate::Point;
 
-/// What the table of parts calls the disks.
+/// The name of the disks in the table of parts.
 pub const DISKS: &str = "the servers' disks";
 
 /// A point of the sweep.
 pub struct View<'a> {
-    /// As it was stored.
+    /// The point as it was stored.
     pub point: &'a Point<'a, Pfs>,
     /// Its scenario.
     pub scenario: &'a Settled,
-    /// What tells it from the others; empty without a sweep.
+    /// The settings that distinguish it from the other points; empty without a sweep.
     pub label: String,
 }
 
 impl<'a> View<'a> {
-    /// A point as it was read back.
+    /// The view of a point.
     pub fn of(point: &'a Point<'a, Pfs>) -> View<'a> {
         View { point, scenario: &point.scenario, label: point.label() }
     }
@@ -29,13 +29,13 @@ impl<'a> View<'a> {
         self.point.value(measure)
     }
 
-    /// What each replicate came to.
+    /// The run of each replicate.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         self.point.kept.iter().map(|kept| &kept.run)
     }
 
-    /// Of each data server: how busy its disk, its copying of pages and its card, sending and receiving,
-    /// are, the jobs at it, and its bytes a second; means of all replicates.
+    /// Per data server: the busy shares of its disk, of its copying of pages, and of its NIC, sending and
+    /// receiving; the jobs at it; and its bytes per second. Means of all replicates.
     pub fn servers(&self) -> Vec<[f64; 6]> {
         let mut all: Vec<[f64; 6]> = Vec::new();
         for run in self.runs() {
@@ -51,7 +51,7 @@ impl<'a> View<'a> {
         all
     }
 
-    /// How much of the time each part is busy, mean of all replicates; the busiest first.
+    /// The busy share of each part, as a mean of all replicates; the busiest first.
     pub fn parts(&self) -> Vec<(f64, &'static str)> {
         let count = self.point.kept.len().max(1) as f64;
         let of_servers = |value: fn(&Server) -> f64| {

@@ -1,30 +1,30 @@
-//! The laws of the cluster, held against what is left of a run: clients, servers, and everything between
-//! them.
+//! The conservation laws of the cluster, checked at the end of a run: clients, servers, and all messages
+//! between them.
 
 use towtank_kernel::{Committed, Fault, Scheduled};
 
 use super::{CLIENTS, Clients, Cluster, Entity, Event, Load, Server};
 
-/// What is in flight, counted.
+/// Counts of what is in flight.
 #[derive(Default)]
 struct InFlight {
     /// Requests and answers between clients and servers.
     requests: u64,
     answers: u64,
-    /// What each server has under way itself.
+    /// Operations that each server has in progress itself.
     at_server: Vec<u64>,
-    /// For each operation, whatever brings its answers about.
+    /// For each operation, the events that will lead to an answer.
     of_operation: Vec<u64>,
-    /// Work of disks that clients have not been told of.
+    /// Work of disks that has not been reported to the clients.
     untold_ns: u64,
-    /// The clients have not begun.
+    /// The clients have not started.
     begins: bool,
 }
 
 /// Checks the laws.
 ///
 /// # Errors
-/// The first that does not hold, and by how much.
+/// The first law that does not hold, and by how much.
 pub(super) fn audit(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(), Fault> {
     let Some((Entity::Clients(clients), rest)) = committed.entities.split_first() else {
         return Err("the first entity is not the clients".into());
@@ -88,7 +88,7 @@ impl InFlight {
     }
 }
 
-/// Each place is either taken or free, and what is free is so once.
+/// Checks that each slot is either taken or free, and that free slots are listed once.
 fn places(clients: &Clients) -> Result<(), Fault> {
     if let Some(operation) = clients.books.unknown {
         return Err(format!("an answer came for operation {operation}, which was not under way").into());
@@ -151,14 +151,14 @@ fn requests(clients: &Clients, servers: &[&Server], in_flight: &InFlight) -> Res
     Ok(())
 }
 
-/// No disk and no card did more than there was time for.
+/// Checks that no disk and no NIC was busy for longer than the run.
 fn devices(servers: &[&Server]) -> Result<(), Fault> {
     let lanes = |server: &&Server| [server.disk.lane, server.card_in.lane, server.card_out.lane];
     let broken = servers.iter().flat_map(lanes).find_map(|lane| lane.audit().err());
     broken.map_or(Ok(()), |broken| Err(broken.to_string().into()))
 }
 
-/// What was counted cannot be more than what was done.
+/// Checks that the statistics do not exceed the work done.
 fn measured(cluster: &Cluster, committed: &Committed<'_, Cluster>, clients: &Clients) -> Result<(), Fault> {
     let window = cluster.window.as_ns();
     for (at, counts) in committed.statistics.iter().enumerate() {

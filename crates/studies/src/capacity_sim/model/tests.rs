@@ -1,4 +1,4 @@
-//! The audit, held against states that were broken behind the model's back.
+//! Tests of the audit, on states that were damaged deliberately.
 
 use towtank_devices::{CardSpec, DiskSpec};
 use towtank_kernel::{RunOptions, Scheduled, run};
@@ -12,7 +12,7 @@ type State = Finished<Cluster>;
 /// Half reads, some of them from a cache, and writes to three of six servers.
 fn cluster(load: Load) -> Cluster {
     let us = SimSpan::from_us;
-    // Operations of no bytes: only what each costs beside.
+    // Operations without bytes: only their overheads take time.
     let rate = Rate::from_bytes_per_second(1).expect("above zero");
     let disk = |read: u64, write: u64| {
         let (read_overhead, write_overhead) = (us(read), us(write));
@@ -39,7 +39,7 @@ fn cluster(load: Load) -> Cluster {
     }
 }
 
-/// Cut short at the first moment at which everything is in flight.
+/// Stopped at the first instant at which every kind of message is in flight.
 fn finished(cluster: &Cluster) -> State {
     for end in (3_333_333..).step_by(1_711) {
         let options = RunOptions { end: Some(SimTime::from_ns(end)), ..RunOptions::default() };
@@ -159,7 +159,7 @@ fn the_audit_notices_damage_in_an_open_loop() {
     assert!(counted.contains("operations were counted"), "{counted}");
 }
 
-/// Before, such an answer was dropped without a word.
+/// A fault that was mended: such an answer was dropped silently.
 #[test]
 fn an_answer_that_nobody_waits_for_is_a_fault() {
     let cluster = cluster(Load::Closed(24));

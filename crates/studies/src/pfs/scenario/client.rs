@@ -1,4 +1,4 @@
-//! What clients do themselves: their costs, which copy they read, and their data caches.
+//! Properties of clients: their costs, which copy they read, and their data caches.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,19 +80,19 @@ pub enum Fsync {
 }
 
 impl Reads {
-    /// Whether it is the default, which scenarios do not repeat.
+    /// Whether it is the default, which the resolved scenario omits.
     pub fn is_first(&self) -> bool {
         *self == Reads::First
     }
 }
 
 impl Fsync {
-    /// Whether it is the default, which scenarios do not repeat.
+    /// Whether it is the default, which the resolved scenario omits.
     pub fn is_phase(&self) -> bool {
         *self == Fsync::Phase
     }
 
-    /// The same for the model.
+    /// The corresponding value of the model.
     pub(super) fn spec(self) -> Syncs {
         match self {
             Fsync::Phase => Syncs::Phase,
@@ -103,7 +103,7 @@ impl Fsync {
 }
 
 impl ClientCache {
-    /// Whether there is one.
+    /// Whether clients have a cache.
     pub fn is_on(&self) -> bool {
         self.size.is_some_and(|size| !size.is_zero())
     }
@@ -164,7 +164,7 @@ impl settled::Client {
         }
     }
 
-    /// The same for the model, which writes so many copies and has these windows.
+    /// The clients of the model, which write `copies` copies and have these windows.
     pub(super) fn spec(&self, copies: u32, parda: Option<towtank_pfs::Parda>) -> ClientSpec {
         ClientSpec {
             request: self.request_cost,

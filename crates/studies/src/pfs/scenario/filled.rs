@@ -1,4 +1,4 @@
-//! What a user left out is filled in from a preset.
+//! Fills in what a user left out from a preset.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) fn rate(bytes: u64) -> Rate {
 }
 
 impl Scenario {
-    /// The same with what the preset says.
+    /// The value with defaults of the preset filled in.
     pub(super) fn with_preset(
         self,
         applications: BTreeMap<String, Application>,
@@ -101,7 +101,7 @@ impl super::Server {
 
 impl super::Cache {
     fn filled(self, shipped: &Shipped) -> Cache {
-        // What may be dirty is the same part of another cache.
+        // The limits of dirty data scale with the size of the cache.
         let size = self.size.unwrap_or(shipped.cache);
         let part_of_cache = |bytes: Bytes| match size == shipped.cache {
             true => bytes,

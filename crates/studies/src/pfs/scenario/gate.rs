@@ -1,4 +1,4 @@
-//! Where schedulers stand, and what holds clients back by the latency that they see.
+//! The location of schedulers, and the windows with which clients limit their jobs by the observed latency.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct Parda {
 }
 
 impl SchedulerAt {
-    /// Whether it is the default, which scenarios do not repeat.
+    /// Whether it is the default, which the resolved scenario omits.
     pub fn is_server(&self) -> bool {
         *self == SchedulerAt::Server
     }
@@ -81,7 +81,7 @@ impl settled::Parda {
 }
 
 impl Settled {
-    /// Where schedulers stand, for the model.
+    /// The location of schedulers, for the model.
     pub(super) fn stands(&self) -> Stands {
         match self.scheduler_at {
             SchedulerAt::Server => Stands::Servers,
@@ -90,8 +90,8 @@ impl Settled {
         }
     }
 
-    /// The windows of clients, for the model: what is added to one each time is its application's weight over
-    /// its clients, one job in the mean of all clients.
+    /// The windows of clients, for the model. Each step adds to a client's window the weight of its
+    /// application divided by the number of its clients, scaled so that the mean over all clients is one job.
     pub(super) fn parda(&self) -> Option<towtank_pfs::Parda> {
         let parda = self.client.parda?;
         let hundredths = |share: Percent| (share.fraction_f64() * 100.0).round() as u32;
@@ -114,7 +114,7 @@ impl Settled {
         })
     }
 
-    /// What is wrong with where schedulers stand.
+    /// Checks the location of schedulers.
     pub(super) fn check_gates(&self, draft: &Draft, problems: &mut Problems) {
         if let Some(parda) = self.client.parda {
             parda.check(draft, problems);

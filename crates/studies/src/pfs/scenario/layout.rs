@@ -1,4 +1,4 @@
-//! Where the bytes of a file lie, as a user writes it.
+//! The layout of files, in the syntax of a scenario.
 
 use towtank_pfs::{Component, Striping};
 use towtank_units::Bytes;
@@ -6,18 +6,18 @@ use towtank_units::Bytes;
 use super::Replays;
 use super::settled::Settled;
 
-/// The most components of a file: what the model has bits for.
+/// The maximum number of components per file: the model's numbering of bits allows no more.
 const COMPONENTS_MAX: usize = 16;
 const HINT: &str = "write `striped`, `file`, or servers by offset: `1 to 4MiB, 4x1MiB to 256MiB, all`";
 
-/// What a layout refers to where it does not say it itself.
+/// The values to which a layout refers but does not contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
-    /// Data servers.
+    /// The number of data servers.
     pub servers: u32,
-    /// What `all` is.
+    /// The number of servers that `all` stands for.
     pub stripe_count: u32,
-    /// Bytes of a stripe that no component gives.
+    /// The stripe size of components that do not give one.
     pub stripe: Bytes,
 }
 
@@ -44,7 +44,7 @@ impl Settled {
         found.expect("the layout was checked with the scenario")
     }
 
-    /// Where all files lie, those of traces as these say.
+    /// The placement of all files, those of traces by their own layouts.
     pub(super) fn striping(&self, work: &towtank_pfs::Work, replays: &Replays) -> Striping {
         let mut striping = Striping::new(self.servers, self.components());
         for (number, name) in self.applications.keys().enumerate() {
@@ -58,11 +58,11 @@ impl Settled {
     }
 }
 
-/// The components that a text says, and what is wrong with it.
+/// Parses the components of a layout; the error has a message and a hint.
 fn components(text: Option<&str>, around: Around) -> Result<Vec<Component>, (String, String)> {
     let text = match text.map(str::trim) {
         None | Some("striped") => "all",
-        // A stripe that no file reaches the end of.
+        // A stripe larger than any file.
         Some("file") => return Ok(vec![Component { end: None, count: 1, stripe: 1 << 61 }]),
         Some(text) => text,
     };
@@ -96,7 +96,7 @@ fn components(text: Option<&str>, around: Around) -> Result<Vec<Component>, (Str
     Ok(found)
 }
 
-/// One component: `COUNT[xSTRIPE][ to END]`.
+/// Parses one component: `COUNT[xSTRIPE][ to END]`.
 fn component(word: &str, around: Around) -> Result<Component, String> {
     let word = word.trim();
     let (spread, end) = match word.split_once(" to ") {

@@ -1,4 +1,4 @@
-//! From a scenario in which nothing is left open to the model that runs.
+//! Builds the model from a settled scenario.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use super::filled::rate;
 use super::settled::{Application, Cache, Disk, Network, Settled};
 use super::{DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Replacement, Replays, Sharing, Workload};
 
-/// How long after it rose a request without a deadline is due: ten years.
+/// The due time of a request without a deadline: ten years after its arrival.
 const NEVER_DUE: SimSpan = SimSpan::from_secs(315_360_000);
 
 impl Settled {
-    /// What schedulers are told of the applications.
+    /// The properties of the applications that schedulers use.
     #[must_use]
     pub fn flows(&self) -> Flows {
         let requests = |one: &Description| matches!(one.kind, Kind::Tbf { .. } | Kind::I2l(_));
@@ -174,7 +174,7 @@ impl Application {
             limit: self.limit.map_or(0, Rate::bytes_per_second),
             delay: self.deadline.unwrap_or(NEVER_DUE),
             rate,
-            // Where requests are counted, the scheduler says what a bucket holds.
+            // Where requests are counted, the scheduler sets the capacity of a bucket.
             burst: self.burst.unwrap_or(if by_requests { 0 } else { (rate / 10).max(1) }),
             request_cost: self.request_size.get(),
         }
@@ -206,8 +206,8 @@ impl Disk {
     }
 }
 
-/// A drive of 7,200 revolutions and about 4 TB, by choice: 240 MB/s on the outer tracks and 120 on the inner
-/// ones, 0.6, 8.5 and 16 ms over one cylinder, a third and all.
+/// A drive of 7,200 rpm and about 4 TB, by choice: 240 MB/s on the outer tracks and 120 on the inner ones;
+/// seeks of 0.6, 8.5 and 16 ms over one cylinder, a third and all.
 fn seek() -> SeekSpec {
     const CYLINDERS: u32 = 240_000;
     let turn = SimSpan::from_us(8_333);
@@ -234,8 +234,8 @@ fn seek() -> SeekSpec {
     }
 }
 
-/// Flash as MQSim's default has it (8 channels of 8 dies here, pages of 8 KiB, blocks of 256 pages, 75 us,
-/// 750 us and 3.8 ms to read, program and erase, 333 MB/s a channel), with 7 % of it spare and a host link of
+/// Flash with the default values of MQSim (8 channels of 8 dies here, pages of 8 KiB, blocks of 256 pages, 75
+/// us, 750 us and 3.8 ms to read, program and erase, 333 MB/s per channel), with 7 % spare and a host link of
 /// 4 GB/s.
 fn ssd(capacity: Bytes) -> SsdSpec {
     const DIES: u64 = 64;

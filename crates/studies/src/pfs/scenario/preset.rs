@@ -1,4 +1,4 @@
-//! Where defaults of a parallel file system's network, servers, caches and disks come from.
+//! The defaults of a parallel file system's network, servers, caches and disks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub enum Preset {
     Paper,
 }
 
-/// The numbers of a preset.
+/// The values of a preset.
 pub(super) struct Shipped {
     pub(super) card: u64,
     pub(super) latency: SimSpan,
@@ -59,10 +59,10 @@ impl Preset {
     pub(super) fn shipped(self) -> Shipped {
         match self {
             Preset::Paper => paper(),
-            // Choices for a server with a 7,200 rpm disk: 4.2 ms of half a turn and 4.3 ms of seek on
-            // average, 200 MB/s on the outer tracks; a page copied at 4 GB/s; metadata at 10,000 opens a
-            // second and thread. Linux's ratios: a fifth of memory dirty before writers wait, a tenth before
-            // it is written in the background.
+            // Choices for a server with a 7,200 rpm disk: 4.2 ms for half a rotation and 4.3 ms of seek on
+            // average, 200 MB/s on the outer tracks; pages copied at 4 GB/s; 10,000 opens per second and
+            // metadata thread. Linux's ratios: writers wait when a fifth of memory is dirty, and background
+            // write-back begins at a tenth.
             Preset::Hdd => Shipped {
                 card: 3_125_000_000,
                 disk_read: 200_000_000,
@@ -70,7 +70,7 @@ impl Preset {
                 disk_overhead: SimSpan::from_us(8_500),
                 ..today()
             },
-            // The same server with a drive that reads at 6 and writes at 3 GB/s; 80 us for a command.
+            // The same server with a drive that reads at 6 and writes at 3 GB/s, with 80 us per command.
             Preset::Nvme => Shipped {
                 card: 12_500_000_000,
                 disk_read: 6_000_000_000,
@@ -122,9 +122,9 @@ fn today() -> Shipped {
 /// The rates and overheads of PFSsim v0.18 (its configuration of October 2011), which are probably its
 /// authors' own of the paper's cluster: 0.19 and 0.010 ms to write and read a page in memory, 0.60 and 0.30
 /// ms on the disk; 1 ms for a trace line, a layout, and each of scheduler and daemon before and after a job;
-/// 0.1 ms a packet; pages that hold 900 MB, of which 0.45 may be dirty, written back in batches of 32. The
-/// paper has links of 0.2 ms, two on each way. What a real disk varies by is not known; half of its time, up
-/// or down, is what the standard deviations of figure 4 need.
+/// 0.1 ms per packet; a cache of 900 MB, of which 0.45 may be dirty, written back in batches of 32 pages. The
+/// paper has links of 0.2 ms, two on each path. The variation of a real disk is not known; half of its time,
+/// up or down, yields the standard deviations of figure 4.
 fn paper() -> Shipped {
     let ms = SimSpan::from_ms;
     let page = 4_096.0;

@@ -1,5 +1,5 @@
-//! Rules of Lustre's token bucket filter that start, change and stop at given times of a run, in the words of
-//! `lctl set_param`.
+//! Rules of Lustre's token bucket filter that start, change and stop at given times of a run, in the syntax
+//! of `lctl set_param`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const HINT: &str =
     "write `10s start night jobid={batch} rate=50`, `20s change night rate=80` or `30s stop night`";
 
 impl Settled {
-    /// The rules for the model, in the order of their times.
+    /// The rules for the model, in order of time.
     pub(super) fn timed_rules(&self) -> Vec<TimedRule> {
         let read = self.rules.iter().map(|text| self.timed_rule(text));
         let mut rules: Vec<TimedRule> = read.collect::<Result<_, _>>().expect("rules were checked");
@@ -22,7 +22,7 @@ impl Settled {
         rules
     }
 
-    /// What is wrong with them: their words, names that are not known then, and schedulers that have none.
+    /// Checks the rules: their syntax, names that do not exist at their time, and schedulers without rules.
     pub(super) fn check_rules(&self, draft: &Draft, problems: &mut Problems) {
         if self.rules.is_empty() {
             return;
@@ -69,7 +69,7 @@ impl Settled {
         }
     }
 
-    /// One line: a time, a command, a name, and what it is set to.
+    /// Parses one line: a time, a command, a name, and its settings.
     fn timed_rule(&self, text: &str) -> Result<TimedRule, String> {
         let none = |reason: &str| format!("`rules` has `{text}`: {reason}");
         let mut words = Words(text);
@@ -108,7 +108,7 @@ impl Settled {
         Ok(TimedRule { at, command })
     }
 
-    /// The tokens of a class where nobody says it: those of the scheduler.
+    /// The tokens of a class that does not set them: those of the scheduler.
     fn tokens(&self) -> u64 {
         let of = |one: &towtank_iosched::Description| match one.kind {
             Kind::Tbf { tokens, .. } => Some(tokens),
@@ -145,7 +145,7 @@ impl Settled {
     }
 }
 
-/// The name of the rule that is always there.
+/// The name of the rule that always exists.
 const DEFAULT: &str = "default";
 
 /// The name that the scheduler gives the rule of an application's own `request_rate`.
@@ -153,7 +153,7 @@ fn of_flow(number: usize) -> String {
     format!("flow{number}")
 }
 
-/// What a line sets.
+/// The settings of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Said {
     rate: Option<u64>,
@@ -162,7 +162,7 @@ struct Said {
     flows: Option<BTreeSet<FlowId>>,
 }
 
-/// Words with blanks between them; those in braces stay together.
+/// Words separated by blanks; text in braces is not split.
 struct Words<'a>(&'a str);
 
 impl<'a> Iterator for Words<'a> {

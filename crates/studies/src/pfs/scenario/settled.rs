@@ -1,4 +1,5 @@
-//! A parallel file system in which nothing is left open: its model, and the memory that takes.
+//! A parallel file system with all defaults filled in: an estimate of its memory, and the default length of a
+//! sample.
 
 use std::collections::BTreeMap;
 
@@ -13,43 +14,43 @@ use super::{
     SchedulerAt, Sharing, Trace, Workload,
 };
 
-/// A scenario in which nothing is left open.
+/// A scenario with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
-    /// As in the scenario, like all that follows.
+    /// The preset; this and the following fields are keys of the scenario.
     pub preset: Preset,
-    /// By name.
+    /// The applications, by name.
     pub applications: BTreeMap<String, Application>,
-    /// Whether files are written before.
+    /// Whether files are written before the measured phase.
     pub write_first: bool,
-    /// Data servers.
+    /// The number of data servers.
     pub servers: u32,
-    /// Bytes on a server before the next one's turn.
+    /// Bytes on a server before the stripe goes on to the next.
     pub stripe: Bytes,
-    /// Servers of a file.
+    /// The number of servers per file.
     pub stripe_count: u32,
-    /// Where files lie, if not all alike over `stripe_count` servers.
+    /// The layout of files, if not all are striped over `stripe_count` servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// Copies of what is written.
+    /// Copies of each write.
     pub replicas: u32,
-    /// The scheduler of each server, by its number, or the last one.
+    /// The scheduler of each server, by its number; the last one also for all further servers.
     pub schedulers: Vec<Description>,
-    /// Where schedulers stand.
+    /// The location of schedulers.
     #[serde(default, skip_serializing_if = "SchedulerAt::is_server")]
     pub scheduler_at: SchedulerAt,
-    /// How many proxies.
+    /// The number of proxies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxies: Option<u32>,
-    /// Rules that come and go.
+    /// Rules that start, change and stop during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
-    /// How long at most.
+    /// The maximum duration of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<SimSpan>,
-    /// Spans of shares.
+    /// The length of a sample.
     pub sample: SimSpan,
-    /// Whether each application is also run by itself.
+    /// Whether each application is also run alone.
     pub alone: bool,
     /// The network.
     pub network: Network,
@@ -68,52 +69,52 @@ pub struct Settled {
 /// An application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Application {
-    /// As in [`super::Application`], like all that follows.
+    /// The number of clients; this and the following fields are as in [`super::Application`].
     pub clients: u32,
-    /// What it replays.
+    /// The trace that it replays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
-    /// Its share.
+    /// Its weight.
     pub weight: u32,
-    /// What it gets.
+    /// Its reservation at each server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<Rate>,
-    /// What it never exceeds.
+    /// Its limit at each server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Rate>,
-    /// What its bucket gains, in bytes.
+    /// The rate of its token bucket, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What its bucket gains, in requests.
+    /// The rate of its token bucket, in requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_rate: Option<Frequency>,
-    /// What its bucket holds.
+    /// The capacity of its token bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
-    /// When a request should be done.
+    /// The deadline of a request, counted from its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<SimSpan>,
-    /// Its rank.
+    /// Its priority; lower goes first.
     pub priority: u32,
-    /// What its clients do.
+    /// The workload of its clients.
     pub workload: Workload,
-    /// Of a mix.
+    /// The share of reads in a mix.
     pub read_share: Percent,
-    /// Files.
+    /// Files per client, or per application where clients share them.
     pub files: u64,
-    /// Bytes of a file.
+    /// Bytes per file.
     pub file_size: Bytes,
-    /// Bytes of a request.
+    /// Bytes per request.
     pub request_size: Bytes,
-    /// The order.
+    /// The order of requests.
     pub order: Order,
-    /// Whose files.
+    /// Which clients share files.
     pub sharing: Sharing,
-    /// At once.
+    /// Concurrent requests per client.
     pub flows: u32,
-    /// Rest.
+    /// The rest after each request.
     pub think_time: SimSpan,
-    /// Where requests come at a rate.
+    /// The rate of a client's requests, where they arrive at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_rate: Option<Frequency>,
     /// When writes wait for servers, where clients have caches.
@@ -124,57 +125,57 @@ pub struct Application {
 /// The network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Network {
-    /// Each card.
+    /// The rate of each NIC, in each direction.
     pub card: Rate,
-    /// Whether cards take no time.
+    /// Whether the network takes no time but `latency`.
     pub ideal: bool,
-    /// From card to card.
+    /// The latency from NIC to NIC.
     pub latency: SimSpan,
-    /// At a port.
+    /// How senders share a port.
     pub sharing: PortSharing,
-    /// Beside data.
+    /// Bytes of a message beside its data.
     pub header: Bytes,
-    /// Bytes of a message.
+    /// Data bytes per message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice: Option<Bytes>,
-    /// What is lost.
+    /// The share of messages that are lost.
     pub loss: Percent,
-    /// What a port holds.
+    /// The buffer of a switch port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Bytes>,
-    /// When it is sent again.
+    /// The time until a lost message is sent again.
     pub timeout: SimSpan,
 }
 
 /// Metadata servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// How many.
+    /// The number of metadata servers.
     pub servers: u32,
-    /// At once.
+    /// Requests that each serves at once; 0: any number.
     pub threads: u32,
-    /// To open.
+    /// The time to open a file.
     pub open: SimSpan,
-    /// To make.
+    /// The time to create a file.
     pub create: SimSpan,
-    /// To tell.
+    /// The time to read a file's attributes.
     pub stat: SimSpan,
-    /// To remove.
+    /// The time to remove a file.
     pub remove: SimSpan,
-    /// Which.
+    /// How files are assigned to metadata servers.
     pub by: MetadataBy,
 }
 
 /// Clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Client {
-    /// Before a request.
+    /// The cost of each request.
     pub request_cost: SimSpan,
-    /// For a job.
+    /// The cost of each job of a request.
     pub job_cost: SimSpan,
-    /// At once.
+    /// Bytes of a request that are under way at once.
     pub window: Bytes,
-    /// Whether layouts are kept.
+    /// Whether the client caches layouts.
     pub keeps_layouts: bool,
     /// Which copy is read.
     #[serde(default, skip_serializing_if = "Reads::is_first")]
@@ -182,10 +183,10 @@ pub struct Client {
     /// The data cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<ClientCache>,
-    /// Whether jobs say what other servers did.
+    /// Whether jobs carry the service that other servers gave.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub feedback: bool,
-    /// Windows on jobs.
+    /// The windows that limit jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parda: Option<Parda>,
 }
@@ -193,104 +194,104 @@ pub struct Client {
 /// Windows of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parda {
-    /// The latency above which they shrink.
+    /// The latency above which windows shrink.
     pub threshold: SimSpan,
-    /// How far they move.
+    /// How much of the way a window moves in each step.
     pub gain: Percent,
-    /// How much the newest latency counts.
+    /// The weight of the newest latency in the smoothed one.
     pub smoothing: Percent,
-    /// The most jobs.
+    /// The maximum number of outstanding jobs of a client.
     pub window: u32,
-    /// How often.
+    /// The interval between steps.
     pub interval: SimSpan,
 }
 
 /// Data caches of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientCache {
-    /// What one holds.
+    /// The capacity of a cache.
     pub size: Bytes,
-    /// What may be dirty.
+    /// The maximum of dirty data before writes wait.
     pub dirty: Bytes,
-    /// What may be dirty before it is written back although nobody waits.
+    /// Dirty data above which write-back begins in the background.
     pub background: Bytes,
-    /// What is written back at once.
+    /// The maximum size of one write-back.
     pub batch: Bytes,
-    /// How often at a time.
+    /// Write-backs under way at once.
     pub flushes: u32,
-    /// How fast bytes are copied.
+    /// The rate of copies to and from the cache.
     pub copy: Rate,
-    /// Whether it is emptied when a phase begins.
+    /// Whether it is emptied when the measured phase begins.
     pub cold: bool,
 }
 
 /// Data servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Server {
-    /// Before a job.
+    /// The time before a job is worked on.
     pub before: SimSpan,
-    /// After it.
+    /// The time after a job is done, before its answer leaves.
     pub after: SimSpan,
-    /// At once.
+    /// Jobs that are worked on at once.
     pub threads: u32,
-    /// Parts of a job.
+    /// The size of the parts in which a job is worked on.
     pub part: Bytes,
-    /// Whether data waits at the client.
+    /// Whether the data of a write wait at the client for the scheduler.
     pub handshake: bool,
-    /// Whether writers exclude each other.
+    /// Whether writers of a file lock it.
     pub locks: bool,
 }
 
 /// Page caches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cache {
-    /// Whether there is none.
+    /// Whether requests bypass the cache.
     pub direct: bool,
-    /// What it holds.
+    /// The capacity of the cache.
     pub size: Bytes,
-    /// What may be dirty.
+    /// The maximum of dirty data before writers must write back.
     pub dirty: Bytes,
-    /// What may be dirty without anybody writing it back.
+    /// Dirty data above which write-back begins in the background.
     pub background: Bytes,
-    /// Which pages go.
+    /// The replacement policy.
     pub replacement: Replacement,
-    /// Written back at once.
+    /// The maximum size of one write-back.
     pub write_batch: Bytes,
-    /// Read at once.
+    /// The maximum size of one read.
     pub read_batch: Bytes,
-    /// Read ahead.
+    /// The maximum read-ahead.
     pub read_ahead: Bytes,
-    /// To copy out.
+    /// The time to copy a page to a reader.
     pub read_page: SimSpan,
-    /// To copy in.
+    /// The time to copy a page from a writer.
     pub write_page: SimSpan,
 }
 
 /// Disks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
-    /// What its time depends on.
+    /// The model of the disk's service time.
     pub model: DiskModel,
     /// A published drive, in place of `model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
-    /// Who is next.
+    /// The order in which waiting requests are served.
     pub order: HeadOrder,
-    /// Of `ssd`.
+    /// The capacity of an `ssd`.
     pub capacity: Bytes,
-    /// How fast it reads.
+    /// The rate of reads.
     pub read: Rate,
-    /// How fast it writes.
+    /// The rate of writes.
     pub write: Rate,
-    /// Before each request.
+    /// The time before each request.
     pub overhead: SimSpan,
-    /// More or less.
+    /// The random variation of a request's time, up or down.
     pub jitter: Percent,
 }
 
 impl Settled {
-    /// A hundredth of what the measured phase takes at the servers' disks or cards, or by the times of a
-    /// trace, at least; 1 ms at least.
+    /// A hundredth of a lower bound on the measured phase (by the servers' disks or NICs, or by the times of
+    /// a trace); at least 1 ms.
     pub(super) fn hundredth(&self, replays: &Replays) -> SimSpan {
         let bytes: f64 = self.loads(replays).map(|load| load.bytes).sum();
         let recorded = replays.values().map(|one| one.span().as_secs_f64()).fold(0.0, f64::max);
@@ -393,7 +394,7 @@ impl Settled {
         self.applications.keys().map(String::as_str).collect()
     }
 
-    /// What each application asks for.
+    /// The load of each application.
     fn loads(&self, replays: &Replays) -> impl Iterator<Item = Load> {
         self.applications.iter().map(|(name, one)| match replays.get(name) {
             Some(replay) => {
@@ -412,7 +413,7 @@ impl Settled {
         })
     }
 
-    /// About how much memory a replicate takes: ranges of pages at servers, files that clients and servers
+    /// An estimate of the memory of a replicate: ranges of pages at servers, files that clients and servers
     /// know, jobs under way, clients, and the records of traces.
     #[must_use]
     pub fn memory(&self, replays: &Replays) -> Bytes {
@@ -460,34 +461,34 @@ impl Settled {
     }
 }
 
-/// The most requests of a scenario: some hours of computing.
+/// The maximum number of requests of a scenario: some hours of computing.
 const REQUESTS_MAX: f64 = 1e10;
-/// What a small run takes. This and what follows was measured: 192,000 small files, 51,200 and 410,000 jobs
-/// at once, 30,000 clients, and the paper's read test.
+/// Bytes of a small run. This and the following values were measured: 192,000 small files, 51,200 and 410,000
+/// jobs at once, 30,000 clients, and the paper's read test.
 const PROGRAM: f64 = 3_000_000.0;
-/// A range of pages in a cache, with its places in the orders.
+/// Bytes per range of pages in a cache, with its places in the orders.
 const RANGE: f64 = 90.0;
-/// A range of bytes in a client's cache: its two places in trees, half full.
+/// Bytes per range in a client's cache: its two places in trees, half full.
 const HELD: f64 = 200.0;
-/// A file that is known, at a client and at each server.
+/// Bytes per known file, at a client and at each server.
 const FILE: f64 = 20.0;
-/// A job under way, with its events: 140 to 430.
+/// Bytes per job under way, with its events: 140 to 430 were measured.
 const JOB: f64 = 300.0;
-/// A client.
+/// Bytes per client.
 const CLIENT: f64 = 1_900.0;
-/// A record of a trace.
+/// Bytes per record of a trace.
 const RECORD: f64 = size_of::<towtank_pfs::Record>() as f64;
-/// Bytes of flash for each byte of its map, by its layout: 8 bytes a page of 8 KiB, and 7 % of spare.
+/// Bytes of flash per byte of its map, by its layout: 8 bytes per page of 8 KiB, and 7 % spare.
 const FLASH_PER_BYTE: f64 = 8_192.0 / 8.56;
 
-/// What an application asks for in the measured phase, generated or recorded.
+/// The load of an application in the measured phase, generated or recorded.
 struct Load {
     requests: f64,
     bytes: f64,
     files: f64,
-    /// Of a file; no bound where a trace says nothing of it.
+    /// Bytes per file; no bound where a trace does not give it.
     file_bytes: u64,
-    /// Of a request, on average.
+    /// Mean bytes per request.
     request_bytes: u64,
 }
 

@@ -1,8 +1,8 @@
-//! A trace that an application replays: what a user may say of it, and its records as the model takes them.
+//! A trace that an application replays: the keys of its section, and its records in the form of the model.
 //!
-//! Streams of the trace (volumes, processes, ranks) are dealt out over the application's clients in the order
-//! in which they come. Where a format has no streams, its files are dealt out in an open loop, and all is one
-//! stream in a closed one.
+//! Streams of the trace (volumes, processes, ranks) are assigned to the application's clients in order of
+//! first appearance. Where a format has no streams, its files are assigned instead in an open loop, and all
+//! records form one stream in a closed one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,13 +15,13 @@ use towtank_scenario::{Draft, Problem};
 use towtank_traces::{Format, Op, Options, Reader, Record as Read, TraceError, When, read_layouts};
 use towtank_units::{SimSpan, SimTime};
 
-/// The most records: 3 GiB of them.
+/// The maximum number of records, which take 3 GiB.
 const RECORDS_MAX: u64 = 100_000_000;
-/// The most clients that replay a trace where nobody says how many.
+/// The maximum number of clients that replay a trace where the scenario does not set it.
 const CLIENTS_MAX: u32 = 64;
-/// The most bytes of a stripe in a file of layouts: a round of 65,536 of them is still a number.
+/// The maximum stripe size in a file of layouts: a round of 65,536 of them still fits the integer type.
 const STRIPE_MAX_BYTES: u64 = 1 << 45;
-/// Parts of a speed: it is a whole number of millionths.
+/// Units of a speed, which is a whole number of millionths.
 const MILLION: u64 = 1_000_000;
 
 /// A recorded list of requests that clients replay.
@@ -69,38 +69,38 @@ fn once() -> String {
     "1x".to_owned()
 }
 
-/// A trace that was read.
+/// A trace that has been read.
 pub struct Recording {
-    /// With nothing left open.
+    /// The section with all defaults filled in.
     pub trace: Trace,
-    /// What each record is; their clients are the streams of the trace.
+    /// The records; their clients are the streams of the trace.
     records: Vec<Record>,
-    /// Streams of the trace.
+    /// The number of streams of the trace.
     pub streams: u32,
-    /// Whether the trace has waits, which are between one request and the next.
+    /// Whether the trace has waits between one request and the next.
     pub waits: bool,
-    /// What a user must know of how it is replayed.
+    /// Notes for the user on how it is replayed.
     pub notes: Vec<String>,
-    /// What the file takes of the memory.
+    /// Memory that the file takes, in bytes.
     pub file_bytes: u64,
-    /// The number of each file in the model, by that in the trace.
+    /// The number of each file in the model, by its number in the trace.
     files: Numbers,
-    /// Where files lie that have a layout of their own.
+    /// The layouts of files that have one of their own.
     layouts: BTreeMap<u32, Vec<Stripe>>,
 }
 
 impl Recording {
-    /// As many clients as the trace has streams, up to a limit.
+    /// The default number of clients: the streams of the trace, up to a limit.
     pub fn clients(&self) -> u32 {
         self.streams.clamp(1, CLIENTS_MAX)
     }
 
-    /// When requests come.
+    /// Whether requests come in an open or a closed loop.
     pub fn pace(&self) -> Loop {
         self.trace.pace.unwrap_or(Loop::Open)
     }
 
-    /// Dealt out over so many clients.
+    /// The replay with its streams assigned to this many clients.
     pub fn dealt(mut self, clients: u32) -> Replay {
         for record in &mut self.records {
             record.client %= clients.max(1);
@@ -112,10 +112,10 @@ impl Recording {
         Replay::new(pace, clients.max(1), self.records).with_layouts(self.layouts)
     }
 
-    /// The same with where its files lie, if the trace's section names a file of layouts.
+    /// Adds the layouts of its files, if the trace's section names a file of layouts.
     ///
     /// # Errors
-    /// What is wrong with that, at the key that names it.
+    /// What is wrong with that file, at the key that names it.
     pub fn with_layouts(mut self, draft: &Draft, section: &str, servers: u32) -> Result<Recording, Problem> {
         if self.trace.layouts.is_none() {
             return Ok(self);
@@ -164,11 +164,11 @@ impl Recording {
 }
 
 impl Trace {
-    /// Reads it. `section` is the key that it stands at; `syncs` says whether clients have caches, which make
-    /// sense of them.
+    /// Reads the trace. `section` is the key of its section; `syncs` says whether clients have caches,
+    /// without which syncs have no effect.
     ///
     /// # Errors
-    /// What is wrong with it, at the key that says so.
+    /// What is wrong with it, at the key that causes it.
     pub fn read(&self, draft: &Draft, section: &str, syncs: bool) -> Result<Recording, Problem> {
         let at = |key: &str| format!("{section}.{key}");
         let format = self.format.as_deref().map(str::parse::<Format>).transpose().map_err(|error| {
@@ -238,12 +238,12 @@ impl Trace {
     }
 }
 
-/// Whether a format says how long requests wait for each other.
+/// Whether a format gives the waits between requests.
 fn has_waits(format: Format) -> bool {
     matches!(format, Format::Pfssim | Format::PfssimV013 | Format::FioV2)
 }
 
-/// `2x` in millionths.
+/// Parses a speed such as `2x` into millionths.
 fn speed_of(text: &str) -> Option<u64> {
     let number = text.trim().strip_suffix('x')?.trim_end();
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
@@ -261,7 +261,7 @@ fn text_of(speed: u64) -> String {
     format!("{}x", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Numbers from 0 in the order in which things come.
+/// Assigns consecutive numbers from 0 in order of first appearance.
 #[derive(Default)]
 struct Numbers {
     of: BTreeMap<u64, u32>,
@@ -284,23 +284,24 @@ impl Numbers {
     }
 }
 
-/// Records on their way from the trace to the model.
+/// Converts records of the trace to those of the model.
 struct Taken {
     format: Format,
     pace: Loop,
     speed: u64,
     records: Vec<Record>,
-    /// All that the trace has.
+    /// The number of all records of the trace.
     all: u64,
     streams: Numbers,
     files: Numbers,
-    /// Of a format that does not always say: the largest size of each file, and the records that wait for it.
+    /// For formats that do not always give sizes: the largest size of each file, and the records that wait
+    /// for it.
     sizes: BTreeMap<u32, u64>,
     unsized_records: Vec<usize>,
     left_out: BTreeMap<&'static str, u64>,
-    /// The instant of the record before, where it had one.
+    /// The instant of the previous record, where it had one.
     last: Option<SimTime>,
-    /// Records that lie before the one above them.
+    /// Records that are earlier than the one before them.
     back: u64,
     /// Records at an instant behind one that waits.
     at_once: u64,
@@ -372,7 +373,7 @@ impl Taken {
         self.records.push(Record { at, offset, bytes, file, client, operation, from_start });
     }
 
-    /// When a record is due: from the beginning in an open loop, a wait in a closed one.
+    /// When a record is due: counted from the beginning in an open loop, a wait in a closed one.
     fn at(&mut self, when: When) -> (SimSpan, bool) {
         let before = self.last.take();
         let scaled = |span: SimSpan| {
@@ -385,8 +386,8 @@ impl Taken {
             When::At(at) => {
                 let since = |at: SimTime| scaled(at.since(SimTime::ZERO));
                 let found = match (self.pace, before) {
-                    // In a loop by waits: so long after the one before as the trace says, or at once if that
-                    // has passed.
+                    // In a closed loop with waits: after the interval that the trace gives since the previous
+                    // record, or at once if that has passed.
                     (Loop::Closed, Some(before)) if has_waits(self.format) => {
                         (scaled(at.checked_since(before).unwrap_or(SimSpan::ZERO)), true)
                     }
@@ -415,8 +416,8 @@ impl Taken {
         }
     }
 
-    /// All records are there: those whose size nobody said get the largest that their file has, and those of
-    /// a closed loop without waits come one after the other.
+    /// Called after the last record: records without a size get the largest of their file, and those of a
+    /// closed loop without waits come one after the other.
     fn finish(&mut self) {
         for index in std::mem::take(&mut self.unsized_records) {
             let record = &mut self.records[index];
@@ -436,7 +437,7 @@ impl Taken {
         }
     }
 
-    /// How many are not replayed, and why.
+    /// How many records are not replayed, and why.
     fn told(&self) -> String {
         let mut text = String::new();
         for (reason, count) in &self.left_out {

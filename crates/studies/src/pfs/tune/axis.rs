@@ -1,4 +1,4 @@
-//! What can be set of a scheduler, each from where it stands to as far as it goes.
+//! The axes of a scheduler's settings, each from its current value to its extreme.
 
 use towtank_iosched::{Description, Kind};
 use towtank_scenario::gate::Gate;
@@ -7,24 +7,24 @@ use towtank_units::{Bytes, Frequency, Rate};
 use super::{Key, Settings};
 use crate::pfs::scenario::Settled;
 
-/// The weights that are tried: up to so many doublings.
+/// The maximum number of doublings of a weight.
 const WEIGHT_DOUBLINGS: u32 = 10;
-/// The most of a weight.
+/// The maximum weight.
 const WEIGHT_MAX: u64 = 1_000_000;
-/// The least rates that are tried: what a server does, halved so often.
+/// The lowest rate that is tried is the capacity of a server, halved this often.
 const RATE_HALVINGS: u32 = 12;
-/// Reservations begin with what a server does, halved so often, and end with half of it.
+/// Reservations range from the capacity of a server, halved this often, to half of it.
 const RESERVATION_HALVINGS: u32 = 8;
-/// Where there is no depth, halving begins here.
+/// Where no depth is set, halving begins here.
 const DEPTH_FIRST: u32 = 64;
 
-/// One thing that can be set. Level 0 is as it stands.
+/// One setting that can change. Level 0 is its current value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
     what: What,
     /// The value of each level from 1 on.
     values: Vec<u64>,
-    /// What the first level is held against where rates are refined.
+    /// The value of level 0 for comparison with the first level where rates are refined.
     loosest: u64,
 }
 
@@ -40,7 +40,7 @@ impl Axis {
         self.values.len()
     }
 
-    /// The settings with this at a level.
+    /// The settings with this axis at a level.
     pub(super) fn at(&self, settings: &Settings, level: usize) -> Settings {
         match level.checked_sub(1).and_then(|index| self.values.get(index)) {
             Some(value) => self.with(settings, *value),
@@ -48,7 +48,7 @@ impl Axis {
         }
     }
 
-    /// The settings with this at a value.
+    /// The settings with this axis at a value.
     pub(super) fn with(&self, settings: &Settings, value: u64) -> Settings {
         let mut settings = settings.clone();
         match &self.what {
@@ -63,7 +63,7 @@ impl Axis {
         settings
     }
 
-    /// The values around a step from one level to the next, where what lies between them may be set too.
+    /// The values at two levels, where values between them are possible too.
     pub(super) fn between(&self, low: usize, high: usize) -> Option<(u64, u64)> {
         if matches!(self.what, What::Depth(_) | What::Of(_, Key::Weight)) {
             return None;
@@ -73,7 +73,7 @@ impl Axis {
     }
 }
 
-/// To three digits: more is not worth a run.
+/// Rounds to three digits: more precision is not worth a run.
 pub(super) fn rounded(value: u64) -> u64 {
     let mut unit = 1;
     while value / unit >= 1_000 {
@@ -82,7 +82,7 @@ pub(super) fn rounded(value: u64) -> u64 {
     (value + unit / 2) / unit * unit
 }
 
-/// Whom the goals want to have more, and who may have less.
+/// The applications that should get more for the goals, and those that may get less.
 struct Sides {
     more: Vec<String>,
     less: Vec<String>,
@@ -96,7 +96,7 @@ impl Sides {
             else {
                 continue;
             };
-            // Of these, less is better.
+            // For these measures, lower is better.
             let is_cost = measure.starts_with("latency") || matches!(measure, "slowdown" | "share_sd");
             let side = if is_cost == below { &mut more } else { &mut less };
             if !side.iter().any(|known| known == name) {
@@ -114,7 +114,7 @@ impl Sides {
     }
 }
 
-/// What can be set of a scheduler that could bring the goals nearer.
+/// The settings of a scheduler that could bring the goals nearer.
 pub(super) fn of(base: &Settled, description: &Description, goals: &[Gate]) -> Vec<Axis> {
     let sides = Sides::of(base, goals);
     let weights = || sides.more.iter().filter_map(|name| weight(base, name));
@@ -135,9 +135,9 @@ pub(super) fn of(base: &Settled, description: &Description, goals: &[Gate]) -> V
     axes
 }
 
-/// Fewer jobs at once: what is let go waits for nobody's turn.
+/// Fewer concurrent jobs: a job that the scheduler has released waits behind fewer others.
 fn depth(description: &Description) -> Option<Axis> {
-    // A fifo keeps no order that a depth could help; `i2l` sets its own; rates hold at any depth.
+    // A fifo has no order that a depth could improve; `i2l` sets its own depth; rates hold at any depth.
     let none = matches!(
         description.kind,
         Kind::Fifo | Kind::I2l(_) | Kind::Tbf { .. } | Kind::TokenBucket | Kind::BucketTree(_)
@@ -160,7 +160,7 @@ fn weight(base: &Settled, name: &str) -> Option<Axis> {
     Some(Axis { what: What::Of(name.to_owned(), Key::Weight), values: values.collect(), loosest: own })
 }
 
-/// What a server does at most, in bytes a second.
+/// The maximum throughput of a server, in bytes per second.
 fn capacity(base: &Settled) -> u64 {
     base.disk.read.bytes_per_second().max(base.disk.write.bytes_per_second())
 }
@@ -177,7 +177,7 @@ fn reservation(base: &Settled, name: &str) -> Option<Axis> {
     Some(Axis { what, values: values.collect(), loosest: own })
 }
 
-/// A rate that falls: from what it is, or what a server does.
+/// A decreasing rate: from its current value, or from the capacity of a server.
 fn rate(base: &Settled, name: &str, key: Key) -> Option<Axis> {
     let application = base.applications.get(name)?;
     let (own, most) = match key {
@@ -196,7 +196,7 @@ fn rate(base: &Settled, name: &str, key: Key) -> Option<Axis> {
     Some(Axis { what: What::Of(name.to_owned(), key), values: values.collect(), loosest })
 }
 
-/// Jobs that a disk does in a second at most.
+/// The maximum number of jobs per second of a disk.
 fn jobs(base: &Settled, request: Bytes) -> u64 {
     let part = request.get().min(base.stripe.get()).max(1) as f64;
     let each = base.disk.overhead.as_secs_f64() + part / capacity(base) as f64;

@@ -1,14 +1,15 @@
-//! Settings in the words of the product that has such a scheduler.
+//! Settings in the syntax of the product that has such a scheduler.
 //!
 //! - Lustre's NRS TBF by job: `nrs_policies` and `nrs_tbf_rule` of the OSS (Lustre manual, "Token bucket
-//!   filter policy"); rates are RPCs a second of each OST.
+//!   filter policy"); rates are RPCs per second of each OST.
 //! - Ceph's mClock, from Reef on: options `osd_mclock_scheduler_CLASS_{res,wgt,lim}` of a custom profile;
-//!   reservations and limits are parts of what an OSD does (Ceph documentation, "mClock config reference").
-//!   There are three classes, and names of applications that are none of them take their places in order of
-//!   weight.
+//!   reservations and limits are fractions of an OSD's capacity (Ceph documentation, "mClock config
+//!   reference"). There are three classes; applications with other names take the remaining classes in order
+//!   of weight.
 //! - Linux: `io.max` and `io.bfq.weight` of control groups (kernel documentation, "Control Group v2").
 //!
-//! Others have no product whose words would be theirs: for them there are the keys of the scenario alone.
+//! Other schedulers exist in no product with a syntax of its own: for them there are only the keys of the
+//! scenario.
 
 use towtank_iosched::{Description, Kind};
 use towtank_units::{Frequency, Rate};
@@ -18,10 +19,10 @@ use crate::pfs::scenario::Settled;
 
 /// Ceph's classes, the one of clients first.
 const CLASSES: [&str; 3] = ["client", "background_recovery", "background_best_effort"];
-/// The least and the most of a weight in Linux.
+/// The minimum and maximum weight in Linux.
 const CGROUP_WEIGHTS: (u64, u64) = (1, 1_000);
 
-/// Commands, a line each; none where no product has such a scheduler.
+/// Commands, one per line; none where no product has such a scheduler.
 pub(super) fn lines(base: &Settled, settings: &Settings) -> Vec<String> {
     let Ok(description) = settings.scheduler.parse::<Description>() else { return Vec::new() };
     let set = Set { base, settings };
@@ -40,7 +41,7 @@ struct Set<'a> {
 }
 
 impl Set<'_> {
-    /// What an application has of a key, set or as it was.
+    /// The value of an application's key, as the search set it or as in the scenario.
     fn value(&self, name: &str, key: Key) -> Option<u64> {
         if let Some(value) = self.settings.values.get(&(name.to_owned(), key)) {
             return Some(*value);
@@ -91,7 +92,7 @@ impl Set<'_> {
         lines
     }
 
-    /// Ceph's class of each application: of its name, or by its weight.
+    /// Ceph's class of each application: by its name, or by its weight.
     fn classes(&self) -> Vec<(&'static str, &str)> {
         let mut left: Vec<&str> = self.names().map(String::as_str).collect();
         left.sort_by_key(|name| std::cmp::Reverse(self.value(name, Key::Weight)));

@@ -1,4 +1,4 @@
-//! Searches whose answer is known, and goals that cannot be met.
+//! Searches with known answers, and goals that cannot be met.
 
 use towtank_report::Measure;
 use towtank_scenario::gate::Known;
@@ -9,7 +9,7 @@ use super::*;
 use crate::pfs::Pfs;
 use crate::{Prepared, RunContext, Study};
 
-/// A scenario that is run as it is.
+/// A scenario whose trials are simulated.
 struct Simulated {
     text: String,
     resolved: serde_json::Value,
@@ -62,8 +62,8 @@ impl Trials for Simulated {
 const TWO: &str = "preset = \"paper\"\nclients = 32\nfiles = 8\nfile_size = \"1MiB\"\nduration = \"20s\"\nalone = false\ncache.direct = true\n\
                    disk.jitter = \"0%\"\n[applications.batch]\n[applications.users]\n";
 
-/// Four servers let batch have X each, so that it moves 4 X: at most 8 MB/s are 2 MB/s a server. What its
-/// buckets hold from the beginning, a tenth of a second's at each, comes on top.
+/// Four servers admit batch at a rate X each, so that it moves 4 X: at most 8 MB/s is 2 MB/s per server. The
+/// initial content of its buckets, a tenth of a second at each, comes on top.
 #[test]
 fn a_token_bucket_that_must_be_at_most_so_much_is_found() {
     let text = format!("scheduler = \"token-bucket\"\n{TWO}");
@@ -79,8 +79,8 @@ fn a_token_bucket_that_must_be_at_most_so_much_is_found() {
     assert!(command.ends_with("/sys/fs/cgroup/batch/io.max"), "{command}");
 }
 
-/// Half of the disks is all that one of two can be sure of by a weight of 1; three quarters ask for a weight
-/// of 3 or more, and the least power of two that is enough is 4.
+/// Half of the disks is all that one of two can be sure of by a weight of 1; three quarters need a weight of
+/// at least 3, and the least power of two that suffices is 4.
 #[test]
 fn a_share_is_had_by_the_least_weight_that_is_enough() {
     let text = format!("scheduler = \"sfq:2\"\n{TWO}");
@@ -90,8 +90,8 @@ fn a_share_is_had_by_the_least_weight_that_is_enough() {
     assert_eq!(found.answer.data["settings"], serde_json::json!({ "applications.users.weight": "4" }));
 }
 
-/// No setting makes requests quicker than a disk is; it is said first, with the nearest and by how much it
-/// misses.
+/// No setting makes requests faster than a disk; the answer says so first, with the nearest setting and its
+/// miss.
 #[test]
 fn a_goal_that_cannot_be_met_is_said_to_be() {
     let text = format!("scheduler = \"sfq:4\"\n{TWO}");
@@ -106,7 +106,7 @@ fn a_goal_that_cannot_be_met_is_said_to_be() {
     assert!(trials.runs <= TRIALS_MAX + 1, "{} runs", trials.runs);
 }
 
-/// What is met as it stands is left alone, after one run.
+/// Goals that are met already change nothing, after one run.
 #[test]
 fn goals_that_are_met_change_nothing() {
     let text = format!("scheduler = \"sfq:4\"\n{TWO}");
@@ -116,7 +116,8 @@ fn goals_that_are_met_change_nothing() {
     assert!(found.answer.text.starts_with("The goals are met as it is."), "{}", found.answer.text);
 }
 
-/// Of several schedulers the first that can is taken; one that has nothing to set, alone, is refused.
+/// Of several schedulers the first that can meet the goals is taken; a single scheduler without any setting
+/// is refused.
 #[test]
 fn schedulers_are_set_side_by_side() {
     let text = format!("scheduler = \"fifo:4\"\n{TWO}");

@@ -1,4 +1,4 @@
-//! What a search came to, in words, as data and as a table.
+//! The result of a search, in words, as data and as a table.
 
 use serde_json::{Value as Json, json};
 use towtank_report::{Cell, Column, Table, human};
@@ -8,11 +8,11 @@ use super::{Tried, miss, rule};
 use crate::pfs::scenario::Settled;
 use crate::{Answer, Found, Summary};
 
-/// What is told of each application, with its unit.
+/// The measures that are reported per application, with their units.
 const MEASURES: [(&str, &str); 3] =
     [("throughput_bytes_per_s", "bytes/s"), ("latency_mean_s", "s"), ("latency_p99_s", "s")];
 
-/// The answer.
+/// The result of a search.
 pub(super) fn found(base: &Settled, goals: &[Gate], count: usize, before: &Tried, after: &Tried) -> Found {
     let met = after.miss <= 0.0;
     let told = Told { base, goals, count, before, after };
@@ -33,7 +33,7 @@ struct Told<'a> {
     after: &'a Tried,
 }
 
-/// A measure of an application; alone, it has those of all.
+/// A measure of an application; a single application has the measures without a name.
 fn value(base: &Settled, summary: &Summary, measure: &str, name: &str) -> Option<f64> {
     let of_one = summary.get(&format!("{measure}[{name}]"));
     let found = if base.applications.len() > 1 { of_one } else { summary.get(measure) };
@@ -45,12 +45,12 @@ fn quantity(value: Option<f64>, unit: &str) -> String {
 }
 
 impl Told<'_> {
-    /// What differs from the scenario: its keys.
+    /// The changed keys of the scenario.
     fn changes(&self) -> Vec<(String, String)> {
         let before = self.before.settings.keys();
         let after = self.after.settings.keys();
         let changed = after.into_iter().filter(|change| !before.contains(change));
-        // As a user writes them: text needs no quotes, and all servers have one scheduler.
+        // As a user writes them: text without quotes, and one scheduler for all servers.
         let plain = |(key, value): (String, String)| match key.as_str() {
             "schedulers" => ("scheduler".to_owned(), value.replace(['"', '[', ']'], "")),
             _ => (key, value.replace('"', "")),
@@ -107,7 +107,7 @@ impl Told<'_> {
         }
     }
 
-    /// A goal with what its measures were before and are after.
+    /// A goal with its measures before and after.
     fn goal(&self, goal: &Gate) -> String {
         let text = goal.text();
         let missed = miss(goal, &self.after.summary);

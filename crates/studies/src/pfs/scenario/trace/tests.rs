@@ -1,4 +1,4 @@
-//! Every sample of a trace replayed, what is left out of them, and what cannot be read.
+//! Every sample of a trace is replayed; which records are left out; and which files are refused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::*;
 use crate::pfs::Pfs;
 use crate::{Prepared, RunContext, Study};
 
-/// The samples of the crate that reads traces, and what a test made.
+/// The samples of the crate that reads traces, and files that a test makes.
 struct Folder(Vec<(&'static str, &'static str)>);
 
 impl fmt::Debug for Folder {
@@ -77,13 +77,13 @@ const SAMPLES: [(&str, u64); 13] = [
     ("oracle-general.bin", 16),
 ];
 
-/// How many the warnings say are left out.
+/// The number of records that the warnings report as left out.
 fn left_out(outcome: &Outcome) -> u64 {
     let first = outcome.warnings.iter().find(|text| text.contains("are not replayed"));
     first.map_or(0, |text| text.split(' ').next().and_then(|word| word.parse().ok()).expect("a count"))
 }
 
-/// What is done and what is left out, and said to be, are all that the trace has.
+/// The records that are done and those reported as left out add up to all records of the trace.
 fn all_told(outcome: &Outcome, records: u64) -> Result<(), String> {
     let (done, left_out) = (done(outcome), left_out(outcome));
     if done + left_out == records {
@@ -104,8 +104,8 @@ fn every_sample_is_replayed_or_what_is_not_is_said() {
     }
 }
 
-/// Twice the speed is half of the time where requests come far apart, and half of the records are half of
-/// them.
+/// Twice the speed halves the time where requests come far apart, and a limit of half the records replays
+/// half of them.
 #[test]
 fn speed_and_limit_are_kept() {
     let of = |more: &str| outcome(&format!("[trace]\nfile = \"alibaba.csv\"\n{more}"));
@@ -132,7 +132,7 @@ fn a_trace_runs_beside_generated_work() {
 #[test]
 fn records_that_go_back_or_cannot_be_replayed_are_told() {
     let of = |file: &str| outcome(&format!("[trace]\nfile = \"{file}\"\nformat = \"alibaba\"")).warnings;
-    // The first record is at 0, so one before it cannot be; the others may lie before the one above them.
+    // The first record is at 0, so none can be before it; others may be earlier than the one before them.
     let told = |text: &str| match check(text) {
         Ok(_) => panic!("{text} was taken"),
         Err(problems) => problems.iter().map(|one| one.message().to_owned()).collect::<Vec<_>>().join("\n"),
@@ -191,7 +191,7 @@ fn speeds_read_back() {
     }
 }
 
-/// Records take what the estimate of memory says, beside the file itself.
+/// Records take the estimated memory, in addition to the file itself.
 #[test]
 fn memory_has_the_records_and_the_file() {
     let of = |limit: u32| {
