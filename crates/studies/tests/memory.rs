@@ -1,6 +1,6 @@
-//! Each study's estimate of its memory is within twice what a run takes.
+//! Each study's estimate of its memory is within a factor of two of what a run takes.
 //!
-//! A run is done in a process of its own: this test program calls itself, and the child tells how far its
+//! Each run has a process of its own: this test program starts itself, and the child reports by how much its
 //! peak grew.
 
 // `unwrap` is for tests, and an integration test is nothing else.
@@ -163,7 +163,7 @@ fn measured(text: &str) -> (u64, u64) {
     (estimate, peak_kib() - before)
 }
 
-/// What is done in the child; nothing where nobody asks for it.
+/// The run in the child; does nothing in the parent.
 #[test]
 fn one_run_in_a_process_of_its_own() {
     let Ok(at) = std::env::var(CASE) else { return };
@@ -185,7 +185,7 @@ fn of_child(at: usize) -> (u64, u64) {
     (numbers.next().unwrap(), numbers.next().unwrap())
 }
 
-/// What is wrong with an estimate.
+/// Why an estimate is wrong, if it is.
 fn judged((estimate, used): (u64, u64)) -> Option<String> {
     (estimate > 2 * used || used > 2 * estimate).then(|| format!("{estimate} KiB estimated, {used} KiB used"))
 }

@@ -1,12 +1,11 @@
-//! Measures held against values that were worked out by hand, and the proof that a value of another row is
-//! noticed.
+//! Compares measures with values computed by hand, and proves that a value from another row would be noticed.
 
 use super::Measure;
 
-/// Values are compared within this part of themselves, since histograms round.
+/// The relative tolerance of the comparison, since histograms round.
 const WITHIN: f64 = 0.01;
 
-/// The names whose value is not as expected.
+/// The names of the measures whose value is not as expected.
 pub fn differing<S>(measures: &[Measure<S>], seen: &S, expected: &[(&str, f64)]) -> Vec<String> {
     let names: Vec<&str> = measures.iter().map(|measure| measure.name.as_ref()).collect();
     let wanted: Vec<&str> = expected.iter().map(|(name, _)| *name).collect();
@@ -18,7 +17,8 @@ pub fn differing<S>(measures: &[Measure<S>], seen: &S, expected: &[(&str, f64)])
     measures.iter().zip(expected).filter(differs).map(|(measure, _)| measure.name.to_string()).collect()
 }
 
-/// Demands the expected values, which all differ, and that any two rows with each other's values are noticed.
+/// Asserts the expected values, which must all differ, and that exchanging the values of any two rows is
+/// noticed.
 pub fn hold<S>(measures: impl Fn() -> Vec<Measure<S>>, seen: &S, expected: &[(&str, f64)]) {
     assert_eq!(differing(&measures(), seen, expected), Vec::<String>::new());
     for one in 0..expected.len() {

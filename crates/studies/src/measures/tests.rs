@@ -1,8 +1,8 @@
-//! Names that stand alone, values that are under their own name, and reasons that stay.
+//! Names are unique, values appear under their own names, and reasons for missing values are kept.
 
 use super::*;
 
-/// Two things that were counted.
+/// Two counts, to define measures on.
 struct Counted {
     came: u32,
     left: Option<u32>,

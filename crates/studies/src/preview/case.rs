@@ -10,21 +10,21 @@ use crate::exports::{self, Exported};
 /// A cluster before and after.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// As it is.
+    /// The cluster as it is.
     pub before: Cluster,
-    /// As it would be; the groups are those of `before`.
+    /// The cluster as it would be; the groups are those of `before`.
     pub after: Cluster,
-    /// What a reader must know, about the exports and about the changes.
+    /// Warnings about the exports and about the changes.
     pub warnings: Vec<String>,
-    /// Explicit mappings that the monitors would drop, or change.
+    /// The number of explicit mappings that the monitors would drop or change.
     pub upmaps_dropped: usize,
     /// The changes in words.
     pub changes: Vec<String>,
-    /// When a device is too full.
+    /// The limits of fill of a device.
     pub limits: FillLimits,
 }
 
-/// States in which what the dump says is not all there is.
+/// States of groups in which the dump does not tell everything.
 const STATES: [(&str, &str); 6] = [
     ("unknown", "the map says where they are taken to be"),
     ("stale", "nobody has reported them for a while, so their sizes are old"),
@@ -38,7 +38,7 @@ const STATES: [(&str, &str); 6] = [
 ];
 
 impl Case {
-    /// Reads the exports and makes the changes.
+    /// Reads the exports and applies the changes.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.

@@ -1,5 +1,5 @@
-//! The changes of a scenario, made one after the other: first the map (another map, hosts added, items
-//! removed, weights, tunables), then the devices, then the pools, then what the monitors do by themselves.
+//! The changes of a scenario, applied in order: first the map (another map, hosts added, items removed,
+//! weights, tunables), then the devices, then the pools, then the reactions of the monitors.
 
 use towtank_ceph::{Cluster, GROUPS_MAX, NewHost, PoolState, device_list, upmaps};
 use towtank_placement::crush::edit::EditError;
@@ -12,15 +12,15 @@ use crate::exports::read_map;
 
 /// A cluster after all changes.
 pub struct Changed {
-    /// As it would be.
+    /// The cluster as it would be.
     pub after: Cluster,
-    /// Explicit mappings that the monitors would drop, or change.
+    /// The number of explicit mappings that the monitors would drop or change.
     pub upmaps_dropped: usize,
     /// The changes in words.
     pub words: Vec<String>,
 }
 
-/// Makes all changes.
+/// Applies all changes.
 pub fn apply(
     scenario: &Scenario,
     draft: &Draft,
@@ -68,7 +68,7 @@ pub fn apply(
 
 type Change<'a> = fn(&mut Editor<'a>, &str) -> Result<(), Fault>;
 
-/// The changes that take texts, in the order in which they are made.
+/// The changes that are given as texts, in the order in which they are applied.
 fn editor_steps<'a>(scenario: &Scenario) -> [(&'static str, &[String], Change<'a>); 7] {
     [
         ("add_host", scenario.add_host.all(), Editor::add_host),
@@ -81,7 +81,7 @@ fn editor_steps<'a>(scenario: &Scenario) -> [(&'static str, &[String], Change<'a
     ]
 }
 
-/// What is wrong with a change, and what to do.
+/// What is wrong with a change, and a hint.
 struct Fault {
     message: String,
     hint: String,
@@ -95,7 +95,7 @@ impl Fault {
 
 impl From<EditError> for Fault {
     fn from(error: EditError) -> Self {
-        // An edit's error ends in a next step, where there is one.
+        // The message of an edit's error ends in a hint after `; `, where there is one.
         match error.to_string().split_once("; ") {
             Some((message, hint)) => Self::new(message, hint),
             None => Self::new(error.to_string(), "`towtank crush --tree -i MAP` shows what the map holds"),
@@ -114,7 +114,7 @@ struct Editor<'a> {
     warnings: &'a mut Vec<String>,
 }
 
-/// `name=value`, both without blanks around them.
+/// Parses `name=value`, with blanks around both parts ignored.
 fn assignment<'t>(text: &'t str, example: &str) -> Result<(&'t str, &'t str), Fault> {
     let (name, value) = text
         .rsplit_once('=')
@@ -132,7 +132,7 @@ impl Editor<'_> {
         &self.cluster.map
     }
 
-    /// An item by its name, by `type=name`, or a device by its number.
+    /// Finds an item by its name, by `type=name`, or a device by its number.
     fn item(&self, text: &str) -> Result<ItemId, Fault> {
         let (kind, name) = match text.split_once('=') {
             Some((kind, name)) => (Some(kind.trim()), name.trim()),
@@ -241,7 +241,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// The class of new devices: as asked, or the one that all devices have.
+    /// The class of new devices: the given one, or the one that all devices have.
     fn class_of(&self, host: &HostAsked<'_>) -> Result<Option<String>, Fault> {
         if let Some(class) = host.class {
             return Ok(Some(class.to_owned()));
@@ -261,7 +261,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Where the host goes: as asked, or where all hosts are.
+    /// The location of a new host: the given one, or that of all other hosts.
     fn place_of(&self, host: &HostAsked<'_>) -> Result<(String, String), Fault> {
         let map = self.map();
         let kind = map.type_id("host").ok_or_else(|| {
@@ -358,7 +358,7 @@ fn groups_asked(text: &str) -> Result<(&str, u32), Fault> {
     Ok((name, count))
 }
 
-/// `h9=4x3.6:ssd@rack1`.
+/// A parsed text such as `h9=4x3.6:ssd@rack1`.
 struct HostAsked<'t> {
     text: &'t str,
     name: &'t str,
@@ -371,7 +371,7 @@ struct HostAsked<'t> {
 impl<'t> HostAsked<'t> {
     fn read(text: &'t str) -> Result<Self, Fault> {
         const EXAMPLE: &str = "h9=4x3.6:ssd@rack1";
-        /// A host with more is a mistake.
+        /// The maximum number of devices per host; more is taken for a mistake.
         const DEVICES_MAX: u32 = 1_000;
         let (rest, place) =
             text.split_once('@').map_or((text, None), |(rest, place)| (rest, Some(place.trim())));

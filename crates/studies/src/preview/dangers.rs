@@ -1,10 +1,10 @@
-//! What is unsafe or not known, in words: it is told before what moves, the worst first.
+//! What is unsafe or not known, in words: it comes before what moves, the worst first.
 
 use towtank_ceph::FillLevel;
 
 use super::moves::{DeviceMoves, Moves};
 
-/// What a reader must know.
+/// Warnings for the reader.
 #[must_use]
 pub fn warnings(moves: &Moves) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -25,7 +25,7 @@ pub fn warnings(moves: &Moves) -> Vec<String> {
     warnings
 }
 
-/// `1 group` or `2 groups`, with its verb.
+/// `1 group` or `2 groups`, with a verb in the right number.
 fn groups(count: u64, verb: (&str, &str)) -> String {
     if count == 1 { format!("1 group {}", verb.0) } else { format!("{count} groups {}", verb.1) }
 }
@@ -34,7 +34,7 @@ fn percent(part: f64) -> String {
     format!("{} %", (part * 1e3).round() / 10.0)
 }
 
-/// What is unsafe or not known, the worst first; empty where all is well.
+/// What is unsafe or not known, the worst first; empty where there is nothing.
 #[must_use]
 pub fn dangers(moves: &Moves) -> Vec<String> {
     let safety = &moves.safety;
@@ -50,7 +50,8 @@ pub fn dangers(moves: &Moves) -> Vec<String> {
     say(safety.unknown, ("is", "are"), " in a state that nobody knows");
     let verb = ("would", "would");
     say(moves.groups_homeless, verb, " have no device left");
-    // Groups without a device are below `min_size`, and those are short: said again only of more groups.
+    // Groups without a device are also below `min_size`, and those below it are also short, so each is
+    // reported only if it includes further groups.
     if safety.below_min_size > moves.groups_homeless {
         let below = format!(" be below `min_size` and take no writes{}", now(safety.below_min_size_now));
         say(safety.below_min_size, verb, &below);
@@ -70,7 +71,7 @@ pub fn dangers(moves: &Moves) -> Vec<String> {
     said
 }
 
-/// The fullest device, if it is above a limit; or that nobody knows.
+/// The fullest device, if it is above a limit; or that no fill is known.
 fn too_full(moves: &Moves) -> Option<String> {
     let fills = || moves.devices.values().filter_map(|device| Some((device, device.fill()?.1)));
     let Some((fullest, fill)) = fills().max_by(|left, right| left.1.total_cmp(&right.1)) else {
@@ -84,7 +85,7 @@ fn too_full(moves: &Moves) -> Option<String> {
     Some(format!("{} would be {} full, above {name} ({}){more}", fullest.name, percent(fill), percent(limit)))
 }
 
-/// What happens on devices that would be too full, limit by limit.
+/// The effects on devices that would be too full, per limit.
 #[must_use]
 pub fn fill_warnings(moves: &Moves) -> Vec<String> {
     let limits = moves.safety.limits;
@@ -103,7 +104,7 @@ pub fn fill_warnings(moves: &Moves) -> Vec<String> {
     FillLevel::ALL.into_iter().filter_map(warning).collect()
 }
 
-/// What Ceph does on a device above a limit.
+/// How Ceph treats a device above a limit.
 fn effect(level: FillLevel) -> &'static str {
     match level {
         FillLevel::Full => "Ceph stops writes to its pools",
@@ -160,7 +161,7 @@ mod tests {
         );
     }
 
-    /// Used and then used bytes of a device of 1,000.
+    /// Devices of 1,000 bytes with these used bytes, to and from which nothing moves.
     fn filled(fills: &[u64]) -> Moves {
         let device = |(id, used): (usize, &u64)| {
             let device = DeviceMoves {

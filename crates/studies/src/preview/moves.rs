@@ -1,11 +1,12 @@
-//! Every group before and after: what must be copied from where to where, and the least that could do.
+//! Every group before and after: what must be copied from where to where, and the minimum that could suffice.
 //!
 //! Copies of a replicated group compare as sets: a new order moves nothing. Shards of an erasure-coded group
 //! compare position by position, since each holds other data. The start is where the dump says that the
-//! groups are served (`acting`), so what is on its way already counts, and is told apart as `pending_bytes`.
+//! groups are served (`acting`), so data that is already being moved counts, and is also given separately as
+//! `pending_bytes`.
 //!
 //! Groups that are split keep their place: a child starts where its parent is, with its part of the parent's
-//! bytes. Groups that are merged go to where the group that takes them in will be.
+//! bytes. Groups that are merged go to the target of the group that absorbs them.
 
 use std::collections::BTreeMap;
 
@@ -34,53 +35,53 @@ pub struct Moves {
     pub stored_bytes: u64,
     /// Bytes that would move without the change.
     pub pending_bytes: u64,
-    /// Groups that get another primary.
+    /// Groups whose primary changes.
     pub primaries_changed: u64,
     /// Groups that end with fewer devices than their pool asks for.
     pub groups_short: u64,
     /// Groups that end without a device.
     pub groups_homeless: u64,
-    /// What is unsafe or not known.
+    /// Counts of groups that are unsafe or not known.
     pub safety: Safety,
-    /// Groups of which the dump and the map disagree where they should be; and one of them.
+    /// Groups for which the dump and the map disagree on the right devices.
     pub disagreeing: u64,
-    /// One of these.
+    /// An example of these.
     pub disagreeing_example: String,
-    /// Device by device.
+    /// The moves of each device.
     pub devices: BTreeMap<ItemId, DeviceMoves>,
-    /// Bytes from device to device; where a missing copy is made anew, from the device that leads the group.
+    /// Bytes from device to device; a missing copy is rebuilt from the primary of the group.
     pub flows: Vec<(ItemId, ItemId, u64)>,
-    /// Pool by pool.
+    /// The moves of each pool.
     pub pools: Vec<PoolMoves>,
 }
 
-/// What moves to and from one device.
+/// The data that move to and from one device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceMoves {
     /// Its name.
     pub name: String,
-    /// The host that holds it, before or after.
+    /// The host of the device, before or after.
     pub host: String,
     /// Bytes of objects on it now.
     pub present_bytes: u64,
-    /// Bytes of objects on it then.
+    /// Bytes of objects on it afterwards.
     pub target_bytes: u64,
-    /// Bytes that come.
+    /// Bytes that move to it.
     pub in_bytes: u64,
-    /// Bytes that go.
+    /// Bytes that move away from it.
     pub out_bytes: u64,
     /// Copies and shards on it now.
     pub present_shards: u64,
-    /// Copies and shards on it then.
+    /// Copies and shards on it afterwards.
     pub target_shards: u64,
-    /// Its size, where it is known.
+    /// Its capacity, where it is known.
     pub size_bytes: Option<u64>,
-    /// What is on it, overheads included.
+    /// Bytes used on it, overheads included, where it is known.
     pub used_bytes: Option<u64>,
 }
 
 impl DeviceMoves {
-    /// Fill now and then, in parts of its size.
+    /// Fill now and afterwards, as fractions of its capacity.
     #[must_use]
     pub fn fill(&self) -> Option<(f64, f64)> {
         let size = self.size_bytes.filter(|size| *size > 0)? as f64;
@@ -90,7 +91,7 @@ impl DeviceMoves {
     }
 }
 
-/// What moves of one pool.
+/// The moves of one pool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PoolMoves {
     /// Its name.
@@ -99,17 +100,17 @@ pub struct PoolMoves {
     pub groups: u64,
     /// Groups with something to copy.
     pub moved_groups: u64,
-    /// Bytes on devices.
+    /// Bytes on all devices.
     pub stored_bytes: u64,
     /// Bytes to copy.
     pub moved_bytes: u64,
 }
 
-/// Groups between two looks at whether to stop.
+/// Groups between two checks of the stop flag.
 const GROUPS_PER_LOOK: u64 = 1_024;
 
 impl Moves {
-    /// Places every group twice; nothing if it was stopped.
+    /// Places every group before and after; nothing if the user stopped it.
     pub fn of(case: &Case, context: &RunContext<'_>) -> Result<Option<Moves>, StudyError> {
         let mut tally = Tally { moves: Moves::default(), flows: BTreeMap::new() };
         let mut before = laid_out(&case.before)?;
@@ -151,13 +152,14 @@ impl Moves {
         Ok(Some(tally.finish(case)))
     }
 
-    /// The least that must move: what each device's target exceeds its present.
+    /// The minimum that must move: for each device, the bytes by which its target exceeds its present
+    /// content.
     #[must_use]
     pub fn minimum_bytes(&self) -> u64 {
         self.devices.values().map(|device| device.target_bytes.saturating_sub(device.present_bytes)).sum()
     }
 
-    /// Its part of all bytes stored.
+    /// The moved bytes as a fraction of all stored bytes.
     #[must_use]
     pub fn moved_fraction(&self) -> f64 {
         if self.stored_bytes == 0 { 0.0 } else { self.moved_bytes as f64 / self.stored_bytes as f64 }
@@ -171,7 +173,7 @@ fn laid_out(cluster: &Cluster) -> Result<LaidOut<'_>, StudyError> {
     })
 }
 
-/// One group of the finer division.
+/// A group in the finer of the two divisions, before or after.
 struct Unit<'a> {
     id: PgId,
     pool: &'a Pool,
@@ -180,7 +182,7 @@ struct Unit<'a> {
     now: GroupPlacement,
     then: GroupPlacement,
     shard: u64,
-    /// Whether it keeps the name of the group that it comes from.
+    /// Whether it keeps the id of the group that it comes from.
     first: bool,
 }
 
@@ -217,7 +219,8 @@ impl Tally {
         if unit.first {
             safety.note_state(unit.group.stated);
             safety.min_size_unknown += u64::from(unit.min_size.is_none());
-            // Where nobody knows the state of a group, the map says where it is taken to be, and no more.
+            // For a group whose state nobody knows, the location by the map is only an assumption, so it does
+            // not count.
             if !unit.group.stated.is_some_and(|stated| stated.unknown) {
                 safety.short_now += u64::from(count(held) < u64::from(unit.pool.size));
                 safety.below_min_size_now += u64::from(below(count(held)));

@@ -9,25 +9,25 @@ use super::moves::{DeviceMoves, Moves};
 use super::safety::Safety;
 use crate::{Measure, Replicate, Value};
 
-/// What one replicate came to know.
+/// The results of one replicate.
 pub struct Seen {
-    /// What moves.
+    /// The moves.
     pub moves: Moves,
     /// The changes in words.
     pub changes: Vec<String>,
     upmaps_dropped: usize,
 }
 
-/// What is kept of it.
+/// The kept results of a replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// What moves.
+    /// The moves.
     pub moves: Moves,
     /// The changes in words.
     pub changes: Vec<String>,
 }
 
-/// What a replicate yields.
+/// The results of a replicate.
 #[must_use]
 pub fn replicate(case: &Case, moves: Moves) -> Replicate<Seen> {
     let mut beside = Outcome { warnings: case.warnings.clone(), ..Outcome::default() };
@@ -77,7 +77,7 @@ fn of_what_moves() -> Vec<Row> {
         Row::new("moved_bytes", "bytes", "bytes of copies and shards that must be copied", |seen| {
             Ok(seen.moves.moved_bytes as f64)
         }),
-        // Of groups with one copy left two are made, so this may be more than 1.
+        // A group with one copy left gets two new ones, so this may exceed 1.
         Row::new("moved_fraction", "ratio", "these, over all bytes stored", |seen| {
             Ok(seen.moves.moved_fraction())
         }),

@@ -7,12 +7,12 @@ use super::dangers::dangers;
 use super::moves::{DeviceMoves, Moves};
 use crate::{Point, Points, Presentation};
 
-/// More bars than this are no figure; then only those with the most to move are drawn.
+/// The maximum number of bars; above it, only the devices with the most to move are drawn.
 const DEVICES_DRAWN: usize = 48;
-/// More ribbons' ends than this cannot be told apart; then devices are joined by host.
+/// More labels than this cannot be told apart; above it, devices are merged by host.
 const LABELS_DRAWN: usize = 32;
 
-/// One point with what its first replicate found; all replicates find the same.
+/// One point with the results of its first replicate; all replicates give the same.
 struct View<'a> {
     point: &'a Point<'a, Preview>,
     moves: &'a Moves,
@@ -30,7 +30,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What the study says about all its points.
+/// The presentation of all points of the study.
 #[must_use]
 pub fn present(points: &Points<'_, Preview>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
@@ -57,7 +57,7 @@ fn words(moves: &Moves) -> String {
     )
 }
 
-/// What is unsafe or not known, and then what moves.
+/// What is unsafe or not known, followed by what moves.
 fn told(moves: &Moves) -> String {
     let mut parts = dangers(moves);
     parts.push(words(moves));
@@ -113,7 +113,7 @@ fn pools(moves: &Moves) -> Table {
     table
 }
 
-/// The flows that a table lists; the rest are the small ones.
+/// The maximum number of flows in the table, the largest first.
 const FLOWS_LISTED: usize = 1_000;
 
 fn flows(moves: &Moves) -> Table {
@@ -235,7 +235,7 @@ fn chord(moves: &Moves) -> Option<Figure> {
     let label = |id: &i32| if by_device { device(id).name } else { device(id).host };
     let mut labels: Vec<String> = Vec::new();
     let mut groups: Vec<String> = Vec::new();
-    // Devices of one host stand side by side.
+    // Devices of one host are adjacent.
     let mut order: Vec<(String, i32)> = touched.iter().map(|id| (device(id).host, *id)).collect();
     order.sort();
     for (host, id) in &order {
@@ -272,7 +272,7 @@ fn chord(moves: &Moves) -> Option<Figure> {
     })
 }
 
-/// Of a sweep, each point beside the least that its outcome could cost.
+/// For a sweep: each point with the minimum that its outcome could cost.
 fn of_sweep(views: &[View<'_>]) -> Presentation {
     let mut columns = vec![Column::text("point")];
     columns.extend(["moved", "least", "stored"].map(|name| Column::number(name, "bytes")));
@@ -322,7 +322,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
     }
 }
 
-/// The unsafe changes first, then the one of the others that moves least.
+/// First the unsafe changes, then the one of the others that moves least.
 fn best_of(views: &[View<'_>]) -> String {
     let least = |views: &[&View<'_>]| {
         let view = views.iter().min_by_key(|view| view.moves.moved_bytes)?;

@@ -1,4 +1,4 @@
-//! What a user may say: the exports of a cluster, and the changes.
+//! The keys of a scenario: the exports of a cluster, and the changes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ impl Default for Texts {
 }
 
 impl Texts {
-    /// All of them, in order.
+    /// All texts, in order.
     #[must_use]
     pub fn all(&self) -> &[String] {
         match self {

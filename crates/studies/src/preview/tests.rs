@@ -1,4 +1,4 @@
-//! The study against Ceph's own tools, against a slow oracle, and on exports as messy as real ones are.
+//! The study against Ceph's own tools, against a slow oracle, and on exports as irregular as real ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use towtank_streams::Seed;
 use super::*;
 use crate::{PointResult, Study};
 
-/// The example of the guide, beside files that a test makes up.
+/// The example of the guide, and files that a test makes.
 #[derive(Debug)]
 struct Folder(BTreeMap<String, Vec<u8>>);
 
@@ -23,7 +23,7 @@ fn example(name: &str) -> Vec<u8> {
     std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// What real clusters exported.
+/// Exports of real clusters.
 fn export(name: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../imports/tests/exports");
     std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -84,8 +84,8 @@ fn golden_groups(text: &str) -> BTreeMap<PgId, (Vec<i32>, i32)> {
     text.lines().filter_map(of).collect()
 }
 
-/// `osdmaptool` says where groups are after the change, and which explicit mappings the monitors drop. Its
-/// dump is made before the dropping, so groups of dropped mappings are left out.
+/// `osdmaptool` gives the groups after the change, and the explicit mappings that the monitors drop. Its dump
+/// is made before the dropping, so groups of dropped mappings are left out.
 #[test]
 fn groups_go_where_osdmaptool_says() {
     for (changes, golden) in [
@@ -121,7 +121,7 @@ fn groups_go_where_osdmaptool_says() {
     }
 }
 
-/// The same from the definition: group by group, by sets and sums, with nothing shared.
+/// The same results from the definition: group by group, with sets and sums, and no shared code.
 fn oracle(case: &Case) -> (u64, u64, u64) {
     let (before, after) = (
         Placer::new(&case.before.map, &case.before.overlay),
@@ -185,7 +185,7 @@ proptest! {
         prop_assert_eq!(found.devices.values().map(|device| device.present_bytes).sum::<u64>(), found.stored_bytes);
     }
 
-    /// A split divides bytes as it divides hashes, and makes and loses none.
+    /// A split divides bytes as it divides hashes, and the total stays the same.
     #[test]
     fn a_split_keeps_every_byte(pg_num in 256..1500u32) {
         let case = case(&format!("pg_num = \"rbd={pg_num}\""));
@@ -370,7 +370,7 @@ fn real_exports_are_read_with_what_to_know() {
     ");
 }
 
-/// 58 groups were short of copies, and the answer said that 0 B are to move.
+/// A fault that was mended: 58 groups were short of copies, and the answer said only that 0 B are to move.
 #[test]
 fn groups_short_of_copies_come_before_what_moves() {
     let files = || -> BTreeMap<String, Vec<u8>> {
@@ -388,7 +388,7 @@ fn groups_short_of_copies_come_before_what_moves() {
     assert_eq!((value("groups_below_min_size"), value("groups_inactive_now")), (Some(0.0), Some(0.0)));
 }
 
-/// The example with one text of its osd dump put for another.
+/// The example with one text of its osd dump replaced.
 fn planted(from: &str, to: &str, changes: &str) -> Case {
     let mut files = usual();
     let dump = String::from_utf8(files["osd_dump.json"].clone()).unwrap();
@@ -397,7 +397,7 @@ fn planted(from: &str, to: &str, changes: &str) -> Case {
     draft_case(files, &format!("{USUAL}{changes}")).unwrap()
 }
 
-/// A device at 91.6 % was told without a word.
+/// A fault that was mended: a device at 91.6 % was not mentioned.
 #[test]
 fn a_device_above_backfillfull_comes_before_what_moves() {
     let told = answer(&case("mark_out = \"osd.5\""));

@@ -1,4 +1,4 @@
-//! Claims stand beside published set-ups alone: each planted change of a setting takes them away.
+//! Claims are made only for published set-ups: each changed setting removes them.
 
 use towtank_report::{Claim, Outcome};
 use towtank_streams::Seed;
@@ -34,7 +34,7 @@ fn a_published_point_is_published_and_any_changed_setting_is_not() {
     }
 }
 
-/// Outcomes of a small run, as a study reads them back.
+/// Outcomes of a small run, in the form in which a study reads them.
 fn outcomes(study: &dyn Study, text: &str, seeds: u32) -> Vec<Outcome> {
     let document = Document::parse(&Source::file("small.toml", text)).unwrap();
     let outline = document.outline().unwrap();
@@ -46,14 +46,14 @@ fn outcomes(study: &dyn Study, text: &str, seeds: u32) -> Vec<Outcome> {
     (0..seeds).map(one).collect()
 }
 
-/// The claims that a study makes of some outcomes if they came of these points.
+/// The claims of a study about these outcomes, presented as those of these points.
 fn claims(study: &dyn Study, points: &[Json], outcomes: &[Outcome]) -> Vec<Claim> {
     let results: Vec<PointResult<'_>> =
         points.iter().map(|scenario| PointResult { settings: &[], scenario, outcomes }).collect();
     study.present(&results).claims
 }
 
-/// Claims with the published points, and none with each of the planted settings.
+/// Asserts that there are claims at the published points, and none with any of the changed settings.
 fn check(study: &dyn Study, points: &[Json], outcomes: &[Outcome], planted: &[(&str, Json)]) {
     assert!(!claims(study, points, outcomes).is_empty(), "{} claims nothing", study.name());
     for (key, value) in planted {
@@ -115,7 +115,7 @@ fn places_of_another_set_up_claim_nothing() {
     check(&Place, &named(&Place, "rebuild-groups"), &outcomes(&Place, small, 40), &planted);
 }
 
-/// A study that names a published scenario whose text is not listed would never make a claim of it.
+/// If a study names a published scenario whose text is not listed, it never makes a claim about it.
 #[test]
 fn every_published_scenario_is_listed() {
     let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/papers");

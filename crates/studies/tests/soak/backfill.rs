@@ -1,5 +1,5 @@
-//! Small groups: all discoveries, copies or shards, one device away or more, objects made and deleted, logs
-//! that reach back and logs that do not, clients or none.
+//! Small groups: all discoveries, copies or shards, one or more devices away, objects created and deleted,
+//! logs that reach back and logs that do not, with and without clients.
 
 use towtank_report::Outcome;
 
@@ -7,7 +7,7 @@ const METHODS: [&str; 5] = ["scan", "bitmap", "merkle", "merkle-levels", "sketch
 
 /// A few hundred objects on a few devices.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
-    // Copies, or a code; of a code with two shards of parity one position may be away, of one with three two.
+    // Copies, or a code; with a code of two parity shards one position may be away, with one of three two.
     let (keys, width, most_down) = match draws(4) {
         0 => {
             let (data, parity) = (2 + draws(4), 1 + draws(3));
@@ -59,7 +59,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     text
 }
 
-/// What holds of every backfill.
+/// The laws of every backfill.
 ///
 /// # Errors
 /// The measure, and what is wrong with it.
@@ -90,21 +90,21 @@ pub fn laws(outcome: &Outcome) -> Result<(), String> {
         let done = ["objects_recovered", "objects_removed", "objects_recovered_by_log"]
             .map(|name| of(name).unwrap_or(0.0));
         let clients = of("client_wait_mean_s").is_some();
-        // A quarter is written of what a code of four reads: no bytes read are fewer than two shards for each
-        // written.
+        // With a code of four data shards, a written shard is a quarter of what is read; at least two shards
+        // are read per shard written.
         let (read, recovered) = (of("recovery_read_bytes"), done[0] + done[2]);
         if read.is_some_and(|read| read < 2.0 * recovered) {
             return Err(format!("{prefix}: {recovered} shards were made from {read:?} bytes"));
         }
-        // Deletes that a log names are done at once and not counted; what clients write meanwhile may be
-        // recovered too.
+        // Deletes that a log names are done at once and not counted; objects that clients write meanwhile may
+        // be recovered too.
         let most = if clients { f64::INFINITY } else { stale };
         if done.iter().sum::<f64>() > most {
             return Err(format!(
                 "{prefix}: {done:?} objects were brought up to date, and {stale} were stale"
             ));
         }
-        // What clients write meanwhile is compared without being looked at again.
+        // Objects that clients write meanwhile are compared without being looked at again.
         if !clients && of("backfill_s").is_some() && of("objects_looked_at") < of("objects_recovered") {
             return Err(format!("{prefix}: more objects were recovered than looked at"));
         }

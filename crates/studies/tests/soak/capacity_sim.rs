@@ -1,8 +1,8 @@
-//! Small clusters whose capacity is to be found, the plain one and those of the put protocols.
+//! Small clusters whose capacity is measured: the plain one and those of the put protocols.
 
 use towtank_report::Outcome;
 
-/// A few servers, some milliseconds.
+/// A few servers, for some milliseconds.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     let system = ["disks", "disks", "disks", "replicast-m", "replicast-h", "uch-ccp", "uch-aimd", "serial"];
     let system = system[draws(8) as usize];
@@ -32,7 +32,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     text
 }
 
-/// What only the plain cluster has.
+/// Keys that only the plain cluster has.
 fn plain(draws: &mut dyn FnMut(u64) -> u64) -> String {
     let mut text = String::new();
     if draws(2) == 0 {
@@ -56,7 +56,7 @@ fn plain(draws: &mut dyn FnMut(u64) -> u64) -> String {
     text
 }
 
-/// What holds of every run.
+/// The laws of every run.
 ///
 /// # Errors
 /// The measure, and what is wrong with it.

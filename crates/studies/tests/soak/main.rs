@@ -1,11 +1,11 @@
 //! Random scenarios of every study: all executors and worker counts give one outcome, audits pass, and the
 //! laws of each study's measures hold.
 //!
-//! `cargo test` draws a fixed number of scenarios of each study; `make soak SECONDS=600` goes on for as long
-//! as it is told. A failure prints the scenario and the seed that draws it again: `SOAK_STUDY=rebuild
+//! `cargo test` draws a fixed number of scenarios of each study; `make soak SECONDS=600` continues for the
+//! given time. A failure prints the scenario and the seed that draws it again: `SOAK_STUDY=rebuild
 //! SOAK_SEED=17 SOAK_CASES=1 cargo test -p towtank-studies --test soak`.
 
-// A test may look at the clock to know when to stop.
+// A test may read the clock to know when to stop.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod backfill;
@@ -26,12 +26,12 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 use towtank_studies::{CheckedScenario, Progress, RunContext};
 
-/// A study with what draws its scenarios and what must hold of its outcomes.
+/// A study with the function that draws its scenarios and the laws of its outcomes.
 struct Kind {
     study: &'static str,
     scenario: fn(&mut dyn FnMut(u64) -> u64) -> String,
     laws: fn(&Outcome) -> Result<(), String>,
-    /// How many `cargo test` draws.
+    /// The number of scenarios that `cargo test` draws.
     cases: u64,
 }
 
@@ -45,7 +45,7 @@ static KINDS: [Kind; 7] = [
     Kind { study: "pfs", scenario: pfs::scenario, laws: pfs::laws, cases: 60 },
 ];
 
-/// What draws the scenarios of a study.
+/// The entry of a study.
 fn kind(study: &str) -> &'static Kind {
     KINDS
         .iter()
@@ -53,8 +53,8 @@ fn kind(study: &str) -> &'static Kind {
         .unwrap_or_else(|| panic!("no scenarios of {study} are drawn"))
 }
 
-/// Each scenario runs on the sequential executor, the check executor and one of these, in turn: threads that
-/// wait for each other take far longer than the events of such small scenarios.
+/// Each scenario runs on the sequential executor, the check executor and one of these, in turn: the
+/// synchronisation of threads takes far longer than the events of such small scenarios.
 const PARALLEL: [(Executor, u32); 6] = [
     (Executor::Conservative, 1),
     (Executor::Conservative, 2),
@@ -64,10 +64,10 @@ const PARALLEL: [(Executor, u32); 6] = [
     (Executor::Optimistic, 3),
 ];
 
-/// A case that takes longer is told: it is one to look at.
+/// A case that takes longer is reported, to be examined.
 const SLOW: Duration = Duration::from_secs(20);
 
-/// Events of the greatest case that is drawn, many times over: a run with more has no end.
+/// Many times the events of the largest case that is drawn: a run with more does not end.
 const EVENTS_MAX: u64 = 20_000_000;
 
 fn env(name: &str) -> Option<String> {
@@ -103,7 +103,7 @@ fn run(checked: &CheckedScenario, seed: u64, on: (Executor, u32)) -> Result<Outc
     if outcome.partial { Err(format!("it goes on after {EVENTS_MAX} events")) } else { Ok(outcome) }
 }
 
-/// A run that is stopped, as by Ctrl-C, once it has handled so many events.
+/// A run that is stopped, as by Ctrl-C, once it has handled this many events.
 fn run_until(
     checked: &CheckedScenario,
     seed: u64,
@@ -116,7 +116,7 @@ fn run_until(
             stop.store(true, Ordering::Relaxed);
         }
     };
-    // The first replicate does more: `rebuild` tries what would help.
+    // Replicate 1: replicate 0 of `rebuild` also tries changes that may help.
     let context = RunContext {
         executor,
         workers,
@@ -145,7 +145,7 @@ fn case(kind: &Kind, seed: u64) -> Option<Result<u64, String>> {
                 return Err(told(&who, difference(&want, &found)));
             }
         }
-        // Somebody stops it on the way: what there is passes its audit.
+        // The run is stopped on the way: the partial state must pass its audit.
         let part = draws(!seed)(want.events.max(1));
         run_until(&checked, seed, (Executor::Sequential, 1), part)
             .map_err(|error| told(&format!("stopped after {part} events"), error))?;
@@ -155,7 +155,7 @@ fn case(kind: &Kind, seed: u64) -> Option<Result<u64, String>> {
     Some(tried())
 }
 
-/// The resolved scenario, with every default written out, asks for the same.
+/// Checks that the resolved scenario, with every default written out, gives the same outcome.
 fn read_back(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) -> Result<(), String> {
     let resolved = checked.points()[0].prepared.resolved();
     let text = toml::to_string(&resolved).map_err(|error| error.to_string())?;
@@ -249,7 +249,7 @@ fn random_placements_agree_on_all_executors_and_keep_their_laws() {
     soak(kind("place"));
 }
 
-/// The laws themselves, held against outcomes that were changed.
+/// Tests the laws themselves, on outcomes that were changed.
 #[test]
 fn the_laws_of_rebuilds_notice_what_breaks_them() {
     let (seed, kind) = (8, kind("rebuild"));

@@ -1,4 +1,5 @@
-//! Small file systems: every scheduler, workload and disk, caches that are too small, networks that lose.
+//! Small file systems: every scheduler, workload and disk, caches that are too small, networks that lose
+//! messages.
 
 use std::fmt::Write as _;
 
@@ -35,12 +36,12 @@ const SCHEDULERS: [&str; 26] = [
 ];
 const WORKLOADS: [&str; 6] = ["read", "write", "mix", "create", "stat", "remove"];
 
-/// Traces that are what their names say: `40-7` has 40 records that are drawn from 7, `layouts-3` is where
-/// their files lie on three servers.
+/// Traces that are generated from their names: `40-7` has 40 records drawn with seed 7, `layouts-3` has the
+/// layouts of their files on three servers.
 #[derive(Debug)]
 pub struct Traces;
 
-/// Layouts of the volumes of such a trace: each on as many servers as its number leaves room for.
+/// The layouts of the volumes of such a trace: each on as many servers as its number leaves room for.
 fn layouts(servers: u32) -> Vec<u8> {
     let mut text = String::new();
     for volume in 0..4 {
@@ -62,7 +63,7 @@ impl Files for Traces {
         let count: u32 = count.parse().map_err(|_| "no such file")?;
         let mut state: u64 = seed.parse().map_err(|_| "no such file")?;
         let mut draw = |below: u64| {
-            // Knuth's generator of 64 bits: its upper half is good enough here.
+            // Knuth's 64-bit linear congruential generator; its upper half is good enough here.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
@@ -131,7 +132,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     text
 }
 
-/// Where schedulers stand, and rules that come and go.
+/// The location of schedulers, and rules that start and stop.
 fn place(draws: &mut dyn FnMut(u64) -> u64, scheduler: &str, servers: u64) -> String {
     if scheduler.starts_with("tbf") && draws(2) == 0 {
         let (at, rate) = (draws(40), 50 + draws(4_000));
@@ -154,7 +155,7 @@ fn place(draws: &mut dyn FnMut(u64) -> u64, scheduler: &str, servers: u64) -> St
     }
 }
 
-/// Where files lie, if not all alike.
+/// The layout of files, if not all are alike.
 fn layout(draws: &mut dyn FnMut(u64) -> u64, servers: u64) -> String {
     let count = |draws: &mut dyn FnMut(u64) -> u64| 1 + draws(servers);
     match draws(4) {
@@ -169,12 +170,12 @@ fn layout(draws: &mut dyn FnMut(u64) -> u64, servers: u64) -> String {
     }
 }
 
-/// What servers and the network are made of.
+/// The hardware of servers and network.
 fn parts(draws: &mut dyn FnMut(u64) -> u64, text: &mut String, feedback: bool) {
     *text += &format!("[cache]\ndirect = {}\n", draws(4) == 0);
     *text += &format!(
         "size = \"{}KiB\"\ndirty = \"{}KiB\"\nbackground = \"{}KiB\"\nread_ahead = \"{}KiB\"\nreplacement = \"{}\"\n",
-        // A few pages at the least: less than a request has.
+        // A few pages at the minimum: less than a request.
         4 << draws(9),
         4 + draws(60),
         draws(2) * 8,
@@ -274,7 +275,7 @@ fn applications(draws: &mut dyn FnMut(u64) -> u64, text: &mut String, servers: u
     }
 }
 
-/// What holds of every file system.
+/// The laws of every file system.
 ///
 /// # Errors
 /// The measure, and what is wrong with it.

@@ -39,7 +39,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     text + &format!("change = \"{}\"\n", ["remove", "add", "halve"][draws(3) as usize])
 }
 
-/// What holds of every placement.
+/// The laws of every placement.
 ///
 /// # Errors
 /// The measure, and what is wrong with it.

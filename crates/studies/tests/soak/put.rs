@@ -13,7 +13,7 @@ fn one_in(draws: Draws<'_>, n: u64) -> bool {
     draws(n) == 0
 }
 
-/// A small cluster, some hundred puts.
+/// A small cluster with some hundred puts.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     let surge = one_in(draws, 6);
     let protocol = pick(draws, &["replicast-m", "replicast-h", "uch-ccp", "uch-aimd", "serial"]);
@@ -42,7 +42,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     text + &faults(draws, (servers, surge))
 }
 
-/// What SURGE does not have.
+/// Keys that SURGE does not have.
 fn beyond_surge(draws: Draws<'_>) -> String {
     let mut text = format!("warm_up = \"{}us\"\n", draws(400));
     if one_in(draws, 2) {
@@ -134,7 +134,7 @@ fn faults(draws: Draws<'_>, (servers, surge): (u64, bool)) -> String {
     text
 }
 
-/// What holds of every run of puts.
+/// The laws of every run of puts.
 ///
 /// # Errors
 /// The measure, and what is wrong with it.

@@ -1,4 +1,4 @@
-//! Networks of one to five stations, with every kind of way through them.
+//! Networks of one to five stations, with every kind of route through them.
 
 use towtank_report::Outcome;
 
@@ -33,7 +33,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     text
 }
 
-/// What holds of every run of queues.
+/// The laws of every run of queues.
 ///
 /// # Errors
 /// The measure, and what is wrong with it.

@@ -1,16 +1,15 @@
-//! Scenarios of rebuilds, drawn: small clusters of every kind, with anything that may fail and be limited in
-//! them.
+//! Random scenarios of rebuilds: small clusters of every kind, with all kinds of failures and limits.
 //!
-//! What is drawn keeps the product of objects, units and simulated time small, so that a run takes
-//! milliseconds. Some scenarios are refused (a second failure of what has failed, more load than the disks
-//! serve): `check` has to say so, and the harness passes over them.
+//! The draws keep the product of objects, units and simulated time small, so that a run takes milliseconds.
+//! Some scenarios are invalid (a second failure of what has failed, more load than the disks serve): `check`
+//! must refuse them, and the harness skips them.
 
 use std::fmt::Write;
 
-/// Draws one number below its argument.
+/// A function that draws one number below its argument.
 type Draw<'a> = &'a mut dyn FnMut(u64) -> u64;
 
-/// A drawn scenario, as its file would have it.
+/// A drawn scenario, in the form of its file.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     let mut text = String::from("study = \"rebuild\"\n");
     let shape = Shape::draw(draws);
@@ -24,7 +23,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     text
 }
 
-/// What other parts depend on.
+/// The properties on which other parts depend.
 struct Shape {
     servers: u64,
     disks: u64,
@@ -40,7 +39,7 @@ fn pick<'a>(draws: Draw<'_>, of: &[&'a str]) -> &'a str {
     of[draws(of.len() as u64) as usize]
 }
 
-/// True once in `times`.
+/// True with probability one in `times`.
 fn once_in(draws: Draw<'_>, times: u64) -> bool {
     draws(times) == 0
 }
@@ -115,7 +114,8 @@ fn redundancy(shape: &Shape, text: &mut String, draws: Draw<'_>) {
     quoted(text, "gather", pick(draws, &["primary", "target"]));
 }
 
-/// One failure, in a user's words. A named one is a `turn` of its own, so that it seldom meets another.
+/// One failure, as a user would write it. A named one depends on `turn`, so that it seldom coincides with
+/// another.
 fn failing(shape: &Shape, turn: u64, draws: Draw<'_>) -> String {
     let disks = shape.servers * shape.disks;
     match draws(12) {
@@ -129,7 +129,7 @@ fn failing(shape: &Shape, turn: u64, draws: Draw<'_>) -> String {
     }
 }
 
-/// From at once to long after the end, in every order of magnitude.
+/// An instant, from the beginning to long after the end, in every order of magnitude.
 fn moment(draws: Draw<'_>) -> String {
     let count = 1 + draws(999);
     match draws(8) {
@@ -164,7 +164,7 @@ fn failures(shape: &Shape, text: &mut String, draws: Draw<'_>) {
 }
 
 fn speeds(shape: &Shape, text: &mut String, draws: Draw<'_>) {
-    // In units a second, so that small units go over slow disks.
+    // In units per second, so that small units go over slow disks.
     let rate = |draws: Draw<'_>| format!("{}B/s", shape.unit * (20 + draws(2_000)));
     if draws(2) == 0 {
         quoted(text, "disk_read", &rate(draws));
@@ -235,7 +235,7 @@ fn data(shape: &Shape, text: &mut String, draws: Draw<'_>) {
         let bytes = shape.unit * 2 * (8 + units) * shape.disks.min(2);
         quoted(text, "per_server", &format!("{bytes}B"));
     }
-    // From a small part of a unit to some units, seldom a whole number of them.
+    // From a fraction of a unit to several units, seldom a whole number of them.
     let size = shape.unit * (1 + draws(64)) / 16 + [0, 1, 777][draws(3) as usize];
     text.push_str("[population]\n");
     match draws(6) {
@@ -332,7 +332,7 @@ pub fn laws(outcome: &towtank_report::Outcome) -> Result<(), String> {
     curves(&outcome.series["observed"])
 }
 
-/// The progress never goes back, and it ends at all bytes but those that are told to be unfinished.
+/// The progress never decreases, and it ends at all bytes but those reported as unfinished.
 fn curves(observed: &serde_json::Value) -> Result<(), String> {
     let points = |name: &str| -> Vec<(f64, u64)> {
         observed[name]

@@ -6,7 +6,7 @@ use towtank_units::Bytes;
 use super::Replays;
 use super::settled::Settled;
 
-/// The maximum number of components per file: the model's numbering of bits allows no more.
+/// The maximum number of components per file: the model has bits for this many.
 const COMPONENTS_MAX: usize = 16;
 const HINT: &str = "write `striped`, `file`, or servers by offset: `1 to 4MiB, 4x1MiB to 256MiB, all`";
 
