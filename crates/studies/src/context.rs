@@ -129,7 +129,7 @@ pub enum StudyError {
     Model {
         /// What happened: value, limit, place.
         message: String,
-        /// What to do about it.
+        /// How to correct it.
         hint: Option<String>,
     },
 }

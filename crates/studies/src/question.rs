@@ -18,7 +18,7 @@ use crate::points::Points;
 use crate::study::{Search, Subcommand};
 use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
 
-/// One question, with the types of its answer.
+/// One question, with the types of its scenario and its answer.
 pub trait Question: Sized + Sync + 'static {
     /// As [`Study::name`].
     const NAME: &'static str;
@@ -103,7 +103,7 @@ pub(crate) fn add_run<M: Model>(beside: &mut Outcome, run: &towtank_kernel::Outc
     });
 }
 
-/// What one replicate yields.
+/// The results of one replicate.
 pub struct Replicate<S> {
     /// The results of the replicate; or why there are none, which is then the reason of every measure.
     pub seen: Result<S, &'static str>,

@@ -119,7 +119,7 @@ const STATION: u64 = 750 << 10;
 const JOB: u64 = 160;
 const LEVEL: u64 = 480;
 
-/// About how much memory a replicate takes.
+/// An estimate of the memory of a replicate.
 fn memory_estimate(scenario: &Settled, theory: &Theory) -> Bytes {
     let seconds = scenario.end().since(SimTime::ZERO).as_secs_f64();
     // A queue near saturation does not reach its mean within the run: its length is a random walk that starts

@@ -82,7 +82,7 @@ pub trait Study: Sync {
 /// A short flag of a study's command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flag {
-    /// Without the dashes: `servers`.
+    /// Its name, without the dashes: `servers`.
     pub name: &'static str,
     /// The scenario key it sets: `cluster.servers`, `stations[0].servers`. Its help text is the key's
     /// description in the schema.
@@ -107,7 +107,7 @@ pub struct Subcommand {
 /// A flag of a [`Subcommand`].
 #[derive(Clone, Copy, Debug)]
 pub struct SubcommandFlag {
-    /// Without the dashes.
+    /// Its name, without the dashes.
     pub name: &'static str,
     /// The placeholder for its value in the help: `N`, `SPAN`.
     pub value: &'static str,
@@ -142,12 +142,12 @@ impl Given<'_> {
     }
 }
 
-/// What a [`Subcommand`] prints: for people, and for programs (`--format json`).
+/// The output of a [`Subcommand`]: for people, and for programs (`--format json`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Lines for people.
+    /// The text for people.
     pub text: String,
-    /// The same as data.
+    /// The same content as data.
     pub data: serde_json::Value,
     /// Tables of its report (`--out`).
     pub tables: Vec<Table>,
@@ -262,6 +262,6 @@ pub struct Presentation {
     pub figures: Vec<Figure>,
     /// What was published, what was computed here, and whether they agree.
     pub claims: Vec<Claim>,
-    /// What a reader must know before trusting the numbers.
+    /// Warnings that a reader needs before trusting the numbers.
     pub warnings: Vec<String>,
 }

@@ -3,7 +3,7 @@
 //! Each run has a process of its own: this test program starts itself, and the child reports by how much its
 //! peak grew.
 
-// `unwrap` is for tests, and an integration test is nothing else.
+// `unwrap` is allowed in tests, and an integration test contains nothing else.
 #![allow(clippy::unwrap_used)]
 #![cfg(target_os = "linux")]
 

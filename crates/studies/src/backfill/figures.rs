@@ -6,7 +6,7 @@ use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries
 use super::view::View;
 use crate::points::{number, setting, text};
 
-/// All figures.
+/// All figures of the report.
 #[must_use]
 pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
     match views.first().filter(|_| swept).and_then(|_| across(views)) {

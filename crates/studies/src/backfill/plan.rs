@@ -16,7 +16,7 @@ use towtank_units::{Frequency, SimSpan};
 use super::scenario::Redundancy;
 use crate::{Answer, Given, Subcommand, SubcommandFlag};
 
-/// The subcommand.
+/// The subcommand `plan`.
 pub const PLAN: Subcommand = Subcommand {
     name: "plan",
     about: "How many leaves to use for a pool, what they take, and what an outage will cost by each discovery",

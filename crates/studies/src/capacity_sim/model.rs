@@ -49,7 +49,7 @@ pub enum Load {
     Open(Vec<(Exponential, u64)>),
 }
 
-/// The cluster.
+/// The cluster, with its load and its statistics.
 #[derive(Clone, Debug)]
 pub struct Cluster {
     /// The number of servers.

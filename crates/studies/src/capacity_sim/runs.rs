@@ -73,7 +73,7 @@ pub struct Replicate {
     pub partial: bool,
 }
 
-/// Does all runs of a replicate.
+/// Executes all runs of a replicate.
 ///
 /// # Errors
 /// When a model fails.

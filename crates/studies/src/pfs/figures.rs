@@ -7,7 +7,7 @@ use super::observed::Run;
 use super::view::View;
 use crate::points::{number, setting, text};
 
-/// All figures.
+/// All figures of the report.
 #[must_use]
 pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
     match views.first() {

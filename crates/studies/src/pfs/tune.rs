@@ -22,7 +22,7 @@ use self::axis::Axis;
 use super::scenario::Settled;
 use crate::{Found, Search, Summary, TrialError, Trials};
 
-/// The command.
+/// The command `tune` of the study.
 pub const TUNE: Search = Search {
     name: "tune",
     about: "Which settings of the scheduler meet goals, and what each application gets then",

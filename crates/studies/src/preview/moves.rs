@@ -20,7 +20,7 @@ use super::case::Case;
 use super::safety::Safety;
 use crate::{RunContext, StudyError};
 
-/// What a change moves.
+/// The data that a change moves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moves {
     /// Bytes to copy.

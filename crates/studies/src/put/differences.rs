@@ -188,7 +188,7 @@ fn what_each_difference_does() {
             println!("{row}");
         }
     }
-    // The three differences that matter according to the guide, and one that has no effect according to it.
+    // The differences that matter according to the guide, and those that have no effect according to it.
     let of = |protocol, name, chunk, disk| effects[&(protocol, name, chunk, disk)];
     assert!(of("replicast-m", "beginning", "1MiB", "400MiB/s") < -15.0);
     assert!(of("replicast-m", "control messages are free", "16KiB", "1000MiB/s") > 20.0);

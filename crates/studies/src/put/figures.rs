@@ -20,7 +20,7 @@ const TO_READERS: &str = ", to readers";
 /// The maximum number of windows in a timeline.
 const SPANS_MAX: usize = 1_500;
 
-/// All figures.
+/// All figures of the report.
 #[must_use]
 pub fn all(views: &[View<'_>]) -> Vec<Figure> {
     let across = sweeps::across(views);

@@ -142,7 +142,7 @@ const DEVIATIONS: f64 = 2.576;
 /// Student's t for a two-sided 99 % interval, by degrees of freedom: those that the three sizes have.
 const STUDENT_99: [(usize, f64); 3] = [(6, 3.707), (13, 3.012), (16, 2.921)];
 
-/// One of the three numbers of a cell.
+/// Selects one of the three numbers of a cell.
 type Number = fn(&Cell) -> Quoted;
 
 /// How far the reference's true mean may lie from its estimate, as a fraction of it: from the scatter of all

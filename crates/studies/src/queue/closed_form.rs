@@ -292,7 +292,7 @@ mod tests {
         close(rates[1], 4.0);
         // A job that comes back to the same station half the time is served twice on average.
         close(traffic(&[1.5], &[vec![(0, 0.5)]])[0], 3.0);
-        // No way out.
+        // A station without a way out.
         assert!(!traffic(&[1.0], &[vec![(0, 1.0)]])[0].is_finite());
     }
 }

@@ -27,7 +27,7 @@ use super::scenario::Settled;
 const ARRIVAL: Purpose = Purpose(1);
 /// The service time of a job.
 const SERVICE: Purpose = Purpose(2);
-/// Where a finished job goes.
+/// The route of a finished job.
 const ROUTE: Purpose = Purpose(3);
 
 /// A network of stations, ready for the kernel. Entities are the stations, then a source for each station
@@ -78,9 +78,9 @@ pub enum Entity {
 pub struct Station {
     waiting: VecDeque<Job>,
     in_service: u32,
-    /// When the number of jobs here last changed.
+    /// The instant of the last change of the number of jobs.
     changed: SimTime,
-    /// Jobs that came, and that were finished.
+    /// Jobs that arrived, and jobs that were finished.
     came: u64,
     finished: u64,
 }
@@ -142,7 +142,7 @@ pub struct Counts {
 /// A change of the number of jobs at a station, recorded in the first part of a run, for the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Jobs waiting and in service from now on.
+    /// The number of jobs, waiting and in service, from now on.
     pub number: u32,
 }
 

@@ -44,7 +44,7 @@ pub struct Step {
     pub at_ns: SimTime,
     /// The station, by its position in the scenario.
     pub station: usize,
-    /// Jobs there from now on.
+    /// The number of jobs there from now on.
     pub number: u32,
 }
 

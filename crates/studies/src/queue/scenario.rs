@@ -237,13 +237,13 @@ impl Settled {
         Theory::of(&self.stations, self.travel)
     }
 
-    /// When statistics begin.
+    /// The instant at which statistics begin.
     #[must_use]
     pub fn measured_from(&self) -> SimTime {
         SimTime::ZERO.saturating_add(self.warm_up)
     }
 
-    /// When the run ends.
+    /// The instant at which the run ends.
     #[must_use]
     pub fn end(&self) -> SimTime {
         self.measured_from().saturating_add(self.span)

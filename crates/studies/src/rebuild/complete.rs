@@ -21,7 +21,7 @@ const CLIENTS_MAX: f64 = 0.9;
 /// A scenario with everything that is known of it before it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complete {
-    /// All defaults filled in.
+    /// The scenario with all defaults filled in.
     pub scenario: Settled,
     /// How objects are protected: copies or shards.
     pub redundancy: Redundancy,

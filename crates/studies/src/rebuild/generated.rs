@@ -61,7 +61,7 @@ pub struct Course {
     pub resources: Vec<Resource>,
     /// Changes that were tried.
     pub tried: Vec<Tried>,
-    /// All data.
+    /// All data of the cluster.
     pub population: Population,
 }
 

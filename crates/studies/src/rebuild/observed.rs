@@ -18,11 +18,11 @@ use towtank_rebuild::recovery::{Recovered, Waited, Waiting};
 /// The cluster beside its machines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Servers on which nothing fails.
+    /// The number of servers on which nothing fails.
     pub survivors: u32,
     /// The capacity of each device; none where the source does not give it.
     pub capacity: Option<Vec<u64>>,
-    /// Reservations a device grants.
+    /// The number of reservations that a device grants.
     pub reservations: Option<u32>,
 }
 
@@ -58,7 +58,7 @@ pub struct Observed {
     pub resources: Vec<Resource>,
     /// One entry per server.
     pub servers: Vec<ServerSeen>,
-    /// Bytes that each label sends to each other one.
+    /// Bytes transferred between labels of servers.
     pub traffic: Option<Traffic>,
     /// Bytes finished over time: seconds and bytes.
     pub progress: Vec<(f64, u64)>,
@@ -83,7 +83,7 @@ pub struct Observed {
 /// Latencies of clients, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientsSeen {
-    /// Reads, then writes.
+    /// The entry for reads, then that for writes.
     pub kinds: [ClientKind; 2],
 }
 
@@ -163,12 +163,12 @@ impl ServerSeen {
     }
 }
 
-/// Who sends to whom.
+/// The traffic between servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Servers, or ranges of them.
+    /// Servers, or ranges of them, by name or number.
     pub labels: Vec<String>,
-    /// `[from][to]`, in bytes.
+    /// Bytes as `[from][to]`.
     pub matrix: Vec<Vec<u64>>,
 }
 
@@ -286,7 +286,7 @@ pub fn stopped() -> crate::Replicate<Seen> {
     }
 }
 
-/// What a replicate yields.
+/// The outcome of a replicate.
 #[must_use]
 pub fn replicate(replicate: Replicate, waiting: Waiting) -> crate::Replicate<Seen> {
     let recovered = &replicate.recovered;

@@ -115,7 +115,7 @@ pub struct DataSet {
     pub spec: PopulationSpec,
     /// The distribution of file sizes.
     pub sizes: SizeHistogram,
-    /// How they become objects.
+    /// How files become objects.
     pub layout: Layout,
     /// Warnings about the file of sizes.
     pub warnings: Vec<String>,
@@ -270,7 +270,7 @@ impl DataSet {
         draft.problem(&key, error.to_string()).hint(error.hint())
     }
 
-    /// Where the sizes come from, as a sentence.
+    /// The origin of the sizes, as a sentence.
     #[must_use]
     pub fn origin(&self) -> String {
         let spec = &self.spec;

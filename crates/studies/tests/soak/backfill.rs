@@ -90,8 +90,8 @@ pub fn laws(outcome: &Outcome) -> Result<(), String> {
         let done = ["objects_recovered", "objects_removed", "objects_recovered_by_log"]
             .map(|name| of(name).unwrap_or(0.0));
         let clients = of("client_wait_mean_s").is_some();
-        // With a code of four data shards, a written shard is a quarter of what is read; at least two shards
-        // are read per shard written.
+        // A code has at least two data shards of at least one byte each, so every recovered shard needs at
+        // least two bytes read.
         let (read, recovered) = (of("recovery_read_bytes"), done[0] + done[2]);
         if read.is_some_and(|read| read < 2.0 * recovered) {
             return Err(format!("{prefix}: {recovered} shards were made from {read:?} bytes"));

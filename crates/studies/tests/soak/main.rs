@@ -78,7 +78,7 @@ fn number(name: &str) -> Option<u64> {
     env(name).map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`, which is no number")))
 }
 
-/// Draws from a seed: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// A generator of draws from a seed: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed;
     move |below| {
@@ -97,7 +97,7 @@ fn check(text: &str) -> Result<CheckedScenario, String> {
     towtank_studies::check(towtank_studies::all(), document).map_err(|problems| format!("{problems:?}"))
 }
 
-/// A whole run.
+/// A run to its end.
 fn run(checked: &CheckedScenario, seed: u64, on: (Executor, u32)) -> Result<Outcome, String> {
     let outcome = run_until(checked, seed, on, EVENTS_MAX)?;
     if outcome.partial { Err(format!("it goes on after {EVENTS_MAX} events")) } else { Ok(outcome) }

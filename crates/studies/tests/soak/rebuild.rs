@@ -284,7 +284,7 @@ fn layout(shape: &Shape, text: &mut String, draws: Draw<'_>) {
     }
 }
 
-/// What must hold of every outcome.
+/// The laws of every outcome.
 pub fn laws(outcome: &towtank_report::Outcome) -> Result<(), String> {
     let value = |name: &str| outcome.measures.get(name).and_then(towtank_report::Measurement::value);
     let at_most = |name: &str, most: f64| match value(name) {

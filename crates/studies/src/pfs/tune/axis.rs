@@ -114,7 +114,7 @@ impl Sides {
     }
 }
 
-/// The settings of a scheduler that could bring the goals nearer.
+/// The axes of a scheduler along which the goals could come nearer.
 pub(super) fn of(base: &Settled, description: &Description, goals: &[Gate]) -> Vec<Axis> {
     let sides = Sides::of(base, goals);
     let weights = || sides.more.iter().filter_map(|name| weight(base, name));

@@ -23,7 +23,7 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// Fills in what was left out.
+    /// Fills in all defaults.
     pub(super) fn of(mut said: Scenario, protocols: Vec<Protocol>) -> Settled {
         let idle = said.idle_put();
         let surge = said.fidelity == Fidelity::Surge;

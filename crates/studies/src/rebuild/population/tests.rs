@@ -1,4 +1,4 @@
-//! Defaults, files, and each refusal with its hint.
+//! Tests of defaults, of files, and of each refusal with its hint.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

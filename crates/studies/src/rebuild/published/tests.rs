@@ -90,7 +90,7 @@ fn each_claim_holds_for_numbers_like_the_papers_and_misses_for_others() {
     // A tenth slower on many servers than on few.
     let slow: Vec<f64> = EVEN.iter().map(|rate| 0.9 * rate).collect();
     assert_eq!(verdict(&published(&slow, &low, (0.97, 0.1)), "linear_scaling_64_to_1024"), Verdict::Misses);
-    // Groups and objects exchanged.
+    // Groups and objects are exchanged.
     let exchanged = published(&low, &EVEN, (0.1, 0.97));
     for name in ["objects_faster_1024", "objects_steadier_1024", "groups_fall_behind_64_to_1024"] {
         assert_eq!(verdict(&exchanged, name), Verdict::Misses, "{name}");

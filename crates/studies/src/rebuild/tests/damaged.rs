@@ -275,7 +275,7 @@ fn the_audit_notices_devices_with_work_from_nowhere() {
 #[test]
 fn the_audit_notices_a_client_that_is_forgotten() {
     let mut setting = Setting { clients: true, ..Setting::new() };
-    // On a slow network something is under way at most times.
+    // On a slow network something is in flight most of the time.
     let scenario = complete("servers = 5\nper_server = \"1GiB\"\nlatency = \"2ms\"").scenario;
     setting.hardware = cluster::hardware(&scenario);
     let model = setting.model();
