@@ -78,9 +78,9 @@ pub enum Entity {
 pub struct Station {
     waiting: VecDeque<Job>,
     in_service: u32,
-    /// The instant of the last change of the number of jobs.
+    /// When the number of jobs here last changed.
     changed: SimTime,
-    /// Jobs that arrived, and jobs that were finished.
+    /// Jobs that came, and that were finished.
     came: u64,
     finished: u64,
 }
@@ -250,7 +250,7 @@ impl Network {
         Ok(())
     }
 
-    /// A free server begins to serve a job.
+    /// A free server takes a job.
     fn serve(&self, station: &mut Station, job: Job, context: &mut Context<'_, Self>) {
         station.in_service += 1;
         if context.now() >= self.measured_from {
