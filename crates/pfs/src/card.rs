@@ -145,7 +145,8 @@ impl Network {
         self.card.map_or(SimSpan::ZERO, |rate| rate.span_for(Bytes::new(bytes)))
     }
 
-    fn shares(&self) -> bool {
+    /// Whether senders share the ports of nodes; an arrival is that of the first byte then.
+    pub(crate) fn shares(&self) -> bool {
         self.sharing == Sharing::Fair && self.card.is_some()
     }
 

@@ -217,4 +217,17 @@ pub enum Event {
         /// When the phase began.
         began: SimTime,
     },
+    /// The first byte of a message arrives at a router where senders share ports, its last one otherwise.
+    Crosses {
+        /// The sender.
+        from: u32,
+        /// The receiver.
+        to: u32,
+        /// How long it occupies a NIC.
+        span: SimSpan,
+        /// Its size in bytes.
+        bytes: u64,
+        /// Its content.
+        message: Message,
+    },
 }

@@ -40,13 +40,13 @@ pub use gate::{Gate, Window};
 pub use layout::{Component, Part, Stripe, Striping};
 pub use model::Pfs;
 pub use nodes::{
-    CachedFlow, Caching, Client, Entity, Flow, Flush, Holders, Mark, Metadata, Running, Server, Waits,
+    CachedFlow, Caching, Client, Entity, Flow, Flush, Holders, Mark, Metadata, Router, Running, Server, Waits,
 };
 pub use replay::{END_MAX, Loop, RECORD_MAX_BYTES, Record, Replay};
 pub use rules::{RuleCommand, Ruled, TimedRule};
 pub use spec::{
     Cache, Client as ClientSpec, ClientCache as ClientCacheSpec, DiskSpec, Metadata as MetadataSpec,
-    MetadataBy, Network, PAGE, Parda, Reads, Scheduler, Server as ServerSpec, Spec, Stands,
+    MetadataBy, Network, PAGE, Parda, Reads, Routers, Scheduler, Server as ServerSpec, Spec, Stands,
 };
 pub use work::{Application, Operation, Order, Pace, Phase, Rank, Sharing, Syncs, Wish, Work};
 

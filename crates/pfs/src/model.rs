@@ -1,5 +1,5 @@
-//! The nodes on the kernel: clients first, then data servers, metadata servers, proxies, and the node that
-//! starts phases.
+//! The nodes on the kernel: clients first, then data servers, metadata servers, proxies, routers, and the node
+//! that starts phases.
 
 mod audit;
 mod caching;
@@ -7,6 +7,7 @@ mod client;
 mod gates;
 mod io;
 mod metadata;
+mod routers;
 mod server;
 
 use towtank_devices::PageCache;
@@ -22,7 +23,7 @@ use crate::counts::{Counts, Sample};
 use crate::disk::Disk;
 use crate::event::{Event, Message};
 use crate::gate::Gate;
-use crate::nodes::{Client, Entity, Flow, Mark, Metadata, Server};
+use crate::nodes::{Client, Entity, Flow, Mark, Metadata, Router, Server};
 use crate::replay::Loop;
 use crate::rules::Ruled;
 use crate::spec::{Spec, Stands};
@@ -60,9 +61,13 @@ impl<'a> Pfs<'a> {
         self.clients + self.spec.servers + self.spec.metadata.servers
     }
 
-    fn starter(&self) -> EntityId {
+    fn first_router(&self) -> u32 {
         let proxies = if let Stands::Proxies(count) = self.spec.scheduler.stands { count } else { 0 };
-        EntityId(self.first_proxy() + proxies)
+        self.first_proxy() + proxies
+    }
+
+    fn starter(&self) -> EntityId {
+        EntityId(self.first_router() + self.spec.network.routers.map_or(0, |routers| routers.count))
     }
 
     /// Sends a message with its data, if any, from `now` on.
@@ -88,7 +93,12 @@ impl<'a> Pfs<'a> {
             return;
         }
         let from = context.me().0;
-        context.send_at(to, at, Event::Comes { from, span, bytes, message });
+        match self.router_between(from, to.0) {
+            Some(router) => {
+                context.send_at(router, at, Event::Crosses { from, to: to.0, span, bytes, message });
+            }
+            None => context.send_at(to, at, Event::Comes { from, span, bytes, message }),
+        }
     }
 
     /// A message arrives at a NIC. Returns it if it has been received.
@@ -121,7 +131,7 @@ impl<'a> Pfs<'a> {
             Entity::Client(client) => Some(&mut client.card),
             Entity::Server(server) => Some(&mut server.card),
             Entity::Metadata(metadata) => Some(&mut metadata.card),
-            Entity::Proxy(_) | Entity::Starter(..) => None,
+            Entity::Proxy(_) | Entity::Router(_) | Entity::Starter(..) => None,
         }
     }
 
@@ -138,6 +148,7 @@ impl<'a> Pfs<'a> {
             Entity::Server(server) => self.server_hears(server, from, message, context),
             Entity::Metadata(metadata) => self.metadata_hears(metadata, message, context),
             Entity::Proxy(_) => Err("a proxy hears of jobs alone".into()),
+            Entity::Router(router) => self.router_hears(router, &message),
             Entity::Starter(..) => Err("what lets phases begin has no card".into()),
         }
     }
@@ -251,8 +262,11 @@ impl Model for Pfs<'_> {
                 before: SimSpan::ZERO,
             }));
         }
-        if id.0 < self.starter().0 {
+        if id.0 < self.first_router() {
             return Entity::Proxy(Box::new(Gate::new(spec.scheduler.queue(id.0 - self.first_proxy()), None)));
+        }
+        if id.0 < self.starter().0 {
+            return Entity::Router(Box::<Router>::default());
         }
         Entity::Starter(0, 0)
     }
@@ -261,7 +275,7 @@ impl Model for Pfs<'_> {
         match entity {
             Entity::Client(client) => self.begin_phase(client, 0, context),
             Entity::Starter(..) => context.record(Sample::Began { phase: 0, at: SimTime::ZERO }),
-            Entity::Server(_) | Entity::Metadata(_) | Entity::Proxy(_) => {}
+            Entity::Server(_) | Entity::Metadata(_) | Entity::Proxy(_) | Entity::Router(_) => {}
         }
         Ok(())
     }
@@ -274,6 +288,11 @@ impl Model for Pfs<'_> {
     ) -> Result<(), Fault> {
         match (entity, event) {
             (Entity::Proxy(gate), event) => self.proxy_does(gate, event, context),
+            (Entity::Router(router), Event::Crosses { from, to, span, bytes, message }) => {
+                let carried = routers::Carried { from: *from, to: *to, span: *span, bytes: *bytes };
+                self.crosses(router, carried, message.clone(), context);
+                Ok(())
+            }
             (entity, Event::Comes { from, span, bytes, message }) => {
                 let card = self.card(entity).ok_or("a message comes to who has no card")?;
                 match self.comes(card, *from, (*bytes, *span), message.clone(), context) {
@@ -308,7 +327,7 @@ impl Model for Pfs<'_> {
                 self.metadata_answers(metadata, *client, *flow, context);
                 Ok(())
             }
-            (Entity::Metadata(_) | Entity::Starter(..), _) => {
+            (Entity::Metadata(_) | Entity::Router(_) | Entity::Starter(..), _) => {
                 Err("an event came to whom it does not concern".into())
             }
         }
@@ -326,8 +345,10 @@ impl Model for Pfs<'_> {
             format!("server {}", id.0 - self.clients)
         } else if id.0 < self.first_proxy() {
             format!("metadata server {}", id.0 - self.metadata_server(0).0)
-        } else if id.0 < self.starter().0 {
+        } else if id.0 < self.first_router() {
             format!("proxy {}", id.0 - self.first_proxy())
+        } else if id.0 < self.starter().0 {
+            format!("router {}", id.0 - self.first_router())
         } else {
             "the start of phases".to_owned()
         }

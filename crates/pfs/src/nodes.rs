@@ -1,4 +1,5 @@
-//! The states of nodes: clients, data servers, metadata servers, proxies, and the node that starts phases.
+//! The states of nodes: clients, data servers, metadata servers, proxies, routers, and the node that starts
+//! phases.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -31,6 +32,25 @@ pub enum Entity {
     /// The node that starts phases: the number of clients that have finished the current phase, and its
     /// number.
     Starter(u32, u16),
+    /// A router between clients and servers.
+    Router(Box<Router>),
+}
+
+/// A router: one lane per direction. Messages leave it in the order in which they arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Router {
+    /// Towards servers.
+    pub to_servers: Lane,
+    /// Towards clients.
+    pub to_clients: Lane,
+    /// Messages that arrived.
+    pub came: u64,
+    /// Messages that it forwarded; the others found no space.
+    pub forwarded: u64,
+    /// Messages that found no space.
+    pub dropped: u64,
+    /// Its busy times when the last phase began: `sent` is towards servers, `received` towards clients.
+    pub mark: Mark,
 }
 
 /// A client.

@@ -40,7 +40,7 @@ pub struct Spec {
 }
 
 /// The network: each node has a NIC with one lane for sending and one for receiving; all are joined in a
-/// star.
+/// star. Routers, if there are any, stand between clients and all servers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// Bandwidth of a NIC, in each direction; `None` takes no time.
@@ -59,6 +59,18 @@ pub struct Network {
     pub buffer: Option<u64>,
     /// The timeout after which a lost message is sent again.
     pub timeout: SimSpan,
+    /// The routers between clients and servers, if there are any.
+    pub routers: Option<Routers>,
+}
+
+/// Routers between the clients' network and that of the servers. A client uses the router with its number
+/// modulo their count, for requests and replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routers {
+    /// The number of routers.
+    pub count: u32,
+    /// What each forwards, in each direction.
+    pub rate: Rate,
 }
 
 /// Metadata servers.

@@ -12,7 +12,7 @@ use towtank_iosched::{Description, FlowSpec, Flows, Kind, PardaSpec};
 use towtank_kernel::{Executor, Outcome, RunOptions, run};
 use towtank_pfs::{
     Application, ClientCacheSpec, Component, Counts, Entity, Event, Holders, Loop, Message, Operation, Order,
-    Parda, Pfs, Phase, Reads, Record, Replay, Sharing, Spec, Stands, Striping, Syncs, Work,
+    Parda, Pfs, Phase, Reads, Record, Replay, Routers, Sharing, Spec, Stands, Striping, Syncs, Work,
 };
 use towtank_streams::Seed;
 use towtank_testkit::{Finished, travels};
@@ -162,43 +162,47 @@ fn random() -> impl Strategy<Value = Spec> {
         (4_u64..200, 1_u64..100, 0_u64..40, 0_u64..40),
         (1_u32..3, 500_u64..50_000, 1_u32..5, 500_u64..30_000),
         (proptest::option::of(random_client_cache()), any::<bool>(), 0_u8..5, any::<bool>()),
+        proptest::option::of((1_u32..4, 5_000_000_u64..500_000_000)),
     );
-    parts.prop_map(|(applications, (servers, count, stripe), description, flags, pages, more, client)| {
-        let (handshake, locks, fair, kind) = flags;
-        let (copies, window, threads, part) = more;
-        let mut spec = spec(applications);
-        spec.servers = servers;
-        let count = count.min(servers);
-        spec.striping = Striping::new(servers, vec![Component { end: None, count, stripe }]);
-        let flow = |weight: u32| FlowSpec {
-            weight,
-            rate: 20_000_000,
-            burst: 4_000_000,
-            delay: SimSpan::from_ms(30),
-            request_cost: 100_000,
-            ..FlowSpec::default()
-        };
-        spec.scheduler.descriptions = vec![description];
-        spec.scheduler.flows = Flows::new((1..=3).map(flow).collect());
-        (spec.server.handshake, spec.server.locks) = (handshake, locks);
-        (spec.server.threads, spec.server.part) = (threads, part);
-        (spec.client.copies, spec.client.window) = (copies.min(servers), window);
-        spec.client.layouts_are_kept = !locks;
-        spec.client.cache = client.0;
-        spec.client.reads = if client.1 { Reads::Spread } else { Reads::First };
-        gates(&mut spec, client.2, client.3);
-        spec.network.sharing = if fair { Port::Fair } else { Port::Fifo };
-        spec.network.slice = handshake.then_some(16 << 10);
-        match kind {
-            0 => spec.cache = None,
-            1 => spec.network.lost = 20_000,
-            2 => spec.network.buffer = Some(60_000),
-            _ => spec.metadata.threads = 1,
-        }
-        small_cache(&mut spec, pages);
-        spec.disk = disk(50_000_000, 30_000_000, SimSpan::from_us(300), Noise::None);
-        spec
-    })
+    parts.prop_map(
+        |(applications, (servers, count, stripe), description, flags, pages, more, client, routers)| {
+            let (handshake, locks, fair, kind) = flags;
+            let (copies, window, threads, part) = more;
+            let mut spec = spec(applications);
+            spec.servers = servers;
+            let count = count.min(servers);
+            spec.striping = Striping::new(servers, vec![Component { end: None, count, stripe }]);
+            let flow = |weight: u32| FlowSpec {
+                weight,
+                rate: 20_000_000,
+                burst: 4_000_000,
+                delay: SimSpan::from_ms(30),
+                request_cost: 100_000,
+                ..FlowSpec::default()
+            };
+            spec.scheduler.descriptions = vec![description];
+            spec.scheduler.flows = Flows::new((1..=3).map(flow).collect());
+            (spec.server.handshake, spec.server.locks) = (handshake, locks);
+            (spec.server.threads, spec.server.part) = (threads, part);
+            (spec.client.copies, spec.client.window) = (copies.min(servers), window);
+            spec.client.layouts_are_kept = !locks;
+            spec.client.cache = client.0;
+            spec.client.reads = if client.1 { Reads::Spread } else { Reads::First };
+            gates(&mut spec, client.2, client.3);
+            spec.network.sharing = if fair { Port::Fair } else { Port::Fifo };
+            spec.network.slice = handshake.then_some(16 << 10);
+            spec.network.routers = routers.map(|(count, bytes)| Routers { count, rate: rate(bytes) });
+            match kind {
+                0 => spec.cache = None,
+                1 => spec.network.lost = 20_000,
+                2 => spec.network.buffer = Some(60_000),
+                _ => spec.metadata.threads = 1,
+            }
+            small_cache(&mut spec, pages);
+            spec.disk = disk(50_000_000, 30_000_000, SimSpan::from_us(300), Noise::None);
+            spec
+        },
+    )
 }
 
 /// Schedulers at clients or proxies, windows at clients, and feedback, where they make sense.
@@ -363,6 +367,92 @@ fn damage_at_servers_is_noticed() {
         (server.came, server.done) = (server.came + 1, server.done + 1);
     });
     assert!(told_of.contains("were counted"), "{told_of}");
+}
+
+/// The audit finds damaged routers.
+#[test]
+fn damage_at_routers_is_noticed() {
+    let mut spec = spec(vec![application(4, 2)]);
+    spec.network.routers = Some(Routers { count: 2, rate: rate(30_000_000) });
+    let model = Pfs::new(&spec);
+    let finished = Finished::of(run(&model, options(3, Executor::Sequential, 1)).expect("it runs"));
+    let told = |what: &str, change: fn(&mut towtank_pfs::Router)| {
+        finished.complaint(&model, what, |state| {
+            let router = state.entities.iter_mut().find_map(|one| match one {
+                Entity::Router(router) => Some(router),
+                _ => None,
+            });
+            change(router.expect("there is one"));
+        })
+    };
+    let told_of = told("a message is lost inside", |router| router.forwarded -= 1);
+    assert!(told_of.contains("came to a router"), "{told_of}");
+    let told_of = told("it was busy in another phase", |router| {
+        router.mark.sent = router.to_servers.busy.saturating_add(SimSpan::from_ns(1));
+    });
+    assert!(told_of.contains("before the last phase"), "{told_of}");
+}
+
+/// The seconds of the read phase of eight clients with two files each, and the busiest router's share of it.
+fn reading_through(routers: Option<Routers>, sharing: Port) -> (f64, f64) {
+    let mut spec = spec(vec![application(8, 2)]);
+    (spec.network.routers, spec.network.sharing) = (routers, sharing);
+    // Nothing but the network takes long.
+    spec.disk = disk(4_000_000_000, 4_000_000_000, SimSpan::ZERO, Noise::None);
+    (spec.client.request, spec.client.job) = (SimSpan::ZERO, SimSpan::ZERO);
+    (spec.server.before, spec.server.after) = (SimSpan::ZERO, SimSpan::ZERO);
+    let outcome = run(&Pfs::new(&spec), options(1, Executor::Sequential, 1)).expect("it runs");
+    let counts: Counts = outcome.merged_statistics();
+    let seconds = counts.done[&(1, 0)].last.since(counts.began[&1]).as_secs_f64();
+    let busy = outcome.entities.iter().filter_map(|entity| match entity {
+        Entity::Router(router) => {
+            Some((router.to_clients.busy.as_secs_f64() - router.mark.received.as_secs_f64()) / seconds)
+        }
+        _ => None,
+    });
+    (seconds, busy.fold(0.0, f64::max))
+}
+
+/// 16 MiB through routers take as long as they need at the routers' rate, where that is the slowest part;
+/// twice the routers take half the time; fast ones cost their latency alone.
+#[test]
+fn routers_bound_what_crosses_them() {
+    for sharing in [Port::Fifo, Port::Fair] {
+        let through =
+            |count: u32, bytes: u64| reading_through(Some(Routers { count, rate: rate(bytes) }), sharing);
+        let bytes = f64::from(16 << 20);
+        for count in [1, 2, 4] {
+            let (seconds, busy) = through(count, 10_000_000);
+            let alone = bytes / (10e6 * f64::from(count));
+            // Headers are 100 bytes of each message; opening a file and asking take milliseconds a request.
+            assert!(
+                seconds > alone && seconds < alone * 1.05 + 0.02,
+                "{count}: {seconds} s, {alone} s at best"
+            );
+            assert!(busy > 0.9 && busy <= 1.0, "{count}: the busiest router is busy {busy} of the time");
+        }
+        let (without, _) = reading_through(None, sharing);
+        let (fast, _) = through(8, 100_000_000_000);
+        assert!(fast > without && fast < without + 0.02, "{fast} s by fast routers, {without} s without");
+    }
+}
+
+/// A client's messages stay on its router, and the others' routers idle.
+#[test]
+fn a_client_uses_one_router() {
+    let mut spec = spec(vec![application(1, 1)]);
+    spec.network.routers = Some(Routers { count: 3, rate: rate(50_000_000) });
+    let outcome = run(&Pfs::new(&spec), options(1, Executor::Sequential, 1)).expect("it runs");
+    let came: Vec<u64> = outcome
+        .entities
+        .iter()
+        .filter_map(|entity| match entity {
+            Entity::Router(router) => Some(router.came),
+            _ => None,
+        })
+        .collect();
+    assert!(came[0] > 0, "{came:?}");
+    assert_eq!(came[1..], [0, 0]);
 }
 
 /// A run that is cut keeps its laws: messages under way count.

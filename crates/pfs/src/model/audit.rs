@@ -8,7 +8,7 @@ use towtank_units::SimTime;
 use super::Pfs;
 use crate::counts::Counts;
 use crate::event::{Event, Message};
-use crate::nodes::{Client, Entity, Running, Server};
+use crate::nodes::{Client, Entity, Router, Running, Server};
 use crate::spec::Stands;
 use crate::work::Pace;
 
@@ -120,6 +120,7 @@ fn at_nodes(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<AtNod
                 all.held_back += gate.waiting();
                 all.through_proxies += gate.done;
             }
+            Entity::Router(router) => of_router(router).map_err(told)?,
             Entity::Starter(..) => {}
         }
     }
@@ -130,9 +131,10 @@ fn on_the_way(committed: &Committed<'_, Pfs<'_>>) -> OnTheWay {
     let mut all = OnTheWay::default();
     for pending in committed.pending {
         match &pending.event {
-            Event::Comes { message, .. } | Event::Here { message, .. } | Event::Again { message, .. } => {
-                all.count(message);
-            }
+            Event::Comes { message, .. }
+            | Event::Here { message, .. }
+            | Event::Crosses { message, .. }
+            | Event::Again { message, .. } => all.count(message),
             Event::Served { .. } => all.served += 1,
             Event::Arrives | Event::Due { .. } => all.coming += 1,
             _ => {}
@@ -143,7 +145,7 @@ fn on_the_way(committed: &Committed<'_, Pfs<'_>>) -> OnTheWay {
             Entity::Client(client) => &client.card,
             Entity::Server(server) => &server.card,
             Entity::Metadata(metadata) => &metadata.card,
-            Entity::Proxy(_) | Entity::Starter(..) => continue,
+            Entity::Proxy(_) | Entity::Router(_) | Entity::Starter(..) => continue,
         };
         card.inside().for_each(|message| all.count(message));
     }
@@ -159,6 +161,24 @@ impl OnTheWay {
             _ => {}
         }
     }
+}
+
+/// A router keeps no message, and neither direction was busy before.
+fn of_router(router: &Router) -> Result<(), String> {
+    for lane in [&router.to_servers, &router.to_clients] {
+        lane.audit().map_err(|broken| broken.to_string())?;
+    }
+    let Router { came, forwarded, dropped, .. } = *router;
+    if came != forwarded + dropped {
+        return Err(format!(
+            "{came} messages came to a router that forwarded {forwarded} and dropped {dropped}"
+        ));
+    }
+    let mark = &router.mark;
+    if mark.sent > router.to_servers.busy || mark.received > router.to_clients.busy {
+        return Err("a router was busy for longer before the last phase than in all".to_owned());
+    }
+    Ok(())
 }
 
 fn of_client(client: &Client) -> Result<(), String> {
@@ -275,7 +295,7 @@ fn of_counts(entity: &Entity, counts: &Counts, now: SimTime) -> Result<(), Strin
                 return Err(format!("{} requests came, and {waited} were counted", metadata.came));
             }
         }
-        Entity::Proxy(_) | Entity::Starter(..) => {}
+        Entity::Proxy(_) | Entity::Router(_) | Entity::Starter(..) => {}
     }
     Ok(())
 }

@@ -49,6 +49,7 @@ pub fn spec(applications: Vec<Application>) -> Spec {
             lost: 0,
             buffer: None,
             timeout: SimSpan::from_ms(200),
+            routers: None,
         },
         metadata: MetadataSpec {
             servers: 1,

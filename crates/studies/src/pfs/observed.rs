@@ -43,6 +43,9 @@ pub struct Run {
     pub client_processors: f64,
     /// The same share for the threads of a metadata server; none where it serves any number at once.
     pub metadata: Option<f64>,
+    /// The share of time for which each router was busy in its busier direction.
+    #[serde(default)]
+    pub routers: Vec<f64>,
     /// The length of a sample, in seconds.
     pub sample: f64,
 }
@@ -136,6 +139,7 @@ impl Run {
                 share_of(client.cpu.busy.as_secs_f64() - client.mark.own.as_secs_f64(), measured)
             }),
             metadata: metadata(run, measured),
+            routers: routers(run, measured),
             applications,
             began: seconds(began),
             ended: all_done.then_some(last),
@@ -206,6 +210,10 @@ impl Run {
         if index.is_finite() { Ok(index.min(1.0)) } else { Err("no bytes were moved".to_owned()) }
     }
 
+    fn busy_routers(&self) -> Result<&[f64], String> {
+        if self.measured > 0.0 { Ok(&self.routers) } else { Err(NOTHING.to_owned()) }
+    }
+
     fn of_servers(&self, value: impl Fn(&Server) -> f64) -> Value {
         if self.measured > 0.0 {
             Ok(self.servers.iter().map(value).sum::<f64>() / self.servers.len().max(1) as f64)
@@ -257,6 +265,16 @@ fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) ->
             depth: server.depth.mean_at(at.max(run.now)).unwrap_or(0.0),
             bytes: server.moved - server.mark.moved,
         })
+    };
+    run.entities.iter().filter_map(of).collect()
+}
+
+fn routers(run: &towtank_kernel::Outcome<Pfs<'_>>, measured: f64) -> Vec<f64> {
+    let of = |entity: &Entity| {
+        let Entity::Router(router) = entity else { return None };
+        let to_servers = router.to_servers.busy.as_secs_f64() - router.mark.sent.as_secs_f64();
+        let to_clients = router.to_clients.busy.as_secs_f64() - router.mark.received.as_secs_f64();
+        Some(share_of(to_servers.max(to_clients), measured))
     };
     run.entities.iter().filter_map(of).collect()
 }
@@ -424,6 +442,24 @@ fn of_parts() -> Vec<Measure<Seen>> {
     ]
 }
 
+/// The measures of routers.
+fn of_routers() -> Vec<Measure<Seen>> {
+    vec![
+        Measure::new(
+            "router_busy",
+            "fraction",
+            "how much of the time a router is busy in its busier direction, mean of all",
+            |seen: &Seen| Ok(mean(seen.run.busy_routers()?).unwrap_or(0.0)),
+        ),
+        Measure::new(
+            "router_busy_max",
+            "fraction",
+            "how much of the time the busiest router is busy in its busier direction",
+            |seen: &Seen| Ok(seen.run.busy_routers()?.iter().copied().fold(0.0, f64::max)),
+        ),
+    ]
+}
+
 /// The measures of clients' caches.
 fn of_client_caches() -> Vec<Measure<Seen>> {
     vec![
@@ -451,6 +487,9 @@ pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
     let mut all = measures();
     if settled.client.cache.is_some() {
         all.extend(of_client_caches());
+    }
+    if settled.network.routers.is_some() {
+        all.extend(of_routers());
     }
     let names = settled.names();
     if names.len() < 2 {

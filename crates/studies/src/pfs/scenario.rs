@@ -286,6 +286,12 @@ pub struct Network {
     pub buffer: Option<Bytes>,
     /// When what was lost is sent again.
     pub timeout: Option<SimSpan>,
+    /// Routers between clients and all servers; a client uses the one with its number modulo their count.
+    /// Left out: none.
+    #[schemars(range(min = 1, max = 4_096))]
+    pub routers: Option<u32>,
+    /// What a router forwards, each way. Left out: as much as a card.
+    pub router_rate: Option<Rate>,
 }
 
 /// How senders share a port.

@@ -8,6 +8,9 @@ use crate::Point;
 /// The name of the disks in the table of parts.
 pub const DISKS: &str = "the servers' disks";
 
+/// The name of the routers in the table of parts.
+pub const ROUTERS: &str = "the routers";
+
 /// A point of the sweep.
 pub struct View<'a> {
     /// The point as it was stored.
@@ -69,6 +72,10 @@ impl<'a> View<'a> {
             (of_runs(|run| run.client_processors), "the clients' processors"),
             (of_runs(|run| run.metadata.unwrap_or(0.0)), "the metadata servers"),
         ];
+        if self.scenario.network.routers.is_some() {
+            let mean = |run: &Run| run.routers.iter().sum::<f64>() / run.routers.len().max(1) as f64;
+            parts.push((of_runs(mean), ROUTERS));
+        }
         parts.sort_by(|left, right| right.0.total_cmp(&left.0));
         parts
     }

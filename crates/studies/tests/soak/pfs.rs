@@ -201,6 +201,9 @@ fn parts(draws: &mut dyn FnMut(u64) -> u64, text: &mut String, feedback: bool) {
         _ => {}
     }
     if draws(3) == 0 {
+        *text += &format!("routers = {}\nrouter_rate = \"{}MiB/s\"\n", 1 + draws(4), 1 + draws(200));
+    }
+    if draws(3) == 0 {
         *text += &format!("slice = \"{}B\"\nheader = \"{}B\"\n", 500 + draws(40_000), draws(300));
     }
     *text +=
@@ -297,6 +300,7 @@ pub fn laws(outcome: &Outcome) -> Result<(), String> {
             "client_cache_hit_share",
             "disk_busy",
             "network_busy",
+            "router_busy",
         ];
         if is_share.iter().any(|one| name.starts_with(one)) && value > 1.0 + 1e-9 {
             return Err(format!("{name} is {value}, more than all"));

@@ -58,8 +58,9 @@ impl Scenario {
 
 impl super::Network {
     fn filled(self, shipped: &Shipped, handshake: bool) -> Network {
+        let card = self.card.unwrap_or(rate(shipped.card));
         Network {
-            card: self.card.unwrap_or(rate(shipped.card)),
+            card,
             ideal: self.ideal,
             latency: self.latency.unwrap_or(shipped.latency),
             sharing: self.sharing.unwrap_or_default(),
@@ -68,6 +69,8 @@ impl super::Network {
             loss: self.loss.unwrap_or(Percent::ZERO),
             buffer: self.buffer,
             timeout: self.timeout.unwrap_or(shipped.timeout),
+            routers: self.routers,
+            router_rate: self.router_rate.or(self.routers.map(|_| card)),
         }
     }
 }

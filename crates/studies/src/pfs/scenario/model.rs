@@ -7,8 +7,8 @@ use towtank_devices::drives::{
 };
 use towtank_iosched::{Description, FlowSpec, Flows, Kind};
 use towtank_pfs::{
-    Application as Work, Cache as PageCache, DiskSpec, MetadataSpec, Phase, Replay, Scheduler, ServerSpec,
-    Spec,
+    Application as Work, Cache as PageCache, DiskSpec, MetadataSpec, Phase, Replay, Routers, Scheduler,
+    ServerSpec, Spec,
 };
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
@@ -98,6 +98,7 @@ impl Network {
             lost: (self.loss.fraction_f64() * 1e6).round() as u32,
             buffer: self.buffer.map(Bytes::get),
             timeout: self.timeout,
+            routers: self.routers.zip(self.router_rate).map(|(count, rate)| Routers { count, rate }),
         }
     }
 }

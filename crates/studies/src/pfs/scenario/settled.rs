@@ -145,6 +145,12 @@ pub struct Network {
     pub buffer: Option<Bytes>,
     /// The time until a lost message is sent again.
     pub timeout: SimSpan,
+    /// The number of routers between clients and servers, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routers: Option<u32>,
+    /// What a router forwards, in each direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub router_rate: Option<Rate>,
 }
 
 /// Metadata servers.
@@ -318,6 +324,15 @@ impl Settled {
                 let message = format!("`{key}` is {share}, but it must be less than all");
                 problems.push(draft.problem(key, message).hint("10% is much"));
             }
+        }
+        let routers = self.network.routers;
+        if routers == Some(0) || routers.is_none() && self.network.router_rate.is_some() {
+            let (key, message) = match routers {
+                Some(_) => ("network.routers", "`network.routers` is 0"),
+                None => ("network.router_rate", "`network.router_rate` is set, but there are no routers"),
+            };
+            let hint = "set `network.routers` to their number, or leave both out";
+            problems.push(draft.problem(key, message.to_owned()).hint(hint));
         }
         self.client.check(draft, problems);
         self.check_gates(draft, problems);
