@@ -19,6 +19,8 @@ pub struct Held {
     pub replica: Replica<Size>,
     /// Its objects.
     pub overlay: Overlay,
+    /// When its last backfill has begun: no object is read for it before.
+    pub begun: SimTime,
 }
 
 /// A device.
@@ -78,13 +80,22 @@ impl Device {
         }
     }
 
-    /// Performs some work and returns when it is done.
-    pub fn work(&mut self, now: SimTime, work: Work, costs: &Costs, clock: &DiskClock) -> SimTime {
+    /// Performs some work for a group and returns when it is done.
+    pub fn work(
+        &mut self,
+        now: SimTime,
+        (group, work): (u32, Work),
+        costs: &Costs,
+        clock: &DiskClock,
+    ) -> SimTime {
         match work {
             Work::Look { objects } => self.looking.serve(now, costs.look.saturating_mul(objects)).end,
             Work::Read { bytes, is_recovery } => {
                 self.recovery_read += if is_recovery { bytes } else { 0 };
-                self.access(now, bytes, false, clock)
+                // A sketch names objects without a look at any, so this is the first work of its backfill.
+                let begun = self.groups.get(&group).map_or(now, |held| held.begun);
+                let from = if is_recovery { now.max(begun) } else { now };
+                self.access(from, bytes, false, clock)
             }
             Work::Apply { bytes, is_recovery: false } => self.access(now, bytes, true, clock),
             Work::Apply { bytes, is_recovery: true } => {

@@ -127,7 +127,7 @@ impl<'a> Backfill<'a> {
                 context.send_at(EntityId(to.0), sent, Event { group, what });
             }
             Action::Work { token, work } => {
-                let done = device.work(now, work, &self.spec.costs, &self.clock);
+                let done = device.work(now, (group, work), &self.spec.costs, &self.clock);
                 let input = Input::Done(token);
                 if done == now {
                     inputs.push_back((group, input));
@@ -158,7 +158,12 @@ impl<'a> Backfill<'a> {
     fn note(&self, device: &mut Device, group: u32, note: Note, context: &mut Context<'_, Self>) {
         let (now, costs) = (context.now(), &self.spec.costs);
         match &note {
-            Note::BackfillBegan { .. } => drop(device.looking.serve(now, costs.startup)),
+            Note::BackfillBegan { .. } => {
+                let begun = device.looking.serve(now, costs.startup).end;
+                if let Some(held) = device.groups.get_mut(&group) {
+                    held.begun = begun;
+                }
+            }
             Note::Discovered { by, differing, .. } if *by != Discovery::Scan && *by != Discovery::Sketch => {
                 // The ranges to skip are the gaps between the ranges to look at: as many, but at most the
                 // remaining leaves.

@@ -205,7 +205,7 @@ impl<'a> Away<'a> {
     fn into_held(self, config: &Config) -> Vec<(DeviceId, Held)> {
         let start = |device: DeviceId, durable: Durable, overlay: Overlay| {
             let replica = Replica::start(*config, device, durable, SimTime::ZERO);
-            (device, Held { replica, overlay })
+            (device, Held { replica, overlay, begun: SimTime::ZERO })
         };
         let away = self.spec.up(self.group).into_iter().filter(|device| self.spec.was_away(*device));
         let mut held: Vec<_> =

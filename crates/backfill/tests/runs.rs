@@ -120,6 +120,21 @@ fn damage_is_noticed() {
     }
 }
 
+/// Each backfill takes its start-up longer, whichever way it finds what differs.
+#[test]
+fn every_discovery_pays_its_start() {
+    for discovery in Discovery::ALL {
+        let clean = |startup: SimSpan| {
+            let costs = Costs { startup, ..spec().costs };
+            let spec = Spec { discovery, costs, ..spec() };
+            counts(&spec, 3, Executor::Sequential, 1).clean[&0].since(SimTime::ZERO).as_secs_f64()
+        };
+        let later = clean(SimSpan::from_ms(500)) - clean(SimSpan::ZERO);
+        // Steps of the protocol that went on meanwhile take microseconds.
+        assert!((later - 0.5).abs() < 0.005, "{discovery:?} is {later} s later for a start of 0.5 s");
+    }
+}
+
 /// A run that is stopped at any moment passes its audit, although objects are in flight. Bytes written
 /// without being read are detected there too.
 #[test]

@@ -82,7 +82,7 @@ impl Question for Backfill {
          --preset thesis is the cluster of the Ceph thesis, --preset ceph16-loopback a small real Ceph 16.2, measured. Not modelled: \
          processors beside the costs that are keys, what monitors do, and mClock, which paces recovery from \
          Ceph 17 on.";
-    const RESULTS_VERSION: u32 = 2;
+    const RESULTS_VERSION: u32 = 3;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["objects_per_group", "groups", "stale", "ranges"];
     const PUBLISHED: &'static [&'static str] =
