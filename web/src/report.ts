@@ -1,6 +1,9 @@
 // Written from the types of the `report` crate by its tests; do not edit.
 // `TOWTANK_UPDATE=1 cargo test -p towtank-report` writes it anew.
 
+/** How the data fare, the worst over all points and replicates. */
+export type Status = "safe" | "at_risk" | "not_safe";
+
 /** One axis of a sweep. */
 export interface SweepAxis {
   /** The scenario key that varies: `cluster.servers`. */
@@ -449,6 +452,12 @@ export interface Report {
   title: string;
   /** The answer in one sentence; empty when the study gives none. */
   answer: string;
+  /** The name of the main measure: the number that the page shows first. */
+  headline?: string | null;
+  /** How the data fare; absent where the study does not ask that. */
+  status?: Status | null;
+  /** The `id` of the figure that shows the answer. */
+  main_figure?: string | null;
   /** The scenario with every default filled in and every unit resolved. */
   scenario: unknown;
   /** Hash of the resolved scenario and of the contents of its input files. */
@@ -471,6 +480,8 @@ export interface Report {
   summary: Record<string, Measure>;
   /** What each measure means, by name. */
   glossary: Record<string, string>;
+  /** Titles of measures in words, by name; they leave the unit out. */
+  titles?: Record<string, string>;
   /** The points of the sweep; empty for a single point. */
   points: PointSummary[];
   /** Tables. */

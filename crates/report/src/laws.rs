@@ -9,6 +9,7 @@
 //! - A mean is taken over at most as many replicates as there are.
 //! - A bound on a rate is at least the rate; a mean is at most the maximum; a quantile is at most the next
 //!   one.
+//! - The headline names a measure, the main figure a figure, and a title leaves the unit out.
 //! - The verdict of a claim follows from its numbers, so none holds or misses without a number.
 //!
 //! Relations between two measures are checked where both are means over equally many replicates. Laws of a
@@ -16,7 +17,7 @@
 
 use std::fmt;
 
-use crate::{Cell, Claim, Measure, Ordered, Reading, Report, Table, Verdict};
+use crate::{Cell, Claim, Measure, Ordered, Reading, Report, Table, Verdict, title};
 
 /// A law that a report breaks, with the offending numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +58,7 @@ const DIFFERENCES: [&str; 1] = ["headroom"];
 #[must_use]
 pub fn laws(report: &Report) -> Vec<Broken> {
     let mut broken = Vec::new();
+    of_front(&mut broken, report);
     of_measures(&mut broken, "", &report.summary, report.replicates);
     for point in &report.points {
         of_measures(&mut broken, &format!(" at {}", point.label), &point.summary, report.replicates);
@@ -64,6 +66,31 @@ pub fn laws(report: &Report) -> Vec<Broken> {
     report.tables.iter().for_each(|table| of_table(&mut broken, table));
     report.claims.iter().for_each(|claim| of_claim(&mut broken, claim));
     broken
+}
+
+/// What the page shows first.
+fn of_front(broken: &mut Vec<Broken>, report: &Report) {
+    let mut breaks = |law, found| broken.push(Broken { law, found });
+    let summaries =
+        || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
+    let measure = |name: &str| summaries().find_map(|summary| summary.get(name));
+    if let Some(name) = report.headline.as_ref().filter(|name| measure(name).is_none()) {
+        breaks("the headline names a measure", format!("there is no `{name}`"));
+    }
+    if let Some(id) =
+        report.main_figure.as_ref().filter(|id| report.figures.iter().all(|each| each.id != **id))
+    {
+        breaks("the main figure is one of the figures", format!("there is no `{id}`"));
+    }
+    for (name, text) in &report.titles {
+        match measure(name).map(|measure| title::fault(text, measure.unit())) {
+            None => breaks("a title belongs to a measure", format!("there is no `{name}`")),
+            Some(Some(fault)) => {
+                breaks("a title is in words and leaves the unit out", format!("of `{text}` {fault}"));
+            }
+            Some(None) => {}
+        }
+    }
 }
 
 fn of_measures(broken: &mut Vec<Broken>, at: &str, summary: &Ordered<Measure>, replicates: u32) {

@@ -31,6 +31,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod title;
 #[cfg(test)]
 mod typescript;
 
@@ -43,7 +44,7 @@ pub use laws::{Broken, laws};
 pub use measure::{Measure, Measurement};
 pub use number::{Num, number_text};
 pub use outcome::Outcome;
-pub use report::{PointSummary, ReadError, Report, SCHEMA, SweepAxis};
+pub use report::{PointSummary, ReadError, Report, SCHEMA, Status, SweepAxis};
 pub use samples::even_edges;
 pub use table::{Cell, Column, ColumnKind, Table, TableError};
 

@@ -25,6 +25,15 @@ pub struct Report {
     /// The answer in one sentence; empty when the study gives none.
     #[serde(default)]
     pub answer: String,
+    /// The name of the main measure: the number that the page shows first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<String>,
+    /// How the data fare; absent where the study does not ask that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// The `id` of the figure that shows the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub main_figure: Option<String>,
     /// The scenario with every default filled in and every unit resolved.
     pub scenario: serde_json::Value,
     /// Hash of the resolved scenario and of the contents of its input files.
@@ -50,6 +59,9 @@ pub struct Report {
     /// What each measure means, by name.
     #[serde(default)]
     pub glossary: Ordered<String>,
+    /// Titles of measures in words, by name; they leave the unit out.
+    #[serde(default, skip_serializing_if = "Ordered::is_empty")]
+    pub titles: Ordered<String>,
     /// The points of the sweep; empty for a single point.
     #[serde(default)]
     pub points: Vec<PointSummary>,
@@ -73,6 +85,9 @@ impl Default for Report {
             study: String::new(),
             title: String::new(),
             answer: String::new(),
+            headline: None,
+            status: None,
+            main_figure: None,
             scenario: serde_json::Value::Object(serde_json::Map::new()),
             scenario_hash: String::new(),
             seed: 0,
@@ -84,6 +99,7 @@ impl Default for Report {
             sweep: Vec::new(),
             summary: Ordered::new(),
             glossary: Ordered::new(),
+            titles: Ordered::new(),
             points: Vec::new(),
             tables: Vec::new(),
             figures: Vec::new(),
@@ -91,6 +107,18 @@ impl Default for Report {
             warnings: Vec::new(),
         }
     }
+}
+
+/// How the data fare, the worst over all points and replicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// All copies are back, and there were at least two all the time.
+    Safe,
+    /// Nothing is lost, but one more failure, or some more data, could have lost or stopped some.
+    AtRisk,
+    /// Data are lost, are not whole again, or are served to nobody.
+    NotSafe,
 }
 
 /// One axis of a sweep.

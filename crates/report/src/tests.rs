@@ -349,3 +349,15 @@ fn the_fields_of_a_report_stand_in_their_order() {
          events partial sweep summary glossary points tables figures claims warnings"
     );
 }
+
+#[test]
+fn a_report_of_an_earlier_version_has_no_headline() {
+    let json = Report::default().to_json();
+    for field in ["headline", "status", "main_figure", "titles"] {
+        assert!(!json.contains(&format!("\"{field}\"")), "{field}");
+    }
+    let report = crate::sample::queue();
+    let json = report.to_json();
+    assert!(json.contains("\"headline\": \"mean_wait\",\n  \"status\": \"at_risk\",\n"), "{json}");
+    assert_eq!(Report::from_json(&json).unwrap(), report);
+}

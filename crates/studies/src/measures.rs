@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use towtank_report::Outcome;
+use towtank_report::{Outcome, title};
 
 use crate::{MeasureSpec, Question, StudyError};
 
@@ -25,6 +25,8 @@ pub struct Measure<S> {
     pub unit: &'static str,
     /// As [`MeasureSpec::about`].
     pub about: &'static str,
+    /// As [`MeasureSpec::title`].
+    pub title: Cow<'static, str>,
     value: Box<dyn Fn(&S) -> Value>,
     applies: Option<fn(&S) -> bool>,
 }
@@ -38,7 +40,15 @@ impl<S> Measure<S> {
         about: &'static str,
         value: impl Fn(&S) -> Value + 'static,
     ) -> Measure<S> {
-        Measure { name: name.into(), unit, about, value: Box::new(value), applies: None }
+        let name = name.into();
+        let title = title::of(&name, unit).into();
+        Measure { name, unit, about, title, value: Box::new(value), applies: None }
+    }
+
+    /// The same with another title than its name gives.
+    #[must_use]
+    pub fn titled(self, title: impl Into<Cow<'static, str>>) -> Measure<S> {
+        Measure { title: title.into(), ..self }
     }
 
     /// The same measure, left out of an outcome where `applies` returns false: latencies of clients, where
@@ -89,7 +99,7 @@ pub fn record<S>(
     Ok(())
 }
 
-/// Interned names that come from scenarios. A process sees few of them, and each is leaked once.
+/// Interned names and titles that come from scenarios. A process sees few of them, and each is leaked once.
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 fn kept(name: Cow<'static, str>) -> &'static str {
@@ -113,6 +123,7 @@ pub fn specs<S>(measures: Vec<Measure<S>>) -> Vec<MeasureSpec> {
         name: kept(measure.name),
         unit: measure.unit,
         about: measure.about,
+        title: kept(measure.title),
     };
     measures.into_iter().map(spec).collect()
 }

@@ -93,6 +93,19 @@ impl<'a, Q: Question> Points<'a, Q> {
     pub fn of(results: &'a [PointResult<'a>]) -> Points<'a, Q> {
         Points { points: results.iter().filter_map(Point::of).collect(), swept: results.len() > 1 }
     }
+
+    /// The first of these measures that some replicate has a value of; else the first that one lacks a value
+    /// of.
+    #[must_use]
+    pub fn first_measure<'n>(&self, names: impl IntoIterator<Item = &'n str> + Clone) -> Option<String> {
+        let outcomes = || self.points.iter().flat_map(|point| point.result.outcomes);
+        let known = |name: &&str| {
+            outcomes().any(|one| one.measures.get(*name).is_some_and(|all| all.value().is_some()))
+        };
+        let named = |name: &&str| outcomes().any(|one| one.measures.contains_key(*name));
+        let found = names.clone().into_iter().find(known).or_else(|| names.into_iter().find(named));
+        found.map(str::to_owned)
+    }
 }
 
 impl<'a, Q: Question> Deref for Points<'a, Q> {

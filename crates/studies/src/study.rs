@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use towtank_report::{Claim, Figure, Measure, Outcome, Table};
+use towtank_report::{Claim, Figure, Measure, Outcome, Status, Table};
 use towtank_scenario::gate::Gate;
 use towtank_scenario::{Draft, Problem, Problems};
 use towtank_units::Bytes;
@@ -217,6 +217,8 @@ pub struct MeasureSpec {
     pub unit: &'static str,
     /// The meaning of the measure: one line, no full stop.
     pub about: &'static str,
+    /// Its name in words, without the unit: `Mean wait`. [`towtank_report::title::of`] makes one of a name.
+    pub title: &'static str,
 }
 
 /// A checked point, ready to run any number of replicates at once.
@@ -256,6 +258,12 @@ pub struct PointResult<'a> {
 pub struct Presentation {
     /// The answer in one sentence, for the head of the report. May be empty.
     pub answer: String,
+    /// The name of the main measure.
+    pub headline: Option<String>,
+    /// How the data fare, where the study asks that.
+    pub status: Option<Status>,
+    /// The `id` of the figure that shows the answer.
+    pub main_figure: Option<String>,
     /// Typed tables, the most important first.
     pub tables: Vec<Table>,
     /// Figures, in the order of the report.

@@ -56,7 +56,12 @@ impl Study for FirstFailure {
     }
 
     fn measures(&self) -> &'static [MeasureSpec] {
-        &[MeasureSpec { name: "first_failure", unit: "s", about: "when the first disk failed" }]
+        &[MeasureSpec {
+            name: "first_failure",
+            unit: "s",
+            about: "when the first disk failed",
+            title: "First failure",
+        }]
     }
 
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {

@@ -12,7 +12,7 @@ use towtank_kernel::Executor;
 use towtank_report::{Outcome, Report};
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
-use towtank_studies::{PointResult, RunContext, Study, StudyError};
+use towtank_studies::{MeasureSpec, PointResult, RunContext, Study, StudyError};
 
 use crate::machine::{Machine, Threads};
 use crate::need::Need;
@@ -110,6 +110,9 @@ pub(crate) fn report(
     }
     let shown = study.present(&results);
     report.answer = shown.answer;
+    report.headline = shown.headline;
+    report.status = shown.status;
+    report.main_figure = shown.main_figure;
     report.tables = shown.tables;
     report.figures = shown.figures;
     report.claims = shown.claims;
@@ -117,8 +120,10 @@ pub(crate) fn report(
     let summaries =
         || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
     let about = gates::measures(study, plan.points().iter().map(|point| &point.scenario));
-    let about = about.iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name)));
-    report.glossary = about.map(|measure| (measure.name.to_owned(), measure.about.to_owned())).collect();
+    let shown: Vec<&MeasureSpec> =
+        about.iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name))).collect();
+    report.titles = shown.iter().map(|each| (each.name.to_owned(), each.title.to_owned())).collect();
+    report.glossary = shown.iter().map(|each| (each.name.to_owned(), each.about.to_owned())).collect();
     laws::hold(report).map(Some)
 }
 

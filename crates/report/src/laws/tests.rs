@@ -143,3 +143,32 @@ fn a_verdict_that_its_numbers_do_not_give_is_found() {
     let turned = Claim { ours: Reading::with_range(2.0, 3.0, 4.0), ..claim() };
     breaks(&claims(turned), "a value lies", "`ours` of the claim `rate` is 2 in 3 to 4");
 }
+
+#[test]
+fn a_headline_or_main_figure_that_is_not_there_is_found() {
+    let good = sample::queue();
+    breaks(
+        &Report { headline: Some("mean_weight".to_owned()), ..good.clone() },
+        "the headline",
+        "there is no `mean_weight`",
+    );
+    breaks(&Report { main_figure: Some("head".to_owned()), ..good }, "the main figure", "there is no `head`");
+    let of_a_point = |name: &str| Report { headline: Some(name.to_owned()), ..sample::rebuild() };
+    keeps(&of_a_point("rebuild_span"));
+    breaks(&of_a_point("span"), "the headline", "there is no `span`");
+}
+
+#[test]
+fn a_title_with_its_unit_or_of_no_measure_is_found() {
+    let titled = |name: &str, text: &str| Report {
+        titles: [(name.to_owned(), text.to_owned())].into_iter().collect(),
+        ..with(&[("wait_mean_s", measure(1.0, "s"))])
+    };
+    keeps(&titled("wait_mean_s", "Mean wait"));
+    breaks(
+        &titled("wait_mean_s", "Mean wait s"),
+        "a title is in words",
+        "of `Mean wait s` it ends with a unit",
+    );
+    breaks(&titled("wait_s", "Wait"), "a title belongs", "there is no `wait_s`");
+}

@@ -1,9 +1,10 @@
 //! The answer and the tables of a backfill: one row per point and discovery.
 
-use towtank_report::{Cell, Column, Table, human};
+use towtank_report::{Cell, Column, Status, Table, human};
 
 use super::Backfill;
 use super::figures;
+use super::observed::prefix;
 use super::published;
 use super::view::View;
 use crate::published::is_published;
@@ -17,13 +18,32 @@ pub fn present(points: &Points<'_, Backfill>) -> Presentation {
     let as_published = |view: &&View<'_>| is_published(&Backfill, view.point.result.scenario, &["discovery"]);
     let published: Vec<&View<'_>> = views.iter().filter(as_published).collect();
     let claims = published::claims(&published);
+    let figures = figures::all(&views, points.swept);
+    let status =
+        if views.iter().all(|view| unsafe_at(view).is_empty()) { Status::Safe } else { Status::NotSafe };
     Presentation {
+        headline: headline(points, &views),
+        status: Some(status),
+        main_figure: figures.first().map(|figure| figure.id.clone()),
         answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
         tables: vec![discoveries(&views, points.swept)],
-        figures: figures::all(&views, points.swept),
+        figures,
         claims,
         warnings: warnings(&views),
     }
+}
+
+/// The time of the discovery whose backfills are the shortest at the first point.
+fn headline(points: &Points<'_, Backfill>, views: &[View<'_>]) -> Option<String> {
+    let view = views.first()?;
+    let mut methods = view.methods();
+    methods.sort_by(|left, right| {
+        let time = |method| view.mean(method, "backfill_s").unwrap_or(f64::INFINITY);
+        time(left).total_cmp(&time(right))
+    });
+    let best = if methods.len() > 1 { prefix(methods.first()?) } else { String::new() };
+    let names = ["backfill_s", "clean_s"].map(|measure| format!("{best}{measure}"));
+    points.first_measure(names.iter().map(String::as_str))
 }
 
 /// What does not become safe at a point, for each discovery.

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use towtank_capacity::SizeModel;
+use towtank_report::title;
 
 use super::runs::{Controlled, Measured, READS, size_model};
 use super::scenario::Scenario;
@@ -100,18 +101,24 @@ pub fn measures() -> Vec<Row> {
 
 fn of_the_method() -> Vec<Row> {
     vec![
-        Row::new("reads_per_second", "operations/s", "pure reads, T100r: the constant C", Seen::reads),
-        Row::new("writes_per_second", "operations/s", "pure writes, T100w", Seen::writes),
-        Row::new("f_rw", "", "how many reads a write costs", Seen::f_rw),
+        Row::new("reads_per_second", "operations/s", "pure reads, T100r: the constant C", Seen::reads)
+            .titled("Pure reads"),
+        Row::new("writes_per_second", "operations/s", "pure writes, T100w", Seen::writes)
+            .titled("Pure writes"),
+        Row::new("f_rw", "", "how many reads a write costs", Seen::f_rw).titled("Reads that a write costs"),
         Row::new(
             "error_25",
             "ratio",
             "how far the estimate at 25 % reads lies above what was measured",
             |seen| seen.error(25),
-        ),
-        Row::new("error_50", "ratio", "the same at 50 % reads", |seen| seen.error(50)),
-        Row::new("error_75", "ratio", "the same at 75 % reads", |seen| seen.error(75)),
-        Row::new("error_worst", "ratio", "the largest of the three, whatever its sign", Seen::error_worst),
+        )
+        .titled("Error at 25 % reads"),
+        Row::new("error_50", "ratio", "the same at 50 % reads", |seen| seen.error(50))
+            .titled("Error at 50 % reads"),
+        Row::new("error_75", "ratio", "the same at 75 % reads", |seen| seen.error(75))
+            .titled("Error at 75 % reads"),
+        Row::new("error_worst", "ratio", "the largest of the three, whatever its sign", Seen::error_worst)
+            .titled("Largest error of a mix"),
     ]
 }
 
@@ -121,7 +128,8 @@ fn no_window(value: Option<f64>) -> Value {
 
 fn of_a_way(way: &'static str) -> [Row; 5] {
     let row = |name: &str, unit, about, value: fn(&Seen, &Controlled) -> Value| {
-        Row::new(format!("{way}_{name}"), unit, about, move |seen| value(seen, seen.way(way)?))
+        let title = format!("{}, with {way}", title::of(name, unit));
+        Row::new(format!("{way}_{name}"), unit, about, move |seen| value(seen, seen.way(way)?)).titled(title)
     };
     [
         row(

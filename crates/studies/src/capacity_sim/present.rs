@@ -78,6 +78,9 @@ pub fn present(points: &Points<'_, CapacitySim>) -> Presentation {
             .map(control),
     );
     Presentation {
+        headline: points.first_measure(["error_worst", "reads_per_second"]),
+        status: None,
+        main_figure: figures.first().map(|figure| figure.id.clone()),
         answer: answer(&views),
         tables: vec![errors(&views)],
         figures,

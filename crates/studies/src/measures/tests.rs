@@ -72,3 +72,24 @@ fn every_name_of_a_study_stands_alone() {
         assert_eq!(names.len(), all, "{}", study.name());
     }
 }
+
+#[test]
+fn titles_of_all_studies_are_in_words_and_leave_the_unit_out() {
+    for study in crate::all() {
+        for measure in study.measures() {
+            let fault = title::fault(measure.title, measure.unit);
+            assert_eq!(fault, None, "{}: `{}` is titled `{}`", study.name(), measure.name, measure.title);
+        }
+    }
+}
+
+#[test]
+fn a_row_without_a_title_of_its_own_is_titled_by_its_name() {
+    let rows = vec![
+        Row::new("wait_mean_s", "s", "how long jobs wait", |_| Ok(1.0)),
+        Row::new("came_jobs", "jobs", "jobs that came", |_| Ok(1.0)).titled("Came in jobs"),
+    ];
+    let titles: Vec<&str> = specs(rows).iter().map(|spec| spec.title).collect();
+    assert_eq!(titles, ["Mean wait", "Came in jobs"]);
+    assert_eq!(title::fault(titles[1], "jobs"), Some("it repeats the unit of its value"));
+}

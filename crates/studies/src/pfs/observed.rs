@@ -356,7 +356,8 @@ fn of_requests() -> Vec<Measure<Seen>> {
             "bytes/s",
             "what all requests moved, over the time they took",
             |seen: &Seen| seen.run.throughput(),
-        ),
+        )
+        .titled("Throughput of all clients"),
         Measure::new(
             "requests_per_s",
             "requests/s",
@@ -378,19 +379,23 @@ fn of_requests() -> Vec<Measure<Seen>> {
                 let ended = seen.run.ended.ok_or("the run ended before all requests were done")?;
                 Ok(ended - seen.run.began)
             },
-        ),
+        )
+        .titled("Time until all is done"),
         Measure::new("latency_mean_s", "s", "how long a request takes, on average", |seen: &Seen| {
             average(&seen.run.latencies())
-        }),
+        })
+        .titled("Mean time of a request"),
         Measure::new("latency_p99_s", "s", "99 % of requests take no longer", |seen: &Seen| {
             quantile(&seen.run.latencies(), 0.99)
-        }),
+        })
+        .titled("Time of a request, 99th percentile"),
         Measure::new(
             "jain_index",
             "fraction",
             "how evenly applications get what their weights say, or clients the same: 1 is even",
             |seen: &Seen| seen.run.jain(),
-        ),
+        )
+        .titled("Jain's index of fairness"),
     ]
 }
 
@@ -405,7 +410,8 @@ fn of_parts() -> Vec<Measure<Seen>> {
                 (0, 0) => Err("nothing was read through a page cache".to_owned()),
                 (here, missing) => Ok(here as f64 / (here + missing) as f64),
             },
-        ),
+        )
+        .titled("Found in the servers' caches"),
         Measure::new(
             "disk_busy",
             "fraction",
@@ -471,7 +477,8 @@ fn of_client_caches() -> Vec<Measure<Seen>> {
                 (0, 0) => Err("nothing was read through a client's cache".to_owned()),
                 (here, missing) => Ok(here as f64 / (here + missing) as f64),
             },
-        ),
+        )
+        .titled("Found in the clients' caches"),
         Measure::new(
             "client_writes_held",
             "requests",

@@ -1,6 +1,6 @@
 //! The answer and the tables of a parallel file system.
 
-use towtank_report::{Cell, Column, Table, human};
+use towtank_report::{Cell, Column, Status, Table, human};
 
 use super::observed::Run;
 use super::view::{DISKS, View};
@@ -21,10 +21,18 @@ pub fn present(points: &Points<'_, Pfs>) -> Presentation {
     let mut tables = vec![applications(&views, points.swept)];
     tables.push(busy(&views, points.swept));
     tables.push(servers(&views, points.swept));
+    let figures = figures::all(&views, points.swept);
+    let measures: &[&str] = match first.mean("throughput_bytes_per_s") {
+        Some(rate) if rate > 0.0 => &["throughput_bytes_per_s"],
+        _ => &["requests_per_s", "throughput_bytes_per_s"],
+    };
     Presentation {
+        headline: points.first_measure(measures.iter().copied()),
+        status: views.iter().any(unfinished).then_some(Status::AtRisk),
+        main_figure: figures.first().map(|figure| figure.id.clone()),
         answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
         tables,
-        figures: figures::all(&views, points.swept),
+        figures,
         claims: published::claims(&judged),
         warnings: warnings(&views),
     }

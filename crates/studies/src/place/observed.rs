@@ -64,16 +64,20 @@ fn of_loads() -> Vec<Row> {
     vec![
         Row::new("load_deviation", "ratio", "standard deviation of load over what weights ask for", |seen| {
             known(seen.balance.relative_deviation())
-        }),
+        })
+        .titled("Deviation of loads from their weights"),
         Row::new("load_deviation_binomial", "ratio", "the same for independent draws", |seen| {
             known(seen.balance.binomial_deviation())
-        }),
+        })
+        .titled("The same deviation by chance alone"),
         Row::new("load_max", "ratio", "greatest load over what its weight asks for", |seen| {
             known(seen.balance.max_over_mean())
-        }),
+        })
+        .titled("Greatest load over its weight"),
         Row::new("load_max_binomial", "ratio", "the same for independent draws", |seen| {
             known(seen.balance.binomial_max_over_mean())
-        }),
+        })
+        .titled("The same greatest load by chance alone"),
     ]
 }
 
@@ -82,23 +86,29 @@ fn of_peers() -> Vec<Row> {
         Row::new("peers_mean", "servers", "others that a server shares data with", |seen| {
             let peers = &seen.observed.peers;
             Ok(peers.iter().copied().map(f64::from).sum::<f64>() / peers.len().max(1) as f64)
-        }),
+        })
+        .titled("Mean number of peers"),
         Row::new("peers_min", "servers", "the fewest of any server", |seen| {
             known(seen.observed.peers.iter().min().copied().map(f64::from))
-        }),
+        })
+        .titled("Fewest peers"),
     ]
 }
 
 fn of_the_failure() -> Vec<Row> {
     vec![
-        Row::new("failure_lost", "", "copies on the server that fails, the last one", |seen| Ok(seen.lost)),
-        Row::new("failure_expected", "", "copies that its weight asks for", |seen| Ok(seen.expected)),
+        Row::new("failure_lost", "", "copies on the server that fails, the last one", |seen| Ok(seen.lost))
+            .titled("Copies on the server that fails"),
+        Row::new("failure_expected", "", "copies that its weight asks for", |seen| Ok(seen.expected))
+            .titled("Copies that its weight asks for"),
         Row::new("rebuilt_max", "", "most of these rebuilt on one survivor", |seen| {
             known(seen.most_rebuilt().map(|most| most as f64))
-        }),
+        })
+        .titled("Most copies rebuilt on one survivor"),
         Row::new("rebuilt_none", "servers", "survivors that rebuild nothing", |seen| {
             Ok(seen.observed.rebuilt.iter().filter(|taken| **taken == 0).count() as f64)
-        }),
+        })
+        .titled("Survivors that rebuild nothing"),
         Row::new(
             "rebuilt_max_over_mean",
             "ratio",
@@ -108,7 +118,8 @@ fn of_the_failure() -> Vec<Row> {
                 let most = seen.most_rebuilt().filter(|_| all > 0);
                 known(most.map(|most| most as f64 * seen.observed.rebuilt.len() as f64 / all as f64))
             },
-        ),
+        )
+        .titled("Most rebuilt on one survivor, over the mean"),
     ]
 }
 
@@ -116,16 +127,19 @@ fn of_the_change() -> Vec<Row> {
     vec![
         Row::new("moved_fraction", "fraction", "part of all copies that the change moves", |seen| {
             Ok(seen.moved)
-        }),
+        })
+        .titled("Share of copies that the change moves"),
         Row::new(
             "minimum_fraction",
             "fraction",
             "the least that must move between the loads that weights ask for",
             |seen| Ok(seen.least),
-        ),
+        )
+        .titled("Least share that it could move"),
         Row::new("moved_over_minimum", "ratio", "the first over the second", |seen| {
             known((seen.least > 0.0).then(|| seen.moved / seen.least))
-        }),
+        })
+        .titled("Moved over the least"),
     ]
 }
 

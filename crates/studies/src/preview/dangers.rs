@@ -1,6 +1,7 @@
 //! What is unsafe or not known, in words: it comes before what moves, the worst first.
 
 use towtank_ceph::FillLevel;
+use towtank_report::Status;
 
 use super::moves::{DeviceMoves, Moves};
 
@@ -32,6 +33,24 @@ fn groups(count: u64, verb: (&str, &str)) -> String {
 
 fn percent(part: f64) -> String {
     format!("{} %", (part * 1e3).round() / 10.0)
+}
+
+/// Not safe where data are lost or served to nobody, or a device is full; at risk where anything else is
+/// unsafe or not known.
+#[must_use]
+pub fn status(moves: &Moves) -> Status {
+    let safety = &moves.safety;
+    let stopped = [safety.lost, safety.inactive, moves.groups_homeless, safety.below_min_size];
+    let fills = moves.devices.values().filter_map(|device| Some(device.fill()?.1));
+    let full =
+        fills.max_by(f64::total_cmp).and_then(|fill| safety.limits.above(fill)) == Some(FillLevel::Full);
+    if full || stopped.iter().any(|count| *count > 0) {
+        Status::NotSafe
+    } else if dangers(moves).is_empty() && warnings(moves).is_empty() {
+        Status::Safe
+    } else {
+        Status::AtRisk
+    }
 }
 
 /// What is unsafe or not known, the worst first; empty where there is nothing.

@@ -64,10 +64,12 @@ pub fn measures() -> Vec<Row> {
     measures.extend([
         Row::new("fill_max_before", "ratio", "fill of the fullest device now", |seen| {
             seen.fullest(|fill| fill.0)
-        }),
+        })
+        .titled("Fill of the fullest device now"),
         Row::new("fill_max_after", "ratio", "fill of the fullest device then", |seen| {
             seen.fullest(|fill| fill.1)
-        }),
+        })
+        .titled("Fill of the fullest device then"),
     ]);
     measures
 }
@@ -76,29 +78,36 @@ fn of_what_moves() -> Vec<Row> {
     vec![
         Row::new("moved_bytes", "bytes", "bytes of copies and shards that must be copied", |seen| {
             Ok(seen.moves.moved_bytes as f64)
-        }),
+        })
+        .titled("Data to move"),
         // A group with one copy left gets two new ones, so this may exceed 1.
         Row::new("moved_fraction", "ratio", "these, over all bytes stored", |seen| {
             Ok(seen.moves.moved_fraction())
-        }),
+        })
+        .titled("Share of all data to move"),
         Row::new("moved_groups", "groups", "placement groups with something to copy", |seen| {
             Ok(seen.moves.moved_groups as f64)
-        }),
+        })
+        .titled("With something to move"),
         Row::new("moved_shards", "shards", "copies and shards to copy", |seen| {
             Ok(seen.moves.moved_shards as f64)
-        }),
+        })
+        .titled("To copy"),
         Row::new(
             "minimum_bytes",
             "bytes",
             "what devices must gain in all: no placement with this outcome moves less",
             |seen| Ok(seen.moves.minimum_bytes() as f64),
-        ),
+        )
+        .titled("Least that could move"),
         Row::new("pending_bytes", "bytes", "bytes that would move without the change", |seen| {
             Ok(seen.moves.pending_bytes as f64)
-        }),
+        })
+        .titled("Data that would move anyway"),
         Row::new("stored_bytes", "bytes", "bytes of objects on all devices now", |seen| {
             Ok(seen.moves.stored_bytes as f64)
-        }),
+        })
+        .titled("Data stored"),
         Row::new("primaries_changed", "groups", "placement groups that get another primary", |seen| {
             Ok(seen.moves.primaries_changed as f64)
         }),

@@ -3,7 +3,7 @@
 use towtank_report::{Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
 
 use super::Preview;
-use super::dangers::dangers;
+use super::dangers::{dangers, status};
 use super::moves::{DeviceMoves, Moves};
 use crate::{Point, Points, Presentation};
 
@@ -34,10 +34,16 @@ impl<'a> View<'a> {
 #[must_use]
 pub fn present(points: &Points<'_, Preview>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
-    match &views[..] {
-        [] => Presentation::default(),
+    let shown = match &views[..] {
+        [] => return Presentation::default(),
         [one] => of_point(one),
         all => of_sweep(all),
+    };
+    Presentation {
+        headline: points.first_measure(["moved_bytes"]),
+        status: views.iter().map(|view| status(view.moves)).max(),
+        main_figure: shown.figures.first().map(|figure| figure.id.clone()),
+        ..shown
     }
 }
 

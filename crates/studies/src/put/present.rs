@@ -1,12 +1,12 @@
 //! All replicates of all points: one row per protocol and point, and the sentence at the head of the report.
 
 use towtank_puts::Fidelity;
-use towtank_report::{Cell, Column, Table, human};
+use towtank_report::{Cell, Column, Figure, Status, Table, human};
 use towtank_units::Percent;
 
 use super::Put;
 use super::figures;
-use super::observed::{OF_GETS, OF_PUTS};
+use super::observed::{OF_GETS, OF_PUTS, prefix};
 use super::published;
 use super::view::View;
 use crate::published::is_published;
@@ -21,23 +21,53 @@ pub fn present(points: &Points<'_, Put>) -> Presentation {
     }
     // Each protocol has its own run, so the other protocols of the list have no influence on it.
     let of_paper = |view: &&View<'_>| is_published(&Put, view.result.scenario, &["protocol"]);
+    let figures = figures::all(&views);
     Presentation {
         answer: answer(&views),
+        headline: headline(points, &views),
+        status: status(&views),
+        main_figure: main_figure(&figures, views.len() == 1),
         tables: vec![counted(&views)],
-        figures: figures::all(&views),
+        figures,
         claims: views.iter().filter(of_paper).flat_map(published::claims).collect(),
         warnings: warnings(&views),
     }
 }
 
-fn answer(views: &[View<'_>]) -> String {
+/// The view that does most.
+fn best<'v, 'a>(views: &'v [View<'a>]) -> Option<&'v View<'a>> {
     let rate = |view: &View<'_>| {
         let rates = ["chunks_per_second", "gets_per_second"].map(|rate| view.mean(rate));
         rates.into_iter().flatten().map(|mean| mean.mean).sum::<f64>()
     };
-    let Some(best) = views.iter().max_by(|left, right| rate(left).total_cmp(&rate(right))) else {
-        return String::new();
+    views.iter().max_by(|left, right| rate(left).total_cmp(&rate(right)))
+}
+
+/// The rate of the protocol that does most.
+fn headline(points: &Points<'_, Put>, views: &[View<'_>]) -> Option<String> {
+    let best = best(views)?;
+    let before = if best.settled.protocols.len() == 1 { String::new() } else { prefix(best.protocol) };
+    let names = ["chunks_per_second", "gets_per_second"].map(|rate| format!("{before}{rate}"));
+    points.first_measure(names.iter().map(String::as_str))
+}
+
+/// One run's rate is a single bar, so its latencies are drawn first.
+fn main_figure(figures: &[Figure], alone: bool) -> Option<String> {
+    let latencies = || figures.iter().find(|figure| alone && figure.id.contains("latencies"));
+    latencies().or_else(|| figures.first()).map(|figure| figure.id.clone())
+}
+
+/// Nothing where all operations ended well.
+fn status(views: &[View<'_>]) -> Option<Status> {
+    let some = |measure: &str| {
+        views.iter().any(|view| view.mean(measure).is_some_and(|mean| mean.mean > 0.0)).then_some(())
     };
+    let failed = ["puts_failed", "gets_failed", "chunks_dropped"].into_iter().find_map(some);
+    some("violations").map(|()| Status::NotSafe).or_else(|| failed.map(|()| Status::AtRisk))
+}
+
+fn answer(views: &[View<'_>]) -> String {
+    let Some(best) = best(views) else { return String::new() };
     let verb = if views.iter().any(View::reads) { "done" } else { "stored" };
     match (views, told(best)) {
         (_, None) => String::new(),

@@ -20,6 +20,8 @@ pub fn present(points: &Points<'_, Queue>) -> Presentation {
     presentation.answer = if swept { answer::of_sweep(&views) } else { answer::of_point(&views[0]) };
     presentation.tables = vec![against_closed_forms(&views, swept), by_station(&views, swept)];
     presentation.figures = if swept { figures::of_sweep(&views) } else { figures::of_point(&views[0]) };
+    presentation.headline = points.first_measure(["wait_mean", "sojourn_mean"]);
+    presentation.main_figure = presentation.figures.first().map(|figure| figure.id.clone());
     presentation.claims =
         views.iter().enumerate().flat_map(|(at, view)| claims(view, swept.then_some(at))).collect();
     presentation

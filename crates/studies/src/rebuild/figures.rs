@@ -20,7 +20,7 @@ pub fn of_all(views: &[View<'_>]) -> Vec<Figure> {
     if views.iter().any(|view| view.scenario.servers != views[0].scenario.servers) {
         figures.push(scaling(views));
     }
-    figures.extend([rates(views), times(views), written(views)]);
+    figures.extend([progress(views), rates(views), times(views), written(views)]);
     figures
 }
 
@@ -153,7 +153,7 @@ fn written(views: &[View<'_>]) -> Figure {
 #[must_use]
 pub fn of_one(view: &View<'_>) -> Vec<Figure> {
     let seen = view.observed[0];
-    let mut figures = vec![progress(view)];
+    let mut figures = Vec::new();
     if let Some(traffic) = &seen.traffic {
         let row = |row: &Vec<u64>| row.iter().map(|bytes| Num::from(*bytes as f64 / GIB)).collect();
         figures.push(figure(
@@ -279,25 +279,37 @@ fn servers(view: &View<'_>) -> Figure {
     )
 }
 
-fn progress(view: &View<'_>) -> Figure {
-    let seen = view.observed[0];
-    let total = seen.progress.iter().map(|(_, bytes)| bytes).sum::<u64>().saturating_add(seen.unfinished);
-    let mut sum = 0;
-    let points = seen.progress.iter().map(|&(at, bytes)| {
-        sum += bytes;
-        CurvePoint::new(at, 100.0 * sum as f64 / total.max(1) as f64)
-    });
-    let series =
-        vec![LineSeries { name: "safe again".to_owned(), points: points.collect(), draw: Draw::Line }];
+/// More curves than these cannot be told apart.
+const CURVES_MAX: usize = 12;
+
+/// One curve a point, of its first replicate.
+fn progress(views: &[View<'_>]) -> Figure {
+    let curve = |view: &View<'_>| {
+        let seen = view.observed[0];
+        let total = seen.progress.iter().map(|(_, bytes)| bytes).sum::<u64>().saturating_add(seen.unfinished);
+        let mut sum = 0;
+        let points = seen.progress.iter().map(|&(at, bytes)| {
+            sum += bytes;
+            CurvePoint::new(at, 100.0 * sum as f64 / total.max(1) as f64)
+        });
+        let name = if views.len() == 1 { "safe again".to_owned() } else { view.name() };
+        LineSeries { name, points: points.collect(), draw: Draw::Line }
+    };
+    let left_out = match views.len().saturating_sub(CURVES_MAX) {
+        0 => String::new(),
+        more => format!(" The first {CURVES_MAX} points are drawn, {more} more are in the table."),
+    };
     figure(
         "progress",
         "How much is safe again, and when",
-        "Bytes of finished objects over all that were to be made again, in the first replicate, up to the last write. A long \
-         flat end means that few were left to do it; a line that ends below 100 % leaves the rest unsafe.",
+        &format!(
+            "Bytes of finished objects over all that were to be made again, in the first replicate, up to the last write. A long \
+             flat end means that few were left to do it; a line that ends below 100 % leaves the rest unsafe.{left_out}"
+        ),
         Kind::Line {
             x: Axis::linear("time since the failure", "s"),
             y: Axis::linear("rebuilt", "percent"),
-            series,
+            series: views.iter().take(CURVES_MAX).map(curve).collect(),
             references: Vec::new(),
         },
     )

@@ -26,50 +26,60 @@ fn of_times_and_rates() -> Vec<Row> {
             "s",
             "from the first failure to the last durable write",
             Seen::full,
-        ),
+        )
+        .titled("Time until all copies are back"),
         Row::new(
             "time_to_two_copies_s",
             "s",
             "until no object is left with a single copy (or just k shards)",
             Seen::two_copies,
-        ),
+        )
+        .titled("Time until nothing is down to one copy"),
         Row::new("detection_s", "s", "of that, until the first failure was known", |seen| {
             Ok(seen.waiting.detection.as_secs_f64())
-        }),
-        Row::new("down_out_s", "s", "and from then until what failed was given up", Seen::down_out),
+        })
+        .titled("Until the failure was known"),
+        Row::new("down_out_s", "s", "and from then until what failed was given up", Seen::down_out)
+            .titled("Until what failed was given up"),
         Row::new(
             "transfer_s",
             "s",
             "and the transfers themselves, without the time between them",
             Seen::transfer,
-        ),
+        )
+        .titled("Time of the transfers"),
         Row::new(
             "aggregate_rate_bytes_per_s",
             "bytes/s",
             "bytes rebuilt over the time of the transfers",
             Seen::rate,
-        ),
+        )
+        .titled("Rate of the rebuild"),
         Row::new(
             "ideal_rate_bytes_per_s",
             "bytes/s",
             "what the same work would allow, spread evenly over all that survives",
             Seen::ideal,
-        ),
+        )
+        .titled("Rate if all survivors shared the work evenly"),
         Row::new(
             "bound_rate_bytes_per_s",
             "bytes/s",
             "what the busiest device would allow with this placement",
             |seen| seen.over(seen.recovered().bound),
-        ),
+        )
+        .titled("Rate that the busiest device allows"),
         Row::new("ideal_share", "fraction", "the aggregate rate over the ideal", |seen| {
             Ok(seen.rate()? / seen.ideal()?)
-        }),
+        })
+        .titled("Share of the ideal rate"),
         Row::new(
             "rate_per_survivor_bytes_per_s",
             "bytes/s",
             "the aggregate rate over the number of survivors",
             |seen| Ok(seen.rate()? / f64::from(seen.replicate.setting.survivors)),
-        ),
+        )
+        .titled("Rate of each survivor"),
     ]
 }
 
@@ -77,7 +87,8 @@ fn of_what_was_lost() -> Vec<Row> {
     vec![
         Row::new("bytes_rebuilt", "bytes", "copies or shards written", |seen| {
             Ok(seen.recovered().bytes as f64)
-        }),
+        })
+        .titled("Data rebuilt"),
         Row::new("objects_affected", "objects", "objects that had a copy or shard on what failed", |seen| {
             Ok(seen.replicate.affected.objects() as f64)
         }),
@@ -95,19 +106,22 @@ fn of_what_was_lost() -> Vec<Row> {
         ),
         Row::new("lost_objects", "objects", "objects of which too few copies or shards are left", |seen| {
             Ok(seen.recovered().stuck.lost as f64)
-        }),
+        })
+        .titled("Lost for good"),
         Row::new(
             "stuck_objects",
             "objects",
             "objects that could not be rebuilt for want of a home",
             Seen::stuck,
-        ),
+        )
+        .titled("Without a home to be rebuilt on"),
         Row::new(
             "below_min_size",
             "groups",
             "groups, or single objects, that took no writes, at the most",
             |seen| Ok(seen.recovered().below_min_size as f64),
-        ),
+        )
+        .titled("Took no writes, at the most"),
     ]
 }
 
@@ -115,37 +129,47 @@ fn of_machines() -> Vec<Row> {
     vec![
         Row::new("servers_driving", "disks", "disks that led a rebuild", |seen| {
             Ok(seen.recovered().drivers as f64)
-        }),
-        Row::new("servers_writing", "servers", "servers that took something in", Seen::writing),
+        })
+        .titled("Leading a rebuild"),
+        Row::new("servers_writing", "servers", "servers that took something in", Seen::writing)
+            .titled("Taking data in"),
         Row::new(
             "written_max_over_mean",
             "ratio",
             "most written on one survivor over the mean of all survivors",
             Seen::written_max_over_mean,
-        ),
+        )
+        .titled("Most written on one survivor, over the mean"),
         Row::new("disk_busy_max", "fraction", "share of the transfer that the busiest disk worked", |seen| {
             Ok(seen.most(|server| server.disk_busy))
-        }),
+        })
+        .titled("Busiest disk"),
         Row::new("disk_busy_mean", "fraction", "the same for all surviving disks", |seen| {
             Ok(seen.mean_of("disks"))
-        }),
+        })
+        .titled("Mean of all disks"),
         Row::new(
             "card_busy_max",
             "fraction",
             "the same for the busiest card, sending or receiving",
             |seen| Ok(seen.most(|server| server.sending_busy.max(server.receiving_busy))),
-        ),
-        Row::new("uplink_busy_max", "fraction", "the same for the busiest uplink", Seen::uplink_busy),
+        )
+        .titled("Busiest network card"),
+        Row::new("uplink_busy_max", "fraction", "the same for the busiest uplink", Seen::uplink_busy)
+            .titled("Busiest uplink"),
         Row::new(
             "reserving_share",
             "fraction",
             "share of the slots of all leading disks that waited for reservations",
             |seen| Ok(seen.mean_of("reservations")),
-        ),
+        )
+        .titled("Time waiting for reservations"),
         Row::new("sleeping_share", "fraction", "share of the transfer that leading disks rested", |seen| {
             Ok(seen.mean_of("rests"))
-        }),
-        Row::new("max_device_fill", "ratio", "how full the fullest disk is afterwards", Seen::fill),
+        })
+        .titled("Time resting"),
+        Row::new("max_device_fill", "ratio", "how full the fullest disk is afterwards", Seen::fill)
+            .titled("Fill of the fullest device"),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The answer, tables and figures of a rebuild.
 
-use towtank_report::{Cell, Column, Table, human};
+use towtank_ceph::{FillLevel, FillLimits};
+use towtank_report::{Cell, Column, Outcome, Status, Table, human};
 
 use super::Rebuild;
 use super::figures;
@@ -28,8 +29,13 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
     // Claims are judged only on the published points.
     let of_paper = |point: &&Point<'_, Rebuild>| is_published(&Rebuild, point.result.scenario, &[]);
     let published: Vec<View<'_>> = points.iter().filter(of_paper).map(View::of).collect();
+    let main_figure =
+        if figures.iter().any(|figure| figure.id == "scaling") { "scaling" } else { "progress" };
     Presentation {
         answer: answer(&views),
+        headline: points.first_measure(["time_to_full_redundancy_s"]),
+        status: status(&views),
+        main_figure: Some(main_figure.to_owned()),
         tables,
         figures,
         claims: super::published::claims(&published),
@@ -67,6 +73,28 @@ fn answer(views: &[View<'_>]) -> String {
         text += &format!(". What to change: {advice}");
     }
     text + "."
+}
+
+/// The worst of all replicates: data are lost or not whole again; or they were down to one copy for some time,
+/// or devices end above `nearfull`.
+fn status(views: &[View<'_>]) -> Option<Status> {
+    views.iter().flat_map(|view| view.result.outcomes).map(status_of).max()
+}
+
+fn status_of(outcome: &Outcome) -> Status {
+    let value = |measure: &str| outcome.measures.get(measure).and_then(|all| all.value());
+    let some = |measure: &str| value(measure).is_some_and(|value| value > 0.0);
+    let full = value("max_device_fill").and_then(|fill| FillLimits::default().above(fill));
+    if some("lost_objects") || some("stuck_objects") || value("time_to_full_redundancy_s").is_none() {
+        Status::NotSafe
+    } else if full == Some(FillLevel::Full) {
+        // Ceph stops writes there.
+        Status::NotSafe
+    } else if some("time_to_two_copies_s") || some("below_min_size") || full.is_some() {
+        Status::AtRisk
+    } else {
+        Status::Safe
+    }
 }
 
 /// How many replicates do not become safe again, and the reason of the first of them; nothing where all do.
