@@ -76,6 +76,17 @@ export class Shown {
     return Shown.fitting(sizes[Math.floor(sizes.length / 2)] ?? 0, unit);
   }
 
+  /**
+   * One unit for numbers of one kind that stand together: the one that fits the largest, where it shows the least of
+   * them too; null where they lie too far apart.
+   */
+  static family(values: readonly number[], unit: string): Shown | null {
+    const sizes = values.map(Math.abs).filter((size) => size > 0 && Number.isFinite(size));
+    if (sizes.length < 2) return null;
+    const shown = Shown.fitting(Math.max(...sizes), unit);
+    return Math.min(...sizes) / shown.factor >= 0.01 ? shown : null;
+  }
+
   private static ladder(steps: Ladder, size: number, base: number, per: string): Shown {
     const factors = steps.map(([, each]) => each / base);
     let step = Math.max(

@@ -2,6 +2,7 @@
 
 import "./style.css";
 import { render } from "./page";
+import { prepare } from "./paper";
 import { applyTheme } from "./theme";
 
 applyTheme();
@@ -9,12 +10,11 @@ const root = document.getElementById("page");
 const data = document.getElementById("report");
 if (root !== null) render(root, data?.textContent ?? "");
 
-// Paper shows what is folded, and folds it again afterwards.
-let opened: HTMLDetailsElement[] = [];
+let restore: (() => void) | null = null;
 addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll("details")].filter((each) => !each.open);
-  for (const each of opened) each.open = true;
+  restore ??= prepare(document);
 });
 addEventListener("afterprint", () => {
-  for (const each of opened) each.open = false;
+  restore?.();
+  restore = null;
 });

@@ -5,9 +5,10 @@ import { parse, restore } from "./data";
 import { download, h, prose } from "./dom";
 import { errorBox, figureElement } from "./figures/figure";
 import { digits } from "./human";
-import type { Report } from "./report";
+import type { Figure, Report } from "./report";
 import { origin, scenario } from "./scenario";
-import { cards, claims, points, section, studyTable, sweepCards, warnings } from "./sections";
+import { groups, hero, status } from "./measures";
+import { claims, points, section, studyTable, warnings } from "./sections";
 import { themeButton } from "./theme";
 
 /** Fills the page from the text in its data element. */
@@ -21,7 +22,7 @@ export function render(root: HTMLElement, embedded: string): void {
     return;
   }
   const parts = body(report, json);
-  root.replaceChildren(top(report), head(report, parts), ...parts.map(([, element]) => element), foot(report));
+  root.replaceChildren(top(report), front(report), contents(parts), ...parts.map(([, element]) => element), foot(report));
 }
 
 /** A part that fails must not take the others with it. */
@@ -41,11 +42,13 @@ function body(report: Report, json: string): Part[] {
     const content = guarded(make);
     if (content !== null) parts.push([title, section(id, title, content)]);
   };
-  add("summary", "Summary", () => cards(report) ?? sweepCards(report));
-  add("claims", "Claims", () => claims(report));
+  const main = mainFigure(report);
+  const others = report.figures.filter((figure) => figure !== main);
+  add("summary", "Measures", () => groups(report));
   add("figures", "Figures", () =>
-    report.figures.length === 0 ? null : h("div", { class: "figures" }, ...report.figures.map(figureElement)),
+    others.length === 0 ? null : h("div", { class: "figures" }, ...others.map(figureElement)),
   );
+  add("claims", "Claims", () => claims(report));
   add("points", "Points", () => points(report));
   add("tables", "Tables", () =>
     report.tables.length === 0 ? null : h("div", {}, ...report.tables.map((table) => guarded(() => studyTable(table)))),
@@ -61,24 +64,69 @@ function top(report: Report): HTMLElement {
   return h("div", { class: "top" }, brand, themeButton());
 }
 
-function head(report: Report, parts: readonly Part[]): HTMLElement {
-  const facts = [
+/** The figure that shows the answer: the report's choice, else its first one. */
+function mainFigure(report: Report): Figure | undefined {
+  return report.figures.find((figure) => figure.id === report.main_figure) ?? report.figures[0];
+}
+
+/** What a reader sees first: the status, the main number, the answer, and the figure that shows it. */
+function front(report: Report): HTMLElement {
+  const figure = mainFigure(report);
+  const badge = report.partial ? h("span", { class: "badge partial" }, "partial") : null;
+  return h(
+    "header",
+    { class: figure === undefined ? "front alone" : "front" },
+    h(
+      "div",
+      { class: "told" },
+      h("h1", {}, prose(report.title || report.study || "Report"), badge),
+      h("div", { class: "main" }, guarded(() => status(report)), guarded(() => hero(report))),
+      answer(report.answer),
+      warnings(report),
+      facts(report),
+    ),
+    figure === undefined ? null : h("div", { class: "shown" }, figureElement(figure)),
+  );
+}
+
+/** Characters of an answer that are shown before the rest is folded. */
+const ANSWER = 420;
+
+/** The answer, sentence by sentence; what names itself before a colon stands out. */
+function answer(text: string): HTMLElement | null {
+  if (text === "") return null;
+  const sentences = text.split(/(?<=[.!?]) (?=\p{Lu})/u);
+  let shown = 0;
+  let length = 0;
+  while (shown < sentences.length && (shown === 0 || length + (sentences[shown]?.length ?? 0) <= ANSWER)) {
+    length += sentences[shown]?.length ?? 0;
+    shown += 1;
+  }
+  const spoken = (part: readonly string[]): (Node | string)[] => part.flatMap((sentence) => [spokenSentence(sentence), " "]).slice(0, -1);
+  const rest = sentences.slice(shown);
+  const folded = rest.length === 0 ? null : h("details", { class: "more" }, h("summary", {}, "More"), h("p", {}, ...spoken(rest)));
+  return h("div", { class: "answer" }, h("p", {}, ...spoken(sentences.slice(0, shown))), folded);
+}
+
+function spokenSentence(text: string): HTMLElement {
+  const named = /^(\p{Lu}[\p{L} ]{3,30}:) (.+)$/u.exec(text);
+  if (named === null) return h("span", { class: "sentence" }, prose(text));
+  return h("span", { class: "sentence" }, h("b", {}, named[1]), " ", prose(named[2] ?? ""));
+}
+
+function facts(report: Report): HTMLElement {
+  const all = [
     report.points.length > 0 ? `${report.points.length} points` : "",
     report.replicates === 0 ? "" : report.replicates === 1 ? "1 replicate" : `${report.replicates} replicates`,
     report.replicates === 0 ? "" : `seed ${String(report.seed)}`,
     report.events > 0 ? `${digits(Number(report.events))} events` : "",
     report.executor,
   ];
-  const links = parts.map(([title, element]) => h("a", { href: `#${element.id}` }, title));
-  return h(
-    "header",
-    { class: "head" },
-    h("h1", {}, prose(report.title || report.study || "Report"), report.partial ? h("span", { class: "badge partial" }, "partial") : null),
-    report.answer === "" ? null : h("p", { class: "answer" }, prose(report.answer)),
-    h("p", { class: "facts" }, ...facts.filter((fact) => fact !== "").map((fact) => h("span", {}, fact))),
-    warnings(report),
-    h("nav", { "aria-label": "contents" }, ...links),
-  );
+  return h("p", { class: "facts" }, ...all.filter((fact) => fact !== "").map((fact) => h("span", {}, fact)));
+}
+
+function contents(parts: readonly Part[]): HTMLElement {
+  return h("nav", { "aria-label": "contents" }, ...parts.map(([title, element]) => h("a", { href: `#${element.id}` }, title)));
 }
 
 function downloads(report: Report, json: string): HTMLElement {

@@ -1,9 +1,10 @@
-// The parts of the page above and between the figures: heading, warnings, cards, points, claims, tables.
+// The parts of the page between the figures: warnings, points, claims, tables.
 
 import { files, table as csvTable } from "./csv";
 import { type Exact, numberOf, settingText } from "./data";
 import { h, prose } from "./dom";
-import { digits, heading, quantity, range, Shown, withUnit } from "./human";
+import { digits, quantity, range, Shown } from "./human";
+import { titleOf } from "./measures";
 import type { Claim, Measure, Reading, Report, Table, Tolerance } from "./report";
 import { type Heading, type Shown as Cell, tableElement } from "./table";
 
@@ -12,6 +13,7 @@ export function section(id: string, title: string, ...children: (Node | string |
   return h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), ...children);
 }
 
+/** Warnings are one line until the reader unfolds them: the figure has to stay in sight. */
 export function warnings(report: Report): HTMLElement | null {
   const stopped = "This run was stopped before its end. What is here was committed; more was to come.";
   // Whoever makes a report of a stopped run says why; one that says nothing is not left without a word.
@@ -19,78 +21,15 @@ export function warnings(report: Report): HTMLElement | null {
   const all = untold ? [stopped] : report.warnings;
   if (all.length === 0) return null;
   return h(
-    "aside",
+    "details",
     { class: "warnings", role: "note", "aria-label": "warnings" },
-    h("strong", {}, all.length === 1 ? "Warning" : `${all.length} warnings`),
+    h(
+      "summary",
+      {},
+      h("strong", {}, all.length === 1 ? "Warning" : `${all.length} warnings`),
+      h("span", { class: "first", "aria-hidden": "true" }, prose(all[0] ?? "")),
+    ),
     h("ul", {}, ...all.map((text) => h("li", {}, prose(text)))),
-  );
-}
-
-/** One card a measure. */
-export function cards(report: Report): HTMLElement | null {
-  const entries = Object.entries(report.summary);
-  if (entries.length === 0) return null;
-  return h("div", { class: "cards" }, ...entries.map(([name, measure]) => card(name, measure, report.glossary[name])));
-}
-
-function card(name: string, measure: Measure, about: string | undefined): HTMLElement {
-  const { value, low, high } = measure;
-  const lines: Node[] = [];
-  if (value === null) {
-    lines.push(h("p", { class: "value none" }, "–"), h("p", { class: "reason" }, prose(measure.reason ?? "no value")));
-  } else {
-    lines.push(valueLine(value, measure.unit));
-    if (low !== null && high !== null) lines.push(h("p", { class: "interval" }, `95 %: ${range(low, high, measure.unit)}`));
-  }
-  const n = measure.n === 1 ? "1 replicate" : `${measure.n} replicates`;
-  return h(
-    "article",
-    { class: "card", title: value === null ? null : withUnit(`${name} = ${value}`, measure.unit) },
-    h("h3", {}, heading(name)),
-    ...lines,
-    h("p", { class: "n" }, measure.n === 0 ? "" : n),
-    about === undefined ? null : h("p", { class: "about" }, prose(about)),
-  );
-}
-
-function valueLine(value: number, unit: string): HTMLElement {
-  const shown = Shown.fitting(value, unit);
-  return h("p", { class: "value" }, shown.digits(value), shown.unit === "" ? null : h("span", { class: "unit" }, shown.unit));
-}
-
-/** With a sweep, what each measure ranges over and where its ends lie. */
-export function sweepCards(report: Report): HTMLElement | null {
-  const names = [...new Set(report.points.flatMap((point) => Object.keys(point.summary)))];
-  const made = names.map((name) => sweepCard(name, report)).filter((each) => each !== null);
-  return made.length === 0 ? null : h("div", { class: "cards" }, ...made);
-}
-
-function sweepCard(name: string, report: Report): HTMLElement | null {
-  const found = report.points.flatMap((point) => {
-    const measure = point.summary[name];
-    return measure?.value === null || measure === undefined ? [] : [{ value: measure.value, unit: measure.unit, label: point.label }];
-  });
-  found.sort((a, b) => a.value - b.value);
-  const [least, most] = [found[0], found.at(-1)];
-  const about = report.glossary[name];
-  const note = about === undefined ? null : h("p", { class: "about" }, prose(about));
-  if (least === undefined || most === undefined) {
-    const reason = report.points.map((point) => point.summary[name]?.reason).find((each) => each != null);
-    return h("article", { class: "card" }, h("h3", {}, heading(name)), h("p", { class: "value none" }, "–"), h("p", { class: "reason" }, prose(reason ?? "no value")), note);
-  }
-  const shown = Shown.column(found.map((each) => each.value), least.unit);
-  const same = found.length === 1 || least.value === most.value;
-  const text = same ? shown.digits(least.value) : `${shown.digits(least.value)} – ${shown.digits(most.value)}`;
-  const missing = report.points.length - found.length;
-  return h(
-    "article",
-    { class: "card" },
-    h("h3", {}, heading(name)),
-    h("p", { class: same ? "value" : "value span" }, text, shown.unit === "" ? null : h("span", { class: "unit" }, shown.unit)),
-    h("p", { class: "interval" }, same ? `at ${least.label}` : `least at ${least.label}`),
-    same ? null : h("p", { class: "interval" }, `most at ${most.label}`),
-    missing > 0 ? h("p", { class: "n" }, `no value at ${missing} of ${report.points.length} points`) : null,
-    note,
   );
 }
 
@@ -106,7 +45,12 @@ export function points(report: Report): HTMLElement | null {
   });
   const headings: Heading[] = [
     ...keys.map((key): Heading => ({ name: key, numeric: report.points.every((p) => typeof p.settings[key] === "number") })),
-    ...names.map((name, at): Heading => ({ name, unit: units[at]?.unit, numeric: true, title: report.glossary[name] })),
+    ...names.map((name, at): Heading => ({
+      name: titleOf(name, report),
+      unit: units[at]?.unit,
+      numeric: true,
+      title: [name, report.glossary[name]].filter((text) => text !== undefined).join(": "),
+    })),
   ];
   const rows = report.points.map((point): Cell[] => [
     ...keys.map((key): Cell => settingCell(point.settings[key])),

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test } from "vitest";
 import { render } from "../src/page";
+import { prepare } from "../src/paper";
 import { flat } from "../src/scenario";
 import { embed, reports, text } from "./golden";
 
@@ -31,9 +32,65 @@ test("a whole report is shown, and nothing in it fails", async () => {
 test("cards carry value, unit, interval and n, or why there is no value", () => {
   render(root, embed(text("queue.json")));
   const cards = [...root.querySelectorAll(".card")].map((card) => card.textContent);
-  expect(cards[0]).toBe("Mean wait3.981s95 %: 3.921 to 4.041 s30 replicatesfrom arrival to the start of service");
-  expect(cards[3]).toBe("Throughput0.8requests/s1 replicate");
-  expect(cards[5]).toContain("the queue has no limit, so nothing can be refused");
+  expect(cards[0]).toBe("P99 wait18.23s95 %: 17.9 to 18.57 s30 replicates");
+  expect(cards[1]).toBe("Throughput0.8requests/s1 replicate");
+  expect(cards[4]).toContain("the queue has no limit, so nothing can be refused");
+  expect(root.querySelector(".hero")?.textContent).toBe("Mean wait3.981s95 %: 3.921 to 4.041 s30 replicates");
+});
+
+test("the status, the main number and the main figure come first, the other measures folded below", () => {
+  render(root, embed(text("queue.json")));
+  expect(root.querySelector(".status")?.textContent).toBe("! At risk");
+  expect(root.querySelector(".front figure")?.id).toBe("figure-latency-tail");
+  expect(root.querySelectorAll("details.group[open]").length).toBe(0);
+  expect([...root.querySelectorAll(".group > summary")].map((each) => each.textContent)).toEqual([
+    "Times1 measure",
+    "Rates1 measure",
+    "Counts1 measure",
+    "Shares and ratios2 measures, 1 without a value",
+  ]);
+});
+
+test("a report of an earlier version, without headline and status, shows its first measure and no status", () => {
+  const { headline: _headline, status: _status, main_figure: _figure, titles: _titles, ...older } = JSON.parse(text("queue.json"));
+  render(root, embed(JSON.stringify(older)));
+  expect(root.querySelector(".hero .label")?.textContent).toBe("Mean wait");
+  expect(root.querySelector(".status")).toBeNull();
+  expect(root.querySelector(".front figure")).not.toBeNull();
+});
+
+test("a main measure without a value says why, and is no zero", () => {
+  render(root, embed(text("queue.json").replace('"headline": "mean_wait"', '"headline": "refused_share"')));
+  expect(root.querySelector(".hero .value")?.textContent).toBe("–");
+  expect(root.querySelector(".hero .reason")?.textContent).toBe("the queue has no limit, so nothing can be refused");
+});
+
+test("a long answer is folded after its first sentences, and loses nothing", () => {
+  const long = Array.from({ length: 12 }, (_, at) => `Sentence ${at} is about fifty characters long, or so.`).join(" ");
+  render(root, embed(JSON.stringify({ ...JSON.parse(text("queue.json")), answer: long })));
+  expect(root.querySelector(".answer > p")?.textContent?.length).toBeLessThan(500);
+  expect([...root.querySelectorAll(".answer p")].map((part) => part.textContent).join(" ")).toBe(long);
+});
+
+test("paper gets wide tables in parts that each have the first column, and gives them back", () => {
+  render(root, embed(text("rebuild.json")));
+  const tables = (): number => root.querySelectorAll(".scroll > table").length;
+  const wide = document.createElement("div");
+  wide.className = "scroll";
+  const cells = Array.from({ length: 20 }, (_, at) => `<td>c${at}</td>`).join("");
+  wide.innerHTML = `<table><tbody><tr>${cells}</tr></tbody></table>`;
+  root.append(wide);
+  const before = tables();
+  const restore = prepare(root);
+  const parts = [...wide.querySelectorAll("table")].filter((table) => !table.hidden);
+  expect(parts.map((table) => table.rows[0]?.cells[0]?.textContent)).toEqual(["c0", "c0", "c0"]);
+  const others = parts.flatMap((table) => [...(table.rows[0]?.cells ?? [])].slice(1).map((cell) => cell.textContent));
+  expect(others).toEqual(Array.from({ length: 19 }, (_, at) => `c${at + 1}`));
+  expect(root.querySelectorAll("details:not([open])").length).toBe(0);
+  restore();
+  expect(tables()).toBe(before);
+  expect(wide.querySelector("table")?.hidden).toBe(false);
+  expect(root.querySelectorAll("details:not([open])").length).toBeGreaterThan(0);
 });
 
 test("a seed that no double holds is shown exactly", () => {
@@ -44,7 +101,7 @@ test("a seed that no double holds is shown exactly", () => {
 
 test("a sweep says where the ends lie and lists its points", () => {
   render(root, embed(text("rebuild.json")));
-  expect(root.querySelector(".card")?.textContent).toContain("least at servers=64, streams=4");
+  expect(root.querySelector(".hero")?.textContent).toContain("least at servers=64, streams=4");
   expect(root.querySelectorAll("#points tbody tr").length).toBe(10);
 });
 

@@ -136,18 +136,49 @@ export interface BandAxis {
   rotate: number;
   /** Room below the axis. */
   room: number;
+  /** The names as they are written there: in lines where they stand upright, cut where they would leave the drawing. */
+  text: string[];
 }
 
-/** Names along a horizontal axis of `pixels`. */
-export function bandAxis(names: readonly string[], pixels: number): BandAxis {
-  const longest = Math.max(1, ...names.map((name) => Math.min(name.length, 24))) * CHARACTER;
+/** Lines that an upright name may take. */
+const LINES = 4;
+
+/** Names along a horizontal axis of `pixels`, which begins `left` pixels from the edge of the drawing. */
+export function bandAxis(names: readonly string[], pixels: number, left: number): BandAxis {
   const step = pixels / Math.max(1, names.length);
-  if (longest + 6 <= step) return { ticks: names.map((_, at) => at), rotate: 0, room: 24 };
+  const all = names.map((_, at) => at);
+  const width = Math.floor((step - 6) / CHARACTER);
+  const lines = names.map((name) => wrapped(name, width));
+  const most = Math.max(1, ...lines.map((each) => each?.length ?? LINES + 1));
+  if (most <= LINES) {
+    return { ticks: all, rotate: 0, room: 10 + 14 * most, text: lines.map((each) => (each ?? []).join("\n")) };
+  }
   // Numbers and times can be thinned out; names cannot, so they turn.
   const countable = names.every((name) => name.trim() !== "" && !Number.isNaN(Number(name)));
+  const longest = Math.max(1, ...names.map((name) => name.length)) * CHARACTER;
   const stride = Math.ceil((countable ? longest + 8 : 13) / step);
-  const ticks = names.map((_, at) => at).filter((at) => at % stride === 0);
-  return countable ? { ticks, rotate: 0, room: 24 } : { ticks, rotate: -40, room: 20 + longest * 0.66 };
+  const ticks = all.filter((at) => at % stride === 0);
+  if (countable) return { ticks, rotate: 0, room: 24, text: [...names] };
+  // A turned name ends at its tick, so the first ones have the least room.
+  const room = (at: number): number => Math.min(TURNED, Math.floor((left + (at + 0.5) * step - 4) / (0.77 * CHARACTER)));
+  const text = names.map((name, at) => cut(name, room(at)));
+  const drawn = Math.max(...ticks.map((at) => (text[at] ?? "").length)) * CHARACTER;
+  return { ticks, rotate: -40, room: 20 + drawn * 0.66, text };
+}
+
+/** Characters of a turned name. */
+const TURNED = 24;
+
+/** A name in lines of at most so many characters, parted between words; null where a word is longer. */
+function wrapped(name: string, width: number): string[] | null {
+  const lines: string[] = [];
+  for (const word of name.split(" ")) {
+    if (word.length > width) return null;
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 /** A name cut to what fits. */

@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 import { quantity, range } from "../human";
 import type { Kind, Num } from "../report";
-import { bandAxis, cut, numericAxis, type NumericAxis, upright } from "./axis";
+import { bandAxis, numericAxis, type NumericAxis, upright } from "./axis";
 import { base, type Drawing, heightFor, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
@@ -30,7 +30,7 @@ export function drawBar(kind: Bar, width: number): Drawing {
     zero: true,
   });
   const left = y.room + 18;
-  const band = bandAxis(kind.categories, width - left - 18);
+  const band = bandAxis(kind.categories, width - left - 18, left);
   const svg = svgOf(
     Plot.plot({
       ...base(width, height, { left, bottom: band.room + 20 }),
@@ -41,7 +41,7 @@ export function drawBar(kind: Bar, width: number): Drawing {
         ...yAxis(y),
         Plot.axisX(band.ticks, {
           label: kind.x,
-          tickFormat: (at: number) => cut(kind.categories[at] ?? "", 24),
+          tickFormat: (at: number) => band.text[at] ?? "",
           tickRotate: band.rotate,
           tickSize: 0,
           labelArrow: "none",

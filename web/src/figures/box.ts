@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 import { quantity } from "../human";
 import type { BoxStats, Kind, Num } from "../report";
-import { bandAxis, cut, numericAxis, upright } from "./axis";
+import { bandAxis, numericAxis, upright } from "./axis";
 import { base, type Drawing, heightFor, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
@@ -24,12 +24,15 @@ export function drawBox(kind: Box, width: number): Drawing {
   });
   const left = y.room + 18;
   const names = kind.boxes.map((box) => box.label);
-  const band = bandAxis(names, width - left - 18);
+  const band = bandAxis(names, width - left - 18, left);
   const places = kind.boxes.map((box, at): Place => ({ at, box }));
   const x = (place: Place): number => place.at;
   const to = (read: (box: BoxStats) => Num) => (place: Place) => y.to(read(place.box));
   const colour = seriesColour(0);
   const beyond = places.flatMap((place) => place.box.outliers.map((value) => ({ at: place.at, value: y.to(value) })));
+  // Of one run there is no distribution: it is a dot.
+  const boxes = places.filter((place) => place.box.n > 1);
+  const single = places.filter((place) => place.box.n <= 1);
   const half = Math.max(3, Math.min(28, (width - left) / places.length / 3));
   const svg = svgOf(
     Plot.plot({
@@ -40,16 +43,16 @@ export function drawBox(kind: Box, width: number): Drawing {
         ...yAxis(y),
         Plot.axisX(band.ticks, {
           label: kind.x,
-          tickFormat: (at: number) => cut(names[at] ?? "", 24),
+          tickFormat: (at: number) => band.text[at] ?? "",
           tickRotate: band.rotate,
           tickSize: 0,
           labelArrow: "none",
           labelAnchor: "center",
         }),
         ...referenceMarks(kind.references, null, y),
-        Plot.ruleX(places, { x, y1: to((box) => box.low), y2: to((box) => box.q1), stroke: "var(--ink)" }),
-        Plot.ruleX(places, { x, y1: to((box) => box.q3), y2: to((box) => box.high), stroke: "var(--ink)" }),
-        Plot.barY(places, {
+        Plot.ruleX(boxes, { x, y1: to((box) => box.low), y2: to((box) => box.q1), stroke: "var(--ink)" }),
+        Plot.ruleX(boxes, { x, y1: to((box) => box.q3), y2: to((box) => box.high), stroke: "var(--ink)" }),
+        Plot.barY(boxes, {
           x,
           y1: to((box) => box.q1),
           y2: to((box) => box.q3),
@@ -57,12 +60,13 @@ export function drawBox(kind: Box, width: number): Drawing {
           fillOpacity: 0.3,
           stroke: colour,
         }),
-        Plot.tickY(places, { x, y: to((box) => box.median), stroke: colour, strokeWidth: 2.5 }),
+        Plot.tickY(boxes, { x, y: to((box) => box.median), stroke: colour, strokeWidth: 2.5 }),
         ...[(box: BoxStats) => box.low, (box: BoxStats) => box.high].map((read) =>
-          Plot.tickY(places, { x, y: to(read), stroke: "var(--ink)", insetLeft: half / 2, insetRight: half / 2 }),
+          Plot.tickY(boxes, { x, y: to(read), stroke: "var(--ink)", insetLeft: half / 2, insetRight: half / 2 }),
         ),
         Plot.dot(beyond, { x: "at", y: "value", r: 2.5, stroke: colour }),
-        Plot.dot(places, { x, y: to((box) => box.mean), r: 3, fill: "var(--ink)", stroke: "var(--surface)" }),
+        Plot.dot(boxes, { x, y: to((box) => box.mean), r: 3, fill: "var(--ink)", stroke: "var(--surface)" }),
+        Plot.dot(single, { x, y: to((box) => box.median), r: 5, fill: colour, stroke: "var(--surface)" }),
         pointerTip(places, { x, y: to((box) => box.median) }, (place) => tip(place.box, kind), "x"),
       ],
     }),
@@ -72,6 +76,7 @@ export function drawBox(kind: Box, width: number): Drawing {
 
 function tip(box: BoxStats, kind: Box): string {
   const say = (value: Num): string => (value === null ? "–" : quantity(value, kind.y.unit));
+  if (box.n <= 1) return `${kind.x}: ${box.label}\none run: ${say(box.median)}`;
   return [
     `${kind.x}: ${box.label} (n = ${box.n})`,
     `upper whisker: ${say(box.high)}`,

@@ -27,7 +27,7 @@ export function drawHeatmap(kind: Heatmap, width: number): Drawing {
   const colour = numericAxis(kind.value, squares.map((square) => square.value), { pixels: 240, spacing: 60, tight: true });
   const characters = width < 520 ? 12 : 24;
   const left = Math.max(...kind.rows.map((name) => Math.min(name.length, characters)), 2) * CHARACTER + 14;
-  const band = bandAxis(kind.columns, width - left - 12);
+  const band = bandAxis(kind.columns, width - left - 12, left);
   const tall = Math.max(12, Math.min(34, (width - left) / Math.max(1, kind.columns.length)));
   const height = Math.round(Math.max(140, Math.min(720, kind.rows.length * tall + 34 + band.room + 20)));
   const rowStride = Math.ceil((kind.rows.length * 13) / (height - 74));
@@ -41,7 +41,7 @@ export function drawHeatmap(kind: Heatmap, width: number): Drawing {
     marks: [
       Plot.axisX(band.ticks, {
         label: kind.x,
-        tickFormat: (at: number) => cut(kind.columns[at] ?? "", 24),
+        tickFormat: (at: number) => band.text[at] ?? "",
         tickRotate: band.rotate,
         tickSize: 0,
         labelArrow: "none",

@@ -1,0 +1,184 @@
+// Measures on the page: the main one large, the others as cards in folded groups.
+
+import { h, prose } from "./dom";
+import { heading, range, Shown, withUnit } from "./human";
+import type { Measure, Report } from "./report";
+
+/** The title of a measure: the report's, or its name in words. */
+export function titleOf(name: string, report: Report): string {
+  return report.titles?.[name] ?? heading(name);
+}
+
+/** What is shown of a measure: its number, and the lines below it. */
+interface Told {
+  value: HTMLElement;
+  lines: HTMLElement[];
+  /** Whether it has no value anywhere. */
+  missing: boolean;
+  /** The exact number. */
+  exact: string | null;
+}
+
+/** The names of all measures, in the order of the report. */
+export function namesOf(report: Report): string[] {
+  const ofPoints = report.points.flatMap((point) => Object.keys(point.summary));
+  return [...new Set([...Object.keys(report.summary), ...ofPoints])];
+}
+
+/** The main measure: the report's choice, else its first one. */
+export function headline(report: Report): string | null {
+  const names = namesOf(report);
+  return names.find((name) => name === report.headline) ?? names[0] ?? null;
+}
+
+function told(name: string, report: Report, shown: Shown | null): Told {
+  const measure = report.summary[name];
+  return measure === undefined ? toldOfSweep(name, report, shown) : toldOfPoint(name, measure, shown);
+}
+
+function toldOfPoint(name: string, measure: Measure, family: Shown | null): Told {
+  const { value, low, high, unit } = measure;
+  const n = line("n", measure.n === 0 ? "" : measure.n === 1 ? "1 replicate" : `${measure.n} replicates`);
+  if (value === null) return { ...nothing(measure.reason), exact: null };
+  const shown = family ?? Shown.fitting(value, unit);
+  const interval = low === null || high === null ? [] : [line("interval", `95 %: ${ends(low, high, unit, family)}`)];
+  return {
+    value: number(shown.digits(value), shown, false),
+    lines: [...interval, n],
+    missing: false,
+    exact: withUnit(`${name} = ${value}`, unit),
+  };
+}
+
+function ends(low: number, high: number, unit: string, family: Shown | null): string {
+  if (family === null) return range(low, high, unit);
+  return withUnit(`${family.digits(low)} to ${family.digits(high)}`, family.unit);
+}
+
+/** With a sweep, what the measure ranges over and where its ends lie. */
+function toldOfSweep(name: string, report: Report, family: Shown | null): Told {
+  const found = report.points.flatMap((point) => {
+    const measure = point.summary[name];
+    return measure?.value === null || measure === undefined
+      ? []
+      : [{ value: measure.value, unit: measure.unit, label: point.label }];
+  });
+  found.sort((a, b) => a.value - b.value);
+  const [least, most] = [found[0], found.at(-1)];
+  if (least === undefined || most === undefined) {
+    return { ...nothing(report.points.map((point) => point.summary[name]?.reason).find((each) => each != null)), exact: null };
+  }
+  const shown = family ?? Shown.column(found.map((each) => each.value), least.unit);
+  const same = found.length === 1 || least.value === most.value;
+  const text = same ? shown.digits(least.value) : `${shown.digits(least.value)} – ${shown.digits(most.value)}`;
+  const missing = report.points.length - found.length;
+  const lines = [
+    line("interval", same ? `at ${least.label}` : `least at ${least.label}`),
+    ...(same ? [] : [line("interval", `most at ${most.label}`)]),
+    ...(missing > 0 ? [line("n", `no value at ${missing} of ${report.points.length} points`)] : []),
+  ];
+  return { value: number(text, shown, !same), lines, missing: false, exact: null };
+}
+
+function nothing(reason: string | null | undefined): Omit<Told, "exact"> {
+  return { value: h("p", { class: "value none" }, "–"), lines: [h("p", { class: "reason" }, prose(reason ?? "no value"))], missing: true };
+}
+
+function number(text: string, shown: Shown, span: boolean): HTMLElement {
+  const unit = shown.unit === "" ? null : h("span", { class: "unit" }, shown.unit);
+  return h("p", { class: span ? "value span" : "value" }, text, unit);
+}
+
+function line(kind: string, text: string): HTMLElement {
+  return h("p", { class: kind }, text);
+}
+
+const STATUS = {
+  safe: { mark: "✓", word: "Safe" },
+  at_risk: { mark: "!", word: "At risk" },
+  not_safe: { mark: "✗", word: "Not safe" },
+} as const;
+
+/** How the data fare, in a word and a colour; nothing where the study does not ask that. */
+export function status(report: Report): HTMLElement | null {
+  if (report.status == null) return null;
+  const { mark, word } = STATUS[report.status];
+  return h("p", { class: `status ${report.status}` }, h("span", { "aria-hidden": "true" }, `${mark} `), word);
+}
+
+/** The main measure, large. */
+export function hero(report: Report): HTMLElement | null {
+  const name = headline(report);
+  if (name === null) return null;
+  const { value, lines, exact } = told(name, report, null);
+  const about = report.glossary[name];
+  return h(
+    "div",
+    { class: "hero", title: exact },
+    h("p", { class: "label", title: about }, titleOf(name, report)),
+    value,
+    h("div", { class: "lines" }, ...lines),
+  );
+}
+
+const GROUPS = ["Times", "Rates", "Data", "Counts", "Shares and ratios"] as const;
+
+type Group = (typeof GROUPS)[number];
+
+function groupOf(unit: string): Group {
+  if (["s", "ms", "us", "µs", "ns", "min", "h", "d"].includes(unit)) return "Times";
+  if (unit.endsWith("/s") || unit === "per_s") return "Rates";
+  if (unit === "bytes" || unit === "bits") return "Data";
+  return ["", "1", "%", "percent", "fraction", "ratio"].includes(unit) ? "Shares and ratios" : "Counts";
+}
+
+/** The values of a measure, of the report or of all its points. */
+function valuesOf(name: string, report: Report): { value: number | null; unit: string }[] {
+  const all = [report.summary, ...report.points.map((point) => point.summary)];
+  return all.flatMap((summary) => summary[name] ?? []);
+}
+
+/** The other measures, in folded groups by the kind of their unit. */
+export function groups(report: Report): HTMLElement | null {
+  const main = headline(report);
+  const units = new Map(namesOf(report).map((name) => [name, valuesOf(name, report)[0]?.unit ?? ""]));
+  const made = GROUPS.flatMap((group) => {
+    const names = [...units].filter(([name, unit]) => name !== main && groupOf(unit) === group).map(([name]) => name);
+    return names.length === 0 ? [] : [groupElement(group, names, report, units)];
+  });
+  return made.length === 0 ? null : h("div", { class: "groups" }, ...made);
+}
+
+function groupElement(group: Group, names: readonly string[], report: Report, units: ReadonlyMap<string, string>): HTMLElement {
+  const families = new Map<string, Shown | null>();
+  for (const unit of new Set(names.map((name) => units.get(name) ?? ""))) {
+    const bytes = unit === "bytes" || unit === "bytes/s";
+    const values = names.filter((name) => units.get(name) === unit).flatMap((name) => valuesOf(name, report));
+    families.set(unit, bytes ? Shown.family(values.flatMap(({ value }) => value ?? []), unit) : null);
+  }
+  const all = names.map((name) => ({ name, told: told(name, report, families.get(units.get(name) ?? "") ?? null) }));
+  const missing = all.filter((each) => each.told.missing).length;
+  return h(
+    "details",
+    { class: "group" },
+    h(
+      "summary",
+      {},
+      h("b", {}, group),
+      h("span", {}, all.length === 1 ? "1 measure" : `${all.length} measures`, missing === 0 ? "" : `, ${missing} without a value`),
+    ),
+    h("div", { class: "cards" }, ...all.map((each) => card(each.name, each.told, report))),
+  );
+}
+
+function card(name: string, { value, lines, exact }: Told, report: Report): HTMLElement {
+  const about = report.glossary[name];
+  return h(
+    "article",
+    { class: "card", title: exact ?? name },
+    h("h3", {}, titleOf(name, report)),
+    value,
+    ...lines,
+    about === undefined ? null : h("p", { class: "about" }, prose(about)),
+  );
+}
