@@ -104,8 +104,8 @@ wasm:
 	cargo check --locked --target wasm32-unknown-unknown -p towtank-studies -p towtank-campaign
 
 web: web/node_modules/.package-lock.json
-	$(call heading,web: types$(,) tests$(,) and whether the checked-in bundle is current)
-	cd web && npm test && ./check-bundle.sh
+	$(call heading,web: types$(,) tests$(,) whether the checked-in bundle is current$(,) and its layout in Chromium)
+	cd web && npm test && ./check-bundle.sh && npm run browser
 
 web-lint: web/node_modules/.package-lock.json
 	cd web && npm run check

@@ -1,0 +1,121 @@
+// The checked-in bundle in a real browser, at three widths, in both themes and on paper.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { embed, text } from "../test/golden";
+import { badLabels, belowTheFold, overflows, places } from "./checks";
+import { Chromium } from "./chromium";
+
+const SIZES = [
+  { width: 390, height: 844 },
+  { width: 820, height: 1180 },
+  { width: 1400, height: 900 },
+];
+/** The width of a sheet of A4 between its margins, in pixels. */
+const PAPER = { width: 688, height: 1000, scheme: "light", print: true } as const;
+
+const bundle = join(dirname(fileURLToPath(import.meta.url)), "../../crates/report/assets/report.html");
+const folder = mkdtempSync(join(tmpdir(), "towtank-pages-"));
+let browser: Chromium;
+
+/** The page of one of the sample reports, as the program writes it. */
+function page(name: string): string {
+  const file = join(folder, `${name}.html`);
+  const html = readFileSync(bundle, "utf8").replace("__TOWTANK_TITLE__", name);
+  writeFileSync(file, html.replace("__TOWTANK_REPORT__", () => embed(text(`${name}.json`))));
+  return file;
+}
+
+beforeAll(async () => {
+  browser = await Chromium.start();
+});
+
+afterAll(async () => {
+  await browser.stop();
+  rmSync(folder, { recursive: true });
+});
+
+describe.each(["queue", "rebuild"])("the report %s", (name) => {
+  test.each(SIZES.flatMap((size) => (["light", "dark"] as const).map((scheme) => ({ ...size, scheme }))))(
+    "is laid out right at $width x $height in $scheme",
+    async (view) => {
+      await browser.open(page(name), view);
+      const found = await browser.evaluate(places);
+      expect(browser.errors).toEqual([]);
+      expect(await browser.evaluate(overflows)).toEqual([]);
+      expect(await browser.evaluate(badLabels)).toEqual([]);
+      expect(belowTheFold(found, view.height, view.width >= 1400)).toEqual([]);
+      const theme = await browser.evaluate(() => document.documentElement.dataset["theme"]);
+      expect(theme).toBe(view.scheme);
+    },
+  );
+
+  test("loses nothing on paper", async () => {
+    await browser.open(page(name), PAPER);
+    expect(browser.errors).toEqual([]);
+    expect(await browser.evaluate(overflows)).toEqual([]);
+    expect(await browser.evaluate(badLabels)).toEqual([]);
+    expect(await browser.evaluate(() => [...document.querySelectorAll("details")].filter((each) => !each.open).length)).toBe(0);
+  });
+
+  test("opens its groups without getting wider", async () => {
+    await browser.open(page(name), { width: 390, height: 844, scheme: "light" });
+    await browser.evaluate(() => document.querySelectorAll("details").forEach((each) => (each.open = true)));
+    expect(await browser.evaluate(overflows)).toEqual([]);
+  });
+});
+
+describe("a planted violation is noticed:", () => {
+  const view = { width: 1400, height: 900, scheme: "light" } as const;
+
+  test("an element that is wider than the window", async () => {
+    await browser.open(page("queue"), view);
+    await browser.evaluate(() => {
+      const wide = document.createElement("p");
+      wide.style.width = "3000px";
+      document.body.append(wide);
+    });
+    expect((await browser.evaluate(overflows)).length).toBeGreaterThan(0);
+  });
+
+  test("a table that is cut on paper", async () => {
+    await browser.open(page("queue"), PAPER);
+    await browser.evaluate(() => {
+      const table = document.querySelector<HTMLElement>(".scroll > table");
+      if (table !== null) table.style.width = "2000px";
+    });
+    expect((await browser.evaluate(overflows)).length).toBeGreaterThan(0);
+  });
+
+  test("a label on another, and one beside its figure", async () => {
+    await browser.open(page("queue"), view);
+    await browser.evaluate(() => {
+      const label = document.querySelector("figure .stage svg text");
+      label?.after(label.cloneNode(true));
+    });
+    expect((await browser.evaluate(badLabels)).some((found) => found.includes("lies on"))).toBe(true);
+    await browser.open(page("queue"), view);
+    await browser.evaluate(() => {
+      document.querySelector("figure .stage svg text")?.setAttribute("transform", "translate(-3000,0)");
+    });
+    expect((await browser.evaluate(badLabels)).some((found) => found.includes("is cut"))).toBe(true);
+  });
+
+  test("an error on the console", async () => {
+    await browser.open(page("queue"), view);
+    await browser.evaluate(() => console.error("planted"));
+    expect(browser.errors.join()).toContain("planted");
+  });
+
+  test("a figure, a number or a status below the fold", async () => {
+    await browser.open(page("queue"), view);
+    await browser.evaluate(() => {
+      document.body.style.paddingTop = "2000px";
+    });
+    const late = belowTheFold(await browser.evaluate(places), view.height, true);
+    expect(late.map((each) => each.split(" ").slice(0, 3).join(" "))).toEqual(["the main number", "the status ends", "the first figure"]);
+  });
+});
