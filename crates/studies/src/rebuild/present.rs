@@ -75,8 +75,8 @@ fn answer(views: &[View<'_>]) -> String {
     text + "."
 }
 
-/// The worst of all replicates: data are lost or not whole again; or they were down to one copy for some time,
-/// or devices end above `nearfull`.
+/// The worst of all replicates: data are lost or not whole again; or they were down to one copy for some
+/// time, or devices end above `nearfull`.
 fn status(views: &[View<'_>]) -> Option<Status> {
     views.iter().flat_map(|view| view.result.outcomes).map(status_of).max()
 }
@@ -243,4 +243,40 @@ fn servers(view: &View<'_>) -> Table {
         table.push(row);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A replicate that is safe, but for one measure.
+    fn but(name: &str, value: f64) -> Outcome {
+        let mut outcome = Outcome::default();
+        outcome.measure("time_to_full_redundancy_s", 10.0, "s");
+        for zero in ["lost_objects", "stuck_objects", "time_to_two_copies_s", "below_min_size"] {
+            outcome.measure(zero, 0.0, "");
+        }
+        outcome.measure(name, value, "");
+        outcome
+    }
+
+    #[test]
+    fn what_is_lost_or_unknown_is_not_safe_and_what_was_close_is_at_risk() {
+        let cases = [
+            ("lost_objects", 0.0, Status::Safe),
+            ("lost_objects", 1.0, Status::NotSafe),
+            ("stuck_objects", 1.0, Status::NotSafe),
+            ("time_to_two_copies_s", 2.0, Status::AtRisk),
+            ("below_min_size", 1.0, Status::AtRisk),
+            ("max_device_fill", 0.8, Status::Safe),
+            ("max_device_fill", 0.86, Status::AtRisk),
+            ("max_device_fill", 0.96, Status::NotSafe),
+        ];
+        for (name, value, status) in cases {
+            assert_eq!(status_of(&but(name, value)), status, "{name} = {value}");
+        }
+        let mut unknown = but("lost_objects", 0.0);
+        unknown.missing("time_to_full_redundancy_s", "s", "not all is safe again");
+        assert_eq!(status_of(&unknown), Status::NotSafe);
+    }
 }
