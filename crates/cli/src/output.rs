@@ -10,12 +10,18 @@ use crate::args::output_flags::{Format, OutputFlags};
 use crate::exit::Exit;
 use crate::screen;
 
-/// Prints a report on stdout.
-pub fn print(report: &Report, format: Format) -> Result<(), Trouble> {
-    let text = match format {
+/// Prints a report on stdout. A terminal gets one screen with the answer last, or with `--verbose` the whole
+/// report and the answer once more; a file or a pipe gets the whole report.
+pub fn print(report: &Report, flags: &OutputFlags) -> Result<(), Trouble> {
+    let text = match flags.format {
         Format::Text => {
             let screen = screen::stdout();
-            text::render(report, Style { colour: screen.colour, width: screen.width })
+            let style = Style { colour: screen.colour, width: screen.width };
+            match (screen.terminal, flags.verbose) {
+                (false, _) => text::render(report, style),
+                (true, false) => text::brief(report, style),
+                (true, true) => text::render(report, style) + "\n" + &text::head(report, style),
+            }
         }
         Format::Json => report.to_json(),
         Format::Csv => csv::results(report),

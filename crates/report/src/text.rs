@@ -3,10 +3,12 @@
 //! Numbers are rounded for reading; the unrounded ones are in JSON and CSV. Names are printed as they are
 //! written in gates (`mean_wait`), so that they can be typed.
 
+mod brief;
 mod grid;
 mod printable;
 
 use crate::{Claim, Measure, Report, Table, Tolerance, Verdict, human};
+pub use brief::{SCREEN_LINES, brief};
 use grid::{Align, Grid};
 pub use printable::{is_obeyed, printable, printable_lines};
 
@@ -67,7 +69,9 @@ pub fn render(report: &Report, style: Style) -> String {
     blocks.join("\n")
 }
 
-fn head(report: &Report, style: Style) -> String {
+/// The title and the answer.
+#[must_use]
+pub fn head(report: &Report, style: Style) -> String {
     let title = if report.title.is_empty() { &report.study } else { &report.title };
     let mut out = paragraph(&printable(title), "", style, Ink::Strong);
     if !report.answer.is_empty() {

@@ -24,6 +24,9 @@ pub struct OutputFlags {
     /// No progress and no remarks on stderr
     #[arg(long, short, help_heading = RESULTS)]
     pub quiet: bool,
+    /// All tables on a terminal too, which shows one screen otherwise
+    #[arg(long, short, help_heading = RESULTS)]
+    pub verbose: bool,
 }
 
 /// Where a report goes.

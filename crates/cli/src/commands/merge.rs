@@ -16,7 +16,7 @@ pub fn merge(registry: &Registry, flags: &Merge) -> Result<Exit, Trouble> {
     if let Some(dir) = out {
         output::say_where(&flags.output, dir);
     }
-    output::print(&merged.report, flags.output.format)?;
+    output::print(&merged.report, &flags.output)?;
     if merged.complete {
         return Ok(output::gates(&merged.unmet));
     }

@@ -490,6 +490,7 @@ fn help() {
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
       -q, --quiet                 No progress and no remarks on stderr
+      -v, --verbose               All tables on a terminal too, which shows one screen otherwise
 
     Examples:
       towtank capacity estimate model.json --mix 4KiB:100%:r70

@@ -115,6 +115,7 @@ fn run() {
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
       -q, --quiet                 No progress and no remarks on stderr
+      -v, --verbose               All tables on a terminal too, which shows one screen otherwise
           --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure: 'NAME[.low|.high] <
                                   2ms', joined by and/or; may be repeated
 
@@ -177,6 +178,7 @@ fn a_study() {
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
       -q, --quiet                 No progress and no remarks on stderr
+      -v, --verbose               All tables on a terminal too, which shows one screen otherwise
           --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure: 'NAME[.low|.high] <
                                   2ms', joined by and/or; may be repeated
 
@@ -267,6 +269,7 @@ fn the_others() {
                              the same command goes on from there
           --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
       -q, --quiet            No progress and no remarks on stderr
+      -v, --verbose          All tables on a terminal too, which shows one screen otherwise
 
     Environment variables that stand for flags: TOWTANK_JOBS, TOWTANK_EXECUTOR, TOWTANK_WORKERS,
     TOWTANK_OUT, TOWTANK_FORMAT
@@ -287,6 +290,7 @@ fn the_others() {
           --out <DIR>        Write the report and its tables into this directory
           --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
       -q, --quiet            No progress and no remarks on stderr
+      -v, --verbose          All tables on a terminal too, which shows one screen otherwise
 
     Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");
@@ -307,6 +311,7 @@ fn the_others() {
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
       -q, --quiet                 No progress and no remarks on stderr
+      -v, --verbose               All tables on a terminal too, which shows one screen otherwise
           --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure of the whole, as in
                                   `run`; may be repeated
           --force                 Write into a directory that holds other results

@@ -276,3 +276,33 @@ fn a_run_that_does_not_fit_into_memory_is_refused_before_it_starts() {
     // A run that fits succeeds under the same limit.
     assert_eq!(said("4000000", "--set objects=1000 --seed 2 --jobs 1").code, 0);
 }
+
+/// On a terminal, every study's result is one screen that ends with the answer; `--verbose` prints all, and the
+/// answer once more.
+#[test]
+fn a_terminal_shows_one_screen_with_the_answer_last() {
+    let folder = Folder::with_counter("screen");
+    for command in [
+        "run counter.toml",
+        "place --servers 20",
+        "rebuild --servers 8 --objects 2000",
+        "rebuild --servers 3 --objects 1000",
+        "put --duration 2ms --gateways 4 --servers 27",
+        "backfill --objects-per-group 2000 --discovery scan,sketch",
+        "pfs --clients 2 --servers 2 --files 2 --file-size 1MiB",
+    ] {
+        let lines = |flags: &str| -> Option<Vec<String>> {
+            let said = on_a_terminal(&folder, &format!("{command} {flags}"), &[("NO_COLOR", "1")])?;
+            Some(said.lines().map(|line| line.trim_end().to_owned()).collect())
+        };
+        let Some(shown) = lines("--quiet") else { return };
+        assert!(shown.len() <= 24, "{command}: {} lines\n{}", shown.len(), shown.join("\n"));
+        let whole = folder.run(&format!("{command} --quiet").split(' ').collect::<Vec<_>>());
+        let answer: Vec<&str> = whole.stdout.lines().take_while(|line| !line.is_empty()).collect();
+        assert!(answer.len() > 1, "{command}: {answer:?}");
+        assert_eq!(shown[shown.len() - answer.len()..], answer[..], "{command}: the answer is last");
+        let verbose = lines("--quiet --verbose").expect("it ran before");
+        assert!(verbose.len() > shown.len() && verbose.len() > whole.stdout.lines().count(), "{command}");
+        assert_eq!(verbose[verbose.len() - answer.len()..], answer[..], "{command}: the answer is last");
+    }
+}

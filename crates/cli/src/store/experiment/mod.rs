@@ -48,7 +48,7 @@ pub fn backfill(flags: &BackfillExperiment) -> Result<Exit, Trouble> {
         towtank::write_report(&report, out, &[])?;
         output::say_where(&flags.output, out);
     }
-    output::print(&report, flags.output.format)?;
+    output::print(&report, &flags.output)?;
     Ok(output::gates(&gates::judge(&gates, &report)))
 }
 
