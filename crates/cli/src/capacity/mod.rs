@@ -153,7 +153,7 @@ struct Shown<'a> {
 impl Shown<'_> {
     fn show(&self, report: &Report) -> Result<(), Trouble> {
         write_files(report, self.report, self.inputs)?;
-        output::print(report, &self.output)?;
+        output::print(report, self.output)?;
         say_where(self.report, self.output);
         Ok(())
     }

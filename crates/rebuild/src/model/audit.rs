@@ -1,10 +1,10 @@
 //! Invariants that hold whenever a phase ends: all work is done, a deadline cuts it short, or the user stops
 //! it.
 //!
-//! - Bytes: for each disk bytes read and written, and for each server bytes sent and received, planned = done
-//!   + left. What is left belongs to jobs that have not begun, to units not yet started, or to units in
-//!   flight; a message to a dead device stays in flight for ever. Sent = received + in flight + dropped
-//!   follows.
+//! - Bytes: for each disk bytes read and written, and for each server bytes sent and received, what was
+//!   planned is the sum of what is done and what is left. What is left belongs to jobs that have not begun,
+//!   to units not yet started, or to units in flight; a message to a dead device stays in flight for ever.
+//!   What was sent is the sum of what was received, is in flight, and was dropped.
 //! - Units: each unit in flight is accounted for by its parts or by its acknowledgements, exactly once, and
 //!   nothing else is in flight.
 //! - Reservations: each requested reservation is waiting, in transit, or held by an active task; none is held
