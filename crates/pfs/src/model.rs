@@ -1,5 +1,5 @@
-//! The nodes on the kernel: clients first, then data servers, metadata servers, proxies, routers, and the node
-//! that starts phases.
+//! The nodes on the kernel: clients first, then data servers, metadata servers, proxies, routers, and the
+//! node that starts phases.
 
 mod audit;
 mod caching;
@@ -169,6 +169,34 @@ impl<'a> Pfs<'a> {
         }
     }
 
+    /// A data server before the first phase.
+    fn new_server(&self, number: u32) -> Server {
+        let spec = self.spec;
+        Server {
+            card: Card::new(&spec.network),
+            queue: spec.scheduler.at_server(number),
+            wakes: None,
+            ruled: Ruled { since: self.is_last(0).then_some(SimTime::ZERO), done: 0 },
+            slots: Vec::new(),
+            free: Vec::new(),
+            working: 0,
+            idle: std::collections::VecDeque::new(),
+            blocked: std::collections::BTreeSet::new(),
+            locks: std::collections::BTreeMap::new(),
+            memory: towtank_devices::Lane::default(),
+            cache: spec.cache.as_ref().map(|cache| PageCache::new(cache.pages, cache.replacement)),
+            cleaning: false,
+            disk: Disk::new(&spec.disk),
+            sizes: std::collections::BTreeMap::new(),
+            streams: std::collections::BTreeMap::new(),
+            depth: Level::new(SimTime::ZERO, 0),
+            came: 0,
+            done: 0,
+            moved: 0,
+            mark: Mark::default(),
+        }
+    }
+
     fn is_last(&self, phase: u16) -> bool {
         usize::from(phase) + 1 == self.spec.work.phases()
     }
@@ -227,29 +255,7 @@ impl Model for Pfs<'_> {
             }));
         }
         if id.0 < self.metadata_server(0).0 {
-            return Entity::Server(Box::new(Server {
-                card: Card::new(network),
-                queue: spec.scheduler.at_server(id.0 - self.clients),
-                wakes: None,
-                ruled: Ruled { since: self.is_last(0).then_some(SimTime::ZERO), done: 0 },
-                slots: Vec::new(),
-                free: Vec::new(),
-                working: 0,
-                idle: std::collections::VecDeque::new(),
-                blocked: std::collections::BTreeSet::new(),
-                locks: std::collections::BTreeMap::new(),
-                memory: towtank_devices::Lane::default(),
-                cache: spec.cache.as_ref().map(|cache| PageCache::new(cache.pages, cache.replacement)),
-                cleaning: false,
-                disk: Disk::new(&spec.disk),
-                sizes: std::collections::BTreeMap::new(),
-                streams: std::collections::BTreeMap::new(),
-                depth: Level::new(SimTime::ZERO, 0),
-                came: 0,
-                done: 0,
-                moved: 0,
-                mark: Mark::default(),
-            }));
+            return Entity::Server(Box::new(self.new_server(id.0 - self.clients)));
         }
         if id.0 < self.first_proxy() {
             let threads = vec![towtank_devices::Lane::default(); spec.metadata.threads as usize];

@@ -492,8 +492,8 @@ pub struct BackfillExperiment {
     /// What the objects that are written again are drawn from
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Objects and share of the point on which the simulation's costs are measured, with the smallest share of
-    /// the same size [default: the largest of both]
+    /// Objects and share of the point on which the simulation's costs are measured, with the smallest share
+    /// of the same size [default: the largest of both]
     #[arg(long, value_name = "N:SHARE")]
     pub fit_on: Option<String>,
     /// A directory for the clusters and for what was measured

@@ -277,8 +277,8 @@ fn a_run_that_does_not_fit_into_memory_is_refused_before_it_starts() {
     assert_eq!(said("4000000", "--set objects=1000 --seed 2 --jobs 1").code, 0);
 }
 
-/// On a terminal, every study's result is one screen that ends with the answer; `--verbose` prints all, and the
-/// answer once more.
+/// On a terminal, every study's result is one screen that ends with the answer; `--verbose` prints all, and
+/// the answer once more.
 #[test]
 fn a_terminal_shows_one_screen_with_the_answer_last() {
     let folder = Folder::with_counter("screen");

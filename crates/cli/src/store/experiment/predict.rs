@@ -1,5 +1,5 @@
-//! The simulation of each case: costs are fitted on one point and the smallest share of the same size, and all
-//! other points are predicted.
+//! The simulation of each case: costs are fitted on one point and the smallest share of the same size, and
+//! all other points are predicted.
 //!
 //! One point alone does not tell the start of a backfill from its recoveries, since all its cases recover the
 //! same objects. Where there is no other share, the start counts as zero.
