@@ -80,22 +80,23 @@ impl Device {
         }
     }
 
-    /// Performs some work for a group and returns when it is done.
-    pub fn work(
-        &mut self,
-        now: SimTime,
-        (group, work): (u32, Work),
-        costs: &Costs,
-        clock: &DiskClock,
-    ) -> SimTime {
+    /// When work for a group may begin. A sketch names objects without a look at any, so a read for recovery
+    /// may be the first work of a backfill, and waits for its start.
+    #[must_use]
+    pub fn may_begin(&self, now: SimTime, group: u32, work: Work) -> SimTime {
+        match (work, self.groups.get(&group)) {
+            (Work::Read { is_recovery: true, .. }, Some(held)) => now.max(held.begun),
+            _ => now,
+        }
+    }
+
+    /// Performs some work and returns when it is done.
+    pub fn work(&mut self, now: SimTime, work: Work, costs: &Costs, clock: &DiskClock) -> SimTime {
         match work {
             Work::Look { objects } => self.looking.serve(now, costs.look.saturating_mul(objects)).end,
             Work::Read { bytes, is_recovery } => {
                 self.recovery_read += if is_recovery { bytes } else { 0 };
-                // A sketch names objects without a look at any, so this is the first work of its backfill.
-                let begun = self.groups.get(&group).map_or(now, |held| held.begun);
-                let from = if is_recovery { now.max(begun) } else { now };
-                self.access(from, bytes, false, clock)
+                self.access(now, bytes, false, clock)
             }
             Work::Apply { bytes, is_recovery: false } => self.access(now, bytes, true, clock),
             Work::Apply { bytes, is_recovery: true } => {

@@ -127,7 +127,8 @@ impl<'a> Backfill<'a> {
                 context.send_at(EntityId(to.0), sent, Event { group, what });
             }
             Action::Work { token, work } => {
-                let done = device.work(now, (group, work), &self.spec.costs, &self.clock);
+                let begins = device.may_begin(now, group, work);
+                let done = device.work(begins, work, &self.spec.costs, &self.clock);
                 let input = Input::Done(token);
                 if done == now {
                     inputs.push_back((group, input));

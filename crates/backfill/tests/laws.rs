@@ -167,7 +167,7 @@ fn work_takes_what_its_parts_take() {
     let clock = DiskClock::new(spec.disk.clone(), Bytes::new(1_500_000));
     let mut device = Device::new(1);
     let at = |ms: f64| SimTime::from_ns((ms * 1e6) as u64);
-    let mut done = |work: Work| device.work(SimTime::ZERO, (0, work), &costs, &clock);
+    let mut done = |work: Work| device.work(SimTime::ZERO, work, &costs, &clock);
     // 12.5 ms for a seek and 10 ms for 1.5 MB at 150 MB/s.
     assert_eq!(done(Work::Read { bytes: 1_500_000, is_recovery: true }), at(22.5));
     assert_eq!(done(Work::Look { objects: 4 }), at(0.2), "looking waits for no disk");
