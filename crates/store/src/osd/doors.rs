@@ -1,5 +1,6 @@
 //! Incoming connections of other daemons and of clients, each read by its own thread.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::SyncSender;
@@ -121,14 +122,8 @@ fn from_peer(
         let is_next = {
             let mut last = last.lock().expect("no thread that holds it panics");
             let Some(before) = last.get_mut(&from) else { return Ok(()) };
-            if sequence > *before + 1 {
-                // What lies between has not come. The other side sends it again over a new connection.
-                return Ok(());
-            }
-            let is_next = sequence == *before + 1;
-            if is_next {
-                *before = sequence;
-            }
+            // The other side sends what is missing again over a new connection.
+            let Some(is_next) = follows(before, sequence) else { return Ok(()) };
             is_next
         };
         if is_next && arrivals.send(Arrival::Peer { from: from.0, frame }).is_err() {
@@ -137,6 +132,18 @@ fn from_peer(
         sender.send(&Taken(sequence))?;
     }
     Ok(())
+}
+
+/// Whether a frame is the next one, or has come before; none where frames before it are missing.
+fn follows(before: &mut u64, sequence: u64) -> Option<bool> {
+    match sequence.cmp(&(*before + 1)) {
+        Ordering::Less => Some(false),
+        Ordering::Equal => {
+            *before = sequence;
+            Some(true)
+        }
+        Ordering::Greater => None,
+    }
 }
 
 fn from_client(
@@ -168,4 +175,18 @@ fn from_client(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::follows;
+
+    #[test]
+    fn frames_come_once_and_in_order() {
+        let mut before = 3;
+        assert_eq!((follows(&mut before, 4), before), (Some(true), 4));
+        assert_eq!((follows(&mut before, 4), before), (Some(false), 4), "it has come before");
+        assert_eq!((follows(&mut before, 6), before), (None, 4), "5 is missing");
+        assert_eq!((follows(&mut before, 5), before), (Some(true), 5));
+    }
 }
