@@ -72,11 +72,7 @@ impl Card {
     ) -> Taken {
         match &mut self.inward {
             Inward::Fifo(lane) => {
-                let full = |rate: Rate| {
-                    let room = network.buffer.map(|most| rate.span_for(Bytes::new(most)));
-                    room.is_some_and(|most| lane.backlog(now) > most)
-                };
-                if network.card.is_some_and(full) {
+                if network.card.is_some_and(|rate| network.is_full(lane, rate, now)) {
                     return Taken::Dropped(message);
                 }
                 let here = lane.receive(now, span).end;
@@ -143,6 +139,12 @@ impl Network {
     #[must_use]
     pub fn span(&self, bytes: u64) -> SimSpan {
         self.card.map_or(SimSpan::ZERO, |rate| rate.span_for(Bytes::new(bytes)))
+    }
+
+    /// Whether more than the buffer waits in front of a lane of this rate.
+    pub(crate) fn is_full(&self, lane: &Lane, rate: Rate, now: SimTime) -> bool {
+        let room = self.buffer.map(|most| rate.span_for(Bytes::new(most)));
+        room.is_some_and(|most| lane.backlog(now) > most)
     }
 
     /// Whether senders share the ports of nodes; an arrival is that of the first byte then.

@@ -116,14 +116,18 @@ impl<'a> Pfs<'a> {
             Taken::At(at, message) => context.send_at(context.me(), at, Event::Here { from, message }),
             Taken::Shares(Some(at)) => context.send_at(context.me(), at, Event::Port),
             Taken::Shares(None) => {}
-            Taken::Dropped(message) => {
-                context.record(Sample::Lost);
-                let after = network.timeout.max(network.latency);
-                let bytes = bytes.saturating_sub(network.header);
-                context.send(EntityId(from), after, Event::Again { to: context.me().0, bytes, message });
-            }
+            Taken::Dropped(message) => self.drops(from, context.me().0, bytes, message, context),
         }
         None
+    }
+
+    /// A message finds no space: its sender sends it again after the timeout.
+    fn drops(&self, from: u32, to: u32, bytes: u64, message: Message, context: &mut Context<'_, Self>) {
+        let network = &self.spec.network;
+        context.record(Sample::Lost);
+        let after = network.timeout.max(network.latency);
+        let bytes = bytes.saturating_sub(network.header);
+        context.send(EntityId(from), after, Event::Again { to, bytes, message });
     }
 
     fn card<'e>(&self, entity: &'e mut Entity) -> Option<&'e mut Card> {

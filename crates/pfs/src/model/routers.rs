@@ -8,7 +8,6 @@ use towtank_kernel::{Context, EntityId, Fault};
 use towtank_units::{Bytes, SimSpan};
 
 use super::Pfs;
-use crate::counts::Sample;
 use crate::event::{Event, Message};
 use crate::nodes::{Mark, Router};
 
@@ -49,13 +48,9 @@ impl<'a> Pfs<'a> {
         let now = context.now();
         let lane = if to < self.clients { &mut router.to_clients } else { &mut router.to_servers };
         router.came += 1;
-        let room = network.buffer.map(|most| routers.rate.span_for(Bytes::new(most)));
-        if room.is_some_and(|most| lane.backlog(now) > most) {
+        if network.is_full(lane, routers.rate, now) {
             router.dropped += 1;
-            context.record(Sample::Lost);
-            let after = network.timeout.max(network.latency);
-            let bytes = bytes.saturating_sub(network.header);
-            context.send(EntityId(from), after, Event::Again { to, bytes, message });
+            self.drops(from, to, bytes, message, context);
             return;
         }
         router.forwarded += 1;
