@@ -45,6 +45,24 @@ impl<S> Measure<S> {
         Measure { name, unit, about, title, value: Box::new(value), applies: None }
     }
 
+    /// A row of one of several methods: its name begins with the method's prefix (`merkle_levels_`), and its
+    /// title ends with the method. An empty prefix makes a plain row.
+    #[must_use]
+    pub fn under(
+        prefix: &str,
+        name: &str,
+        unit: &'static str,
+        about: &'static str,
+        value: impl Fn(&S) -> Value + 'static,
+    ) -> Measure<S> {
+        let method = match prefix.trim_end_matches('_') {
+            "" => String::new(),
+            method => format!(", {}", method.replace('_', "-")),
+        };
+        let title = title::of(name, unit) + &method;
+        Measure::new(format!("{prefix}{name}"), unit, about, value).titled(title)
+    }
+
     /// The same with another title than its name gives.
     #[must_use]
     pub fn titled(self, title: impl Into<Cow<'static, str>>) -> Measure<S> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use towtank_backfill::{Backfill as Model, Counts, Discovery, Entity, Outage, Spec};
 use towtank_metrics::Histogram;
-use towtank_report::{Outcome, title};
+use towtank_report::Outcome;
 use towtank_units::SimTime;
 
 use crate::{Measure, Replicate, Value};
@@ -335,22 +335,12 @@ fn among_several(method: Discovery) -> Vec<Measure<Seen>> {
     of_run(&prefix(name), move |seen| seen.runs.iter().find(|run| run.discovery == name))
 }
 
-/// What a title says of the method that a prefix stands for; nothing where there is one method.
-fn method_in(prefix: &str) -> String {
-    match prefix.trim_end_matches('_') {
-        "" => String::new(),
-        method => format!(", {}", method.replace('_', "-")),
-    }
-}
-
 fn of_run(prefix: &str, find: impl Fn(&Seen) -> Option<&Run> + Clone + 'static) -> Vec<Measure<Seen>> {
     let measure = |line: &'static Line| {
         let find = find.clone();
-        let title = title::of(line.name, line.unit) + &method_in(prefix);
-        Measure::new(format!("{prefix}{}", line.name), line.unit, line.about, move |seen| {
+        Measure::under(prefix, line.name, line.unit, line.about, move |seen| {
             (line.value)(find(seen).ok_or("this discovery did not run")?, seen)
         })
-        .titled(title)
         .only_where(line.applies)
     };
     LINES.iter().map(measure).collect()

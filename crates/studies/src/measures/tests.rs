@@ -84,6 +84,15 @@ fn titles_of_all_studies_are_in_words_and_leave_the_unit_out() {
 }
 
 #[test]
+fn a_row_of_a_method_is_named_and_titled_with_it() {
+    let row =
+        |prefix: &str| specs(vec![Row::under(prefix, "wait_mean_s", "s", "how long jobs wait", |_| Ok(1.0))]);
+    let found = |prefix: &str| row(prefix).iter().map(|spec| (spec.name, spec.title)).collect::<Vec<_>>();
+    assert_eq!(found("merkle_levels_"), [("merkle_levels_wait_mean_s", "Mean wait, merkle-levels")]);
+    assert_eq!(found(""), [("wait_mean_s", "Mean wait")]);
+}
+
+#[test]
 fn a_row_without_a_title_of_its_own_is_titled_by_its_name() {
     let rows = vec![
         Row::new("wait_mean_s", "s", "how long jobs wait", |_| Ok(1.0)),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
 use towtank_negotiation::Protocol;
 use towtank_puts::{Cluster, Counted, Counts, Fidelity, Spec, Trace};
-use towtank_report::{Outcome, title};
+use towtank_report::Outcome;
 use towtank_units::SimTime;
 
 use crate::{Measure, Value};
@@ -198,24 +198,14 @@ fn among_several(protocol: Protocol) -> Vec<Measure<Seen>> {
     of_protocol(&prefix(protocol), move |seen| seen.runs.iter().find(|run| run.protocol == protocol))
 }
 
-/// What a title says of the method that a prefix stands for; nothing where there is one method.
-fn method_in(prefix: &str) -> String {
-    match prefix.trim_end_matches('_') {
-        "" => String::new(),
-        method => format!(", {}", method.replace('_', "-")),
-    }
-}
-
 /// The measures of one run, under a prefix.
 fn of_protocol(prefix: &str, find: impl Fn(&Seen) -> Option<&Run> + Clone + 'static) -> Vec<Measure<Seen>> {
     let measure = |line: &'static Line| {
         let find = find.clone();
-        let title = title::of(line.name, line.unit) + &method_in(prefix);
-        Measure::new(format!("{prefix}{}", line.name), line.unit, line.about, move |seen| {
+        Measure::under(prefix, line.name, line.unit, line.about, move |seen| {
             let run = find(seen).ok_or("the protocol did not run")?;
             (line.value)(run.counted.as_ref().ok_or(STOPPED)?)
         })
-        .titled(title)
     };
     OF_PUTS.iter().chain(OF_GETS).map(measure).collect()
 }
