@@ -41,13 +41,13 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Place {
     const NAME: &'static str = "place";
-    const TITLE: &'static str = "how evenly a placement spreads data, who shares it, and what a change moves";
-    const ABOUT: &'static str = "Places objects, or groups of objects, on servers by CRUSH, rings, rendezvous hashing and others, and counts: load \
-         beside what independent draws would give, peers that share data, who rebuilds a failed server, and what a change \
-         moves beside the least possible. Several algorithms are held side by side by a sweep: \
+    const TITLE: &'static str = "how evenly an algorithm spreads data, which servers share it, and what a change moves";
+    const ABOUT: &'static str = "Places objects, or groups of objects, on servers with CRUSH, rings, rendezvous hashing and other algorithms, and counts: \
+         load, compared with independent draws; peers that share data; which survivors rebuild a failed server; and what a \
+         change moves, compared with the minimum. A sweep compares several algorithms: \
          --set 'sweep.algorithm=[\"ring\", \"crush-straw2\"]'.\n\n\
-         Each replicate places other keys, and draws the virtual nodes anew. Not modelled: sizes, failure domains. Lookups \
-         are timed by `towtank bench place`.";
+         Each replicate places other keys and draws new virtual nodes. Not modelled: sizes, failure domains. \
+         `towtank bench place` measures the time of lookups.";
     const RESULTS_VERSION: u32 = 1;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["keys", "servers", "vnodes"];

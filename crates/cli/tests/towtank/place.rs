@@ -20,9 +20,9 @@ fn the_whole_answer_at_eighty_columns() {
         "--quiet",
     ]);
     assert_snapshot!(said.without_keys(), @r"
-    How evenly a placement spreads data, who shares it, and what a change moves
-    ring: loads stand 5.759 % from what they should be (2.887 % by chance), and the change moves 1.02
-    times the least.
+    How evenly an algorithm spreads data, which servers share it, and what a change moves
+    ring: the standard deviation of load is 5.759 % of the expected load (2.887 % with independent
+    draws), and the change moves 1.02 times the minimum.
 
     Summary over 2 replicates
                                         mean  95 % interval
@@ -41,8 +41,8 @@ fn the_whole_answer_at_eighty_columns() {
     minimum_fraction           0.125          0.125 to 0.125
     moved_over_minimum          1.02          0.4101 to 1.63
 
-    Placement by placement
-    Means over the replicates. A failure and the change both strike the last server.
+    Results of each placement
+    Means over the replicates. The last server fails, and is the one that a change removes or halves.
     placement  placed        load_deviation  load_deviation_binomial  load_max  load_max_binomial
     ring       2000 objects         0.05759                  0.02887     1.076              1.041
 
@@ -55,9 +55,9 @@ fn the_whole_answer_at_eighty_columns() {
     placement  moved_over_minimum
     ring                     1.02
 
-    What the algorithms promise
-    By construction, before any sampling noise. None of these keeps replicas apart by more than the
-    server.
+    Guarantees of the algorithms
+    Properties by construction, without sampling noise. Replicas are on different servers; no larger
+    failure domain is known.
     placement  balance            peers              weights           on_add     on_remove  on_reweight
     ring       arcs of 64         neighbours of 64   in steps of 1/64  the least  the least  the least
                virtual nodes      nodes
@@ -84,7 +84,7 @@ fn what_makes_no_sense_is_refused() {
     exit 2
     "#);
     assert_snapshot!(refused(&["--algorithm", "ring", "--servers", "2", "--replicas", "3"]), @r"
-    error: `replicas` is 3, but only 1 server with a weight is there after the change
+    error: `replicas` is 3, but only 1 server with a weight is left after the change
       --> --replicas 3
                      ^
     hint: set `replicas` to at most 1, or add servers

@@ -62,33 +62,33 @@ pub fn measures() -> Vec<Row> {
 
 fn of_loads() -> Vec<Row> {
     vec![
-        Row::new("load_deviation", "ratio", "standard deviation of load over what weights ask for", |seen| {
+        Row::new("load_deviation", "ratio", "standard deviation of load over expected load", |seen| {
             known(seen.balance.relative_deviation())
         })
-        .titled("Deviation of loads from their weights"),
+        .titled("Standard deviation of relative load"),
         Row::new("load_deviation_binomial", "ratio", "the same for independent draws", |seen| {
             known(seen.balance.binomial_deviation())
         })
-        .titled("The same deviation by chance alone"),
-        Row::new("load_max", "ratio", "greatest load over what its weight asks for", |seen| {
+        .titled("Standard deviation of relative load, independent draws"),
+        Row::new("load_max", "ratio", "greatest load over the load that its weight implies", |seen| {
             known(seen.balance.max_over_mean())
         })
-        .titled("Greatest load over its weight"),
+        .titled("Greatest relative load"),
         Row::new("load_max_binomial", "ratio", "the same for independent draws", |seen| {
             known(seen.balance.binomial_max_over_mean())
         })
-        .titled("The same greatest load by chance alone"),
+        .titled("Greatest relative load, independent draws"),
     ]
 }
 
 fn of_peers() -> Vec<Row> {
     vec![
-        Row::new("peers_mean", "servers", "others that a server shares data with", |seen| {
+        Row::new("peers_mean", "servers", "other servers that a server shares data with", |seen| {
             let peers = &seen.observed.peers;
             Ok(peers.iter().copied().map(f64::from).sum::<f64>() / peers.len().max(1) as f64)
         })
         .titled("Mean number of peers"),
-        Row::new("peers_min", "servers", "the fewest of any server", |seen| {
+        Row::new("peers_min", "servers", "fewest peers of any server", |seen| {
             known(seen.observed.peers.iter().min().copied().map(f64::from))
         })
         .titled("Fewest peers"),
@@ -97,11 +97,11 @@ fn of_peers() -> Vec<Row> {
 
 fn of_the_failure() -> Vec<Row> {
     vec![
-        Row::new("failure_lost", "", "copies on the server that fails, the last one", |seen| Ok(seen.lost))
-            .titled("Copies on the server that fails"),
-        Row::new("failure_expected", "", "copies that its weight asks for", |seen| Ok(seen.expected))
-            .titled("Copies that its weight asks for"),
-        Row::new("rebuilt_max", "", "most of these rebuilt on one survivor", |seen| {
+        Row::new("failure_lost", "", "copies on the failed server, the last one", |seen| Ok(seen.lost))
+            .titled("Copies on the failed server"),
+        Row::new("failure_expected", "", "copies that its weight implies", |seen| Ok(seen.expected))
+            .titled("Copies that its weight implies"),
+        Row::new("rebuilt_max", "", "most of these copies rebuilt on one survivor", |seen| {
             known(seen.most_rebuilt().map(|most| most as f64))
         })
         .titled("Most copies rebuilt on one survivor"),
@@ -112,34 +112,34 @@ fn of_the_failure() -> Vec<Row> {
         Row::new(
             "rebuilt_max_over_mean",
             "ratio",
-            "most rebuilt on one survivor over the mean of all survivors",
+            "most copies rebuilt on one survivor over the mean of all survivors",
             |seen| {
                 let all: u64 = seen.observed.rebuilt.iter().sum();
                 let most = seen.most_rebuilt().filter(|_| all > 0);
                 known(most.map(|most| most as f64 * seen.observed.rebuilt.len() as f64 / all as f64))
             },
         )
-        .titled("Most rebuilt on one survivor, over the mean"),
+        .titled("Most copies rebuilt on one survivor, over the mean"),
     ]
 }
 
 fn of_the_change() -> Vec<Row> {
     vec![
-        Row::new("moved_fraction", "fraction", "part of all copies that the change moves", |seen| {
+        Row::new("moved_fraction", "fraction", "share of all copies that the change moves", |seen| {
             Ok(seen.moved)
         })
         .titled("Share of copies that the change moves"),
         Row::new(
             "minimum_fraction",
             "fraction",
-            "the least that must move between the loads that weights ask for",
+            "minimum share of copies that must move to match the new weights",
             |seen| Ok(seen.least),
         )
-        .titled("Least share that it could move"),
-        Row::new("moved_over_minimum", "ratio", "the first over the second", |seen| {
+        .titled("Minimum share of copies to move"),
+        Row::new("moved_over_minimum", "ratio", "share moved over minimum share", |seen| {
             known((seen.least > 0.0).then(|| seen.moved / seen.least))
         })
-        .titled("Moved over the least"),
+        .titled("Share moved over minimum share"),
     ]
 }
 
@@ -163,7 +163,7 @@ impl Seen {
         let set_up = |cluster: &towtank_placement::algorithms::Cluster| {
             scenario.algorithm.set_up(cluster, &with).map_err(|error| StudyError::Model {
                 message: format!("{} cannot be set up: {error}", scenario.algorithm.name()),
-                hint: Some("change `servers`, or take another algorithm".to_owned()),
+                hint: Some("change `servers`, or choose another algorithm".to_owned()),
             })
         };
         let before = set_up(&scenario.cluster())?;

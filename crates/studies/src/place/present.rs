@@ -76,7 +76,7 @@ fn answer(views: &[View<'_>]) -> String {
     let told = |view: &View<'_>| {
         let percent = |measure: &str| Some(human::digits(100.0 * view.value(measure)?));
         Some(format!(
-            "{}: loads stand {} % from what they should be ({} % by chance), and the change moves {} times the least",
+            "{}: the standard deviation of load is {} % of the expected load ({} % with independent draws), and the change moves {} times the minimum",
             view.label,
             percent("load_deviation")?,
             percent("load_deviation_binomial")?,
@@ -88,7 +88,7 @@ fn answer(views: &[View<'_>]) -> String {
         all => {
             let evenness = |view: &&View<'_>| view.value("load_deviation").unwrap_or(f64::INFINITY);
             let best = all.iter().min_by(|left, right| evenness(left).total_cmp(&evenness(right)));
-            best.and_then(told).map_or_else(String::new, |words| format!("Most even is {words}."))
+            best.and_then(told).map_or_else(String::new, |words| format!("The most even placement is {words}."))
         }
     }
 }
@@ -96,8 +96,8 @@ fn answer(views: &[View<'_>]) -> String {
 fn counted(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("placement"), Column::text("placed")];
     columns.extend(columns_of(Place.measures()));
-    let about = "Means over the replicates. A failure and the change both strike the last server.";
-    let mut table = Table::new("placements", "Placement by placement", columns).about(about);
+    let about = "Means over the replicates. The last server fails, and is the one that a change removes or halves.";
+    let mut table = Table::new("placements", "Results of each placement", columns).about(about);
     for view in views {
         let placed = format!("{} {}", view.point.scenario.items(), view.point.scenario.unit());
         let mut row: Vec<Cell> = vec![view.label.as_str().into(), placed.into()];
@@ -110,20 +110,20 @@ fn counted(views: &[View<'_>]) -> Table {
 /// The guarantees of each algorithm, in words.
 fn promised(views: &[View<'_>]) -> Table {
     let names = ["placement", "balance", "peers", "weights", "on_add", "on_remove", "on_reweight", "cost"];
-    let about = "By construction, before any sampling noise. None of these keeps replicas apart by more than the server.";
-    let mut table = Table::new("guarantees", "What the algorithms promise", names.map(Column::text).to_vec())
+    let about = "Properties by construction, without sampling noise. Replicas are on different servers; no larger failure domain is known.";
+    let mut table = Table::new("guarantees", "Guarantees of the algorithms", names.map(Column::text).to_vec())
         .about(about);
     for view in views {
         let Some(given) = view.guarantees() else { continue };
         let balance = match given.balance {
-            Balance::Independent => "as independent draws".to_owned(),
+            Balance::Independent => "like independent draws".to_owned(),
             Balance::Arcs { virtual_nodes } => format!("arcs of {virtual_nodes} virtual nodes"),
             Balance::Cells { virtual_nodes } => format!("cells of {virtual_nodes} virtual nodes"),
             Balance::Slots { slots } => format!("{slots} slots"),
             Balance::LessLoadedOfTwo => "the less loaded of two".to_owned(),
         };
         let peers = match given.declustering {
-            Declustering::Everyone => "everyone".to_owned(),
+            Declustering::Everyone => "all servers".to_owned(),
             Declustering::Neighbours { virtual_nodes } => format!("neighbours of {virtual_nodes} nodes"),
             Declustering::Members { members } => format!("{members} of its group"),
         };
@@ -137,7 +137,7 @@ fn promised(views: &[View<'_>]) -> Table {
             Movement::Minimal => "the least".to_owned(),
             Movement::NearMinimal { times_max } => format!("at most {times_max} times the least"),
             Movement::Nothing => "nothing".to_owned(),
-            Movement::Most => "most of everything".to_owned(),
+            Movement::Most => "most of the data".to_owned(),
         };
         let cost = match given.cost {
             Cost::Constant => "constant",
@@ -187,7 +187,7 @@ fn loads(views: &[View<'_>]) -> Figure {
     Figure {
         id: "loads".to_owned(),
         title: "Load of the servers".to_owned(),
-        caption: "Over what its weight asks for, for each server of each replicate.".to_owned(),
+        caption: "Load over the load that its weight implies, for each server of each replicate.".to_owned(),
         kind: Kind::Ecdf {
             x: Axis::linear("load over expected load", ""),
             series: views.iter().map(|view| EcdfSeries::of(&*view.label, &relative(view))).collect(),
@@ -201,7 +201,7 @@ fn balance(views: &[View<'_>]) -> Figure {
     Figure {
         id: "balance".to_owned(),
         title: "Spread of the loads".to_owned(),
-        caption: "Standard deviation of load over expected load, beside what independent draws would give."
+        caption: "Standard deviation of load over expected load, as counted and for independent draws."
             .to_owned(),
         kind: Kind::Bar {
             x: "placement".to_owned(),
@@ -223,9 +223,9 @@ fn peers(views: &[View<'_>]) -> Figure {
     };
     Figure {
         id: "peers".to_owned(),
-        title: "With how many others a server shares data".to_owned(),
+        title: "Peers of each server".to_owned(),
         caption:
-            "Each server of each replicate. Few peers rebuild slowly, but fewer sets of failures lose data."
+            "Other servers that each one shares data with. With few peers, rebuilds are slow, but fewer sets of failures lose data."
                 .to_owned(),
         kind: Kind::Box {
             x: "placement".to_owned(),
@@ -242,8 +242,8 @@ fn rebuild(views: &[View<'_>]) -> Figure {
     };
     Figure {
         id: "rebuild".to_owned(),
-        title: "What each survivor rebuilds when the last server fails".to_owned(),
-        caption: "Copies, for each survivor of each replicate. The fullest survivor sets how long the rebuild takes."
+        title: "Copies that each survivor rebuilds when the last server fails".to_owned(),
+        caption: "For each survivor of each replicate. The survivor with the most copies determines how long the rebuild takes."
             .to_owned(),
         kind: Kind::Box {
             x: "placement".to_owned(),
@@ -257,9 +257,9 @@ fn rebuild(views: &[View<'_>]) -> Figure {
 fn moved(views: &[View<'_>]) -> Figure {
     Figure {
         id: "moved".to_owned(),
-        title: "What the change moves".to_owned(),
+        title: "Copies that the change moves".to_owned(),
         caption:
-            "Part of all copies, beside the least that must move between the loads that weights ask for."
+            "Share of all copies, and the minimum share that must move to match the new weights."
                 .to_owned(),
         kind: Kind::Bar {
             x: "placement".to_owned(),
@@ -267,7 +267,7 @@ fn moved(views: &[View<'_>]) -> Figure {
             categories: labels(views),
             series: vec![
                 bars(views, "moved", "moved_fraction", 100.0),
-                bars(views, "least possible", "minimum_fraction", 100.0),
+                bars(views, "minimum", "minimum_fraction", 100.0),
             ],
             stacked: false,
             references: Vec::new(),

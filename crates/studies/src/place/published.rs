@@ -39,7 +39,7 @@ pub fn claims(point: &Point<'_, Place>) -> Vec<Claim> {
             "failure_lost",
             "groups",
             190.0,
-            "placement groups that the failed server took part in",
+            "placement groups with a replica on the failed server",
         ),
         ("rebuilt_max", "rebuilt_max", "groups", 7.0, "the most groups that one server rebuilt"),
         ("rebuilt_none", "rebuilt_none", "servers", 4.0, "survivors that rebuilt no group"),

@@ -15,7 +15,7 @@ pub struct Scenario {
     /// The algorithm.
     #[serde(default)]
     pub algorithm: Algorithm,
-    /// Servers.
+    /// Number of servers.
     #[serde(default = "servers")]
     #[schemars(range(min = 1, max = 16_384))]
     pub servers: u32,
@@ -23,11 +23,11 @@ pub struct Scenario {
     #[serde(default = "replicas")]
     #[schemars(range(min = 1, max = 64))]
     pub replicas: u32,
-    /// Objects to place, each by itself. Not used with `groups`.
+    /// Number of objects to place, each by itself. Not used with `groups`.
     #[serde(default = "keys")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub keys: u64,
-    /// Place so many groups instead of single objects; everything is counted in groups then. Left out:
+    /// Number of groups to place instead of single objects; all counts are then in groups. Left out:
     /// objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 16_777_216))]
@@ -36,13 +36,13 @@ pub struct Scenario {
     #[serde(default = "vnodes")]
     #[schemars(range(min = 1, max = 65_536))]
     pub vnodes: u32,
-    /// So many of the servers, the first ones, have another weight.
+    /// Number of servers, counted from the first, that have the weight `heavy_weight`.
     #[serde(default)]
     pub heavy_servers: u32,
-    /// Their weight, where the others have 1.
+    /// Weight of the heavy servers; the others have 1.
     #[serde(default = "two")]
     pub heavy_weight: f64,
-    /// What happens to the last server.
+    /// The change: to the last server, or a server that is added.
     #[serde(default)]
     pub change: Change,
 }
@@ -71,12 +71,12 @@ fn two() -> f64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It leaves for good.
+    /// The last server is removed for good.
     #[default]
     Remove,
-    /// Another one of weight 1 comes.
+    /// A server of weight 1 is added.
     Add,
-    /// It gets half its weight.
+    /// The weight of the last server is halved.
     Halve,
 }
 
@@ -126,14 +126,14 @@ impl Scenario {
         if !(0.0..=1000.0).contains(&self.heavy_weight) {
             let message =
                 format!("`heavy_weight` is {}, but it must lie between 0 and 1000", self.heavy_weight);
-            problems.push(draft.problem("heavy_weight", message).hint("weights are relative to 1"));
+            problems.push(draft.problem("heavy_weight", message).hint("weights are relative to 1, that of the other servers"));
         }
         let live = self.cluster().live_count();
         let left = live - usize::from(self.change == Change::Remove && live > 0);
         if left < self.replicas as usize {
             let servers = if left == 1 { "server with a weight is" } else { "servers with a weight are" };
             let message =
-                format!("`replicas` is {}, but only {left} {servers} there after the change", self.replicas);
+                format!("`replicas` is {}, but only {left} {servers} left after the change", self.replicas);
             problems.push(
                 draft
                     .problem("replicas", message)
@@ -158,7 +158,7 @@ impl Scenario {
         if let Err(error) = self.algorithm.set_up(&self.cluster(), &self.trial()) {
             let problem =
                 draft.problem("algorithm", format!("{} cannot be set up: {error}", self.algorithm.name()));
-            return Err(problem.hint("change `servers`, or take another algorithm").into());
+            return Err(problem.hint("change `servers`, or choose another algorithm").into());
         }
         Ok(self)
     }

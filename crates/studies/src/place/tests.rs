@@ -116,16 +116,16 @@ fn mistakes_are_told() {
     insta::assert_snapshot!(all.join("\n"), @r#"
     `algorithm` is "rign", but it must be "crush-straw2", "crush-straw", "crush-vring", "ring", "multiring", "rendezvous", "jump", "maglev", "static-modulo", "two-choice", "xor", "two-d" or "negotiating"
       hint: did you mean "ring"?
-    `replicas` is 3, but only 2 servers with a weight are there after the change
+    `replicas` is 3, but only 2 servers with a weight are left after the change
       hint: set `replicas` to at most 2, or add servers
     `heavy_servers` is 5, but there are only 4 servers
       hint: set it to at most `servers`
     `heavy_weight` is -1, but it must lie between 0 and 1000
-      hint: weights are relative to 1
+      hint: weights are relative to 1, that of the other servers
     `vnodes` is 65536, which makes up to 2147483648 positions
       hint: at most 100000000 fit; use fewer
     negotiating cannot be set up: 6 servers do not fill one group of 9: add servers or use smaller groups
-      hint: change `servers`, or take another algorithm
+      hint: change `servers`, or choose another algorithm
     `keys` is 0, but it must be from 1 to 1000000000
       hint: set `keys` to a value from 1 to 1000000000
     "#);
