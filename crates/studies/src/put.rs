@@ -51,14 +51,14 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Put {
     const NAME: &'static str = "put";
-    const TITLE: &'static str = "how fast chunks are put on servers by UCH-CCP, Replicast-M or Replicast-H";
-    const ABOUT: &'static str = "Gateways store chunks, several replicas each, on servers with one disk each. UCH-CCP sends to servers drawn at random, \
-         which divide their links among their flows. In Replicast, a group of servers bids windows of time for each chunk; \
-         Replicast-M multicasts in a window that several have in common, Replicast-H sends to one after the other. \
-         uch-aimd and serial are relatives of UCH-CCP.\n\n\
-         `--fidelity surge` does what the simulator of the paper does, to reproduce its tables; the default is the protocol \
-         on honest physics. `--read-share` makes some of the chunks gets, `--racks` and `--uplink` a core \
-         that blocks.";
+    const TITLE: &'static str = "how fast gateways store chunks on servers with UCH-CCP, Replicast-M or Replicast-H";
+    const ABOUT: &'static str = "Gateways store chunks, several replicas each, on servers with one disk each. With UCH-CCP, a gateway sends to servers drawn at random, \
+         and each server divides its link among its flows. With Replicast, the servers of a group bid time windows for each \
+         chunk: Replicast-M multicasts in a window that several servers have in common, Replicast-H sends to one server after \
+         the other. uch-aimd and serial are variants of UCH-CCP.\n\n\
+         `--fidelity surge` follows the simulator of the paper, to reproduce its tables; by default, the protocol runs with \
+         realistic physics. `--read-share` turns a share of the puts into gets; `--racks` and `--uplink` model a core network \
+         that can be a bottleneck.";
     const RESULTS_VERSION: u32 = 3;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["gateways", "servers", "in_flight"];

@@ -77,22 +77,22 @@ fn what_does_not_exist_is_refused_by_name() {
     hint: did you mean `replicast-m`?
     ");
     insta::assert_snapshot!(refuse(&["--fidelity", "surge", "--in-flight", "2"]), @r#"
-    error: `in_flight` goes beyond what `surge` fidelity can be held against
+    error: `in_flight` is beyond what `surge` fidelity supports
       --> --in-flight 2
                       ^
     hint: set `fidelity` to "model"
     "#);
     insta::assert_snapshot!(refuse(&["--fidelity", "surge", "--read-share", "30%"]), @r#"
-    error: `read_share` goes beyond what `surge` fidelity can be held against
+    error: `read_share` is beyond what `surge` fidelity supports
       --> --read-share 30%
                        ^^^
     hint: set `fidelity` to "model"
     "#);
     insta::assert_snapshot!(refuse(&["--racks", "4"]), @r#"
-    error: `network.racks` is 4, but `network.uplink` is not said
+    error: `network.racks` is 4, but `network.uplink` is not set
       --> --racks 4
                   ^
-    hint: say how fast each rack's link to the core is: uplink = "40Gbit/s"
+    hint: set the bandwidth of each rack's link to the core: uplink = "40Gbit/s"
     "#);
     assert!(refuse(&["--set", "gets=30%"]).contains("unknown key `gets`"));
 }

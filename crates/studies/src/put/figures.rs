@@ -61,14 +61,14 @@ fn of_points(views: &[View<'_>]) -> Vec<Figure> {
         bars(
             views,
             "utilisation",
-            "How busy the disks are",
+            "Utilisation of the disks",
             ("share of time", "%"),
             &[("disks", "disk_utilisation", 100.0)],
         ),
-        latencies("put", "How long a put takes"),
+        latencies("put", "Latency of puts"),
     ];
     if reads {
-        figures.push(latencies("get", "How long a get takes"));
+        figures.push(latencies("get", "Latency of gets"));
     }
     figures
 }
@@ -99,7 +99,7 @@ fn bars(
     Figure {
         id: id.to_owned(),
         title: title.to_owned(),
-        caption: "Means over the replicates with their 95 % interval.".to_owned(),
+        caption: "Means over the replicates with their 95 % confidence interval.".to_owned(),
         kind: Kind::Bar {
             x: "protocol".to_owned(),
             y: Axis::linear(axis, unit),
@@ -124,7 +124,7 @@ fn distribution(views: &[View<'_>], id: &str, title: &str, of: fn(&View<'_>) -> 
     Figure {
         id: id.to_owned(),
         title: title.to_owned(),
-        caption: "The share of them that take at most so long, over all replicates.".to_owned(),
+        caption: "Share of operations with at most this latency, over all replicates.".to_owned(),
         kind: Kind::Ecdf {
             x: Axis::log("latency", "us"),
             series: views.iter().map(of).collect(),
@@ -160,7 +160,7 @@ fn sorted(views: &[View<'_>]) -> Option<Figure> {
     let series: Vec<LineSeries> = views.iter().map(of).filter(|line| !line.points.is_empty()).collect();
     (!series.is_empty()).then(|| Figure {
         id: "sorted_latency".to_owned(),
-        title: "Sorted put latency".to_owned(),
+        title: "Put latency, sorted".to_owned(),
         caption: "Every put of the first replicate, from the fastest to the slowest.".to_owned(),
         kind: Kind::Line {
             x: Axis::linear("put", ""),
@@ -213,7 +213,7 @@ fn timeline(view: &View<'_>) -> Option<Figure> {
         };
         let reads = matches!(trace, Trace::Read { .. } | Trace::Sent { .. });
         let us = |ns: towtank_units::SimTime| Num::from(ns.as_ns() as f64 / 1e3);
-        let note = format!("gateway {gateway}, said at {} us", *at as f64 / 1e3);
+        let note = format!("gateway {gateway}, recorded at {} us", *at as f64 / 1e3);
         let span = Span { from: us(from), to: us(to), what: what.to_owned(), note };
         let lane = *server as usize + if reads { servers } else { 0 };
         lanes.get_mut(lane)?.spans.push(span);
@@ -224,7 +224,7 @@ fn timeline(view: &View<'_>) -> Option<Figure> {
     drawn.then(|| Figure {
         id: format!("windows_{}", view.name().replace(|c: char| !c.is_ascii_alphanumeric(), "_")),
         title: format!("Reservations of one group: {}", view.name()),
-        caption: "The first group of servers, from the beginning of the first replicate: windows offered to gateways, the part \
+        caption: "The servers of the first group at the beginning of the first replicate: windows offered to gateways, the part \
                   of them that was accepted for data, and the writes that follow."
             .to_owned(),
         kind: Kind::Timeline { x: Axis::linear("time", "us"), lanes },

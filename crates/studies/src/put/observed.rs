@@ -34,13 +34,13 @@ pub const OF_PUTS: &[Line] = &[
     Line {
         name: "disk_utilisation",
         unit: "fraction",
-        about: "share of time that disks write, mean of all servers",
+        about: "share of time that disks are busy, mean of all servers",
         value: |seen| Ok(seen.utilisation),
     },
     Line {
         name: "put_latency_mean_us",
         unit: "us",
-        about: "mean time from a chunk's coming to its last acknowledgement",
+        about: "mean time from the arrival of a chunk to its last acknowledgement",
         value: |seen| mean(&seen.total.latencies).ok_or_else(no_put),
     },
     Line {
@@ -64,43 +64,43 @@ pub const OF_PUTS: &[Line] = &[
     Line {
         name: "replicas_per_second",
         unit: "replicas/s",
-        about: "replicas whose data came to a server per second",
+        about: "replicas whose data arrived at a server, per second",
         value: |seen| Ok(seen.total.replicas as f64 / seen.seconds),
     },
     Line {
         name: "puts_measured",
         unit: "puts",
-        about: "puts that ended well in the measured span",
+        about: "puts that succeeded in the measured span",
         value: |seen| Ok(seen.total.puts as f64),
     },
     Line {
         name: "rounds_per_put",
         unit: "",
-        about: "requests multicast for each put of Replicast",
+        about: "requests that Replicast multicasts per put",
         value: |seen| negotiated(seen, seen.total.rounds, seen.total.puts),
     },
     Line {
         name: "undecided_share",
         unit: "fraction",
-        about: "share of requests that found another bid of the server undecided",
+        about: "share of requests that reached a server while another of its bids was undecided",
         value: |seen| negotiated(seen, seen.total.undecided, seen.total.requests),
     },
     Line {
         name: "chunks_dropped",
         unit: "chunks",
-        about: "chunks given up since their bids had no window in common",
+        about: "chunks given up because their bids had no window in common",
         value: |seen| Ok(seen.total.dropped as f64),
     },
     Line {
         name: "puts_retried",
         unit: "puts",
-        about: "puts that went on with other servers, since some did not answer",
+        about: "puts that continued with other servers because some did not answer",
         value: |seen| Ok(seen.total.retried as f64),
     },
     Line {
         name: "puts_failed",
         unit: "puts",
-        about: "puts given up, since no servers were left",
+        about: "puts given up because no servers were left",
         value: |seen| Ok(seen.total.failed as f64),
     },
     Line {
@@ -112,8 +112,8 @@ pub const OF_PUTS: &[Line] = &[
     Line {
         name: "uplink_utilisation",
         unit: "fraction",
-        about: "share of what the racks' links to the core could carry, mean of both directions",
-        value: |seen| seen.uplinks.ok_or_else(|| "the core does not block: `network.racks` is 1".to_owned()),
+        about: "utilisation of the racks' links to the core, mean of both directions",
+        value: |seen| seen.uplinks.ok_or_else(|| "there are no uplinks: `network.racks` is 1".to_owned()),
     },
 ];
 
@@ -128,7 +128,7 @@ pub const OF_GETS: &[Line] = &[
     Line {
         name: "get_latency_mean_us",
         unit: "us",
-        about: "mean time from a get's coming to its last byte",
+        about: "mean time from the arrival of a get to its last byte",
         value: |seen| mean(got(seen)?).ok_or_else(no_get),
     },
     Line {
@@ -152,25 +152,25 @@ pub const OF_GETS: &[Line] = &[
     Line {
         name: "gets_measured",
         unit: "gets",
-        about: "gets that ended well in the measured span",
+        about: "gets that succeeded in the measured span",
         value: |seen| Ok(got(seen)?.count() as f64),
     },
     Line {
         name: "gets_declined",
         unit: "gets",
-        about: "times that a server that was chosen could not have read in time",
+        about: "times that a chosen server declined because it could not read in time",
         value: |seen| declined(seen),
     },
     Line {
         name: "gets_retried",
         unit: "gets",
-        about: "gets that went on with another server, since one did not answer",
+        about: "gets that continued with another server because one did not answer",
         value: |seen| got(seen).map(|_| seen.total.gets_retried as f64),
     },
     Line {
         name: "gets_failed",
         unit: "gets",
-        about: "gets given up, since no holder answered",
+        about: "gets given up because no server with the chunk answered",
         value: |seen| got(seen).map(|_| seen.total.gets_failed as f64),
     },
 ];
@@ -277,7 +277,7 @@ fn declined(counted: &Counted) -> Value {
     if counted.negotiates { Ok(counted.total.gets_declined as f64) } else { Err(ONLY_NEGOTIATED.to_owned()) }
 }
 
-const ONLY_NEGOTIATED: &str = "only protocols that negotiate have it";
+const ONLY_NEGOTIATED: &str = "only protocols that negotiate have this measure";
 
 fn no_put() -> String {
     "no put ended in the measured span".to_owned()
@@ -340,7 +340,7 @@ fn warn(outcome: &mut Outcome, spec: &Spec, cluster: &Cluster, counted: &Counted
     let left = spec.servers - cluster.terms.fixed.servers;
     if left > 0 {
         outcome.warnings.push(format!(
-            "{name}: {left} of {} servers are in no whole group of {} and store nothing",
+            "{name}: {left} of {} servers belong to no complete group of {} and store nothing",
             spec.servers, spec.group
         ));
     }

@@ -68,11 +68,11 @@ fn status(views: &[View<'_>]) -> Option<Status> {
 
 fn answer(views: &[View<'_>]) -> String {
     let Some(best) = best(views) else { return String::new() };
-    let verb = if views.iter().any(View::reads) { "done" } else { "stored" };
+    let verb = if views.iter().any(View::reads) { "stored or read" } else { "stored" };
     match (views, told(best)) {
         (_, None) => String::new(),
         ([_], Some(words)) => format!("{words}."),
-        (_, Some(words)) => format!("Most is {verb} by {words}."),
+        (_, Some(words)) => format!("Most chunks per second are {verb} by {words}."),
     }
 }
 
@@ -101,7 +101,7 @@ fn counted(views: &[View<'_>]) -> Table {
     let measures = || OF_PUTS.iter().chain(of_gets);
     columns.extend(measures().map(|measure| Column::number(measure.name, measure.unit)));
     let about = "Means over the replicates.";
-    let mut table = Table::new("protocols", "Protocol by protocol", columns).about(about);
+    let mut table = Table::new("protocols", "Results of each protocol", columns).about(about);
     for view in views {
         let fidelity = match view.settled.spec.fidelity {
             Fidelity::Model => "model",
@@ -124,28 +124,28 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         let (puts, name) = (view.latencies().count(), view.name());
         if puts < PUTS_FOR_TAIL && view.settled.spec.read_share < Percent::FULL {
             warnings.push(format!(
-                "{name}: {puts} puts say little of p99.9; lengthen `duration` or add replicates"
+                "{name}: {puts} puts are too few for p99.9; lengthen `duration` or add replicates"
             ));
         }
         if let Some(failed) = view.mean("puts_failed").filter(|failed| failed.mean > 0.0) {
             warnings
-                .push(format!("{name}: {} puts a replicate found no servers and were given up", failed.mean));
+                .push(format!("{name}: {} puts per replicate were given up because no servers were left", failed.mean));
         }
         let gets = view.got().count();
         if gets < PUTS_FOR_TAIL && view.reads() {
             warnings.push(format!(
-                "{name}: {gets} gets say little of p99.9; lengthen `duration` or add replicates"
+                "{name}: {gets} gets are too few for p99.9; lengthen `duration` or add replicates"
             ));
         }
         if let Some(failed) = view.mean("gets_failed").filter(|failed| failed.mean > 0.0) {
             warnings.push(format!(
-                "{name}: {} gets a replicate found no holder that answered and were given up",
+                "{name}: {} gets per replicate were given up because no server with the chunk answered",
                 failed.mean
             ));
         }
         if let Some(broken) = view.mean("violations").filter(|broken| broken.mean > 0.0) {
             warnings.push(format!(
-                "{name}: {} transfers a replicate left their window, or windows overlap",
+                "{name}: {} violations per replicate: transfers outside their window, or windows that overlap",
                 broken.mean
             ));
         }

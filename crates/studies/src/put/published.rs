@@ -246,10 +246,10 @@ impl Cell {
                 let runs = of(self).runs.len();
                 let of_runs = if runs == 1 { "one run".to_owned() } else { format!("{runs} runs") };
                 format!(
-                    "the paper and {of_runs} of its simulator's model code; within the 99 % interval of their mean, by the scatter of such runs"
+                    "published: the paper and {of_runs} of its simulator's model code; ours must lie within the 99 % interval of their mean"
                 )
             }
-            None => "the reference is one run: within what 99 % of single runs scatter here".to_owned(),
+            None => "the reference is one run; ours must lie within the range of 99 % of single runs here".to_owned(),
         }
     }
 }
@@ -284,8 +284,8 @@ fn undecided(cell: &Cell, view: &View<'_>) -> Option<Claim> {
     let (low, high) = (share(rate - half_digit), share(rate + half_digit));
     let why = match SPREAD_OUT.iter().find(|(chunk, _)| *chunk == cell.chunk_kib) {
         Some((_, spread)) => format!(
-            "; requests do not come at random here: all gateways begin at once, and bids of the start-up meet each other and fail; \
-             with gateways that begin within 5 ms it is {spread} %"
+            "; requests do not arrive at random here: all gateways start at once, and their first bids collide and fail; \
+             with gateways that start within 5 ms, the share is {spread} %"
         ),
         None => String::new(),
     };
@@ -299,7 +299,7 @@ fn undecided(cell: &Cell, view: &View<'_>) -> Option<Claim> {
         tolerance: Tolerance::Range { low, high },
         fitted: false,
         note: Some(format!(
-            "the paper works it out, as 1 - exp(-λ · 7 us) with λ = {rate}/us; the range is of rates that round to λ{why}"
+            "the paper computes it as 1 - exp(-λ · 7 us) with λ = {rate}/us; the range covers rates that round to λ{why}"
         )),
     };
     Some(draft.judge())

@@ -14,7 +14,7 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 pub use self::settled::Settled;
 
-/// Gateways put chunks on servers by one protocol or several, each in a run of its own.
+/// Gateways store chunks on servers with one protocol or several, each in its own run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -22,15 +22,15 @@ pub struct Scenario {
     #[serde(default = "replicast_m")]
     #[schemars(example = "replicast-m,uch-ccp")]
     pub protocol: String,
-    /// `model`: the protocol on honest physics. `surge`: what the simulator of the paper does, quirks
+    /// `model`: the protocol with realistic physics. `surge`: what the simulator of the paper does, quirks
     /// included.
     #[serde(default)]
     pub fidelity: Fidelity,
-    /// Gateways: the initiators of puts.
+    /// Number of gateways, which start the puts.
     #[serde(default = "gateways")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub gateways: u32,
-    /// Servers, each with one disk.
+    /// Number of servers, each with one disk.
     #[serde(default = "servers")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub servers: u32,
@@ -38,7 +38,7 @@ pub struct Scenario {
     #[serde(default = "replicas")]
     #[schemars(range(min = 1, max = 16))]
     pub replicas: u32,
-    /// Servers of a negotiating group; servers beyond the last whole group get no chunks from Replicast.
+    /// Servers per negotiating group; servers beyond the last complete group get no chunks from Replicast.
     #[serde(default = "group")]
     #[schemars(range(min = 1, max = 64))]
     pub group: u32,
@@ -49,30 +49,30 @@ pub struct Scenario {
     /// the size `chunk`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_chunks: Vec<ChunkShare>,
-    /// How fast a disk writes.
+    /// Write bandwidth of a disk.
     #[serde(default = "disk")]
     pub disk: Rate,
-    /// How long is measured. In `surge` fidelity, the whole run.
+    /// Length of the measured span; in `surge` fidelity, of the whole run.
     #[serde(default = "duration")]
     pub duration: SimSpan,
-    /// What is thrown away before. Left out: ten times what a put takes on idle nodes; nothing in `surge`
-    /// fidelity.
-    #[serde(default)]
-    pub warm_up: Option<SimSpan>,
-    /// Gateways begin at random within this span. Left out: what a put takes on idle nodes; all at once in
+    /// Time before it that is discarded. Left out: ten times the latency of a put on idle nodes; 0s in
     /// `surge` fidelity.
     #[serde(default)]
+    pub warm_up: Option<SimSpan>,
+    /// Gateways start at random within this span. Left out: the latency of a put on idle nodes; 0s in `surge`
+    /// fidelity.
+    #[serde(default)]
     pub start_spread: Option<SimSpan>,
-    /// Chunks that a gateway puts at once.
+    /// Maximum number of concurrent operations of a gateway.
     #[serde(default = "in_flight")]
     #[schemars(range(min = 1, max = 256))]
     pub in_flight: u32,
-    /// Chunks come at random at this rate to all gateways together (open loop), and wait while `in_flight`
-    /// are being put. Left out: the next one comes when one is done (closed loop).
+    /// Chunks arrive at random at this total rate (open loop), and wait while a gateway has `in_flight` in
+    /// progress. Left out: the next one arrives when one is done (closed loop).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = "50000/s")]
     pub arrival_rate: Option<Frequency>,
-    /// The share of chunks that are read and not stored: gets of chunks that the store has held for long.
+    /// Share of operations that are gets: reads of chunks stored long before.
     #[serde(default = "no_share", skip_serializing_if = "is_no_share")]
     pub read_share: Percent,
     /// Links and messages.
@@ -86,7 +86,7 @@ pub struct Scenario {
     pub faults: Faults,
 }
 
-/// How closely SURGE is followed.
+/// How closely the run follows SURGE, the simulator of the paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fidelity {
@@ -98,7 +98,7 @@ pub enum Fidelity {
     Surge,
 }
 
-/// A size beside the main one.
+/// Another chunk size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChunkShare {
@@ -112,10 +112,10 @@ pub struct ChunkShare {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
-    /// Neighbours are in different racks, so that the servers of a negotiating group are, too.
+    /// Neighbours are in different racks, and so are the servers of a negotiating group.
     #[default]
     Spread,
-    /// Neighbours are in the same rack: a group is in one, or two.
+    /// Neighbours are in the same rack: a group is in one rack, or in two.
     Blocks,
 }
 
@@ -123,36 +123,36 @@ pub enum Layout {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
-    /// Each node's link, in each direction.
+    /// Bandwidth of each node's link, in each direction.
     pub link: Rate,
-    /// The share of it that is lost to overhead.
+    /// Share of the link bandwidth lost to overhead.
     pub overhead: Percent,
-    /// Replicast: the share of the rest that is for reserved data; control messages have what is left.
+    /// Replicast: share of the rest that carries reserved data; control messages use what is left.
     pub data_share: Percent,
-    /// How long a bit needs from one node to another.
+    /// One-way latency from node to node.
     pub trip: SimSpan,
-    /// Racks that gateways and servers are in. 1: the core does not block.
+    /// Number of racks of gateways and servers. 1: the core is not a bottleneck.
     #[serde(skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 100_000))]
     pub racks: u32,
-    /// Where there are racks: the link of each to the core, in each direction, that all of its nodes share.
+    /// With racks: bandwidth of the link from a rack to the core, in each direction, shared by its nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = "40Gbit/s")]
     pub uplink: Option<Rate>,
-    /// Where there are racks: which nodes are in one.
+    /// With racks: which nodes are in the same rack.
     #[serde(skip_serializing_if = "is_spread")]
     pub layout: Layout,
     /// Payload of a full frame.
     pub frame: Bytes,
-    /// A control message of the unicast protocols.
+    /// Size of a control message of the unicast protocols.
     pub control_unicast: Bytes,
-    /// A control message of Replicast.
+    /// Size of a control message of Replicast.
     pub control_replicast: Bytes,
-    /// Unicast: what buckets hold beside a frame.
+    /// Unicast: capacity of the token buckets beyond one frame.
     pub bucket_spare: Bytes,
-    /// `uch-aimd`: the rate that a flow begins with, never falls below, and gains.
+    /// `uch-aimd`: initial rate of a flow, also its minimum and its increment.
     pub aimd_step: Rate,
-    /// `uch-aimd`: how long a server waits between two looks at its queue.
+    /// `uch-aimd`: interval at which a server checks its queue.
     pub aimd_look: SimSpan,
 }
 
@@ -195,26 +195,26 @@ impl Default for Network {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bids {
-    /// `replicast-m`: how wide a bid is, as a share of transfer and trip.
+    /// `replicast-m`: length of a bid window, as a percentage of transfer and trip time.
     pub extension_m: Percent,
-    /// `replicast-h`: the same.
+    /// `replicast-h`: length of a bid window, as a percentage of transfer and trip time.
     pub extension_h: Percent,
-    /// How soon after a request a bid may begin. Left out: two control messages and a trip in `surge`
-    /// fidelity; in `model`, where the bids of a whole group queue at the gateway, as many messages as the
-    /// group has servers more.
+    /// Minimum time from a request to the start of a bid window. Left out: two control messages and a trip
+    /// in `surge` fidelity; in `model`, one message more per server of the group, because the bids of the
+    /// group queue at the gateway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lead: Option<SimSpan>,
-    /// `replicast-h`: windows this far apart still follow each other. Left out: three control messages, or a
-    /// frame.
+    /// `replicast-h`: windows at most this far apart count as consecutive. Left out: three control messages,
+    /// or a frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<SimSpan>,
-    /// `replicast-m`: servers keep the list of reservations that SURGE has: what was cancelled stays in it as
-    /// a hole that only a short list offers again. Left out: only in `surge` fidelity.
+    /// `replicast-m`: servers keep reservations as SURGE does: a cancelled one stays in the list as a hole,
+    /// which only a short list offers again. Left out: true in `surge` fidelity, else false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_holes: Option<bool>,
-    /// A server admits data while less than this waits for its disk ...
+    /// A server admits data while less than this is queued for its disk ...
     pub queue: Bytes,
-    /// ... or less than so many chunks.
+    /// ... or fewer than this number of chunks.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub queue_chunks: u64,
 }
@@ -231,19 +231,19 @@ impl Default for Bids {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
-    /// So many servers, spread evenly over all, have the disk `slow_disk`.
+    /// Number of servers, spread evenly over all, whose disk is `slow_disk`.
     pub slow_servers: u32,
-    /// How fast their disks write.
+    /// Write bandwidth of their disks.
     pub slow_disk: Rate,
-    /// So many servers, spread evenly over all, fail for good.
+    /// Number of servers, spread evenly over all, that fail for good.
     pub failed_servers: u32,
-    /// When, after the beginning of the run. Left out: when the warm-up is over.
+    /// When they fail, from the beginning of the run. Left out: at the end of the warm-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fail_at: Option<SimSpan>,
-    /// How long a gateway waits for bids. Used where servers fail.
+    /// How long a gateway waits for bids. Used only if servers fail.
     pub bid_timeout: SimSpan,
     /// How long a gateway waits for acknowledgements after its last frame, or for the answer to a unicast
-    /// request. Used where servers fail. It must cover the queue of a disk.
+    /// request. Used only if servers fail. It must cover the queue of a disk.
     pub ack_timeout: SimSpan,
 }
 

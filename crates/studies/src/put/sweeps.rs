@@ -59,7 +59,7 @@ pub fn lines(views: &[View<'_>], across: &Across) -> Vec<Figure> {
         line(
             views,
             across,
-            ("sweep_utilisation", "share of time that disks work"),
+            ("sweep_utilisation", "utilisation of the disks"),
             ("disk_utilisation", "%", 100.0),
         ),
         line(views, across, ("sweep_latency", "mean put latency"), ("put_latency_mean_us", "us", 1.0)),
@@ -123,7 +123,7 @@ fn line(
     Figure {
         id: id.to_owned(),
         title: format!("{title}, by {key}"),
-        caption: "Means over the replicates with their 95 % interval.".to_owned(),
+        caption: "Means over the replicates with their 95 % confidence interval.".to_owned(),
         kind: Kind::Line {
             x: axis(across.log, &key, across.unit),
             y: axis(range.0 > 0.0 && range.1 / range.0 > WIDE, what, unit),

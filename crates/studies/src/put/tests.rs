@@ -230,7 +230,7 @@ fn every_refusal_says_what_to_do() {
         ("protocol = \"replicast-x\"", "there is no protocol called `replicast-x`", "replicast-"),
         ("protocol = \"serial,serial\"", "`protocol` names serial twice", "once"),
         ("protocol = \"serial\"\nfidelity = \"surge\"", "SURGE has no serial variant", "model"),
-        ("fidelity = \"surge\"\nin_flight = 2", "`in_flight` goes beyond what `surge` fidelity", "model"),
+        ("fidelity = \"surge\"\nin_flight = 2", "`in_flight` is beyond what `surge` fidelity", "model"),
         ("replicas = 10", "`replicas` is 10, but a group has 9 servers", "group"),
         ("servers = 5", "`group` is 9, but there are only 5 servers", "servers"),
         ("duration = \"0s\"", "`duration` is 0s", "10ms"),
@@ -238,17 +238,17 @@ fn every_refusal_says_what_to_do() {
         ("bids = { extension_m = \"90%\" }", "`bids.extension_m` is 90%", "140%"),
         ("arrival_rate = \"0/s\"", "`arrival_rate` is 0/s", "closed loop"),
         ("gets = \"30%\"", "unknown key `gets`", ""),
-        ("network = { racks = 4 }", "`network.uplink` is not said", "40Gbit/s"),
+        ("network = { racks = 4 }", "`network.uplink` is not set", "40Gbit/s"),
         ("network = { racks = 0 }", "`network.racks` is 0", "from 1"),
         ("network = { racks = 91, uplink = \"1GB/s\" }", "but there are 90 servers", "at least"),
         ("network = { uplink = \"40Gbit/s\" }", "`network.racks` is 1", "2 or more"),
         (
             "fidelity = \"surge\"\nnetwork = { racks = 2, uplink = \"1GB/s\" }",
-            "`network.racks` goes beyond what",
+            "`network.racks` is beyond what",
             "model",
         ),
         ("read_share = \"130%\"", "`read_share` is 130%", "reads only"),
-        ("fidelity = \"surge\"\nread_share = \"1%\"", "`read_share` goes beyond what `surge`", "model"),
+        ("fidelity = \"surge\"\nread_share = \"1%\"", "`read_share` is beyond what `surge`", "model"),
         (
             "faults = { failed_servers = 1, bid_timeout = \"20us\" }",
             "`faults.bid_timeout` is 20us, but",
@@ -362,7 +362,7 @@ fn what_is_shown_is_there() {
             "windows_replicast_h"
         ]
     );
-    assert!(shown.answer.starts_with("Most is stored by replicast-"), "{}", shown.answer);
+    assert!(shown.answer.starts_with("Most chunks per second are stored by replicast-"), "{}", shown.answer);
     assert_eq!(shown.tables[0].rows().len(), 5);
 }
 

@@ -64,13 +64,13 @@ impl Scenario {
         if self.other_chunks.len() > 15 {
             let message =
                 format!("`other_chunks` has {} sizes, but at most 15 are possible", self.other_chunks.len());
-            problems.push(draft.problem("other_chunks", message).hint("join sizes that hardly differ"));
+            problems.push(draft.problem("other_chunks", message).hint("merge sizes that hardly differ"));
         }
         let total: u64 =
             self.other_chunks.iter().fold(0, |total, other| total.saturating_add(other.share.billionths()));
         if total > Percent::FULL.billionths() {
             let message = format!(
-                "the shares of `other_chunks` add up to {}, but at most 100% can be other",
+                "the shares of `other_chunks` add up to {}, but the limit is 100%",
                 Percent::from_billionths(total)
             );
             problems.push(
@@ -96,13 +96,13 @@ impl Scenario {
 
     fn check_times(&self, draft: &Draft, problems: &mut Problems) {
         if self.duration.is_zero() {
-            let hint = "10ms are some nine chunks for each gateway at 128KiB";
+            let hint = "in 10ms, each gateway stores about nine chunks of 128KiB";
             problems.push(
                 draft.problem("duration", "`duration` is 0s, but something must be measured").hint(hint),
             );
         }
         if self.network.trip.is_zero() {
-            let hint = "a message cannot arrive before it was sent; SURGE has 1us";
+            let hint = "a message needs some time to arrive; SURGE has 1us";
             problems.push(draft.problem("network.trip", "`network.trip` is 0s").hint(hint));
         }
         for (key, share) in [("overhead", self.network.overhead), ("data_share", self.network.data_share)] {
@@ -115,13 +115,13 @@ impl Scenario {
         }
         for (key, wide) in [("extension_m", self.bids.extension_m), ("extension_h", self.bids.extension_h)] {
             if wide < Percent::FULL || wide.billionths() > 100_000_000_000 {
-                let message = format!("`bids.{key}` is {wide}, but it lies between 100% and 10000%");
-                let hint = "a bid must hold the transfer; 140% and 110% are SURGE's";
+                let message = format!("`bids.{key}` is {wide}, but it must lie between 100% and 10000%");
+                let hint = "a bid must be long enough for the transfer; SURGE has 140% and 110%";
                 problems.push(draft.problem(&format!("bids.{key}"), message).hint(hint));
             }
         }
         if self.read_share > Percent::FULL {
-            let message = format!("`read_share` is {}, but at most 100% can be read", self.read_share);
+            let message = format!("`read_share` is {}, but the limit is 100%", self.read_share);
             problems.push(draft.problem("read_share", message).hint("0% stores only, 100% reads only"));
         }
         let rate = self.arrival_rate.is_some_and(Frequency::is_zero);
@@ -135,15 +135,15 @@ impl Scenario {
         let (racks, uplink) = (self.network.racks, self.network.uplink);
         if racks == 0 || racks > self.servers {
             let message = format!("`network.racks` is {racks}, but there are {} servers", self.servers);
-            problems.push(draft.problem("network.racks", message).hint("a rack has a server at least"));
+            problems.push(draft.problem("network.racks", message).hint("each rack needs at least one server"));
         }
         if racks > 1 && uplink.is_none() {
-            let message = format!("`network.racks` is {racks}, but `network.uplink` is not said");
-            let hint = "say how fast each rack's link to the core is: uplink = \"40Gbit/s\"";
+            let message = format!("`network.racks` is {racks}, but `network.uplink` is not set");
+            let hint = "set the bandwidth of each rack's link to the core: uplink = \"40Gbit/s\"";
             problems.push(draft.problem("network.racks", message).hint(hint));
         }
         if racks == 1 && uplink.is_some() {
-            let message = "`network.uplink` says how fast racks are linked, but `network.racks` is 1";
+            let message = "`network.uplink` is set, but `network.racks` is 1";
             problems.push(draft.problem("network.uplink", message).hint("set `network.racks` to 2 or more"));
         }
     }
@@ -163,11 +163,11 @@ impl Scenario {
             ("warm_up", self.warm_up.is_some_and(|span| !span.is_zero())),
         ];
         for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
-            let message = format!("`{key}` goes beyond what `surge` fidelity can be held against");
+            let message = format!("`{key}` is beyond what `surge` fidelity supports");
             problems.push(draft.problem(key, message).hint("set `fidelity` to \"model\""));
         }
         if protocols.contains(&Protocol::Serial) {
-            let message = "SURGE has no serial variant, so there is nothing to be true to";
+            let message = "SURGE has no serial variant, so `surge` fidelity is not possible";
             problems.push(draft.problem("protocol", message).hint("set `fidelity` to \"model\""));
         }
     }
@@ -194,13 +194,13 @@ impl Settled {
                 let bids = u64::from(spec.group) * u64::from(spec.in_flight) - 1;
                 let queue = terms.control.saturating_mul(bids);
                 (
-                    "hearing the bids of a group, with `in_flight` puts at once,",
+                    "receiving the bids of a group, with `in_flight` puts at once,",
                     there.saturating_mul(2).saturating_add(queue),
                     stored,
                 )
             } else {
                 let sent = there.saturating_mul(2).saturating_add(net);
-                ("hearing an answer", SimSpan::ZERO, sent.max(stored))
+                ("receiving an answer", SimSpan::ZERO, sent.max(stored))
             };
             let waits = [
                 ("bid_timeout", faults.bid_timeout, bids, what),
@@ -208,10 +208,10 @@ impl Settled {
             ];
             for (key, waits, least, what) in waits.into_iter().filter(|(_, waits, least, _)| waits < least) {
                 let message = format!(
-                    "`faults.{key}` is {waits}, but {what} takes {least} by {} on an idle cluster",
+                    "`faults.{key}` is {waits}, but {what} takes {least} with {} on an idle cluster",
                     protocol.name()
                 );
-                let hint = "raise it well above that, or `network.link`; else gateways ask again for ever";
+                let hint = "raise it well above that, or raise `network.link`; else gateways ask again for ever";
                 problems.push(draft.problem(&format!("faults.{key}"), message).hint(hint));
             }
         }
