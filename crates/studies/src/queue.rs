@@ -45,8 +45,8 @@ const FLAGS: &[Flag] = &[
 impl Question for Queue {
     const NAME: &'static str = "queue";
     const TITLE: &'static str = "how long do jobs wait at a queue, or in a network of queues";
-    const ABOUT: &'static str = "Jobs come from outside at random (Poisson streams), wait at stations until one of their servers is free, are served \
-         for exponential times, and go on to other stations or leave: M/M/1, M/M/k and open Jackson networks. \
+    const ABOUT: &'static str = "Jobs arrive from outside at random (Poisson streams), wait at a station until one of its servers is free, are served \
+         for an exponential time, and go on to another station or leave: M/M/1, M/M/k and open Jackson networks. \
          All means have closed forms, which the report shows beside the simulated values.\n\n\
          Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other distributions, \
          priorities, queues of limited length.";

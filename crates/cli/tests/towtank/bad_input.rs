@@ -220,7 +220,7 @@ fn a_scenario_that_makes_no_sense() {
     assert_snapshot!(changed("sense", "\"5/s\"", "\"15/s\""), @"
     error: 15 jobs/s reach `counter`, but its server finishes at most 10 jobs/s
       --> ring.toml:6:1
-    hint: set `stations.counter.servers` to at least 2, or let fewer jobs come
+    hint: set `stations.counter.servers` to at least 2, or lower the arrival rate
     exit 2
     ");
 }

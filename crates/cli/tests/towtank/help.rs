@@ -140,20 +140,19 @@ fn a_study() {
       -h, --help  Print help
 
     Scenario:
-          --servers <N>               How many jobs it serves at once [default: 1]
-          --arrival-rate <FREQUENCY>  How many jobs come from outside on average. They come
-                                      independently of each other (a Poisson stream) [default: 0/s]
-          --service-rate <FREQUENCY>  How many jobs one busy server finishes on average. Service times
+          --servers <N>               Number of servers; each serves one job at a time [default: 1]
+          --arrival-rate <FREQUENCY>  Mean rate at which jobs arrive from outside, independently of each
+                                      other (a Poisson stream) [default: 0/s]
+          --service-rate <FREQUENCY>  Mean rate at which one busy server finishes jobs. Service times
                                       are exponential
-          --travel <SPAN>             How long a job travels to a station and from the last one to the
-                                      exit. Statistics do not count it as wait, but it lets several
-                                      workers share one run [default: 0s]
-          --warm-up <SPAN>            What is thrown away at the beginning, when the queues are emptier
-                                      than they will be. Left out: 20 relaxation times of the slowest
-                                      station
-          --span <SPAN>               What is measured after the warm-up. Left out: 1000 relaxation
-                                      times of the slowest station, or the time of five million arrivals
-                                      if that is shorter
+          --travel <SPAN>             Travel time of a job to each station and from the last one to the
+                                      exit. It does not count as wait, but lets several workers share
+                                      one run [default: 0s]
+          --warm-up <SPAN>            Time discarded at the beginning, while the queues fill. Left out:
+                                      20 relaxation times of the slowest station
+          --span <SPAN>               Measured time after the warm-up. Left out: 1000 relaxation times
+                                      of the slowest station, or the time of five million arrivals if
+                                      that is shorter
           --set <KEY=VALUE>           Set a key of the scenario; may be repeated. Values are TOML, and
                                       text needs no quotes
           --seed <N>                  Where all random draws come from [default: the scenario's, or 1]
@@ -182,9 +181,10 @@ fn a_study() {
           --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure: 'NAME[.low|.high] <
                                   2ms', joined by and/or; may be repeated
 
-    Jobs come from outside at random (Poisson streams), wait at stations until one of their servers is
-    free, are served for exponential times, and go on to other stations or leave: M/M/1, M/M/k and open
-    Jackson networks. All means have closed forms, which the report shows beside the simulated values.
+    Jobs arrive from outside at random (Poisson streams), wait at a station until one of its servers is
+    free, are served for an exponential time, and go on to another station or leave: M/M/1, M/M/k and
+    open Jackson networks. All means have closed forms, which the report shows beside the simulated
+    values.
 
     Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other
     distributions, priorities, queues of limited length.
@@ -193,16 +193,16 @@ fn a_study() {
 
     Measures, for --fail-if:
       number_mean    mean number of jobs at all stations, waiting and in service [jobs]
-      waiting_mean   mean number of jobs that wait [jobs]
-      utilisation    share of all servers that is busy [fraction]
+      waiting_mean   mean number of waiting jobs [jobs]
+      utilisation    mean share of servers that are busy [fraction]
       throughput     jobs that leave per second [jobs/s]
       wait_share     share of visits to a station that must wait [fraction]
-      wait_mean      mean wait of a visit, those that need not wait included [s]
-      wait_p99       wait that 99 % of visits do not exceed [s]
+      wait_mean      mean wait of a visit to a station, zero waits included [s]
+      wait_p99       99th percentile of the wait of a visit [s]
       sojourn_mean   mean time of a job from its first station to the end of its last service [s]
-      sojourn_p50    sojourn that half of the jobs do not exceed [s]
-      sojourn_p99    sojourn that 99 % of the jobs do not exceed [s]
-      little_ratio   mean number over rate times mean response; Little's law says 1
+      sojourn_p50    median sojourn time of a job [s]
+      sojourn_p99    99th percentile of the sojourn time of a job [s]
+      little_ratio   mean number of jobs over arrival rate times mean response; 1 by Little's law
       jobs_measured  jobs that left in the measured span [jobs]
 
     Environment variables that stand for flags: TOWTANK_SEED, TOWTANK_REPLICATES, TOWTANK_JOBS,

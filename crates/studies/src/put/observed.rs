@@ -46,19 +46,19 @@ pub const OF_PUTS: &[Line] = &[
     Line {
         name: "put_latency_p50_us",
         unit: "us",
-        about: "put latency that half of the puts do not exceed",
+        about: "median put latency",
         value: |seen| latency(&seen.total.latencies, 0.5).ok_or_else(no_put),
     },
     Line {
         name: "put_latency_p99_us",
         unit: "us",
-        about: "put latency that 99 % of the puts do not exceed",
+        about: "99th percentile of put latency",
         value: |seen| latency(&seen.total.latencies, 0.99).ok_or_else(no_put),
     },
     Line {
         name: "put_latency_p999_us",
         unit: "us",
-        about: "put latency that 99.9 % of the puts do not exceed",
+        about: "99.9th percentile of put latency",
         value: |seen| latency(&seen.total.latencies, 0.999).ok_or_else(no_put),
     },
     Line {
@@ -134,19 +134,19 @@ pub const OF_GETS: &[Line] = &[
     Line {
         name: "get_latency_p50_us",
         unit: "us",
-        about: "get latency that half of the gets do not exceed",
+        about: "median get latency",
         value: |seen| latency(got(seen)?, 0.5).ok_or_else(no_get),
     },
     Line {
         name: "get_latency_p99_us",
         unit: "us",
-        about: "get latency that 99 % of the gets do not exceed",
+        about: "99th percentile of get latency",
         value: |seen| latency(got(seen)?, 0.99).ok_or_else(no_get),
     },
     Line {
         name: "get_latency_p999_us",
         unit: "us",
-        about: "get latency that 99.9 % of the gets do not exceed",
+        about: "99.9th percentile of get latency",
         value: |seen| latency(got(seen)?, 0.999).ok_or_else(no_get),
     },
     Line {

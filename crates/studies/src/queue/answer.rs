@@ -11,7 +11,7 @@ pub fn of_point(view: &View<'_>) -> String {
     let single = view.theory.stations.len() == 1;
     let measure = if single { "wait_mean" } else { "sojourn_mean" };
     let Some(mean) = view.mean(measure) else { return String::new() };
-    let does = if single { "waits" } else { "needs" };
+    let does = if single { "waits" } else { "takes" };
     let sure = match mean.range {
         Some((low, high)) => format!(" (95 % interval {})", human::range(low, high, "s")),
         None => " in this one replicate".to_owned(),

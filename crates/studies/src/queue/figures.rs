@@ -148,7 +148,7 @@ fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
         id: "responses".to_owned(),
         title: "Time at a station".to_owned(),
         caption:
-            "The share of visits that took no longer, wait and service together, and the formula of M/M/k."
+            "Share of visits with at most this time, wait and service together, and the formula of M/M/k."
                 .to_owned(),
         kind: Kind::Ecdf { x, series, references, tail: false },
     }
@@ -192,8 +192,8 @@ fn numbers(view: &View<'_>, station: usize) -> Figure {
     };
     Figure {
         id: format!("numbers_{name}"),
-        title: format!("How many jobs are at {name}"),
-        caption: format!("The share of time with so many jobs, waiting and in service, and {law}."),
+        title: format!("Number of jobs at {name}"),
+        caption: format!("Share of time with this number of jobs, waiting and in service, and {law}."),
         kind: Kind::Histogram {
             x: Axis::linear("jobs at the station", "jobs"),
             y: Axis::linear("share of time", "fraction"),
@@ -247,7 +247,7 @@ fn busy(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
     });
     Figure {
         id: "busy".to_owned(),
-        title: "When the stations are busy".to_owned(),
+        title: "Busy periods of the stations".to_owned(),
         caption: "The beginning of the first replicate.".to_owned(),
         kind: Kind::Timeline { x: Axis::linear("time", "s"), lanes: lanes.collect() },
     }
@@ -272,8 +272,8 @@ fn spread(view: &View<'_>) -> Option<Figure> {
         Reference::Horizontal { name: "closed form".to_owned(), at: view.theory.number_mean().into() };
     Some(Figure {
         id: "replicates".to_owned(),
-        title: "Mean number of jobs, replicate by replicate".to_owned(),
-        caption: "Boxes hold the middle half of the replicates, whiskers reach 1.5 times as far.".to_owned(),
+        title: "Mean number of jobs, by replicate".to_owned(),
+        caption: "Boxes hold the middle half of the replicates; whiskers reach at most 1.5 box heights further.".to_owned(),
         kind: Kind::Box {
             x: "station".to_owned(),
             y: Axis::linear("mean number of jobs", "jobs"),
@@ -313,8 +313,8 @@ fn shares_of_time(view: &View<'_>) -> Figure {
     let row = |shares: &Vec<f64>| (0..most).map(|number| Num::from(shares.get(number).copied())).collect();
     Figure {
         id: "shares_of_time".to_owned(),
-        title: "Where jobs pile up".to_owned(),
-        caption: "For each station, the share of time with so many jobs.".to_owned(),
+        title: "Number of jobs at each station".to_owned(),
+        caption: "Share of time with this number of jobs, for each station.".to_owned(),
         kind: Kind::Heatmap {
             x: "jobs at the station".to_owned(),
             y: "station".to_owned(),
@@ -346,8 +346,8 @@ fn flows(view: &View<'_>) -> Figure {
     labels.push("outside".to_owned());
     Figure {
         id: "flows".to_owned(),
-        title: "Jobs from station to station".to_owned(),
-        caption: "Rates by the traffic equations; what comes from outside goes back there in the end."
+        title: "Flow of jobs between stations".to_owned(),
+        caption: "Rates from the traffic equations; jobs come from outside and finally leave to it."
             .to_owned(),
         kind: Kind::Chord {
             value: Axis::linear("jobs", "jobs/s"),

@@ -74,14 +74,14 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "waiting_mean",
         unit: "jobs",
-        about: "mean number of jobs that wait",
+        about: "mean number of waiting jobs",
         value: |seen| Some(seen.number_mean() - seen.busy_mean()),
         theory: |theory| Some(theory.waiting_mean()),
     },
     Row {
         name: "utilisation",
         unit: "fraction",
-        about: "share of all servers that is busy",
+        about: "mean share of servers that are busy",
         value: |seen| Some(seen.busy_mean() / seen.servers()),
         theory: |theory| Some(theory.utilisation()),
     },
@@ -102,14 +102,14 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "wait_mean",
         unit: "s",
-        about: "mean wait of a visit, those that need not wait included",
+        about: "mean wait of a visit to a station, zero waits included",
         value: |seen| seconds(seen.waits().mean()),
         theory: |theory| Some(theory.wait_mean()),
     },
     Row {
         name: "wait_p99",
         unit: "s",
-        about: "wait that 99 % of visits do not exceed",
+        about: "99th percentile of the wait of a visit",
         value: |seen| quantile(&seen.waits(), 0.99),
         theory: |theory| theory.wait_quantile(0.99),
     },
@@ -123,21 +123,21 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "sojourn_p50",
         unit: "s",
-        about: "sojourn that half of the jobs do not exceed",
+        about: "median sojourn time of a job",
         value: |seen| quantile(&seen.sojourns, 0.5),
         theory: |theory| theory.sojourn_quantile(0.5),
     },
     Row {
         name: "sojourn_p99",
         unit: "s",
-        about: "sojourn that 99 % of the jobs do not exceed",
+        about: "99th percentile of the sojourn time of a job",
         value: |seen| quantile(&seen.sojourns, 0.99),
         theory: |theory| theory.sojourn_quantile(0.99),
     },
     Row {
         name: "little_ratio",
         unit: "",
-        about: "mean number over rate times mean response; Little's law says 1",
+        about: "mean number of jobs over arrival rate times mean response; 1 by Little's law",
         value: |seen| seen.little_ratio(),
         theory: |_| Some(1.0),
     },
@@ -169,7 +169,7 @@ pub fn measures() -> Vec<Measure<Seen>> {
     ROWS.iter().map(measure).collect()
 }
 
-const NO_JOB: &str = "no job was there to measure";
+const NO_JOB: &str = "no job was measured";
 
 impl Observed {
     /// The counts of a run, or `None` if it was stopped before the warm-up was over.

@@ -36,7 +36,7 @@ fn against_closed_forms(views: &[View<'_>], swept: bool) -> Table {
     }
     let about =
         "Means over replicates with their 95 % intervals. The difference is relative to the closed form.";
-    let mut table = Table::new("closed_forms", "Simulated and by formula", columns).about(about);
+    let mut table = Table::new("closed_forms", "Simulation and closed forms", columns).about(about);
     for view in views {
         for measure in ROWS {
             let theory = (measure.theory)(&view.theory);
@@ -65,7 +65,7 @@ fn by_station(views: &[View<'_>], swept: bool) -> Table {
         columns.insert(0, Column::text("point"));
     }
     let about = "All replicates together. Quantiles are within 0.4 % of the value that was simulated.";
-    let mut table = Table::new("stations", "Station by station", columns).about(about);
+    let mut table = Table::new("stations", "Results of each station", columns).about(about);
     for view in views {
         for (name, theory, observed) in view.stations() {
             for (measure, unit, simulated, formula) in station_rows(view, theory, observed) {
@@ -147,7 +147,7 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
         if claim.verdict == Verdict::Misses {
             let count = mean.count;
             claim.note = Some(format!(
-                "mean of {count} seeds; of twenty true claims one misses its 95 % range by chance"
+                "mean of {count} seeds; one of twenty true claims misses its 95 % range by chance"
             ));
         }
         Some(claim)
@@ -170,9 +170,9 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
                 "warm_up",
                 view.point.scenario.warm_up,
                 WARM_UP_LEAST,
-                "the empty start still shows in the means",
+                "the empty start still biases the means",
             ),
-            ("span", view.point.scenario.span, SPAN_LEAST, "the mean of a single replicate is far from sure"),
+            ("span", view.point.scenario.span, SPAN_LEAST, "the mean of a single replicate is uncertain"),
         ];
         for (key, span, least, effect) in times {
             let count = span.as_secs_f64() / relaxation;

@@ -15,16 +15,16 @@ use super::closed_form::{Mmk, traffic};
 pub struct Scenario {
     /// The stations by name: `[stations.counter]`. A name is lower-case letters, digits and `_`.
     pub stations: Stations,
-    /// How long a job travels to a station and from the last one to the exit. Statistics do not count it as
-    /// wait, but it lets several workers share one run.
+    /// Travel time of a job to each station and from the last one to the exit. It does not count as wait, but
+    /// lets several workers share one run.
     #[serde(default)]
     pub travel: SimSpan,
-    /// What is thrown away at the beginning, when the queues are emptier than they will be. Left out: 20
-    /// relaxation times of the slowest station.
+    /// Time discarded at the beginning, while the queues fill. Left out: 20 relaxation times of the slowest
+    /// station.
     #[serde(default)]
     pub warm_up: Option<SimSpan>,
-    /// What is measured after the warm-up. Left out: 1000 relaxation times of the slowest station, or the
-    /// time of five million arrivals if that is shorter.
+    /// Measured time after the warm-up. Left out: 1000 relaxation times of the slowest station, or the time
+    /// of five million arrivals if that is shorter.
     #[serde(default)]
     pub span: Option<SimSpan>,
 }
@@ -50,14 +50,14 @@ pub struct Settled {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Station {
-    /// How many jobs it serves at once.
+    /// Number of servers; each serves one job at a time.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100_000))]
     pub servers: u32,
-    /// How many jobs one busy server finishes on average. Service times are exponential.
+    /// Mean rate at which one busy server finishes jobs. Service times are exponential.
     #[schemars(example = "100/s")]
     pub service_rate: Frequency,
-    /// How many jobs come from outside on average. They come independently of each other (a Poisson stream).
+    /// Mean rate at which jobs arrive from outside, independently of each other (a Poisson stream).
     #[serde(default)]
     #[schemars(example = "70/s")]
     pub arrival_rate: Frequency,
@@ -125,21 +125,21 @@ impl Scenario {
                 self.stations.len()
             );
             problems.push(
-                draft.problem("stations", message).hint("join stations that do not matter by themselves"),
+                draft.problem("stations", message).hint("merge stations that do not matter individually"),
             );
         }
         for (name, station) in &self.stations {
             let key = format!("stations.{name}");
             let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             if !name.chars().all(legal) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-                let message = format!("`{name}` is no name for a station");
+                let message = format!("`{name}` is not a valid station name");
                 let hint = "use lower-case letters, digits and `_`, and begin with a letter";
                 problems.push(draft.problem(&key, message).hint(hint));
             }
             if station.service_rate.is_zero() {
                 let message =
                     format!("`{key}.service_rate` is {}, but it must be above zero", station.service_rate);
-                let hint = "say how many jobs one server finishes, such as \"100/s\"";
+                let hint = "set the rate of one server, such as \"100/s\"";
                 problems.push(draft.problem(&format!("{key}.service_rate"), message).hint(hint));
             }
         }
@@ -223,7 +223,7 @@ impl Scenario {
             };
             let message = format!("{rate} jobs/s reach `{name}`, but {servers} at most {all} jobs/s");
             let enough = (rate / one).floor() + 1.0;
-            let hint = format!("set `{key}.servers` to at least {enough}, or let fewer jobs come");
+            let hint = format!("set `{key}.servers` to at least {enough}, or lower the arrival rate");
             problems.push(draft.problem(&format!("{key}.servers"), message).hint(hint));
         }
         Err(problems)
@@ -264,7 +264,7 @@ impl Settled {
         }
         if warm_up.checked_add(span).is_none() {
             let message = format!(
-                "`warm_up` of {warm_up} and `span` of {span} lead past the end of time, {}",
+                "`warm_up` of {warm_up} and `span` of {span} exceed the maximum simulated time, {}",
                 SimTime::MAX
             );
             problems.push(draft.problem("span", message).hint("shorten one of them"));

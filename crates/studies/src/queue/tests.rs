@@ -131,7 +131,7 @@ fn a_network_agrees_with_jackson() {
     let presentation = presented(&*prepared, &replicates(&*prepared, 20));
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
-    insta::assert_snapshot!(presentation.answer, @"A job needs 3.759 s on average (95 % interval 3.65 to 3.869 s), where theory says 3.711 s; the busiest station is desk, at 65.1 %.");
+    insta::assert_snapshot!(presentation.answer, @"A job takes 3.759 s on average (95 % interval 3.65 to 3.869 s), where theory says 3.711 s; the busiest station is desk, at 65.1 %.");
     assert_eq!(presentation.claims.len(), 8, "all means, but no quantile of a whole network");
     let stations = presentation.tables[1].rows();
     assert_eq!(stations.len(), 3 * 5);
@@ -218,7 +218,7 @@ fn every_refusal_says_what_to_do() {
         ),
         (
             format!("stations.A-b = {{ {station} }}"),
-            "`A-b` is no name for a station",
+            "`A-b` is not a valid station name",
             "use lower-case letters",
         ),
         (
@@ -255,7 +255,7 @@ fn every_refusal_says_what_to_do() {
         ),
         (
             format!("warm_up = \"500y\"\nspan = \"500y\"\nstations.a = {{ {station} }}"),
-            "`warm_up` of 500y and `span` of 500y lead past the end of time, 18446744073.709551615s",
+            "`warm_up` of 500y and `span` of 500y exceed the maximum simulated time, 18446744073.709551615s",
             "shorten one of them",
         ),
     ];
