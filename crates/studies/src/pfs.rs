@@ -86,18 +86,18 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Pfs {
     const NAME: &'static str = "pfs";
-    const TITLE: &'static str = "which scheduler, what share and what latency in a parallel file system";
+    const TITLE: &'static str = "what throughput and latency applications get from a parallel file system, by scheduler";
     const ABOUT: &'static str = "Clients of one or several applications read and write files that are striped over data servers, as in PVFS, Lustre or \
-         BeeGFS. A scheduler in front of each server decides whose job is next; behind it are a page cache with write-back and a disk; \
-         all are joined by a star of links. The study says what each application gets, how long its requests take, and which part is the \
-         bottleneck.\n\n\
-         --preset paper is the cluster of the PFSsim paper, hdd and nvme are servers of today (choices, not measurements). What is \
-         measured is the last phase: where files are read, they are written first. --trace replays recorded requests in place of \
+         BeeGFS. A scheduler in front of each server decides which job is next; behind it are a page cache with write-back and a disk; \
+         a star of links connects all nodes. The study reports the share, throughput and latency of each application, and which part \
+         is the bottleneck.\n\n\
+         --preset paper is the cluster of the PFSsim paper; hdd and nvme are present-day servers (chosen, not measured). The last \
+         phase is measured: where files are read, they are written first. --trace replays recorded requests in place of \
          generated ones.\n\n\
-         Schedulers (D is how many jobs are let go at once): fifo[:D], sfq[:D], ssfq, wfq, wf2q+, drr, wrr, priority, dsfq-a, -d, -f, -atb and \
+         Schedulers (D is the number of jobs in service at once): fifo[:D], sfq[:D], ssfq, wfq, wf2q+, drr, wrr, priority, dsfq-a, -d, -f, -atb and \
          -alb (between servers), edf, i2l, sfqrc, dta, mclock, Lustre's crr-n, orr, trr and tbf, bfq, token-bucket and htb. Weights, \
          reservations, limits, deadlines and rates are keys of applications. Not modelled: metadata beyond service times, \
-         recovery of failed servers, and the processors of servers beside the costs that are keys.";
+         recovery of failed servers, and CPU time of servers beyond the costs that are keys.";
     const RESULTS_VERSION: u32 = 2;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] =

@@ -48,7 +48,7 @@ fn over_time(view: &View<'_>) -> Vec<Figure> {
         series: run.applications.iter().map(line).collect(),
         references: Vec::new(),
     };
-    let caption = "What servers did for each application, by sample; the first replicate.";
+    let caption = "What servers moved for each application, by sample; the first replicate.";
     let mut all = vec![figure("throughput", "Throughput over time", caption, rate)];
     if run.applications.len() > 1 {
         all.push(share_over_time(run));
@@ -74,7 +74,7 @@ fn share_over_time(run: &Run) -> Figure {
         series: (0..run.applications.len()).map(line).collect(),
         references: run.applications.iter().map(ideal).collect(),
     };
-    let caption = "Shares of what servers did, by sample, as long as all applications had something to do.";
+    let caption = "Shares of the bytes that servers moved, by sample, while all applications had requests.";
     figure("share_over_time", "Shares over time", caption, kind)
 }
 
@@ -93,11 +93,11 @@ fn percentiles(view: &View<'_>) -> Option<Figure> {
         run.applications.iter().map(line).filter(|line| !line.points.is_empty()).collect();
     let kind = Kind::Line {
         x: Axis::log("latency", "ms"),
-        y: Axis::linear("requests that take no longer", "%"),
+        y: Axis::linear("requests with at most this latency", "%"),
         series,
         references: Vec::new(),
     };
-    Some(figure("latency", "How long requests take", "The first replicate.", kind))
+    Some(figure("latency", "Latency of requests", "The first replicate.", kind))
 }
 
 fn parts(view: &View<'_>) -> Figure {
@@ -112,7 +112,7 @@ fn parts(view: &View<'_>) -> Figure {
         stacked: false,
         references: Vec::new(),
     };
-    figure("parts", "What is busy", "Of the measured time; means over nodes and replicates.", kind)
+    figure("parts", "Utilisation of each part", "Share of the measured time; means over nodes and replicates.", kind)
 }
 
 /// Shares against weights, where there are several applications.
@@ -135,7 +135,7 @@ fn shares(views: &[View<'_>]) -> Option<Figure> {
         x: Axis::linear("share of the weights", "%"),
         y: Axis::linear("share of the service", "%"),
         series: vec![LineSeries { name: "applications".to_owned(), points, draw: Draw::Points }],
-        references: vec![Reference::Curve { name: "as weights say".to_owned(), points: even }],
+        references: vec![Reference::Curve { name: "by weight".to_owned(), points: even }],
     };
     Some(figure("shares", "Shares against weights", "", kind))
 }
@@ -160,9 +160,9 @@ fn lines(views: &[View<'_>]) -> Vec<Figure> {
     vec![
         line(views, key, ("throughput", "Throughput"), ("throughput_bytes_per_s", "MiB/s", mib)),
         line(views, key, ("latency_mean", "Mean latency"), ("latency_mean_s", "ms", 1e3)),
-        line(views, key, ("latency_p99", "Latency that 99 % do not exceed"), ("latency_p99_s", "ms", 1e3)),
-        line(views, key, ("disk_busy", "How much the disks are busy"), ("disk_busy", "%", 100.0)),
-        line(views, key, ("cache_hit_share", "Pages found in memory"), ("cache_hit_share", "%", 100.0)),
+        line(views, key, ("latency_p99", "99th percentile of latency"), ("latency_p99_s", "ms", 1e3)),
+        line(views, key, ("disk_busy", "Utilisation of the disks"), ("disk_busy", "%", 100.0)),
+        line(views, key, ("cache_hit_share", "Share of pages found in memory"), ("cache_hit_share", "%", 100.0)),
     ]
 }
 

@@ -331,7 +331,7 @@ pub struct Kept {
 }
 
 const NOTHING: &str = "no request of the measured phase was done";
-const NO_SAMPLE: &str = "no whole sample lies where all applications had something to do";
+const NO_SAMPLE: &str = "no whole sample has requests of all applications";
 
 fn quantile(latencies: &Histogram, q: f64) -> Value {
     latencies.quantile(q).map(|estimate| estimate.value / 1e9).ok_or_else(|| NOTHING.to_owned())
@@ -354,14 +354,14 @@ fn of_requests() -> Vec<Measure<Seen>> {
         Measure::new(
             "throughput_bytes_per_s",
             "bytes/s",
-            "what all requests moved, over the time they took",
+            "bytes of all requests per second of the measured phase",
             |seen: &Seen| seen.run.throughput(),
         )
         .titled("Throughput of all clients"),
         Measure::new(
             "requests_per_s",
             "requests/s",
-            "requests that were done, over the time they took",
+            "requests done per second of the measured phase",
             |seen: &Seen| {
                 let done: u64 = seen.run.applications.iter().map(|one| one.requests).sum();
                 if seen.run.measured > 0.0 {
@@ -374,28 +374,28 @@ fn of_requests() -> Vec<Measure<Seen>> {
         Measure::new(
             "makespan_s",
             "s",
-            "from the beginning of the measured phase to its last request",
+            "time from the beginning of the measured phase to the end of its last request",
             |seen: &Seen| {
                 let ended = seen.run.ended.ok_or("the run ended before all requests were done")?;
                 Ok(ended - seen.run.began)
             },
         )
-        .titled("Time until all is done"),
-        Measure::new("latency_mean_s", "s", "how long a request takes, on average", |seen: &Seen| {
+        .titled("Time until all requests are done"),
+        Measure::new("latency_mean_s", "s", "mean latency of a request", |seen: &Seen| {
             average(&seen.run.latencies())
         })
-        .titled("Mean time of a request"),
-        Measure::new("latency_p99_s", "s", "99 % of requests take no longer", |seen: &Seen| {
+        .titled("Mean latency of requests"),
+        Measure::new("latency_p99_s", "s", "99th percentile of the latency of requests", |seen: &Seen| {
             quantile(&seen.run.latencies(), 0.99)
         })
-        .titled("Time of a request, 99th percentile"),
+        .titled("Latency of requests, 99th percentile"),
         Measure::new(
             "jain_index",
             "fraction",
-            "how evenly applications get what their weights say, or clients the same: 1 is even",
+            "fairness of the shares of applications by weight, or of clients: 1 is even",
             |seen: &Seen| seen.run.jain(),
         )
-        .titled("Jain's index of fairness"),
+        .titled("Jain's fairness index"),
     ]
 }
 
@@ -405,23 +405,23 @@ fn of_parts() -> Vec<Measure<Seen>> {
         Measure::new(
             "cache_hit_share",
             "fraction",
-            "of the pages that were read, those found in memory",
+            "share of the pages read that were found in memory",
             |seen: &Seen| match seen.run.pages {
                 (0, 0) => Err("nothing was read through a page cache".to_owned()),
                 (here, missing) => Ok(here as f64 / (here + missing) as f64),
             },
         )
-        .titled("Found in the servers' caches"),
+        .titled("Share of pages found in the servers' caches"),
         Measure::new(
             "disk_busy",
             "fraction",
-            "how much of the time a disk is busy, mean of all",
+            "share of time that a disk is busy, mean of all",
             |seen: &Seen| seen.run.of_servers(|one| one.disk),
         ),
         Measure::new(
             "network_busy",
             "fraction",
-            "how much of the time a server's card is busy in its busier direction, mean of all",
+            "share of time that a server's NIC is busy in its busier direction, mean of all",
             |seen: &Seen| seen.run.of_servers(|one| one.sent.max(one.received)),
         ),
         Measure::new(
@@ -433,13 +433,13 @@ fn of_parts() -> Vec<Measure<Seen>> {
         Measure::new(
             "metadata_wait_mean_s",
             "s",
-            "how long a request waits for a metadata server's turn",
+            "mean wait of a request in the queue of a metadata server",
             |seen: &Seen| seen.run.metadata_wait.ok_or_else(|| "no metadata server was asked".to_owned()),
         ),
         Measure::new(
             "writers_throttled",
             "times",
-            "times that a writer had to write pages back first",
+            "times that a writer had to write dirty pages back first",
             |seen: &Seen| Ok(seen.run.throttled as f64),
         ),
         Measure::new("messages_lost", "messages", "messages that were lost and sent again", |seen: &Seen| {
@@ -454,13 +454,13 @@ fn of_routers() -> Vec<Measure<Seen>> {
         Measure::new(
             "router_busy",
             "fraction",
-            "how much of the time a router is busy in its busier direction, mean of all",
+            "share of time that a router is busy in its busier direction, mean of all",
             |seen: &Seen| Ok(mean(seen.run.busy_routers()?).unwrap_or(0.0)),
         ),
         Measure::new(
             "router_busy_max",
             "fraction",
-            "how much of the time the busiest router is busy in its busier direction",
+            "share of time that the busiest router is busy in its busier direction",
             |seen: &Seen| Ok(seen.run.busy_routers()?.iter().copied().fold(0.0, f64::max)),
         ),
     ]
@@ -472,13 +472,13 @@ fn of_client_caches() -> Vec<Measure<Seen>> {
         Measure::new(
             "client_cache_hit_share",
             "fraction",
-            "of the bytes that were read, those found in the client's own cache",
+            "share of the bytes read that were found in the client's own cache",
             |seen: &Seen| match seen.run.kept {
                 (0, 0) => Err("nothing was read through a client's cache".to_owned()),
                 (here, missing) => Ok(here as f64 / (here + missing) as f64),
             },
         )
-        .titled("Found in the clients' caches"),
+        .titled("Share of bytes found in the clients' caches"),
         Measure::new(
             "client_writes_held",
             "requests",
@@ -507,7 +507,7 @@ pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
         all.push(Measure::new(
             named("share"),
             "fraction",
-            "its share of what servers did, while all had something to do",
+            "its share of the bytes that servers moved, while all applications had requests",
             move |seen: &Seen| mean(&seen.run.shares(number)).ok_or_else(|| NO_SAMPLE.to_owned()),
         ));
         all.push(Measure::new(
@@ -519,7 +519,7 @@ pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
         all.push(Measure::new(
             named("throughput_bytes_per_s"),
             "bytes/s",
-            "what its requests moved, until its last one was done",
+            "bytes of its requests per second, until its last one was done",
             move |seen: &Seen| {
                 let one = &seen.run.applications[number];
                 let span =
@@ -530,22 +530,22 @@ pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
         all.push(Measure::new(
             named("latency_mean_s"),
             "s",
-            "how long its requests take, on average",
+            "mean latency of its requests",
             move |seen: &Seen| average(&seen.run.applications[number].latencies),
         ));
         all.push(Measure::new(
             named("latency_p99_s"),
             "s",
-            "99 % of its requests take no longer",
+            "99th percentile of the latency of its requests",
             move |seen: &Seen| quantile(&seen.run.applications[number].latencies, 0.99),
         ));
         all.push(Measure::new(
             named("slowdown"),
             "ratio",
-            "its mean latency beside the others over that by itself",
+            "its mean latency with the others over its mean latency alone",
             move |seen: &Seen| {
                 let one = &seen.run.applications[number];
-                let alone = one.alone.ok_or("it was not run by itself (`alone`)")?;
+                let alone = one.alone.ok_or("it was not run alone (set `alone`)")?;
                 Ok(average(&one.latencies)? / alone)
             },
         ));

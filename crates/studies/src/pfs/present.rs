@@ -45,16 +45,16 @@ fn unfinished(view: &View<'_>) -> bool {
 fn answer(view: &View<'_>) -> String {
     let mut told = Vec::new();
     if unfinished(view) {
-        told.push("Not all requests were done when the run ended.".to_owned());
+        told.push("The run ended before all requests were done.".to_owned());
     }
     match (view.mean("throughput_bytes_per_s"), view.mean("requests_per_s")) {
         (Some(rate), _) if rate > 0.0 => {
-            told.push(format!("Clients move {}.", human::quantity(rate, "bytes/s")))
+            told.push(format!("Throughput is {}.", human::quantity(rate, "bytes/s")))
         }
         (_, Some(rate)) if rate > 0.0 => {
-            told.push(format!("Clients make {}.", human::quantity(rate, "requests/s")))
+            told.push(format!("Throughput is {}.", human::quantity(rate, "requests/s")))
         }
-        _ => told.push("No request of the measured phase was done.".to_owned()),
+        _ => told.push("No request of the measured phase was completed.".to_owned()),
     }
     if let (Some(mean), Some(most)) = (view.mean("latency_mean_s"), view.mean("latency_p99_s")) {
         let (mean, most) = (human::quantity(mean, "s"), human::quantity(most, "s"));
@@ -67,7 +67,7 @@ fn answer(view: &View<'_>) -> String {
             .filter_map(|name| Some(format!("{name} {:.1} %", 100.0 * view.mean(&format!("share[{name}]"))?)))
             .collect();
         if !shares.is_empty() {
-            told.push(format!("Shares while all have something to do: {}.", shares.join(", ")));
+            told.push(format!("Shares while all applications have requests: {}.", shares.join(", ")));
         }
     }
     told.push(bottleneck(view));
@@ -87,8 +87,8 @@ fn bottleneck(view: &View<'_>) -> String {
             format!("The bottleneck is {part}: busy {:.0} % of the time.", 100.0 * share)
         }
         Some((share, part)) if *share > 0.0 => format!(
-            "No part that clients wait for is busy all the time: most is {part}, {:.0} %. They wait for the steps of their \
-             requests, for the scheduler, or for a flow that is free.",
+            "No part that clients wait for is saturated: the busiest is {part}, {:.0} %. Clients wait for the steps of their \
+             requests, for the scheduler, or for a free flow.",
             100.0 * share
         ),
         _ => String::new(),
@@ -99,7 +99,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
     let mut told: Vec<String> = views
         .iter()
         .filter(|view| unfinished(view))
-        .map(|view| format!("With {}, not all requests were done when the run ended.", view.label))
+        .map(|view| format!("With {}, the run ended before all requests were done.", view.label))
         .collect();
     let mut rates: Vec<(f64, &str)> = views
         .iter()
@@ -108,7 +108,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
     rates.sort_by(|left, right| right.0.total_cmp(&left.0));
     if let (Some(best), Some(worst)) = (rates.first(), rates.last()) {
         told.push(format!(
-            "Most is moved with {}: {}; least with {}: {}.",
+            "Highest throughput with {}: {}; lowest with {}: {}.",
             best.1,
             human::quantity(best.0, "bytes/s"),
             worst.1,
@@ -140,8 +140,8 @@ fn applications(views: &[View<'_>], swept: bool) -> Table {
         Column::number("latency_p99", "s"),
         Column::number("slowdown", "ratio"),
     ]);
-    let about = "Means over the replicates. Shares are of what servers did while all applications had something to do";
-    let mut table = Table::new("applications", "What each application gets", columns).about(about);
+    let about = "Means over the replicates. Shares are of the bytes that servers moved while all applications had requests";
+    let mut table = Table::new("applications", "Results of each application", columns).about(about);
     for view in views {
         let several = view.scenario.names().len() > 1;
         for (name, application) in &view.scenario.applications {
@@ -175,8 +175,8 @@ fn busy(views: &[View<'_>], swept: bool) -> Table {
     let mut columns = point_columns(swept);
     columns.extend([Column::text("part"), Column::number("busy", "fraction")]);
     let about =
-        "How much of the measured time each part is busy: means over nodes and replicates, the busiest first";
-    let mut table = Table::new("parts", "What is busy", columns).about(about);
+        "Share of the measured time that each part is busy: means over nodes and replicates, busiest first";
+    let mut table = Table::new("parts", "Utilisation of each part", columns).about(about);
     for view in views {
         for (share, part) in view.parts() {
             let mut row = point_cells(view, swept);
@@ -202,8 +202,8 @@ fn servers(views: &[View<'_>], swept: bool) -> Table {
         Column::number("queue_depth", "jobs"),
         Column::number("throughput", "bytes/s"),
     ]);
-    let about = "Means over the replicates, of the measured time. Of more than 64 servers, the 64 whose disks are busiest";
-    let mut table = Table::new("servers", "What each data server does", columns).about(about);
+    let about = "Means over the replicates, in the measured time. With more than 64 servers, the 64 with the busiest disks";
+    let mut table = Table::new("servers", "Load of each data server", columns).about(about);
     for view in views {
         let mut all: Vec<(usize, [f64; 6])> = view.servers().into_iter().enumerate().collect();
         if all.len() > SERVERS_SHOWN_MAX {
@@ -230,7 +230,7 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
             let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
             let lost = human::digits(lost as f64);
             warnings.push(format!(
-                "{lost} messages were lost and sent again after `network.timeout`{place}: TCP would send sooner, and slow down"
+                "{lost} messages were lost and sent again after `network.timeout`{place}: TCP would resend sooner, and reduce its rate"
             ));
         }
     }
@@ -248,7 +248,7 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
             let (reserved, most) =
                 (human::quantity(reserved as f64, "bytes/s"), human::quantity(most as f64, "bytes/s"));
             warnings.push(format!(
-                "reservations are {reserved} at each server, and its disk does {most}: not all can be kept"
+                "reservations add up to {reserved} at each server, but its disk has {most}: not all can be met"
             ));
         }
     }

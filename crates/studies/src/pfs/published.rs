@@ -120,27 +120,27 @@ const CURVES: [Curve; 9] = [
     Curve {
         published: 2.0,
         tolerance: Tolerance::Range { low: 1.9, high: 2.1 },
-        ..read("t1_read_doubles", "reads: 8 clients move twice as much as 4", (8, 4), RATE)
+        ..read("t1_read_doubles", "reads: 8 clients have twice the throughput of 4", (8, 4), RATE)
     },
     Curve {
         published: 0.25,
         tolerance: Tolerance::AtMost,
-        ..read("t2_read_drops", "reads drop sharply at 16 clients: less than a quarter of 8", (16, 8), RATE)
+        ..read("t2_read_drops", "reads: 16 clients have less than a quarter of the throughput of 8", (16, 8), RATE)
     },
-    read("t3_read_stable", "reads are stable from 32 to 64 clients", (64, 32), RATE),
-    write("t4_write_falls_8", "writes fall from 4 to 8 clients", (8, 4), RATE),
-    write("t4_write_falls_16", "writes fall from 8 to 16 clients", (16, 8), RATE),
-    write("t4_write_falls_32", "writes fall from 16 to 32 clients", (32, 16), RATE),
+    read("t3_read_stable", "reads: throughput is stable from 32 to 64 clients", (64, 32), RATE),
+    write("t4_write_falls_8", "writes: throughput falls from 4 to 8 clients", (8, 4), RATE),
+    write("t4_write_falls_16", "writes: throughput falls from 8 to 16 clients", (16, 8), RATE),
+    write("t4_write_falls_32", "writes: throughput falls from 16 to 32 clients", (32, 16), RATE),
     Curve {
         tolerance: SAME,
-        ..write("t4_write_flattens", "writes hardly change from 32 to 64 clients", (64, 32), RATE)
+        ..write("t4_write_flattens", "writes: throughput hardly changes from 32 to 64 clients", (64, 32), RATE)
     },
     Curve {
         published: 2.0,
         tolerance: Tolerance::AtLeast,
         ..read(
             "t5_read_latency",
-            "the time of a read grows faster than the clients, from 8 to 16",
+            "reads: latency grows faster than the number of clients, from 8 to 16",
             (16, 8),
             LATENCY,
         )
@@ -150,7 +150,7 @@ const CURVES: [Curve; 9] = [
         tolerance: Tolerance::AtLeast,
         ..write(
             "t5_write_latency",
-            "the time of a write grows faster than the clients, from 4 to 8",
+            "writes: latency grows faster than the number of clients, from 4 to 8",
             (8, 4),
             LATENCY,
         )
@@ -189,7 +189,7 @@ fn shares(views: &[&View<'_>]) -> Vec<Claim> {
         let ours = ratio.map_or_else(Reading::default, Reading::from);
         let name = format!("t7_deviation_{less}_{more}");
         let statement = format!("the share varies more with weights 1:{more} than with 1:{less}");
-        let note = "how much a disk's time varies (`disk.jitter`) was chosen because this needs some";
+        let note = "the variation of a disk's time (`disk.jitter`) was chosen because this claim needs some";
         claims.push(fitted(&name, &statement, ours, note));
     }
     claims

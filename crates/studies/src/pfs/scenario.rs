@@ -29,89 +29,89 @@ pub use self::trace::{Loop, Trace};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Where defaults of network, servers, caches and disks come from: `hdd` and `nvme` are servers of today,
-    /// `paper` is the cluster of the PFSsim paper.
+    /// Defaults of network, servers, caches and disks: `hdd` and `nvme` are present-day servers, `paper` is
+    /// the cluster of the PFSsim paper.
     #[serde(default)]
     pub preset: Preset,
-    /// Clients of all applications together. Left out: what the applications say, or 16.
+    /// Clients of all applications. Left out: those that applications set, plus 16 if some set none.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub clients: Option<u32>,
-    /// Applications by their weights, each with the same part of the clients: `1:4` is two, `app1` and
+    /// Applications by their weights, each with an equal part of the clients: `1:4` defines two, `app1` and
     /// `app2`.
     #[serde(default)]
     #[schemars(example = "1:4")]
     pub weights: Option<String>,
-    /// Applications by name, with what is theirs: `[applications.batch]`. What one does not say, the keys of
-    /// the same name outside say for all.
+    /// Applications by name, each with its own keys: `[applications.batch]`. A key that one does not set has
+    /// the value of the scenario's key of the same name.
     #[serde(default)]
     pub applications: BTreeMap<String, Application>,
-    /// What clients do.
+    /// Operations of the clients.
     #[serde(default)]
     pub workload: Workload,
-    /// Requests that were recorded, in place of what `workload`, `files` and their like say.
+    /// Recorded requests, in place of those that `workload`, `files` and similar keys generate.
     #[serde(default)]
     pub trace: Option<Trace>,
-    /// Of a mix, the share of requests that read.
+    /// Share of reads among the requests of a mix.
     #[serde(default = "half")]
     pub read_share: Percent,
-    /// Whether files are written before what is measured. Left out: yes, where anything is read.
+    /// Whether files are written before the measured phase. Left out: yes, if anything is read.
     #[serde(default)]
     pub write_first: Option<bool>,
-    /// Files of a client, or of an application whose clients share them.
+    /// Number of files per client, or per application if its clients share them.
     #[serde(default = "files")]
     #[schemars(range(min = 1, max = 100_000_000))]
     pub files: u64,
-    /// Bytes of a file.
+    /// Size of a file.
     #[serde(default = "file_size")]
     pub file_size: Bytes,
-    /// Bytes of a request; the last one of a file may have fewer.
+    /// Size of a request; the last one of a file may be smaller.
     #[serde(default = "request_size")]
     pub request_size: Bytes,
-    /// In which order requests go through the files.
+    /// Order of the requests to the files.
     #[serde(default)]
     pub order: Order,
-    /// Whose the files are: each client's own, or an application's, with its clients' requests in turn
-    /// (`interleaved`) or each with one part of each file (`segmented`).
+    /// Who uses the files: each client its own, or all clients of an application the same, with requests in
+    /// turn (`interleaved`) or each client in one part of each file (`segmented`).
     #[serde(default)]
     pub sharing: Sharing,
-    /// Requests that a client has under way at once. Left out: 1, and 4096 where a trace is replayed at its
-    /// times.
+    /// Number of concurrent requests of a client. Left out: 1, or 4096 where a trace is replayed in an open
+    /// loop.
     #[serde(default)]
     #[schemars(range(min = 1, max = 4_096))]
     pub flows: Option<u32>,
-    /// How long a client rests after each request.
+    /// Idle time of a client after each request.
     #[serde(default)]
     pub think_time: SimSpan,
-    /// A client's requests come at random at this rate, whatever is done. Left out: the next one comes when
-    /// one is done.
+    /// Rate at which a client's requests arrive at random (open loop). Left out: the next one starts when one
+    /// is done (closed loop).
     #[serde(default)]
     pub arrival_rate: Option<Frequency>,
-    /// Where clients have data caches (`client.cache`), when a write waits for servers to have what its
-    /// client has written of the file: at the end of the phase alone, with the last request of each file, or
-    /// with each request.
+    /// With data caches of clients (`client.cache`), when a write waits until servers have all that its
+    /// client wrote to the file: only at the end of the phase, with the last request of each file, or with
+    /// each request.
     #[serde(default)]
     pub fsync: Fsync,
-    /// Data servers.
+    /// Number of data servers.
     #[serde(default = "four")]
     #[schemars(range(min = 1, max = 65_536))]
     pub servers: u32,
-    /// Bytes of a file on a server before the next one's turn.
+    /// Stripe size: bytes of a file on one server before the next server.
     #[serde(default = "stripe")]
     pub stripe: Bytes,
-    /// Servers that a file is striped over. Left out: all.
+    /// Number of servers that a file is striped over. Left out: all.
     #[serde(default)]
     #[schemars(range(min = 1, max = 65_536))]
     pub stripe_count: Option<u32>,
-    /// Where the bytes of a file lie: `striped`, by `stripe` and `stripe_count`; `file`, each file on one
+    /// Placement of the bytes of a file: `striped`, by `stripe` and `stripe_count`; `file`, each file on one
     /// server; or servers by offset, as Lustre's progressive layouts: `1 to 4MiB, 4x1MiB to 256MiB, all` is
     /// one server for the first 4 MiB, then four with stripes of 1 MiB, then `stripe_count` with stripes of
     /// `stripe`.
     #[serde(default)]
     #[schemars(example = "1 to 4MiB, 4x1MiB to 256MiB, all")]
     pub layout: Option<String>,
-    /// Copies of what is written, on servers that follow each other; the client writes all of them, waits for
-    /// all, and reads one (`client.reads`).
+    /// Number of copies, on consecutive servers; the client writes all of them, waits for all, and reads one
+    /// (`client.reads`).
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 8))]
     pub replicas: u32,
@@ -120,33 +120,33 @@ pub struct Scenario {
     #[serde(default = "scheduler")]
     #[schemars(example = "sfq:4")]
     pub scheduler: String,
-    /// Where servers have different schedulers: that of each, by its number; the last one is also that of all
+    /// If servers have different schedulers: one per server, by its number; the last one also applies to all
     /// further servers.
     #[serde(default)]
     pub schedulers: Vec<String>,
-    /// Where schedulers stand: in front of each `server`, at each `client`, which holds its own jobs back,
-    /// or at a `proxy` before servers.
+    /// Location of the schedulers: in front of each `server`, at each `client`, which holds back its own
+    /// jobs, or at a `proxy` in front of servers.
     #[serde(default)]
     pub scheduler_at: SchedulerAt,
-    /// Of `scheduler_at = "proxy"`: how many there are; server n belongs to proxy n modulo their number. Left
-    /// out: 1, before all servers.
+    /// With `scheduler_at = "proxy"`: number of proxies; server n belongs to proxy n modulo their number.
+    /// Left out: 1, in front of all servers.
     #[serde(default)]
     #[schemars(range(min = 1, max = 65_536))]
     pub proxies: Option<u32>,
-    /// Of `tbf`: rules that start, change and stop so long after the measured phase has begun, such as `10s
-    /// start night jobid={batch} rate=50`, `20s change night rate=80` and `30s stop night`. The rule of an
-    /// application's own `request_rate` has its name.
+    /// With `tbf`: rules that start, change and stop at a time after the measured phase has begun, such as
+    /// `10s start night jobid={batch} rate=50`, `20s change night rate=80` and `30s stop night`. The rule of
+    /// an application's own `request_rate` has its name.
     #[serde(default)]
     pub rules: Vec<String>,
-    /// How long the run lasts at most, done or not.
+    /// Maximum length of the run, even if requests are not done.
     #[serde(default)]
     pub duration: Option<SimSpan>,
-    /// Shares over time are taken in spans of this length. Left out: a hundredth of the measured phase,
-    /// estimated; in `paper`, 2.5 s.
+    /// Length of a sample of the shares over time. Left out: an estimated hundredth of the measured phase; in
+    /// `paper`, 2.5 s.
     #[serde(default)]
     pub sample: Option<SimSpan>,
-    /// Whether each application is also run by itself, for `slowdown`. Left out: yes, where there are two to
-    /// four.
+    /// Whether each application is also run alone, for `slowdown`. Left out: yes, with two to four
+    /// applications.
     #[serde(default)]
     pub alone: Option<bool>,
     /// The network.
@@ -155,10 +155,10 @@ pub struct Scenario {
     /// Metadata servers.
     #[serde(default)]
     pub metadata: Metadata,
-    /// What clients do themselves.
+    /// The clients.
     #[serde(default)]
     pub client: Client,
-    /// Data servers.
+    /// The data servers.
     #[serde(default)]
     pub server: Server,
     /// The page cache of each data server.
@@ -169,128 +169,129 @@ pub struct Scenario {
     pub disk: Disk,
 }
 
-/// What is one application's own.
+/// The keys of one application.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Application {
-    /// Its clients. Left out: an equal part of `clients`.
+    /// Number of its clients. Left out: an equal part of `clients`.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub clients: Option<u32>,
-    /// Its share beside the others' weights. Left out: 1.
+    /// Its weight, relative to those of the others. Left out: 1.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub weight: Option<u32>,
-    /// What it gets of each server in any case, where the scheduler knows reservations.
+    /// Minimum rate that it gets at each server, if the scheduler supports reservations.
     pub reservation: Option<Rate>,
-    /// What its bucket gains at each server, where the scheduler counts bytes (`token-bucket`, `htb`,
+    /// Rate of its token bucket at each server, if the scheduler counts bytes (`token-bucket`, `htb`,
     /// `sfqrc`).
     pub rate: Option<Rate>,
-    /// What its bucket gains at each server, where the scheduler counts requests (`tbf`, `i2l`).
+    /// Rate of its token bucket at each server, if the scheduler counts requests (`tbf`, `i2l`).
     pub request_rate: Option<Frequency>,
-    /// What its bucket holds, in bytes or requests. Left out: what it gains in a tenth of a second.
+    /// Capacity of its token bucket, in bytes or requests. Left out: a tenth of a second of its rate.
     pub burst: Option<u64>,
-    /// What it never exceeds at a server, where the scheduler knows limits.
+    /// Maximum rate that it gets at each server, if the scheduler supports limits.
     pub limit: Option<Rate>,
-    /// How long after it began a request should be done, where the scheduler knows deadlines.
+    /// Time from its start within which a request should be done, if the scheduler uses deadlines.
     pub deadline: Option<SimSpan>,
-    /// Its rank, where the scheduler serves by priority: lower goes first.
+    /// Its priority, if the scheduler uses priorities: lower goes first.
     pub priority: Option<u32>,
-    /// Requests that were recorded, which it replays.
+    /// Recorded requests that it replays.
     pub trace: Option<Trace>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub workload: Option<Workload>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub read_share: Option<Percent>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub files: Option<u64>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub file_size: Option<Bytes>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub request_size: Option<Bytes>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub order: Option<Order>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub sharing: Option<Sharing>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub flows: Option<u32>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub think_time: Option<SimSpan>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub arrival_rate: Option<Frequency>,
-    /// As outside.
+    /// As the scenario's key of the same name.
     pub fsync: Option<Fsync>,
 }
 
-/// What clients do.
+/// Operations of the clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Workload {
-    /// They read.
+    /// Reads.
     Read,
-    /// They write.
+    /// Writes.
     #[default]
     Write,
-    /// They do both.
+    /// Reads and writes.
     Mix,
-    /// They make files.
+    /// Creates files.
     Create,
-    /// They ask for attributes of files.
+    /// Reads attributes of files.
     Stat,
-    /// They remove files.
+    /// Removes files.
     Remove,
 }
 
-/// In which order requests go through the files.
+/// Order of the requests to the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
     /// File by file, from the first byte to the last.
     #[default]
     Sequential,
-    /// Each request to a place drawn at random.
+    /// Each request at an offset drawn at random.
     Random,
 }
 
-/// Whose files are whose.
+/// Who uses the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sharing {
-    /// Each client's own.
+    /// Each client has its own.
     #[default]
     Own,
-    /// An application's; its clients' requests come in turn.
+    /// The clients of an application share them; their requests take turns.
     Interleaved,
-    /// An application's; each client has one part of each file.
+    /// The clients of an application share them; each uses one part of each file.
     Segmented,
 }
 
-/// What crosses from node to node. What is left out is the preset's.
+/// The network. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
-    /// Each node's card, each way.
+    /// Bandwidth of each node's NIC, in each direction.
     pub card: Option<Rate>,
-    /// Whether the network takes no time but `latency`.
+    /// Whether messages take no time except `latency`.
     pub ideal: bool,
-    /// From card to card.
+    /// Latency from NIC to NIC.
     pub latency: Option<SimSpan>,
-    /// How senders share the port to one node: `fifo`, or `fair` by flow.
+    /// How senders share the switch port to a node: `fifo`, or `fair` by flow.
     pub sharing: Option<PortSharing>,
-    /// Bytes of a message beside its data.
+    /// Bytes of a message in addition to its data.
     pub header: Option<Bytes>,
-    /// Data is sent in messages of this size. Left out: a job's data as one, or 16KiB in packets where a
-    /// write waits for the server (`server.handshake`).
+    /// Data is sent in messages of this size. Left out: one message per job, or 16KiB if a write waits for
+    /// the server (`server.handshake`).
     pub slice: Option<Bytes>,
-    /// The share of messages that are lost, and sent again after `timeout`.
+    /// Share of messages that are lost, and sent again after `timeout`.
     pub loss: Option<Percent>,
-    /// What a port of the switch holds at most; what does not fit is lost.
+    /// Buffer of a switch port; a message that does not fit is lost.
     pub buffer: Option<Bytes>,
-    /// When what was lost is sent again.
+    /// Time after which a lost message is sent again.
     pub timeout: Option<SimSpan>,
-    /// Routers between clients and all servers; a client uses the one with its number modulo their count.
+    /// Number of routers between clients and all servers; a client uses the one with its number modulo their
+    /// count.
     /// Left out: none.
     #[schemars(range(min = 1, max = 4_096))]
     pub routers: Option<u32>,
-    /// What a router forwards, each way. Left out: as much as a card.
+    /// Bandwidth of a router, in each direction. Left out: that of a NIC.
     pub router_rate: Option<Rate>,
 }
 
@@ -301,29 +302,29 @@ pub enum PortSharing {
     /// First come, first served.
     #[default]
     Fifo,
-    /// Each sender gets the same part at every instant.
+    /// All senders get equal parts at every instant.
     Fair,
 }
 
-/// Metadata servers. What is left out is the preset's.
+/// Metadata servers. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Metadata {
-    /// How many.
+    /// Number of metadata servers.
     #[schemars(range(min = 1, max = 4_096))]
     pub servers: Option<u32>,
-    /// Requests that each serves at once; 0 serves any number, each in its own time.
+    /// Number of requests that each serves at once; 0: any number.
     #[schemars(range(max = 65_536))]
     pub threads: Option<u32>,
-    /// To open a file.
+    /// Service time to open a file.
     pub open: Option<SimSpan>,
-    /// To make one.
+    /// Service time to create a file.
     pub create: Option<SimSpan>,
-    /// To tell its attributes.
+    /// Service time to read the attributes of a file.
     pub stat: Option<SimSpan>,
-    /// To remove it.
+    /// Service time to remove a file.
     pub remove: Option<SimSpan>,
-    /// Which server a file belongs to: one by a `hash` of it, or that of its application's `subtree`.
+    /// Which server a file belongs to: by a `hash` of the file, or by its application's `subtree`.
     pub by: Option<MetadataBy>,
 }
 
@@ -338,112 +339,112 @@ pub enum MetadataBy {
     Subtree,
 }
 
-/// Data servers. What is left out is the preset's.
+/// Data servers. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Server {
-    /// Before a job that the scheduler let go is worked on.
+    /// Time before work on a dispatched job begins.
     pub before: Option<SimSpan>,
-    /// After it is done, before its answer leaves.
+    /// Time after a job is done, before its answer is sent.
     pub after: Option<SimSpan>,
-    /// Jobs that are worked on at once.
+    /// Number of jobs in service at once.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub threads: Option<u32>,
-    /// A job is worked on in parts of this size.
+    /// Size of the parts in which a job is processed.
     pub part: Option<Bytes>,
-    /// Whether the data of a write waits at the client until the scheduler has let its job go.
+    /// Whether the data of a write waits at the client until the scheduler dispatches its job.
     pub handshake: Option<bool>,
-    /// Whether writers of a file exclude each other, and readers.
+    /// Whether a writer of a file excludes other writers and readers.
     pub locks: Option<bool>,
 }
 
-/// Page caches. What is left out is the preset's.
+/// Page caches. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cache {
-    /// Whether requests go past it to the disk (O_DIRECT).
+    /// Whether requests bypass it (O_DIRECT).
     pub direct: bool,
-    /// What it holds.
+    /// Its capacity.
     pub size: Option<Bytes>,
-    /// What may be dirty of it before writers must write back.
+    /// Maximum of dirty data before writers must write back.
     pub dirty: Option<Bytes>,
-    /// What may be dirty of it before it is written back in the background; 0B leaves it to writers.
+    /// Dirty data above which write-back begins in the background; 0B: only writers write back.
     pub background: Option<Bytes>,
-    /// Which pages go first.
+    /// Which pages are evicted first.
     pub replacement: Option<Replacement>,
-    /// What is written back at once.
+    /// Size of one write-back.
     pub write_batch: Option<Bytes>,
-    /// What is read at once, at most.
+    /// Maximum size of one read.
     pub read_batch: Option<Bytes>,
-    /// What is read ahead of a sequential reader, at most.
+    /// Maximum read-ahead of a sequential reader.
     pub read_ahead: Option<Bytes>,
-    /// To copy a page of 4 KiB to a reader.
+    /// Time to copy a page of 4 KiB to a reader.
     pub read_page: Option<SimSpan>,
-    /// To copy one from a writer.
+    /// Time to copy a page of 4 KiB from a writer.
     pub write_page: Option<SimSpan>,
 }
 
-/// Which pages go first.
+/// Which pages are evicted first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Replacement {
-    /// Those used longest ago.
+    /// The least recently used.
     #[default]
     Lru,
-    /// Those that came longest ago.
+    /// The oldest in the cache.
     Fifo,
-    /// Those used last.
+    /// The most recently used.
     Mru,
 }
 
-/// What a disk's time depends on.
+/// Model of a disk's service time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DiskModel {
-    /// An overhead and a rate, wherever it is.
+    /// An overhead and a rate, at any position.
     #[default]
     Rate,
-    /// Seek, rotation and zones of a drive of 7,200 revolutions and 4 TB (a choice).
+    /// Seek, rotation and zones of a 7,200 rpm drive of 4 TB (chosen values).
     Seek,
-    /// Times by size and jump, fitted to those measured of a drive of 7,200 revolutions and 500 GB.
+    /// Times by size and distance, fitted to measurements of a 7,200 rpm drive of 500 GB.
     Table,
-    /// Flash: channels, dies, a write buffer, and blocks that are collected.
+    /// Flash: channels, dies, a write buffer, and garbage collection of blocks.
     Ssd,
 }
 
-/// Who of those that wait for a disk is next.
+/// Which request in the queue of a disk is next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HeadOrder {
-    /// Who came first.
+    /// The oldest.
     #[default]
     Fifo,
-    /// Who is nearest to the head.
+    /// The nearest to the head.
     Sstf,
-    /// The next one above the head, and then the lowest.
+    /// The next one above the head; after the highest, the lowest.
     Clook,
 }
 
-/// Disks. What is left out is the preset's.
+/// Disks. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Disk {
-    /// What its time depends on. `read`, `write`, `overhead` and `jitter` are of `rate`.
+    /// Model of its service time. `read`, `write`, `overhead` and `jitter` apply to `rate`.
     pub model: DiskModel,
-    /// A published drive by its name, such as `cheetah-9lp` or `ssd-mlc`, in place of `model`; docs/drives.md
+    /// Name of a published drive, such as `cheetah-9lp` or `ssd-mlc`, in place of `model`; docs/drives.md
     /// lists them.
     pub drive: Option<String>,
-    /// Who of those that wait is next; `rate` always takes who came first.
+    /// Which request in its queue is next; `rate` always takes the oldest.
     pub order: HeadOrder,
-    /// Of `ssd`: what it holds. Its map of pages takes 8 bytes for each 8 KiB.
+    /// Capacity of an `ssd`. Its map of pages takes 8 bytes of memory per 8 KiB.
     pub capacity: Option<Bytes>,
-    /// How fast it reads.
+    /// Read bandwidth.
     pub read: Option<Rate>,
-    /// How fast it writes.
+    /// Write bandwidth.
     pub write: Option<Rate>,
-    /// Before each request: seek and rotation, or what a command takes.
+    /// Time before each request: seek and rotation, or the cost of a command.
     pub overhead: Option<SimSpan>,
-    /// A request takes up to this share less or more, drawn evenly.
+    /// Variation of the time of a request: up to this share less or more, drawn uniformly.
     pub jitter: Option<Percent>,
 }
 
@@ -497,7 +498,7 @@ impl Scenario {
             [("file_size", self.file_size), ("request_size", self.request_size), ("stripe", self.stripe)]
         {
             if bytes.is_zero() {
-                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("give at least 1B"));
+                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("set it to at least 1B"));
             }
         }
         if let Some(count) = self.stripe_count.filter(|count| *count > self.servers) {
@@ -558,7 +559,7 @@ impl Scenario {
         let mut named = self.applications.clone();
         match &self.weights {
             Some(_) if !named.is_empty() => {
-                let message = "`weights` makes applications, but `applications` names them";
+                let message = "`weights` and `applications` both define applications";
                 problems
                     .push(draft.problem("weights", message).hint("give each application its own `weight`"));
             }
@@ -571,7 +572,7 @@ impl Scenario {
                     }));
                 }
                 Err(message) => {
-                    problems.push(draft.problem("weights", message).hint("give weights such as 1:4"));
+                    problems.push(draft.problem("weights", message).hint("set weights such as 1:4"));
                 }
             },
             None if named.is_empty() => drop(named.insert("all".to_owned(), Application::default())),
@@ -581,7 +582,7 @@ impl Scenario {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
         };
         for name in named.keys().filter(|name| !legal(name)) {
-            let message = format!("`{name}` is no name of an application");
+            let message = format!("`{name}` is not a valid application name");
             problems
                 .push(draft.problem("applications", message).hint("use lower-case letters, digits and `_`"));
         }
@@ -601,7 +602,7 @@ impl Scenario {
             let Some(trace) = &own.trace else { continue };
             let section = format!("applications.{name}.trace");
             if trace.application.is_some() {
-                let message = format!("`{section}` says whose it is twice");
+                let message = format!("`{section}` belongs to its application, but sets `application` too");
                 let problem = draft.problem(&format!("{section}.application"), message);
                 problems.push(problem.hint("leave `application` out"));
             }
@@ -662,7 +663,7 @@ impl Scenario {
             if application.flows > 1 && recording.is_some_and(|one| one.waits) {
                 let message =
                     format!("`flows` of `{name}` is {}, but its trace has waits", application.flows);
-                problems.push(draft.problem("flows", message).hint("leave `flows` out: one after the other"));
+                problems.push(draft.problem("flows", message).hint("leave `flows` out, so that requests follow one another"));
             }
             settled.insert(name, application);
         }
@@ -721,13 +722,13 @@ pub type Replays = BTreeMap<String, Arc<towtank_pfs::Replay>>;
 fn whose<'a>(trace: &Trace, named: &'a BTreeMap<String, Application>) -> Result<&'a str, String> {
     let found = match &trace.application {
         Some(name) => {
-            named.get_key_value(name).ok_or(format!("`trace.application` is `{name}`, which is none"))?
+            named.get_key_value(name).ok_or(format!("`trace.application` is `{name}`, but there is no such application"))?
         }
         None if named.len() == 1 => named.first_key_value().ok_or("there is no application")?,
         None => return Err(format!("`trace` does not say which of {} applications replays it", named.len())),
     };
     match &found.1.trace {
-        Some(_) => Err(format!("`{}` has a trace of its own beside `trace`", found.0)),
+        Some(_) => Err(format!("`{}` has its own trace in addition to `trace`", found.0)),
         None => Ok(found.0),
     }
 }
@@ -736,7 +737,7 @@ fn whose<'a>(trace: &Trace, named: &'a BTreeMap<String, Application>) -> Result<
 fn weights_of(text: &str) -> Result<Vec<u32>, String> {
     let one = |word: &str| match word.trim().parse::<u32>() {
         Ok(weight) if weight > 0 => Ok(weight),
-        _ => Err(format!("`weights` has `{word}`, which is no weight: a whole number from 1")),
+        _ => Err(format!("`weights` has `{word}`, but a weight is a whole number from 1")),
     };
     text.split(':').map(one).collect()
 }

@@ -118,7 +118,7 @@ fn a_run_that_ends_too_soon_names_no_bottleneck() {
     let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
     assert_eq!(
         Pfs.present(&[point]).answer,
-        "Not all requests were done when the run ended. No request of the measured phase was done."
+        "The run ended before all requests were done. No request of the measured phase was completed."
     );
 }
 

@@ -25,10 +25,10 @@ use crate::{Found, Search, Summary, TrialError, Trials};
 /// The command `tune` of the study.
 pub const TUNE: Search = Search {
     name: "tune",
-    about: "Which settings of the scheduler meet goals, and what each application gets then",
-    help: "Weights, reservations, limits, rates and the depth are changed, whichever the scheduler has, and each change is simulated. \
-           A goal is an expression as for --fail-if, but one that is to hold. With --try, these schedulers are set side by side, and \
-           the first that meets the goals is taken. The exit code is 0 where all goals are met, and 3 where no setting that was \
+    about: "Find scheduler settings that meet goals, and show the results of each application",
+    help: "Changes weights, reservations, limits, rates and the depth, if the scheduler has them, and simulates each change. \
+           A goal is an expression as for --fail-if, but it must hold. With --try, several schedulers are tried in turn, and \
+           the first that meets the goals is taken. The exit code is 0 if all goals are met, and 3 if no setting that was \
            tried meets them; then the nearest is shown.\n\n\
            Rules are printed for Lustre (tbf), Ceph (mclock), and Linux (bfq, token-bucket); for others, the keys of the scenario.",
     find,
@@ -120,7 +120,7 @@ fn find(trials: &mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialEr
     })?;
     let given = base.schedulers.iter().map(ToString::to_string).collect::<Vec<_>>();
     if given.len() > 1 && schedulers.is_empty() {
-        let message = "servers have different schedulers, and one is tuned for all";
+        let message = "servers have different schedulers, but the search tunes one for all";
         return Err(TrialError::Input(Problem::new(message).hint("name it: --try mclock:4").into()));
     }
     let alone =
@@ -137,7 +137,7 @@ fn find(trials: &mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialEr
         })?;
         let axes = axis::of(&tuner.base, &description, tuner.trials.goals());
         if axes.is_empty() && before.miss > 0.0 && starts.len() == 1 {
-            let message = format!("`{scheduler}` has nothing to set that could meet the goals");
+            let message = format!("`{scheduler}` has no setting that could meet the goals");
             return Err(TrialError::Input(
                 Problem::new(message).hint("name others: --try mclock:4 --try sfq:4").into(),
             ));

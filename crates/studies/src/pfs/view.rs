@@ -65,11 +65,11 @@ impl<'a> View<'a> {
         let of_runs = |value: fn(&Run) -> f64| self.runs().map(value).sum::<f64>() / count;
         let mut parts = vec![
             (of_servers(|one| one.disk), DISKS),
-            (of_servers(|one| one.memory), "copying pages at the servers"),
-            (of_servers(|one| one.sent), "the servers' cards, sending"),
-            (of_servers(|one| one.received), "the servers' cards, receiving"),
-            (of_runs(|run| run.client_cards), "the clients' cards"),
-            (of_runs(|run| run.client_processors), "the clients' processors"),
+            (of_servers(|one| one.memory), "page copies at the servers"),
+            (of_servers(|one| one.sent), "the servers' NICs, sending"),
+            (of_servers(|one| one.received), "the servers' NICs, receiving"),
+            (of_runs(|run| run.client_cards), "the clients' NICs"),
+            (of_runs(|run| run.client_processors), "the clients' CPUs"),
             (of_runs(|run| run.metadata.unwrap_or(0.0)), "the metadata servers"),
         ];
         if self.scenario.network.routers.is_some() {

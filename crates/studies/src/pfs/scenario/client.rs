@@ -10,48 +10,47 @@ use super::filled::rate;
 use super::preset::Shipped;
 use super::{Parda, settled};
 
-/// What clients do themselves. What is left out is the preset's.
+/// Clients. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Client {
-    /// Before each request.
+    /// CPU time before each request.
     pub request_cost: Option<SimSpan>,
-    /// For each job of a request.
+    /// CPU time for each job of a request.
     pub job_cost: Option<SimSpan>,
-    /// Bytes of a request that are under way at once.
+    /// Bytes of a request that are in flight at once.
     pub window: Option<Bytes>,
-    /// Whether a file's layout is asked for once, or for each request.
+    /// Whether a client asks for a file's layout only once, or for each request.
     pub keeps_layouts: Option<bool>,
-    /// Which copy is read, where there are several: the `first`, or all in turn (`spread`).
+    /// Which of several copies is read: the `first`, or all in turn (`spread`).
     pub reads: Reads,
     /// Its data cache.
     pub cache: ClientCache,
-    /// Whether its jobs carry what other servers did for it, by which `mclock` at servers shares all servers
+    /// Whether its jobs report the service of other servers, so that `mclock` at servers shares all servers
     /// together (dmClock).
     pub feedback: bool,
-    /// What bounds the jobs that it has out by their latency.
+    /// Limit on its outstanding jobs by their latency.
     pub parda: Parda,
 }
 
-/// A client's data cache. There is one where `size` is above zero.
+/// A client's data cache, which exists if `size` is above zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClientCache {
-    /// What it holds. Left out: there is none, and each request goes to servers at once.
+    /// Its capacity. Left out: there is no cache, and each request goes to servers at once.
     pub size: Option<Bytes>,
-    /// What may be dirty or on its way to servers before writes wait. Left out: a quarter of `size`.
+    /// Maximum of data dirty or in flight to servers before writes wait. Left out: a quarter of `size`.
     pub dirty: Option<Bytes>,
-    /// What may be dirty before it is written back although nobody waits. Left out: one `batch`.
+    /// Dirty data above which write-back begins in the background. Left out: one `batch`.
     pub background: Option<Bytes>,
-    /// What is written back at once, at most, of one file. Left out: 4MiB, or less where `dirty` or `window`
-    /// is.
+    /// Maximum size of one write-back, of one file. Left out: 4MiB, or `dirty` or `window` if less.
     pub batch: Option<Bytes>,
-    /// How many of these are under way at once. Left out: 8.
+    /// Number of write-backs in flight at once. Left out: 8.
     #[schemars(range(min = 1, max = 1_024))]
     pub flushes: Option<u32>,
-    /// How fast bytes are copied to and from it. Left out: 4GB/s.
+    /// Rate of copies to and from it. Left out: 4GB/s.
     pub copy: Option<Rate>,
-    /// Whether it is emptied when what is measured begins. Left out: no.
+    /// Whether it is emptied when the measured phase begins. Left out: no.
     pub cold: Option<bool>,
 }
 
@@ -66,11 +65,11 @@ pub enum Reads {
     Spread,
 }
 
-/// When a write waits for servers, where its client has a cache.
+/// When a write waits for servers, if its client has a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Fsync {
-    /// At the end of the phase alone.
+    /// Only at the end of the phase.
     #[default]
     Phase,
     /// With a client's last request of each file.
@@ -145,21 +144,21 @@ impl settled::Client {
         let Some(cache) = self.cache else { return };
         for (key, bytes) in [("client.cache.dirty", cache.dirty), ("client.cache.batch", cache.batch)] {
             if bytes.is_zero() {
-                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("give at least 1B"));
+                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("set it to at least 1B"));
             }
         }
         if cache.dirty > cache.size {
             let message =
                 format!("`client.cache.dirty` is {}, but the cache holds {}", cache.dirty, cache.size);
             problems
-                .push(draft.problem("client.cache.dirty", message).hint("a quarter of it is the default"));
+                .push(draft.problem("client.cache.dirty", message).hint("the default is a quarter of it"));
         }
         if cache.background > cache.dirty {
             let message = format!(
                 "`client.cache.background` is {}, above `client.cache.dirty`, {}",
                 cache.background, cache.dirty
             );
-            let hint = "writes wait at `dirty`, so begin to write back before";
+            let hint = "set it to at most `dirty`, where writes wait";
             problems.push(draft.problem("client.cache.background", message).hint(hint));
         }
     }

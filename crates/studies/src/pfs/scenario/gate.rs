@@ -9,33 +9,33 @@ use towtank_units::{Percent, SimSpan};
 
 use super::settled::{self, Settled};
 
-/// Where schedulers stand.
+/// Location of the schedulers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SchedulerAt {
     /// One in front of each server.
     #[default]
     Server,
-    /// One at each client, which holds its own jobs back; rates and limits are each client's then.
+    /// One at each client, which holds back its own jobs; rates and limits then apply to each client.
     Client,
-    /// Before all servers, or some (`proxies`).
+    /// In front of all servers, or of some (`proxies`).
     Proxy,
 }
 
-/// PARDA: a client's window of jobs, which follows their latency. It is on where `threshold` is given.
+/// PARDA: a client's window of jobs, which follows their latency. It is on if `threshold` is set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parda {
     /// The latency of a job above which windows shrink. Left out: there are no windows.
     pub threshold: Option<SimSpan>,
-    /// How much of the way a window moves each time. Left out: 20%.
+    /// Share of the distance that a window moves in each step. Left out: 20%.
     pub gain: Option<Percent>,
-    /// How much the newest mean latency counts in the smoothed one. Left out: 30%.
+    /// Weight of the newest mean latency in the smoothed one. Left out: 30%.
     pub smoothing: Option<Percent>,
-    /// The most jobs of a client that are out. Left out: 64.
+    /// Maximum number of outstanding jobs of a client. Left out: 64.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub window: Option<u32>,
-    /// After how long windows are moved. Left out: ten thresholds.
+    /// Interval between the steps of a window. Left out: ten thresholds.
     pub interval: Option<SimSpan>,
 }
 
@@ -68,12 +68,12 @@ impl settled::Parda {
             ("client.parda.window", self.window == 0),
         ] {
             if zero {
-                problems.push(draft.problem(key, format!("`{key}` is 0")).hint("give more than nothing"));
+                problems.push(draft.problem(key, format!("`{key}` is 0")).hint("set it above zero"));
             }
         }
         for (key, share) in [("client.parda.gain", self.gain), ("client.parda.smoothing", self.smoothing)] {
             if share > Percent::FULL || share == Percent::ZERO {
-                let message = format!("`{key}` is {share}, and must be above 0% and at most 100%");
+                let message = format!("`{key}` is {share}, but it must be above 0% and at most 100%");
                 problems.push(draft.problem(key, message).hint("20% is usual"));
             }
         }
@@ -121,13 +121,13 @@ impl Settled {
         }
         if let Some(proxies) = self.proxies.filter(|count| *count == 0 || *count > self.servers) {
             let message = format!("`proxies` is {proxies}, but there are {} servers", self.servers);
-            let hint = format!("1 to {}: each stands before a server at least", self.servers);
+            let hint = format!("set 1 to {}: each proxy needs at least one server", self.servers);
             problems.push(draft.problem("proxies", message).hint(hint));
         }
         let is_at = |kind: fn(&Kind) -> bool| self.schedulers.iter().find(|one| kind(&one.kind));
         let cuts = is_at(|kind| matches!(kind, Kind::Ssfq(_)));
         if let Some(one) = cuts.filter(|_| !self.scheduler_at.is_server()) {
-            let message = format!("`{one}` cuts jobs into pieces, which servers alone can put together");
+            let message = format!("`{one}` cuts jobs into pieces, which only servers can put together");
             problems
                 .push(draft.problem("scheduler_at", message).hint("leave `scheduler_at` out, or use `sfq`"));
         }
@@ -139,7 +139,7 @@ impl Settled {
         let hears =
             self.scheduler_at.is_server() && is_at(|kind| matches!(kind, Kind::Mclock { .. })).is_some();
         if self.client.feedback && !hears {
-            let message = "`client.feedback` is on, but no server's scheduler looks at it".to_owned();
+            let message = "`client.feedback` is on, but no server's scheduler uses it".to_owned();
             let hint = "set `scheduler` to `mclock:D` at servers, or leave `client.feedback` out";
             problems.push(draft.problem("client.feedback", message).hint(hint));
         }

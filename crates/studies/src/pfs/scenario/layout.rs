@@ -68,8 +68,8 @@ fn components(text: Option<&str>, around: Around) -> Result<Vec<Component>, (Str
     };
     let words: Vec<&str> = text.split(',').collect();
     if words.len() > COMPONENTS_MAX {
-        let message = format!("`layout` has {} parts, and {COMPONENTS_MAX} is the most", words.len());
-        return Err((message, "join some of them".to_owned()));
+        let message = format!("`layout` has {} parts, but the limit is {COMPONENTS_MAX}", words.len());
+        return Err((message, "merge some of them".to_owned()));
     }
     let mut found = Vec::new();
     let mut before = 0;
@@ -79,7 +79,7 @@ fn components(text: Option<&str>, around: Around) -> Result<Vec<Component>, (Str
         let wrong = match component.end {
             Some(end) if is_last => Some(format!("`layout` ends at {}", Bytes::new(end))),
             None if !is_last => {
-                Some(format!("`{}` has no end, and is not the last of `layout`", word.trim()))
+                Some(format!("`{}` has no end, but is not the last part of `layout`", word.trim()))
             }
             Some(end) if end <= before => {
                 Some(format!("`layout` goes to {} and then to {}", Bytes::new(before), Bytes::new(end)))
@@ -87,7 +87,7 @@ fn components(text: Option<&str>, around: Around) -> Result<Vec<Component>, (Str
             _ => None,
         };
         if let Some(message) = wrong {
-            return Err((message, "give rising ends, and none with the last: `1 to 4MiB, all`".to_owned()));
+            return Err((message, "set rising ends, and no end for the last part: `1 to 4MiB, all`".to_owned()));
         }
         before = component.end.unwrap_or(u64::MAX);
         found.push(component);
@@ -111,15 +111,15 @@ fn component(word: &str, around: Around) -> Result<Component, String> {
     let count = match count {
         "all" => around.stripe_count,
         number => {
-            number.parse().map_err(|_| format!("`layout` has `{word}`, whose servers are no number"))?
+            number.parse().map_err(|_| format!("`layout` has `{word}`, whose number of servers is not a number"))?
         }
     };
     if count == 0 || count > around.servers {
-        return Err(format!("`layout` has `{word}` with {count} of {} servers", around.servers));
+        return Err(format!("`layout` has `{word}` with {count} servers; it must be from 1 to {}", around.servers));
     }
     let stripe = stripe.map_or(Some(around.stripe), bytes);
-    let stripe = stripe.ok_or_else(|| format!("`layout` has `{word}`, whose stripe is no size above 0"))?;
-    let end = end.map(|end| bytes(end).ok_or_else(|| format!("`layout` has `{word}`, whose end is no size")));
+    let stripe = stripe.ok_or_else(|| format!("`layout` has `{word}`, whose stripe is not a size above 0"))?;
+    let end = end.map(|end| bytes(end).ok_or_else(|| format!("`layout` has `{word}`, whose end is not a size")));
     Ok(Component { end: end.transpose()?.map(Bytes::get), count, stripe: stripe.get().max(1) })
 }
 
@@ -159,15 +159,15 @@ mod tests {
         ];
         let told = all.map(|text| told(text).expect_err("it is none"));
         insta::assert_snapshot!(told.join("\n"), @r"
-        `layout` has ``, whose servers are no number
-        `layout` has `many`, whose servers are no number
-        `layout` has `9` with 9 of 8 servers
-        `layout` has `0 to 1MiB` with 0 of 8 servers
-        `layout` has `1x0B`, whose stripe is no size above 0
+        `layout` has ``, whose number of servers is not a number
+        `layout` has `many`, whose number of servers is not a number
+        `layout` has `9` with 9 servers; it must be from 1 to 8
+        `layout` has `0 to 1MiB` with 0 servers; it must be from 1 to 8
+        `layout` has `1x0B`, whose stripe is not a size above 0
         `layout` ends at 4MiB
         `layout` goes to 4MiB and then to 1MiB
-        `1` has no end, and is not the last of `layout`
-        `layout` has `1 to x`, whose end is no size
+        `1` has no end, but is not the last part of `layout`
+        `layout` has `1 to x`, whose end is not a size
         ");
         let long = vec!["all"; 17].join(", ");
         assert!(components(Some(&long), AROUND).is_err_and(|(message, _)| message.contains("17 parts")));

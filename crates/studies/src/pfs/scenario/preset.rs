@@ -6,14 +6,14 @@ use towtank_units::{Bytes, Percent, SimSpan};
 
 use super::MetadataBy;
 
-/// Where defaults come from.
+/// The source of defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// Servers of today with a disk of 7,200 revolutions: 25 Gbit/s, 16 GiB of page cache, 200 MB/s.
+    /// Present-day servers with a 7,200 rpm disk: 25 Gbit/s, 16 GiB of page cache, 200 MB/s.
     #[default]
     Hdd,
-    /// Servers of today with an NVMe drive: 100 Gbit/s, 16 GiB of page cache, 6 and 3 GB/s.
+    /// Present-day servers with an NVMe drive: 100 Gbit/s, 16 GiB of page cache, 6 and 3 GB/s.
     Nvme,
     /// The cluster of the PFSsim paper: 1 Gbit/s, 900 MB of page cache, disks of 13 and 6.5 MiB/s.
     Paper,

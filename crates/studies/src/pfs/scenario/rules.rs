@@ -45,7 +45,7 @@ impl Settled {
         for (rule, text) in timed {
             let wrong = match rule.command {
                 RuleCommand::Start { rule, .. } if rule.name == DEFAULT || known.contains(&rule.name) => {
-                    Some("there is a rule of that name then")
+                    Some("a rule of that name exists at that time")
                 }
                 RuleCommand::Start { rule, .. } => {
                     known.insert(rule.name);
@@ -57,12 +57,12 @@ impl Settled {
                 RuleCommand::Change { name, .. } if name == DEFAULT || known.contains(&name) => None,
                 RuleCommand::Stop { name } if known.remove(&name) => None,
                 RuleCommand::Change { .. } | RuleCommand::Stop { .. } => {
-                    Some("there is no rule of that name then")
+                    Some("there is no rule of that name at that time")
                 }
             };
             if let Some(reason) = wrong {
                 let message = format!("`rules` has `{text}`, but {reason}");
-                let hint = "a rule is started before it is changed or stopped; an application with a \
+                let hint = "start a rule before you change or stop it; an application with a \
                             `request_rate` has a rule of its name";
                 problems.push(draft.problem("rules", message).hint(hint));
             }
@@ -76,7 +76,7 @@ impl Settled {
         let at = words.next().and_then(|word| word.parse::<SimSpan>().ok());
         let at = at.ok_or_else(|| none("it does not begin with a time, such as 10s"))?;
         let command = words.next().unwrap_or_default();
-        let name = words.next().ok_or_else(|| none("it names no rule"))?;
+        let name = words.next().ok_or_else(|| none("it does not name a rule"))?;
         let mut said = Said::default();
         for word in words {
             self.set(&mut said, word).map_err(|reason| none(&reason))?;
@@ -102,8 +102,8 @@ impl Settled {
                 RuleCommand::Change { name: own(name), rate, rank: said.rank }
             }
             "stop" if said == Said::default() => RuleCommand::Stop { name: own(name) },
-            "stop" => return Err(none("a rule that stops is set to nothing")),
-            _ => return Err(none("it says neither start, change nor stop")),
+            "stop" => return Err(none("`stop` takes no settings")),
+            _ => return Err(none("the command must be start, change or stop")),
         };
         Ok(TimedRule { at, command })
     }
@@ -118,16 +118,16 @@ impl Settled {
     }
 
     fn set(&self, said: &mut Said, word: &str) -> Result<(), String> {
-        let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is no `key=value`"))?;
+        let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is not of the form `key=value`"))?;
         let number = || {
             let number = value.parse::<u64>().ok().filter(|number| *number > 0);
-            number.ok_or_else(|| format!("`{word}` is no whole number from 1"))
+            number.ok_or_else(|| format!("`{word}` is not a whole number from 1"))
         };
         match key {
             "rate" => said.rate = Some(number()?),
             "depth" => said.depth = Some(number()?),
             "rank" => {
-                let rank = value.parse().map_err(|_| format!("`{word}` is no whole number"))?;
+                let rank = value.parse().map_err(|_| format!("`{word}` is not a whole number"))?;
                 said.rank = Some(rank);
             }
             "jobid" => {
@@ -139,7 +139,7 @@ impl Settled {
                 };
                 said.flows = Some(names.map(flow).collect::<Result<_, String>>()?);
             }
-            _ => return Err(format!("`{key}` is none of rate, rank, depth and jobid")),
+            _ => return Err(format!("`{key}` must be rate, rank, depth or jobid")),
         }
         Ok(())
     }

@@ -317,12 +317,12 @@ impl Settled {
             ("network.slice", self.network.slice.is_some_and(Bytes::is_zero)),
         ];
         for (key, _) in zero.into_iter().filter(|(_, zero)| *zero) {
-            problems.push(draft.problem(key, format!("`{key}` is 0")).hint("give more than nothing"));
+            problems.push(draft.problem(key, format!("`{key}` is 0")).hint("set it above zero"));
         }
         for (key, share) in [("disk.jitter", self.disk.jitter), ("network.loss", self.network.loss)] {
             if share >= Percent::FULL {
-                let message = format!("`{key}` is {share}, but it must be less than all");
-                problems.push(draft.problem(key, message).hint("10% is much"));
+                let message = format!("`{key}` is {share}, but it must be below 100%");
+                problems.push(draft.problem(key, message).hint("even 10% is a high value"));
             }
         }
         let routers = self.network.routers;
@@ -345,7 +345,7 @@ impl Settled {
         let requests: f64 = self.loads(replays).map(|load| load.requests).sum();
         if requests > REQUESTS_MAX {
             let message =
-                format!("the applications make {requests:.0} requests, and {REQUESTS_MAX:.0} is the most");
+                format!("the applications make {requests:.0} requests, but the limit is {REQUESTS_MAX:.0}");
             problems
                 .push(draft.problem("files", message).hint("set fewer `files`, or a larger `request_size`"));
         }
@@ -360,9 +360,9 @@ impl Settled {
         if let Some(name) = self.disk.drive.as_deref().filter(|name| drives::DiskModel::named(name).is_none())
         {
             let known = drives::DiskModel::NAMES;
-            let message = format!("`disk.drive` is `{name}`, which is no drive that is known");
+            let message = format!("`disk.drive` is `{name}`, but there is no such drive");
             let meant = did_you_mean(name, known).map_or_else(String::new, |meant| format!("{meant} "));
-            let hint = format!("{meant}known are {}", known.join(", "));
+            let hint = format!("{meant}known drives are {}", known.join(", "));
             problems.push(draft.problem("disk.drive", message).hint(hint));
         } else if let Err(error) = self.disk.spec().model.check() {
             let message = format!("`disk.capacity` is {}: {error}", self.disk.capacity);
@@ -386,8 +386,8 @@ impl Settled {
             }
             if one.request_rate.is_some_and(|rate| rate.per_second_f64() < 1.0) {
                 let rate = one.request_rate.map_or_else(String::new, |rate| rate.to_string());
-                let message = format!("`request_rate` of `{name}` is {rate}, less than one request a second");
-                problems.push(draft.problem("applications", message).hint("give a whole number from 1/s"));
+                let message = format!("`request_rate` of `{name}` is {rate}, less than one request per second");
+                problems.push(draft.problem("applications", message).hint("set a whole number from 1/s"));
             }
             if let (Some(reservation), Some(limit)) = (one.reservation, one.limit)
                 && reservation > limit
@@ -397,8 +397,8 @@ impl Settled {
                 problems.push(draft.problem("applications", message).hint("reserve no more than the limit"));
             }
             if one.read_share > Percent::FULL {
-                let message = format!("`read_share` of `{name}` is {}, more than all", one.read_share);
-                problems.push(draft.problem("applications", message).hint("at most 100%"));
+                let message = format!("`read_share` of `{name}` is {}, more than 100%", one.read_share);
+                problems.push(draft.problem("applications", message).hint("set it to at most 100%"));
             }
         }
     }

@@ -24,11 +24,11 @@ const STRIPE_MAX_BYTES: u64 = 1 << 45;
 /// Units of a speed, which is a whole number of millionths.
 const MILLION: u64 = 1_000_000;
 
-/// A recorded list of requests that clients replay.
+/// A recorded list of requests for clients to replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// A trace to replay, in one of the formats of docs/traces.md, packed by gzip or zstd or not.
+    /// A trace to replay, in one of the formats of docs/traces.md; it may be compressed by gzip or zstd.
     pub file: String,
     /// The format of the trace, such as `msr` or `fio-v3`. Left out: detected from its first lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,32 +36,31 @@ pub struct Trace {
     /// Which application replays the trace, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
-    /// When requests come: at their times, whatever is done (`open`), or when the one before is done
-    /// (`closed`). Left out: as the format has it.
+    /// When requests start: at their recorded times (`open`), or when the one before is done (`closed`). Left
+    /// out: `closed` for formats with waits between requests, else `open`.
     #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
     pub pace: Option<Loop>,
-    /// How much faster than recorded: times and waits are divided by it.
+    /// Speed relative to the recording: times and waits are divided by it.
     #[serde(default = "once")]
     #[schemars(example = "2x")]
     pub speed: String,
-    /// Where files of the trace lie: a file of lines `file [server stripe] [server stripe] ...`, as PFSsim
-    /// has them, with the numbers that the trace gives its files. Files that it does not name have the
-    /// layout of all.
+    /// Layouts of files of the trace: a file of lines `file [server stripe] [server stripe] ...`, as PFSsim
+    /// has them, with the file numbers of the trace. Files that it does not name have the common layout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layouts: Option<String>,
-    /// Only so many records from the beginning of the trace.
+    /// Maximum number of records, from the beginning of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub limit: Option<u64>,
 }
 
-/// When recorded requests come.
+/// When recorded requests start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Loop {
-    /// At their times, whatever is done.
+    /// At their recorded times.
     Open,
-    /// When the one before is done, and its wait where the trace has one.
+    /// When the one before is done, after a wait if the trace has one.
     Closed,
 }
 
@@ -123,7 +122,7 @@ impl Recording {
         let key = format!("{section}.layouts");
         let input = draft.input(&key)?;
         let read = read_layouts(&input.path, &*input.bytes).map_err(|error| {
-            let hint = error.hint.clone().unwrap_or_else(|| "mend the line".to_owned());
+            let hint = error.hint.clone().unwrap_or_else(|| "correct the line".to_owned());
             draft.problem(&key, error.to_string()).hint(hint)
         })?;
         let named = read.len();
@@ -142,7 +141,7 @@ impl Recording {
                     }
                     _ => continue,
                 };
-                let hint = format!("servers are 0 to {}, each once in a line", servers - 1);
+                let hint = format!("use servers 0 to {}, each at most once per line", servers - 1);
                 return Err(draft.problem(&key, message).hint(hint));
             }
             if let Some(&number) = self.files.of.get(&file) {
@@ -153,7 +152,7 @@ impl Recording {
         if self.layouts.len() < named {
             let digits = |count: usize| human::digits(count as f64);
             self.notes.push(format!(
-                "{} of {} layouts of `{}` are of files that the trace does not name",
+                "{} of {} layouts of `{}` are for files that the trace does not name",
                 digits(named - self.layouts.len()),
                 digits(named),
                 input.path
@@ -172,16 +171,16 @@ impl Trace {
     pub fn read(&self, draft: &Draft, section: &str, syncs: bool) -> Result<Recording, Problem> {
         let at = |key: &str| format!("{section}.{key}");
         let format = self.format.as_deref().map(str::parse::<Format>).transpose().map_err(|error| {
-            draft.problem(&at("format"), error.to_string()).hint("leave it out, and it is detected")
+            draft.problem(&at("format"), error.to_string()).hint("leave it out to have it detected")
         })?;
         let speed = speed_of(&self.speed).ok_or_else(|| {
-            let message = format!("`{}` is `{}`, which is no speed", at("speed"), self.speed);
-            draft.problem(&at("speed"), message).hint("write it as 2x or 0.5x, above 0, to six decimals")
+            let message = format!("`{}` is `{}`, which is not a speed", at("speed"), self.speed);
+            draft.problem(&at("speed"), message).hint("write it as 2x or 0.5x, above 0, with at most six decimals")
         })?;
         let input = draft.input(&at("file"))?;
         let refused = |error: TraceError| {
             let hint =
-                error.hint.clone().unwrap_or_else(|| "mend the line, or get the trace again".to_owned());
+                error.hint.clone().unwrap_or_else(|| "correct the line, or get the trace again".to_owned());
             draft.problem(&at("file"), error.to_string()).hint(hint)
         };
         let mut reader =
@@ -189,7 +188,7 @@ impl Trace {
         let format = reader.format();
         let pace = self.pace.unwrap_or(if has_waits(format) { Loop::Closed } else { Loop::Open });
         if pace == Loop::Open && has_waits(format) {
-            let message = format!("a trace of `{format}` has waits between its requests, which are no times");
+            let message = format!("a trace of `{format}` has waits between its requests and no times for an open loop");
             return Err(draft.problem(&at("loop"), message).hint("leave `loop` out, or set it to closed"));
         }
         let mut taken = Taken { syncs, ..Taken::new(format, pace, speed) };
@@ -201,7 +200,7 @@ impl Trace {
                 let message = format!("`{}` has more than {RECORDS_MAX} records", input.path);
                 return Err(draft
                     .problem(&at("file"), message)
-                    .hint("take the first of them: --trace-limit N"));
+                    .hint("limit the number of records: --trace-limit N"));
             }
         }
         taken.finish();
@@ -212,7 +211,7 @@ impl Trace {
                     format!("none of the {all} records of `{}` can be replayed: {}", input.path, taken.told())
                 }
             };
-            return Err(draft.problem(&at("file"), message).hint("was it written in full? name its format"));
+            return Err(draft.problem(&at("file"), message).hint("check that it is complete, or set its format"));
         }
         let trace = Trace {
             format: Some(format.to_string()),
@@ -458,13 +457,13 @@ impl Taken {
         if self.back > 0 && !has_waits(self.format) {
             let back = digits(self.back);
             notes.push(format!(
-                "{back} records of `{path}` lie before the one above them: each client's are in order of time"
+                "{back} records of `{path}` are earlier than the one before them: each client replays its records in order of time"
             ));
         }
         if self.at_once > 0 {
             let count = digits(self.at_once);
             notes.push(format!(
-                "{count} records of `{path}` have an instant behind a wait: they come when the one before has ended"
+                "{count} records of `{path}` have a time, but follow one with a wait: they start when the one before has ended"
             ));
         }
         notes

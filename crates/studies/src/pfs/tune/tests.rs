@@ -113,7 +113,7 @@ fn goals_that_are_met_change_nothing() {
     let mut trials = Simulated::new(&text, &["latency_p99_s[users] < 1h"]);
     let found = find(&mut trials, &[]).expect("it ends");
     assert_eq!((found.met, trials.runs), (true, 1));
-    assert!(found.answer.text.starts_with("The goals are met as it is."), "{}", found.answer.text);
+    assert!(found.answer.text.starts_with("The scenario meets the goals without a change."), "{}", found.answer.text);
 }
 
 /// Of several schedulers the first that can meet the goals is taken; a single scheduler without any setting
@@ -123,7 +123,7 @@ fn schedulers_are_set_side_by_side() {
     let text = format!("scheduler = \"fifo:4\"\n{TWO}");
     let mut trials = Simulated::new(&text, &["share[users] > 60%"]);
     let refused = find(&mut trials, &[]).expect_err("a fifo has nothing to set").to_string();
-    assert_eq!(refused, "`fifo:4` has nothing to set that could meet the goals");
+    assert_eq!(refused, "`fifo:4` has no setting that could meet the goals");
     let found = find(&mut trials, &["fifo:4", "sfq:4", "drr:4"].map(str::to_owned)).expect("it is found");
     assert!(found.met, "{}", found.answer.text);
     assert_eq!(found.answer.data["settings"]["scheduler"], "sfq:4");

@@ -61,7 +61,7 @@ impl Told<'_> {
     fn text(&self, met: bool) -> String {
         let mut lines = vec![self.head(met)];
         lines.extend(self.goals.iter().map(|goal| format!("  {}", self.goal(goal))));
-        lines.extend([String::new(), "What each application gets, before and after:".to_owned()]);
+        lines.extend([String::new(), "Results of each application, before and after:".to_owned()]);
         for name in self.base.applications.keys() {
             let words = MEASURES.map(|(measure, unit)| {
                 let of = |summary: &Summary| quantity(value(self.base, summary, measure, name), unit);
@@ -95,7 +95,7 @@ impl Told<'_> {
         let changes: Vec<String> =
             self.changes().iter().map(|(key, value)| format!("{key} = {value}")).collect();
         match (met, changes.is_empty()) {
-            (true, true) => "The goals are met as it is.".to_owned(),
+            (true, true) => "The scenario meets the goals without a change.".to_owned(),
             (true, false) => format!("The goals are met with {}; {tried}.", changes.join(", ")),
             (false, true) => format!(
                 "No setting that was tried meets the goals, and none is nearer than the scenario's; {tried}."
@@ -170,7 +170,7 @@ impl Told<'_> {
     fn table(&self) -> Table {
         let mut columns = vec![Column::text("application"), Column::text("setting")];
         columns.extend(MEASURES.map(|(measure, unit)| Column::number(measure, unit)));
-        let mut table = Table::new("applications", "What each application gets, before and after", columns);
+        let mut table = Table::new("applications", "Results of each application, before and after", columns);
         for name in self.base.applications.keys() {
             for (setting, tried) in [("before", self.before), ("after", self.after)] {
                 let mut row = vec![Cell::from(name.as_str()), Cell::from(setting)];
