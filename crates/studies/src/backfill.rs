@@ -73,14 +73,14 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Backfill {
     const NAME: &'static str = "backfill";
-    const TITLE: &'static str = "how long until a replica that was away is up to date";
-    const ABOUT: &'static str = "A device was away for longer than the log of its placement groups remembers. When it is back, each group compares its \
+    const TITLE: &'static str = "how long it takes to bring a replica up to date after an outage";
+    const ABOUT: &'static str = "A device was down for longer than the logs of its placement groups cover. When it returns, each group compares its \
          replicas and copies what differs. The study runs the replication protocol (peering, log recovery, reservations, \
-         backfill in batches) on modelled disks and cards, once for each --discovery: scan looks at every object; bitmap \
-         and merkle trees skip ranges in which nothing changed; merkle-levels sends the tree level by level; a sketch names \
-         exactly the objects that differ. `towtank backfill plan` works sizes and costs out without a run.\n\n\
+         backfill in batches) on modelled disks and NICs, once for each --discovery: scan compares every object; bitmap \
+         and merkle skip ranges in which nothing changed; merkle-levels sends the tree level by level; sketch identifies \
+         exactly the objects that differ. `towtank backfill plan` computes sizes and costs without a run.\n\n\
          --preset thesis is the cluster of the Ceph thesis, --preset ceph16-loopback a small real Ceph 16.2, measured. Not modelled: \
-         processors beside the costs that are keys, what monitors do, and mClock, which paces recovery from \
+         CPU time beyond the costs that are keys, the work of monitors, and mClock, which paces recovery from \
          Ceph 17 on.";
     const RESULTS_VERSION: u32 = 3;
     const FLAGS: &'static [Flag] = FLAGS;

@@ -150,7 +150,7 @@ struct Line {
     value: fn(&Run, &Seen) -> Value,
 }
 
-const NO_BACKFILL: &str = "there was no backfill: the log reached back";
+const NO_BACKFILL: &str = "there was no backfill: the log covers the outage";
 
 fn of_backfills(run: &Run, value: Option<f64>) -> Value {
     value.ok_or_else(|| match run.backfills {
@@ -176,21 +176,21 @@ const LINES: &[Line] = &[
         applies: |_| true,
         name: "backfill_s",
         unit: "s",
-        about: "from the beginning of the first backfill to the end of the last one",
+        about: "time from the start of the first backfill to the end of the last one",
         value: |run, _| of_backfills(run, run.backfill_s),
     },
     Line {
         applies: |_| true,
         name: "discovery_s",
         unit: "s",
-        about: "until it is known what to look at, mean of all backfills",
+        about: "time until a backfill knows which objects to compare, mean of all backfills",
         value: |run, _| of_backfills(run, run.discovery_s),
     },
     Line {
         applies: |_| true,
         name: "clean_s",
         unit: "s",
-        about: "from the return of the devices until all groups are clean",
+        about: "time from the return of the devices until all groups are clean",
         value: |run, _| {
             run.clean_s
                 .ok_or_else(|| format!("{} of {} groups did not become clean", run.groups.1, run.groups.0))
@@ -226,7 +226,7 @@ const LINES: &[Line] = &[
         applies: |_| true,
         name: "objects_removed",
         unit: "objects",
-        about: "objects that backfills removed, since they had been deleted",
+        about: "objects that backfills removed because they had been deleted",
         value: |run, _| Ok(run.removed as f64),
     },
     Line {
@@ -240,63 +240,63 @@ const LINES: &[Line] = &[
         applies: |seen| seen.runs.iter().any(|run| run.log_recovery_s.is_some()),
         name: "log_recovery_s",
         unit: "s",
-        about: "from the beginning of the first group's recovery by its log to the end of the last one's",
-        value: |run, _| run.log_recovery_s.ok_or_else(|| "nothing was recovered by a log".to_owned()),
+        about: "time from the start of the first group's log recovery to the end of the last one's",
+        value: |run, _| run.log_recovery_s.ok_or_else(|| "there was no log recovery".to_owned()),
     },
     Line {
         applies: |_| true,
         name: "objects_recovered_by_log",
         unit: "objects",
-        about: "objects that were copied because a log named them",
+        about: "objects that log recovery copied",
         value: |run, _| Ok(run.recovered_by_log as f64),
     },
     Line {
         applies: |_| true,
         name: "exchanged_bytes",
         unit: "bytes",
-        about: "trees, sketches and bitmaps that were sent",
+        about: "bytes of trees, sketches and bitmaps that were sent",
         value: |run, _| Ok(run.exchanged as f64),
     },
     Line {
         applies: |_| true,
         name: "sent_bytes",
         unit: "bytes",
-        about: "all messages, the objects in them included",
+        about: "bytes of all messages, objects included",
         value: |run, _| Ok(run.sent as f64),
     },
     Line {
         applies: |seen| seen.runs.iter().any(|run| run.read.is_some()),
         name: "recovery_read_bytes",
         unit: "bytes",
-        about: "read from disks to make shards: as many shards for each that is written as make up an object",
+        about: "bytes read to rebuild shards: for each shard that is written, as many as make up an object",
         value: |run, _| run.read.map(|bytes| bytes as f64).ok_or_else(|| NO_CODE.to_owned()),
     },
     Line {
         applies: |_| true,
         name: "memory_bytes_per_device",
         unit: "bytes",
-        about: "trees, sketches and bitmaps in memory, on the device that has most",
+        about: "memory of trees, sketches and bitmaps, on the device with the most",
         value: |run, _| Ok(run.memory as f64),
     },
     Line {
         applies: |_| true,
         name: "write_cost_s",
         unit: "s",
-        about: "what keeping them up costs a write on each replica; measured, not simulated",
+        about: "time that their updates add to a write on each replica; measured, not simulated",
         value: |run, _| Ok(write_cost(&run.discovery)),
     },
     Line {
         applies: |seen| seen.runs.iter().any(|run| run.clients),
         name: "client_wait_mean_s",
         unit: "s",
-        about: "how long clients waited for their writes, until all groups were clean",
+        about: "mean latency of writes of clients until all groups were clean",
         value: |run, _| run.waited.mean().map(|ns| ns / 1e9).ok_or_else(|| NO_CLIENTS.to_owned()),
     },
     Line {
         applies: |seen| seen.runs.iter().any(|run| run.clients),
         name: "client_wait_p99_s",
         unit: "s",
-        about: "99 % of the writes of clients waited no longer",
+        about: "99th percentile of the latency of writes of clients",
         value: |run, _| {
             run.waited
                 .quantile(0.99)

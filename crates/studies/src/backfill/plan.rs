@@ -19,26 +19,26 @@ use crate::{Answer, Given, Subcommand, SubcommandFlag};
 /// The subcommand `plan`.
 pub const PLAN: Subcommand = Subcommand {
     name: "plan",
-    about: "How many leaves to use for a pool, what they take, and what an outage will cost by each discovery",
-    help: "Everything is worked out from the equations of the thesis, without a simulation: objects fall on leaves as coupons on \
-           collectors. Seconds are for one group, one step after the other; queues are not in them. Costs are those of the thesis's \
-           cluster unless --look-cost says otherwise.",
+    about: "Leaves to use for a pool, their memory, and the cost of an outage with each discovery",
+    help: "All values come from the equations of the thesis, without a simulation: objects fall on leaves as in the coupon \
+           collector's problem. Seconds are for one group, one step after the other, without queues. Costs are those of the \
+           thesis's cluster, unless --look-cost is set.",
     flags: &[
-        flag("objects-per-group", "N", "250000", "Objects of a placement group"),
+        flag("objects-per-group", "N", "250000", "Objects per placement group"),
         flag("writes-per-second", "FREQUENCY", "1000/s", "Writes of clients to the pool"),
-        flag("outage", "SPAN", "1h", "How long a replica is away"),
+        flag("outage", "SPAN", "1h", "Time for which a replica is down"),
         flag("groups", "N", "128", "Placement groups of the pool"),
         flag("replicas", "N", "", "Copies of each object [default: 3]"),
         flag(
             "ec",
             "K+M",
             "",
-            "Erasure coding in place of copies, such as 4+2: a shard and a tree a position",
+            "Erasure coding in place of copies, such as 4+2; each shard has its own tree",
         ),
         flag("devices", "N", "", "Devices that hold the pool [default: as many as there are copies]"),
         flag("ranges", "N", "", "Leaves of a group's tree, a power of two [default: what its objects fill]"),
         flag("sketch-cells", "N", "", "Cells of a group's sketch [default: enough for the stale objects]"),
-        flag("look-cost", "SPAN", "5.2ms", "What looking at one object takes"),
+        flag("look-cost", "SPAN", "5.2ms", "Time to compare one object"),
     ],
     answer,
 };
@@ -85,13 +85,13 @@ fn pool(given: &Given<'_>) -> Result<Pool, Problems> {
     if let Some(ranges) = ranges.filter(|ranges| !ranges.is_power_of_two() || *ranges > 1 << 24) {
         let message = format!("--ranges is {ranges}, but a tree has a power of two of leaves, at most 2^24");
         let near = ranges.clamp(1, 1 << 24).next_power_of_two();
-        problems.push(Problem::new(message).hint(format!("take {near}")));
+        problems.push(Problem::new(message).hint(format!("use {near}")));
     }
     if let (Some(devices), Some(replicas)) = (devices, replicas)
         && devices < replicas
     {
         let what = if code.is_some() { "shards" } else { "copies" };
-        let message = format!("--devices is {devices}, but {replicas} {what} lie on as many devices");
+        let message = format!("--devices is {devices}, but {replicas} {what} need as many devices");
         problems.push(Problem::new(message).hint(format!("give at least {replicas}")));
     }
     let all = || {
@@ -117,12 +117,12 @@ fn pool(given: &Given<'_>) -> Result<Pool, Problems> {
 fn code(given: &Given<'_>, problems: &mut Problems) -> Option<Redundancy> {
     let text = given.text("ec")?;
     if given.text("replicas").is_some() {
-        let message = "--replicas and --ec both say how objects are kept safe";
+        let message = "--replicas and --ec both set the redundancy";
         problems.push(Problem::new(message).hint("leave one of them out"));
     }
     let code = Redundancy::of_code(text);
     if code.is_none() {
-        let message = format!("--ec is `{text}`, which is no code");
+        let message = format!("--ec is `{text}`, which is not an erasure code");
         problems.push(Problem::new(message).hint("give data and parity shards, such as 4+2"));
     }
     code
@@ -130,7 +130,7 @@ fn code(given: &Given<'_>, problems: &mut Problems) -> Option<Redundancy> {
 
 /// Writes per second, given with or without the unit.
 fn rate(given: &Given<'_>) -> Result<f64, Problem> {
-    let hint = "give writes a second, such as 1000/s";
+    let hint = "give writes per second, such as 1000/s";
     let plain = given.text("writes-per-second").and_then(|text| text.trim().parse::<f64>().ok());
     match plain {
         Some(rate) if rate >= 0.0 && rate.is_finite() => Ok(rate),
@@ -158,7 +158,7 @@ fn discoveries(plan: &Plan) -> Table {
         Column::number("messages", ""),
         Column::number("seconds", "s"),
     ];
-    let mut table = Table::new("discoveries", "What finding the stale objects of a group takes", columns);
+    let mut table = Table::new("discoveries", "Cost of finding the stale objects of a group", columns);
     for method in &plan.methods {
         let numbers = [method.looked_at, method.bytes, method.messages, method.seconds];
         let mut row = vec![Cell::from(method.discovery.name())];
@@ -204,7 +204,7 @@ fn text(pool: &Pool, plan: &Plan) -> String {
     let count = |value: f64| quantity(value, "");
     let mut lines = vec![
         format!(
-            "Use {} leaves a group: {} objects fill {} ranges. Trees take {} a group and {} a device.",
+            "Use {} leaves per group: {} objects fill {} ranges. Trees take {} per group and {} per device.",
             plan.leaves,
             count(pool.objects_per_group),
             count(plan.ranges_filled),
@@ -212,7 +212,7 @@ fn text(pool: &Pool, plan: &Plan) -> String {
             bytes(plan.memory_bytes_per_device as f64),
         ),
         format!(
-            "After the outage {} of {} objects of a group are stale ({:.1} %), from {} writes; they lie in {} of the ranges.",
+            "After the outage, {} of {} objects of a group are stale ({:.1} %), from {} writes; they lie in {} of the ranges.",
             count(plan.stale_objects),
             count(pool.objects_per_group),
             100.0 * plan.stale_objects / pool.objects_per_group,
@@ -221,7 +221,7 @@ fn text(pool: &Pool, plan: &Plan) -> String {
         ),
     ];
     lines.push(String::new());
-    lines.push("To find them, for one group:".to_owned());
+    lines.push("Cost of finding them, for one group:".to_owned());
     let rows: Vec<[String; 4]> = plan
         .methods
         .iter()
@@ -238,7 +238,7 @@ fn text(pool: &Pool, plan: &Plan) -> String {
     let widths: Vec<usize> = (0..4).map(width).collect();
     let padded = |row: &[String; 4]| {
         format!(
-            "  {:<w0$}  {:>w1$} looked at  {:>w2$} sent  {:>w3$}",
+            "  {:<w0$}  {:>w1$} compared  {:>w2$} sent  {:>w3$}",
             row[0],
             row[1],
             row[2],
@@ -252,7 +252,7 @@ fn text(pool: &Pool, plan: &Plan) -> String {
     lines.extend(rows.iter().map(padded));
     lines.push(String::new());
     lines.push(
-        "Not in it: queues at disks and cards, copying what is stale, and rests. `towtank backfill` simulates them."
+        "Not included: queues at disks and NICs, copies of stale objects, and recovery sleeps. `towtank backfill` simulates them."
             .to_owned(),
     );
     lines.join("\n") + "\n"

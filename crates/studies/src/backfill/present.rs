@@ -76,11 +76,11 @@ fn answer(view: &View<'_>) -> String {
         told.push(match by_log {
             Some(count) if count > 0.0 => {
                 format!(
-                    "No backfill: the log reaches back, and {} objects are copied by it.",
+                    "No backfill is needed: log recovery copies {} objects.",
                     human::digits(count)
                 )
             }
-            _ => "No backfill is known.".to_owned(),
+            _ => "The time of a backfill is not known.".to_owned(),
         });
         return told.join(" ");
     };
@@ -109,7 +109,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
     let mut told: Vec<String> = views.iter().flat_map(unsafe_at).collect();
     told.push(match (shares.first(), shares.last()) {
         (Some(best), Some(worst)) => format!(
-            "Best is {} with {}: {:.0} % of a scan's time; worst is {} with {}: {:.0} %.",
+            "Fastest is {} with {}: {:.0} % of a scan's time; slowest is {} with {}: {:.0} %.",
             best.1,
             best.2,
             100.0 * best.0,
@@ -117,7 +117,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
             worst.2,
             100.0 * worst.0
         ),
-        _ => "How long each discovery takes is in the table.".to_owned(),
+        _ => "The table has the time of each discovery.".to_owned(),
     });
     told.join(" ")
 }
@@ -137,8 +137,8 @@ fn discoveries(views: &[View<'_>], swept: bool) -> Table {
     let mut columns = if swept { vec![Column::text("point")] } else { Vec::new() };
     columns.push(Column::text("discovery"));
     columns.extend(MEASURES.map(|(name, unit)| Column::number(name, unit)));
-    let about = "Means over the replicates. Looked at: objects whose versions were compared, on the side that compared more";
-    let mut table = Table::new("discoveries", "What each discovery takes", columns).about(about);
+    let about = "Means over the replicates. objects_looked_at: objects whose versions were compared, on the side that compared more";
+    let mut table = Table::new("discoveries", "Cost of each discovery", columns).about(about);
     for view in views {
         for method in view.methods() {
             let mut row = if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() };
@@ -160,15 +160,15 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
                 let backfills =
                     if fell_back == 1 { "1 backfill".to_owned() } else { format!("{fell_back} backfills") };
                 warnings.push(format!(
-                    "{method}{place}: {backfills} used levels of the tree or a scan in place of it: more objects differed than \
-                     `sketch_cells` can tell, or nobody kept what was needed"
+                    "{method}{place}: {backfills} fell back to levels of the tree or to a scan: more objects differed than \
+                     `sketch_cells` can hold, or no replica kept what was needed"
                 ));
             }
         }
         if view.scenario.cached_objects > 0 && view.scenario.objects_per_group <= view.scenario.cached_objects
         {
             warnings.push(format!(
-                "looking at objects is free: `objects_per_group` {} is no more than `cached_objects` {}, which is a hypothesis",
+                "comparing objects is free: `objects_per_group` {} is at most `cached_objects` {}, which is a hypothesis",
                 view.scenario.objects_per_group, view.scenario.cached_objects
             ));
         }

@@ -116,7 +116,7 @@ fn table_2(views: &[&View<'_>]) -> Vec<Claim> {
         let ours = reading(&view.values("scan", "backfill_s"));
         let draft = draft(&name, &statement, seconds, ours, Tolerance::Relative { fraction: OF_LINES });
         let note = match thousands {
-            5 => "fitted: `cached_objects` makes looking free here, a hypothesis that these rows suggested",
+            5 => "fitted: `cached_objects` makes comparing free here, a hypothesis that these rows suggested",
             50 => {
                 "fitted: `look_cost` and `recovery_cost`; in the thesis 10 and 20 % were closer to 9 and 19 %"
             }
@@ -150,7 +150,7 @@ fn trees(views: &[&View<'_>]) -> Vec<Claim> {
             "1 % of 50,000 stale takes 25 % of a scan's time",
             (0.225, 0.275),
         ),
-        ("figure_20_half", best(5), "5 % stale takes at best a bit less than half of the time", (0.40, 0.50)),
+        ("figure_20_half", best(5), "5 % stale takes at best slightly less than half of the time", (0.40, 0.50)),
         ("figure_21_third", best(10), "10 % stale is at best about 35 % faster", (0.625, 0.675)),
         (
             "figure_22_little",
@@ -176,7 +176,7 @@ fn trees(views: &[&View<'_>]) -> Vec<Claim> {
             let ours = ratio.map_or_else(Reading::default, Reading::from);
             let draft = draft(&name, &statement, 1.0, ours, Tolerance::AtLeast);
             let note =
-                "the thesis blames its R-tree; what a search in it costs is `range_check_cost`, chosen";
+                "the thesis blames its R-tree; the cost of a search in it, `range_check_cost`, was chosen";
             claims.push(ClaimDraft { note: Some(note.to_owned()), ..draft }.judge());
         }
     }
@@ -204,7 +204,7 @@ fn sizes() -> Vec<Claim> {
     vec![
         near(
             "equation_1",
-            "128 groups, 1,000 writes a second, an hour: stale objects of a group by (1)",
+            "128 groups, 1,000 writes per second, an hour: stale objects of a group by equation (1)",
             9_375.0,
             plan.stale_objects_in_thesis,
             1e-9,
@@ -236,7 +236,7 @@ fn sizes() -> Vec<Claim> {
             unit: "bytes".to_owned(),
             ..draft(
                 "memory",
-                "64 groups of 16 Ki ranges take no more than the thesis's 100 MB a device",
+                "64 groups of 16 Ki ranges take no more than the thesis's 100 MB per device",
                 1e8,
                 Reading::of(memory),
                 Tolerance::AtMost,
@@ -259,7 +259,7 @@ fn live(views: &[&View<'_>]) -> Vec<Claim> {
     let judged = |objects: u32, altered: u32, seconds: f64, fitted: bool, resting: bool| {
         let view = point(objects, altered, resting)?;
         let ours = reading(&view.values("scan", "backfill_s"));
-        let rest = if resting { ", resting 0.1 s" } else { "" };
+        let rest = if resting { ", recovery sleep of 0.1 s" } else { "" };
         let name = format!("live_{objects}_{altered}{}", if resting { "_resting" } else { "" });
         let statement = format!("{altered} of {objects} objects altered{rest}");
         let draft = draft(&name, &statement, seconds, ours, Tolerance::Relative { fraction: OF_LIVE });

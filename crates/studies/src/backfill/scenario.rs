@@ -13,124 +13,121 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 pub use self::preset::Preset;
 pub use self::settled::Settled;
 
-/// A replica was away for longer than the log remembers, and is brought up to date.
+/// A replica was down for longer than the log covers, and is brought up to date.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Where defaults of costs, disks and network come from: the cluster of the thesis, or a small Ceph 16 on
-    /// one machine.
+    /// Defaults of costs, disks and network: the cluster of the thesis, or a small Ceph 16 on one machine.
     #[serde(default)]
     pub preset: Preset,
-    /// How what differs is found: `scan`, `bitmap`, `merkle`, `merkle-levels`, `sketch`; several with commas
-    /// between them.
+    /// Method to find the differences: `scan`, `bitmap`, `merkle`, `merkle-levels`, `sketch`; several with
+    /// commas between them.
     #[serde(default = "discovery")]
     #[schemars(example = "scan,merkle,sketch")]
     pub discovery: String,
-    /// Placement groups.
+    /// Number of placement groups.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4_096))]
     pub groups: u32,
-    /// Devices that hold them. Left out: as many as there are replicas, or shards of an object.
+    /// Number of devices that hold them. Left out: as many as there are replicas, or shards of an object.
     #[serde(default)]
     #[schemars(range(min = 2, max = 1_024))]
     pub devices: Option<u32>,
-    /// Copies of each object.
+    /// Number of copies of each object.
     #[serde(default = "three")]
     #[schemars(range(min = 2, max = 8))]
     pub replicas: u32,
-    /// Erasure coding in place of copies: `4+2` cuts an object into 4 shards and adds 2, each on a device of
-    /// its own. A shard that is recovered is made by the primary from 4 others.
+    /// Erasure coding in place of copies: `4+2` cuts an object into 4 data shards and adds 2 parity shards,
+    /// each on its own device. To recover a shard, the primary reads 4 others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ec: Option<String>,
-    /// Devices that were away, and come back at the same time.
+    /// Number of devices that were down, and return at the same time.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 7))]
     pub down: u32,
-    /// Objects of a placement group.
+    /// Objects per placement group.
     #[serde(default = "objects_per_group")]
     #[schemars(range(min = 1, max = 4_000_000))]
     pub objects_per_group: u32,
     /// The size of an object. Left out: 1KiB, as in both presets' measurements.
     #[serde(default)]
     pub object_size: Option<Bytes>,
-    /// The share of a group's objects that changed meanwhile. Left out: 1%, or what `outage` and
-    /// `writes_per_second` make of it.
+    /// Share of a group's objects that changed during the outage. Left out: 1%, or the result of `outage` and
+    /// `writes_per_second`.
     #[serde(default)]
     pub stale: Option<Percent>,
-    /// So many of a group's objects changed meanwhile, in place of `stale`.
+    /// Number of a group's objects that changed during the outage, in place of `stale`.
     #[serde(default)]
     #[schemars(range(max = 4_000_000))]
     pub stale_objects: Option<u32>,
-    /// How long the device was away. With `writes_per_second`, in place of `stale`.
+    /// Length of the outage. With `writes_per_second`, in place of `stale`.
     #[serde(default)]
     pub outage: Option<SimSpan>,
-    /// Writes of clients to all groups together while it was away, each to an object drawn at random.
+    /// Rate of writes of clients to all groups together during the outage, each to a random object.
     #[serde(default)]
     pub writes_per_second: Option<Frequency>,
-    /// The share of the changes that made a new object.
+    /// Share of the changes that created an object.
     #[serde(default = "none")]
     pub created: Percent,
-    /// The share of the changes that deleted an object.
+    /// Share of the changes that deleted an object.
     #[serde(default = "none")]
     pub deleted: Percent,
-    /// Leaves of a group's tree, bits of its bitmap: a power of two.
+    /// Number of leaves of a group's tree, and of bits of its bitmap: a power of two.
     #[serde(default = "ranges")]
     #[schemars(range(min = 1, max = 16_777_216))]
     pub ranges: u32,
-    /// Cells of a group's sketch. Left out: enough for the objects that changed, with an eighth in reserve.
+    /// Number of cells of a group's sketch. Left out: enough for the changed objects, plus an eighth.
     #[serde(default)]
     #[schemars(range(min = 16, max = 4_194_304))]
     pub sketch_cells: Option<u32>,
-    /// Entries that a group's log keeps at most. Left out: 2, so that nothing is recovered by the log.
+    /// Maximum number of entries of a group's log. Left out: 2, so that there is no log recovery.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub log_entries: Option<u32>,
-    /// Backfills a device leads at once, and as many again that it takes in: Ceph's `osd_max_backfills`.
+    /// Backfills at once that a device leads, and as many that it receives: Ceph's `osd_max_backfills`.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 256))]
     pub max_backfills: u32,
-    /// Objects that a group recovers at once: Ceph's `osd_recovery_max_active`.
+    /// Number of objects that a group recovers at once: Ceph's `osd_recovery_max_active`.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 256))]
     pub recovery_max_active: u32,
-    /// The rest after each object that was recovered and each batch that was looked at: Ceph's
-    /// `osd_recovery_sleep`.
+    /// Sleep after each recovered object and each scanned batch: Ceph's `osd_recovery_sleep`.
     #[serde(default)]
     pub recovery_sleep: Option<SimSpan>,
-    /// Objects looked at in one batch: Ceph's `osd_backfill_scan_max`.
+    /// Number of objects scanned in one batch: Ceph's `osd_backfill_scan_max`.
     #[serde(default = "scan_batch")]
     #[schemars(range(min = 1, max = 65_536))]
     pub scan_batch: u32,
-    /// What looking at one object costs on each side; the sides look one after the other.
+    /// Time to scan one object on each side; the sides scan one after the other.
     #[serde(default)]
     pub look_cost: Option<SimSpan>,
-    /// What each object of the group costs to be held against the ranges to skip, for each of them.
+    /// Time to check one object of the group against one of the ranges to skip.
     #[serde(default)]
     pub range_check_cost: Option<SimSpan>,
-    /// What recovering an object costs beside reading, sending, writing and resting.
+    /// Time to recover an object, in addition to reading, sending, writing and `recovery_sleep`.
     #[serde(default)]
     pub recovery_cost: Option<SimSpan>,
-    /// What a backfill costs before it looks at anything.
+    /// Time at the start of a backfill before it scans anything.
     #[serde(default)]
     pub startup: Option<SimSpan>,
-    /// Groups of no more objects than this have them in a cache, and looking at them is free. An LRU cache
-    /// that is smaller than what is gone through in order holds nothing of it when it is gone through again.
+    /// Groups of at most this number of objects have all of them in a cache, and scanning them is free. (An
+    /// LRU cache that is smaller than a sequential scan has no hit in the next scan.)
     #[serde(default)]
     pub cached_objects: Option<u32>,
-    /// How fast a disk reads and writes, the head in place.
+    /// Sequential read and write bandwidth of a disk.
     #[serde(default)]
     pub disk_rate: Option<Rate>,
-    /// What moving its head costs, before each read and write.
+    /// Seek time of a disk, before each read and write.
     #[serde(default)]
     pub disk_seek: Option<SimSpan>,
-    /// A device's card, each way.
+    /// Bandwidth of a device's NIC, in each direction.
     #[serde(default)]
     pub nic: Option<Rate>,
-    /// From one card to another.
+    /// Latency from NIC to NIC.
     #[serde(default)]
     pub latency: Option<SimSpan>,
-    /// Writes of clients to all groups together while they are brought up to date, each to an object drawn at
-    /// random.
+    /// Rate of writes of clients to all groups together during the backfill, each to a random object.
     #[serde(default)]
     pub client_writes: Option<Frequency>,
 }
@@ -265,11 +262,11 @@ impl Scenario {
     fn redundancy(&self, draft: &Draft, problems: &mut Problems) -> Redundancy {
         let Some(text) = &self.ec else { return Redundancy { data: 1, width: self.replicas } };
         if draft.says("replicas") {
-            let message = "`replicas` and `ec` both say how objects are kept safe";
+            let message = "`replicas` and `ec` both set the redundancy";
             problems.push(draft.problem("replicas", message).hint("leave one of them out"));
         }
         Redundancy::of_code(text).unwrap_or_else(|| {
-            let message = format!("`ec` is `{text}`, which is no code");
+            let message = format!("`ec` is `{text}`, which is not an erasure code");
             let hint =
                 "write data and parity shards, such as \"4+2\": at least 2 data shards, at most 64 together";
             problems.push(draft.problem("ec", message).hint(hint));
@@ -294,24 +291,24 @@ impl Scenario {
         }
         let message = if data == 1 {
             format!(
-                "`down` is {}, but of {width} replicas one at least must have stayed to know what changed",
+                "`down` is {}, but at least one of {width} replicas must have stayed up to know what changed",
                 self.down
             )
         } else {
             let least = redundancy.least();
             format!(
-                "`down` is {}, but a group of {width} shards takes writes with {least} of them",
+                "`down` is {}, but a group of {width} shards needs {least} of them to accept writes",
                 self.down
             )
         };
-        problems.push(draft.problem("down", message).hint(format!("at most {most}")));
+        problems.push(draft.problem("down", message).hint(format!("set at most {most}")));
     }
 
     fn check(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
         if !self.ranges.is_power_of_two() {
             let message = format!("`ranges` is {}, but a tree has a power of two of leaves", self.ranges);
             let near = self.ranges.next_power_of_two().min(1 << 24);
-            problems.push(draft.problem("ranges", message).hint(format!("take {near} or {}", near / 2)));
+            problems.push(draft.problem("ranges", message).hint(format!("use {near} or {}", near / 2)));
         }
         self.check_devices(draft, redundancy, problems);
         self.check_changes(draft, problems);
@@ -321,7 +318,7 @@ impl Scenario {
         let size = self.object_size.unwrap_or(Bytes::from_kib(1));
         if size.is_zero() || size > Bytes::from_mib(1024) {
             let message = format!("`object_size` is {size}, but it must lie from 1B to 1GiB");
-            problems.push(draft.problem("object_size", message).hint("1KiB is what the thesis has"));
+            problems.push(draft.problem("object_size", message).hint("the thesis has 1KiB"));
         }
     }
 
@@ -331,41 +328,41 @@ impl Scenario {
                 Some(_) => ("outage", "writes_per_second"),
                 None => ("writes_per_second", "outage"),
             };
-            let message = format!("`{has}` says how objects changed only together with `{lacks}`");
+            let message = format!("`{has}` has an effect only together with `{lacks}`");
             problems.push(
                 draft.problem(has, message).hint(format!("set `{lacks}` too, or `stale` in place of both")),
             );
         } else if self.outage.is_some() && self.stale.is_some() {
-            let message = "`stale` and `outage` both say how many objects changed";
+            let message = "`stale` and `outage` both set how many objects changed";
             problems.push(draft.problem("stale", message).hint("leave one of them out"));
         }
         if let Some(count) = self.stale_objects {
             if self.stale.is_some() || self.outage.is_some() {
                 let other = if self.stale.is_some() { "stale" } else { "outage" };
-                let message = format!("`stale_objects` and `{other}` both say how many objects changed");
+                let message = format!("`stale_objects` and `{other}` both set how many objects changed");
                 problems.push(draft.problem("stale_objects", message).hint("leave one of them out"));
             }
             if count > self.objects_per_group {
                 let message =
                     format!("`stale_objects` is {count}, but a group has {} objects", self.objects_per_group);
-                problems.push(draft.problem("stale_objects", message).hint("set less, or more objects"));
+                problems.push(draft.problem("stale_objects", message).hint("lower it, or raise `objects_per_group`"));
             }
         }
         for (key, share) in
             [("stale", self.stale), ("created", Some(self.created)), ("deleted", Some(self.deleted))]
         {
             if let Some(share) = share.filter(|&share| share > Percent::FULL) {
-                let message = format!("`{key}` is {share}, more than all");
-                problems.push(draft.problem(key, message).hint("at most 100%"));
+                let message = format!("`{key}` is {share}, more than 100%");
+                problems.push(draft.problem(key, message).hint("set it to at most 100%"));
             }
         }
         if self.created.fraction_f64() + self.deleted.fraction_f64() > 1.0 {
             let message = format!(
-                "`created` ({}) and `deleted` ({}) are more than all changes",
+                "`created` ({}) and `deleted` ({}) add up to more than 100%",
                 self.created, self.deleted
             );
             problems.push(
-                draft.problem("created", message).hint("what is left of them changes objects in place"),
+                draft.problem("created", message).hint("the rest of the changes modifies objects in place"),
             );
         }
         // Every write of the outage is done before the run, so their number is limited.
@@ -375,12 +372,12 @@ impl Scenario {
         };
         if changes > CHANGES_MAX {
             let message = format!(
-                "`outage` and `writes_per_second` are {changes:.0} writes, each of which is done before the run"
+                "`outage` and `writes_per_second` make {changes:.0} writes, and each is done before the run"
             );
             problems.push(
                 draft
                     .problem("outage", message)
-                    .hint(format!("at most {CHANGES_MAX:.0}; set `stale` in place of them")),
+                    .hint(format!("the limit is {CHANGES_MAX:.0}; set `stale` in place of them")),
             );
         }
     }
@@ -404,7 +401,7 @@ pub fn methods(text: &str) -> Result<Vec<Discovery>, (String, String)> {
         let Some(method) = method else {
             let hint = did_you_mean(word, names())
                 .unwrap_or_else(|| format!("the methods are {}", names().collect::<Vec<_>>().join(", ")));
-            return Err((format!("`discovery` names `{word}`, which is no method"), hint));
+            return Err((format!("`discovery` names `{word}`, which is not a method"), hint));
         };
         if found.contains(&method) {
             return Err((format!("`discovery` names `{word}` twice"), "name it once".to_owned()));

@@ -136,43 +136,43 @@ fn what_cannot_be_is_refused() {
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
     `ranges` is 1000, but a tree has a power of two of leaves
-      hint: take 1024 or 512
-    `discovery` names `merkel`, which is no method
+      hint: use 1024 or 512
+    `discovery` names `merkel`, which is not a method
       hint: did you mean `merkle`?
     `discovery` names `scan` twice
       hint: name it once
-    `down` is 3, but of 3 replicas one at least must have stayed to know what changed
-      hint: at most 2
+    `down` is 3, but at least one of 3 replicas must have stayed up to know what changed
+      hint: set at most 2
     `replicas` is 3, but there are only 2 devices
       hint: set more `devices`, or fewer `replicas`
-    `outage` says how objects changed only together with `writes_per_second`
+    `outage` has an effect only together with `writes_per_second`
       hint: set `writes_per_second` too, or `stale` in place of both
-    `stale` and `outage` both say how many objects changed
+    `stale` and `outage` both set how many objects changed
       hint: leave one of them out
-    `stale` is 120%, more than all
-      hint: at most 100%
-    `created` (60%) and `deleted` (60%) are more than all changes
-      hint: what is left of them changes objects in place
+    `stale` is 120%, more than 100%
+      hint: set it to at most 100%
+    `created` (60%) and `deleted` (60%) add up to more than 100%
+      hint: the rest of the changes modifies objects in place
     `object_size` is 2GiB, but it must lie from 1B to 1GiB
-      hint: 1KiB is what the thesis has
-    `stale_objects` and `stale` both say how many objects changed
+      hint: the thesis has 1KiB
+    `stale_objects` and `stale` both set how many objects changed
       hint: leave one of them out
     `stale_objects` is 60000, but a group has 50000 objects
-      hint: set less, or more objects
-    `outage` and `writes_per_second` are 360000000 writes, each of which is done before the run
-      hint: at most 50000000; set `stale` in place of them
-    `client_writes` is 40/s, which alone keeps a disk or a card busy for 671 % of the time
-      hint: at most 4.172/s, which leave 30 % to a backfill; or set more `devices`, or faster disks and cards
-    `client_writes` is 8/s, which alone keeps a disk or a card busy for 160 % of the time
-      hint: at most 3.500/s, which leave 30 % to a backfill; or set more `devices`, or faster disks and cards
-    `replicas` and `ec` both say how objects are kept safe
+      hint: lower it, or raise `objects_per_group`
+    `outage` and `writes_per_second` make 360000000 writes, and each is done before the run
+      hint: the limit is 50000000; set `stale` in place of them
+    `client_writes` is 40/s, which alone keeps a disk or a NIC busy for 671 % of the time
+      hint: set at most 4.172/s, which leaves 30 % to a backfill; or set more `devices`, or faster disks and NICs
+    `client_writes` is 8/s, which alone keeps a disk or a NIC busy for 160 % of the time
+      hint: set at most 3.500/s, which leaves 30 % to a backfill; or set more `devices`, or faster disks and NICs
+    `replicas` and `ec` both set the redundancy
       hint: leave one of them out
-    `ec` is `4`, which is no code
+    `ec` is `4`, which is not an erasure code
       hint: write data and parity shards, such as "4+2": at least 2 data shards, at most 64 together
-    `ec` is `1+2`, which is no code
+    `ec` is `1+2`, which is not an erasure code
       hint: write data and parity shards, such as "4+2": at least 2 data shards, at most 64 together
-    `down` is 2, but a group of 6 shards takes writes with 5 of them
-      hint: at most 1
+    `down` is 2, but a group of 6 shards needs 5 of them to accept writes
+      hint: set at most 1
     an object has 6 shards, but there are only 5 devices
       hint: set more `devices`, or fewer shards
     "#);
@@ -300,18 +300,18 @@ fn a_plan_is_worked_out() {
     assert_eq!(figures, ["outages", "memory", "occupancy", "objects_per_range"]);
     assert!(answer.data["discovery"]["merkle_levels"]["bytes"].as_f64().expect("a number") > 0.0);
     insta::assert_snapshot!(answer.text, @r#"
-    Use 16384 leaves a group: 250,000 objects fill 23,493 ranges. Trees take 260.1 KiB a group and 32.51 MiB a device.
-    After the outage 26,601 of 250,000 objects of a group are stale (10.6 %), from 28,125 writes; they lie in 13,153 of the ranges.
+    Use 16384 leaves per group: 250,000 objects fill 23,493 ranges. Trees take 260.1 KiB per group and 32.51 MiB per device.
+    After the outage, 26,601 of 250,000 objects of a group are stale (10.6 %), from 28,125 writes; they lie in 13,153 of the ranges.
 
-    To find them, for one group:
-      scan           250,000 objects looked at  11.44 MiB sent  21.67 min
-      bitmap         205,950 objects looked at   9.43 MiB sent  17.85 min
-      merkle         205,950 objects looked at  9.553 MiB sent  17.85 min
-      merkle-levels  205,950 objects looked at  9.595 MiB sent  17.85 min
-      sketch          26,601 objects looked at   1.22 MiB sent  2.306 min
-      rebuilt        250,000 objects looked at  7.153 MiB sent  21.67 min
+    Cost of finding them, for one group:
+      scan           250,000 objects compared  11.44 MiB sent  21.67 min
+      bitmap         205,950 objects compared   9.43 MiB sent  17.85 min
+      merkle         205,950 objects compared  9.553 MiB sent  17.85 min
+      merkle-levels  205,950 objects compared  9.595 MiB sent  17.85 min
+      sketch          26,601 objects compared   1.22 MiB sent  2.306 min
+      rebuilt        250,000 objects compared  7.153 MiB sent  21.67 min
 
-    Not in it: queues at disks and cards, copying what is stale, and rests. `towtank backfill` simulates them.
+    Not included: queues at disks and NICs, copies of stale objects, and recovery sleeps. `towtank backfill` simulates them.
     "#);
     let wrong = |flag: &'static str, value: &str| {
         let mut given = given.clone();
@@ -349,7 +349,7 @@ fn a_plan_is_worked_out() {
             "--groups is `many`, which it cannot be",
             "--ranges is 1000, but a tree has a power of two of leaves, at most 2^24",
             "--outage is `1`, which it cannot be",
-            "--devices is 2, but 3 copies lie on as many devices",
+            "--devices is 2, but 3 copies need as many devices",
             "--writes-per-second is -3",
             "--look-cost is `soon`, which it cannot be",
         ]

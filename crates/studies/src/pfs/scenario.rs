@@ -287,8 +287,7 @@ pub struct Network {
     /// Time after which a lost message is sent again.
     pub timeout: Option<SimSpan>,
     /// Number of routers between clients and all servers; a client uses the one with its number modulo their
-    /// count.
-    /// Left out: none.
+    /// count. Left out: none.
     #[schemars(range(min = 1, max = 4_096))]
     pub routers: Option<u32>,
     /// Bandwidth of a router, in each direction. Left out: that of a NIC.

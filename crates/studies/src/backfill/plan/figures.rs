@@ -24,14 +24,14 @@ pub fn all(pool: &Pool, plan: &Plan) -> Vec<Figure> {
         outages(pool),
         memory(pool, &bits),
         over_objects(
-            ("occupancy", "Ranges that hold an object"),
+            ("occupancy", "Share of ranges that hold an object"),
             Axis::linear("ranges with an object", "%"),
             most,
             &bits,
             percent_filled,
         ),
         over_objects(
-            ("objects_per_range", "Objects in a range that holds any"),
+            ("objects_per_range", "Objects per range that holds any"),
             Axis::linear("objects", ""),
             most,
             &bits,
@@ -59,16 +59,16 @@ fn outages(pool: &Pool) -> Figure {
     });
     let kind = Kind::Line {
         x: Axis::log("outage", "h"),
-        y: Axis::log("time to find what is stale in a group", "s"),
+        y: Axis::log("time to find the stale objects of a group", "s"),
         series: series.to_vec(),
         references: vec![Reference::Vertical {
             name: "this outage".to_owned(),
             at: (pool.outage_s / 3600.0).into(),
         }],
     };
-    let caption = "Worked out for one group, one step after the other. Copying what is stale, queues and rests are not in it. \
-                   Each outage has the leaves and cells that the plan would choose for it, unless they were given.";
-    figure("outages", "Time to find what is stale, by the length of the outage", caption, kind)
+    let caption = "Computed for one group, one step after the other, without queues, recovery sleeps and copies of stale objects. \
+                   Each outage has the leaves and cells that the plan would choose for it, unless they are set.";
+    figure("outages", "Time to find stale objects, by the length of the outage", caption, kind)
 }
 
 /// Memory of the trees on a device, against the number of the pool's groups.
@@ -112,7 +112,7 @@ fn over_objects(
     };
     let series = bits.iter().map(line).collect();
     let kind = Kind::Line { x: Axis::linear("objects of a group", ""), y, series, references: Vec::new() };
-    figure(id, title, "Expected where hashes are even: equation (6) of the thesis.", kind)
+    figure(id, title, "Expected values for uniform hashes: equation (6) of the thesis.", kind)
 }
 
 fn leaves(bits: u8) -> String {

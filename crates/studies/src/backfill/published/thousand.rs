@@ -41,7 +41,7 @@ fn figure_17(views: &[&View<'_>]) -> Vec<Claim> {
     let statement = "recovering 1,000 objects alone takes about 150 s: 20 % of 5,000 stale";
     let tolerance = Tolerance::Range { low: 125.0, high: 175.0 };
     let alone = draft("figure_17_alone", statement, 150.0, reading(&small), tolerance);
-    let note = "fitted: `recovery_cost`, and `cached_objects` makes looking free here";
+    let note = "fitted: `recovery_cost`, and `cached_objects` makes comparing free here";
     let note = Some(note.to_owned());
     claims.push(ClaimDraft { unit: "s".to_owned(), fitted: true, note, ..alone }.judge());
     if let Some(large) = scans(views, 100_000) {
@@ -102,7 +102,7 @@ fn figure_28(views: &[&View<'_>]) -> Vec<Claim> {
             .map(|(trees, scan)| (trees - scan).abs() / (written + scan))
             .collect();
         let statement = format!(
-            "{thousands},000 objects, 10 % stale: trees change the bytes sent since the first write by close to nothing"
+            "{thousands},000 objects, 10 % stale: trees hardly change the bytes sent since the first write"
         );
         let name = format!("figure_28_{thousands}k");
         let tolerance = Tolerance::Absolute { amount: FLAT };

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_units::SimSpan;
 
-/// Where defaults come from.
+/// The source of defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// The cluster of the thesis: disks of 80 random writes a second, a rest of 0.1 s, 5.2 ms an object
-    /// looked at on both sides.
+    /// The cluster of the thesis: disks of 80 random writes per second, a sleep of 0.1 s, 5.2 ms per object
+    /// scanned on both sides.
     #[default]
     Thesis,
-    /// A small Ceph 16.2 on one machine over loopback, measured: no rest, 26 us an object looked at.
+    /// A small Ceph 16.2 on one machine over loopback, measured: no sleep, 26 us per object scanned.
     Ceph16Loopback,
 }
 

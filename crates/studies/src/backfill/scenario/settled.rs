@@ -101,11 +101,11 @@ impl Settled {
         let share = self.spec(Discovery::Scan).client_share();
         if share > CLIENTS_MAX {
             let message = format!(
-                "`client_writes` is {rate}, which alone keeps a disk or a card busy for {:.0} % of the time",
+                "`client_writes` is {rate}, which alone keeps a disk or a NIC busy for {:.0} % of the time",
                 100.0 * share
             );
             let hint = format!(
-                "at most {:.3}/s, which leave {:.0} % to a backfill; or set more `devices`, or faster disks and cards",
+                "set at most {:.3}/s, which leaves {:.0} % to a backfill; or set more `devices`, or faster disks and NICs",
                 rate.per_second_f64() * CLIENTS_MAX / share,
                 100.0 * (1.0 - CLIENTS_MAX)
             );
