@@ -96,14 +96,14 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Rebuild {
     const NAME: &'static str = "rebuild";
-    const TITLE: &'static str = "how long until lost data is safe again, and what holds it up";
-    const ABOUT: &'static str = "Something fails: a disk, a server, a rack, or several one after the other. The study finds what lay on it, has the \
-         survivors read, send and write it again unit by unit, and says how long that takes, how fast it could have been, \
-         and which disks, cards, limits or rests held it up.\n\n\
-         --preset paper is the published study: fast disks, nothing but them in the way. --preset ceph-wpq (or ceph) is Ceph up to \
-         16 as it is shipped on rotating disks: one backfill a disk, a rest of 0.1 s after each object, ten minutes until what \
-         failed is given up. --client-load lets clients read and write meanwhile. Not modelled: processors and memory, \
-         Ceph's own work for each object (1 ms where it was measured, which sets the time of small objects without a rest), \
+    const TITLE: &'static str = "how long it takes to restore redundancy after a failure, and what limits the rebuild";
+    const ABOUT: &'static str = "A disk, a server, a rack, or several one after the other fail. The study finds the data on them, has the survivors \
+         read, send and write it again unit by unit, and reports how long that takes, how fast it could have been, and which \
+         disks, NICs, limits or sleeps were the bottleneck.\n\n\
+         --preset paper is the published study: fast disks, and no other limits. --preset ceph-wpq (or ceph) has the defaults of \
+         Ceph up to 16 on rotating disks: one backfill per disk, a sleep of 0.1 s after each object, ten minutes until failed \
+         devices are marked out. --client-load adds reads and writes of clients. Not modelled: CPU and memory, Ceph's own work \
+         per object (1 ms where it was measured, which determines the time of small objects without a sleep), \
          mClock, which paces recovery from Ceph 17 on, recovery by log, and devices that come back.";
     const RESULTS_VERSION: u32 = 3;
     const FLAGS: &'static [Flag] = FLAGS;

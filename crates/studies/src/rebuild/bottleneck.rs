@@ -18,14 +18,14 @@ pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) 
     let (rests, waits) = (mean("rests"), mean("reservations"));
     if waits > rests && rests > 0.0 && helps_most(tried, NO_REST) {
         return Some(format!(
-            "the rest after each object: disks rested {} of the time, and groups waited {} of it for disks that were taken",
+            "the sleep after each object: disks slept {} of the time, and groups waited {} of it for reserved disks",
             percent(rests),
             percent(waits)
         ));
     }
     if rests > 0.5 || (idle(rests) && rests >= waits) {
         return Some(format!(
-            "the rest after each object, {} of the time of all leading disks",
+            "the sleep after each object, {} of the time of all leading disks",
             percent(rests)
         ));
     }
@@ -34,7 +34,7 @@ pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) 
     }
     if idle(waits) || (waits > 0.3 && top.mean < 0.7) {
         return Some(format!(
-            "reservations: with {} a disk, groups waited {} of the time while disks worked {}",
+            "reservations: with {} per disk, groups waited {} of the time while disks were busy {}",
             reservations.unwrap_or(0),
             percent(waits),
             percent(mean("disks"))
@@ -42,11 +42,11 @@ pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) 
     }
     let what = format!("{} ({}: {})", top.name, top.which, percent(top.busiest));
     if top.busiest < 0.7 {
-        return Some(format!("nothing was busy: at most {what}; too little was under way at once"));
+        return Some(format!("nothing was busy: at most {what}; too little work was in flight at once"));
     }
     if top.mean < 0.75 * top.busiest {
         return Some(format!(
-            "{what}, while the mean of all was {}: the placement gives some more to do than others",
+            "{what}, while the mean of all was {}: the placement loads some more than others",
             percent(top.mean)
         ));
     }
@@ -69,7 +69,7 @@ mod tests {
             let tried = [Tried { change: change.to_owned(), time_s }];
             name(&resources, Some(1), &tried).unwrap()
         };
-        assert!(told(NO_REST, Some(7_690.0)).starts_with("the rest after each object"));
+        assert!(told(NO_REST, Some(7_690.0)).starts_with("the sleep after each object"));
         for (change, time_s) in [(NO_REST, None), ("max_backfills = 4", Some(7_690.0))] {
             assert!(told(change, time_s).starts_with("reservations"), "{change}");
         }

@@ -55,7 +55,7 @@ impl Scenario {
         let mut problems = Problems::new();
         let redundancy = self.redundancy(draft, &mut problems);
         if draft.says("ec") && draft.says("replicas") {
-            let message = "`replicas` and `ec` both say how objects are kept safe";
+            let message = "`replicas` and `ec` both set the redundancy";
             problems.push(draft.problem("replicas", message).hint("leave one of them out"));
         }
         let mut settled = Settled::of(self);
@@ -81,7 +81,7 @@ impl Scenario {
             (k > 0 && m > 0 && k + m <= 64).then_some(Redundancy { data: k, width: k + m })
         });
         parts.unwrap_or_else(|| {
-            let message = format!("`ec` is `{text}`, which is no code");
+            let message = format!("`ec` is `{text}`, which is not an erasure code");
             let hint = "write data and parity shards, such as \"8+3\": at most 64 together";
             problems.push(draft.problem("ec", message).hint(hint));
             Redundancy { data: 1, width: 1 }
@@ -98,11 +98,11 @@ impl Scenario {
             let (key, what) = if self.ec.is_some() { ("ec", "shards") } else { ("replicas", "copies") };
             let names = if self.failure_domain == Domain::Rack { "racks" } else { "servers" };
             let message =
-                format!("{} {what} are asked for, but there are {domains} {names}", redundancy.width);
+                format!("{} {what} are required, but there are {domains} {names}", redundancy.width);
             problems.push(draft.problem(key, message).hint(format!("set more {names}, or fewer {what}")));
         }
         if self.objects.is_some() && self.per_server.is_some() {
-            let message = "`objects` and `per_server` both say how much there is";
+            let message = "`objects` and `per_server` both set the amount of data";
             problems.push(draft.problem("objects", message).hint("leave one of them out"));
         }
         if matches!(
@@ -110,13 +110,13 @@ impl Scenario {
             Algorithm::TwoChoice | Algorithm::Xor | Algorithm::TwoD | Algorithm::Negotiating
         ) {
             let message =
-                format!("`placement` is `{}`, of which rebuilds have no model", self.placement.name());
-            let hint = "take CRUSH (crush-straw2, crush-straw, crush-vring), ring, multiring, rendezvous, jump, maglev or static-modulo; \
-                        the place study knows all";
+                format!("`placement` is `{}`, which rebuilds do not model", self.placement.name());
+            let hint = "use CRUSH (crush-straw2, crush-straw, crush-vring), ring, multiring, rendezvous, jump, maglev or static-modulo; \
+                        the place study has all algorithms";
             problems.push(draft.problem("placement", message).hint(hint));
         }
         if self.failure_domain == Domain::Rack && self.placement != Algorithm::CrushStraw2 {
-            let message = "`failure_domain` is `rack`, but only `crush-straw2` knows racks";
+            let message = "`failure_domain` is `rack`, but only `crush-straw2` supports racks";
             problems.push(draft.problem("failure_domain", message).hint("set placement = \"crush-straw2\""));
         }
         self.check_amounts(draft, problems);
@@ -127,14 +127,14 @@ impl Scenario {
         let legal = 512..=1 << 30;
         if !legal.contains(&self.unit.get()) {
             let message = format!("`unit` is {}, but it must lie from 512B to 1GiB", self.unit);
-            problems.push(draft.problem("unit", message).hint("4MiB is what Ceph and the study use"));
+            problems.push(draft.problem("unit", message).hint("Ceph and the published study use 4MiB"));
         }
         if self.window as usize > WINDOW_MAX {
-            let message = format!("`window` is {}, at most {WINDOW_MAX}", self.window);
-            problems.push(draft.problem("window", message).hint("take larger units"));
+            let message = format!("`window` is {}, but the limit is {WINDOW_MAX}", self.window);
+            problems.push(draft.problem("window", message).hint("use larger units"));
         }
         if self.backfillfull_ratio > Percent::FULL {
-            let message = format!("`backfillfull_ratio` is {}, more than all", self.backfillfull_ratio);
+            let message = format!("`backfillfull_ratio` is {}, more than 100%", self.backfillfull_ratio);
             problems.push(draft.problem("backfillfull_ratio", message).hint("Ceph's default is 90%"));
         }
     }
@@ -142,7 +142,7 @@ impl Scenario {
     fn check_groups(&mut self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
         match (self.groups, self.groups_per_server) {
             (Some(_), Some(_)) => {
-                let message = "`groups` and `groups_per_server` both say how many groups there are";
+                let message = "`groups` and `groups_per_server` both set the number of groups";
                 problems.push(draft.problem("groups_per_server", message).hint("leave one of them out"));
             }
             (None, Some(each)) => {
@@ -182,19 +182,19 @@ impl Settled {
         if let Some(size) = self.client_size.filter(|size| !legal.contains(&size.get())) {
             let message = format!("`client_size` is {size}, but it must lie from 512B to 64MiB");
             problems
-                .push(draft.problem("client_size", message).hint("64KiB is what is taken if it is left out"));
+                .push(draft.problem("client_size", message).hint("leave it out for 64KiB"));
             return;
         }
         if let Some(read) = self.client_read.filter(|&read| read > Percent::FULL) {
-            let message = format!("`client_read` is {read}, more than all");
+            let message = format!("`client_read` is {read}, more than 100%");
             problems
-                .push(draft.problem("client_read", message).hint("70% is what is taken if it is left out"));
+                .push(draft.problem("client_read", message).hint("leave it out for 70%"));
             return;
         }
         let Some(load) = self.load(redundancy) else {
             let keys = ["client_read", "client_size", "client_weight"].into_iter();
             for key in keys.filter(|key| self.client_load.is_none() && draft.says(key)) {
-                let message = format!("`{key}` says what clients are like, but `client_load` is left out");
+                let message = format!("`{key}` describes clients, but `client_load` is left out");
                 problems
                     .push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
             }
@@ -205,11 +205,11 @@ impl Settled {
             let most = (load.rate.per_second_f64() / share * CLIENTS_MAX).floor();
             let size = self.client_size.unwrap_or(Bytes::ZERO);
             let message = format!(
-                "`client_load` is {}, but the cluster serves at most {most}/s of {size} at {:.0} % of its disks or cards",
+                "`client_load` is {}, but the cluster serves at most {most}/s of {size} at {:.0} % of its disks or NICs",
                 load.rate,
                 100.0 * CLIENTS_MAX
             );
-            problems.push(draft.problem("client_load", message).hint("set less, or more and faster disks"));
+            problems.push(draft.problem("client_load", message).hint("lower it, or set more or faster disks"));
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn resolve(scenario: &Scenario, draft: &Draft, problems: &mut Problems) -> V
 fn parse(text: &str, scenario: &Scenario) -> Result<Failure, (String, String)> {
     let (what, at) = text.split_once('@').unwrap_or((text, "0s"));
     let at: SimSpan = at.trim().parse().map_err(|error| {
-        (format!("`fail` is `{text}`: {error}"), "write when behind an `@`: \"server@10min\"".to_owned())
+        (format!("`fail` is `{text}`: {error}"), "write the time behind an `@`: \"server@10min\"".to_owned())
     })?;
     let what = what.trim();
     let disks = scenario.servers * scenario.disks_per_server;
@@ -43,7 +43,7 @@ fn parse(text: &str, scenario: &Scenario) -> Result<Failure, (String, String)> {
             let last = count - 1;
             (
                 format!("`fail` names `{what}`, but {names} go from 0 to {last}"),
-                format!("take one of 0 to {last}"),
+                format!("use one of 0 to {last}"),
             )
         })
     };
@@ -59,8 +59,8 @@ fn parse(text: &str, scenario: &Scenario) -> Result<Failure, (String, String)> {
             Some(("osd" | "disk", digits)) => Failing::Device(number(digits, disks, "disks")?),
             Some(("rack", digits)) => Failing::Rack(number(digits, scenario.racks, "racks")?),
             _ => {
-                let hint = "say server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1";
-                return Err((format!("`fail` names `{what}`, which is nothing that fails"), hint.to_owned()));
+                let hint = "write server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1";
+                return Err((format!("`fail` names `{what}`, which is no server, disk or rack"), hint.to_owned()));
             }
         },
     };

@@ -63,8 +63,8 @@ fn scaling(views: &[View<'_>]) -> Figure {
     series.push(LineSeries { name: "ideal".to_owned(), points, draw: Draw::Line });
     figure(
         "scaling",
-        "Aggregate rate against servers",
-        "Means over the replicates with 95 % intervals. The ideal has lost bytes, sources and targets spread evenly.",
+        "Aggregate rate by number of servers",
+        "Means over the replicates with 95 % intervals. The ideal spreads lost bytes, sources and targets evenly.",
         Kind::Line {
             x: Axis::log("servers", ""),
             y: Axis::log("aggregate rate", "GiB/s"),
@@ -110,15 +110,15 @@ fn times(views: &[View<'_>]) -> Figure {
     };
     figure(
         "times",
-        "Where the time goes",
+        "Parts of the rebuild time",
         "From the failure until the last lost byte is durable again.",
         Kind::Bar {
             x: "point".to_owned(),
             y: Axis::linear("time", "s"),
             categories: names,
             series: vec![
-                bars("until known", "detection_s"),
-                bars("until given up", "down_out_s"),
+                bars("until detected", "detection_s"),
+                bars("until marked out", "down_out_s"),
                 bars("transfers", "transfer_s"),
             ],
             stacked: true,
@@ -138,8 +138,8 @@ fn written(views: &[View<'_>]) -> Figure {
     };
     figure(
         "written",
-        "What each survivor takes in",
-        "Over the mean of all survivors, for each of each replicate. The one with the most is finished last.",
+        "Bytes written by each survivor",
+        "Over the mean of all survivors, for each survivor of each replicate. The one with the most finishes last.",
         Kind::Ecdf {
             x: Axis::linear("bytes written over the mean", ""),
             series: views.iter().map(|view| EcdfSeries::of(view.name(), &samples(view))).collect(),
@@ -158,8 +158,8 @@ pub fn of_one(view: &View<'_>) -> Vec<Figure> {
         let row = |row: &Vec<u64>| row.iter().map(|bytes| Num::from(*bytes as f64 / GIB)).collect();
         figures.push(figure(
             "traffic",
-            "Who sends to whom",
-            "In the first replicate: servers, or ranges of them, and what was sent from the one to the other.",
+            "Traffic between servers",
+            "Bytes sent between servers, or ranges of servers, in the first replicate.",
             Kind::Chord {
                 value: Axis::linear("sent", "GiB"),
                 labels: traffic.labels.clone(),
@@ -186,7 +186,7 @@ fn below(seen: &Observed) -> Figure {
     let points = seen.below.iter().map(|&(at, count)| CurvePoint::new(at, count as f64));
     figure(
         "below-min-size",
-        &format!("How many {what} take no writes"),
+        &format!("Number of {what} that take no writes"),
         "Those with fewer copies or shards left than `min_size`, in the first replicate.",
         Kind::Line {
             x: Axis::linear("time since the failure", "s"),
@@ -207,15 +207,15 @@ fn waited(clients: &ClientsSeen) -> Figure {
         high: Vec::new(),
     };
     let all = [
-        bars("reads, nothing rebuilt", &reads.quiet),
+        bars("reads, no rebuild", &reads.quiet),
         bars("reads, during the rebuild", &reads.during),
-        bars("writes, nothing rebuilt", &writes.quiet),
+        bars("writes, no rebuild", &writes.quiet),
         bars("writes, during the rebuild", &writes.during),
     ];
     figure(
         "clients",
-        "What clients wait",
-        "Latencies of clients' operations in the first replicate, from asking to the answer.",
+        "Latency of clients",
+        "Latencies of clients' operations in the first replicate, from request to answer.",
         Kind::Bar {
             x: "percentile".to_owned(),
             y: Axis::linear("latency", "ms"),
@@ -237,13 +237,13 @@ fn waited_over_time(clients: &ClientsSeen) -> Figure {
         draw: Draw::Line,
     };
     let quiet = |(name, kind): (&str, &super::observed::ClientKind)| {
-        let name = format!("{name}, nothing rebuilt");
+        let name = format!("{name}, no rebuild");
         Some(Reference::Horizontal { name, at: Num::from(kind.quiet_mean? / 1e3) })
     };
     figure(
         "clients-over-time",
-        "What clients wait, over the time of the rebuild",
-        "Mean latency in the first replicate, by when the answer came.",
+        "Latency of clients during the rebuild",
+        "Mean latency in the first replicate, by the time of the answer.",
         Kind::Line {
             x: Axis::linear("time since the failure", "s"),
             y: Axis::linear("mean latency", "ms"),
@@ -266,8 +266,8 @@ fn servers(view: &View<'_>) -> Figure {
     };
     figure(
         "busy",
-        "How busy each survivor was",
-        "Share of the time of the transfers, in the first replicate; of several disks, the busiest.",
+        "Utilisation of each survivor",
+        "Share of the transfer time, in the first replicate; with several disks, that of the busiest.",
         Kind::Bar {
             x: "server".to_owned(),
             y: Axis::linear("busy", "percent"),
@@ -292,7 +292,7 @@ fn progress(views: &[View<'_>]) -> Figure {
             sum += bytes;
             CurvePoint::new(at, 100.0 * sum as f64 / total.max(1) as f64)
         });
-        let name = if views.len() == 1 { "safe again".to_owned() } else { view.name() };
+        let name = if views.len() == 1 { "rebuilt".to_owned() } else { view.name() };
         LineSeries { name, points: points.collect(), draw: Draw::Line }
     };
     let left_out = match views.len().saturating_sub(CURVES_MAX) {
@@ -301,10 +301,10 @@ fn progress(views: &[View<'_>]) -> Figure {
     };
     figure(
         "progress",
-        "How much is safe again, and when",
+        "Progress of the rebuild",
         &format!(
-            "Bytes of finished objects over all that were to be made again, in the first replicate, up to the last write. A long \
-             flat end means that few were left to do it; a line that ends below 100 % leaves the rest unsafe.{left_out}"
+            "Bytes of finished objects over all bytes to rebuild, in the first replicate, up to the last write. A long flat end \
+             means that few devices still had work; a line that ends below 100 % leaves the rest unsafe.{left_out}"
         ),
         Kind::Line {
             x: Axis::linear("time since the failure", "s"),

@@ -91,7 +91,7 @@ pub fn course(
     };
     let affected = search.run().map_err(|error| StudyError::Model {
         message: format!("the placement cannot be set up: {error}"),
-        hint: Some("change `servers`, or take another placement".to_owned()),
+        hint: Some("change `servers`, or choose another placement".to_owned()),
     })?;
     let Some(affected) = affected else { return Ok(None) };
     let limits = limits(scenario);

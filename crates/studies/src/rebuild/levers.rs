@@ -154,14 +154,14 @@ pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
     Some(match best.time_s.filter(|&seconds| seconds < 0.99 * time_s) {
         Some(seconds) => {
             let of = if tried.len() > 1 {
-                format!("of {} changes that were tried ", tried.len())
+                format!("of {} changes that were tried, ", tried.len())
             } else {
                 String::new()
             };
-            let verb = if tried.len() > 1 { "helps most" } else { "was tried" };
-            format!("{of}`{}` {verb}: {} in place of {}", best.change, time(seconds), time(time_s))
+            let verb = if tried.len() > 1 { "helps most" } else { "helps" };
+            format!("{of}`{}` {verb}: {} instead of {}", best.change, time(seconds), time(time_s))
         }
-        None if tried.len() == 1 => format!("`{}` was tried and does not help by 1 %", best.change),
-        None => format!("{} changes were tried, and none helps by 1 %", tried.len()),
+        None if tried.len() == 1 => format!("`{}` was tried and saves less than 1 %", best.change),
+        None => format!("{} changes were tried, and none saves 1 %", tried.len()),
     })
 }

@@ -24,27 +24,27 @@ fn of_times_and_rates() -> Vec<Row> {
         Row::new(
             "time_to_full_redundancy_s",
             "s",
-            "from the first failure to the last durable write",
+            "time from the first failure to the last durable write",
             Seen::full,
         )
         .titled("Time until all copies are back"),
         Row::new(
             "time_to_two_copies_s",
             "s",
-            "until no object is left with a single copy (or just k shards)",
+            "time until no object has only a single copy (or k shards)",
             Seen::two_copies,
         )
-        .titled("Time until nothing is down to one copy"),
-        Row::new("detection_s", "s", "of that, until the first failure was known", |seen| {
+        .titled("Time until all objects have two copies"),
+        Row::new("detection_s", "s", "part of it until the first failure is detected", |seen| {
             Ok(seen.waiting.detection.as_secs_f64())
         })
-        .titled("Until the failure was known"),
-        Row::new("down_out_s", "s", "and from then until what failed was given up", Seen::down_out)
-            .titled("Until what failed was given up"),
+        .titled("Time until the failure is detected"),
+        Row::new("down_out_s", "s", "from then until the failed devices are marked out", Seen::down_out)
+            .titled("Time until failed devices are marked out"),
         Row::new(
             "transfer_s",
             "s",
-            "and the transfers themselves, without the time between them",
+            "time of the transfers, without the time between them",
             Seen::transfer,
         )
         .titled("Time of the transfers"),
@@ -58,70 +58,70 @@ fn of_times_and_rates() -> Vec<Row> {
         Row::new(
             "ideal_rate_bytes_per_s",
             "bytes/s",
-            "what the same work would allow, spread evenly over all that survives",
+            "rate if the same work were spread evenly over all survivors",
             Seen::ideal,
         )
         .titled("Rate if all survivors shared the work evenly"),
         Row::new(
             "bound_rate_bytes_per_s",
             "bytes/s",
-            "what the busiest device would allow with this placement",
+            "rate that the busiest device allows with this placement",
             |seen| seen.over(seen.recovered().bound),
         )
         .titled("Rate that the busiest device allows"),
-        Row::new("ideal_share", "fraction", "the aggregate rate over the ideal", |seen| {
+        Row::new("ideal_share", "fraction", "aggregate rate over the ideal rate", |seen| {
             Ok(seen.rate()? / seen.ideal()?)
         })
         .titled("Share of the ideal rate"),
         Row::new(
             "rate_per_survivor_bytes_per_s",
             "bytes/s",
-            "the aggregate rate over the number of survivors",
+            "aggregate rate over the number of survivors",
             |seen| Ok(seen.rate()? / f64::from(seen.replicate.setting.survivors)),
         )
-        .titled("Rate of each survivor"),
+        .titled("Rate per survivor"),
     ]
 }
 
 fn of_what_was_lost() -> Vec<Row> {
     vec![
-        Row::new("bytes_rebuilt", "bytes", "copies or shards written", |seen| {
+        Row::new("bytes_rebuilt", "bytes", "bytes of copies or shards written", |seen| {
             Ok(seen.recovered().bytes as f64)
         })
         .titled("Data rebuilt"),
-        Row::new("objects_affected", "objects", "objects that had a copy or shard on what failed", |seen| {
+        Row::new("objects_affected", "objects", "objects with a copy or shard on a failed device", |seen| {
             Ok(seen.replicate.affected.objects() as f64)
         }),
         Row::new(
             "objects_rebuilt",
             "objects",
-            "objects written to the homes found for them; twice after two failures",
+            "objects written to their new targets; twice after two failures",
             |seen| Ok(seen.recovered().jobs as f64),
         ),
         Row::new(
             "groups_affected",
             "groups",
-            "groups, or single objects, that touched what failed",
+            "groups, or single objects, with data on a failed device",
             |seen| Ok(seen.replicate.affected.records() as f64),
         ),
-        Row::new("lost_objects", "objects", "objects of which too few copies or shards are left", |seen| {
+        Row::new("lost_objects", "objects", "objects with too few copies or shards left", |seen| {
             Ok(seen.recovered().stuck.lost as f64)
         })
-        .titled("Lost for good"),
+        .titled("Objects lost for good"),
         Row::new(
             "stuck_objects",
             "objects",
-            "objects that could not be rebuilt for want of a home",
+            "objects that were not rebuilt: no target, no room, or still waiting",
             Seen::stuck,
         )
-        .titled("Without a home to be rebuilt on"),
+        .titled("Objects that were not rebuilt"),
         Row::new(
             "below_min_size",
             "groups",
-            "groups, or single objects, that took no writes, at the most",
+            "maximum number of groups, or single objects, that took no writes",
             |seen| Ok(seen.recovered().below_min_size as f64),
         )
-        .titled("Took no writes, at the most"),
+        .titled("Maximum that took no writes"),
     ]
 }
 
@@ -130,45 +130,45 @@ fn of_machines() -> Vec<Row> {
         Row::new("servers_driving", "disks", "disks that led a rebuild", |seen| {
             Ok(seen.recovered().drivers as f64)
         })
-        .titled("Leading a rebuild"),
-        Row::new("servers_writing", "servers", "servers that took something in", Seen::writing)
-            .titled("Taking data in"),
+        .titled("Disks that led a rebuild"),
+        Row::new("servers_writing", "servers", "servers that wrote rebuilt data", Seen::writing)
+            .titled("Servers that wrote rebuilt data"),
         Row::new(
             "written_max_over_mean",
             "ratio",
-            "most written on one survivor over the mean of all survivors",
+            "most bytes written on one survivor over the mean of all survivors",
             Seen::written_max_over_mean,
         )
-        .titled("Most written on one survivor, over the mean"),
-        Row::new("disk_busy_max", "fraction", "share of the transfer that the busiest disk worked", |seen| {
+        .titled("Most bytes written on one survivor, over the mean"),
+        Row::new("disk_busy_max", "fraction", "share of the transfer time that the busiest disk is busy", |seen| {
             Ok(seen.most(|server| server.disk_busy))
         })
-        .titled("Busiest disk"),
-        Row::new("disk_busy_mean", "fraction", "the same for all surviving disks", |seen| {
+        .titled("Utilisation of the busiest disk"),
+        Row::new("disk_busy_mean", "fraction", "the same, mean of all surviving disks", |seen| {
             Ok(seen.mean_of("disks"))
         })
-        .titled("Mean of all disks"),
+        .titled("Mean utilisation of the disks"),
         Row::new(
             "card_busy_max",
             "fraction",
-            "the same for the busiest card, sending or receiving",
+            "the same for the busiest NIC, sending or receiving",
             |seen| Ok(seen.most(|server| server.sending_busy.max(server.receiving_busy))),
         )
-        .titled("Busiest network card"),
+        .titled("Utilisation of the busiest NIC"),
         Row::new("uplink_busy_max", "fraction", "the same for the busiest uplink", Seen::uplink_busy)
-            .titled("Busiest uplink"),
+            .titled("Utilisation of the busiest uplink"),
         Row::new(
             "reserving_share",
             "fraction",
-            "share of the slots of all leading disks that waited for reservations",
+            "share of time that the slots of leading disks waited for reservations",
             |seen| Ok(seen.mean_of("reservations")),
         )
         .titled("Time waiting for reservations"),
-        Row::new("sleeping_share", "fraction", "share of the transfer that leading disks rested", |seen| {
+        Row::new("sleeping_share", "fraction", "share of the transfer time that leading disks slept", |seen| {
             Ok(seen.mean_of("rests"))
         })
-        .titled("Time resting"),
-        Row::new("max_device_fill", "ratio", "how full the fullest disk is afterwards", Seen::fill)
+        .titled("Time in recovery sleep"),
+        Row::new("max_device_fill", "ratio", "fill of the fullest disk after the rebuild", Seen::fill)
             .titled("Fill of the fullest device"),
     ]
 }
@@ -185,30 +185,30 @@ fn of_clients() -> Vec<Row> {
         row(
             "client_operations",
             "operations",
-            "operations of clients while lost data were rebuilt",
+            "operations of clients during the rebuild",
             |waited| Ok((waited.during.reads.count() + waited.during.writes.count()) as f64),
         ),
-        row("client_read_latency_mean_us", "us", "what their reads took", |waited| {
+        row("client_read_latency_mean_us", "us", "mean latency of their reads", |waited| {
             mean(&waited.during.reads)
         }),
-        row("client_read_latency_p99_us", "us", "the 99th percentile", |waited| p99(&waited.during.reads)),
-        row("client_write_latency_mean_us", "us", "what their writes took", |waited| {
+        row("client_read_latency_p99_us", "us", "99th percentile", |waited| p99(&waited.during.reads)),
+        row("client_write_latency_mean_us", "us", "mean latency of their writes", |waited| {
             mean(&waited.during.writes)
         }),
-        row("client_write_latency_p99_us", "us", "the 99th percentile", |waited| p99(&waited.during.writes)),
-        row("client_read_latency_quiet_mean_us", "us", "what reads take when nothing is rebuilt", |waited| {
+        row("client_write_latency_p99_us", "us", "99th percentile", |waited| p99(&waited.during.writes)),
+        row("client_read_latency_quiet_mean_us", "us", "mean latency of reads without a rebuild", |waited| {
             mean(&waited.quiet.reads)
         }),
-        row("client_read_latency_quiet_p99_us", "us", "the 99th percentile", |waited| {
+        row("client_read_latency_quiet_p99_us", "us", "99th percentile", |waited| {
             p99(&waited.quiet.reads)
         }),
         row(
             "client_write_latency_quiet_mean_us",
             "us",
-            "what writes take when nothing is rebuilt",
+            "mean latency of writes without a rebuild",
             |waited| mean(&waited.quiet.writes),
         ),
-        row("client_write_latency_quiet_p99_us", "us", "the 99th percentile", |waited| {
+        row("client_write_latency_quiet_p99_us", "us", "99th percentile", |waited| {
             p99(&waited.quiet.writes)
         }),
     ]
@@ -318,7 +318,7 @@ impl Seen {
 
     fn fill(&self) -> Value {
         let capacity = self.replicate.setting.capacity.as_ref();
-        let capacity = capacity.ok_or_else(|| "nobody says how much a disk holds".to_owned())?;
+        let capacity = capacity.ok_or_else(|| "the capacity of the disks is not known".to_owned())?;
         let fills =
             self.recovered().fill.iter().zip(capacity).map(|(used, size)| *used as f64 / *size as f64);
         Ok(fills.fold(0.0, f64::max))

@@ -225,7 +225,7 @@ impl Observed {
         }
         let found = match affected.found {
             towtank_rebuild::affected::Found::ByInverse => "found by the placement's inverse",
-            towtank_rebuild::affected::Found::ByAsking => "found by asking every one",
+            towtank_rebuild::affected::Found::ByAsking => "found by looking up every one",
             towtank_rebuild::affected::Found::Drawn => "drawn from the exact distribution of the placement",
         };
         Observed {
@@ -324,9 +324,9 @@ pub(super) fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
         }
     };
     say(stuck.lost, "are lost: too few copies or shards are left");
-    let why = if waiting.noout { "wait, since `noout` is set" } else { "wait for what is not given up" };
+    let why = if waiting.noout { "wait because `noout` is set" } else { "wait for devices that are not marked out" };
     say(stuck.waiting, why);
-    say(stuck.homeless, "have no legal home left");
-    say(stuck.full, "do not fit: their home would be fuller than `backfillfull_ratio`");
+    say(stuck.homeless, "have no valid target left");
+    say(stuck.full, "do not fit: their target would exceed `backfillfull_ratio`");
     (!reasons.is_empty()).then(|| reasons.join(", "))
 }

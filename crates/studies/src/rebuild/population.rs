@@ -16,56 +16,55 @@ use towtank_units::Bytes;
 
 pub use figures::Shown;
 
-/// How large files are, and how they become objects. Left out: like the 1000 Genomes data set.
+/// Sizes of files, and how files become objects. Left out: like the 1000 Genomes data set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PopulationSpec {
-    /// A data set by its name. Left out, with no `distribution` either: `1000-genomes`.
+    /// Name of a data set. Left out, with no `distribution` either: `1000-genomes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<PresetName>,
     /// A distribution of file sizes, or a file of them, instead of a preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<Distribution>,
-    /// The size of all files, of `constant`.
+    /// Size of all files, with `constant`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Half of the files are smaller, of `log_normal`.
+    /// Median size, with `log_normal`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median: Option<Bytes>,
-    /// Standard deviation of the natural logarithm of sizes, of `log_normal`.
+    /// Standard deviation of the natural logarithm of sizes, with `log_normal`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 8.0))]
     pub sigma: Option<f64>,
-    /// The smallest size, of `pareto`.
+    /// Smallest size, with `pareto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<Bytes>,
-    /// The smaller, the heavier the tail, of `pareto`: `(min / x)^shape` of all files are larger than x.
+    /// Shape of the tail, with `pareto`: a share of `(min / x)^shape` of all files is larger than x.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.01, max = 100.0))]
     pub shape: Option<f64>,
-    /// The largest size, of `log_normal` and `pareto`. Left out: 1 EiB.
+    /// Largest size, with `log_normal` and `pareto`. Left out: 1 EiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<Bytes>,
     /// The file that `csv`, `histogram` and `pg_dump` read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// How a file becomes objects. Left out: as the preset has it; whole for `pg_dump`, and chunks for the
-    /// rest.
+    /// How a file becomes objects. Left out: that of the preset; `whole` for `pg_dump`, else `chunks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<LayoutName>,
-    /// The size of a chunk, of the layout `chunks`. Left out: 64 MiB.
+    /// Size of a chunk, with the layout `chunks`. Left out: 64 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// The size of a strip, of the layout `stripe`. Left out: 4 MiB.
+    /// Size of a strip, with the layout `stripe`. Left out: 4 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe_unit: Option<Bytes>,
-    /// The most objects of a file, of the layout `stripe`. Left out: servers over copies.
+    /// Maximum number of objects per file, with the layout `stripe`. Left out: servers over copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_536))]
     pub stripe_width_max: Option<u32>,
 }
 
-/// A data set by its name.
+/// The name of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PresetName {
     /// Files like those of the 1000 Genomes data set, in chunks of 64 MiB. Proposed, fitted to the published
@@ -82,7 +81,7 @@ pub enum PresetName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
-    /// All of one `size`.
+    /// All files have the size `size`.
     Constant,
     /// By `median` and `sigma`, up to `cap`.
     LogNormal,
@@ -104,7 +103,7 @@ pub enum LayoutName {
     Whole,
     /// Objects of one size, `chunk`, and one with the rest.
     Chunks,
-    /// Strips of `stripe_unit` go round over at most `stripe_width_max` objects.
+    /// Strips of `stripe_unit`, in turn over at most `stripe_width_max` objects.
     Stripe,
 }
 
@@ -204,7 +203,7 @@ impl PopulationSpec {
             if given && of != name {
                 let (name, of) = (layout_name(name), layout_name(of));
                 let message =
-                    format!("`{section}.{key}` is given, but the layout is `{name}`, which has none");
+                    format!("`{section}.{key}` is given, but the layout `{name}` does not use it");
                 let hint = format!("leave it out, or set `{section}.layout` to \"{of}\"");
                 problems.push(draft.problem(&format!("{section}.{key}"), message).hint(hint));
             }
@@ -290,7 +289,7 @@ impl DataSet {
             (Some(Distribution::Pareto), _) => "Sizes follow a Pareto distribution.".to_owned(),
             (Some(Distribution::Csv | Distribution::Histogram), _) => format!("Sizes are those of `{file}`."),
             (Some(Distribution::PgDump), _) => {
-                format!("Sizes are the mean of each group of `{file}`, so their spread within a group is not seen.")
+                format!("Sizes are the mean of each group of `{file}`, so their spread within a group is not visible.")
             }
         }
     }

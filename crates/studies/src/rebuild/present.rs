@@ -53,8 +53,8 @@ fn answer(views: &[View<'_>]) -> String {
         return format!("{failed}: {}.", not_safe.unwrap_or_else(|| "nothing is known".to_owned()));
     };
     let mut text = match not_safe {
-        Some(not_safe) => format!("{not_safe}; in the others all is safe again after {full}"),
-        None => format!("{failed}: all is safe again after {full}"),
+        Some(not_safe) => format!("{not_safe}; in the others it is fully restored after {full}"),
+        None => format!("{failed}: redundancy is fully restored after {full}"),
     };
     if let (Some(rate), Some(ideal), Some(share)) =
         (rate("aggregate_rate_bytes_per_s"), rate("ideal_rate_bytes_per_s"), one.mean("ideal_share"))
@@ -66,11 +66,11 @@ fn answer(views: &[View<'_>]) -> String {
         );
     }
     if let Some(bottleneck) = &one.observed[0].bottleneck {
-        text += &format!(". What held it up: {bottleneck}");
+        text += &format!(". Bottleneck: {bottleneck}");
     }
     let first = one.result.outcomes[0].measures.get("time_to_full_redundancy_s").and_then(|all| all.value());
     if let Some(advice) = first.and_then(|first| advice(&one.observed[0].tried, first)) {
-        text += &format!(". What to change: {advice}");
+        text += &format!(". Improvement: {advice}");
     }
     text + "."
 }
@@ -106,9 +106,9 @@ fn not_safe(view: &View<'_>) -> Option<String> {
     let reasons: Vec<String> = all.iter().filter_map(reason).collect();
     let first = reasons.first()?;
     Some(if reasons.len() == all.len() {
-        format!("not all is safe again: {first}")
+        format!("redundancy is not fully restored: {first}")
     } else {
-        format!("in {} of {} replicates not all is safe again: {first}", reasons.len(), all.len())
+        format!("in {} of {} replicates redundancy is not fully restored: {first}", reasons.len(), all.len())
     })
 }
 
@@ -146,13 +146,13 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
     for view in views {
         let seen = &view.observed[0];
         if seen.found.starts_with("drawn") {
-            say("the objects that lie on what fails were drawn from the exact distribution of their placement, not found by \
-                 asking every object"
+            say("the objects on failed devices were drawn from the exact distribution of their placement, not found by \
+                 looking up every object"
                 .to_owned());
         }
         if !seen.grouped && view.scenario.max_backfills > 0 {
-            say("objects are placed one by one, so there are no reservations, only streams for each disk; with groups, \
-                 `max_backfills` holds back more than placement does"
+            say("objects are placed one by one, so there are no reservations, only streams per disk; with groups, \
+                 `max_backfills` limits the rebuild more than the placement does"
                 .to_owned());
         }
     }
@@ -175,9 +175,9 @@ fn points_table(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("point")];
     columns.extend(COLUMNS.map(|(name, _, unit)| Column::number(name, unit)));
     columns.push(Column::text("held_up_by"));
-    let about = "Means over the replicates. The ideal has all even; the bound is what the busiest device allows with \
-                 this placement.";
-    let mut table = Table::new("rebuilds", "How long, how fast, and what held it up", columns).about(about);
+    let about = "Means over the replicates. The ideal spreads the work evenly; the bound is what the busiest device allows \
+                 with this placement.";
+    let mut table = Table::new("rebuilds", "Time, rate and bottleneck", columns).about(about);
     for view in views {
         let mut row: Vec<Cell> = vec![view.name().into()];
         row.extend(COLUMNS.map(|(_, measure, _)| match view.mean(measure) {
@@ -195,8 +195,8 @@ fn resources(views: &[View<'_>]) -> Table {
     columns.extend(["busiest_share", "mean_share"].map(|name| Column::number(name, "fraction")));
     columns.extend(["saturated", "of"].map(|name| Column::number(name, "")));
     let about =
-        "Shares of the time of the transfers, in the first replicate. Saturated is nine tenths or more.";
-    let mut table = Table::new("resources", "What was busy", columns).about(about);
+        "Shares of the transfer time, in the first replicate. Saturated means busy for at least 90 % of it.";
+    let mut table = Table::new("resources", "Utilisation of the resources", columns).about(about);
     for view in views {
         for resource in &view.observed[0].resources {
             table.push(vec![
@@ -217,9 +217,9 @@ fn resources(views: &[View<'_>]) -> Table {
 fn tried(view: &View<'_>) -> Option<Table> {
     let all = &view.observed[0].tried;
     let columns = vec![Column::text("change"), Column::number("time_to_full_redundancy", "s")];
-    let about = "Each change by itself, on the data that the first replicate lost. Costs and risks of a change are not modelled: \
-                 what clients wait is, where there are some.";
-    let mut table = Table::new("tried", "What would help", columns).about(about);
+    let about = "Each change alone, on the data that the first replicate lost. Costs and risks of a change are not modelled, \
+                 except for the latency of clients, if there are any.";
+    let mut table = Table::new("tried", "Effect of changes", columns).about(about);
     for one in all {
         let time = one.time_s.map_or_else(|| Cell::missing("no faster than without it"), Cell::from);
         table.push(vec![one.change.as_str().into(), time]);
@@ -233,8 +233,8 @@ fn servers(view: &View<'_>) -> Table {
     columns.extend(["sent", "received", "read", "written"].map(|name| Column::number(name, "bytes")));
     columns
         .extend(["disk_busy", "sending_busy", "receiving_busy"].map(|name| Column::number(name, "fraction")));
-    let about = "Survivors of the first replicate. Busy is a share of the time of the transfers; of several disks, the busiest.";
-    let mut table = Table::new("servers", "Server by server", columns).about(about);
+    let about = "Survivors of the first replicate. Busy is a share of the transfer time; with several disks, that of the busiest.";
+    let mut table = Table::new("servers", "Results of each server", columns).about(about);
     for server in &view.observed[0].servers {
         let mut row: Vec<Cell> =
             vec![if named { server.label().into() } else { u64::from(server.server).into() }];

@@ -117,12 +117,12 @@ fn compared(servers: u32, objects: &View<'_>, groups: &View<'_>) -> Vec<Claim> {
     vec![
         greater(
             &format!("objects_faster_{servers}"),
-            "object by object is faster than 4,096 groups",
+            "placement object by object is faster than 4,096 groups",
             ratio(objects, groups, RATE),
         ),
         greater(
             &format!("objects_steadier_{servers}"),
-            "object by object, the rate is spread less over seeds than with groups",
+            "object by object, the rate varies less over seeds than with groups",
             spread_ratio_95(&groups.values(RATE), &objects.values(RATE)),
         ),
     ]
@@ -181,7 +181,7 @@ fn peers(views: &[View<'_>]) -> Option<Claim> {
     let least = steps.min_by(|left, right| low(left).total_cmp(&low(right)))?;
     let statement = "the more peers are active, the higher the rate";
     let note = format!(
-        "the smallest of {} steps from {:.1} to {:.1} servers that take something in; in all the rate grows {:.1} times",
+        "the smallest of {} steps from {:.1} to {:.1} servers that write rebuilt data; in all, the rate grows {:.1} times",
         points.len() - 1,
         first.0,
         last.0,
@@ -209,7 +209,7 @@ fn headline(objects: &View<'_>) -> Option<Claim> {
         ours,
         tolerance: Tolerance::Relative { fraction: 0.01 },
         fitted: true,
-        note: Some(format!("`seek_extent` was chosen by this rate; the ideal here is {ideal:.0} GiB/s")),
+        note: Some(format!("`seek_extent` was chosen to match this rate; the ideal here is {ideal:.0} GiB/s")),
     };
     Some(draft.judge())
 }

@@ -87,11 +87,11 @@ const LOST_SET: &str = "lost_set";
 
 /// States of groups in which the dump does not tell everything.
 const STATES: [(&str, &str); 6] = [
-    ("unknown", "the map says where they are taken to be"),
-    ("stale", "nobody has reported them for a while, so their sizes are old"),
-    ("degraded", "what they lack is made again as whole copies or shards, where it has a home"),
-    ("undersized", "they have fewer copies or shards than their pool asks for"),
-    ("remapped", "they are taken to be where they are served; what is on its way already is not counted"),
+    ("unknown", "their location is taken from the map"),
+    ("stale", "they have not been reported for a while, so their sizes are old"),
+    ("degraded", "what they lack is rebuilt as whole copies or shards, if it has a target"),
+    ("undersized", "they have fewer copies or shards than their pool requires"),
+    ("remapped", "they are taken to be on their acting devices; data in transit is not counted"),
     ("incomplete", "their data may be lost already"),
 ];
 
@@ -129,14 +129,14 @@ impl Ready {
         }
         if !draft.says("noout") && osd_dump.has_flag("noout") {
             scenario.noout = true;
-            let text = "`noout` is set in the osd dump, so nothing that fails is given up; noout = false asks what happens \
-                        without";
+            let text = "`noout` is set in the osd dump, so failed devices are not marked out; noout = false shows what happens \
+                        without it";
             warnings.push(text.to_owned());
         }
         for flag in ["nobackfill", "norecover"] {
             if osd_dump.has_flag(flag) {
                 warnings.push(format!(
-                    "`{flag}` is set in the osd dump; it is taken as unset, else nothing is made again"
+                    "`{flag}` is set in the osd dump; it is taken as unset, or nothing would be rebuilt"
                 ));
             }
         }
@@ -146,7 +146,7 @@ impl Ready {
         warnings.extend(machines.warnings.iter().cloned());
         let groups = Groups::new(cluster, machines).map_err(|fault| {
             let key = if asked.crush_map.is_some() { "crush_map" } else { "report" };
-            draft.problem(key, fault).hint("mend the map")
+            draft.problem(key, fault).hint("correct the map")
         })?;
         let failures = failing::resolve(&scenario, &groups, draft, &mut problems);
         let usual = usual_redundancy(&groups.cluster);
@@ -227,8 +227,8 @@ impl Ready {
         let machines = &self.groups.machines;
         if lacking > 0 {
             warnings.push(format!(
-                "{lacking} groups lacked copies or shards before anything failed; they are made again too, where they have a \
-                 home"
+                "{lacking} groups lacked copies or shards before the failure; these are rebuilt too, if they have a \
+                 target"
             ));
         }
         let down = self.groups.down();
@@ -238,14 +238,14 @@ impl Ready {
                 let (name, all) = (&struck.name, struck.devices.len());
                 let which = if all == 1 { String::new() } else { format!("{already} of {all} devices of ") };
                 warnings.push(format!(
-                    "{which}{name} did not serve any more when the dump was made; the time is counted from the failure all \
-                     the same"
+                    "{which}{name} no longer served when the dump was made; the time still counts from the \
+                     failure"
                 ));
             }
             if struck.rack && !self.scenario.noout && !self.scenario.rack_out {
                 warnings.push(format!(
-                    "{}: all of a rack is down then, which Ceph does not give up by itself (`mon_osd_down_out_subtree_limit`); \
-                     rack_out = true asks what happens if an operator does",
+                    "{}: a whole rack is down then, which Ceph does not mark out by itself (`mon_osd_down_out_subtree_limit`); \
+                     rack_out = true shows what happens if an operator does",
                     struck.name
                 ));
             }
@@ -257,8 +257,8 @@ impl Ready {
             .collect();
         if !self.scenario.noout && out.len() > 1 && self.groups.cluster.share_in(&out) < IN_RATIO_MIN {
             warnings.push(format!(
-                "less than {:.0} % of the devices would stay in; Ceph's monitors stop giving up more by themselves then \
-                 (`mon_osd_min_in_ratio`), here all are given up",
+                "less than {:.0} % of the devices would stay in; Ceph's monitors then stop marking devices out by themselves \
+                 (`mon_osd_min_in_ratio`), but here all are marked out",
                 100.0 * IN_RATIO_MIN
             ));
         }
@@ -270,7 +270,7 @@ impl Ready {
 fn refused(draft: &Draft) -> Problems {
     let mut problems = Problems::new();
     for key in GENERATED.into_iter().chain([LOST_SET]).filter(|key| draft.says(key)) {
-        let message = format!("`{key}` is of a cluster that is made up, but exports of a real one are given");
+        let message = format!("`{key}` describes a generated cluster, but exports of a real one are given");
         let hint = "leave it out: hosts, pools and groups are those of the exports; or leave out the exports";
         problems.push(draft.problem(key, message).hint(hint));
     }
@@ -283,7 +283,7 @@ fn check_pools(cluster: &Cluster, scenario: &Scenario, draft: &Draft) -> Problem
     let key = if scenario.osd_dump.is_some() { "osd_dump" } else { "report" };
     for pool in cluster.pools.iter().filter(|pool| pool.data_shards > pool.placed.size) {
         let message = format!(
-            "pool `{}` has {} shards, fewer than the {} that its data are cut into",
+            "pool `{}` has {} shards, fewer than the {} data shards of an object",
             pool.name, pool.placed.size, pool.data_shards
         );
         problems.push(draft.problem(key, message).hint("export the osd dump again, in full"));
@@ -292,7 +292,7 @@ fn check_pools(cluster: &Cluster, scenario: &Scenario, draft: &Draft) -> Problem
     let objects: u64 = groups.map(Groups::objects).fold(0, u64::saturating_add);
     if objects > OBJECTS_MAX {
         let message =
-            format!("the groups hold {objects} objects, more than the {OBJECTS_MAX} that are numbered");
+            format!("the groups hold {objects} objects, more than the limit of {OBJECTS_MAX}");
         problems.push(draft.problem("pg_dump", message).hint("check `num_objects` of the dump"));
     }
     problems

@@ -304,9 +304,9 @@ fn what_cannot_be_rebuilt_is_told_with_its_reason() {
         assert!(measure.reason().unwrap().contains(words), "{text}: {measure:?}");
         assert!(value(&outcome, "stuck_objects") > 0.0, "{text}");
     };
-    check("servers = 3\nobjects = 500", "no legal home");
+    check("servers = 3\nobjects = 500", "no valid target");
     check("servers = 6\nobjects = 500\nnoout = true", "`noout` is set");
-    check("servers = 8\nracks = 4\nobjects = 500\nfail = \"rack\"\nrack_out = false", "not given up");
+    check("servers = 8\nracks = 4\nobjects = 500\nfail = \"rack\"\nrack_out = false", "not marked out");
     check("servers = 6\nper_server = \"10GiB\"\ndisk_capacity = \"11GiB\"", "backfillfull_ratio");
 }
 
@@ -329,16 +329,16 @@ fn mistakes_are_told_with_their_next_step() {
             .collect();
         all.join("\n")
     };
-    insta::assert_snapshot!(told("servers = 3\nreplicas = 4"), @"4 copies are asked for, but there are 3 servers | set more servers, or fewer copies");
-    insta::assert_snapshot!(told("ec = \"8\""), @r#"`ec` is `8`, which is no code | write data and parity shards, such as "8+3": at most 64 together"#);
-    insta::assert_snapshot!(told("fail = \"server=99\""), @"`fail` names `server=99`, but servers go from 0 to 63 | take one of 0 to 63");
-    insta::assert_snapshot!(told("fail = \"moon\""), @"`fail` names `moon`, which is nothing that fails | say server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1");
-    insta::assert_snapshot!(told("groups = 8\ngroups_per_server = 3"), @"`groups` and `groups_per_server` both say how many groups there are | leave one of them out");
-    insta::assert_snapshot!(told("failure_domain = \"rack\"\nracks = 4"), @r#"`failure_domain` is `rack`, but only `crush-straw2` knows racks | set placement = "crush-straw2""#);
-    insta::assert_snapshot!(told("servers = 4\nclient_load = \"50000/s\""), @"`client_load` is 50000/s, but the cluster serves at most 1151/s of 64KiB at 90 % of its disks or cards | set less, or more and faster disks");
-    insta::assert_snapshot!(told("client_size = \"4KiB\""), @r#"`client_size` says what clients are like, but `client_load` is left out | set client_load = "1000/s", or leave it out"#);
-    insta::assert_snapshot!(told("client_load = \"5/s\"\nclient_size = \"1GiB\""), @"`client_size` is 1GiB, but it must lie from 512B to 64MiB | 64KiB is what is taken if it is left out");
-    insta::assert_snapshot!(told("objects = 5\nper_server = \"1GiB\""), @"`objects` and `per_server` both say how much there is | leave one of them out");
+    insta::assert_snapshot!(told("servers = 3\nreplicas = 4"), @"4 copies are required, but there are 3 servers | set more servers, or fewer copies");
+    insta::assert_snapshot!(told("ec = \"8\""), @r#"`ec` is `8`, which is not an erasure code | write data and parity shards, such as "8+3": at most 64 together"#);
+    insta::assert_snapshot!(told("fail = \"server=99\""), @"`fail` names `server=99`, but servers go from 0 to 63 | use one of 0 to 63");
+    insta::assert_snapshot!(told("fail = \"moon\""), @"`fail` names `moon`, which is no server, disk or rack | write server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1");
+    insta::assert_snapshot!(told("groups = 8\ngroups_per_server = 3"), @"`groups` and `groups_per_server` both set the number of groups | leave one of them out");
+    insta::assert_snapshot!(told("failure_domain = \"rack\"\nracks = 4"), @r#"`failure_domain` is `rack`, but only `crush-straw2` supports racks | set placement = "crush-straw2""#);
+    insta::assert_snapshot!(told("servers = 4\nclient_load = \"50000/s\""), @"`client_load` is 50000/s, but the cluster serves at most 1151/s of 64KiB at 90 % of its disks or NICs | lower it, or set more or faster disks");
+    insta::assert_snapshot!(told("client_size = \"4KiB\""), @r#"`client_size` describes clients, but `client_load` is left out | set client_load = "1000/s", or leave it out"#);
+    insta::assert_snapshot!(told("client_load = \"5/s\"\nclient_size = \"1GiB\""), @"`client_size` is 1GiB, but it must lie from 512B to 64MiB | leave it out for 64KiB");
+    insta::assert_snapshot!(told("objects = 5\nper_server = \"1GiB\""), @"`objects` and `per_server` both set the amount of data | leave one of them out");
 }
 
 #[test]

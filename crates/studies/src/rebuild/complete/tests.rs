@@ -39,7 +39,7 @@ fn a_code_with_one_parity_shard_takes_writes_with_one_lost() {
 fn copies_and_shards_together_are_refused() {
     let problems = prepare("replicas = 3\nec = \"4+2\"").expect_err("both say how many");
     let told: Vec<&str> = problems.iter().map(towtank_scenario::Problem::message).collect();
-    assert_eq!(told, ["`replicas` and `ec` both say how objects are kept safe"]);
+    assert_eq!(told, ["`replicas` and `ec` both set the redundancy"]);
     complete("ec = \"4+2\"");
 }
 
@@ -81,6 +81,6 @@ fn every_placement_runs_or_is_refused() {
     }
     for other in Algorithm::ALL.into_iter().filter(|other| all.iter().all(|(_, one)| one != other)) {
         let told = format!("{:?}", prepare(&format!("placement = \"{}\"", other.name())).unwrap_err());
-        assert!(told.contains("of which rebuilds have no model") && told.contains("crush-straw2"), "{told}");
+        assert!(told.contains("which rebuilds do not model") && told.contains("crush-straw2"), "{told}");
     }
 }

@@ -31,7 +31,7 @@ fn figures(set: &DataSet, population: &Population) -> Vec<Figure> {
             "object_sizes",
             "Object sizes",
             "objects",
-            "What is stored, lost and rebuilt, each copy counted once. Expected numbers, not those of a seed.",
+            "What is stored, lost and rebuilt, each copy counted once. Expected values, not those of one seed.",
             &population.object_tally(),
         ),
     ]
@@ -67,7 +67,7 @@ fn bar(bin: &TallyBin, height: f64) -> Bin {
 /// The numbers of the figures.
 fn tables(set: &DataSet, population: &Population) -> Vec<Table> {
     let about = |things: &str| {
-        format!("A row is a power of two; numbers of {things} are expected ones. {}", set.origin())
+        format!("Each row is a power of two; numbers of {things} are expected values. {}", set.origin())
     };
     vec![
         table("file_sizes", "File sizes", &about("files"), &population.file_tally()),

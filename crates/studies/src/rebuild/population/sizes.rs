@@ -61,7 +61,7 @@ impl Reader<'_> {
         let mut problems = Problems::new();
         if let (Some(preset), Some(distribution)) = (spec.preset, spec.distribution) {
             let message = format!(
-                "`{section}.preset` is {} and `{section}.distribution` is {}, but sizes come from one place",
+                "`{section}.preset` is {} and `{section}.distribution` is {}, but only one of them may be given",
                 quoted(&preset),
                 quoted(&distribution)
             );
@@ -83,11 +83,11 @@ impl Reader<'_> {
         );
         for (key, given) in given {
             if needed.contains(&key) && !given {
-                let message = format!("`{section}.{key}` is missing, which {of} needs");
+                let message = format!("`{section}.{key}` is missing, but {of} needs it");
                 problems.push(self.problem(key, message).hint(format!("add `{key} = {}`", example(key))));
             }
             if given && !needed.contains(&key) && !optional.contains(&key) {
-                let message = format!("`{section}.{key}` is given, but {of} has none");
+                let message = format!("`{section}.{key}` is given, but {of} does not use it");
                 problems.push(self.problem(key, message).hint("leave it out, or change `distribution`"));
             }
         }
@@ -120,7 +120,7 @@ impl Reader<'_> {
     fn pg_dump(&self) -> Result<Sizes, Problem> {
         let input = self.draft.input(&format!("{}.file", self.section))?;
         let dump = ceph::read_pg_dump(File { name: &input.path, bytes: &input.bytes }).map_err(|error| {
-            let hint = error.hint.clone().unwrap_or_else(|| "export it again, or mend it".to_owned());
+            let hint = error.hint.clone().unwrap_or_else(|| "export it again, or correct it".to_owned());
             self.problem("file", error.to_string()).hint(hint)
         })?;
         let groups = dump.value.groups.iter().map(|group| group.sum).filter(|sum| sum.num_objects > 0);

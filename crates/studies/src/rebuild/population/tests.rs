@@ -134,13 +134,13 @@ fn refusals() {
     insta::assert_snapshot!(told, @r#"
     3: `population.preset` is "mirra", but it must be "1000-genomes" or "mira"
        did you mean "mira"?
-    3: `population.preset` is "mira" and `population.distribution` is "csv", but sizes come from one place
+    3: `population.preset` is "mira" and `population.distribution` is "csv", but only one of them may be given
        leave one of the two out
-    2: `population.sigma` is missing, which the distribution "log_normal" needs
+    2: `population.sigma` is missing, but the distribution "log_normal" needs it
        add `sigma = 1.5`
-    5: `population.sigma` is given, but the distribution "constant" has none
+    5: `population.sigma` is given, but the distribution "constant" does not use it
        leave it out, or change `distribution`
-    4: `population.file` is given, but a preset has none
+    4: `population.file` is given, but a preset does not use it
        leave it out, or change `distribution`
     4: `size` is 0B, and must be from 1B to 1EiB
        write it as in `size = "64MiB"`
@@ -156,9 +156,9 @@ fn refusals() {
        the file may have been cut short; rounding may cost one file a bin, no more
     4: `sizes.csv`: there is no JSON in it
        export it with `-f json`, as in `ceph osd dump -f json`
-    4: `population.chunk` is given, but the layout is `whole`, which has none
+    4: `population.chunk` is given, but the layout `whole` does not use it
        leave it out, or set `population.layout` to "chunks"
-    4: `population.chunk` is given, but the layout is `stripe`, which has none
+    4: `population.chunk` is given, but the layout `stripe` does not use it
        leave it out, or set `population.layout` to "chunks"
     3: `chunk` is 0, and must be above
        64MiB is usual for chunks, 4MiB for stripes

@@ -148,17 +148,17 @@ fn what_does_not_become_safe_comes_first() {
     }
     points[5].outcomes[1].missing("time_to_full_redundancy_s", "s", "7 objects are lost");
     for outcome in &mut points[6].outcomes {
-        outcome.missing("time_to_full_redundancy_s", "s", "9 objects have no legal home left");
+        outcome.missing("time_to_full_redundancy_s", "s", "9 objects have no valid target left");
     }
     let results: Vec<PointResult<'_>> = points
         .iter()
         .map(|point| PointResult { settings: &[], scenario: &point.scenario, outcomes: &point.outcomes })
         .collect();
     let answer = Rebuild.present(&results).answer;
-    let first = answer.find("in 1 of 5 replicates not all is safe again: 7 objects are lost").expect(&answer);
-    let second = answer.find("not all is safe again: 9 objects have no legal home left").expect(&answer);
+    let first = answer.find("in 1 of 5 replicates redundancy is not fully restored: 7 objects are lost").expect(&answer);
+    let second = answer.find("redundancy is not fully restored: 9 objects have no valid target left").expect(&answer);
     let safe = answer.find("1 min at").expect(&answer);
     assert!(first < second && second < safe, "{answer}");
     let one = Rebuild.present(&results[5..6]).answer;
-    assert!(one.starts_with("in 1 of 5 replicates not all is safe again"), "{one}");
+    assert!(one.starts_with("in 1 of 5 replicates redundancy is not fully restored"), "{one}");
 }

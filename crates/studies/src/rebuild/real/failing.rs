@@ -74,7 +74,7 @@ fn stricken(what: &What, groups: &Groups) -> Stricken {
 fn one(text: &str, groups: &Groups) -> Result<Failure, Wrong> {
     let (what, at) = text.split_once('@').unwrap_or((text, "0s"));
     let at: SimSpan = at.trim().parse().map_err(|error| {
-        (format!("`fail` is `{text}`: {error}"), "write when behind an `@`: \"osd.3@10min\"".to_owned())
+        (format!("`fail` is `{text}`: {error}"), "write the time behind an `@`: \"osd.3@10min\"".to_owned())
     })?;
     let what = match what.trim() {
         "server" | "host" => What::Drawn(Failing::Server(None)),
@@ -138,7 +138,7 @@ fn no_such(name: &str, groups: &Groups) -> Wrong {
         let first: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
         format!("the cluster has {}", first.join(", "))
     });
-    (format!("`fail` names `{name}`, but the map has no device and no bucket of that name"), hint)
+    (format!("`fail` names `{name}`, but the map has no device or bucket of that name"), hint)
 }
 
 /// The devices of each failure, and whether the monitors keep them in because a whole rack is down.

@@ -204,7 +204,7 @@ impl Classes {
                 words.push("seeks 8 ms before a read and 4 ms before a write".to_owned());
             }
             if asked.recovery_sleep.is_none() && !class.sleep.is_zero() {
-                words.push(format!("rests {} after each object", class.sleep));
+                words.push(format!("sleeps {} after each object", class.sleep));
             }
             if !words.is_empty() {
                 taken.push(format!("{} {}", class.name, words.join(", ")));
@@ -214,19 +214,19 @@ impl Classes {
             taken.push("disks as fast as those of the published study".to_owned());
         }
         if asked.nic.is_none() {
-            taken.push(format!("cards {}", scenario.nic));
+            taken.push(format!("NICs {}", scenario.nic));
         }
         let mut warnings = Vec::new();
         if !taken.is_empty() {
             warnings.push(format!(
-                "the exports do not say how fast machines are, so this result rests on usual ones: {}; say what yours do with \
+                "the exports do not have the speed of the machines, so typical values are assumed: {}; set yours with \
                  `disk_read`, `disk_write`, `seeks`, `nic`, `recovery_sleep`",
                 taken.join("; ")
             ));
         }
         if !self.strange.is_empty() && scenario.preset == Preset::CephWpq {
             let names: Vec<&str> = self.strange.iter().map(String::as_str).collect();
-            warnings.push(format!("devices of {} are taken as rotating disks", names.join(", ")));
+            warnings.push(format!("devices of {} are assumed to be rotating disks", names.join(", ")));
         }
         warnings
     }
