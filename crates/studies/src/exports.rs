@@ -69,7 +69,7 @@ fn problems(errors: &[JoinError], named: &Exported<'_>, draft: &Draft) -> Proble
 fn missing(draft: &Draft, key: &str, export: &str) -> Problem {
     let flag = key.replace('_', "-");
     draft.problem(key, format!("`{key}` is missing")).hint(format!(
-        "name the file that {export} wrote: --{flag} FILE, or {key} = \"FILE\"; a `ceph report` as `report` does too"
+        "name the file that {export} wrote: --{flag} FILE, or {key} = \"FILE\"; or set `report` to the output of `ceph report`"
     ))
 }
 
@@ -129,7 +129,7 @@ impl Reader<'_> {
                 Some(Named { value, file: input.path })
             }
             Err(error) => {
-                let hint = error.hint.clone().unwrap_or_else(|| format!("export `{key}` again, or mend it"));
+                let hint = error.hint.clone().unwrap_or_else(|| format!("export `{key}` again, or correct it"));
                 self.problems.push(self.draft.problem(key, error.to_string()).hint(hint));
                 None
             }

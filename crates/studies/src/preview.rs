@@ -60,11 +60,11 @@ impl Question for Preview {
     const ABOUT: &'static str = "Places every placement group of a cluster before and after a change, exactly as Ceph 16.2 does, and adds up what \
          must be copied. Reads saved exports; no cluster is contacted, and nothing is changed. The exports are those of \
          `ceph osd getcrushmap` (binary or text), `ceph osd dump -f json` and `ceph pg dump -f json`; or `ceph report` in \
-         place of the first two, and of the third where equal groups will do. Packed files are read as they are.\n\n\
+         place of the first two, and of the third if groups of equal size suffice. Compressed files are read directly.\n\n\
          Changes may be repeated and combined. --mark-out takes a device out, and it stays in the map; --remove takes it \
          out of the map too. --reweight is the override from 0 to 1, and the host keeps its weight; --crush-reweight \
-         changes the weight in the map. --pg-num splits groups in place; --pgp-num moves them. Not modelled: how long it \
-         takes, and what balancer and autoscaler do next.";
+         changes the weight in the map. --pg-num splits groups in place; --pgp-num moves them. Not modelled: how long the \
+         moves take, and what the balancer and the autoscaler do next.";
     const RESULTS_VERSION: u32 = 2;
     const FLAGS: &'static [Flag] = FLAGS;
 

@@ -74,9 +74,9 @@ fn the_whole_answer_at_eighty_columns() {
     fill_max_before         0.7184
     fill_max_after          0.9161
 
-    Device by device
-    Bytes of objects, copies and shards each counted. Fill is what the device says is used, overheads
-    included, less what goes and with what comes.
+    Results of each device
+    Bytes of objects; each copy and shard counts. Fill is the used space that the device reports,
+    overheads included, minus outgoing and plus incoming objects.
     device  host  in [GiB]  out [TiB]  objects_before [TiB]  objects_after [TiB]  shards_before [shards]
     osd.0   h0      209.8      0                    2.514                2.719                        75
     osd.1   h0       36.53     0                    2.505                2.541                        75
@@ -113,13 +113,13 @@ fn the_whole_answer_at_eighty_columns() {
     osd.14                     82                 71.84                 76.68
     osd.15                      5                  7.893                 7.893
 
-    Pool by pool
+    Results of each pool
     pool     groups [groups]  moved_groups [groups]  stored [TiB]  moved [TiB]
     rbd                  256                     68        26.4         2.346
     archive               32                      9         3.633       0.2513
 
-    From where to where
-    The largest first. A missing copy or shard comes from the device that leads its group.
+    Flows between devices
+    The largest first. A missing copy or shard comes from the primary of its group.
     from   to      moved [GiB]
     osd.5  osd.4        689.8
     osd.5  osd.6        550.4
@@ -148,14 +148,14 @@ fn the_whole_answer_at_eighty_columns() {
 fn near_names_are_told() {
     let folder = cluster("preview_names");
     assert_snapshot!(preview(&folder, &["--mark-out", "osd.55"]), @r#"
-    error: `mark_out` is "osd.55": there is no device and no bucket called `osd.55`
+    error: `mark_out` is "osd.55": there is no device or bucket called `osd.55`
       --> --mark-out osd.55
                      ^^^^^^
     hint: did you mean `osd.5`?
     exit 2
     "#);
     assert_snapshot!(preview(&folder, &["--remove", "host=h22"]), @r#"
-    error: `remove` is "host=h22": there is no device and no bucket called `h22`
+    error: `remove` is "host=h22": there is no device or bucket called `h22`
       --> --remove host=h22
                    ^^^^^^^^
     hint: did you mean `h2`?
@@ -209,7 +209,7 @@ fn exports_that_disagree_are_refused_or_told() {
 
     warning: `pg_dump.json.gz` has 32 groups of pool 2, which the osd dump lacks; they are left out
     warning: `pg_dump.json.gz` lacks 32 groups of pool `archive`, such as 5.0; they count as empty
-    warning: nothing is changed; what moves is on its way already
+    warning: nothing is changed; data that moves is already in transit
     exit 0
     ");
     folder.write("osd_dump.json", dump.replace("\"osd\":15,", "\"osd\":25,"));
@@ -219,9 +219,9 @@ fn exports_that_disagree_are_refused_or_told() {
 
     warning: `crush.txt` holds osd.15, which `osd_dump.json` lacks; nothing is placed there
     warning: osd.25 of `osd_dump.json` is in no bucket of `crush.txt`, so it gets no data
-    warning: nothing is changed; what moves is on its way already
-    warning: 5 groups should be elsewhere by `crush_map` and `osd_dump` than `pg_dump` says, such as
-             2.6: were they exported at different times?
+    warning: nothing is changed; data that moves is already in transit
+    warning: 5 groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 2.6:
+             were they exported at different times?
     exit 0
     ");
     folder.write("osd_dump.json", "{}");
@@ -265,11 +265,10 @@ fn messy_exports_are_read() {
     ");
     folder.write("pg_dump.json.gz", groups.replacen("\"active+clean\"", "\"stale+down\"", 1));
     assert_snapshot!(told(&folder, &["--mark-out", "osd.5"]), @r"
-    osd.5 out: 1 group is in a state that nobody knows; osd.4 would be 91.6 % full, above backfillfull
-    (90 %); 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is
-    2.463 TiB.
+    osd.5 out: 1 group is in an unknown state; osd.4 would be 91.6 % full, above backfillfull (90 %);
+    77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
 
-    warning: 1 of 288 groups in `pg_dump.json.gz` are stale: nobody has reported them for a while, so
+    warning: 1 of 288 groups in `pg_dump.json.gz` are stale: they have not been reported for a while, so
              their sizes are old
     warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
              so the change stops half-way

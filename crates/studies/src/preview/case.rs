@@ -26,15 +26,15 @@ pub struct Case {
 
 /// States of groups in which the dump does not tell everything.
 const STATES: [(&str, &str); 6] = [
-    ("unknown", "the map says where they are taken to be"),
-    ("stale", "nobody has reported them for a while, so their sizes are old"),
+    ("unknown", "their location is taken from the map"),
+    ("stale", "they have not been reported for a while, so their sizes are old"),
     ("degraded", "their missing copies are counted as bytes to move"),
     (
         "undersized",
-        "they have fewer copies than their pool asks for; what comes back is counted as bytes to move",
+        "they have fewer copies than their pool requires; what comes back is counted as bytes to move",
     ),
-    ("remapped", "they are not where they should be; what is on its way is counted as bytes to move"),
-    ("incomplete", "their data may be lost, which no change of the map mends"),
+    ("remapped", "they are not where they should be; data in transit is counted as bytes to move"),
+    ("incomplete", "their data may be lost, which no change of the map repairs"),
 ];
 
 impl Case {

@@ -53,15 +53,15 @@ pub fn apply(
         let key = if scenario.after_map.is_some() { "after_map" } else { "crush_map" };
         return Err(draft
             .problem(key, format!("the map after the change: {fault}"))
-            .hint("mend the map")
+            .hint("correct the map")
             .into());
     }
     if let Err(fault) = before.map.compile() {
-        return Err(draft.problem("crush_map", fault.to_string()).hint("mend the map").into());
+        return Err(draft.problem("crush_map", fault.to_string()).hint("correct the map").into());
     }
     let upmaps_dropped = upmaps::drop_broken(&mut after);
     if words.is_empty() {
-        warnings.push("nothing is changed; what moves is on its way already".to_owned());
+        warnings.push("nothing is changed; data that moves is already in transit".to_owned());
     }
     Ok(Changed { after, upmaps_dropped, words })
 }
@@ -124,7 +124,7 @@ fn assignment<'t>(text: &'t str, example: &str) -> Result<(&'t str, &'t str), Fa
 
 fn number<T: std::str::FromStr>(text: &str, what: &str, example: &str) -> Result<T, Fault> {
     text.parse()
-        .map_err(|_| Fault::new(format!("`{text}` is no {what}"), format!("write it as in `{example}`")))
+        .map_err(|_| Fault::new(format!("`{text}` is not a {what}"), format!("write it as in `{example}`")))
 }
 
 impl Editor<'_> {
@@ -155,7 +155,7 @@ impl Editor<'_> {
             let first: Vec<&str> = names.iter().take(12).copied().collect();
             format!("the map has {} items, such as {}", names.len(), first.join(", "))
         });
-        Fault::new(format!("there is no device and no bucket called `{name}`"), hint)
+        Fault::new(format!("there is no device or bucket called `{name}`"), hint)
     }
 
     fn devices_of(&self, text: &str) -> Result<Vec<ItemId>, Fault> {
@@ -255,7 +255,7 @@ impl Editor<'_> {
                 let names: Vec<&str> = map.class_names.values().map(String::as_str).collect();
                 Err(Fault::new(
                     format!("the devices of the map are of several classes: {}", names.join(", ")),
-                    format!("say which one the new devices have: `{}:{}`", host.text, names[0]),
+                    format!("set the class of the new devices: `{}:{}`", host.text, names[0]),
                 ))
             }
         }
@@ -283,7 +283,7 @@ impl Editor<'_> {
                 Err(Fault::new(
                     "the hosts of the map are in several buckets, or in none".to_owned(),
                     format!(
-                        "say where it goes, as in `{}@{}`",
+                        "set its location, as in `{}@{}`",
                         host.text,
                         names.first().map_or("rack1", String::as_str)
                     ),
@@ -338,7 +338,7 @@ impl Editor<'_> {
         let pool = &mut self.pool(name)?.placed;
         if count > pool.pg_num {
             return Err(Fault::new(
-                format!("pool `{name}` has {} groups, so CRUSH cannot tell {count} apart", pool.pg_num),
+                format!("pool `{name}` has only {} groups, so its `pgp_num` cannot be {count}", pool.pg_num),
                 format!("raise `pg_num` too: --pg-num {name}={count}"),
             ));
         }
@@ -380,15 +380,15 @@ impl<'t> HostAsked<'t> {
             devices.split_once(':').map_or((devices, None), |(devices, class)| (devices, Some(class.trim())));
         let (count, weight) = devices.split_once('x').ok_or_else(|| {
             Fault::new(
-                "it does not say how many devices of which weight",
+                "it lacks the number and weight of the devices",
                 format!("write it as in `{EXAMPLE}`"),
             )
         })?;
         let count: u32 = number(count.trim(), "number of devices", EXAMPLE)?;
         if !(1..=DEVICES_MAX).contains(&count) {
             return Err(Fault::new(
-                format!("a host of {count} devices"),
-                format!("ask for 1 to {DEVICES_MAX}"),
+                format!("a host cannot have {count} devices"),
+                format!("set 1 to {DEVICES_MAX}"),
             ));
         }
         Ok(Self { text, name, count, weight: number(weight.trim(), "weight", EXAMPLE)?, class, place })
@@ -400,8 +400,8 @@ fn check_groups(draft: &Draft, after: &Cluster) -> Problems {
     let groups: u64 = after.pools.iter().map(|pool| u64::from(pool.placed.pg_num)).sum();
     if groups > GROUPS_MAX {
         let message =
-            format!("the pools would have {groups} groups, more than the {GROUPS_MAX} that are placed");
-        problems.push(draft.problem("pg_num", message).hint("ask for fewer"));
+            format!("the pools would have {groups} groups, but the limit is {GROUPS_MAX}");
+        problems.push(draft.problem("pg_num", message).hint("set fewer"));
     }
     problems
 }

@@ -11,7 +11,7 @@ pub fn warnings(moves: &Moves) -> Vec<String> {
     let mut warnings = Vec::new();
     if moves.disagreeing > 0 {
         warnings.push(format!(
-            "{} groups should be elsewhere by `crush_map` and `osd_dump` than `pg_dump` says, such as {}: were they exported \
+            "{} groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as {}: were they exported \
              at different times?",
             moves.disagreeing, moves.disagreeing_example
         ));
@@ -64,9 +64,9 @@ pub fn dangers(moves: &Moves) -> Vec<String> {
             said.push(groups(count, verb) + rest);
         }
     };
-    say(safety.lost, ("has", "have"), " data that are found nowhere now");
-    say(safety.inactive, ("serves", "serve"), " nobody now");
-    say(safety.unknown, ("is", "are"), " in a state that nobody knows");
+    say(safety.lost, ("has", "have"), " unfound data now");
+    say(safety.inactive, ("serves", "serve"), " no requests now");
+    say(safety.unknown, ("is", "are"), " in an unknown state");
     let verb = ("would", "would");
     say(moves.groups_homeless, verb, " have no device left");
     // Groups without a device are also below `min_size`, and those below it are also short, so each is
@@ -82,9 +82,9 @@ pub fn dangers(moves: &Moves) -> Vec<String> {
         say(safety.short_now, ("is", "are"), " short of copies now");
     }
     if safety.below_min_size == 0 {
-        say(safety.below_min_size_now, ("is", "are"), " below `min_size` now, where no writes are taken");
+        say(safety.below_min_size_now, ("is", "are"), " below `min_size` now, with writes stopped");
     }
-    let unsaid = " in pools whose `min_size` the dump does not say, so whether writes go on is not known";
+    let unsaid = " in pools without a `min_size` in the dump, so it is not known whether they take writes";
     say(safety.min_size_unknown, ("is", "are"), unsaid);
     said.extend(too_full(moves));
     said
@@ -94,7 +94,7 @@ pub fn dangers(moves: &Moves) -> Vec<String> {
 fn too_full(moves: &Moves) -> Option<String> {
     let fills = || moves.devices.values().filter_map(|device| Some((device, device.fill()?.1)));
     let Some((fullest, fill)) = fills().max_by(|left, right| left.1.total_cmp(&right.1)) else {
-        return (moves.stored_bytes > 0).then(|| "how full devices would be is not known".to_owned());
+        return (moves.stored_bytes > 0).then(|| "the fill of the devices is not known".to_owned());
     };
     let limits = moves.safety.limits;
     let level = limits.above(fill)?;
@@ -157,9 +157,9 @@ mod tests {
         assert_eq!(
             dangers(&moves),
             [
-                "4 groups have data that are found nowhere now",
-                "1 group serves nobody now",
-                "2 groups are in a state that nobody knows",
+                "4 groups have unfound data now",
+                "1 group serves no requests now",
+                "2 groups are in an unknown state",
                 "1 group would have no device left",
                 "3 groups would be below `min_size` and take no writes",
                 "58 groups would be short of copies (58 now)",
@@ -174,8 +174,8 @@ mod tests {
             dangers(&of(now)),
             [
                 "5 groups are short of copies now",
-                "1 group is below `min_size` now, where no writes are taken",
-                "2 groups are in pools whose `min_size` the dump does not say, so whether writes go on is not known",
+                "1 group is below `min_size` now, with writes stopped",
+                "2 groups are in pools without a `min_size` in the dump, so it is not known whether they take writes",
             ]
         );
     }
@@ -221,6 +221,6 @@ mod tests {
     fn a_fill_that_nobody_knows_is_not_taken_as_none() {
         let mut moves = filled(&[500]);
         moves.devices.values_mut().for_each(|device| device.size_bytes = None);
-        assert_eq!(dangers(&moves), ["how full devices would be is not known"]);
+        assert_eq!(dangers(&moves), ["the fill of the devices is not known"]);
     }
 }

@@ -169,7 +169,7 @@ impl Moves {
 fn laid_out(cluster: &Cluster) -> Result<LaidOut<'_>, StudyError> {
     LaidOut::new(cluster).map_err(|fault| StudyError::Model {
         message: fault.to_string(),
-        hint: Some("mend the map".to_owned()),
+        hint: Some("correct the map".to_owned()),
     })
 }
 

@@ -40,18 +40,18 @@ impl Seen {
     fn below_min_size(&self) -> Value {
         let safety = &self.moves.safety;
         let known = (safety.min_size_unknown == 0).then_some(safety.below_min_size as f64);
-        known.ok_or_else(|| "the osd dump does not say the `min_size` of each pool".to_owned())
+        known.ok_or_else(|| "the osd dump lacks the `min_size` of a pool".to_owned())
     }
 
     fn by_state(&self, count: fn(&Safety) -> u64) -> Value {
         let known = self.moves.safety.by_state(count(&self.moves.safety));
-        known.ok_or_else(|| "there is no `pg_dump`, which says the states of groups".to_owned())
+        known.ok_or_else(|| "there is no `pg_dump` with the states of groups".to_owned())
     }
 
     fn fullest(&self, fill: fn((f64, f64)) -> f64) -> Value {
         let fills = self.moves.devices.values().filter_map(DeviceMoves::fill);
         let fullest = fills.map(fill).max_by(f64::total_cmp);
-        fullest.ok_or_else(|| "no export says how large the devices are".to_owned())
+        fullest.ok_or_else(|| "no export has the sizes of the devices".to_owned())
     }
 }
 
@@ -66,10 +66,10 @@ pub fn measures() -> Vec<Row> {
             seen.fullest(|fill| fill.0)
         })
         .titled("Fill of the fullest device now"),
-        Row::new("fill_max_after", "ratio", "fill of the fullest device then", |seen| {
+        Row::new("fill_max_after", "ratio", "fill of the fullest device after the change", |seen| {
             seen.fullest(|fill| fill.1)
         })
-        .titled("Fill of the fullest device then"),
+        .titled("Fill of the fullest device after the change"),
     ]);
     measures
 }
@@ -81,25 +81,25 @@ fn of_what_moves() -> Vec<Row> {
         })
         .titled("Data to move"),
         // A group with one copy left gets two new ones, so this may exceed 1.
-        Row::new("moved_fraction", "ratio", "these, over all bytes stored", |seen| {
+        Row::new("moved_fraction", "ratio", "moved bytes over all bytes stored", |seen| {
             Ok(seen.moves.moved_fraction())
         })
         .titled("Share of all data to move"),
-        Row::new("moved_groups", "groups", "placement groups with something to copy", |seen| {
+        Row::new("moved_groups", "groups", "placement groups with data to copy", |seen| {
             Ok(seen.moves.moved_groups as f64)
         })
-        .titled("With something to move"),
+        .titled("Placement groups with data to move"),
         Row::new("moved_shards", "shards", "copies and shards to copy", |seen| {
             Ok(seen.moves.moved_shards as f64)
         })
-        .titled("To copy"),
+        .titled("Copies and shards to move"),
         Row::new(
             "minimum_bytes",
             "bytes",
-            "what devices must gain in all: no placement with this outcome moves less",
+            "sum of what devices gain: no move with this outcome can be smaller",
             |seen| Ok(seen.moves.minimum_bytes() as f64),
         )
-        .titled("Least that could move"),
+        .titled("Minimum data to move"),
         Row::new("pending_bytes", "bytes", "bytes that would move without the change", |seen| {
             Ok(seen.moves.pending_bytes as f64)
         })
@@ -125,7 +125,7 @@ fn of_groups() -> Vec<Row> {
         Row::new(
             "groups_short",
             "groups",
-            "placement groups left with fewer devices than asked for",
+            "placement groups left with fewer devices than required",
             |seen| Ok(seen.moves.groups_short as f64),
         ),
         Row::new("groups_homeless", "groups", "placement groups left without any device", |seen| {
@@ -140,16 +140,16 @@ fn of_groups() -> Vec<Row> {
         Row::new(
             "groups_short_now",
             "groups",
-            "placement groups that are on fewer devices than asked for now",
+            "placement groups that are on fewer devices than required now",
             |seen| Ok(seen.moves.safety.short_now as f64),
         ),
-        Row::new("groups_inactive_now", "groups", "placement groups that serve nobody now", |seen| {
+        Row::new("groups_inactive_now", "groups", "placement groups that serve no requests now", |seen| {
             seen.by_state(|safety| safety.inactive)
         }),
         Row::new(
             "groups_lost_now",
             "groups",
-            "placement groups of which some data are found nowhere now",
+            "placement groups with unfound data now",
             |seen| seen.by_state(|safety| safety.lost),
         ),
         Row::new(

@@ -86,14 +86,14 @@ fn devices(moves: &Moves) -> Table {
         .extend(["in", "out", "objects_before", "objects_after"].map(|name| Column::number(name, "bytes")));
     columns.extend(["shards_before", "shards_after"].map(|name| Column::number(name, "shards")));
     columns.extend(["fill_before", "fill_after"].map(|name| Column::number(name, "percent")));
-    let about = "Bytes of objects, copies and shards each counted. Fill is what the device says is used, overheads \
-                 included, less what goes and with what comes.";
-    let mut table = Table::new("devices", "Device by device", columns).about(about);
+    let about = "Bytes of objects; each copy and shard counts. Fill is the used space that the device reports, overheads \
+                 included, minus outgoing and plus incoming objects.";
+    let mut table = Table::new("devices", "Results of each device", columns).about(about);
     for device in moves.devices.values() {
         let fill = device.fill();
         let cell = |part: Option<f64>| match part {
             Some(part) => Cell::from(part * 100.0),
-            None => Cell::missing("no export says how large the device is"),
+            None => Cell::missing("no export has the size of the device"),
         };
         let counts = [device.in_bytes, device.out_bytes, device.present_bytes, device.target_bytes];
         let mut row: Vec<Cell> = vec![device.name.as_str().into(), device.host.as_str().into()];
@@ -109,7 +109,7 @@ fn pools(moves: &Moves) -> Table {
     let mut columns = vec![Column::text("pool")];
     columns.extend(["groups", "moved_groups"].map(|name| Column::number(name, "groups")));
     columns.extend(["stored", "moved"].map(|name| Column::number(name, "bytes")));
-    let mut table = Table::new("pools", "Pool by pool", columns);
+    let mut table = Table::new("pools", "Results of each pool", columns);
     for pool in &moves.pools {
         let counts = [pool.groups, pool.moved_groups, pool.stored_bytes, pool.moved_bytes];
         let mut row: Vec<Cell> = vec![pool.name.as_str().into()];
@@ -124,8 +124,8 @@ const FLOWS_LISTED: usize = 1_000;
 
 fn flows(moves: &Moves) -> Table {
     let columns = vec![Column::text("from"), Column::text("to"), Column::number("moved", "bytes")];
-    let about = "The largest first. A missing copy or shard comes from the device that leads its group.";
-    let mut table = Table::new("flows", "From where to where", columns).about(about);
+    let about = "The largest first. A missing copy or shard comes from the primary of its group.";
+    let mut table = Table::new("flows", "Flows between devices", columns).about(about);
     let mut flows = moves.flows.clone();
     flows.sort_by_key(|&(from, to, bytes)| (std::cmp::Reverse(bytes), from, to));
     let name =
@@ -168,7 +168,7 @@ fn in_and_out(moves: &Moves) -> Figure {
     };
     Figure {
         id: "in_and_out".to_owned(),
-        title: "What comes to and goes from each device".to_owned(),
+        title: "Data moved to and from each device".to_owned(),
         caption: format!("Bytes of copies and shards.{more}"),
         kind: Kind::Bar {
             x: "device".to_owned(),
@@ -222,8 +222,8 @@ fn fill(moves: &Moves) -> Option<Figure> {
     };
     Some(Figure {
         id: "fill".to_owned(),
-        title: "How full the devices are".to_owned(),
-        caption: "What devices say is used, less the objects that go and with those that come.".to_owned(),
+        title: "Fill of the devices".to_owned(),
+        caption: "Used space that devices report, minus outgoing and plus incoming objects.".to_owned(),
         kind,
     })
 }
@@ -265,9 +265,9 @@ fn chord(moves: &Moves) -> Option<Figure> {
     let what = if by_device { "device" } else { "host" };
     Some(Figure {
         id: "flows".to_owned(),
-        title: format!("From {what} to {what}"),
-        caption: "A missing copy or shard comes from the device that leads its group; other groups are copied by the \
-                  device that leads them, whichever gives its place up."
+        title: format!("Flows from {what} to {what}"),
+        caption: "From the device that gives up a copy or shard to the one that gets it; a missing one comes from the primary of \
+                  its group. In the cluster, the primary copies in both cases."
             .to_owned(),
         kind: Kind::Chord {
             value: Axis::linear("moved", "bytes"),
@@ -286,7 +286,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
         ["moved_groups", "groups_short", "groups_below_min_size"].map(|name| Column::number(name, "groups")),
     );
     columns.push(Column::number("fill_max_after", "percent"));
-    let mut table = Table::new("changes", "Change by change", columns);
+    let mut table = Table::new("changes", "Results of each change", columns);
     for view in views {
         let moves = view.moves;
         let fullest = moves
@@ -309,8 +309,8 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
     };
     let figure = Figure {
         id: "moved".to_owned(),
-        title: "What each change moves".to_owned(),
-        caption: "Beside the least that its outcome could cost.".to_owned(),
+        title: "Data that each change moves".to_owned(),
+        caption: "Data to move, and the least that the same outcome could cost.".to_owned(),
         kind: Kind::Bar {
             x: "change".to_owned(),
             y: Axis::linear("moved", "bytes"),

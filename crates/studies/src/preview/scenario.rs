@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A cluster's exports, and what is to be changed.
+/// The exports of a cluster, and the changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -11,19 +11,19 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-aliases" = ["map"]))]
     pub crush_map: Option<String>,
-    /// What `ceph osd dump -f json` printed. Left out: that of `report`.
+    /// Output of `ceph osd dump -f json`. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub osd_dump: Option<String>,
-    /// What `ceph pg dump -f json` printed. Left out: groups of equal size, from the sums of `report`.
+    /// Output of `ceph pg dump -f json`. Left out: groups of equal size, from the sums of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pg_dump: Option<String>,
-    /// What `ceph osd df -f json` printed, for the fill of devices. Left out: as `pg_dump` has it.
+    /// Output of `ceph osd df -f json`, for the fill of devices. Left out: that of `pg_dump`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub osd_df: Option<String>,
-    /// What `ceph report` printed, in place of single dumps.
+    /// Output of `ceph report`, in place of single dumps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
-    /// The map to change to; further changes are made to it.
+    /// The new map; further changes are made to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_map: Option<String>,
     /// Devices to take out, as `ceph osd out` does: they stay in the map. `osd.3`, or `host=h2` for all of a
@@ -39,13 +39,13 @@ pub struct Scenario {
     /// Weights in the map, as `ceph osd crush reweight` sets them: `osd.7=3.2`. The host's weight follows.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub crush_reweight: Texts,
-    /// Groups of pools: `rbd=128`. A split is made in place and moves nothing by itself.
+    /// `pg_num` of pools: `rbd=128`. A split is made in place and moves nothing by itself.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub pg_num: Texts,
-    /// Groups that CRUSH tells apart: `rbd=128`. This is what moves groups after a split.
+    /// `pgp_num` of pools: `rbd=128`. This moves groups after a split.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub pgp_num: Texts,
-    /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a place `h9=4x3.6:ssd@rack1`.
+    /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a location `h9=4x3.6:ssd@rack1`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub add_host: Texts,
     /// A profile of tunables: legacy, argonaut, bobtail, firefly, hammer, jewel, optimal or default.

@@ -279,10 +279,10 @@ fn mistakes_are_told_with_what_is_near() {
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
     `crush_map` is missing
-      hint: name the file that `ceph osd getcrushmap -o FILE` wrote: --crush-map FILE, or crush_map = "FILE"; a `ceph report` as `report` does too
-    `mark_out` is "osd.55": there is no device and no bucket called `osd.55`
+      hint: name the file that `ceph osd getcrushmap -o FILE` wrote: --crush-map FILE, or crush_map = "FILE"; or set `report` to the output of `ceph report`
+    `mark_out` is "osd.55": there is no device or bucket called `osd.55`
       hint: did you mean `osd.5`?
-    `remove` is "host=h9": there is no device and no bucket called `h9`
+    `remove` is "host=h9": there is no device or bucket called `h9`
       hint: the map has 21 items, such as h3, h2, h1, h0, default, osd.0, osd.1, osd.2, osd.3, osd.4, osd.5, osd.6
     `remove` is "rack=h1": `h1` is of type host, not rack
       hint: write `host=h1`
@@ -294,13 +294,13 @@ fn mistakes_are_told_with_what_is_near() {
       hint: name a device, such as osd.0
     `pg_num` is "rdb=512": there is no pool called `rdb`
       hint: did you mean `rbd`?
-    `pgp_num` is "rbd=512": pool `rbd` has 256 groups, so CRUSH cannot tell 512 apart
+    `pgp_num` is "rbd=512": pool `rbd` has only 256 groups, so its `pgp_num` cannot be 512
       hint: raise `pg_num` too: --pg-num rbd=512
-    the pools would have 5000032 groups, more than the 4194304 that are placed
-      hint: ask for fewer
+    the pools would have 5000032 groups, but the limit is 4194304
+      hint: set fewer
     `add_host` is "h9=4x3.6": the devices of the map are of several classes: hdd, ssd
-      hint: say which one the new devices have: `h9=4x3.6:hdd`
-    `add_host` is "h9=4": it does not say how many devices of which weight
+      hint: set the class of the new devices: `h9=4x3.6:hdd`
+    `add_host` is "h9=4": it lacks the number and weight of the devices
       hint: write it as in `h9=4x3.6:ssd@rack1`
     `add_host` is "h1=4x1:hdd": `h1` is item -3 of the map already
       hint: choose another name
@@ -315,11 +315,11 @@ fn mistakes_are_told_with_what_is_near() {
     `osd_dump.json`: `pools[1].erasure_code_profile`: pool `archive` has profile `k2m2`, but `erasure_code_profiles` has no `k` for it
       hint: export it again, in full: shards are 1/k of the data
     `osd_dump.json`: `pools[0].pg_num`: 0 groups hold nothing; a pool has at least 1
-      hint: export `osd_dump` again, or mend it
+      hint: export `osd_dump` again, or correct it
     `osd_dump.json`: `osds[0].weight`: a number is missing, nan or infinite (line 6, column 36)
       hint: it should be the output of `ceph osd dump -f json`
     `crush.txt`: line 1, column 15: found `}` where `type` belongs
-      hint: export `crush_map` again, or mend it
+      hint: export `crush_map` again, or correct it
     "#);
 }
 
@@ -352,10 +352,10 @@ fn real_exports_are_read_with_what_to_know() {
     osd.2 out: 65 groups would be short of copies; 0/65 (0.00 %) groups, 0 B/6 GiB (0.0 %) bytes to move; the least possible is 0 B.
     osd.2 out: 76 groups would be short of copies (76 now); 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
-      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool asks for; what comes back is counted as bytes to move
+      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
     host h9 added with osd.3: 50 groups would be short of copies (76 now); 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
-      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool asks for; what comes back is counted as bytes to move
+      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
     host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
       there is no `pg_dump`, so the groups of a pool are taken as equally large, and where the map puts them
     no change: 65 groups are short of copies now; 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
@@ -364,9 +364,9 @@ fn real_exports_are_read_with_what_to_know() {
       `degraded_pg_dump.json.gz` has 1 groups of pool 5, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 8 groups of pool 6, which the osd dump lacks; they are left out
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
-      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool asks for; what comes back is counted as bytes to move
-      nothing is changed; what moves is on its way already
-      65 groups should be elsewhere by `crush_map` and `osd_dump` than `pg_dump` says, such as 1.0: were they exported at different times?
+      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
+      nothing is changed; data that moves is already in transit
+      65 groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 1.0: were they exported at different times?
     ");
 }
 
