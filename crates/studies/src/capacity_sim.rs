@@ -48,13 +48,13 @@ const FLAGS: &[Flag] = &[
 impl Question for CapacitySim {
     const NAME: &'static str = "capacity-sim";
     const TITLE: &'static str =
-        "whether a simulated cluster does of mixes what its pure reads and writes promise";
-    const ABOUT: &'static str = "A cluster is driven with pure reads, pure writes and three mixes of them; the ends make a model as `towtank capacity fit` \
-        makes it, and the mixes are held against it. `system` is a plain one of disks, cards and a cache with a fixed share of hits, \
-        or that of `towtank put` with one of its protocols.\n\n\
-        On the plain one the model's constant is then spent: more is offered than the cluster can do, in mixes that change, and a \
-        budget keeps the disks at a target, beside a fixed limit and a PID regulator. Not modelled: clients' links, caches that \
-        fill, and parallel file systems.";
+        "whether rates of pure reads and pure writes predict those of mixes on a simulated cluster";
+    const ABOUT: &'static str = "A cluster runs pure reads, pure writes and three mixes of them. The pure loads give a model, as with `towtank capacity fit`, \
+        and its predictions are compared with the mixes. `system` is a plain cluster of disks, NICs and a cache with a fixed hit \
+        ratio, or that of `towtank put` with one of its protocols.\n\n\
+        On the plain cluster, the model's constant is then used for admission control: the offered load exceeds the capacity, its \
+        mix changes, and a budget keeps the disks at a target, compared with a fixed limit and a PID regulator. Not modelled: \
+        links of clients, caches that fill, and parallel file systems.";
     const RESULTS_VERSION: u32 = 3;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["servers", "depth"];

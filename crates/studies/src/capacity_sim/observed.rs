@@ -40,9 +40,9 @@ impl Seen {
     /// The measurements with the model that the method fits to them.
     #[must_use]
     pub fn of(scenario: &Scenario, measured: Measured, partial: bool) -> Seen {
-        let nothing = if partial { STOPPED } else { "nothing was done in one of the runs" };
+        let nothing = if partial { STOPPED } else { "one of the runs did no operation" };
         let uncontrolled = match scenario.protocol() {
-            Some(_) => "who comes in is decided only for `system = \"disks\"`",
+            Some(_) => "admission control is only for `system = \"disks\"`",
             None => nothing,
         };
         let model = size_model(scenario, &measured.iops);
@@ -101,15 +101,15 @@ pub fn measures() -> Vec<Row> {
 
 fn of_the_method() -> Vec<Row> {
     vec![
-        Row::new("reads_per_second", "operations/s", "pure reads, T100r: the constant C", Seen::reads)
-            .titled("Pure reads"),
-        Row::new("writes_per_second", "operations/s", "pure writes, T100w", Seen::writes)
-            .titled("Pure writes"),
-        Row::new("f_rw", "", "how many reads a write costs", Seen::f_rw).titled("Reads that a write costs"),
+        Row::new("reads_per_second", "operations/s", "rate of pure reads, T100r: the constant C", Seen::reads)
+            .titled("Rate of pure reads"),
+        Row::new("writes_per_second", "operations/s", "rate of pure writes, T100w", Seen::writes)
+            .titled("Rate of pure writes"),
+        Row::new("f_rw", "", "cost of a write, in reads", Seen::f_rw).titled("Cost of a write, in reads"),
         Row::new(
             "error_25",
             "ratio",
-            "how far the estimate at 25 % reads lies above what was measured",
+            "estimate at 25 % reads over the measured rate, minus 1",
             |seen| seen.error(25),
         )
         .titled("Error at 25 % reads"),
@@ -117,7 +117,7 @@ fn of_the_method() -> Vec<Row> {
             .titled("Error at 50 % reads"),
         Row::new("error_75", "ratio", "the same at 75 % reads", |seen| seen.error(75))
             .titled("Error at 75 % reads"),
-        Row::new("error_worst", "ratio", "the largest of the three, whatever its sign", Seen::error_worst)
+        Row::new("error_worst", "ratio", "largest absolute value of the three", Seen::error_worst)
             .titled("Largest error of a mix"),
     ]
 }
@@ -135,17 +135,17 @@ fn of_a_way(way: &'static str) -> [Row; 5] {
         row(
             "utilisation",
             "fraction",
-            "how busy disks were, with this way of letting operations in",
+            "utilisation of the disks with this rule of admission",
             |_, one| no_window(one.utilisation()),
         ),
-        row("deviation", "fraction", "how far windows lay from the target, on average", |seen, one| {
+        row("deviation", "fraction", "mean absolute deviation of windows from the target", |seen, one| {
             no_window(one.deviation(seen.target))
         }),
-        row("per_second", "operations/s", "operations done", |_, one| Ok(one.per_second)),
-        row("sent_away", "fraction", "the part of operations that was sent away", |seen, one| {
+        row("per_second", "operations/s", "operations done per second", |_, one| Ok(one.per_second)),
+        row("sent_away", "fraction", "share of operations that were rejected", |seen, one| {
             seen.or_nothing(one.sent_away)
         }),
-        row("latency_p99_us", "us", "latency that 99 % do not exceed", |seen, one| {
+        row("latency_p99_us", "us", "99th percentile of latency", |seen, one| {
             seen.or_nothing(one.p99_us)
         }),
     ]

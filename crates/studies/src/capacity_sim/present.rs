@@ -98,16 +98,16 @@ fn answer(views: &[View<'_>]) -> String {
     let known: Vec<(&View<'_>, f64)> =
         views.iter().filter_map(|view| Some((view, view.mean("error_worst")?))).collect();
     let Some((worst, error)) = known.iter().max_by(|left, right| left.1.total_cmp(&right.1)) else {
-        return "How well pure reads and pure writes tell mixes is not known: no point was measured to its end."
+        return "The error of predicted mixes is not known: no point was measured to its end."
             .to_owned();
     };
     let holds = known.iter().filter(|(_, error)| *error <= HOLDS_WITHIN).count();
     let percent = human::digits(error * 100.0);
     let mut answer = if views.len() == 1 {
-        format!("From pure reads and pure writes, mixes are told to within {percent} %")
+        format!("From pure reads and pure writes, the rates of mixes are predicted to within {percent} %")
     } else {
         format!(
-            "The method holds within 5 % at {holds} of {} points, and is off by {percent} % at {}",
+            "Predictions are within 5 % at {holds} of {} points; the largest error is {percent} % at {}",
             known.len(),
             worst.name()
         )
@@ -121,7 +121,7 @@ fn answer(views: &[View<'_>]) -> String {
         (alone(views), off("budget"), off("fixed"), off("pid"))
     {
         answer += &format!(
-            "; while the mix changes, a budget keeps disks within {budget} points of the target, a fixed limit within {fixed}, a regulator within {pid}"
+            "; while the mix changes, the mean deviation of disk utilisation from the target is {budget} points with a budget, {fixed} with a fixed limit, {pid} with a regulator"
         );
     }
     answer + "."
@@ -130,8 +130,8 @@ fn answer(views: &[View<'_>]) -> String {
 fn errors(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("point")];
     columns.extend(columns_of(CapacitySim.measures()));
-    let about = "Means over the replicates. An error above zero promises more than the cluster did.";
-    let mut table = Table::new("capacity", "Point by point", columns).about(about);
+    let about = "Means over the replicates. An error above zero means that the prediction exceeds the measured rate.";
+    let mut table = Table::new("capacity", "Results of each point", columns).about(about);
     for view in views {
         let mut row: Vec<Cell> = vec![Cell::from(view.name())];
         row.extend(view.point.means(CapacitySim.measures()));
@@ -143,17 +143,17 @@ fn errors(views: &[View<'_>]) -> Table {
 fn constants(views: &[View<'_>]) -> Figure {
     let line = |view: &View<'_>| LineSeries { name: view.name(), points: view.constants(), draw: Draw::Line };
     let step = views.len().div_ceil(LINES_MAX).max(1);
-    let drawn = if step > 1 { format!(" One of {step} points is drawn.") } else { String::new() };
+    let drawn = if step > 1 { format!(" One of every {step} points is drawn.") } else { String::new() };
     Figure {
         id: "constant".to_owned(),
-        title: "Is the constant constant?".to_owned(),
+        title: "Capacity constant by mix".to_owned(),
         caption: format!(
-            "C at each mix, by what it is with pure reads: 100 % everywhere if the method holds. Above, the cluster does more of a mix \
-             than its ends promise. Means with their 95 % interval.{drawn}"
+            "C at each mix, relative to C at pure reads: 100 % everywhere if the method holds. Above 100 %, the cluster does more \
+             of a mix than predicted. Means with their 95 % confidence interval.{drawn}"
         ),
         kind: Kind::Line {
             x: Axis::linear("reads", "%"),
-            y: Axis::linear("C, by pure reads", "%"),
+            y: Axis::linear("C relative to pure reads", "%"),
             series: views.iter().step_by(step).map(line).collect(),
             references: vec![Reference::Horizontal { name: "the method".to_owned(), at: Num::from(100.0) }],
         },
@@ -184,8 +184,8 @@ fn map(views: &[View<'_>]) -> Option<Figure> {
     }
     Some(Figure {
         id: "map".to_owned(),
-        title: "Where the method holds".to_owned(),
-        caption: "The worst error of the three mixes, whatever its sign.".to_owned(),
+        title: "Largest error by settings".to_owned(),
+        caption: "The largest absolute error of the three mixes.".to_owned(),
         kind: Kind::Heatmap {
             x: across.clone(),
             y: down.clone(),
@@ -217,14 +217,14 @@ fn control(view: &View<'_>) -> Figure {
     }));
     Figure {
         id: "control".to_owned(),
-        title: "Keeping disks at a target while the mix changes".to_owned(),
+        title: "Utilisation of the disks while the mix changes".to_owned(),
         caption: format!(
-            "The first replicate of {}. More is offered than the cluster can do; who does not come in is sent away.",
+            "The first replicate of {}. The offered load exceeds the capacity; operations that are not admitted are rejected.",
             view.name()
         ),
         kind: Kind::Line {
             x: Axis::linear("time", "ms"),
-            y: Axis::linear("disks busy", "%"),
+            y: Axis::linear("utilisation of the disks", "%"),
             series: view.point.kept[0].measured.controlled.iter().map(line).collect(),
             references,
         },
@@ -241,7 +241,7 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
     };
     let warn = |view: &View<'_>| {
         format!(
-            "{}: some mix did fewer than 1,000 operations, which scatter by 3 %; lengthen `duration`",
+            "{}: a mix has fewer than 1,000 operations, so its rate varies by 3 %; lengthen `duration`",
             view.name()
         )
     };

@@ -6,81 +6,81 @@ use towtank_negotiation::Protocol;
 use towtank_scenario::{Draft, Problems, did_you_mean};
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
-/// A simulated cluster is read and written in mixes, and its pure ends are asked to tell the rest.
+/// A simulated cluster with mixes of reads and writes, which are predicted from pure reads and writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// `disks`: reads from one server and writes to several, with nothing else between. Or a protocol of
+    /// `disks`: reads from one server and writes to several, without a protocol. Or a protocol of
     /// `towtank put`: `replicast-m`, `replicast-h`, `uch-ccp`, `uch-aimd`, `serial`.
     #[serde(default = "disks")]
     pub system: String,
-    /// Servers with one disk each. Put protocols have as many gateways.
+    /// Number of servers, with one disk each. Put protocols have as many gateways.
     #[serde(default = "eighteen")]
     #[schemars(range(min = 1, max = 10_000))]
     pub servers: u32,
-    /// Copies of what is written.
+    /// Number of copies of each write.
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 16))]
     pub replicas: u32,
-    /// Bytes of an operation.
+    /// Size of an operation.
     #[serde(default = "size")]
     pub size: Bytes,
-    /// Operations under way at any time for each server.
+    /// Number of operations in flight at any time per server.
     #[serde(default = "eight")]
     #[schemars(range(min = 1, max = 1_000))]
     pub depth: u32,
-    /// How fast a disk reads and writes.
+    /// Read and write bandwidth of a disk.
     #[serde(default = "disk")]
     pub disk: Rate,
-    /// `disks`: what a read costs a disk beside its bytes.
+    /// `disks`: disk time of a read in addition to the time of its bytes.
     #[serde(default = "overhead")]
     pub read_overhead: SimSpan,
-    /// `disks`: what a write costs a disk beside its bytes.
+    /// `disks`: disk time of a write in addition to the time of its bytes.
     #[serde(default = "overhead")]
     pub write_overhead: SimSpan,
-    /// `disks`: the share of reads that come from a cache.
+    /// `disks`: hit ratio of the cache for reads.
     #[serde(default = "none")]
     pub cache_hits: Percent,
-    /// `disks`: how long such a read takes.
+    /// `disks`: service time of a cache hit.
     #[serde(default = "cached")]
     pub cached: SimSpan,
-    /// `disks`: the share of servers that have the disk `fast_disk`.
+    /// `disks`: share of servers whose disk is `fast_disk`.
     #[serde(default = "none")]
     pub fast_servers: Percent,
-    /// `disks`: how fast that one is.
+    /// `disks`: bandwidth of the fast disk.
     #[serde(default = "fast_disk")]
     pub fast_disk: Rate,
-    /// Each server's link, in each direction.
+    /// Bandwidth of each server's link, in each direction.
     #[serde(default = "link")]
     pub link: Rate,
-    /// How long a bit needs from one node to another.
+    /// One-way latency from node to node.
     #[serde(default = "trip")]
     pub trip: SimSpan,
-    /// What is thrown away of each run.
+    /// Warm-up of each run, which is discarded.
     #[serde(default = "warm_up")]
     pub warm_up: SimSpan,
-    /// What is measured of each run, for each mix.
+    /// Measured span of each run, for each mix.
     #[serde(default = "duration")]
     pub duration: SimSpan,
-    /// `disks`: who comes in while the mix changes.
+    /// `disks`: admission control while the mix changes.
     #[serde(default)]
     pub control: Control,
 }
 
-/// A load above what the cluster can do, whose mix changes, and a utilisation that is to be kept.
+/// A load above the capacity of the cluster, whose mix changes, and a target of utilisation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Control {
-    /// How busy the disks shall be.
+    /// Target utilisation of the disks.
     pub target: Percent,
-    /// The shares of reads, one phase after the other.
+    /// Shares of reads, one per phase.
     #[schemars(length(min = 1, max = 64))]
     pub reads: Vec<Percent>,
-    /// How long a phase is.
+    /// Length of a phase.
     pub phase: SimSpan,
-    /// How often it is looked at how busy the disks were.
+    /// Interval at which the utilisation of the disks is measured.
     pub window: SimSpan,
-    /// How much comes, as a share of what the cluster could do of the phase's mix.
+    /// Offered load, as a share of the predicted capacity for the phase's mix.
     pub offered: Percent,
 }
 
@@ -210,15 +210,15 @@ impl Scenario {
         }
         if self.windows() > WINDOWS_MAX && !self.control.window.is_zero() {
             let message = format!(
-                "`control.window` is {}, which makes {} windows of a run, but at most {WINDOWS_MAX} are counted",
+                "`control.window` is {}, which makes {} windows of a run, but the limit is {WINDOWS_MAX}",
                 self.control.window,
                 self.windows()
             );
-            problems.push(draft.problem("control.window", message).hint("lengthen it; 10ms are usual"));
+            problems.push(draft.problem("control.window", message).hint("lengthen it; the default is 10ms"));
         }
         if self.size.is_zero() || self.size > Bytes::from_mib(64) {
             let message = format!("`size` is {}", self.size);
-            problems.push(draft.problem("size", message).hint("above nothing, up to 64MiB"));
+            problems.push(draft.problem("size", message).hint("set it above 0B, up to 64MiB"));
         }
         self.check_shares(draft, &mut problems);
         problems.into_result(())?;
@@ -237,18 +237,18 @@ impl Scenario {
             problems.push(draft.problem(key, format!("`{key}` is {share}")).hint("a share is at most 100%"));
         }
         if control.target == Percent::ZERO {
-            problems.push(draft.problem("control.target", "`control.target` is 0%").hint("70% leaves room"));
+            problems.push(draft.problem("control.target", "`control.target` is 0%").hint("the default is 70%"));
         }
         if control.reads.is_empty() {
             problems.push(
                 draft
                     .problem("control.reads", "`control.reads` is empty")
-                    .hint("name a share for each phase"),
+                    .hint("set a share of reads for each phase"),
             );
         }
         if control.offered == Percent::ZERO || control.offered > percent(1_000) {
             let message = format!("`control.offered` is {}", control.offered);
-            problems.push(draft.problem("control.offered", message).hint("above nothing, up to 1000%"));
+            problems.push(draft.problem("control.offered", message).hint("set it above 0%, up to 1000%"));
         }
         if self.protocol().is_some() {
             let asked = [
