@@ -137,7 +137,7 @@ impl Given<'_> {
             return Err(Problem::new(format!("--{flag} is missing")).hint(hint.to_owned()));
         };
         let wrong =
-            |_| Problem::new(format!("--{flag} is `{text}`, which it cannot be")).hint(hint.to_owned());
+            |_| Problem::new(format!("--{flag} is `{text}`, which is not valid")).hint(hint.to_owned());
         text.trim().parse().map_err(wrong)
     }
 }

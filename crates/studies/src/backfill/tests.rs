@@ -346,12 +346,12 @@ fn a_plan_is_worked_out() {
         all,
         [
             "--groups is 0",
-            "--groups is `many`, which it cannot be",
+            "--groups is `many`, which is not valid",
             "--ranges is 1000, but a tree has a power of two of leaves, at most 2^24",
-            "--outage is `1`, which it cannot be",
+            "--outage is `1`, which is not valid",
             "--devices is 2, but 3 copies need as many devices",
             "--writes-per-second is -3",
-            "--look-cost is `soon`, which it cannot be",
+            "--look-cost is `soon`, which is not valid",
         ]
     );
 }
