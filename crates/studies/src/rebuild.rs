@@ -97,7 +97,7 @@ const FLAGS: &[Flag] = &[
 impl Question for Rebuild {
     const NAME: &'static str = "rebuild";
     const TITLE: &'static str = "how long it takes to restore redundancy after a failure, and what limits the rebuild";
-    const ABOUT: &'static str = "A disk, a server, a rack, or several one after the other fail. The study finds the data on them, has the survivors \
+    const ABOUT: &'static str = "A disk, a server or a rack fails, or several one after the other. The study finds the data on them, has the survivors \
          read, send and write it again unit by unit, and reports how long that takes, how fast it could have been, and which \
          disks, NICs, limits or sleeps were the bottleneck.\n\n\
          --preset paper is the published study: fast disks, and no other limits. --preset ceph-wpq (or ceph) has the defaults of \

@@ -70,7 +70,7 @@ fn of_loads() -> Vec<Row> {
             known(seen.balance.binomial_deviation())
         })
         .titled("Standard deviation of relative load, independent draws"),
-        Row::new("load_max", "ratio", "greatest load over the load that its weight implies", |seen| {
+        Row::new("load_max", "ratio", "greatest load over expected load", |seen| {
             known(seen.balance.max_over_mean())
         })
         .titled("Greatest relative load"),
@@ -99,8 +99,8 @@ fn of_the_failure() -> Vec<Row> {
     vec![
         Row::new("failure_lost", "", "copies on the failed server, the last one", |seen| Ok(seen.lost))
             .titled("Copies on the failed server"),
-        Row::new("failure_expected", "", "copies that its weight implies", |seen| Ok(seen.expected))
-            .titled("Copies that its weight implies"),
+        Row::new("failure_expected", "", "copies expected there by weight", |seen| Ok(seen.expected))
+            .titled("Copies expected there by weight"),
         Row::new("rebuilt_max", "", "most of these copies rebuilt on one survivor", |seen| {
             known(seen.most_rebuilt().map(|most| most as f64))
         })

@@ -187,7 +187,7 @@ fn loads(views: &[View<'_>]) -> Figure {
     Figure {
         id: "loads".to_owned(),
         title: "Load of the servers".to_owned(),
-        caption: "Load over the load that its weight implies, for each server of each replicate.".to_owned(),
+        caption: "Load over the load expected from the weights, for each server of each replicate.".to_owned(),
         kind: Kind::Ecdf {
             x: Axis::linear("load over expected load", ""),
             series: views.iter().map(|view| EcdfSeries::of(&*view.label, &relative(view))).collect(),

@@ -343,7 +343,7 @@ impl Editor<'_> {
             ));
         }
         pool.pgp_num = count;
-        self.words.push(format!("{name} placed by {count} groups"));
+        self.words.push(format!("{name} with pgp_num {count}"));
         Ok(())
     }
 }

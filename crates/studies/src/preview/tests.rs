@@ -219,7 +219,7 @@ fn words_tell_groups_bytes_and_the_least() {
     osd.6 reweighted to 0.8: 3/288 (1.04 %) groups, 109.8 GiB/30.03 TiB (0.4 %) bytes to move; the least possible is 109.8 GiB.
     osd.6 of weight 3.2: 11/288 (3.82 %) groups, 452.5 GiB/30.03 TiB (1.5 %) bytes to move; the least possible is 347.5 GiB.
     archive with 64 groups: 0/320 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
-    archive with 64 groups, archive placed by 64 groups: 32/320 (10.00 %) groups, 1.774 TiB/30.03 TiB (5.9 %) bytes to move; the least possible is 407.3 GiB.
+    archive with 64 groups, archive with pgp_num 64: 32/320 (10.00 %) groups, 1.774 TiB/30.03 TiB (5.9 %) bytes to move; the least possible is 407.3 GiB.
     archive with 16 groups: 16/288 (5.56 %) groups, 1.739 TiB/30.03 TiB (5.8 %) bytes to move; the least possible is 600.7 GiB.
     host h9 added with osd.16, osd.17, osd.18, osd.19: 204/288 (70.83 %) groups, 9.088 TiB/30.03 TiB (30.3 %) bytes to move; the least possible is 6.83 TiB.
     tunables legacy: 119/288 (41.32 %) groups, 5.142 TiB/30.03 TiB (17.1 %) bytes to move; the least possible is 955.7 GiB.

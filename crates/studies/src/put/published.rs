@@ -246,7 +246,7 @@ impl Cell {
                 let runs = of(self).runs.len();
                 let of_runs = if runs == 1 { "one run".to_owned() } else { format!("{runs} runs") };
                 format!(
-                    "published: the paper and {of_runs} of its simulator's model code; ours must lie within the 99 % interval of their mean"
+                    "published: the paper and {of_runs} of its simulator's model code; ours must lie within the 99 % interval of their mean, by the scatter of such runs"
                 )
             }
             None => "the reference is one run; ours must lie within the range of 99 % of single runs here".to_owned(),

@@ -147,7 +147,7 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
         if claim.verdict == Verdict::Misses {
             let count = mean.count;
             claim.note = Some(format!(
-                "mean of {count} seeds; one of twenty true claims misses its 95 % range by chance"
+                "mean of {count} seeds; on average, one of twenty true claims misses its 95 % range by chance"
             ));
         }
         Some(claim)

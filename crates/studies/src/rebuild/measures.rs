@@ -40,7 +40,7 @@ fn of_times_and_rates() -> Vec<Row> {
         })
         .titled("Time until the failure is detected"),
         Row::new("down_out_s", "s", "from then until the failed devices are marked out", Seen::down_out)
-            .titled("Time until failed devices are marked out"),
+            .titled("Time from detection until marked out"),
         Row::new(
             "transfer_s",
             "s",
