@@ -42,7 +42,7 @@ pub struct Scenario {
     /// Weight of the heavy servers; the others have 1.
     #[serde(default = "two")]
     pub heavy_weight: f64,
-    /// The change: to the last server, or a server that is added.
+    /// The change to count: the last server is removed or halved, or a server is added.
     #[serde(default)]
     pub change: Change,
 }

@@ -49,7 +49,7 @@ pub struct Scenario {
     /// the size `chunk`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_chunks: Vec<ChunkShare>,
-    /// Write bandwidth of a disk.
+    /// Bandwidth of a disk.
     #[serde(default = "disk")]
     pub disk: Rate,
     /// Length of the measured span; in `surge` fidelity, of the whole run.
@@ -233,7 +233,7 @@ impl Default for Bids {
 pub struct Faults {
     /// Number of servers, spread evenly over all, whose disk is `slow_disk`.
     pub slow_servers: u32,
-    /// Write bandwidth of their disks.
+    /// Bandwidth of their disks.
     pub slow_disk: Rate,
     /// Number of servers, spread evenly over all, that fail for good.
     pub failed_servers: u32,
