@@ -110,11 +110,11 @@ impl Labels {
             all.iter().map(|(it, value)| it.len() + value.len()).sum::<usize>()
         };
         if bytes(&labels.meta) > META_MAX {
-            let message = format!("the metadata has more than {META_MAX} bytes");
+            let message = format!("the metadata exceeds {META_MAX} bytes");
             return Err(Code::MetadataTooLarge.because(message));
         }
         if bytes(&labels.headers) > KEPT_MAX {
-            return Err(Code::InvalidArgument.because(format!("the headers have more than {KEPT_MAX} bytes")));
+            return Err(Code::InvalidArgument.because(format!("the headers exceed {KEPT_MAX} bytes")));
         }
         Ok(labels)
     }
@@ -139,7 +139,7 @@ fn refuse_extras(request: &Request) -> Result<(), Fault> {
     match request.header("x-amz-storage-class") {
         None | Some("STANDARD") => Ok(()),
         Some(other) => {
-            Err(Code::InvalidStorageClass.because(format!("there is STANDARD alone, and no `{other}`")))
+            Err(Code::InvalidStorageClass.because(format!("only STANDARD is supported, not `{other}`")))
         }
     }
 }
@@ -196,7 +196,7 @@ impl Attributes {
     /// # Errors
     /// If the stored attributes were not written by a gateway.
     pub fn decode(all: &BTreeMap<String, String>) -> Result<Attributes, Fault> {
-        let fault = || Code::InternalError.because("what the store keeps of the object cannot be read");
+        let fault = || Code::InternalError.because("the stored attributes of the object are invalid");
         let number = |key: &str| all.get(key).and_then(|text| text.parse().ok()).ok_or_else(fault);
         let labels = |prefix: &str| {
             let pairs = all.iter().filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, value)));

@@ -54,7 +54,7 @@ impl Algorithm {
     /// If no algorithm has this name.
     pub fn named(name: &str) -> Result<Algorithm, Fault> {
         let found = Algorithm::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| Code::InvalidRequest.because(format!("`{name}` is no algorithm of checksums")))
+        found.ok_or_else(|| Code::InvalidRequest.because(format!("`{name}` is not a checksum algorithm")))
     }
 
     /// The length of a checksum in bytes.

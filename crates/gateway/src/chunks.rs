@@ -48,7 +48,7 @@ pub struct Chunks<S> {
 }
 
 fn malformed(what: &str) -> Fault {
-    Code::InvalidRequest.because(format!("the body's chunks cannot be read: {what}"))
+    Code::InvalidRequest.because(format!("the body's chunks are malformed: {what}"))
 }
 
 impl<S: Source> Chunks<S> {
@@ -78,7 +78,7 @@ impl<S: Source> Chunks<S> {
         loop {
             if let Some(at) = self.buffer.windows(2).position(|two| two == b"\r\n") {
                 let line = self.buffer.split_to(at + 2);
-                let line = std::str::from_utf8(&line[..at]).map_err(|_| malformed("a line is no text"))?;
+                let line = std::str::from_utf8(&line[..at]).map_err(|_| malformed("a line is not UTF-8"))?;
                 return Ok(line.to_owned());
             }
             if self.buffer.len() > LINE_MAX {
@@ -95,7 +95,7 @@ impl<S: Source> Chunks<S> {
         let (length, extension) = line.split_once(';').unwrap_or((&line, ""));
         let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_hexdigit());
         let left = u64::from_str_radix(length, 16).ok().filter(|_| is_number);
-        let left = left.ok_or_else(|| malformed("a length is no number"))?;
+        let left = left.ok_or_else(|| malformed("a length is not hex"))?;
         if self.seed.is_some() {
             let signature = extension.strip_prefix("chunk-signature=");
             let signature = signature.ok_or_else(|| malformed("a chunk is not signed"))?;
@@ -119,7 +119,7 @@ impl<S: Source> Chunks<S> {
                 while self.fill()? {}
                 match &self.buffer[..] {
                     b"\r\n" | b"" => State::End,
-                    _ => return Err(malformed("something follows the last chunk")),
+                    _ => return Err(malformed("data follows the last chunk")),
                 }
             }
         })
@@ -137,20 +137,20 @@ impl<S: Source> Chunks<S> {
             }
             // One client puts a line feed at the end of a header, before the line end.
             let (name, value) =
-                line.trim_end_matches('\n').split_once(':').ok_or_else(|| malformed("no header"))?;
+                line.trim_end_matches('\n').split_once(':').ok_or_else(|| malformed("a trailer has no `:`"))?;
             let (name, value) = (name.trim().to_ascii_lowercase(), value.trim().to_owned());
             if name != "x-amz-trailer-signature" {
                 self.signed += &format!("{name}:{value}\n");
             }
             self.trailers.insert(name, value);
         }
-        Err(malformed("too many headers follow it"))
+        Err(malformed("there are too many trailers"))
     }
 
     fn end_trailers(&mut self) -> Result<(), Fault> {
         if let Some(seed) = &mut self.seed {
             let signature = self.trailers.get("x-amz-trailer-signature");
-            let signature = signature.ok_or_else(|| malformed("the headers after it are not signed"))?;
+            let signature = signature.ok_or_else(|| malformed("the trailers are not signed"))?;
             seed.take_trailer(signature, &Sha256::digest(&self.signed))?;
         }
         self.state = State::End;
@@ -166,7 +166,7 @@ impl<S: Source> Source for Chunks<S> {
                 State::Data { left: 0 } => self.state = self.end_chunk()?,
                 State::Data { left } => {
                     if self.buffer.is_empty() && !self.fill()? {
-                        return Err(Code::IncompleteBody.because("the body ends in a chunk"));
+                        return Err(Code::IncompleteBody.because("the body ends inside a chunk"));
                     }
                     let length = left.min(self.buffer.len() as u64);
                     let run = self.buffer.split_to(length as usize).freeze();

@@ -59,13 +59,13 @@ pub fn check_read(request: &Request, prefix: &str, object: &Attributes) -> Resul
 pub fn check_write(request: &Request, object: Option<&Attributes>) -> Result<(), Fault> {
     let failed = |what: &str| Err(Code::PreconditionFailed.because(what));
     match (request.header("if-none-match"), object) {
-        (Some("*"), Some(_)) => return failed("the object is there already"),
+        (Some("*"), Some(_)) => return failed("the object already exists"),
         (Some("*"), None) | (None, _) => {}
         (Some(_), _) => return Err(Code::NotImplemented.because("`if-none-match` of a write must be `*`")),
     }
     match (request.header("if-match"), object) {
-        (Some(_), None) => Err(Code::NoSuchKey.because("there is no object that `if-match` could be of")),
-        (Some(list), Some(object)) if !names(list, &object.etag) => failed("the object has another ETag"),
+        (Some(_), None) => Err(Code::NoSuchKey.because("`if-match` is given, but there is no object")),
+        (Some(list), Some(object)) if !names(list, &object.etag) => failed("the object's ETag differs"),
         _ => Ok(()),
     }
 }

@@ -37,7 +37,7 @@ impl Credentials {
         if path.exists() {
             let text = std::fs::read_to_string(&path).map_err(|error| fault(error.to_string()))?;
             return Credentials::parse(&text)
-                .ok_or_else(|| fault(format!("it should have a line {ACCESS}=... and a line {SECRET}=...")));
+                .ok_or_else(|| fault(format!("it needs a line {ACCESS}=... and a line {SECRET}=...")));
         }
         // 80 bits that identify a caller, and 200 secret bits.
         let mut bytes = [0; 56];

@@ -145,7 +145,7 @@ impl<S: Shelf> Depot<S> {
         let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         if buckets.contains_key(bucket) {
             return Err(
-                Code::BucketAlreadyOwnedByYou.because(format!("there is a bucket `{bucket}` already"))
+                Code::BucketAlreadyOwnedByYou.because(format!("the bucket `{bucket}` already exists"))
             );
         }
         let labels = [("made".to_owned(), now.0.to_string())].into();
@@ -161,10 +161,10 @@ impl<S: Shelf> Depot<S> {
     pub fn remove_bucket(&self, bucket: &str) -> Result<(), Fault> {
         let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         in_bucket(&buckets, bucket)?;
-        for (prefix, what) in [(OBJECTS, "objects"), (UPLOADS, "uploads under way")] {
+        for (prefix, what) in [(OBJECTS, "objects"), (UPLOADS, "uploads in progress")] {
             let prefix = format!("{prefix}{bucket}/");
             if self.shelf.walk(&prefix, &prefix)?.next()?.is_some() {
-                return Err(Code::BucketNotEmpty.because(format!("the bucket has {what}")));
+                return Err(Code::BucketNotEmpty.because(format!("the bucket still has {what}")));
             }
         }
         self.shelf.remove(&format!("{BUCKETS}{bucket}"))?;

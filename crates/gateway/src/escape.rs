@@ -26,7 +26,7 @@ pub fn escape(text: &str, keeps_slash: bool) -> String {
 /// # Errors
 /// If an escape is incomplete, or the result is not UTF-8.
 pub fn unescape(text: &str) -> Result<String, Fault> {
-    let fault = || Code::InvalidUri.because("the address has an escape that cannot be read");
+    let fault = || Code::InvalidUri.because("the URI has an invalid percent escape");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -38,7 +38,7 @@ pub fn unescape(text: &str) -> Result<String, Fault> {
         let (high, low) = (digit()?, digit()?);
         bytes.push((high * 16 + low) as u8);
     }
-    String::from_utf8(bytes).map_err(|_| Code::InvalidUri.because("the address is no UTF-8"))
+    String::from_utf8(bytes).map_err(|_| Code::InvalidUri.because("the URI is not UTF-8"))
 }
 
 /// The query parameters of an address, in order; one without `=` has an empty value.

@@ -72,7 +72,7 @@ pub enum GatewayError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// Another gateway is running; only one may work on a cluster at a time.
-    #[error("another gateway of this cluster runs")]
+    #[error("another gateway of this cluster is running; stop it first")]
     Taken,
 }
 

@@ -73,7 +73,7 @@ impl Manifest {
     /// # Errors
     /// If the bytes are not a manifest, or a segment in it has no pieces.
     pub fn decode(bytes: &[u8]) -> Result<Manifest, Fault> {
-        let fault = || Code::InternalError.because("the manifest of the object cannot be read");
+        let fault = || Code::InternalError.because("the manifest of the object is invalid");
         let (format, rest) = bytes.split_first().ok_or_else(fault)?;
         let (manifest, rest): (Manifest, _) = postcard::take_from_bytes(rest).map_err(|_| fault())?;
         let sound = manifest.segments.iter().all(|segment| segment.piece > 0 && segment.length > 0);

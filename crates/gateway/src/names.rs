@@ -40,7 +40,7 @@ impl Place {
     pub fn new(bucket: &str, key: &str) -> Result<Place, Fault> {
         check_bucket(bucket)?;
         if key.len() > KEY_MAX {
-            let message = format!("the key has {} bytes, and at most {KEY_MAX} are possible", key.len());
+            let message = format!("the key has {} bytes; the limit is {KEY_MAX}", key.len());
             return Err(Code::KeyTooLong.because(message));
         }
         Ok(Place { bucket: bucket.to_owned(), key: key.to_owned() })
@@ -87,7 +87,7 @@ pub fn check_bucket(name: &str) -> Result<(), Fault> {
     if sound {
         Ok(())
     } else {
-        Err(Code::InvalidBucketName.because(format!("`{name}` is no name of a bucket")))
+        Err(Code::InvalidBucketName.because(format!("`{name}` is not a bucket name")))
     }
 }
 

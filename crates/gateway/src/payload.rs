@@ -69,12 +69,12 @@ impl<'s> Payload<'s> {
         let length = request.number(header)?.or(is_absent.then_some(0)).ok_or_else(missing)?;
         if length > BODY_MAX {
             return Err(
-                Code::EntityTooLarge.because(format!("{length} bytes; at most {BODY_MAX} are possible"))
+                Code::EntityTooLarge.because(format!("{length} bytes; the limit is {BODY_MAX} bytes"))
             );
         }
         let content_md5 = request.header("content-md5").map(|text| {
             let bytes = unbase64(text).filter(|bytes| bytes.len() == 16);
-            bytes.ok_or_else(|| Code::InvalidDigest.because("Content-MD5 is no MD5"))
+            bytes.ok_or_else(|| Code::InvalidDigest.because("Content-MD5 is invalid"))
         });
         let (sha256, source): (_, Box<dyn Source + 's>) = match rule {
             BodyRule::Unsigned => (None, Box::new(source)),
@@ -129,7 +129,7 @@ impl<'s> Payload<'s> {
         let mut piece = Vec::with_capacity(wanted);
         while piece.len() < wanted {
             if self.run.is_empty() {
-                let ended = || Code::IncompleteBody.because("the body ends before its length");
+                let ended = || Code::IncompleteBody.because("the body is shorter than its length");
                 self.run = self.source.next()?.ok_or_else(ended)?;
             }
             let part = self.run.split_to(self.run.len().min(wanted - piece.len()));
@@ -152,7 +152,7 @@ impl<'s> Payload<'s> {
     /// If it is longer, does not arrive, or does not match its request.
     pub fn document(mut self, most: u64) -> Result<Vec<u8>, Fault> {
         if self.length > most {
-            let message = format!("the document has {} bytes, and at most {most} are possible", self.length);
+            let message = format!("the document has {} bytes; the limit is {most}", self.length);
             return Err(Code::MaxMessageLengthExceeded.because(message));
         }
         let bytes = self.piece(most)?;
@@ -171,12 +171,12 @@ impl<'s> Payload<'s> {
         }
         let md5: [u8; 16] = self.md5.finalize().into();
         if self.content_md5.is_some_and(|want| want != md5) {
-            return Err(Code::BadDigest.because("the body is not that of Content-MD5"));
+            return Err(Code::BadDigest.because("the body does not match Content-MD5"));
         }
         if let Some((digest, want)) = self.sha256
             && <[u8; 32]>::from(digest.finalize()) != want
         {
-            let message = "the body is not that of x-amz-content-sha256";
+            let message = "the body does not match x-amz-content-sha256";
             return Err(Code::ContentSha256Mismatch.because(message));
         }
         let Some((algorithm, running, want)) = self.checksum else {
@@ -188,12 +188,12 @@ impl<'s> Payload<'s> {
             Want::Value(value) => Some(value),
             Want::Trailer => {
                 let text = self.source.trailer(&algorithm.header());
-                let missing = || Code::InvalidRequest.because("the checksum does not follow the body");
+                let missing = || Code::InvalidRequest.because("the trailer with the checksum is missing");
                 Some(value(algorithm, text.ok_or_else(missing)?)?)
             }
         };
         if want.is_some_and(|want| want != found) {
-            return Err(Code::BadDigest.because(format!("the body has another {}", algorithm.name())));
+            return Err(Code::BadDigest.because(format!("the body's {} differs", algorithm.name())));
         }
         Ok(Digests { md5, checksum: Some((algorithm, found)) })
     }
@@ -215,7 +215,7 @@ fn checksum(request: &Request) -> Result<Option<(Algorithm, Running, Want)>, Fau
         }
     }
     if found.len() > 1 {
-        return Err(Code::InvalidRequest.because("a body has one checksum"));
+        return Err(Code::InvalidRequest.because("more than one checksum is given"));
     }
     if let Some(name) = request.header("x-amz-sdk-checksum-algorithm").filter(|_| found.is_empty()) {
         let algorithm = Algorithm::named(name)?;
@@ -226,7 +226,7 @@ fn checksum(request: &Request) -> Result<Option<(Algorithm, Running, Want)>, Fau
 
 fn value(algorithm: Algorithm, text: &str) -> Result<Vec<u8>, Fault> {
     let bytes = unbase64(text).filter(|bytes| bytes.len() == algorithm.length());
-    bytes.ok_or_else(|| Code::InvalidRequest.because(format!("`{}` holds no checksum", algorithm.header())))
+    bytes.ok_or_else(|| Code::InvalidRequest.because(format!("`{}` is not a checksum", algorithm.header())))
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl Pool {
         let waited = self.back.wait_timeout_while(self.lock(), WAIT_MAX, is_out);
         let (mut idle, timed_out) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
         if timed_out.timed_out() {
-            return Err(Code::SlowDown.because("too many requests wait for the store"));
+            return Err(Code::SlowDown.because("too many requests are waiting for the store"));
         }
         idle.lent += 1;
         let client = idle.clients.pop();

@@ -32,7 +32,7 @@ impl Request {
         let mut joined: BTreeMap<String, String> = BTreeMap::new();
         for (name, value) in headers {
             let value = std::str::from_utf8(value)
-                .map_err(|_| Code::InvalidArgument.because(format!("the header `{name}` is no UTF-8")))?;
+                .map_err(|_| Code::InvalidArgument.because(format!("the header `{name}` is not UTF-8")))?;
             let value = value.trim_matches([' ', '\t']);
             let all = joined.entry(name.to_ascii_lowercase());
             all.and_modify(|all| *all = [all, ",", value].concat()).or_insert_with(|| value.to_owned());
@@ -76,7 +76,7 @@ impl Request {
         let text = self.header(header);
         text.map(|text| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            let fault = || Code::InvalidArgument.because(format!("the header `{header}` is no number"));
+            let fault = || Code::InvalidArgument.because(format!("the header `{header}` is not a number"));
             text.parse().ok().filter(|_| digits).ok_or_else(fault)
         })
         .transpose()

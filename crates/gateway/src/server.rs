@@ -174,7 +174,7 @@ async fn handle<S: Shelf + 'static>(
             let before = shared.waiting.fetch_add(1, Ordering::SeqCst);
             let _waits = Waits(&shared.waiting);
             if before >= WAITING_MAX {
-                return refused(Code::SlowDown.because("too many requests wait: come again later"));
+                return refused(Code::SlowDown.because("too many requests are waiting: retry later"));
             }
             Arc::clone(&shared.turns).acquire_owned().await.expect("nobody closes it")
         }
@@ -191,7 +191,7 @@ async fn handle<S: Shelf + 'static>(
     match told.await {
         Ok(answer) => Ok(answer),
         // The thread has panicked, and has reported why.
-        Err(_) => refused(Code::InternalError.because("the request could not be worked on")),
+        Err(_) => refused(Code::InternalError.because("the gateway failed on this request")),
     }
 }
 
@@ -203,9 +203,9 @@ async fn pump(mut body: Incoming, started: oneshot::Receiver<()>, runs: mpsc::Se
     loop {
         let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
         let run = match timeout(SILENCE_MAX, frame).await {
-            Err(_) => Err(Code::RequestTimeout.because("the body has not come in time")),
+            Err(_) => Err(Code::RequestTimeout.because("the body did not arrive in time")),
             Ok(None) => return,
-            Ok(Some(Err(_))) => Err(Code::IncompleteBody.because("the connection ended in the body")),
+            Ok(Some(Err(_))) => Err(Code::IncompleteBody.because("the connection closed within the body")),
             Ok(Some(Ok(frame))) => match frame.into_data() {
                 Ok(run) if !run.is_empty() => Ok(run),
                 _ => continue,
@@ -337,7 +337,7 @@ impl HttpBody for Sent {
                 }
                 Some(Err(fault)) => Some(Err(fault)),
                 // The connection is closed early, so that the client notices the missing bytes.
-                None => (*left > 0).then(|| Err(Code::InternalError.because("the object ends too early"))),
+                None => (*left > 0).then(|| Err(Code::InternalError.because("the object is incomplete"))),
             }),
         }
     }

@@ -141,7 +141,7 @@ impl Source for Borrowed<'_> {
 }
 
 fn not_allowed(request: &Request) -> Fault {
-    Code::MethodNotAllowed.because(format!("`{}` is not an operation of this resource", request.method))
+    Code::MethodNotAllowed.because(format!("`{}` is not supported on this resource", request.method))
 }
 
 fn document(payload: Payload<'_>, name: &str) -> Result<Element, Fault> {
@@ -151,7 +151,7 @@ fn document(payload: Payload<'_>, name: &str) -> Result<Element, Fault> {
 /// A numeric parameter, limited to `most`; `most` if it is absent.
 fn most_of(request: &Request, name: &str, most: usize) -> Result<usize, Fault> {
     let Some(text) = request.parameter(name).filter(|text| !text.is_empty()) else { return Ok(most) };
-    let fault = || Code::InvalidArgument.because(format!("`{name}` is no number"));
+    let fault = || Code::InvalidArgument.because(format!("`{name}` is not a number"));
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     let number: usize = text.parse().ok().filter(|_| is_number).ok_or_else(fault)?;
     Ok(number.min(most))

@@ -111,13 +111,13 @@ pub fn verify(request: &Request, keys: &Credentials, now: Moment) -> Result<Body
     if service != "s3" || last != "aws4_request" {
         return Err(malformed("the scope must end with s3/aws4_request"));
     }
-    let at = Moment::from_basic(&claim.date).ok_or_else(|| malformed("the date is no YYYYMMDDTHHMMSSZ"))?;
+    let at = Moment::from_basic(&claim.date).ok_or_else(|| malformed("the date is not YYYYMMDDTHHMMSSZ"))?;
     if claim.date.get(..8) != Some(day) {
-        return Err(malformed("the date of the scope is not that of the request"));
+        return Err(malformed("the date of the scope differs from the request's"));
     }
     look_at_time(request, &claim, at, now)?;
     if claim.access_key != keys.access_key {
-        return Err(Code::InvalidAccessKeyId.because("there is no such key of access"));
+        return Err(Code::InvalidAccessKeyId.because("the access key is unknown"));
     }
     let covered = |name: &str| claim.signed.iter().any(|signed| signed == name);
     let open = request.headers.keys().find(|name| name.starts_with("x-amz-") && !covered(name));
@@ -144,7 +144,7 @@ fn look_at_time(request: &Request, claim: &Claim, at: Moment, now: Moment) -> Re
     }
     let span = request.parameter("X-Amz-Expires").and_then(|text| text.parse().ok());
     let span = span.filter(|span| (1..=EXPIRES_MAX).contains(span)).ok_or_else(|| {
-        let message = format!("X-Amz-Expires must lie from 1 to {EXPIRES_MAX}");
+        let message = format!("X-Amz-Expires must be from 1 to {EXPIRES_MAX}");
         Code::AuthorizationHeaderMalformed.because(message)
     })?;
     if at > now + SKEW_MAX {
@@ -161,7 +161,7 @@ fn in_header(request: &Request, text: &str) -> Result<Claim, Fault> {
     let fields = text
         .strip_prefix(ALGORITHM)
         .and_then(|rest| rest.strip_prefix(' '))
-        .ok_or_else(|| malformed("only AWS4-HMAC-SHA256 is known"))?;
+        .ok_or_else(|| malformed("only AWS4-HMAC-SHA256 is supported"))?;
     let field = |name: &str| {
         let mut pairs = fields.split(',').filter_map(|field| field.trim().split_once('='));
         let found = pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned());
@@ -190,7 +190,7 @@ fn in_address(request: &Request) -> Result<Claim, Fault> {
         found.ok_or_else(|| malformed(&format!("the parameter `{name}` is missing")))
     };
     if field("X-Amz-Algorithm")? != ALGORITHM {
-        return Err(malformed("only AWS4-HMAC-SHA256 is known"));
+        return Err(malformed("only AWS4-HMAC-SHA256 is supported"));
     }
     let (access_key, scope) = credential(&field("X-Amz-Credential")?)?;
     let payload = request.parameter("X-Amz-Content-Sha256").or(request.header("x-amz-content-sha256"));
@@ -240,7 +240,7 @@ fn rule(claim: &Claim, seed: Seed) -> Result<BodyRule, Fault> {
         "STREAMING-UNSIGNED-PAYLOAD-TRAILER" => BodyRule::Chunks,
         text => {
             let bytes = unhex(text).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-            let message = "x-amz-content-sha256 must be a SHA-256, UNSIGNED-PAYLOAD or a kind of chunks";
+            let message = "x-amz-content-sha256 must be a SHA-256, UNSIGNED-PAYLOAD or STREAMING-…";
             BodyRule::Sha256(bytes.ok_or_else(|| Code::InvalidArgument.because(message))?)
         }
     })
@@ -260,7 +260,7 @@ fn keyed(key: &[u8], text: &str) -> Hmac<Sha256> {
 fn check(key: &[u8], text: &str, signature: &str) -> Result<(), Fault> {
     let claimed = unhex(signature).unwrap_or_default();
     keyed(key, text).verify_slice(&claimed).map_err(|_| {
-        Code::SignatureDoesNotMatch.because("the signature is not that of the request: look at the secret")
+        Code::SignatureDoesNotMatch.because("the signature does not match the request: check the secret key")
     })
 }
 

@@ -93,8 +93,8 @@ impl Element {
 /// # Errors
 /// If it is malformed, or another document.
 pub fn parse(bytes: &[u8], name: &str) -> Result<Element, Fault> {
-    let malformed = |why: String| Code::MalformedXml.because(format!("the document cannot be read: {why}"));
-    let text = std::str::from_utf8(bytes).map_err(|_| malformed("it is no UTF-8".to_owned()))?;
+    let malformed = |why: String| Code::MalformedXml.because(format!("the document cannot be parsed: {why}"));
+    let text = std::str::from_utf8(bytes).map_err(|_| malformed("it is not UTF-8".to_owned()))?;
     let mut reader = Reader::from_str(text);
     let mut open = vec![Element::default()];
     let named =
@@ -107,8 +107,7 @@ pub fn parse(bytes: &[u8], name: &str) -> Result<Element, Fault> {
             Event::Empty(start) => top.children.push(named(start.local_name().as_ref())),
             Event::End(_) => {
                 let ended = open.pop().filter(|_| !open.is_empty());
-                let ended =
-                    ended.ok_or_else(|| malformed("an element ends that has not begun".to_owned()))?;
+                let ended = ended.ok_or_else(|| malformed("an element ends without a start".to_owned()))?;
                 open.last_mut().expect("one is left").children.push(ended);
             }
             Event::Text(part) => top.text += &part.decode().map_err(|error| malformed(error.to_string()))?,
@@ -123,21 +122,21 @@ pub fn parse(bytes: &[u8], name: &str) -> Result<Element, Fault> {
                     b"quot" => Some('"'),
                     _ => None,
                 });
-                top.text.push(letter.ok_or_else(|| malformed("an entity is not known".to_owned()))?);
+                top.text.push(letter.ok_or_else(|| malformed("an entity is unknown".to_owned()))?);
             }
-            Event::DocType(_) => return Err(malformed("it has a type of its own".to_owned())),
+            Event::DocType(_) => return Err(malformed("it has a document type".to_owned())),
             Event::Eof => break,
             Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
         }
         if open.len() > DEPTH_MAX {
-            return Err(malformed("it is too deep".to_owned()));
+            return Err(malformed("it is nested too deeply".to_owned()));
         }
     }
     let document = open.pop().filter(|_| open.is_empty());
     let mut outermost = document.map(|document| document.children).unwrap_or_default();
     match outermost.pop() {
         Some(element) if outermost.is_empty() && element.name == name => Ok(element),
-        _ => Err(malformed(format!("it must have one element, `{name}`"))),
+        _ => Err(malformed(format!("the root element must be `{name}`"))),
     }
 }
 

@@ -48,7 +48,7 @@ impl<S: Shelf> Depot<S> {
         };
         let length = if attributes.form == Form::Whole { data.len() as u64 } else { manifest.length() };
         if length != attributes.length {
-            return Err(Code::InternalError.because("the object has another length than was written"));
+            return Err(Code::InternalError.because("the object's length is not what was written"));
         }
         self.leases.begin(&manifest.segments);
         Ok(Opened { depot: self, attributes, data, manifest })
@@ -91,7 +91,7 @@ impl<S: Shelf> Source for Reader<'_, S> {
         let found = self.opened.depot.shelf.get(&piece(&slice.id, slice.piece))?;
         let (first, end) = (slice.at as usize, (slice.at + slice.length) as usize);
         let data = found.map(|(_, data)| Bytes::from(data)).filter(|data| data.len() >= end);
-        let data = data.ok_or_else(|| Code::InternalError.because("a piece of the object is not there"))?;
+        let data = data.ok_or_else(|| Code::InternalError.because("a piece of the object is missing"))?;
         Ok(Some(data.slice(first..end)))
     }
 

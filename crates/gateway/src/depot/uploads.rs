@@ -84,7 +84,7 @@ impl Record {
 
     pub(super) fn decode(labels: &shelf::Labels) -> Result<Record, Fault> {
         let attributes = Attributes::decode(labels)?;
-        let fault = || Code::InternalError.because("what the store keeps of a part cannot be read");
+        let fault = || Code::InternalError.because("the stored record of a part is invalid");
         let segment = labels.get("segment").map(|text| {
             let (id, piece) = text.split_once(' ').ok_or_else(fault)?;
             let piece = piece.parse().ok().filter(|piece| *piece > 0).ok_or_else(fault)?;
@@ -95,7 +95,7 @@ impl Record {
 }
 
 fn no_upload() -> Fault {
-    Code::NoSuchUpload.because("there is no such upload: it was completed or aborted, or has never been")
+    Code::NoSuchUpload.because("the upload does not exist: it was completed, aborted or never begun")
 }
 
 impl<S: Shelf> Depot<S> {
@@ -157,7 +157,7 @@ impl<S: Shelf> Depot<S> {
         now: Moment,
     ) -> Result<Attributes, Fault> {
         if !(1..=PARTS_MAX).contains(&number) {
-            return Err(Code::InvalidArgument.because(format!("parts have numbers from 1 to {PARTS_MAX}")));
+            return Err(Code::InvalidArgument.because(format!("part numbers go from 1 to {PARTS_MAX}")));
         }
         let upload = self.upload(place, id)?;
         payload.choose(upload.checksum.map(|it| it.algorithm));
@@ -231,13 +231,13 @@ impl<S: Shelf> Depot<S> {
         let picked = pick(&mut records, chosen, self.part_min)?;
         let length: u64 = picked.iter().map(|record| record.attributes.length).sum();
         if length > OBJECT_MAX {
-            return Err(Code::EntityTooLarge.because(format!("an object has at most {OBJECT_MAX} bytes")));
+            return Err(Code::EntityTooLarge.because(format!("the object exceeds {OBJECT_MAX} bytes")));
         }
         let checksum = upload.checksum.as_ref().and_then(|kind| sum_up(kind, &picked));
         if let (Some(want), Some(found)) = (want, &checksum)
             && want.split('-').next() != found.value.split('-').next()
         {
-            return Err(Code::BadDigest.because(format!("the parts have another {}", found.algorithm.name())));
+            return Err(Code::BadDigest.because(format!("the parts' {} differs", found.algorithm.name())));
         }
         let attributes = Attributes {
             labels: upload.labels,
@@ -332,24 +332,24 @@ impl<S: Shelf> Depot<S> {
 /// Takes the records that the caller names; the others stay in `records`.
 fn pick(records: &mut BTreeMap<u32, Record>, chosen: &[Chosen], part_min: u64) -> Result<Vec<Record>, Fault> {
     if chosen.is_empty() {
-        return Err(Code::MalformedXml.because("no part is named"));
+        return Err(Code::MalformedXml.because("the list has no part"));
     }
     if chosen.windows(2).any(|two| two[0].number >= two[1].number) {
-        return Err(Code::InvalidPartOrder.because("parts must be named in the order of their numbers"));
+        return Err(Code::InvalidPartOrder.because("parts must be listed in ascending order"));
     }
     let mut picked = Vec::new();
     for (at, part) in chosen.iter().enumerate() {
         let fault = |what: &str| Code::InvalidPart.because(format!("part {} {what}", part.number));
-        let record = records.get(&part.number).ok_or_else(|| fault("has not come"))?;
+        let record = records.get(&part.number).ok_or_else(|| fault("is missing"))?;
         if record.attributes.etag != part.etag {
-            return Err(fault("has another ETag"));
+            return Err(fault("has a different ETag"));
         }
         let sum = record.attributes.checksum.as_ref().map(|it| &it.value);
         if part.checksum.is_some() && part.checksum.as_ref() != sum {
-            return Err(fault("has another checksum"));
+            return Err(fault("has a different checksum"));
         }
         if at + 1 < chosen.len() && record.attributes.length < part_min {
-            let message = format!("part {} has less than {part_min} bytes", part.number);
+            let message = format!("part {} is smaller than {part_min} bytes", part.number);
             return Err(Code::EntityTooSmall.because(message));
         }
         picked.push(record.clone());

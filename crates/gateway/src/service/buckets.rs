@@ -100,7 +100,7 @@ impl<S: Shelf> Service<S> {
             })
             .collect::<Result<_, _>>()?;
         if keys.is_empty() || keys.len() > KEYS_MAX {
-            return Err(Code::MalformedXml.because(format!("name from 1 to {KEYS_MAX} keys")));
+            return Err(Code::MalformedXml.because(format!("list 1 to {KEYS_MAX} keys")));
         }
         let mut writer = Writer::new("DeleteResult");
         for key in keys {
@@ -137,7 +137,7 @@ impl<S: Shelf> Service<S> {
         let after = match token {
             Some(token) => {
                 let text = unbase64(token).and_then(|bytes| String::from_utf8(bytes).ok());
-                text.ok_or_else(|| Code::InvalidArgument.because("the continuation token is none of ours"))?
+                text.ok_or_else(|| Code::InvalidArgument.because("the continuation token is invalid"))?
             }
             None => start.to_owned(),
         };

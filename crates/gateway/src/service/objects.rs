@@ -106,17 +106,17 @@ impl<S: Shelf> Service<S> {
         let replaces = match request.header("x-amz-metadata-directive") {
             None | Some("COPY") => false,
             Some("REPLACE") => true,
-            Some(_) => return Err(Code::InvalidArgument.because("a directive is COPY or REPLACE")),
+            Some(_) => return Err(Code::InvalidArgument.because("use COPY or REPLACE")),
         };
         let given = Labels::of(request)?;
         let (from, opened) = self.source(request)?;
         if from == *place && !replaces {
-            let message = "an object is copied onto itself with other metadata only";
+            let message = "to copy an object onto itself, use the directive REPLACE";
             return Err(Code::InvalidRequest.because(message));
         }
         let length = opened.attributes.length;
         if length > BODY_MAX {
-            return Err(Code::InvalidRequest.because("copy an object of more than 5 GiB in parts"));
+            return Err(Code::InvalidRequest.because("the object exceeds 5 GiB: copy it in parts"));
         }
         let labels = if replaces { given } else { opened.attributes.labels.clone() };
         let told = opened.attributes.checksum.as_ref().map(|checksum| checksum.algorithm);
@@ -135,7 +135,7 @@ fn wanted(request: &Request, object: &Attributes, parts: Option<&[u64]>) -> Resu
     let length = object.length;
     if let Some(text) = request.parameter("partNumber") {
         if request.header("range").is_some() {
-            return Err(Code::InvalidRequest.because("ask for a range or for a part"));
+            return Err(Code::InvalidRequest.because("request a range or a part, not both"));
         }
         let whole = [length];
         let parts = parts.unwrap_or(&whole);

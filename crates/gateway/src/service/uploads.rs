@@ -25,7 +25,7 @@ fn id_of(request: &Request) -> &str {
 fn number_of(request: &Request, name: &str) -> Result<u32, Fault> {
     let Some(text) = request.parameter(name).filter(|text| !text.is_empty()) else { return Ok(0) };
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-    let fault = || Code::InvalidArgument.because(format!("`{name}` is no number"));
+    let fault = || Code::InvalidArgument.because(format!("`{name}` is not a number"));
     text.parse().ok().filter(|_| is_number).ok_or_else(fault)
 }
 
@@ -64,7 +64,7 @@ impl<S: Shelf> Service<S> {
         let asked = request.header("x-amz-copy-source-range");
         let bytes = match range(asked, length)? {
             None if asked.is_some() => {
-                return Err(Code::InvalidArgument.because("the range of a copy must be bytes=FIRST-LAST"));
+                return Err(Code::InvalidArgument.because("the copy range must be bytes=FIRST-LAST"));
             }
             bytes => bytes.unwrap_or(0..length),
         };
@@ -137,7 +137,7 @@ impl<S: Shelf> Service<S> {
     pub(super) fn list_uploads(&self, request: &Request, bucket: &str) -> Result<Reply<'_>, Fault> {
         let text = |name: &str| request.parameter(name).unwrap_or_default();
         if !text("delimiter").is_empty() {
-            return Err(Code::NotImplemented.because("uploads are not rolled up"));
+            return Err(Code::NotImplemented.because("`delimiter` is not implemented for uploads"));
         }
         let escaped = |text: &str| match request.parameter("encoding-type") {
             Some("url") => crate::escape::escape(text, true),
@@ -193,10 +193,10 @@ fn kind_of(request: &Request) -> Result<Option<ToldChecksum>, Fault> {
         (Algorithm::Crc64Nvme, None | Some("FULL_OBJECT")) => false,
         (Algorithm::Crc32 | Algorithm::Crc32c, Some("FULL_OBJECT")) => false,
         (Algorithm::Crc64Nvme, _) | (_, Some("FULL_OBJECT")) => {
-            return Err(Code::InvalidRequest.because("this checksum has no such type"));
+            return Err(Code::InvalidRequest.because("this algorithm has no such type"));
         }
         (_, None | Some("COMPOSITE")) => true,
-        _ => return Err(Code::InvalidRequest.because("a type of checksums is COMPOSITE or FULL_OBJECT")),
+        _ => return Err(Code::InvalidRequest.because("the type must be COMPOSITE or FULL_OBJECT")),
     };
     Ok(Some(ToldChecksum { algorithm, value: String::new(), is_composite }))
 }
