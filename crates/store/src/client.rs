@@ -135,7 +135,7 @@ impl Client {
     pub fn standing(&self) -> Result<Standing, StoreError> {
         match Line::open(&self.home, &self.key)?.ask(&ToMonitor::Status)? {
             FromMonitor::Status(standing) => Ok(standing),
-            other => Err(StoreError::Refused(format!("the monitor answers {other:?}"))),
+            other => Err(StoreError::Refused(format!("unexpected reply of the monitor: {other:?}"))),
         }
     }
 
@@ -165,7 +165,7 @@ impl Client {
         }
         if data.len() > DATA_MAX {
             let (length, most) = (data.len(), DATA_MAX >> 20);
-            return Err(StoreError::Refused(format!("{length} bytes; an object holds at most {most} MiB")));
+            return Err(StoreError::Refused(format!("{length} bytes; the limit of an object is {most} MiB")));
         }
         match self.operate(name, Operation::Write(content::encode(name, attributes, data)))? {
             Told::Done(version) => Ok(version),
@@ -289,7 +289,7 @@ impl Client {
                 found.faults.extend(damaged);
                 if !held.sums_up {
                     found.faults.push(format!(
-                        "osd.{osd}, group {group}: tree and sketch are not those of its objects"
+                        "osd.{osd}, group {group}: tree and sketch do not match its objects"
                     ));
                 }
                 if !held.is_complete {
@@ -309,7 +309,7 @@ impl Client {
                 }
             }
             if first.is_none() {
-                found.faults.push(format!("group {group}: no daemon that should hold it is up"));
+                found.faults.push(format!("group {group}: all its daemons are down"));
             }
         }
         Ok(found)
@@ -365,7 +365,7 @@ impl Client {
                 }
             }
             if now() >= until {
-                let what = format!("group {group} has not answered");
+                let what = format!("group {group} did not answer");
                 return Err(StoreError::TimedOut { what, seconds: self.patience.as_secs() });
             }
             std::thread::sleep(RETRY);
@@ -427,10 +427,10 @@ impl Client {
 fn newest(home: &Home, key: &ClusterKey, after: u32) -> Result<Option<ClusterMap>, StoreError> {
     match Line::open(home, key)?.ask(&ToMonitor::Maps { after, wait_ms: 0 })? {
         FromMonitor::Maps(maps) => Ok(maps.into_iter().next_back()),
-        other => Err(StoreError::Refused(format!("the monitor answers {other:?}"))),
+        other => Err(StoreError::Refused(format!("unexpected reply of the monitor: {other:?}"))),
     }
 }
 
 fn unexpected(told: &Told) -> StoreError {
-    StoreError::Refused(format!("a daemon answers {told:?}, which was not asked"))
+    StoreError::Refused(format!("unexpected reply of a daemon: {told:?}"))
 }

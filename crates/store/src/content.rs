@@ -32,7 +32,7 @@ pub struct Head {
 #[non_exhaustive]
 pub enum ContentError {
     /// The bytes are not those that were written.
-    #[error("the object is damaged: its checksum is {found:016x}, and {want:016x} was written")]
+    #[error("the object is damaged: its checksum is {found:016x}, but {want:016x} was written")]
     Checksum {
         /// The checksum of the bytes found.
         found: u64,
@@ -68,13 +68,13 @@ pub fn encode(name: &str, attributes: &BTreeMap<String, String>, data: &[u8]) ->
 /// When the bytes are not an object.
 pub fn head(bytes: &[u8]) -> Result<(Head, usize), ContentError> {
     let layout = ContentError::Layout;
-    let (format, rest) = bytes.split_first().ok_or(layout("there are no bytes"))?;
+    let (format, rest) = bytes.split_first().ok_or(layout("it is empty"))?;
     if *format != FORMAT {
         return Err(layout("it was written by another version"));
     }
-    let (length, rest) = rest.split_first_chunk::<4>().ok_or(layout("it ends in its head"))?;
+    let (length, rest) = rest.split_first_chunk::<4>().ok_or(layout("its head is cut short"))?;
     let length = u32::from_le_bytes(*length) as usize;
-    let head = rest.get(..length).ok_or(layout("it ends in its head"))?;
+    let head = rest.get(..length).ok_or(layout("its head is cut short"))?;
     let head = postcard::from_bytes(head).map_err(|_| layout("its head is damaged"))?;
     Ok((head, 1 + 4 + length))
 }
@@ -85,7 +85,7 @@ pub fn head(bytes: &[u8]) -> Result<(Head, usize), ContentError> {
 /// When the bytes are not those that were written.
 pub fn decode(bytes: &[u8]) -> Result<(Head, &[u8]), ContentError> {
     let (body, checksum) =
-        bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(ContentError::Layout("it ends in its checksum"))?;
+        bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(ContentError::Layout("its checksum is cut short"))?;
     let (found, want) = (XxHash3_64::oneshot(body), u64::from_le_bytes(*checksum));
     if found != want {
         return Err(ContentError::Checksum { found, want });
@@ -93,7 +93,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Head, &[u8]), ContentError> {
     let (head, at) = head(body)?;
     let data = &body[at..];
     if data.len() as u64 != head.length {
-        return Err(ContentError::Layout("its length is another"));
+        return Err(ContentError::Layout("its length is wrong"));
     }
     Ok((head, data))
 }

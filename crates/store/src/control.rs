@@ -69,7 +69,7 @@ fn is_ours(home: &Home, daemon: Daemon, pid: u32) -> bool {
 /// When it is already running, or cannot be started.
 pub fn start(home: &Home, program: &Path, daemon: Daemon) -> Result<Child, StoreError> {
     if let Some(pid) = running(home, daemon) {
-        return Err(StoreError::Refused(format!("{daemon} runs already, as process {pid}")));
+        return Err(StoreError::Refused(format!("{daemon} is already running as process {pid}")));
     }
     let path = home.path(&format!("log/{daemon}.log"));
     let log = OpenOptions::new().create(true).append(true).open(&path);
@@ -90,7 +90,7 @@ pub fn start(home: &Home, program: &Path, daemon: Daemon) -> Result<Child, Store
 /// When it is not running, or does not end.
 pub fn end(home: &Home, daemon: Daemon, ending: Ending) -> Result<(), StoreError> {
     let Some(pid) = running(home, daemon) else {
-        return Err(StoreError::Refused(format!("{daemon} does not run")));
+        return Err(StoreError::Refused(format!("{daemon} is not running")));
     };
     signal(pid, ending)?;
     let until = now() + END_TIME;
@@ -114,7 +114,7 @@ fn is_zombie(pid: u32) -> bool {
 /// # Errors
 /// When it is not running.
 pub fn pause(home: &Home, daemon: Daemon, stands: bool) -> Result<(), StoreError> {
-    let pid = running(home, daemon).ok_or_else(|| StoreError::Refused(format!("{daemon} does not run")))?;
+    let pid = running(home, daemon).ok_or_else(|| StoreError::Refused(format!("{daemon} is not running")))?;
     send(pid, if stands { Signal::SIGSTOP } else { Signal::SIGCONT })
 }
 
@@ -123,7 +123,7 @@ fn signal(pid: u32, ending: Ending) -> Result<(), StoreError> {
 }
 
 fn send(pid: u32, signal: Signal) -> Result<(), StoreError> {
-    let pid = i32::try_from(pid).map_err(|_| StoreError::Refused(format!("{pid} is no process")))?;
+    let pid = i32::try_from(pid).map_err(|_| StoreError::Refused(format!("{pid} is not a process id")))?;
     match kill(nix::unistd::Pid::from_raw(pid), signal) {
         // The process has just ended by itself.
         Ok(()) | Err(nix::errno::Errno::ESRCH) => Ok(()),

@@ -118,7 +118,7 @@ impl Engine {
             Err(fjall::Error::JournalRecovery(why)) => {
                 discard_torn(directory).map_err(fjall::Error::from)?;
                 let opened = open()?;
-                eprintln!("the last transaction was not written whole ({why:?}), and is discarded");
+                eprintln!("the last transaction was incomplete ({why:?}) and is discarded");
                 opened
             }
             opened => opened?,

@@ -253,7 +253,7 @@ fn measure(home: &Home, program: &Path, case: &Case, watch: &dyn Watch) -> Resul
     let mut client = Client::reach(home, PATIENCE)?;
     let standing = until(&client, watch, is_clean)?;
     let away = leading(&standing).and_then(|group| group.acting.last().copied());
-    let away = away.ok_or_else(|| nothing("nobody holds the group"))?;
+    let away = away.ok_or_else(|| nothing("no daemon holds the group"))?;
     daemons.end(Daemon::Osd(away), Ending::Asked)?;
     until(&client, watch, |standing| {
         standing.map.osds.get(&away).is_some_and(|osd| !osd.is_up)
@@ -278,7 +278,7 @@ fn measure(home: &Home, program: &Path, case: &Case, watch: &dyn Watch) -> Resul
     let standing =
         until(&client, watch, |standing| counted(standing).backfills > before.backfills || now() > end)?;
     if counted(&standing).backfills == before.backfills {
-        return Err(nothing("the replica was brought up to date by the log, and not by a backfill"));
+        return Err(nothing("the log brought the replica up to date, not a backfill"));
     }
     let used = used(home);
     let cpu = |of: &[Used]| of.iter().map(|used| used.cpu_s).sum::<f64>();
@@ -303,9 +303,7 @@ fn measure(home: &Home, program: &Path, case: &Case, watch: &dyn Watch) -> Resul
 /// Fails if replicas differ, which would make the measurement worthless.
 fn check(client: &mut Client) -> Result<(), StoreError> {
     match client.compare_replicas(false)?.faults.first() {
-        Some(fault) => {
-            Err(StoreError::Refused(format!("after the backfill replicas are not sound: {fault}")))
-        }
+        Some(fault) => Err(StoreError::Refused(format!("the backfill left an inconsistency: {fault}"))),
         None => Ok(()),
     }
 }
@@ -383,7 +381,7 @@ fn until(
             return Err(nothing("stopped"));
         }
         if now() > end {
-            let what = "the cluster of the experiment is not where it should be".to_owned();
+            let what = "the experiment's cluster did not reach the expected state".to_owned();
             return Err(StoreError::TimedOut { what, seconds: PATIENCE.as_secs() });
         }
         std::thread::sleep(LOOK);

@@ -60,8 +60,8 @@ fn of_cluster(page: &mut Page, standing: &Standing, health: &Health) {
         "HEALTH_WARN" => 1,
         _ => 2,
     };
-    page.gauge("towtank_health_status", "0 is HEALTH_OK, 1 HEALTH_WARN, 2 HEALTH_ERR.", level);
-    page.gauge("towtank_map_epoch", "Number of the newest map of the cluster.", standing.map.epoch.into());
+    page.gauge("towtank_health_status", "0 for HEALTH_OK, 1 for HEALTH_WARN, 2 for HEALTH_ERR.", level);
+    page.gauge("towtank_map_epoch", "Epoch of the newest cluster map.", standing.map.epoch.into());
     page.gauge("towtank_replicas", "Copies of each object.", standing.replicas.into());
     let led = || standing.reports.values().flat_map(|report| report.led.values());
     let objects = led().map(|group| group.objects).sum();
@@ -74,12 +74,12 @@ fn of_cluster(page: &mut Page, standing: &Standing, health: &Health) {
         states.map(|(state, count)| (label("state", state), count.to_string())),
     );
     let unavailable = health.unavailable.into();
-    page.gauge("towtank_groups_unavailable", "Placement groups that take no requests.", unavailable);
-    let help = "Placement groups that are not known to have all copies.";
+    page.gauge("towtank_groups_unavailable", "Placement groups that serve no requests.", unavailable);
+    let help = "Placement groups that may lack copies.";
     page.gauge("towtank_groups_degraded", help, health.degraded.into());
-    let help = "Objects that are missing on a replica, as far as logs say.";
+    let help = "Objects missing on a replica, according to the logs.";
     page.gauge("towtank_objects_missing", help, health.missing);
-    let help = "Replicas that are being backfilled, or wait for it.";
+    let help = "Replicas that are in backfill or waiting for it.";
     page.gauge("towtank_replicas_to_backfill", help, health.targets.into());
 }
 
@@ -89,8 +89,8 @@ fn of_groups(page: &mut Page, standing: &Standing) {
         reports.flat_map(|report| &report.led).map(|(group, told)| (*group, told)).collect();
     let families: [Family<GroupReport, u64>; 4] = [
         ("towtank_group_objects", "Objects of a placement group.", |group| group.objects),
-        ("towtank_group_object_bytes", "Bytes of objects of a placement group.", |group| group.bytes),
-        ("towtank_group_objects_missing", "Objects that replicas of a placement group miss.", |group| {
+        ("towtank_group_object_bytes", "Bytes of the objects of a placement group.", |group| group.bytes),
+        ("towtank_group_objects_missing", "Objects missing on replicas of a placement group.", |group| {
             group.missing
         }),
         ("towtank_group_replicas_to_backfill", "Replicas of a placement group to backfill.", |group| {
@@ -107,17 +107,17 @@ fn of_daemons(page: &mut Page, standing: &Standing) {
     let osds = &standing.map.osds;
     let flag = |holds: bool| u8::from(holds).to_string();
     let up = osds.iter().map(|(osd, state)| (label("osd", osd), flag(state.is_up)));
-    page.family(("towtank_osd_up", "gauge", "Whether the daemon runs, as far as is known."), up);
+    page.family(("towtank_osd_up", "gauge", "Whether the monitor considers the daemon up."), up);
     let placed = osds.iter().map(|(osd, state)| (label("osd", osd), flag(state.is_in)));
     page.family(("towtank_osd_in", "gauge", "Whether objects are placed on the daemon."), placed);
     let gauges: [Family<Report, u64>; 8] = [
-        ("towtank_osd_map_epoch", "Number of the last map that the daemon works with.", |it| it.epoch.into()),
-        ("towtank_osd_groups_led", "Placement groups that the daemon leads.", |it| it.led.len() as u64),
+        ("towtank_osd_map_epoch", "Epoch of the last map that the daemon uses.", |it| it.epoch.into()),
+        ("towtank_osd_groups_led", "Placement groups whose primary is this OSD.", |it| it.led.len() as u64),
         ("towtank_osd_objects", "Objects on the daemon.", |it| it.objects),
-        ("towtank_osd_object_bytes", "Bytes of objects on the daemon.", |it| it.bytes),
-        ("towtank_osd_disk_bytes", "Bytes that the daemon takes on its disk.", |it| it.disk_bytes),
-        ("towtank_osd_free_bytes", "Bytes that are free on the daemon's file system.", |it| it.free_bytes),
-        ("towtank_osd_full", "Whether the daemon takes no new data.", |it| it.is_full.into()),
+        ("towtank_osd_object_bytes", "Bytes of the objects on the daemon.", |it| it.bytes),
+        ("towtank_osd_disk_bytes", "Bytes that the daemon uses on its disk.", |it| it.disk_bytes),
+        ("towtank_osd_free_bytes", "Free bytes on the daemon's file system.", |it| it.free_bytes),
+        ("towtank_osd_full", "Whether the daemon is full and refuses new data.", |it| it.is_full.into()),
         ("towtank_osd_summary_bytes", "Bytes of trees, sketches and bitmaps in the daemon's memory.", |it| {
             it.summary_bytes
         }),
@@ -130,10 +130,10 @@ fn of_daemons(page: &mut Page, standing: &Standing) {
         );
     }
     let counters: [Family<Counters, String>; 8] = [
-        ("requests", "Requests of clients that were answered.", |it| it.requests.to_string()),
+        ("requests", "Client requests that were answered.", |it| it.requests.to_string()),
         ("transactions", "Transactions that were made durable.", |it| it.transactions.to_string()),
-        ("recovered_objects", "Objects recovered to replicas.", |it| it.recovered.to_string()),
-        ("examined_objects", "Objects that backfills looked at.", |it| it.looked_at.to_string()),
+        ("recovered_objects", "Objects recovered on replicas.", |it| it.recovered.to_string()),
+        ("examined_objects", "Objects that backfills examined.", |it| it.looked_at.to_string()),
         ("exchanged_bytes", "Bytes of trees, sketches and bitmaps.", |it| it.exchanged_bytes.to_string()),
         ("backfills", "Backfills that have ended.", |it| it.backfills.to_string()),
         ("backfill_seconds", "Time of backfills that have ended.", |it| seconds(it.backfill_ns)),

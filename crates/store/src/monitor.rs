@@ -298,7 +298,7 @@ impl State {
             self.table.remove(map.epoch.to_be_bytes()).map_err(EngineError::from)?;
         }
         self.database.persist(PersistMode::SyncAll).map_err(EngineError::from)?;
-        println!("maps before {oldest} are forgotten");
+        println!("maps before {oldest} are removed");
         Ok(())
     }
 
@@ -307,7 +307,7 @@ impl State {
             ToMonitor::Boot { osd, instance, address } => self.boot(osd, instance, address),
             ToMonitor::Ping { osd, instance, report } => {
                 if !self.is_running(osd, instance) {
-                    return Ok(FromMonitor::Refused("this run does not count as up: boot again".to_owned()));
+                    return Ok(FromMonitor::Refused("this run is not marked up: boot again".to_owned()));
                 }
                 self.heard.insert(osd, now());
                 let clean = self.clean_elsewhere(osd, &report.strays);
@@ -338,9 +338,7 @@ impl State {
             ToMonitor::Add => {
                 let id = self.map().osds.keys().next_back().map_or(0, |last| last + 1);
                 if id >= 64 {
-                    return Ok(FromMonitor::Refused(
-                        "there are 64 daemons, and no more are possible".to_owned(),
-                    ));
+                    return Ok(FromMonitor::Refused("the cluster has 64 daemons, the maximum".to_owned()));
                 }
                 let osd = OsdState { is_in: true, ..OsdState::default() };
                 self.change_osds(|osds| drop(osds.insert(id, osd)))?;

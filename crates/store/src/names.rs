@@ -53,10 +53,10 @@ pub fn after_all(prefix: &str) -> Option<String> {
 #[must_use]
 pub fn fault_of(name: &str) -> Option<String> {
     if name.is_empty() {
-        return Some("an object needs a name".to_owned());
+        return Some("the name of the object is empty".to_owned());
     }
     if name.len() > NAME_MAX {
-        return Some(format!("the name has {} bytes, and at most {NAME_MAX} are possible", name.len()));
+        return Some(format!("the name has {} bytes; the limit is {NAME_MAX}", name.len()));
     }
     None
 }

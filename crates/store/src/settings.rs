@@ -110,7 +110,7 @@ pub enum SettingsError {
     #[error("there is no cluster in `{0}`")]
     Absent(PathBuf),
     /// The directory holds a cluster already.
-    #[error("there is a cluster in `{0}` already")]
+    #[error("`{0}` already contains a cluster")]
     Present(PathBuf),
     /// A file cannot be read or written.
     #[error("`{path}`: {why}")]
@@ -124,7 +124,7 @@ pub enum SettingsError {
     #[error("{0}")]
     Pacing(#[from] DescriptionError),
     /// A setting is out of its range.
-    #[error("`{key}` is {found}, but it must lie {range}")]
+    #[error("`{key}` is {found}, but must be {range}")]
     Range {
         /// The name of the setting.
         key: &'static str,
@@ -291,7 +291,7 @@ impl Home {
         let bytes = std::fs::read(&path).map_err(|error| fault(error.to_string()))?;
         bytes
             .try_into()
-            .map_err(|bytes: Vec<u8>| fault(format!("it has {} bytes, and a key 32", bytes.len())))
+            .map_err(|bytes: Vec<u8>| fault(format!("it has {} bytes, but a key has 32", bytes.len())))
     }
 
     /// The address on which the monitor listens.

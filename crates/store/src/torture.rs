@@ -310,7 +310,7 @@ fn wait_until_clean(line: &Client, found: &mut Tortured) -> Result<(), StoreErro
             return Ok(());
         }
         if now() >= until {
-            found.faults.push(format!("not all groups are clean after {} s", SETTLE.as_secs()));
+            found.faults.push(format!("some groups are not clean after {} s", SETTLE.as_secs()));
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(50));

@@ -42,16 +42,16 @@ pub enum WireError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// The other side has another key, or is not part of a store.
-    #[error("the other side does not have the key of this cluster, or is of another version")]
+    #[error("the peer has a different cluster key or a different version")]
     Stranger,
     /// A packet is not as it was sent.
     #[error("a packet is damaged, repeated or out of order")]
     Forged,
     /// A frame exceeds the limit.
-    #[error("a frame of {0} bytes; at most {FRAME_MAX} are possible")]
+    #[error("a frame has {0} bytes; the limit is {FRAME_MAX}")]
     TooLong(u64),
     /// A frame cannot be decoded.
-    #[error("a frame cannot be read: {0}")]
+    #[error("a frame cannot be decoded: {0}")]
     Unreadable(#[from] postcard::Error),
 }
 

@@ -281,7 +281,7 @@ fn is_noticed(planted: &str, more: &[&str], shows: impl Fn(&serde_json::Value) -
 
 #[test]
 fn torture_notices_a_wrong_tree() {
-    let words = "tree and sketch are not those of its objects";
+    let words = "tree and sketch do not match its objects";
     is_noticed("tree-misses-recovery", &[], |told| told["faults"].to_string().contains(words));
 }
 

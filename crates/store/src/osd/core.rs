@@ -387,11 +387,10 @@ impl Core {
                 Err(error) => return Some(error.to_string()),
             };
             let is_its_place = address(&name, self.settings.groups) == Address { group, key };
-            return (!is_its_place)
-                .then(|| format!("`{name}` has another place than {key:?} of group {group}"));
+            return (!is_its_place).then(|| format!("`{name}` does not belong at {key:?} of group {group}"));
         }
         let space = self.settings.config(group).shape.space();
-        (!space.contains(key.at())).then(|| format!("{key:?} is no object of group {group}"))
+        (!space.contains(key.at())).then(|| format!("{key:?} is not in group {group}"))
     }
 
     /// Answers requests that need no data; none, so that the client retries, while the log names objects
@@ -497,7 +496,7 @@ impl Core {
                 }
             }
             Note::Discovered { target, by, differing, bytes } => {
-                println!("group {group}: osd.{} differs in {differing} by {by:?}, {bytes} bytes", target.0);
+                println!("group {group}: osd.{} differs in {differing} items ({by:?}, {bytes} B)", target.0);
                 let began = self.groups.get(&group).and_then(|held| held.filling.get(&target.0));
                 if let Some(began) = began {
                     self.counters.discovery_ns += now().duration_since(*began).as_nanos() as u64;

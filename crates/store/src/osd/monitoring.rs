@@ -82,7 +82,7 @@ impl Line {
     pub(crate) fn ask(&mut self, ask: &ToMonitor) -> Result<FromMonitor, StoreError> {
         self.sender.send(ask)?;
         let answer = self.receiver.receive()?;
-        answer.ok_or_else(|| StoreError::Refused("the monitor has ended the connection".to_owned()))
+        answer.ok_or_else(|| StoreError::Refused("the monitor closed the connection".to_owned()))
     }
 }
 

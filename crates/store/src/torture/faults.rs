@@ -92,7 +92,7 @@ impl Cluster {
     /// Starts daemons that have ended by themselves, and records that as a fault.
     fn look(&mut self, found: &mut Tortured) -> Result<(), StoreError> {
         for (daemon, status) in self.children.ended_by_themselves()? {
-            found.faults.push(format!("{daemon} has ended by itself: {status}"));
+            found.faults.push(format!("{daemon} ended unexpectedly: {status}"));
             self.children.start(daemon)?;
         }
         Ok(())

@@ -59,7 +59,7 @@ impl Core {
         self.reserver.set_used(self.room.space.used_bytes());
         let Space { free_bytes, total_bytes } = self.room.space;
         if self.room.is_full != was_full {
-            let word = if self.room.is_full { "full" } else { "not full any more" };
+            let word = if self.room.is_full { "full" } else { "no longer full" };
             println!("the disk is {word}: {free_bytes} of {total_bytes} bytes are free");
         }
         let is_due = now().duration_since(self.room.reclaimed) >= RECLAIM
@@ -70,7 +70,7 @@ impl Core {
             let (engine, reclaims) = (self.engine.clone(), Arc::clone(&self.room.reclaims));
             std::thread::spawn(move || {
                 if let Err(error) = engine.reclaim() {
-                    eprintln!("room cannot be given back: {error}");
+                    eprintln!("disk space cannot be reclaimed: {error}");
                 }
                 reclaims.store(false, Ordering::Relaxed);
             });

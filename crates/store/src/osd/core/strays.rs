@@ -35,7 +35,7 @@ impl Core {
             if !strays.contains(&(group, interval)) || turn.touched.contains(&group) {
                 continue;
             }
-            println!("group {group} is clean elsewhere: what is left of it here is removed");
+            println!("group {group} is clean elsewhere: its leftovers here are removed");
             self.groups.remove(&group);
             self.damaged.remove(&group);
             self.early.remove(&group);
