@@ -40,7 +40,7 @@ impl Place {
     pub fn new(bucket: &str, key: &str) -> Result<Place, Fault> {
         check_bucket(bucket)?;
         if key.len() > KEY_MAX {
-            let message = format!("the key has {} bytes; the limit is {KEY_MAX}", key.len());
+            let message = format!("the key has {} bytes, but the limit is {KEY_MAX}", key.len());
             return Err(Code::KeyTooLong.because(message));
         }
         Ok(Place { bucket: bucket.to_owned(), key: key.to_owned() })

@@ -69,7 +69,7 @@ impl<'s> Payload<'s> {
         let length = request.number(header)?.or(is_absent.then_some(0)).ok_or_else(missing)?;
         if length > BODY_MAX {
             return Err(
-                Code::EntityTooLarge.because(format!("{length} bytes; the limit is {BODY_MAX} bytes"))
+                Code::EntityTooLarge.because(format!("{length} bytes exceed the limit of {BODY_MAX}"))
             );
         }
         let content_md5 = request.header("content-md5").map(|text| {
@@ -152,7 +152,7 @@ impl<'s> Payload<'s> {
     /// If it is longer, does not arrive, or does not match its request.
     pub fn document(mut self, most: u64) -> Result<Vec<u8>, Fault> {
         if self.length > most {
-            let message = format!("the document has {} bytes; the limit is {most}", self.length);
+            let message = format!("the document has {} bytes, but the limit is {most}", self.length);
             return Err(Code::MaxMessageLengthExceeded.because(message));
         }
         let bytes = self.piece(most)?;

@@ -126,7 +126,7 @@ fn damage_is_told_with_file_and_key() {
     `crush.json`: `rules[0]`: Towtank does not know the step "choose_msr", and would place wrongly without it
     `crush.json`: `buckets[0]`: "straw3" is no bucket algorithm
     `crush.json`: `buckets[1]`: -1 is taken, or no id of a bucket
-    `crush.json`: line 1, column 12: found `the` where `{` belongs
+    `crush.json`: line 1, column 12: found `the`, but expected `{`
     `osdmap.bin`: it is neither text nor a binary CRUSH map
     `pg.json`: there is neither `pg_map` nor `pg_stats` in it
     "#);

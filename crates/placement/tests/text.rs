@@ -172,10 +172,10 @@ fn errors_say_where_and_what_to_do() {
     let cases = [
         (
             "tunable choose_maximal_tries 5",
-            "line 1, column 9: there is no tunable `choose_maximal_tries` (hint: tunables are choose_local_tries, choose_local_fallback_tries, choose_total_tries, chooseleaf_descend_once, chooseleaf_vary_r, chooseleaf_stable, straw_calc_version and allowed_bucket_algs)",
+            "line 1, column 9: `choose_maximal_tries` is not a tunable (hint: tunables are choose_local_tries, choose_local_fallback_tries, choose_total_tries, chooseleaf_descend_once, chooseleaf_vary_r, chooseleaf_stable, straw_calc_version and allowed_bucket_algs)",
         ),
-        ("device 0 a\ndevice x b", "line 2, column 8: found `x` where a device id belongs"),
-        ("device 0", "line 1, column 9: the text ends where the name of a device belongs"),
+        ("device 0 a\ndevice x b", "line 2, column 8: found `x`, but expected a device id"),
+        ("device 0", "line 1, column 9: the text ends, but expected the name of a device"),
         (
             "type 1 host\nhost h { id -1 alg straw3 }",
             "line 2, column 20: there is no bucket algorithm `straw3` (hint: use uniform, list, tree, straw or straw2)",
@@ -186,7 +186,7 @@ fn errors_say_where_and_what_to_do() {
         ),
         (
             "host h { ! }",
-            "line 1, column 10: `!` has no meaning here (hint: names are made of letters, digits, `_`, `-` and `.`)",
+            "line 1, column 10: `!` is not allowed here (hint: names consist of letters, digits, `_`, `-` and `.`)",
         ),
     ];
     for (text, want) in cases {
@@ -214,5 +214,5 @@ fn heavy_buckets_print_and_compile() {
     let again = compile(&printed).expect("it cannot fail here");
     assert_eq!(binary::write(&again), binary::write(&map));
     let refused = compile(&text.replace("53000", "-40000")).expect_err("Ceph never prints it");
-    assert_eq!(refused.reason, "bucket `r` weighs -40000");
+    assert_eq!(refused.reason, "bucket `r` has weight -40000");
 }

@@ -165,7 +165,7 @@ impl Client {
         }
         if data.len() > DATA_MAX {
             let (length, most) = (data.len(), DATA_MAX >> 20);
-            return Err(StoreError::Refused(format!("{length} bytes; the limit of an object is {most} MiB")));
+            return Err(StoreError::Refused(format!("{length} bytes exceed an object's limit of {most} MiB")));
         }
         match self.operate(name, Operation::Write(content::encode(name, attributes, data)))? {
             Told::Done(version) => Ok(version),

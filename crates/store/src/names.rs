@@ -56,7 +56,7 @@ pub fn fault_of(name: &str) -> Option<String> {
         return Some("the name of the object is empty".to_owned());
     }
     if name.len() > NAME_MAX {
-        return Some(format!("the name has {} bytes; the limit is {NAME_MAX}", name.len()));
+        return Some(format!("the name has {} bytes, but the limit is {NAME_MAX}", name.len()));
     }
     None
 }

@@ -48,7 +48,7 @@ pub enum WireError {
     #[error("a packet is damaged, repeated or out of order")]
     Forged,
     /// A frame exceeds the limit.
-    #[error("a frame has {0} bytes; the limit is {FRAME_MAX}")]
+    #[error("a frame has {0} bytes, but the limit is {FRAME_MAX}")]
     TooLong(u64),
     /// A frame cannot be decoded.
     #[error("a frame cannot be decoded: {0}")]

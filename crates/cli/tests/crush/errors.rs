@@ -34,15 +34,15 @@ fn errors_say_what_to_do() {
     hint: did you mean `osd.9`?
     ");
     insta::assert_snapshot!(refuse(&["-i", "map.bin", "--remove-item", "host1"]), @r"
-    error: bucket `host1` holds 4 items
+    error: bucket `host1` contains 4 items
     hint: remove or move them first
     ");
     insta::assert_snapshot!(refuse(&["-i", "map.bin", "--move", "host1", "--loc", "root", "default"]), @r"
-    error: `host1` is at root=default already
+    error: `host1` is already at root=default
     hint: leave the move out
     ");
     insta::assert_snapshot!(refuse(&["-i", "map.bin", "--add-item", "30", "1", "osd.30"]), @r"
-    error: no place for `osd.30` is named
+    error: `osd.30` has no location
     hint: add `--loc TYPE NAME` with a bucket type of the map
     ");
     insta::assert_snapshot!(refuse(&["--build", "--num_osds", "4", "host", "straw9", "2"]), @r"

@@ -143,7 +143,7 @@ fn crush_is_not_measured_on_what_is_not_there() {
     exit 2
     ");
     insta::assert_snapshot!(refused(&["--map", "cut.txt"]), @r"
-    error: found `ite` where `}` belongs
+    error: found `ite`, but expected `}`
       --> cut.txt:11:2
     exit 2
     ");
@@ -221,7 +221,7 @@ fn placing_is_not_measured_without_sense() {
     exit 2
     ");
     insta::assert_snapshot!(refused(&["--vnodes", "4000000000"]), @r"
-    error: ring cannot be set up: 4096000000000 positions are asked for, at most 100000000 fit: use fewer virtual nodes or smaller weights
+    error: ring cannot be set up: 4096000000000 positions are needed, but the limit is 100000000: use fewer virtual nodes or smaller weights
     exit 2
     ");
 }

@@ -25,31 +25,31 @@ pub enum Algorithm {
     /// CRUSH with straw buckets, as Ceph had before hammer.
     #[schemars(extend("x-aliases" = ["crush_straw"]))]
     CrushStraw,
-    /// CRUSH with one ring bucket of independent draws.
+    /// CRUSH with one bucket of consistent hashing, which draws each replica independently.
     #[schemars(extend("x-aliases" = ["crush_vring"]))]
     CrushVring,
-    /// A ring with virtual nodes, in the manner of Chord.
+    /// A consistent-hashing ring with virtual nodes, as in Chord.
     Ring,
-    /// One ring a virtual node.
+    /// One ring per virtual node; the key selects the ring.
     Multiring,
     /// Rendezvous hashing.
     Rendezvous,
     /// Jump consistent hash.
     Jump,
-    /// Maglev's table.
+    /// Maglev's lookup table.
     Maglev,
-    /// The remainder of a hash.
+    /// The hash of the key modulo the number of servers.
     #[schemars(extend("x-aliases" = ["static_modulo"]))]
     StaticModulo,
-    /// The less loaded of two, by a table of groups.
+    /// The less loaded of two random servers, from a table of groups.
     #[schemars(extend("x-aliases" = ["two_choice"]))]
     TwoChoice,
-    /// Least bitwise distance.
+    /// The servers at the least XOR distance, as in Kademlia.
     Xor,
-    /// Least distance in the plane.
+    /// The servers nearest to the key in the plane.
     #[schemars(extend("x-aliases" = ["two_d"]))]
     TwoD,
-    /// Groups of servers that negotiate among themselves, as in Replicast.
+    /// Groups of servers whose members negotiate which of them store a key, as in Replicast.
     Negotiating,
 }
 

@@ -236,7 +236,7 @@ pub enum SetupError {
     },
     /// More positions than the tables can number.
     #[error(
-        "{asked} positions are asked for, at most {limit} fit: use fewer virtual nodes or smaller weights"
+        "{asked} positions are needed, but the limit is {limit}: use fewer virtual nodes or smaller weights"
     )]
     TooManyPositions {
         /// The number of positions requested.
@@ -245,7 +245,7 @@ pub enum SetupError {
         limit: u64,
     },
     /// The size of a Maglev table is not prime, so some servers would never reach some slots.
-    #[error("`slots` is {asked}, which is not a prime: use {next}")]
+    #[error("`slots` is {asked}, but must be a prime: use {next}")]
     NotPrime {
         /// The requested size.
         asked: u32,
@@ -253,7 +253,7 @@ pub enum SetupError {
         next: u32,
     },
     /// Fewer slots than servers.
-    #[error("`slots` is {asked} for {servers} servers: use at least 100 slots a server, and at least one")]
+    #[error("`slots` is {asked} for {servers} servers: use at least one per server, better 100")]
     TooFewSlots {
         /// The requested size.
         asked: u32,
@@ -261,7 +261,7 @@ pub enum SetupError {
         servers: usize,
     },
     /// Fewer servers than one negotiating group needs.
-    #[error("{servers} servers do not fill one group of {members}: add servers or use smaller groups")]
+    #[error("{servers} servers are too few for one group of {members}: add servers or use smaller groups")]
     GroupTooLarge {
         /// The number of servers.
         servers: usize,

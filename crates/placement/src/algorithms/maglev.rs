@@ -155,9 +155,9 @@ mod tests {
     fn slots_must_be_prime_and_enough() {
         let three = Cluster::equal(3);
         let error = |slots| Maglev::new(&three, slots, 0).map(|_| ()).unwrap_err().to_string();
-        assert_eq!(error(100), "`slots` is 100, which is not a prime: use 101");
-        assert_eq!(error(0), "`slots` is 0, which is not a prime: use 2");
-        assert_eq!(error(2), "`slots` is 2 for 3 servers: use at least 100 slots a server, and at least one");
+        assert_eq!(error(100), "`slots` is 100, but must be a prime: use 101");
+        assert_eq!(error(0), "`slots` is 0, but must be a prime: use 2");
+        assert_eq!(error(2), "`slots` is 2 for 3 servers: use at least one per server, better 100");
         assert_eq!(Maglev::slots_for(655), 65_519);
         assert!(is_prime(Maglev::SLOTS_PUBLISHED));
     }

@@ -30,20 +30,20 @@ pub enum BuildError {
     #[error("no layer is given; add `NAME ALGORITHM SIZE`, such as `host straw2 4`")]
     NoLayers,
     /// The number of devices is zero, negative or too large.
-    #[error("--num_osds is {devices}, but a map has from 1 to {DEVICES_MAX} devices; give it after --build")]
+    #[error("--num_osds is {devices}, but must be from 1 to {DEVICES_MAX}; give it after --build")]
     Devices {
         /// The requested number of devices.
         devices: i32,
     },
     /// The name of a layer is not valid.
-    #[error("`{name}` cannot name a layer; use letters, digits, `_`, `-` and `.`")]
+    #[error("`{name}` is not a layer name; use letters, digits, `_`, `-` and `.`")]
     Name {
         /// The name.
         name: String,
     },
     /// The name of a bucket would be too long.
     #[error(
-        "`{name}` has {length} characters, but a bucket's name has at most {NAME_MAX} here; shorten the layer's name"
+        "the bucket name `{name}` has {length} characters, but the limit is {NAME_MAX}; shorten the layer's name"
     )]
     Long {
         /// The name.
@@ -52,7 +52,7 @@ pub enum BuildError {
         length: usize,
     },
     /// Two buckets would have the same name.
-    #[error("`{name}` would name two buckets; give the layers different names")]
+    #[error("two buckets would have the name `{name}`; give the layers different names")]
     Twice {
         /// The name.
         name: String,

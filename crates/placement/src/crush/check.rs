@@ -10,7 +10,7 @@ use super::map::{ItemId, Map, Setting, Step};
 #[non_exhaustive]
 pub enum Fault {
     /// A bucket contains a bucket that does not exist.
-    #[error("bucket {bucket} holds {item}, which the map lacks")]
+    #[error("bucket {bucket} contains {item}, which is not in the map")]
     Missing {
         /// The containing bucket.
         bucket: ItemId,
@@ -18,13 +18,13 @@ pub enum Fault {
         item: ItemId,
     },
     /// A bucket contains itself, directly or indirectly.
-    #[error("bucket {bucket} holds itself, by way of the buckets below it")]
+    #[error("bucket {bucket} contains itself, directly or indirectly")]
     Cycle {
         /// One bucket of the cycle.
         bucket: ItemId,
     },
     /// The buckets are nested too deeply.
-    #[error("bucket {bucket} has {DEPTH_MAX} levels of buckets below it, more than Towtank takes")]
+    #[error("bucket {bucket} has {DEPTH_MAX} levels of buckets below it, more than Towtank supports")]
     Deep {
         /// The bucket.
         bucket: ItemId,
@@ -32,7 +32,7 @@ pub enum Fault {
     /// Too many paths lead up from a bucket. A change of a weight follows all of them, and there may be 2 to
     /// the number of levels.
     #[error(
-        "bucket {bucket} is held in so many places that over {WAYS_MAX} ways lead up from it, more than Towtank takes"
+        "over {WAYS_MAX} paths lead up from bucket {bucket}, more than Towtank supports; put it into fewer buckets"
     )]
     Shared {
         /// The bucket.
@@ -40,7 +40,7 @@ pub enum Fault {
     },
     /// A listing from the roots down, with each bucket once per parent, would be too long.
     #[error(
-        "buckets are held in so many places that the map's {items} items would be listed {lines} times, more than Towtank takes"
+        "buckets have so many parents that a listing of the map's {items} items has {lines} lines, more than Towtank supports"
     )]
     Listing {
         /// The number of items of all buckets.
@@ -50,7 +50,7 @@ pub enum Fault {
     },
     /// The number of tries is so large that a mapping that cannot succeed would take too long.
     #[error(
-        "`{what}` is {tries}, and Towtank maps with at most {TRIES_MAX} tries; set it lower, as Ceph does"
+        "`{what}` is {tries}, but Towtank supports at most {TRIES_MAX} tries; set it lower, as Ceph does"
     )]
     Tries {
         /// The tunable, or the step of a rule.
@@ -59,7 +59,7 @@ pub enum Fault {
         tries: u32,
     },
     /// The id is reserved for "no device".
-    #[error("bucket {bucket} holds device {item}, but ids from 2147483646 on stand for no device")]
+    #[error("bucket {bucket} contains device {item}, but ids from 2147483646 on are reserved")]
     Reserved {
         /// The containing bucket.
         bucket: ItemId,
@@ -81,7 +81,7 @@ pub enum Fault {
         size: usize,
     },
     /// The data stored for the items of a bucket have the wrong size.
-    #[error("bucket {bucket} has {items} items, but what it stores for them does not match")]
+    #[error("bucket {bucket} has {items} items, but the data stored for them have another size")]
     Shape {
         /// The bucket.
         bucket: ItemId,

@@ -32,7 +32,7 @@ pub enum EditError {
         name: String,
     },
     /// The item has a name, but no bucket contains it.
-    #[error("no bucket holds `{name}`, so it has no weight to change; add it with --add-item")]
+    #[error("`{name}` is in no bucket, so it has no weight to change; add it with --add-item")]
     NotHeld {
         /// The name.
         name: String,
@@ -58,13 +58,13 @@ pub enum EditError {
         class: String,
     },
     /// A name contains characters that are not allowed.
-    #[error("`{name}` is no name; names are made of letters, digits, `_`, `-` and `.`")]
+    #[error("`{name}` is not a valid name; use letters, digits, `_`, `-` and `.`")]
     Name {
         /// The name.
         name: String,
     },
     /// Another item has this name.
-    #[error("`{name}` is item {id} already; choose another name")]
+    #[error("the name `{name}` belongs to item {id}; choose another name")]
     NameTaken {
         /// The name.
         name: String,
@@ -72,28 +72,28 @@ pub enum EditError {
         id: ItemId,
     },
     /// There is already a rule with this name.
-    #[error("there is a rule `{name}` already; choose another name, or remove that one first")]
+    #[error("rule `{name}` already exists; choose another name, or remove that rule first")]
     RuleTaken {
         /// The name.
         name: String,
     },
     /// Every rule id is in use.
-    #[error("the map has 256 rules, and Ceph takes no more; remove one first")]
+    #[error("the map has 256 rules, Ceph's maximum; remove one first")]
     RulesFull,
     /// The weight does not fit in signed 16.16 fixed point.
-    #[error("the weight is {weight}, but weights go from 0 to below 32768; weights are usually in TiB")]
+    #[error("the weight is {weight}, but must be at least 0 and below 32768; weights are usually in TiB")]
     Weight {
         /// The weight as text, because floating-point numbers do not implement `Eq`.
         weight: String,
     },
     /// The location names no bucket type of the map.
-    #[error("no place for `{name}` is named; add `--loc TYPE NAME` with a bucket type of the map")]
+    #[error("`{name}` has no location; add `--loc TYPE NAME` with a bucket type of the map")]
     NoPlace {
         /// The item.
         name: String,
     },
     /// A bucket of the location has another type.
-    #[error("`{bucket}` is of type {is}, not {asked}; say `--loc {is} {bucket}`")]
+    #[error("`{bucket}` is of type {is}, not {asked}; use `--loc {is} {bucket}`")]
     OtherType {
         /// The bucket.
         bucket: String,
@@ -103,13 +103,13 @@ pub enum EditError {
         asked: String,
     },
     /// The location names a device.
-    #[error("`{name}` is a device, which holds no items; name a bucket")]
+    #[error("`{name}` is a device and cannot contain items; use a bucket")]
     NotABucket {
         /// The device.
         name: String,
     },
     /// The item is already below that bucket.
-    #[error("`{name}` is below `{bucket}` already; move it, or update it, instead of adding it again")]
+    #[error("`{name}` is already below `{bucket}`; move or update it instead of adding it again")]
     AlreadyBelow {
         /// The item.
         name: String,
@@ -117,7 +117,7 @@ pub enum EditError {
         bucket: String,
     },
     /// The bucket would contain itself.
-    #[error("`{name}` holds `{bucket}`, so it cannot be put into it; move `{bucket}` out of it first")]
+    #[error("`{name}` contains `{bucket}`, so it cannot move into it; move `{bucket}` out of it first")]
     Loop {
         /// The item to move.
         name: String,
@@ -125,7 +125,7 @@ pub enum EditError {
         bucket: String,
     },
     /// The item is already at the target of the move.
-    #[error("`{name}` is at {place} already; leave the move out")]
+    #[error("`{name}` is already at {place}; leave the move out")]
     AlreadyThere {
         /// The item.
         name: String,
@@ -133,7 +133,7 @@ pub enum EditError {
         place: String,
     },
     /// Only empty buckets can be removed.
-    #[error("bucket `{name}` holds {items} items; remove or move them first")]
+    #[error("bucket `{name}` contains {items} items; remove or move them first")]
     NotEmpty {
         /// The bucket.
         name: String,
@@ -141,14 +141,14 @@ pub enum EditError {
         items: usize,
     },
     /// A rule starts from the bucket, or it is a shadow.
-    #[error("bucket `{name}` is where a rule starts, or a shadow tree; remove the rule first")]
+    #[error("a rule starts at bucket `{name}`, or it is a shadow bucket; remove the rule first")]
     InUse {
         /// The bucket.
         name: String,
     },
     /// The items of a uniform bucket must have equal weights.
     #[error(
-        "`{bucket}` is a uniform bucket, whose items weigh {weight} each; crushtool crashes on adding to it: use straw2"
+        "all items of the uniform bucket `{bucket}` weigh {weight}; crushtool crashes when another weight is added: use straw2"
     )]
     Uniform {
         /// The bucket.
@@ -166,19 +166,17 @@ pub enum EditError {
     },
     /// A shadow tree cannot be made.
     #[error(
-        "the shadow trees of the device classes cannot be made; a uniform bucket takes no classes in Ceph 16.2, and weights in a bucket add up to below 65536"
+        "the shadow trees of the device classes cannot be made; in Ceph 16.2 uniform buckets have no classes, and the weights in a bucket must add up to less than 65536"
     )]
     Shadows,
     /// The tunable allows no bucket algorithm.
-    #[error(
-        "allowed_bucket_algs is {allowed}, which allows no algorithm for a new bucket; add 32 for straw2"
-    )]
+    #[error("allowed_bucket_algs is {allowed} and allows no algorithm for a new bucket; add 32 for straw2")]
     NoAlg {
         /// The bit mask.
         allowed: u32,
     },
     /// All bucket slots are in use.
-    #[error("the map has no room for another bucket")]
+    #[error("the map has no free slot for another bucket; remove one first")]
     BucketsFull,
 }
 

@@ -77,7 +77,7 @@ pub enum TestError {
     Fault(#[from] Fault),
     /// The map has too many devices.
     #[error(
-        "the map has {devices} devices, but at most {DEVICES_MAX} are listed and put to the test; give the devices smaller ids"
+        "the map has {devices} devices, but a test supports at most {DEVICES_MAX}; give the devices smaller ids"
     )]
     Devices {
         /// The number of devices.
@@ -85,7 +85,7 @@ pub enum TestError {
     },
     /// Too many ids have no device, so that a small map would give a very long output.
     #[error(
-        "the map's devices go up to {last}, but only {known} of these ids stand for a device; give the devices smaller ids"
+        "the map's device ids go up to {last}, but only {known} are devices; give the devices smaller ids"
     )]
     Sparse {
         /// The last id.

@@ -124,7 +124,7 @@ fn mistakes_are_told() {
       hint: weights are relative to 1, that of the other servers
     `vnodes` is 65536, which makes up to 2147483648 positions
       hint: at most 100000000 fit; use fewer
-    negotiating cannot be set up: 6 servers do not fill one group of 9: add servers or use smaller groups
+    negotiating cannot be set up: 6 servers are too few for one group of 9: add servers or use smaller groups
       hint: change `servers`, or choose another algorithm
     `keys` is 0, but it must be from 1 to 1000000000
       hint: set `keys` to a value from 1 to 1000000000

@@ -318,7 +318,7 @@ fn mistakes_are_told_with_what_is_near() {
       hint: export `osd_dump` again, or correct it
     `osd_dump.json`: `osds[0].weight`: a number is missing, nan or infinite (line 6, column 36)
       hint: it should be the output of `ceph osd dump -f json`
-    `crush.txt`: line 1, column 15: found `}` where `type` belongs
+    `crush.txt`: line 1, column 15: found `}`, but expected `type`
       hint: export `crush_map` again, or correct it
     "#);
 }

@@ -74,7 +74,7 @@ fn clusters_without_weight_are_refused() {
     let error = Ring::new(&Cluster::equal(3), 0, 0).unwrap_err().to_string();
     assert_eq!(error, "`virtual_nodes` is 0: set it to at least 1");
     let error = Negotiating::new(&Cluster::equal(8), 9, 0).unwrap_err().to_string();
-    assert_eq!(error, "8 servers do not fill one group of 9: add servers or use smaller groups");
+    assert_eq!(error, "8 servers are too few for one group of 9: add servers or use smaller groups");
 }
 
 /// Published lists must not change: a machine, compiler or version that gives others is wrong. The positions

@@ -22,7 +22,7 @@ pub enum BinaryError {
         found: u32,
     },
     /// The input ends too early.
-    #[error("the map is cut short: {what} at byte {at} needs {needs} bytes more, but {left} are left")]
+    #[error("the map is cut short: {what} at byte {at} needs {needs} bytes, but only {left} are left")]
     Short {
         /// What was being read.
         what: &'static str,
@@ -79,7 +79,7 @@ pub fn read(bytes: &[u8]) -> Result<Map, BinaryError> {
     // them.
     if input.left() != 0 && input.left() != 8 {
         let found = input.left().to_string();
-        return input.refuse("the number of bytes after the map", found, "but only 0 or 8 are known");
+        return input.refuse("the number of bytes after the map", found, "but must be 0 or 8");
     }
     weight_sets::normalize(&mut map);
     for args in map.choose_args.values_mut() {
@@ -141,7 +141,7 @@ impl Reader<'_> {
         let slots = self.u32(what)? as usize;
         if slots > limit {
             self.at -= 4;
-            return self.refuse(what, slots.to_string(), "more than Towtank takes");
+            return self.refuse(what, slots.to_string(), "more than Towtank supports");
         }
         Ok(slots)
     }
@@ -171,13 +171,13 @@ impl Reader<'_> {
         let id = self.i32("a bucket's id")?;
         if id != id_of(slot) {
             self.at -= 4;
-            return self.refuse("a bucket's id", id.to_string(), "which is not that of its slot");
+            return self.refuse("a bucket's id", id.to_string(), "but its slot requires another");
         }
         let kind = u16::from_le_bytes(self.take("a bucket's type")?);
         let again = self.u8("a bucket's algorithm")?;
         if u32::from(again) != alg {
             self.at -= 1;
-            return self.refuse("a bucket's algorithm", again.to_string(), "but another number stood before");
+            return self.refuse("a bucket's algorithm", again.to_string(), "but differs from the one before");
         }
         let hash = self.u8("a bucket's hash")?;
         let weight = self.u32("a bucket's weight")?;
@@ -243,7 +243,7 @@ impl Reader<'_> {
             return self.refuse(
                 "a rule's type",
                 kind.to_string(),
-                "a multi-step-retry rule, which Towtank lacks",
+                "a multi-step-retry rule, not supported",
             );
         }
         self.need("a rule's steps", u64::from(steps) * 12)?;
@@ -270,7 +270,7 @@ impl Reader<'_> {
                     return self.refuse(
                         "a step's operation",
                         op.to_string(),
-                        "which Towtank does not know (multi-step-retry rules are not supported)",
+                        "which is unknown (multi-step-retry rules are not supported)",
                     );
                 }
             },
@@ -287,7 +287,7 @@ impl Reader<'_> {
                 length = self.u32(what)?;
             }
             if length == 0 {
-                return self.refuse(what, "empty".to_owned(), "but every name has a letter");
+                return self.refuse(what, "empty".to_owned(), "but names are never empty");
             }
             self.need(what, u64::from(length))?;
             let bytes = &self.bytes[self.at..self.at + length as usize];

@@ -71,7 +71,7 @@ fn in_order<'t, 'a>(buckets: &'t [BucketText<'a>]) -> Result<Vec<&'t BucketText<
             if other.items.iter().any(|item| item.name.text == bucket.name.text) {
                 let reason =
                     format!("bucket `{}` and bucket `{}` hold each other", bucket.name.text, other.name.text);
-                return Err(TextError::at(other.name.place, reason).hint("take one out of the other"));
+                return Err(TextError::at(other.name.place, reason).hint("remove one from the other"));
             }
             ordered.swap(places[bucket.name.text], place);
         }
@@ -124,7 +124,7 @@ impl<'a> Compiler<'a> {
             // Printed by Squid; they affect only multi-step-retry rules, which are refused where they occur.
             "msr_descents" | "msr_collision_tries" => {}
             other => {
-                return Err(TextError::at(name.place, format!("there is no tunable `{other}`"))
+                return Err(TextError::at(name.place, format!("`{other}` is not a tunable"))
                     .hint("tunables are choose_local_tries, choose_local_fallback_tries, choose_total_tries, chooseleaf_descend_once, chooseleaf_vary_r, chooseleaf_stable, straw_calc_version and allowed_bucket_algs"));
             }
         }
@@ -135,13 +135,13 @@ impl<'a> Compiler<'a> {
         if !(0..0x7fff_fffe).contains(&id) {
             return Err(TextError::at(
                 name.place,
-                format!("the id of device `{}` is {id} in 32 bits", name.text),
+                format!("the id of device `{}` in 32 bits is {id}", name.text),
             )
             .hint("device ids go from 0 to 2147483645"));
         }
         if self.items.insert(name.text, id).is_some() {
             return Err(TextError::at(name.place, format!("item `{}` is defined twice", name.text))
-                .hint("give every device a name of its own"));
+                .hint("give each device a unique name"));
         }
         self.map.item_names.insert(id, name.text.to_owned());
         if let Some(class) = class {
@@ -167,8 +167,8 @@ impl<'a> Compiler<'a> {
             .hint(format!("add `type N {}` above the buckets", text.kind.text)));
         };
         if self.items.contains_key(text.name.text) {
-            return Err(TextError::at(text.name.place, format!("`{}` is defined already", text.name.text))
-                .hint("give every device and bucket a name of its own"));
+            return Err(TextError::at(text.name.place, format!("`{}` is already defined", text.name.text))
+                .hint("give each device and bucket a unique name"));
         }
         let Some(alg) = Alg::named(text.alg.text) else {
             return Err(TextError::at(
@@ -194,7 +194,7 @@ impl<'a> Compiler<'a> {
         if self.map.add_bucket(bucket).is_err() {
             return Err(TextError::at(
                 text.name.place,
-                format!("bucket `{}` has id {id}, which is taken", text.name.text),
+                format!("bucket `{}` has id {id}, which is in use", text.name.text),
             )
             .hint("give it another id, or leave the id out"));
         }
@@ -239,7 +239,7 @@ impl<'a> Compiler<'a> {
                     class.place,
                     format!("bucket `{}` has two ids for class `{}`", text.name.text, class.text),
                 )
-                .hint("take one of them out"));
+                .hint("remove one of them"));
             }
         }
         Ok((id, shadows))
@@ -264,9 +264,9 @@ impl<'a> Compiler<'a> {
                 if !fixed.insert(position as usize) {
                     return Err(TextError::at(
                         place,
-                        format!("item `{}` has pos {position}, which is taken", item.name.text),
+                        format!("item `{}` has pos {position}, which is in use", item.name.text),
                     )
-                    .hint("give every item a position of its own, or none"));
+                    .hint("give each item a unique position, or none"));
                 }
             }
         }
@@ -280,11 +280,11 @@ impl<'a> Compiler<'a> {
                 return Err(TextError::at(
                     place,
                     format!(
-                        "item `{}` of uniform bucket `{}` differs in weight",
+                        "item `{}` of uniform bucket `{}` has another weight",
                         item.name.text, text.name.text
                     ),
                 )
-                .hint("all items of a uniform bucket have one weight"));
+                .hint("all items of a uniform bucket need the same weight"));
             }
             let position = match item.position {
                 Some((position, _)) => position as usize,
@@ -326,7 +326,7 @@ impl<'a> Compiler<'a> {
         // Ceph prints weights of buckets as signed numbers, and accepts what it prints.
         let printed_so = id < 0 && (-32_768.0..0.0).contains(&value);
         if weight > limit || (value < 0.0 && weight != 0 && !printed_so) {
-            return Err(TextError::at(place, format!("{what} `{}` weighs {value}", item.name.text))
+            return Err(TextError::at(place, format!("{what} `{}` has weight {value}", item.name.text))
                 .hint(format!("weights of {what}s go from 0 to {}", limit / 0x1_0000)));
         }
         Ok(weight)
@@ -336,17 +336,17 @@ impl<'a> Compiler<'a> {
         if let Some(name) = text.name
             && !self.rules.insert(name.text)
         {
-            return Err(TextError::at(name.place, format!("rule `{}` is defined already", name.text))
-                .hint("give every rule a name of its own"));
+            return Err(TextError::at(name.place, format!("rule `{}` is already defined", name.text))
+                .hint("give each rule a unique name"));
         }
         let id = text.id as u32 as usize;
         if id >= RULE_SLOTS_MAX || (id >= self.map.rules.len() && self.map.rules.len() >= RULES_UNTIL) {
-            return Err(TextError::at(text.id_place, format!("rule id {id} does not fit"))
+            return Err(TextError::at(text.id_place, format!("rule id {id} is out of range"))
                 .hint(format!("use ids below {RULES_UNTIL}")));
         }
         if self.map.rule(id).is_some() {
             return Err(
-                TextError::at(text.id_place, format!("rule {id} exists already")).hint("give it another id")
+                TextError::at(text.id_place, format!("rule {id} already exists")).hint("give it another id")
             );
         }
         let steps = text.steps.iter().map(|step| self.step(step)).collect::<Result<_, _>>()?;
@@ -387,7 +387,7 @@ impl<'a> Compiler<'a> {
     fn take(&self, item: &Word<'_>, class: Option<&Word<'_>>) -> Result<ItemId, TextError> {
         let Some(&id) = self.items.get(item.text) else {
             return Err(TextError::at(item.place, format!("item `{}` is not defined", item.text))
-                .hint("take the name of a bucket or a device"));
+                .hint("use the name of a bucket or a device"));
         };
         let Some(class) = class else { return Ok(id) };
         let Some(class_id) = self.map.class_id(class.text) else {
@@ -401,17 +401,17 @@ impl<'a> Compiler<'a> {
         self.map.class_buckets.get(&id).and_then(|shadows| shadows.get(&class_id)).copied().ok_or_else(|| {
             TextError::at(
                 class.place,
-                format!("there is no shadow of `{}` for class `{}`", item.text, class.text),
+                format!("`{}` has no shadow bucket for class `{}`", item.text, class.text),
             )
-            .hint("uniform buckets take no device classes in Ceph 16.2: use straw2")
+            .hint("in Ceph 16.2 uniform buckets have no device classes: use straw2")
         })
     }
 
     fn choose_args(&mut self, text: &ChooseArgsText) -> Result<(), TextError> {
         let index = i64::from(text.index);
         if self.map.choose_args.contains_key(&index) {
-            return Err(TextError::at(text.place, format!("choose_args {index} is defined already"))
-                .hint("join the two"));
+            return Err(TextError::at(text.place, format!("choose_args {index} is already defined"))
+                .hint("merge the two"));
         }
         let mut args = ChooseArgs::new();
         for arg in &text.args {
@@ -448,7 +448,7 @@ fn choose_arg(text: &ChooseArgText, size: usize) -> Result<Replaced, TextError> 
                 *place,
                 format!("{} weights for bucket {} of {size} items", weights.len(), text.bucket),
             )
-            .hint("give one weight an item"));
+            .hint("give one weight per item"));
         }
     }
     if let Some(ids) = &text.ids
@@ -458,7 +458,7 @@ fn choose_arg(text: &ChooseArgText, size: usize) -> Result<Replaced, TextError> 
             text.place,
             format!("{} ids for bucket {} of {size} items", ids.len(), text.bucket),
         )
-        .hint("give one id an item"));
+        .hint("give one id per item"));
     }
     let sets: Vec<Vec<u32>> = text
         .weight_sets

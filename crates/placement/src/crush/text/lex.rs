@@ -34,8 +34,8 @@ pub(super) fn words(text: &str) -> Result<(Vec<Word<'_>>, Place), TextError> {
                 _ => rest.find(|c: char| !is_word(c)).unwrap_or(rest.len()),
             };
             if length == 0 {
-                return Err(TextError::at(place, format!("`{first}` has no meaning here"))
-                    .hint("names are made of letters, digits, `_`, `-` and `.`"));
+                return Err(TextError::at(place, format!("`{first}` is not allowed here"))
+                    .hint("names consist of letters, digits, `_`, `-` and `.`"));
             }
             words.push(Word { text: &rest[..length], place });
             rest = &rest[length..];

@@ -13,7 +13,7 @@ use std::fmt::{self, Write};
 #[non_exhaustive]
 pub enum PrintError {
     /// A rule starts from an item that does not exist, or from a shadow whose bucket or class does not exist.
-    #[error("rule {rule} takes item {item}, which the map does not name")]
+    #[error("rule {rule} takes item {item}, which has no name in the map")]
     Take {
         /// The rule.
         rule: usize,

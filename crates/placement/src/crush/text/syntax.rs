@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
             "msr_firstn" | "msr_indep" => {
                 Err(TextError::at(word.place, format!("the rule's type is `{}`", word.text)).hint(MSR))
             }
-            other => Err(TextError::at(word.place, format!("`{other}` is no type of rule"))
+            other => Err(TextError::at(word.place, format!("`{other}` is not a rule type"))
                 .hint("use `replicated` or `erasure`")),
         }
     }
@@ -269,7 +269,7 @@ impl<'a> Parser<'a> {
             "choosemsr" | "set_msr_descents" | "set_msr_collision_tries" => {
                 Err(TextError::at(word.place, format!("the step is `{}`", word.text)).hint(MSR))
             }
-            other => Err(TextError::at(word.place, format!("`{other}` is no step"))
+            other => Err(TextError::at(word.place, format!("`{other}` is not a step"))
                 .hint("steps are take, choose, chooseleaf, emit and set_…")),
         }
     }
@@ -282,7 +282,7 @@ impl<'a> Parser<'a> {
         } else {
             return Err(self.wanted("`firstn` or `indep`"));
         };
-        let count = self.integer("how many to choose")?;
+        let count = self.integer("the number to choose")?;
         self.expect("type")?;
         Ok(StepText::Choose { mode, leaf, count, kind: self.name("a bucket type")? })
     }
@@ -346,8 +346,8 @@ impl<'a> Parser<'a> {
 
     fn wanted(&self, what: &str) -> TextError {
         match self.peek() {
-            Some(found) => self.refuse(format!("found `{found}` where {what} belongs")),
-            None => self.refuse(format!("the text ends where {what} belongs")),
+            Some(found) => self.refuse(format!("found `{found}`, but expected {what}")),
+            None => self.refuse(format!("the text ends, but expected {what}")),
         }
     }
 
