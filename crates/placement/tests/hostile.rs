@@ -33,13 +33,13 @@ fn buckets_held_in_very_many_places_are_refused() {
     let refused = |text: &str| compile(text).map(drop).map_err(|error| error.reason);
     assert_eq!(refused(&lattice(9, 0.001)), Ok(()));
     let said = refused(&lattice(30, 0.001)).expect_err("2^29 ways");
-    assert!(said.contains("over 1000 ways lead up from it"), "{said}");
+    assert!(said.contains("over 1000 paths lead up from bucket"), "{said}");
     let devices: String = (0..2_000).map(|id| format!("item d{id} weight 0.001\n")).collect();
     let named: String = (0..2_000).map(|id| format!("device {id} d{id}\n")).collect();
     let mut wide = lattice(9, 0.001).replace("device 0 osd.0\n", &named);
     wide = wide.replace("item osd.0 weight 1\n", &devices);
     let said = refused(&wide).expect_err("most items listed 511 times");
-    assert!(said.contains("4032 items would be listed"), "{said}");
+    assert!(said.contains("4032 items has"), "{said}");
 }
 
 /// A map just within the limit is changed quickly.
@@ -95,7 +95,7 @@ fn ids_that_stand_for_nothing_are_not_listed_by_the_million() {
     };
     assert!(check_devices(&map(100_000)).is_ok());
     let said = check_devices(&map(100_003)).expect_err("holes").to_string();
-    assert!(said.contains("go up to 100003, but only 2 of these ids stand for a device"), "{said}");
+    assert!(said.contains("go up to 100003, but only 2 are devices"), "{said}");
     assert!(check_devices(&map(16_000_000)).is_err());
 }
 
