@@ -32,7 +32,7 @@
 //! let description: Description = "dsfq-atb:4:100ms".parse()?;
 //! let scheduler: Scheduler<u32> = description.build(&Flows::weighted(&[3, 1]))?;
 //! let error = "sqf:4".parse::<Description>().unwrap_err().to_string();
-//! assert!(error.starts_with("`sqf` is no scheduler: write `sfq`, or another of fifo, sfq"), "{error}");
+//! assert!(error.starts_with("`sqf` is not a scheduler: use `sfq`, or another of fifo, sfq"), "{error}");
 //! # Ok::<(), towtank_iosched::DescriptionError>(())
 //! ```
 //!

@@ -281,7 +281,7 @@ impl Model for Cluster {
             Entity::Rack(rack) => self.at_rack(rack, event, context),
         };
         if !understood {
-            return Err(format!("{event:?} makes no sense here").into());
+            return Err(format!("the entity cannot handle {event:?}").into());
         }
         self.assert_node(entity, context.now());
         self.check_crowd(entity, context.now())

@@ -68,7 +68,7 @@ pub fn struck_again(words: &[Word<'_>], mut open: Vec<bool>) -> Vec<(String, Str
         let before: Vec<String> = before.map(|(text, _)| format!("`{text}`")).collect();
         if !before.is_empty() && devices.iter().all(|device| !open[device.index()]) {
             let message = format!(
-                "`fail` names `{text}`, but all of it has failed before with {}",
+                "`fail` names `{text}`, but all its disks have already failed with {}",
                 before.join(" and ")
             );
             wrong.push((message, "leave it out, or name something else".to_owned()));
@@ -81,10 +81,10 @@ pub fn struck_again(words: &[Word<'_>], mut open: Vec<bool>) -> Vec<(String, Str
         let Stricken::Drawn(most) = stricken else { continue };
         if left == 0 {
             let message = format!(
-                "`fail` has `{text}` drawn, but of {all} disks none may be left by then: {} failures come before or are named",
+                "`fail` draws `{text}`, but possibly none of {all} disks is left: {} other failures precede it or name disks",
                 words.len() - 1
             );
-            wrong.push((message, "leave failures out, or set more servers".to_owned()));
+            wrong.push((message, "remove failures, or set more servers".to_owned()));
             break;
         }
         left = left.saturating_sub(*most);

@@ -17,12 +17,12 @@ use crate::plan::{DeviceId, Job, NOWHERE, Plan};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The first that is left.
+    /// The first copy that is left.
     #[default]
     Primary,
-    /// Any that is left, drawn for each object.
+    /// A random copy of those left, drawn for each object.
     Random,
-    /// The one that has been given the least to read so far.
+    /// The copy whose device has been assigned the least to read so far.
     LeastLoaded,
 }
 
@@ -30,7 +30,7 @@ pub enum Source {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gather {
-    /// On the primary, as Ceph does.
+    /// On the primary, as in Ceph.
     #[default]
     Primary,
     /// On the first target.

@@ -455,7 +455,7 @@ impl Rebuild<'_> {
                 before
             }
             Kind::Up | Kind::Down | Kind::Served | Kind::Arrive | Kind::Idle | Kind::Over => {
-                return Err("a server without clients is told what is not for it".into());
+                return Err("a server without clients received a client event".into());
             }
         })
     }

@@ -23,7 +23,7 @@ pub struct Placing {
     pub lost_set: LostSet,
 }
 
-/// What copies of an object must not share.
+/// The failure domain: what two copies of an object must not share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domain {
@@ -38,10 +38,10 @@ pub enum Domain {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LostSet {
-    /// By the placement's inverse; else by asking every object, or drawn where there are more than 100,000.
+    /// By inverting the placement; if it has no inverse, by checking every object, or drawn above 100,000.
     #[default]
     Auto,
-    /// By asking every object.
+    /// By checking the placement of every object.
     Enumerate,
     /// Drawn from the exact distribution.
     Draw,

@@ -31,7 +31,7 @@ pub enum RecoveryError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// An object is neither complete at the end nor counted as lost or stuck.
-    #[error("{lacking} objects lack a copy or shard in the end, but {told} are told as lost or stuck")]
+    #[error("at the end {lacking} objects lack a copy or shard, but {told} are counted as lost or stuck")]
     Unaccounted {
         /// Objects that lack a copy or shard.
         lacking: u64,

@@ -8,7 +8,7 @@ use crate::FlowId;
 #[non_exhaustive]
 pub enum DescriptionError {
     /// There is no scheduler of that name.
-    #[error("`{name}` is no scheduler: write {}{}", meant(*nearest), names())]
+    #[error("`{name}` is not a scheduler: use {}{}", meant(*nearest), names())]
     Name {
         /// The name as written.
         name: String,
@@ -16,7 +16,7 @@ pub enum DescriptionError {
         nearest: Option<&'static str>,
     },
     /// A part of the text is not understood or is missing.
-    #[error("`{text}`: {what}: write `{usage}`")]
+    #[error("`{text}`: {what}: use `{usage}`")]
     Word {
         /// The whole text.
         text: String,

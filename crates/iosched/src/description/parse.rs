@@ -42,7 +42,7 @@ pub(super) fn description(text: &str) -> Result<Description, DescriptionError> {
     let depth = words.depth()?;
     let kind = kind(name, &mut words)?;
     if matches!(kind, Kind::I2l(_)) && depth.is_some() {
-        return Err(words.wrong("i2l sets its depth itself"));
+        return Err(words.wrong("i2l chooses its depth itself"));
     }
     words.end()?;
     Ok(Description { depth, kind })
@@ -102,7 +102,7 @@ fn sfqrc(words: &mut Words<'_>) -> Result<Kind, DescriptionError> {
 fn rounds(batch: Batch, words: &mut Words<'_>) -> Result<Kind, DescriptionError> {
     let quantum = words.count("quantum", batch.quantum())?;
     if quantum == 0 {
-        return Err(words.wrong("a quantum of 0 serves nobody"));
+        return Err(words.wrong("a quantum of 0 serves no request"));
     }
     let choices = [("reads", Supported::Reads), ("writes", Supported::Writes), ("both", Supported::Both)];
     let supported = if batch == Batch::Client { Supported::Both } else { words.choice("for", &choices)? };
@@ -118,7 +118,7 @@ fn bfq(words: &mut Words<'_>) -> Result<Kind, DescriptionError> {
         timeout: words.span("timeout", usual.timeout)?,
     };
     if spec.budget_min > spec.budget_max {
-        return Err(words.wrong("the least budget lies above the most"));
+        return Err(words.wrong("`min` is greater than `max`"));
     }
     Ok(Kind::Bfq(spec))
 }
@@ -144,11 +144,11 @@ impl<'a> Words<'a> {
         let boundless =
             word == "none" || word.strip_prefix('-').is_some_and(|rest| rest.parse::<u32>().is_ok());
         let depth = match word.parse::<u32>() {
-            Ok(0) => return Err(self.wrong("with a depth of 0 nobody is ever served")),
+            Ok(0) => return Err(self.wrong("a depth of 0 serves no request")),
             Ok(depth) => Some(depth),
             Err(_) if boundless => None,
             Err(_) if word.starts_with(|first: char| first.is_ascii_digit()) => {
-                return Err(self.wrong(format!("`{word}` is no depth")));
+                return Err(self.wrong(format!("`{word}` is not a depth")));
             }
             // Not a depth: a flag that is read later, or a word that is not understood.
             Err(_) => return Ok(None),
@@ -164,7 +164,7 @@ impl<'a> Words<'a> {
     }
 
     fn load(&mut self) -> Result<u64, DescriptionError> {
-        let Some(word) = self.plain.pop_front() else { return Err(self.wrong("the bytes are missing")) };
+        let Some(word) = self.plain.pop_front() else { return Err(self.wrong("the load is missing")) };
         self.units("the load", word)
     }
 
@@ -213,12 +213,12 @@ impl<'a> Words<'a> {
     fn choice<V: Copy>(&mut self, key: &str, choices: &[(&str, V)]) -> Result<V, DescriptionError> {
         let Some(word) = self.find(key) else { return Ok(choices[0].1) };
         let chosen = choices.iter().find(|(known, _)| *known == word);
-        chosen.map(|chosen| chosen.1).ok_or_else(|| self.wrong(format!("`{word}` is no value of `{key}`")))
+        chosen.map(|chosen| chosen.1).ok_or_else(|| self.wrong(format!("`{word}` is not a value of `{key}`")))
     }
 
     /// Refuses words that have not been read.
     fn end(self) -> Result<(), DescriptionError> {
         let left = self.plain.front().copied().or(self.named.first().map(|named| named.0));
-        left.map_or(Ok(()), |word| Err(self.wrong(format!("`{word}` is not understood"))))
+        left.map_or(Ok(()), |word| Err(self.wrong(format!("`{word}` is unknown"))))
     }
 }

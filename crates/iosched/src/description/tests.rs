@@ -71,27 +71,27 @@ fn every_usage_is_understood() {
 fn mistakes_are_answered_with_what_to_write() {
     let names = Description::USAGES.map(|usage| usage.0).join(", ");
     for (text, want) in [
-        ("sfqq:4", format!("`sfqq` is no scheduler: write `sfq`, or another of {names}")),
-        ("dsfq", format!("`dsfq` is no scheduler: write `dsfq-a`, or another of {names}")),
-        ("elevator", format!("`elevator` is no scheduler: write one of {names}")),
-        ("", format!("`` is no scheduler: write one of {names}")),
-        ("sfq:0", "`sfq:0`: with a depth of 0 nobody is ever served: write `sfq[:D]`".to_owned()),
-        ("sfq:4k", "`sfq:4k`: `4k` is no depth: write `sfq[:D]`".to_owned()),
-        ("sfq:4:5", "`sfq:4:5`: `5` is not understood: write `sfq[:D]`".to_owned()),
-        ("sfq:depth=4", "`sfq:depth=4`: `depth` is not understood: write `sfq[:D]`".to_owned()),
-        ("dsfq-atb:4", "`dsfq-atb:4`: the period is missing: write `dsfq-atb:D:PERIOD`".to_owned()),
-        ("dsfq-atb:4:0s", "`dsfq-atb:4:0s`: the period is zero: write `dsfq-atb:D:PERIOD`".to_owned()),
-        ("htb:4", "`htb:4`: a rate is missing: write `htb[:D]:rate=RATE[:burst=BYTES][:lend]`".to_owned()),
+        ("sfqq:4", format!("`sfqq` is not a scheduler: use `sfq`, or another of {names}")),
+        ("dsfq", format!("`dsfq` is not a scheduler: use `dsfq-a`, or another of {names}")),
+        ("elevator", format!("`elevator` is not a scheduler: use one of {names}")),
+        ("", format!("`` is not a scheduler: use one of {names}")),
+        ("sfq:0", "`sfq:0`: a depth of 0 serves no request: use `sfq[:D]`".to_owned()),
+        ("sfq:4k", "`sfq:4k`: `4k` is not a depth: use `sfq[:D]`".to_owned()),
+        ("sfq:4:5", "`sfq:4:5`: `5` is unknown: use `sfq[:D]`".to_owned()),
+        ("sfq:depth=4", "`sfq:depth=4`: `depth` is unknown: use `sfq[:D]`".to_owned()),
+        ("dsfq-atb:4", "`dsfq-atb:4`: the period is missing: use `dsfq-atb:D:PERIOD`".to_owned()),
+        ("dsfq-atb:4:0s", "`dsfq-atb:4:0s`: the period is zero: use `dsfq-atb:D:PERIOD`".to_owned()),
+        ("htb:4", "`htb:4`: a rate is missing: use `htb[:D]:rate=RATE[:burst=BYTES][:lend]`".to_owned()),
         (
             "mclock:at-limit=reject",
-            "`mclock:at-limit=reject`: `reject` is no value of `at-limit`: write \
+            "`mclock:at-limit=reject`: `reject` is not a value of `at-limit`: use \
              `mclock[:D][:at-limit=wait|allow][:idle-after=0s]`"
                 .to_owned(),
         ),
-        ("i2l:4", "`i2l:4`: i2l sets its depth itself: write `i2l[:sarc=100ms][:avatar=1s]`".to_owned()),
+        ("i2l:4", "`i2l:4`: i2l chooses its depth itself: use `i2l[:sarc=100ms][:avatar=1s]`".to_owned()),
         (
             "crr-n:quantum=0",
-            "`crr-n:quantum=0`: a quantum of 0 serves nobody: write `crr-n[:D][:quantum=8]`".to_owned(),
+            "`crr-n:quantum=0`: a quantum of 0 serves no request: use `crr-n[:D][:quantum=8]`".to_owned(),
         ),
     ] {
         assert_eq!(refused(text), want);

@@ -98,7 +98,7 @@ impl Rule {
 #[non_exhaustive]
 pub enum RuleError {
     /// The name is taken.
-    #[error("there is a rule `{name}` already: change it, or start another under a new name")]
+    #[error("rule `{name}` already exists: change it, or start one with another name")]
     Known {
         /// The name.
         name: String,
@@ -112,14 +112,14 @@ pub enum RuleError {
         known: Vec<String>,
     },
     /// The default rule has no rank and cannot be stopped.
-    #[error("`{name}` is the default rule, which is always last: change its rate, or start a rule before it")]
+    #[error("the default rule `{name}` is always last: change its rate, or start a rule before it")]
     Default {
         /// The name.
         name: String,
     },
     /// The rule has no rate or no depth.
     #[error(
-        "rule `{name}` has a rate or depth of 0, so that its classes would wait for ever: give it at least 1"
+        "rule `{name}` has a rate or depth of 0, so its classes would wait forever: set it to at least 1"
     )]
     Never {
         /// The name.
@@ -129,7 +129,7 @@ pub enum RuleError {
 
 fn list(names: &[String]) -> String {
     if names.is_empty() {
-        return "the default rule alone".to_owned();
+        return "only the default rule".to_owned();
     }
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

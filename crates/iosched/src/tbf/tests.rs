@@ -135,11 +135,11 @@ fn errors_say_the_next_step() {
     assert_eq!(
         said,
         [
-            "there is a rule `a` already: change it, or start another under a new name",
-            "rule `b` has a rate or depth of 0, so that its classes would wait for ever: give it at least 1",
+            "rule `a` already exists: change it, or start one with another name",
+            "rule `b` has a rate or depth of 0, so its classes would wait forever: set it to at least 1",
             "there is no rule `c`: the rules are `a`",
-            "`default` is the default rule, which is always last: change its rate, or start a rule before it",
-            "`default` is the default rule, which is always last: change its rate, or start a rule before it",
+            "the default rule `default` is always last: change its rate, or start a rule before it",
+            "the default rule `default` is always last: change its rate, or start a rule before it",
         ]
     );
 }

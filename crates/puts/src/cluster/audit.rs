@@ -51,7 +51,7 @@ fn bytes(
     let in_flight: u64 = pending.iter().map(|one| cluster.put_bytes_of(&one.event)).sum();
     if sent.bytes_sent != came.bytes_received + came.bytes_lost + in_flight {
         return Err(format!(
-            "{} bytes were sent, but {} came, {} were lost and {in_flight} are in flight",
+            "{} bytes were sent, but {} arrived, {} were lost and {in_flight} are in flight",
             sent.bytes_sent, came.bytes_received, came.bytes_lost
         )
         .into());
@@ -59,7 +59,7 @@ fn bytes(
     let in_flight: u64 = pending.iter().map(|one| cluster.get_bytes_of(&one.event)).sum();
     if came.bytes_sent != sent.bytes_received + in_flight {
         return Err(format!(
-            "{} bytes were sent to readers, but {} came and {in_flight} are in flight",
+            "{} bytes were sent to readers, but {} arrived and {in_flight} are in flight",
             came.bytes_sent, sent.bytes_received
         )
         .into());
@@ -92,7 +92,7 @@ fn chunks(id: usize, gateway: &Gateway) -> Result<(), Fault> {
     let puts = (gateway.machine.puts() + gateway.waiting.len() - wanted) as u64;
     if tally.created != tally.done + tally.failed + tally.dropped + puts {
         return Err(format!(
-            "at gateway {id}, {} chunks came, but {} were stored, {} given up, {} dropped, and {puts} are being put or wait",
+            "at gateway {id}, {} chunks arrived, but {} were stored, {} given up, {} dropped, and {puts} are in progress or waiting",
             tally.created, tally.done, tally.failed, tally.dropped
         )
         .into());
@@ -100,7 +100,7 @@ fn chunks(id: usize, gateway: &Gateway) -> Result<(), Fault> {
     let gets = (gateway.machine.gets() + wanted) as u64;
     if tally.gets_created != tally.gets_done + tally.gets_failed + gets {
         return Err(format!(
-            "at gateway {id}, {} chunks were wanted, but {} were fetched, {} given up, and {gets} are being fetched or wait",
+            "at gateway {id}, {} chunks were requested, but {} were fetched, {} given up, and {gets} are in progress or waiting",
             tally.gets_created, tally.gets_done, tally.gets_failed
         )
         .into());
@@ -121,7 +121,7 @@ fn stored(cluster: &Cluster, id: usize, server: &Server) -> Result<(), Fault> {
     let exact = whole && cluster.failures.0 == 0;
     if tally.bytes_received < kept || exact && tally.bytes_received != kept {
         return Err(format!(
-            "server {id} received {} bytes, but stored {} and has {here} of replicas that are coming",
+            "server {id} received {} bytes, but stored {} and has {here} of incomplete replicas",
             tally.bytes_received, tally.bytes_stored
         )
         .into());
@@ -149,7 +149,7 @@ fn unfinished(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(
         if let Some(task) =
             gateway.machine.tasks(GatewayId(id)).into_iter().find(|task| !moved.contains(task))
         {
-            return Err(format!("{task:?} has not ended, and nothing will go on with it").into());
+            return Err(format!("{task:?} has not ended, and no pending event continues it").into());
         }
     }
     Ok(())
@@ -212,7 +212,7 @@ fn reservations(cluster: &Cluster, committed: &Committed<'_, Cluster>, violation
         let Target::Negotiating(machine) = &server.machine else { continue };
         if overlapping(machine.reservations()).is_some() || overlapping(machine.deliveries().list()).is_some()
         {
-            return Err("two windows that were accepted overlap".into());
+            return Err("two accepted windows overlap".into());
         }
     }
     Ok(())

@@ -65,7 +65,7 @@ fn crowded(what: &str, waits: SimSpan, limit: SimSpan, count: u64) -> Result<(),
         return Ok(());
     }
     Err(format!(
-        "more than {count} {what} wait for a link, which takes {waits}: they come faster than `network.link` and `network.uplink` \
+        "more than {count} {what} wait {waits} for a link: they arrive faster than `network.link` and `network.uplink` \
          carry them; raise these, `faults.bid_timeout` or `faults.ack_timeout`, or lower `in_flight` or `gateways`"
     )
     .into())

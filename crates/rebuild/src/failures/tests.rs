@@ -102,5 +102,5 @@ fn failures_of_what_has_failed_are_told() {
     assert!(words(&[("a", named(&[0])), ("b", Stricken::Drawn(3))], 4).is_empty());
     let none = words(&[("a", named(&[0])), ("b", Stricken::Drawn(3)), ("c", Stricken::Drawn(1))], 4);
     assert_eq!(none.len(), 1);
-    assert!(none[0].0.contains("`c` drawn, but of 4 disks none may be left"), "{}", none[0].0);
+    assert!(none[0].0.contains("`fail` draws `c`, but possibly none of 4 disks is left"), "{}", none[0].0);
 }

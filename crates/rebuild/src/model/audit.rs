@@ -143,7 +143,7 @@ impl<'a> Audit<'a> {
             if let Some(at) = planned.iter().zip(found).position(|(planned, found)| planned != found) {
                 let (planned, found) = (planned[at], found[at]);
                 return Err(format!(
-                    "{planned} bytes are to be {what} {at}, but what was done and what is left are {found}"
+                    "{planned} bytes are to be {what} {at}, but done and remaining bytes add up to {found}"
                 )
                 .into());
             }
@@ -176,7 +176,7 @@ impl<'a> Audit<'a> {
         }
         match under_way.first_key_value() {
             Some(((job, unit), _)) => {
-                Err(format!("unit {unit} of job {job} is under way, but not in flight").into())
+                Err(format!("unit {unit} of job {job} has events, but is not in flight").into())
             }
             None => Ok(()),
         }
@@ -199,7 +199,7 @@ impl<'a> Audit<'a> {
         let flying = u32::from(slot.flying);
         if slot.next > units || slot.left != units - slot.next + flying || slot.next < job.resume + flying {
             return Err(format!(
-                "job {}: {} units are left of {units}, but {flying} are in flight before the next, {}",
+                "job {}: {} of {units} units are left, but {flying} are in flight before unit {}",
                 slot.job, slot.left, slot.next
             )
             .into());
@@ -259,7 +259,7 @@ impl<'a> Audit<'a> {
                 let wants = u64::from((active.reserved as usize) < reserves.len());
                 if asking != wants {
                     return Err(format!(
-                        "task {} of device {driver} waits for {wants} reservation, but {asking} are asked for",
+                        "task {} of device {driver} waits for {wants} reservations, but requested {asking}",
                         active.task,
                         driver = driver.0
                     )
@@ -268,14 +268,14 @@ impl<'a> Audit<'a> {
             }
         }
         if let Some((task, _)) = asked.first_key_value() {
-            return Err(format!("task {task} asks for a reservation, but is not active").into());
+            return Err(format!("task {task} requests a reservation, but is not active").into());
         }
         let most = u64::from(self.model.limits.reservations.unwrap_or(u32::MAX));
         for (id, device) in self.devices().filter(|(id, _)| !self.model.is_dead(*id)) {
             let (granted, held) = (u64::from(device.granted), held[id.index()]);
             if granted != held || granted > most {
                 return Err(format!(
-                    "device {} has granted {granted} reservations, of at most {most}, but {held} are held",
+                    "device {} granted {granted} reservations (limit {most}), but {held} are held",
                     id.0
                 )
                 .into());
@@ -316,7 +316,7 @@ impl<'a> Audit<'a> {
             let excused = !self.model.dead.is_empty() && (swallowed() || waits());
             if unfinished > 0 && !excused {
                 return Err(format!(
-                    "nothing is under way, but {unfinished} tasks of device {} are not finished",
+                    "no event is pending, but {unfinished} tasks of device {} are not finished",
                     id.0
                 )
                 .into());
@@ -339,7 +339,7 @@ impl<'a> Audit<'a> {
                 let wanted = if shared.free.contains(&operation) { 0 } else { u64::from(state.left.max(1)) };
                 if found != wanted {
                     return Err(format!(
-                        "operation {operation} of the clients of server {number} has {found} parts under way, not {wanted}"
+                        "client operation {operation} of server {number} has {found} parts in flight, not {wanted}"
                     )
                     .into());
                 }
@@ -347,7 +347,7 @@ impl<'a> Audit<'a> {
         }
         match parts.first_key_value() {
             Some(((server, operation), _)) => {
-                Err(format!("operation {operation} at server {server} was never asked for").into())
+                Err(format!("operation {operation} at server {server} was never requested").into())
             }
             None => Ok(()),
         }

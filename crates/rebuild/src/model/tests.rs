@@ -299,7 +299,7 @@ fn damage_to_a_state_is_noticed() {
     assert!(read.contains("bytes are to be read from device"), "{read}");
     let granted =
         state.complaint(&model, "granted", |state| server(state, |server| server.devices[0].granted += 1));
-    assert!(granted.contains("reservations, of at most 1"), "{granted}");
+    assert!(granted.contains("reservations (limit 1)"), "{granted}");
     let asleep = state.complaint(&model, "asleep", |state| {
         server(state, |server| server.devices[0].asleep = Some(SimTime::ZERO));
     });

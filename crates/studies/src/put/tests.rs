@@ -329,7 +329,7 @@ fn a_port_at_which_ever_more_waits_ends_the_run() {
                 faults = { failed_servers = 3, fail_at = \"0s\" }";
     let context = RunContext::alone(Seed(1), 1);
     let error = prepare(text).run(&context).expect_err("more is asked than comes through").to_string();
-    assert!(error.contains("wait for a link") && error.contains("`faults.bid_timeout`"), "{error}");
+    assert!(error.contains("for a link") && error.contains("`faults.bid_timeout`"), "{error}");
 }
 
 #[test]

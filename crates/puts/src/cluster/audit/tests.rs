@@ -127,14 +127,14 @@ const BOTH: [(&str, &str, Damage); 13] = [
     ("an acknowledgement lost", "replicas were stored", |state| lose(state, is_ack)),
     ("an acknowledgement doubled", "replicas were stored", |state| double(state, is_ack)),
     ("a replica stored twice", "replicas were stored", |state| server(state, 2).tally.replicas += 1),
-    ("a chunk lost", "chunks came, but", |state| gateway(state).tally.created += 1),
-    ("a chunk stored twice", "chunks came, but", |state| gateway(state).tally.done += 1),
+    ("a chunk lost", "chunks arrived, but", |state| gateway(state).tally.created += 1),
+    ("a chunk stored twice", "chunks arrived, but", |state| gateway(state).tally.done += 1),
     ("a chunk of another gateway", "at gateway 0", |state| {
         gateway(state).tally.created += 1;
         let Entity::Gateway(other) = &mut state.entities[1] else { return };
         other.tally.created -= 1;
     }),
-    ("a put that nobody goes on with", "nothing will go on with it", |state| {
+    ("a put that nobody goes on with", "no pending event continues it", |state| {
         forget_a_task(state, is_put);
     }),
     ("puts counted twice", "puts were counted", |state| state.statistics[0].puts += 1_000_000),
@@ -147,8 +147,8 @@ const READS: [(&str, &str, Damage); 7] = [
     ("a byte that nobody read", "bytes were sent to readers", |state| {
         gateway(state).tally.bytes_received += 1
     }),
-    ("a get lost", "chunks were wanted, but", |state| gateway(state).tally.gets_created += 1),
-    ("a get that nobody goes on with", "nothing will go on with it", |state| {
+    ("a get lost", "chunks were requested, but", |state| gateway(state).tally.gets_created += 1),
+    ("a get that nobody goes on with", "no pending event continues it", |state| {
         forget_a_task(state, is_get);
     }),
     ("a link that carries more than there is time for", "was given", |state| {

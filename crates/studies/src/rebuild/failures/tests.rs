@@ -70,10 +70,10 @@ fn what_cannot_fall_again_is_refused() {
         };
         problems.iter().map(words).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(told("servers = 6\nfail = [\"server=3\", \"osd.3@1h\"]"), @"`fail` names `osd.3@1h`, but all of it has failed before with `server=3` | leave it out, or name something else");
-    insta::assert_snapshot!(told("servers = 6\nracks = 3\nfail = [\"rack=1@5s\", \"rack=1@2s\"]"), @"`fail` names `rack=1@5s`, but all of it has failed before with `rack=1@2s` | leave it out, or name something else");
-    insta::assert_snapshot!(told("servers = 3\nfail = [\"server\", \"server\", \"server\", \"server@1h\"]"), @"`fail` has `server@1h` drawn, but of 3 disks none may be left by then: 3 failures come before or are named | leave failures out, or set more servers");
-    insta::assert_snapshot!(told("servers = 6\nracks = 2\nfail = [\"rack\", \"rack\", \"disk\"]"), @"`fail` has `disk` drawn, but of 6 disks none may be left by then: 2 failures come before or are named | leave failures out, or set more servers");
+    insta::assert_snapshot!(told("servers = 6\nfail = [\"server=3\", \"osd.3@1h\"]"), @"`fail` names `osd.3@1h`, but all its disks have already failed with `server=3` | leave it out, or name something else");
+    insta::assert_snapshot!(told("servers = 6\nracks = 3\nfail = [\"rack=1@5s\", \"rack=1@2s\"]"), @"`fail` names `rack=1@5s`, but all its disks have already failed with `rack=1@2s` | leave it out, or name something else");
+    insta::assert_snapshot!(told("servers = 3\nfail = [\"server\", \"server\", \"server\", \"server@1h\"]"), @"`fail` draws `server@1h`, but possibly none of 3 disks is left: 3 other failures precede it or name disks | remove failures, or set more servers");
+    insta::assert_snapshot!(told("servers = 6\nracks = 2\nfail = [\"rack\", \"rack\", \"disk\"]"), @"`fail` draws `disk`, but possibly none of 6 disks is left: 2 other failures precede it or name disks | remove failures, or set more servers");
     complete("servers = 6\ndisks_per_server = 2\nfail = [\"osd.6\", \"server=3@1h\"]");
 }
 

@@ -172,7 +172,7 @@ fn the_audit_notices_jobs_tasks_and_reservations_that_are_lost_or_doubled() {
             let slots = &mut device(state, in_work).slots;
             slots.iter_mut().find(|slot| slot.job != Slot::NONE).expect("it works").left -= 1;
         }),
-        ("a job dropped", "under way, but not in flight", |state| {
+        ("a job dropped", "has events, but is not in flight", |state| {
             let slots = &mut device(state, in_work).slots;
             *slots.iter_mut().find(|slot| slot.job != Slot::NONE && slot.flying > 0).expect("it works") =
                 Slot::EMPTY;
