@@ -7,7 +7,7 @@ use towtank_units::{SimSpan, SimTime};
 #[non_exhaustive]
 pub enum Broken {
     /// A lane was given more work than fits in the time until it is idle.
-    #[error("a lane was given {busy} to do, but is to be idle {idle_at} after the beginning")]
+    #[error("a lane was given {busy} of work, but becomes idle {idle_at} after the start")]
     MoreThanTime {
         /// The work it was given.
         busy: SimSpan,
@@ -16,7 +16,7 @@ pub enum Broken {
     },
     /// A request that arrived at a line is neither waiting, nor in service, nor served.
     #[error(
-        "{came} requests came to a line, but {served} were served, {serving} are being served and {waiting} wait"
+        "{came} requests arrived at a queue, but {served} were served, {serving} are in service and {waiting} wait"
     )]
     Lost {
         /// Requests that arrived.
@@ -29,7 +29,7 @@ pub enum Broken {
         waiting: u64,
     },
     /// Bytes that arrived at a port of a switch are neither inside nor sent.
-    #[error("{came} bytes came to a port of a switch, but {gone} are through and {inside} are in it")]
+    #[error("{came} bytes arrived at a switch port, but {gone} left and {inside} are in it")]
     LostBytes {
         /// Bytes that arrived.
         came: u64,
@@ -42,9 +42,7 @@ pub enum Broken {
     #[error("in a page cache, {0}")]
     Pages(&'static str),
     /// More bytes passed a port of a switch than its rate allows.
-    #[error(
-        "{gone} bytes passed a port of a switch that was busy for {busy}, which is more than its rate allows"
-    )]
+    #[error("{gone} bytes passed a switch port that was busy for {busy}, more than its rate allows")]
     TooFast {
         /// Bytes that were sent.
         gone: u64,
@@ -54,7 +52,7 @@ pub enum Broken {
     /// Programmed pages of flash are neither in use, nor stale, nor erased, or are in use without being
     /// mapped.
     #[error(
-        "{programmed} pages of flash were programmed, but {erased} were erased, {stale} are stale and {valid} in use, of {mapped} mapped"
+        "{programmed} flash pages were programmed, but {erased} were erased, {stale} are stale and {valid} in use, of {mapped} mapped"
     )]
     LostPages {
         /// Pages programmed.
@@ -69,7 +67,7 @@ pub enum Broken {
         mapped: u64,
     },
     /// The logical map and the physical map of a page contradict each other.
-    #[error("page {logical} of a drive is mapped to page {physical} of its flash, which holds another")]
+    #[error("page {logical} of a drive is mapped to flash page {physical}, which contains another")]
     WrongPage {
         /// The logical page.
         logical: u64,

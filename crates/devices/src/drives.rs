@@ -59,7 +59,7 @@ impl Io {
 
 /// Why the parameters of a drive are not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{key}` is {value}, and must be {limit}")]
+#[error("`{key}` is {value}, but must be {limit}")]
 #[non_exhaustive]
 pub struct DriveError {
     /// The name of the parameter.

@@ -415,19 +415,17 @@ impl PageCache {
         let (mut used, mut dirty) = (0_u64, 0_u64);
         for (&(file, start), piece) in &self.pieces {
             if last.is_some_and(|(before, end)| before == file && end > start) || piece.end <= start {
-                return Err(Broken::Pages("ranges of pages overlap, or one is empty"));
+                return Err(Broken::Pages("page ranges overlap, or one is empty"));
             }
             used += piece.end - start;
             dirty += if piece.state == State::Dirty { piece.end - start } else { 0 };
             last = Some((file, piece.end));
         }
         if used != self.used_pages || dirty != self.dirty_pages {
-            return Err(Broken::Pages(
-                "the pages in memory, or the dirty ones, are not those that are counted",
-            ));
+            return Err(Broken::Pages("the counts of pages in memory or of dirty pages are wrong"));
         }
         if used > self.capacity {
-            return Err(Broken::Pages("more pages are in memory than fit"));
+            return Err(Broken::Pages("more pages are in memory than its capacity"));
         }
         Ok(())
     }

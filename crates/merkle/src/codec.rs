@@ -35,7 +35,7 @@ pub(crate) enum Kind {
 #[non_exhaustive]
 pub enum DecodeError {
     /// Fewer bytes than their beginning requires.
-    #[error("{have} bytes are there, {need} are needed: the end is missing")]
+    #[error("it has {have} bytes, but needs {need}: its end is missing")]
     Short {
         /// The number of bytes given.
         have: usize,
@@ -43,16 +43,16 @@ pub enum DecodeError {
         need: usize,
     },
     /// Another format, or damage at the beginning.
-    #[error("it does not begin as a Merkle encoding does: wrong file, or damaged")]
+    #[error("it does not start like a Merkle encoding: wrong file, or damaged")]
     Magic,
     /// Written by another version of this crate.
-    #[error("it has version {found}, and this program reads version 1: use the program that wrote it")]
+    #[error("it has version {found}, but this program reads version 1: use the program that wrote it")]
     Version {
         /// The version found in the bytes.
         found: u8,
     },
     /// An encoding of another kind, such as a tree where a sketch is expected.
-    #[error("it holds something of kind {found}, not of kind {want}")]
+    #[error("its kind is {found}, not {want}")]
     Kind {
         /// The kind found.
         found: u8,
@@ -60,7 +60,7 @@ pub enum DecodeError {
         want: u8,
     },
     /// The checksum does not match: the bytes are damaged.
-    #[error("the checksum does not fit: damaged, read it from another copy")]
+    #[error("the checksum does not match: it is damaged, read it from another copy")]
     Checksum,
     /// The checksum matches, but the content is impossible.
     #[error("{what} is impossible")]

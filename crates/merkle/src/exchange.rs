@@ -57,13 +57,13 @@ pub enum ExchangeError {
     #[error(transparent)]
     Shapes(#[from] ShapesDiffer),
     /// A message that is not valid at this point of the exchange.
-    #[error("a message came that does not belong here: start the exchange again")]
+    #[error("an unexpected message arrived: restart the exchange")]
     Unexpected,
     /// The other side asks for a sketch and this side keeps none.
-    #[error("a sketch is asked for and none is kept: compare the trees")]
+    #[error("the peer requests a sketch, but none is kept: compare the trees")]
     NoSketch,
     /// Bytes that do not decode to a message.
-    #[error("a message cannot be read: {0}")]
+    #[error("a message cannot be decoded: {0}")]
     Decode(#[from] DecodeError),
 }
 

@@ -152,7 +152,7 @@ pub enum RestoreError {
     #[error("the image cannot be read: {0}")]
     Image(#[from] DecodeError),
     /// A damaged record with valid ones after it: a torn write cannot cause that.
-    #[error("the records are damaged at byte {at}, and sound ones follow: rebuild it from the objects")]
+    #[error("the records are damaged at byte {at}, but valid ones follow: rebuild it from the objects")]
     Damaged {
         /// The offset of the first damaged record.
         at: usize,

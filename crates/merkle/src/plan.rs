@@ -113,19 +113,19 @@ pub struct Method {
 #[non_exhaustive]
 pub enum PlanError {
     /// A count that is 0 and is a divisor.
-    #[error("`{key}` is 0, and at least one is needed")]
+    #[error("`{key}` is 0, but must be at least 1")]
     None {
         /// The key of that count.
         key: &'static str,
     },
     /// A number that is negative or not finite.
-    #[error("`{key}` is below zero or no number")]
+    #[error("`{key}` must be a number of 0 or more")]
     NotAnAmount {
         /// The key of that number.
         key: &'static str,
     },
     /// More leaves than a tree may have.
-    #[error("`leaf_bits` is {asked}, at most {most}")]
+    #[error("`leaf_bits` is {asked}, but must be at most {most}")]
     TooManyLeaves {
         /// The logarithm requested.
         asked: u8,
@@ -133,7 +133,7 @@ pub enum PlanError {
         most: u8,
     },
     /// More cells than a sketch may have.
-    #[error("`sketch_cells` is {asked}, at most {most}")]
+    #[error("`sketch_cells` is {asked}, but must be at most {most}")]
     TooManyCells {
         /// The number requested.
         asked: u64,
@@ -273,9 +273,12 @@ mod tests {
     #[test]
     fn impossible_pools_are_refused() {
         let message = |pool: Pool| pool.plan().expect_err("impossible").to_string();
-        assert_eq!(message(Pool { groups: 0, ..POOL }), "`groups` is 0, and at least one is needed");
-        assert_eq!(message(Pool { outage_s: -1.0, ..POOL }), "`outage` is below zero or no number");
-        assert_eq!(message(Pool { leaf_bits: Some(25), ..POOL }), "`leaf_bits` is 25, at most 24");
+        assert_eq!(message(Pool { groups: 0, ..POOL }), "`groups` is 0, but must be at least 1");
+        assert_eq!(message(Pool { outage_s: -1.0, ..POOL }), "`outage` must be a number of 0 or more");
+        assert_eq!(
+            message(Pool { leaf_bits: Some(25), ..POOL }),
+            "`leaf_bits` is 25, but must be at most 24"
+        );
         assert!(message(Pool { sketch_cells: Some(1 << 23), ..POOL }).contains("at most 4194304"));
     }
 

@@ -157,7 +157,7 @@ impl std::fmt::Display for Shape {
 
 /// More leaves than a tree may have, or than its positions allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`leaf_bits` is {leaf_bits}, but at most {most} bits can tell the leaves of this tree apart")]
+#[error("`leaf_bits` is {leaf_bits}, but this tree can have at most {most}")]
 pub struct TooManyLeaves {
     /// The base-2 logarithm of the number of leaves requested.
     pub leaf_bits: u8,
@@ -280,10 +280,7 @@ mod tests {
     #[test]
     fn too_many_leaves_are_refused() {
         let message = |space, bits| Shape::new(space, bits).expect_err("too many").to_string();
-        assert_eq!(
-            message(Subspace::WHOLE, 25),
-            "`leaf_bits` is 25, but at most 24 bits can tell the leaves of this tree apart"
-        );
+        assert_eq!(message(Subspace::WHOLE, 25), "`leaf_bits` is 25, but this tree can have at most 24");
         let narrow = Subspace::of_prefix(0, 30).expect("a prefix of zeros");
         assert!(message(narrow, 3).contains("at most 2 bits"));
     }

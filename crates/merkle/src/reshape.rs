@@ -13,13 +13,11 @@ use crate::{Shape, Tree};
 pub enum ReshapeError {
     /// A tree of one leaf, or a sketch of one part.
     #[error(
-        "a tree of one leaf, or a sketch of one part, has no halves: give the pool more of them before it is split"
+        "a tree of one leaf, or a sketch of one part, cannot be split: give the pool more leaves or parts first"
     )]
     OneLeaf,
     /// Two trees that are not the two halves of one space.
-    #[error(
-        "{low} and {high} are not the two halves of one space in equal leaves: give the lower half first"
-    )]
+    #[error("{low} and {high} are not two halves of one space with equal leaves: give the lower half first")]
     NotHalves {
         /// The shape passed as the lower half.
         low: Shape,
@@ -27,7 +25,7 @@ pub enum ReshapeError {
         high: Shape,
     },
     /// The merged tree would have more leaves than a tree may have.
-    #[error("the merged tree has 2^{leaf_bits} leaves, at most 2^24: coarsen both first")]
+    #[error("the merged tree would have 2^{leaf_bits} leaves, but the limit is 2^24: coarsen both first")]
     TooManyLeaves {
         /// The base-2 logarithm of the number of leaves of the merged tree.
         leaf_bits: u8,

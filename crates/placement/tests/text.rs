@@ -66,7 +66,7 @@ fn malformed_texts_are_refused_where_crushtool_refuses_them() {
         let ours = compile(&text(&format!("malformed/{name}.txt")));
         if case["rc"] != 0 {
             let why = ours.expect_err(name);
-            assert!(why.line > 0 && why.hint.is_some() || why.reason.contains("where"), "{name}: {why:?}");
+            assert!(why.line > 0 && why.hint.is_some() || why.reason.contains("expected"), "{name}: {why:?}");
             continue;
         }
         let map = ours.unwrap_or_else(|why| panic!("{name}: {why}"));

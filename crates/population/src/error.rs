@@ -25,13 +25,13 @@ pub enum Fault {
     #[error("a bin comes before the line `# total_count: N`")]
     NoTotal,
     /// The total is not a number.
-    #[error("`total_count` is `{found}`, which is no whole number")]
+    #[error("`total_count` is `{found}`, but must be a whole number")]
     BadTotal {
         /// The text found.
         found: String,
     },
     /// The line has the wrong number of columns.
-    #[error("the number of columns is {found}, but should be {wanted}")]
+    #[error("the number of columns is {found}, but must be {wanted}")]
     Columns {
         /// The number of columns found.
         found: usize,
@@ -39,7 +39,7 @@ pub enum Fault {
         wanted: &'static str,
     },
     /// A column is not a number.
-    #[error("`{column}` is `{found}`, which is no whole number below 2^64")]
+    #[error("`{column}` is `{found}`, but must be a whole number below 2^64")]
     BadNumber {
         /// The name of the column.
         column: &'static str,
@@ -47,13 +47,13 @@ pub enum Fault {
         found: String,
     },
     /// A size cannot be parsed.
-    #[error("the size `{found}` cannot be read")]
+    #[error("`{found}` is not a size")]
     BadSize {
         /// The text found.
         found: String,
     },
     /// The end of a bin is not above its beginning.
-    #[error("the bin from {min} to {max} bytes holds no size: its end is not part of it")]
+    #[error("the bin from {min} to {max} bytes is empty: its end is not part of it")]
     EmptyBin {
         /// The beginning of the bin.
         min: u64,
@@ -61,7 +61,7 @@ pub enum Fault {
         max: u64,
     },
     /// A bin begins before the previous one ends.
-    #[error("the bin begins at {min} bytes, but the one before it ends at {before}")]
+    #[error("the bin starts at {min} bytes, but the previous one ends at {before}")]
     Overlap {
         /// The beginning of the bin.
         min: u64,
@@ -69,7 +69,7 @@ pub enum Fault {
         before: u64,
     },
     /// A size exceeds the limit.
-    #[error("{size} bytes are more than the {limit} of the largest file", limit = SIZE_MAX)]
+    #[error("{size} bytes exceed the largest file size, {limit}", limit = SIZE_MAX)]
     TooLarge {
         /// The size.
         size: u64,
@@ -89,7 +89,7 @@ pub enum Fault {
         found: u64,
     },
     /// The histogram has no files.
-    #[error("there is no file in it")]
+    #[error("it contains no file")]
     Empty,
 }
 
@@ -98,26 +98,26 @@ impl Fault {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Fault::NotText => "write it as plain text, and unpack it first if it is packed",
+            Fault::NotText => "write it as plain text, and decompress it first if it is compressed",
             Fault::NoTotal | Fault::BadTotal { .. } => {
-                "begin the file with a line such as `# total_count: 1000`"
+                "start the file with a line such as `# total_count: 1000`"
             }
             Fault::Columns { .. } => {
-                "a histogram has lines `min max count`, a table has lines `size,count`, such as `4096,17`"
+                "a histogram has lines `min max count`; a table has lines `size,count`, such as `4096,17`"
             }
-            Fault::BadNumber { .. } => "write a whole number in digits alone, such as 65536",
+            Fault::BadNumber { .. } => "write a whole number in digits only, such as 65536",
             Fault::BadSize { .. } => {
-                "write bytes in digits alone, such as 65536, or with a unit, such as 64KiB"
+                "write bytes in digits only, such as 65536, or with a unit, such as 64KiB"
             }
             Fault::EmptyBin { .. } => {
-                "a bin holds the sizes from its first number up to, not including, its second"
+                "a bin contains the sizes from its first number up to, but not including, its second"
             }
-            Fault::Overlap { .. } => "sort the bins by size, and let none overlap",
+            Fault::Overlap { .. } => "sort the bins by size, without overlaps",
             Fault::TooLarge { .. } => "check the size: is it in bytes?",
             Fault::TooMany => "counts are proportions: divide them all by the same number",
-            Fault::TooLong => "join sizes that are alike into bins, as `min max count`",
+            Fault::TooLong => "merge similar sizes into bins, as `min max count`",
             Fault::WrongTotal { .. } => {
-                "the file may have been cut short; rounding may cost one file a bin, no more"
+                "the file may be cut short; rounding may lose at most one file per bin"
             }
             Fault::Empty => "give at least one size with a count above 0",
         }
@@ -129,7 +129,7 @@ impl Fault {
 #[non_exhaustive]
 pub enum HistogramError {
     /// A parameter is out of range.
-    #[error("`{parameter}` is {value}, and must be from {low} to {high}")]
+    #[error("`{parameter}` is {value}, but must be from {low} to {high}")]
     OutOfRange {
         /// The name of the parameter.
         parameter: &'static str,
@@ -141,7 +141,7 @@ pub enum HistogramError {
         high: f64,
     },
     /// A size is out of range.
-    #[error("`{parameter}` is {value}, and must be from 1B to {limit}", limit = Bytes::new(SIZE_MAX))]
+    #[error("`{parameter}` is {value}, but must be from 1B to {limit}", limit = Bytes::new(SIZE_MAX))]
     Size {
         /// The name of the parameter.
         parameter: &'static str,
@@ -149,7 +149,7 @@ pub enum HistogramError {
         value: Bytes,
     },
     /// The largest size lies below the smallest.
-    #[error("`cap` is {cap}, but must not be below `{parameter}`, which is {least}")]
+    #[error("`cap` is {cap}, but must be at least `{parameter}`, which is {least}")]
     CapBelow {
         /// The largest size.
         cap: Bytes,
@@ -165,13 +165,13 @@ pub enum HistogramError {
 #[non_exhaustive]
 pub enum PopulationError {
     /// The data set is empty.
-    #[error("the data set has no {what}, and must have at least one")]
+    #[error("the data set has no {what}, but must have at least one")]
     Nothing {
         /// Files, objects or bytes.
         what: &'static str,
     },
     /// A parameter of the layout is zero.
-    #[error("`{parameter}` is 0, and must be above")]
+    #[error("`{parameter}` is 0, but must be greater")]
     ZeroLayout {
         /// The name of the parameter.
         parameter: &'static str,
@@ -184,8 +184,8 @@ pub enum PopulationError {
     },
     /// Too many kinds of files.
     #[error(
-        "pieces of {unit} cut files of up to {largest} into {kinds} kinds by their number of objects, and at most \
-         {limit} fit", limit = KINDS_MAX
+        "in pieces of {unit}, files of up to {largest} have {kinds} different numbers of objects, but \
+         the limit is {limit}", limit = KINDS_MAX
     )]
     TooManyKinds {
         /// The chunk or stripe unit.
@@ -196,7 +196,7 @@ pub enum PopulationError {
         kinds: u64,
     },
     /// A file has too many objects.
-    #[error("a file of {largest} in pieces of {unit} has {objects} objects, and at most 4294967295 fit")]
+    #[error("a file of {largest} in pieces of {unit} has {objects} objects, but the limit is 4294967295")]
     TooManyParts {
         /// The chunk or stripe unit.
         unit: Bytes,
@@ -206,7 +206,7 @@ pub enum PopulationError {
         objects: u64,
     },
     /// There are too many objects to leave room for a modulus between their keys.
-    #[error("keys of {objects} objects cannot keep a remainder of {modulus}: {} lie between two of them", u64::MAX / objects)]
+    #[error("the keys of {objects} objects cannot keep a remainder modulo {modulus}: they are only {} apart", u64::MAX / objects)]
     NoRoom {
         /// The number of objects.
         objects: u64,
@@ -237,9 +237,9 @@ impl PopulationError {
             PopulationError::ZeroLayout { .. } => "64MiB is usual for chunks, 4MiB for stripes",
             PopulationError::TooMany { .. } => "ask for less data, or for larger files",
             PopulationError::TooManyKinds { .. } | PopulationError::TooManyParts { .. } => {
-                "take larger pieces, or a smaller `cap`"
+                "use larger pieces, or a smaller `cap`"
             }
-            PopulationError::NoRoom { .. } => "take fewer groups or virtual nodes, or fewer objects",
+            PopulationError::NoRoom { .. } => "use fewer groups or virtual nodes, or fewer objects",
         }
     }
 }

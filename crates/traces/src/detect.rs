@@ -24,7 +24,7 @@ impl Format {
 
 pub(crate) fn found(head: &[u8], all: bool) -> Result<Format, Box<Fault>> {
     if head.trim_ascii().is_empty() {
-        return Err(Fault::new("there is nothing in it").hint("was it written, or unpacked, in full?"));
+        return Err(Fault::new("it is empty").hint("was it written and decompressed completely?"));
     }
     let head = &head[..head.len().min(BLOCK_BYTES)];
     let fitting: Vec<Format> = Format::ALL.into_iter().filter(|format| fits(*format, head, all)).collect();
@@ -33,9 +33,9 @@ pub(crate) fn found(head: &[u8], all: bool) -> Result<Format, Box<Fault>> {
     };
     match fitting[..] {
         [format] => Ok(format),
-        [] => Err(Fault::new(format!("it is in no format that is known: {}", Format::names()))
-            .hint(unread(head).unwrap_or("name its format to learn which line does not fit"))),
-        _ => Err(Fault::new(format!("it can be read as {}", names(&fitting))).hint("name its format")),
+        [] => Err(Fault::new(format!("it matches no known format: {}", Format::names()))
+            .hint(unread(head).unwrap_or("give its format to learn which line does not match"))),
+        _ => Err(Fault::new(format!("it may be any of {}", names(&fitting))).hint("give its format")),
     }
 }
 

@@ -126,7 +126,7 @@ impl<'l> Row<'l> {
     fn too_few(&self) -> Box<Fault> {
         let (taken, wanted) = (self.taken, self.columns.len());
         let missing = self.columns.get(taken).copied().unwrap_or("a column");
-        Fault::new(format!("it has {taken} columns of {wanted}, and `{missing}` is missing"))
+        Fault::new(format!("it has {taken} of {wanted} columns: `{missing}` is missing"))
             .hint(self.list())
     }
 
@@ -135,12 +135,12 @@ impl<'l> Row<'l> {
         let wanted = self.taken;
         while self.next().is_some() {}
         let taken = self.taken;
-        Fault::new(format!("it has {taken} columns, and {wanted} are wanted")).hint(self.list())
+        Fault::new(format!("it has {taken} columns, but must have {wanted}")).hint(self.list())
     }
 
     fn list(&self) -> String {
         let part = if self.mark == Mark::Comma { "," } else { " " };
-        format!("a line is `{}`; is it this format?", self.columns.join(part))
+        format!("a line of this format is `{}`; is the format right?", self.columns.join(part))
     }
 }
 
@@ -161,7 +161,7 @@ impl Cell<'_> {
         count.checked_mul(unit).ok_or_else(|| {
             let (column, limit) = (self.column, u64::MAX / unit);
             Fault::new(format!(
-                "`{column}` is {count}, and at most {limit} fit in 64 bits when taken {unit} times"
+                "`{column}` is {count}, but must be at most {limit}, so that {unit} times it fits in 64 bits"
             ))
         })
     }
@@ -171,7 +171,7 @@ impl Cell<'_> {
     pub(crate) fn small(self) -> Result<u32, Box<Fault>> {
         let number = self.whole()?;
         u32::try_from(number).map_err(|_| {
-            Fault::new(format!("`{}` is {number}, and must be at most {}", self.column, u32::MAX))
+            Fault::new(format!("`{}` is {number}, but must be at most {}", self.column, u32::MAX))
         })
     }
 
@@ -197,13 +197,13 @@ impl Cell<'_> {
     pub(crate) fn hexadecimal(self) -> Result<u64, Box<Fault>> {
         let text = std::str::from_utf8(self.text).ok().filter(|text| !text.starts_with('+'));
         text.and_then(|text| u64::from_str_radix(text, 16).ok())
-            .ok_or_else(|| self.none_of("a number of at most 16 digits in base 16"))
+            .ok_or_else(|| self.none_of("a hexadecimal number of at most 16 digits"))
     }
 
     /// The error for a cell that is not what it must be.
     #[cold]
     pub(crate) fn none_of(self, wanted: &str) -> Box<Fault> {
-        Fault::new(format!("`{}` is `{}`, and must be {wanted}", self.column, shown(self.text)))
+        Fault::new(format!("`{}` is `{}`, but must be {wanted}", self.column, shown(self.text)))
     }
 
     #[cold]
@@ -211,17 +211,17 @@ impl Cell<'_> {
         let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
         let (column, text) = (self.column, shown(self.text));
         if self.text.is_empty() {
-            return Fault::new(format!("`{column}` is empty, and must be {what}"));
+            return Fault::new(format!("`{column}` is empty, but must be {what}"));
         }
         if self.text.strip_prefix(b"-").is_some_and(|rest| digits(rest) || seconds(rest).is_some()) {
-            return Fault::new(format!("`{column}` is {text}, and must be 0 or more"));
+            return Fault::new(format!("`{column}` is {text}, but must be 0 or more"));
         }
         if digits(self.text) || self.text.iter().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(byte))
         {
             let limit = if what.ends_with("seconds") { u64::MAX / NS_PER_SEC } else { u64::MAX };
-            return Fault::new(format!("`{column}` is {text}, and must be {what} of at most {limit}"));
+            return Fault::new(format!("`{column}` is {text}, but must be {what} of at most {limit}"));
         }
-        Fault::new(format!("`{column}` is `{text}`, and must be {what}"))
+        Fault::new(format!("`{column}` is `{text}`, but must be {what}"))
     }
 }
 
@@ -443,12 +443,12 @@ mod tests {
         let mut row = Row::words(b"  1\t 2 3", &COLUMNS);
         assert_eq!((row.cell().unwrap().whole(), row.cell().unwrap().whole()), (Ok(1), Ok(2)));
         let told = row.end().unwrap_err().at("t", crate::Place::Line(4));
-        assert_eq!(told.to_string(), "`t`, line 4: it has 3 columns, and 2 are wanted");
-        assert_eq!(told.hint.as_deref(), Some("a line is `a b`; is it this format?"));
+        assert_eq!(told.to_string(), "`t`, line 4: it has 3 columns, but must have 2");
+        assert_eq!(told.hint.as_deref(), Some("a line of this format is `a b`; is the format right?"));
         let mut row = Row::commas(b"1", &COLUMNS);
         assert!(row.cell().is_ok() && row.end().is_ok());
         let told = row.cell().err().unwrap().at("t", crate::Place::File);
-        assert_eq!(told.to_string(), "`t`: it has 1 columns of 2, and `b` is missing");
+        assert_eq!(told.to_string(), "`t`: it has 1 of 2 columns: `b` is missing");
     }
 
     #[test]
@@ -458,15 +458,15 @@ mod tests {
             let told = if seconds { cell.seconds() } else { cell.whole() };
             assert_eq!(told.unwrap_err().at("t", crate::Place::File).reason, want);
         };
-        check("-5", false, "`x` is -5, and must be 0 or more");
-        check("", false, "`x` is empty, and must be a whole number");
-        check("abc", false, "`x` is `abc`, and must be a whole number");
+        check("-5", false, "`x` is -5, but must be 0 or more");
+        check("", false, "`x` is empty, but must be a whole number");
+        check("abc", false, "`x` is `abc`, but must be a whole number");
         check(
             "99999999999999999999",
             false,
-            "`x` is 99999999999999999999, and must be a whole number of at most 18446744073709551615",
+            "`x` is 99999999999999999999, but must be a whole number of at most 18446744073709551615",
         );
-        check("-0.5", true, "`x` is -0.5, and must be 0 or more");
-        check("1e40", true, "`x` is 1e40, and must be a number of seconds of at most 18446744073");
+        check("-0.5", true, "`x` is -0.5, but must be 0 or more");
+        check("1e40", true, "`x` is 1e40, but must be a number of seconds of at most 18446744073");
     }
 }

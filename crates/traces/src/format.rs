@@ -126,7 +126,7 @@ impl fmt::Display for Format {
 
 /// A name that is not that of a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no format of traces: there are {}", Format::names())]
+#[error("`{name}` is not a trace format: the formats are {}", Format::names())]
 pub struct UnknownFormat {
     /// The name.
     pub name: String,
@@ -151,7 +151,7 @@ mod tests {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
         let error = "msrc".parse::<Format>().unwrap_err().to_string();
-        assert!(error.starts_with("`msrc` is no format of traces: there are `pfssim`, "), "{error}");
+        assert!(error.starts_with("`msrc` is not a trace format: the formats are `pfssim`, "), "{error}");
         assert!(Format::ALL.iter().all(|format| error.contains(&format!("`{format}`"))), "{error}");
     }
 }

@@ -53,8 +53,8 @@ pub fn read_layouts(name: &str, input: impl Read) -> Result<BTreeMap<u64, Layout
             return Err(Fault::new(format!("there are more than {FILES_MAX} files")).at(name, place));
         }
         if layouts.insert(file, layout).is_some() {
-            let fault = Fault::new(format!("file {file} has a layout already"));
-            return Err(fault.hint("keep one line of each file").at(name, place));
+            let fault = Fault::new(format!("file {file} already has a layout"));
+            return Err(fault.hint("keep one line per file").at(name, place));
         }
     }
 }
@@ -73,7 +73,7 @@ fn parse(line: &[u8]) -> Result<Option<(u64, Layout)>, Box<Fault>> {
         };
         let bytes = sized(size).filter(|bytes| *bytes > 0);
         let bytes =
-            bytes.ok_or_else(|| none_of("stripe", size, "a size above 0, with `k`, `m` or neither"))?;
+            bytes.ok_or_else(|| none_of("stripe", size, "a size above 0, with or without `k` or `m`"))?;
         if stripes.len() == STRIPES_MAX {
             return Err(Fault::new(format!("file {file} has more than {STRIPES_MAX} stripes")));
         }
@@ -90,7 +90,7 @@ fn parse(line: &[u8]) -> Result<Option<(u64, Layout)>, Box<Fault>> {
 const FORM: &str = "a line is `file [server stripe] [server stripe] …`";
 
 fn none_of(what: &str, word: &[u8], wanted: &str) -> Box<Fault> {
-    Fault::new(format!("the {what} is `{}`, and must be {wanted}", shown(word))).hint(FORM)
+    Fault::new(format!("the {what} is `{}`, but must be {wanted}", shown(word))).hint(FORM)
 }
 
 fn sized(word: &[u8]) -> Option<u64> {
@@ -127,17 +127,17 @@ mod tests {
     #[test]
     fn what_is_no_layout_is_told_with_its_line() {
         let check = |text: &str, want: &str| assert_eq!(read(text).unwrap_err().to_string(), want);
-        check("0 [0 64k]\n0 [1 64k]", "`layout`, line 2: file 0 has a layout already");
+        check("0 [0 64k]\n0 [1 64k]", "`layout`, line 2: file 0 already has a layout");
         check("0", "`layout`, line 1: file 0 is on no server");
         check("0 [1 ]", "`layout`, line 1: server 1 has no stripe");
         check(
             "\n0 [1 0]",
-            "`layout`, line 2: the stripe is `0`, and must be a size above 0, with `k`, `m` or neither",
+            "`layout`, line 2: the stripe is `0`, but must be a size above 0, with or without `k` or `m`",
         );
-        check("0 [-1 5]", "`layout`, line 1: the server is `-1`, and must be a whole number of 32 bits");
+        check("0 [-1 5]", "`layout`, line 1: the server is `-1`, but must be a whole number of 32 bits");
         check(
             "0 [1 17592186044416m] ",
-            "`layout`, line 1: the stripe is `17592186044416m`, and must be a size above 0, with `k`, `m` or neither",
+            "`layout`, line 1: the stripe is `17592186044416m`, but must be a size above 0, with or without `k` or `m`",
         );
         check(
             "3 [0 18446744073709551615] [1 1]",

@@ -84,8 +84,8 @@ impl<R: Read> Lines<R> {
             return Ok(None);
         }
         if held < length {
-            let reason = format!("it ends {held} bytes into a record of {length}");
-            let fault = Fault::new(reason).hint("copy the trace again, in full");
+            let reason = format!("it ends after {held} of the {length} bytes of a record");
+            let fault = Fault::new(reason).hint("copy the whole trace again");
             return Err(Stopped::Refused(fault, Place::Byte(self.piece_at)));
         }
         let from = self.from;
@@ -98,8 +98,8 @@ impl<R: Read> Lines<R> {
     fn give(&mut self, length: usize, end: usize) -> Result<&[u8], Stopped> {
         self.number += 1;
         if length > LINE_MAX_BYTES {
-            let reason = format!("it is longer than {LINE_MAX_BYTES} bytes, the most of a line");
-            let fault = Fault::new(reason).hint("is it text, and one record a line?");
+            let reason = format!("it is longer than {LINE_MAX_BYTES} bytes, the limit of a line");
+            let fault = Fault::new(reason).hint("is it text with one record per line?");
             return Err(Stopped::Refused(fault, Place::Line(self.number)));
         }
         let line = &self.block[self.from..self.from + length];

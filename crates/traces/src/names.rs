@@ -56,9 +56,9 @@ impl Names {
         let bytes = self.bytes + name.len();
         if self.names.len() == NAMES_MAX || bytes > NAMES_MAX_BYTES {
             let reason = format!(
-                "there are more than {NAMES_MAX} names, or more than {NAMES_MAX_BYTES} bytes of them"
+                "there are more than {NAMES_MAX} names, or more than {NAMES_MAX_BYTES} bytes of names"
             );
-            return Err(Fault::new(reason).hint("read a part of the trace that has fewer files"));
+            return Err(Fault::new(reason).hint("read a part of the trace with fewer files"));
         }
         let number = self.names.len() as u64;
         self.bytes = bytes;

@@ -58,13 +58,13 @@ impl<R: Read> Unpacked<R> {
 pub(crate) fn unread(head: &[u8]) -> Option<&'static str> {
     const TAR: (usize, &[u8]) = (257, b"ustar");
     if head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
-        return Some("it is a tar archive: take one file out of it, with `tar -xf`");
+        return Some("it is a tar archive: extract one file, with `tar -xf`");
     }
     let packings: [(&[u8], &str); 4] = [
-        (b"\xfd7zXZ", "it is packed by xz: unpack it, with `xz -d`"),
-        (b"BZh", "it is packed by bzip2: unpack it, with `bzip2 -d`"),
-        (b"PK\x03\x04", "it is a zip archive: take one file out of it, with `unzip`"),
-        (b"\x04\x22\x4d\x18", "it is packed by lz4: unpack it, with `lz4 -d`"),
+        (b"\xfd7zXZ", "it is compressed with xz: decompress it, with `xz -d`"),
+        (b"BZh", "it is compressed with bzip2: decompress it, with `bzip2 -d`"),
+        (b"PK\x03\x04", "it is a zip archive: extract one file, with `unzip`"),
+        (b"\x04\x22\x4d\x18", "it is compressed with lz4: decompress it, with `lz4 -d`"),
     ];
     packings.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, hint)| *hint)
 }
@@ -126,7 +126,7 @@ impl<B: BufRead> Frames<B> {
         let (said, found) = (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum());
         match (said, found) {
             (Some(said), Some(found)) if said != found => {
-                Err(io::Error::other(format!("its checksum is {found:08x}, and must be {said:08x}")))
+                Err(io::Error::other(format!("its checksum is {found:08x}, but must be {said:08x}")))
             }
             _ => Ok(()),
         }

@@ -175,23 +175,23 @@ impl<R: Read> Iterator for Reader<R> {
 
 #[cold]
 fn past_the_end(offset: u64, size: u64) -> Box<Fault> {
-    Fault::new(format!("{size} bytes from {offset} on end past {}, the most that 64 bits hold", u64::MAX))
-        .hint("a trace with such a record is damaged: get it again")
+    Fault::new(format!("{size} bytes from {offset} on end beyond {}, the limit of 64 bits", u64::MAX))
+        .hint("the trace is damaged: get it again")
 }
 
 #[cold]
 fn goes_back(at: SimTime, last: SimTime) -> Box<Fault> {
     let back = last.since(at);
     Fault::new(format!(
-        "it lies {back} before the record that precedes it, and times of this format never fall"
+        "its time is {back} before that of the previous record, but times of this format never decrease"
     ))
-    .hint("sort the trace by time, or read it with any order")
+    .hint("sort the trace by time, or allow any order")
 }
 
 #[cold]
 fn before_origin(at: SimTime, origin: SimTime) -> Box<Fault> {
     let before = origin.since(at);
-    Fault::new(format!("it lies {before} before the instant that is to be 0"))
+    Fault::new(format!("its time is {before} before the origin of the times"))
         .hint("sort the trace by time, or give an earlier origin")
 }
 
@@ -199,8 +199,8 @@ fn before_origin(at: SimTime, origin: SimTime) -> Box<Fault> {
 #[cold]
 pub(crate) fn of_io(name: &str, place: Place, packed: Option<&str>, error: &io::Error) -> TraceError {
     let fault = match packed {
-        Some(by) => Fault::new(format!("it is packed by {by}, and cannot be unpacked from here on: {error}"))
-            .hint("copy or pack it again"),
+        Some(by) => Fault::new(format!("decompressing it with {by} fails from here on: {error}"))
+            .hint("copy or compress it again"),
         None => Fault::new(format!("it cannot be read from here on: {error}")),
     };
     fault.at(name, place)

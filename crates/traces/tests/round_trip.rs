@@ -102,42 +102,42 @@ fn check(format: Format, text: &str, want: &str, hint: &str) {
 
 #[test]
 fn each_fault_of_a_volume_is_told_with_its_limit_and_what_to_do() {
-    check(Format::Msr, "1,a,0,Read,-5,1,1", "`trace`, line 1: `Offset` is -5, and must be 0 or more", "");
+    check(Format::Msr, "1,a,0,Read,-5,1,1", "`trace`, line 1: `Offset` is -5, but must be 0 or more", "");
     check(
         Format::Alibaba,
         "1,R,0,1,5\n1,X,0,1,6",
-        "`trace`, line 2: `opcode` is `X`, and must be `R` or `W`",
+        "`trace`, line 2: `opcode` is `X`, but must be `R` or `W`",
         "",
     );
     check(
         Format::Alibaba,
         "1,R,18446744073709551615,1,5",
-        "`trace`, line 1: 1 bytes from 18446744073709551615 on end past 18446744073709551615, the most that 64 bits hold",
+        "`trace`, line 1: 1 bytes from 18446744073709551615 on end beyond 18446744073709551615, the limit of 64 bits",
         "damaged",
     );
     check(
         Format::Tencent,
         "1,36028797018963968,1,0,1",
-        "`trace`, line 1: `Offset` is 36028797018963968, and at most 36028797018963967 fit in 64 bits when taken 512 times",
+        "`trace`, line 1: `Offset` is 36028797018963968, but must be at most 36028797018963967, so that 512 times it fits in 64 bits",
         "",
     );
     check(
         Format::Spc,
         "0,1,512,R,2.5\n0,1,512,R,2.25",
-        "`trace`, line 2: it lies 250ms before the record that precedes it, and times of this format never fall",
+        "`trace`, line 2: its time is 250ms before that of the previous record, but times of this format never decrease",
         "sort the trace",
     );
     check(
         Format::Alibaba,
         "1,R,0,1,5\n1,W,0,1,4",
-        "`trace`, line 2: it lies 1us before the instant that is to be 0",
+        "`trace`, line 2: its time is 1us before the origin of the times",
         "earlier origin",
     );
     check(
         Format::Tencent,
         "1,2,3,0",
-        "`trace`, line 1: it has 4 columns of 5, and `VolumeID` is missing",
-        "a line is `Timestamp,Offset,Size,IOType,VolumeID`",
+        "`trace`, line 1: it has 4 of 5 columns: `VolumeID` is missing",
+        "a line of this format is `Timestamp,Offset,Size,IOType,VolumeID`",
     );
 }
 
@@ -147,47 +147,47 @@ fn each_fault_of_a_log_is_told_with_what_to_do() {
         Format::FioV3,
         "fio version 2 iolog\n",
         "`trace`, line 1: the first line is not `fio version 3 iolog`",
-        "name the version",
+        "give the version",
     );
     check(
         Format::Dxt,
         "# darshan log version: 3.41\n X_POSIX 0 write 0 0 5 0.1 0.2",
-        "`trace`, line 2: no file was named before it",
+        "`trace`, line 2: no line before it names a file",
         "# DXT",
     );
     check(
         Format::Dxt,
         "# DXT, file_id: 1, file_name: a\n X_POSIX 0 write 0 0 5 0.2 0.1",
-        "`trace`, line 2: `End(s)` is `0.1`, and must be an end that is not before the start",
+        "`trace`, line 2: `End(s)` is `0.1`, but must be an end that is not before the start",
         "",
     );
     check(
         Format::IbmCos,
         "1 REST.GET.OBJECT 00ff 10 7 5",
-        "`trace`, line 1: `end` is `5`, and must be the last byte of a range that begins at 7",
+        "`trace`, line 1: `end` is `5`, but must be the last byte of a range that starts at 7",
         "",
     );
     check(
         Format::Blkparse,
         "sda 0 1 0.1 5 Q R 1 + 8 [a]",
-        "`trace`, line 1: `maj,min` is `sda`, and must be a device, as in `8,0`",
-        "own format",
+        "`trace`, line 1: `maj,min` is `sda`, but must be a device, as in `8,0`",
+        "default format",
     );
-    check(Format::Pfssim, "0.5 1 0 4096 2 0 0", "`trace`, line 1: `read` is `2`, and must be 0 or 1", "");
+    check(Format::Pfssim, "0.5 1 0 4096 2 0 0", "`trace`, line 1: `read` is `2`, but must be 0 or 1", "");
 }
 
 #[test]
 fn a_format_that_nobody_knows_is_refused_with_a_list() {
     for text in ["hello\n", "1 2 3\n", "a,b,c,d,e\n1,2,3,4,5\n", "\u{1}\u{2}\u{3}"] {
         let error = read(text.as_bytes(), None, Options::default()).unwrap_err();
-        assert!(error.reason.starts_with("it is in no format that is known: "), "{error}");
+        assert!(error.reason.starts_with("it matches no known format: "), "{error}");
         assert!(Format::ALL.iter().all(|format| error.reason.contains(&format!("`{format}`"))), "{error}");
     }
     let heading = read(b"Timestamp,Offset\n", None, Options::default()).unwrap_err();
-    assert_eq!(heading.reason, "it can be read as `msr`, `tencent`, `systor17`");
-    assert_eq!(heading.hint.as_deref(), Some("name its format"));
+    assert_eq!(heading.reason, "it may be any of `msr`, `tencent`, `systor17`");
+    assert_eq!(heading.hint.as_deref(), Some("give its format"));
     let empty = read(b" \n\n", None, Options::default()).unwrap_err();
-    assert_eq!(empty.to_string(), "`trace`: there is nothing in it");
+    assert_eq!(empty.to_string(), "`trace`: it is empty");
     assert_eq!(Format::detect(b"1,R,2,3,4\n1,R,2,", false), Ok(Format::Alibaba));
 }
 
@@ -200,7 +200,7 @@ fn an_archive_is_told_from_a_trace() {
     assert!(hint(&archive).starts_with("it is a tar archive"));
     assert!(hint(b"\xfd7zXZ\0\0\0").contains("`xz -d`"));
     assert!(hint(b"BZh91AY&SY").contains("`bzip2 -d`"));
-    assert!(hint(b"hello").contains("name its format"));
+    assert!(hint(b"hello").contains("give its format"));
     // A binary trace that begins like gzip is read, because its fourth byte is not valid in gzip.
     let record = [&[0x1f, 0x8b, 8, 0x60][..], &[7; 8], &[0, 16, 0, 0], &[0xff; 8]].concat();
     let found = read(&record, None, WRITTEN).unwrap();

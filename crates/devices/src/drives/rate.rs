@@ -41,7 +41,7 @@ impl RateSpec {
     pub(super) fn check(&self) -> Result<(), DriveError> {
         match self.noise {
             Noise::Uniform(share) if share > Percent::FULL => {
-                Err(DriveError::new("noise", share, "at most 100%: no request takes less than nothing"))
+                Err(DriveError::new("noise", share, "at most 100%: service times cannot be negative"))
             }
             _ => Ok(()),
         }

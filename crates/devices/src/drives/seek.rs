@@ -64,7 +64,7 @@ impl SeekCurve {
         let cylinders = [1, self.knee_cylinders, self.full_cylinders];
         if !cylinders.is_sorted_by(|near, far| near < far) || self.full_cylinders >= CYLINDERS_MAX {
             let limit = format!(
-                "above 1, and below those of the whole stroke, of which there may be {CYLINDERS_MAX}"
+                "above 1 and below those of the full stroke, which must be below {CYLINDERS_MAX}"
             );
             return Err(DriveError::new("knee_cylinders", self.knee_cylinders, limit));
         }
@@ -72,7 +72,7 @@ impl SeekCurve {
             return Err(DriveError::new(
                 "knee",
                 self.knee,
-                "from the time over one cylinder to that over all",
+                "between the times over one and over all cylinders",
             ));
         }
         Ok(())
@@ -174,12 +174,12 @@ impl SeekSpec {
         }
         let cylinders: u64 = self.zones.iter().map(|zone| u64::from(zone.cylinders)).sum();
         if cylinders != u64::from(self.curve.full_cylinders) + 1 {
-            let limit = format!("{} as in the curve", u64::from(self.curve.full_cylinders) + 1);
+            let limit = format!("{}, as in the curve", u64::from(self.curve.full_cylinders) + 1);
             return Err(DriveError::new("zones", format!("{cylinders} cylinders"), limit));
         }
         match self.capacity_exact() {
             Some(_) => Ok(()),
-            None => Err(DriveError::new("zones", "more than 16 EiB", "at most that together")),
+            None => Err(DriveError::new("zones", "more than 16 EiB", "at most 16 EiB in total")),
         }
     }
 

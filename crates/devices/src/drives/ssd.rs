@@ -96,7 +96,7 @@ impl SsdSpec {
             return Err(DriveError::new(key, 0, "at least 1"));
         }
         let Some((flash, user)) = self.pages().filter(|(flash, _)| *flash <= PAGES_MAX) else {
-            let limit = format!("so that there are at most {PAGES_MAX} pages of flash, of at least one byte");
+            let limit = format!("large enough for at most {PAGES_MAX} flash pages, of at least one byte");
             return Err(DriveError::new("page", self.page, limit));
         };
         let dies = u64::from(self.channels) * u64::from(self.channel_dies);
@@ -106,7 +106,7 @@ impl SsdSpec {
         if user == 0 || user.div_ceil(dies) > usable {
             let most = Bytes::new((usable * dies).saturating_mul(self.page.get()));
             let limit =
-                format!("above 0 and at most {most}: {flash} pages of flash less {kept} blocks of each die");
+                format!("above 0 and at most {most}: {flash} flash pages less {kept} blocks of each die");
             return Err(DriveError::new("capacity", self.capacity, limit));
         }
         Ok(user as u32)

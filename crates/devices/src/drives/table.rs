@@ -42,7 +42,7 @@ impl TableSpec {
             let rising =
                 points.is_sorted_by(|low, high| low < high) && points.first().is_some_and(|least| *least > 0);
             if !rising || points.len() > POINTS_MAX {
-                let limit = format!("1 to {POINTS_MAX} rising numbers above 0");
+                let limit = format!("1 to {POINTS_MAX} increasing numbers above 0");
                 return Err(DriveError::new(key, format!("{points:?}"), limit));
             }
         }

@@ -169,7 +169,7 @@ fn noise_keeps_the_mean_and_its_bounds() {
     let error = DiskModel::Rate(wild).drive().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`noise` is 101%, and must be at most 100%: no request takes less than nothing"
+        "`noise` is 101%, but must be at most 100%: service times cannot be negative"
     );
 }
 
@@ -235,7 +235,7 @@ fn a_table_is_itself_at_its_points_and_between_its_neighbours() {
     short.write.jumping.pop();
     assert_eq!(
         DiskModel::Table(short).drive().unwrap_err().to_string(),
-        "`write` is 2 sequential times and 1 rows, and must be 2 sequential times, and 2 rows of 2"
+        "`write` is 2 sequential times and 1 rows, but must be 2 sequential times, and 2 rows of 2"
     );
     let falling = TableSpec { sizes: vec![5, 5], ..spec };
     assert!(DiskModel::Table(falling).drive().is_err());

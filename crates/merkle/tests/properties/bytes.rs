@@ -141,14 +141,11 @@ fn each_fault_has_its_own_words() {
         bytes
     };
     let message = |bytes: &[u8]| Tree::decode(bytes).expect_err("it is damaged").to_string();
-    assert_eq!(message(b"TT"), "2 bytes are there, 6 are needed: the end is missing");
-    assert_eq!(
-        message(&with(0, b'X')),
-        "it does not begin as a Merkle encoding does: wrong file, or damaged"
-    );
-    assert!(message(&with(4, 9)).starts_with("it has version 9, and this program reads version 1"));
-    assert_eq!(message(&with(5, 4)), "it holds something of kind 4, not of kind 1");
-    assert!(message(&with(20, 1)).starts_with("the checksum does not fit"));
+    assert_eq!(message(b"TT"), "it has 2 bytes, but needs 6: its end is missing");
+    assert_eq!(message(&with(0, b'X')), "it does not start like a Merkle encoding: wrong file, or damaged");
+    assert!(message(&with(4, 9)).starts_with("it has version 9, but this program reads version 1"));
+    assert_eq!(message(&with(5, 4)), "its kind is 4, not 1");
+    assert!(message(&with(20, 1)).starts_with("the checksum does not match"));
     assert_eq!(message(&sealed(with(7, 30))), "the number of leaves is impossible");
     assert_eq!(message(&sealed(with(7, 1))), "16 bytes are left over");
 }

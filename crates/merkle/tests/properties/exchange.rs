@@ -147,7 +147,7 @@ fn what_does_not_fit_is_refused() {
     let ask = Message::AskCells { from: 0, count: 1 };
     assert_eq!(
         answer(ours, &ask).expect_err("it keeps none").to_string(),
-        "a sketch is asked for and none is kept: compare the trees"
+        "the peer requests a sketch, but none is kept: compare the trees"
     );
     let (mut session, _) = Session::open(ours, Form::Whole).expect("it opens");
     assert_eq!(session.receive(ours, &ask), Err(ExchangeError::Unexpected));

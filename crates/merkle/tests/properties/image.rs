@@ -159,7 +159,7 @@ fn records_of_another_image_or_out_of_order_are_refused() {
     assert_eq!(error(&one.records[1]), RestoreError::OutOfOrder { at: 0 });
     assert_eq!(
         error(&[&one.records[0][..20], &one.records[1]].concat()).to_string(),
-        "the records are damaged at byte 0, and sound ones follow: rebuild it from the objects"
+        "the records are damaged at byte 0, but valid ones follow: rebuild it from the objects"
     );
     // A reused file may hold records of a former image after a torn one.
     let reused = [&one.records[0][..20], &other.records[0]].concat();

@@ -216,7 +216,10 @@ fn what_cannot_be_reshaped_says_why() {
     let half =
         |group| Tree::new(Shape::new(Subspace::of_group(group, 2).expect("it exists"), 24).expect("fits"));
     let error = Tree::merge(&half(0), &half(1)).expect_err("too many leaves");
-    assert_eq!(error.to_string(), "the merged tree has 2^25 leaves, at most 2^24: coarsen both first");
+    assert_eq!(
+        error.to_string(),
+        "the merged tree would have 2^25 leaves, but the limit is 2^24: coarsen both first"
+    );
     let mut coarse = Tree::new(shape(3));
     let mut fine = Tree::new(shape(4));
     let error = fine.settle().difference(&coarse.settle()).expect_err("of two shapes").to_string();

@@ -119,15 +119,15 @@ fn refusals() {
         pareto(9, 1.0, 8),
     ];
     insta::assert_snapshot!(told.join("\n"), @r"
-    `median` is 0B, and must be from 1B to 1EiB
-    `sigma` is -1, and must be from 0 to 8
-    `sigma` is NaN, and must be from 0 to 8
-    `sigma` is 9, and must be from 0 to 8
-    `cap` is 8B, but must not be below `median`, which is 9B
-    `cap` is 18446744.073709551615TB, and must be from 1B to 1EiB
-    `min` is 0B, and must be from 1B to 1EiB
-    `shape` is 0, and must be from 0.01 to 100
-    `shape` is inf, and must be from 0.01 to 100
-    `cap` is 8B, but must not be below `min`, which is 9B
+    `median` is 0B, but must be from 1B to 1EiB
+    `sigma` is -1, but must be from 0 to 8
+    `sigma` is NaN, but must be from 0 to 8
+    `sigma` is 9, but must be from 0 to 8
+    `cap` is 8B, but must be at least `median`, which is 9B
+    `cap` is 18446744.073709551615TB, but must be from 1B to 1EiB
+    `min` is 0B, but must be from 1B to 1EiB
+    `shape` is 0, but must be from 0.01 to 100
+    `shape` is inf, but must be from 0.01 to 100
+    `cap` is 8B, but must be at least `min`, which is 9B
     ");
 }

@@ -39,7 +39,7 @@ fn a_constant_is_one_size() {
     assert_eq!((constant.mean(), constant.smallest(), constant.largest()), (gib.get() as f64, gib, gib));
     assert_eq!(constant.share_below(gib), 0.0);
     let refused = SizeHistogram::constant(Bytes::ZERO).unwrap_err();
-    assert_eq!(refused.to_string(), "`size` is 0B, and must be from 1B to 1EiB");
+    assert_eq!(refused.to_string(), "`size` is 0B, but must be from 1B to 1EiB");
     assert!(SizeHistogram::constant(Bytes::new(SIZE_MAX + 1)).is_err());
 }
 

@@ -41,17 +41,17 @@ fn mistakes_in_a_histogram() {
         ],
     );
     insta::assert_snapshot!(told, @r"
-    line 1: there is no file in it
-    line 2: there is no file in it
+    line 1: it contains no file
+    line 2: it contains no file
     line 1: `total_count` is 3, but the bins hold 0 files
     line 1: a bin comes before the line `# total_count: N`
-    line 1: `total_count` is `many`, which is no whole number
-    line 2: the number of columns is 2, but should be 3: `min max count`
-    line 2: `count` is `-3`, which is no whole number below 2^64
-    line 2: `max` is `1e3`, which is no whole number below 2^64
-    line 2: the bin from 10 to 10 bytes holds no size: its end is not part of it
-    line 3: the bin begins at 9 bytes, but the one before it ends at 10
-    line 2: 1152921504606846977 bytes are more than the 1152921504606846976 of the largest file
+    line 1: `total_count` is `many`, but must be a whole number
+    line 2: the number of columns is 2, but must be 3: `min max count`
+    line 2: `count` is `-3`, but must be a whole number below 2^64
+    line 2: `max` is `1e3`, but must be a whole number below 2^64
+    line 2: the bin from 10 to 10 bytes is empty: its end is not part of it
+    line 3: the bin starts at 9 bytes, but the previous one ends at 10
+    line 2: 1152921504606846977 bytes exceed the largest file size, 1152921504606846976
     line 3: the counts up to here add up to more than 2^64 - 1
     line 2: `total_count` is 9, but the bins hold 3 files
     line 2: it is not UTF-8 text
@@ -92,19 +92,19 @@ fn mistakes_in_a_table() {
         ],
     );
     insta::assert_snapshot!(told, @r"
-    line 1: there is no file in it
-    line 1: there is no file in it
-    line 2: there is no file in it
-    line 1: the size `count` cannot be read
-    line 1: the number of columns is 1, but should be 2: `size,count`
-    line 1: the number of columns is 3, but should be 2: `size,count`
-    line 1: the size `10 k` cannot be read
-    line 1: the size `-10` cannot be read
-    line 1: `count` is `3.5`, which is no whole number below 2^64
-    line 1: the size `99999999999999999999` cannot be read
-    line 1: 2305843009213693952 bytes are more than the 1152921504606846976 of the largest file
+    line 1: it contains no file
+    line 1: it contains no file
+    line 2: it contains no file
+    line 1: `count` is not a size
+    line 1: the number of columns is 1, but must be 2: `size,count`
+    line 1: the number of columns is 3, but must be 2: `size,count`
+    line 1: `10 k` is not a size
+    line 1: `-10` is not a size
+    line 1: `count` is `3.5`, but must be a whole number below 2^64
+    line 1: `99999999999999999999` is not a size
+    line 1: 2305843009213693952 bytes exceed the largest file size, 1152921504606846976
     line 2: the counts up to here add up to more than 2^64 - 1
-    line 2: the size `size` cannot be read
+    line 2: `size` is not a size
     line 1: it is not UTF-8 text
     ");
 }

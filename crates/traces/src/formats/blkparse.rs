@@ -68,7 +68,7 @@ fn device(cell: Cell<'_>) -> Result<u64, Box<Fault>> {
     let parts = comma.map(|comma| (&cell.text[..comma], &cell.text[comma + 1..]));
     let number = |text: &[u8]| crate::fields::whole(text).filter(|number| *number < 1 << MINOR_BITS);
     let device = parts.and_then(|(major, minor)| Some(number(major)? << MINOR_BITS | number(minor)?));
-    device.ok_or_else(|| cell.none_of("a device, as in `8,0`").hint("print it with blkparse's own format"))
+    device.ok_or_else(|| cell.none_of("a device, as in `8,0`").hint("use blkparse's default format"))
 }
 
 /// The first letter gives the operation, after an `F` for a preceding flush; `N` is a command that moves no

@@ -38,6 +38,6 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
     let last = end.whole()?;
     match last.checked_sub(start).and_then(|length| length.checked_add(1)) {
         Some(length) => Ok(Some(whole.with_bytes(start, length))),
-        None => Err(end.none_of(&format!("the last byte of a range that begins at {start}"))),
+        None => Err(end.none_of(&format!("the last byte of a range that starts at {start}"))),
     }
 }

@@ -52,7 +52,7 @@ impl Text {
         }
         let Some(file) = self.file else {
             return Err(
-                Fault::new("no file was named before it").hint("keep the lines that begin with `# DXT`")
+                Fault::new("no line before it names a file").hint("keep the lines that start with `# DXT`")
             );
         };
         let rank = row.whole()?;

@@ -106,7 +106,7 @@ impl Log {
 #[cold]
 fn no_heading(heading: &[u8]) -> Box<Fault> {
     let heading = String::from_utf8_lossy(heading);
-    Fault::new(format!("the first line is not `{heading}`")).hint("name the version that the first line has")
+    Fault::new(format!("the first line is not `{heading}`")).hint("give the version of the first line")
 }
 
 /// Parses what follows the action.

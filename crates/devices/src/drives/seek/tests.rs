@@ -239,20 +239,20 @@ fn what_cannot_be_is_refused_with_its_limit() {
         assert_eq!(spec.check().unwrap_err().to_string(), want);
     };
     assert_eq!(spec().check(), Ok(()));
-    check(|spec| spec.turn = SimSpan::ZERO, "`turn` is 0s, and must be above 0");
-    check(|spec| spec.surfaces = 0, "`surfaces` is 0, and must be at least 1");
-    check(|spec| spec.zones.truncate(1), "`zones` is 100 cylinders, and must be 200 as in the curve");
+    check(|spec| spec.turn = SimSpan::ZERO, "`turn` is 0s, but must be above 0");
+    check(|spec| spec.surfaces = 0, "`surfaces` is 0, but must be at least 1");
+    check(|spec| spec.zones.truncate(1), "`zones` is 100 cylinders, but must be 200, as in the curve");
     check(
         |spec| spec.zones[1].track = Bytes::ZERO,
-        "`zones` is 100 cylinders of 0B a track, and must be at least one cylinder and one byte each",
+        "`zones` is 100 cylinders of 0B a track, but must be at least one cylinder and one byte each",
     );
     check(
         |spec| spec.curve.knee_cylinders = 199,
-        "`knee_cylinders` is 199, and must be above 1, and below those of the whole stroke, of which there may be 1073741824",
+        "`knee_cylinders` is 199, but must be above 1 and below those of the full stroke, which must be below 1073741824",
     );
     check(
         |spec| spec.curve.knee = SimSpan::from_ms(11),
-        "`knee` is 11ms, and must be from the time over one cylinder to that over all",
+        "`knee` is 11ms, but must be between the times over one and over all cylinders",
     );
 }
 

@@ -147,18 +147,18 @@ fn what_cannot_be_is_refused_with_its_limit() {
         change(&mut spec);
         assert_eq!(Ssd::new(&spec).unwrap_err().to_string(), want);
     };
-    check(|spec| spec.channels = 0, "`channels` is 0, and must be at least 1");
+    check(|spec| spec.channels = 0, "`channels` is 0, but must be at least 1");
     check(
         |spec| spec.capacity = Bytes::from_gib(1),
-        "`capacity` is 1GiB, and must be above 0 and at most 122MiB: 32768 pages of flash less 3 blocks of each die",
+        "`capacity` is 1GiB, but must be above 0 and at most 122MiB: 32768 flash pages less 3 blocks of each die",
     );
     check(
         |spec| spec.page = Bytes::ZERO,
-        "`page` is 0B, and must be so that there are at most 16777216 pages of flash, of at least one byte",
+        "`page` is 0B, but must be large enough for at most 16777216 flash pages, of at least one byte",
     );
     check(
         |spec| spec.die_blocks = u32::MAX,
-        "`page` is 4KiB, and must be so that there are at most 16777216 pages of flash, of at least one byte",
+        "`page` is 4KiB, but must be large enough for at most 16777216 flash pages, of at least one byte",
     );
 }
 

@@ -240,11 +240,7 @@ impl Reader<'_> {
         let steps = self.u32("a rule's length")?;
         let [ruleset, kind, min_size, max_size] = self.take("a rule's mask")?;
         if kind == 4 || kind == 5 {
-            return self.refuse(
-                "a rule's type",
-                kind.to_string(),
-                "a multi-step-retry rule, not supported",
-            );
+            return self.refuse("a rule's type", kind.to_string(), "a multi-step-retry rule, not supported");
         }
         self.need("a rule's steps", u64::from(steps) * 12)?;
         let steps = (0..steps).map(|_| self.step()).collect::<Result<_, _>>()?;

@@ -142,30 +142,30 @@ fn refusals() {
        leave it out, or change `distribution`
     4: `population.file` is given, but a preset does not use it
        leave it out, or change `distribution`
-    4: `size` is 0B, and must be from 1B to 1EiB
+    4: `size` is 0B, but must be from 1B to 1EiB
        write it as in `size = "64MiB"`
-    6: `cap` is 1KiB, but must not be below `min`, which is 1MiB
+    6: `cap` is 1KiB, but must be at least `min`, which is 1MiB
        write it as in `cap = "1TiB"`
     5: `population.shape` is 0.0, but it must be from 0.01 to 100
        set `population.shape` to a value from 0.01 to 100
     4: cannot read `nowhere.csv`: no such file
        paths are relative to the directory of the scenario file
-    4: `broken.csv`: line 2: the number of columns is 1, but should be 2: `size,count`
-       a histogram has lines `min max count`, a table has lines `size,count`, such as `4096,17`
+    4: `broken.csv`: line 2: the number of columns is 1, but must be 2: `size,count`
+       a histogram has lines `min max count`; a table has lines `size,count`, such as `4096,17`
     4: `cut.txt`: line 2: `total_count` is 40, but the bins hold 1 files
-       the file may have been cut short; rounding may cost one file a bin, no more
+       the file may be cut short; rounding may lose at most one file per bin
     4: `sizes.csv`: there is no JSON in it
        export it with `-f json`, as in `ceph osd dump -f json`
     4: `population.chunk` is given, but the layout `whole` does not use it
        leave it out, or set `population.layout` to "chunks"
     4: `population.chunk` is given, but the layout `stripe` does not use it
        leave it out, or set `population.layout` to "chunks"
-    3: `chunk` is 0, and must be above
+    3: `chunk` is 0, but must be greater
        64MiB is usual for chunks, 4MiB for stripes
-    5: pieces of 1MiB cut files of up to 17.592186044415TB into 16777250 kinds by their number of objects, and at most 2097152 fit
-       take larger pieces, or a smaller `cap`
-    5: a file of 1EiB in pieces of 1KiB has 1125899906842624 objects, and at most 4294967295 fit
-       take larger pieces, or a smaller `cap`
+    5: in pieces of 1MiB, files of up to 17.592186044415TB have 16777250 different numbers of objects, but the limit is 2097152
+       use larger pieces, or a smaller `cap`
+    5: a file of 1EiB in pieces of 1KiB has 1125899906842624 objects, but the limit is 4294967295
+       use larger pieces, or a smaller `cap`
     "#);
 }
 

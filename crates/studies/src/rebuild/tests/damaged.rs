@@ -168,7 +168,7 @@ fn the_audit_notices_bytes_and_units_that_are_lost_or_doubled() {
 #[test]
 fn the_audit_notices_jobs_tasks_and_reservations_that_are_lost_or_doubled() {
     each_is_noticed(&[
-        ("a job gone on too far", "are left of", |state| {
+        ("a job gone on too far", "units are left, but", |state| {
             let slots = &mut device(state, in_work).slots;
             slots.iter_mut().find(|slot| slot.job != Slot::NONE).expect("it works").left -= 1;
         }),
@@ -185,8 +185,8 @@ fn the_audit_notices_jobs_tasks_and_reservations_that_are_lost_or_doubled() {
             let tasks = &mut device(state, |device| !device.tasks.is_empty()).tasks;
             tasks.start -= 1;
         }),
-        ("a reservation granted to nobody", "has granted", |state| state_granted(state, 1)),
-        ("a reservation given back in secret", "has granted", |state| state_granted(state, -1)),
+        ("a reservation granted to nobody", " granted ", |state| state_granted(state, 1)),
+        ("a reservation given back in secret", " granted ", |state| state_granted(state, -1)),
         ("a task that waits, forgotten", "waits for", |state| {
             device(state, |device| !device.asking.is_empty()).asking.clear();
         }),
@@ -257,7 +257,7 @@ fn the_audit_notices_rests_and_what_the_dead_swallowed() {
         let swallowed = &mut server(state, |server| !server.swallowed.is_empty()).swallowed;
         swallowed.pop();
     });
-    assert!(complaint.contains("asked for") || complaint.contains("accounted for"), "{complaint}");
+    assert!(complaint.contains("requested") || complaint.contains("accounted for"), "{complaint}");
 }
 
 #[test]
@@ -287,12 +287,12 @@ fn the_audit_notices_a_client_that_is_forgotten() {
     let complaint = state.complaint(&model, "a part of an operation is lost", |state| {
         state.pending.remove(pending(state, client));
     });
-    assert!(complaint.contains("parts under way"), "{complaint}");
+    assert!(complaint.contains("parts in flight"), "{complaint}");
     let waits = state.pending[0].event;
     let complaint = state.complaint(&model, "somebody waits in a line who never came to it", |state| {
         let shared = server(state, |server| server.shared.is_some()).shared.as_mut().expect("it has lines");
         let request = Request::new(FlowId(1), 1, waits);
         shared.out.discipline_mut().arrive(SimTime::ZERO, request);
     });
-    assert!(complaint.contains("came to a line"), "{complaint}");
+    assert!(complaint.contains("arrived at a queue"), "{complaint}");
 }
