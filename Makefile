@@ -21,6 +21,7 @@ SHELL := bash
 STARTED := $(shell date +%s)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOWTANK := $(TARGET)/release/towtank
+EXAMPLE := docs/examples/cluster
 DENY := .tools/cargo-deny-$(CARGO_DENY)/bin/cargo-deny
 FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ)/bin/cargo-fuzz
 ADVISORIES := https://github.com/rustsec/advisory-db
@@ -40,11 +41,12 @@ build: setup-build ## build target/release/towtank
 	cargo build --release --locked -p towtank-cli
 	@echo '$(TOWTANK)'
 
-demo: build ## run the main study and write its report
+demo: build ## ask what an operator asks, of an example cluster, and write the report
 	@rm -rf out/demo
-	$(TOWTANK) run rebuild-64 --set per_server=1TiB --out out/demo
 	@echo
-	@echo 'The report, for a browser: $(CURDIR)/out/demo/report.html'
+	@echo 'A disk of the cluster in $(EXAMPLE) fails. When are all copies back, and what would help?'
+	$(TOWTANK) rebuild --crush-map $(EXAMPLE)/crush.txt --osd-dump $(EXAMPLE)/osd_dump.json \
+	    --pg-dump $(EXAMPLE)/pg_dump.json.gz --fail osd.3 --replicates 3 --out out/demo
 
 test: setup-test format clippy test-rust wasm web deny advisories ## run every check
 	@echo; echo "All checks passed, in $$((($$(date +%s) - $(STARTED)) / 60)) min."

@@ -1,7 +1,8 @@
 // CSV for the page's downloads: the same bytes as `crates/report/src/csv.rs` writes; tests hold both to the same files.
 
 import { type Exact, settingText } from "./data";
-import type { Claim, Measure, PointSummary, Report, Table, Tolerance } from "./report";
+import { rows as figureRows } from "./figurerows";
+import type { Claim, Column, Figure, Measure, Report, Table, Tolerance } from "./report";
 
 export interface CsvFile {
   name: string;
@@ -9,27 +10,41 @@ export interface CsvFile {
   rows: number;
 }
 
-type Field = Exact | undefined;
+export type Field = Exact | undefined;
 
-/** Every table of a report, in the order in which the program writes them. */
+/** Every file of a report, in the order in which the program writes them. */
 export function files(report: Report): CsvFile[] {
   const tables: [string, string, number][] = [];
-  if (report.points.length > 0) tables.push(["points", points(report.points), report.points.length]);
-  else tables.push(["summary", summary(report.summary), Object.keys(report.summary).length]);
+  const [summaryText, summaryRows] = summary(report);
+  tables.push(["summary", summaryText, summaryRows]);
+  const runs = report.runs ?? null;
+  if (runs !== null) tables.push(["runs", named(runs, (column) => column.name), runs.rows.length]);
   if (report.claims.length > 0) tables.push(["claims", claims(report.claims), report.claims.length]);
   for (const each of report.tables) tables.push([each.id, table(each), each.rows.length]);
+  for (const each of report.figures) {
+    const rows = figureRows(each);
+    tables.push([`figure-${each.id}`, lines(rows), rows.length - 1]);
+  }
   const taken = new Set<string>();
   return tables.map(([id, text, rows]) => ({ name: `${fresh(id, taken, "-")}.csv`, text, rows }));
 }
 
-/** One table. */
-export function table(of: Table): string {
-  const taken = new Set<string>();
-  const headers = of.columns.map((column) => fresh(header(column.name, column.unit), taken, "_"));
-  return lines([headers, ...of.rows]);
+/** The data of a figure, one row per drawn value. */
+export function figureCsv(figure: Figure): string {
+  return lines(figureRows(figure));
 }
 
-/** Name and unit: `rate` in `bytes/s` is `rate_bytes_per_s`. */
+/** One table. */
+export function table(of: Table): string {
+  return named(of, (column) => header(column.name, column.unit));
+}
+
+function named(of: Table, name: (column: Column) => string): string {
+  const taken = new Set<string>();
+  return lines([of.columns.map((column) => fresh(name(column), taken, "_")), ...of.rows]);
+}
+
+/** Name and unit: `rate` in `bytes/s` is `rate_bytes_per_s`. A name that has the unit in it stays. */
 export function header(name: string, unit: string): string {
   const spelt = unit.replaceAll("/", "_per_").replaceAll("%", "percent").replaceAll("µ", "u");
   const suffix = spelt
@@ -37,7 +52,7 @@ export function header(name: string, unit: string): string {
     .split("_")
     .filter((part) => part !== "")
     .join("_");
-  if (suffix === "" || name === suffix || name.endsWith(`_${suffix}`)) return name;
+  if (suffix === "" || `_${name}_`.includes(`_${suffix}_`)) return name;
   return `${name}_${suffix}`;
 }
 
@@ -68,29 +83,27 @@ function textField(text: string): string {
   return quoted ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 
-function summary(measures: Record<string, Measure>): string {
-  const rows = Object.entries(measures).map(([name, m]) => [name, m.value, m.unit, m.low, m.high, m.n, m.reason]);
-  return lines([["measure", "value", "unit", "low", "high", "n", "reason"], ...rows]);
-}
-
-function points(all: readonly PointSummary[]): string {
-  const keys = names(all.map((point) => point.settings));
-  const measures = names(all.map((point) => point.summary));
-  const headers: string[] = [...keys];
-  for (const name of measures) {
-    const unit = all.find((point) => point.summary[name] !== undefined)?.summary[name]?.unit ?? "";
-    headers.push(header(name, unit), header(`${name}_low`, unit), header(`${name}_high`, unit), `${name}_n`);
-  }
-  const rows = all.map((point) => {
+/** The text, and how many rows follow the header. */
+function summary(report: Report): [string, number] {
+  const keys = names(report.points.map((point) => point.settings));
+  const head = ["measure", "value", "unit", "low", "high", "n", "reason"];
+  const row = (settings: Field[], [name, m]: [string, Measure]): Field[] => [
+    ...settings,
+    name,
+    m.value,
+    m.unit,
+    m.low,
+    m.high,
+    m.n,
+    m.reason,
+  ];
+  const rows = Object.entries(report.summary).map((entry) => row(keys.map(() => undefined), entry));
+  for (const point of report.points) {
     const settings = keys.map((key): Field => setting(point.settings[key]));
-    const results = measures.flatMap((name): Field[] => {
-      const measure = point.summary[name];
-      return [measure?.value, measure?.low, measure?.high, measure?.n];
-    });
-    return [...settings, ...results];
-  });
+    rows.push(...Object.entries(point.summary).map((entry) => row(settings, entry)));
+  }
   const taken = new Set<string>();
-  return lines([headers.map((name) => fresh(name, taken, "_")), ...rows]);
+  return [lines([[...keys, ...head].map((name) => fresh(name, taken, "_")), ...rows]), rows.length];
 }
 
 function setting(value: unknown): Field {

@@ -128,7 +128,8 @@ export function quantity(value: number, unit: string): string {
 /** Two ends in one unit: `3.92 to 4.04 s`. */
 export function range(low: number, high: number, unit: string): string {
   const shown = Shown.fitting(Math.max(Math.abs(low), Math.abs(high)), unit);
-  return withUnit(`${shown.digits(low)} to ${shown.digits(high)}`, shown.unit);
+  const [from, to] = [shown.digits(low), shown.digits(high)];
+  return withUnit(from === to ? from : `${from} to ${to}`, shown.unit);
 }
 
 export function withUnit(text: string, unit: string): string {

@@ -141,7 +141,8 @@ function downloads(report: Report, json: string): HTMLElement {
     "div",
     { class: "files" },
     button("report.json", "everything, unrounded", "application/json", json),
-    ...files(report).map((file) => button(file.name, file.rows === 1 ? "1 row" : `${file.rows} rows`, "text/csv", file.text)),
+    // A figure offers its data itself.
+    ...files(report).filter((file) => !file.name.startsWith("figure-")).map((file) => button(file.name, file.rows === 1 ? "1 row" : `${file.rows} rows`, "text/csv", file.text)),
   );
 }
 

@@ -484,6 +484,8 @@ export interface Report {
   titles?: Record<string, string>;
   /** The points of the sweep; empty for a single point. */
   points: PointSummary[];
+  /** A row for each replicate of each point: settings, `replicate`, `events`, then every measure. Absent where nothing was simulated. */
+  runs?: Table | null;
   /** Tables. */
   tables: Table[];
   /** Figures, with their data. */

@@ -56,7 +56,7 @@ export function points(report: Report): HTMLElement | null {
     ...keys.map((key): Cell => settingCell(point.settings[key])),
     ...names.map((name, at): Cell => measureCell(point.summary[name], units[at])),
   ]);
-  const file = files(report).find((each) => each.name === "points.csv");
+  const file = files(report).find((each) => each.name === "summary.csv");
   const csv = file === undefined ? {} : { csv: { name: file.name, text: () => file.text } };
   return tableElement(headings, rows, { label: "points of the sweep", ...csv });
 }

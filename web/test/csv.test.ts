@@ -15,4 +15,5 @@ test("headers name the unit once", () => {
   expect(header("busy", "%")).toBe("busy_percent");
   expect(header("wait_s", "s")).toBe("wait_s");
   expect(header("share", "")).toBe("share");
+  expect(header("objects_looked_at", "objects")).toBe("objects_looked_at");
 });

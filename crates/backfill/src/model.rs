@@ -91,7 +91,7 @@ impl<'a> Backfill<'a> {
         let mut next = Some((group, input));
         while let Some((group, input)) = next {
             let Some(held) = device.groups.get_mut(&group) else {
-                return Err("a device is told of a group that it does not hold".into());
+                return Err("a device received a message for a group that it does not hold".into());
             };
             let mut view = View {
                 layouts: self.outage.layouts,
@@ -331,7 +331,7 @@ impl Model for Backfill<'_> {
                 self.tell(device, group, Input::Client { request, key, operation }, context)
             }
             (Entity::Monitor(epochs), What::Wants(epoch, acting)) => {
-                let known = epochs.get_mut(&group).ok_or("a group that nothing happened to wants a map")?;
+                let known = epochs.get_mut(&group).ok_or("an unaffected group requested a map")?;
                 // A request from a past interval is ignored: the primary will ask again.
                 if epoch == known {
                     *known += 1;
@@ -353,7 +353,7 @@ impl Model for Backfill<'_> {
                 clean.insert(group);
                 Ok(())
             }
-            _ => Err("an event came to whom it does not concern".into()),
+            _ => Err("an event reached an entity that cannot handle it".into()),
         }
     }
 

@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use towtank_metrics::mean_interval_95;
-use towtank_report::{Measure, Measurement, Ordered, Outcome, PointSummary, Report};
+use towtank_report::runs::Run;
+use towtank_report::{Measure, Measurement, Ordered, Outcome, PointSummary, Report, Table};
 
 use crate::fingerprint::Fingerprint;
 use crate::point_file::Stored;
@@ -52,12 +53,22 @@ pub fn assemble(plan: &Plan, ledger: Ledger, executor: &str) -> Assembled {
         warnings,
         ..Report::default()
     };
+    report.runs = runs_table(&summaries, &points);
     if plan.axes().is_empty() {
         report.summary = summaries.into_iter().next().map(|point| point.summary).unwrap_or_default();
     } else {
         report.points = summaries;
     }
     Assembled { report, points }
+}
+
+/// A row for each available replicate.
+fn runs_table(summaries: &[PointSummary], points: &[PointOutcomes]) -> Option<Table> {
+    let row = |(task, outcome): (Task, _)| {
+        let settings = &summaries[task.point].settings;
+        Run { settings, replicate: task.replicate, outcome }
+    };
+    towtank_report::runs::table(&runs(points).map(row).collect::<Vec<_>>())
 }
 
 fn summarise(spec: &PointSpec, point: &PointOutcomes) -> PointSummary {

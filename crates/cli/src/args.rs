@@ -7,6 +7,7 @@ pub mod output_flags;
 mod search_flags;
 mod study_flags;
 
+use std::ffi::OsStr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
@@ -55,28 +56,28 @@ pub enum Command {
         /// A study from `towtank list`; all of them if left out
         study: Option<String>,
     },
-    /// Run published set-ups and hold the results against what was published
+    /// Run published set-ups and compare the results with the published values
     #[command(display_order = 103)]
     Reproduce(Reproduce),
     /// Compare the reports of two runs
     #[command(display_order = 104)]
     Compare(Compare),
-    /// Join what `--shard` runs left in several directories
+    /// Join the results of `--shard` runs from several directories
     #[command(display_order = 105)]
     Merge(Merge),
     /// Read, test, edit and write CRUSH maps, as Ceph's crushtool does
     #[command(display_order = 106)]
     Crush(Box<crate::crush::Flags>),
-    /// Tell what a system can do of any mix of reads, writes and sizes, from two measurements
+    /// Estimate operations per second of any mix of reads, writes and sizes, from two measurements
     #[command(display_order = 107)]
     Capacity(Box<crate::capacity::Flags>),
-    /// Run a replicated object store on this machine, with the protocol of the simulator
+    /// Run a replicated object store on this machine, with the same protocol as the simulator
     #[command(display_order = 108)]
     Store(Box<crate::store::Flags>),
     /// Measure the simulator itself
     #[command(display_order = 109)]
     Bench(crate::bench::Bench),
-    /// Print a script that completes commands in a shell
+    /// Print a completion script for a shell
     #[command(display_order = 110)]
     Completions {
         /// The shell
@@ -109,10 +110,10 @@ const RUN_EXAMPLES: &str = "Examples:
 /// What is changed of a scenario, whatever is done with it.
 #[derive(Clone, Debug, Args)]
 pub struct ScenarioFlags {
-    /// Set a key of the scenario; may be repeated. Values are TOML, and text needs no quotes
+    /// Set a key of the scenario; may be repeated. Values are TOML; text needs no quotes
     #[arg(long, value_name = "KEY=VALUE", help_heading = SCENARIO)]
     pub set: Vec<String>,
-    /// Where all random draws come from [default: the scenario's, or 1]
+    /// Seed of all random draws [default: the scenario's, or 1]
     #[arg(
         long,
         value_name = "N",
@@ -122,7 +123,7 @@ pub struct ScenarioFlags {
         help_heading = SCENARIO
     )]
     pub seed: Option<String>,
-    /// How many times each point is run; from 2 on there are 95 % intervals [default: the scenario's, or 1]
+    /// Replicates of each point; from 2 on, results have 95 % intervals [default: the scenario's, or 1]
     #[arg(long, value_name = "N", env = "TOWTANK_REPLICATES", hide_env = true, help_heading = SCENARIO)]
     pub replicates: Option<String>,
 }
@@ -132,20 +133,20 @@ pub struct ScenarioFlags {
 pub struct RunFlags {
     #[command(flatten)]
     pub changes: ScenarioFlags,
-    /// Print the scenario with every default filled in, and do not run it
-    #[arg(long, help_heading = SCENARIO)]
+    /// Print the scenario with all defaults filled in, and do not run it
+    #[arg(long, hide_short_help = true, help_heading = SCENARIO)]
     pub print_scenario: bool,
     #[command(flatten)]
     pub machine: MachineFlags,
-    /// Run part I of N, counted from 1; `towtank merge` joins the parts
-    #[arg(long, value_name = "I/N", env = "TOWTANK_SHARD", hide_env = true, requires = "out", help_heading = RUNNING)]
+    /// Run only part I of N, counted from 1; `towtank merge` joins the parts
+    #[arg(long, value_name = "I/N", env = "TOWTANK_SHARD", hide_env = true, requires = "out", hide_short_help = true, help_heading = RUNNING)]
     pub shard: Option<Shard>,
     #[command(flatten)]
     pub keep: KeepFlags,
     #[command(flatten)]
     pub output: OutputFlags,
-    /// End with exit code 3 if this holds for a measure: 'NAME[.low|.high] < 2ms', joined by and/or; may be
-    /// repeated
+    /// Exit with code 3 if this condition on measures is true: 'NAME[.low|.high] < 2ms', joined by and/or; may
+    /// be repeated
     #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
     pub fail_if: Vec<String>,
 }
@@ -153,10 +154,10 @@ pub struct RunFlags {
 /// How much of the machine a run may use. Never changes a result.
 #[derive(Clone, Debug, Args)]
 pub struct MachineFlags {
-    /// How many runs go on at once [default: as many as there are cores for]
+    /// Number of runs in parallel [default: as many as the cores allow]
     #[arg(long, value_name = "N", env = "TOWTANK_JOBS", hide_env = true, value_parser = at_least_one::<NonZeroUsize>, help_heading = RUNNING)]
     pub jobs: Option<NonZeroUsize>,
-    /// How the kernel runs the model; the result is the same
+    /// Executor of the kernel; it does not change the result
     #[arg(
         long,
         value_name = "NAME",
@@ -164,17 +165,18 @@ pub struct MachineFlags {
         hide_env = true,
         default_value_t = Executor::Sequential,
         value_parser = executors(),
+        hide_short_help = true,
         help_heading = RUNNING
     )]
     pub executor: Executor,
-    /// Threads of one run, for the conservative and the optimistic executor [default: all cores]
-    #[arg(long, value_name = "N", env = "TOWTANK_WORKERS", hide_env = true, value_parser = at_least_one::<NonZeroU32>, help_heading = RUNNING)]
+    /// Threads per run, for the conservative and the optimistic executor [default: all cores]
+    #[arg(long, value_name = "N", env = "TOWTANK_WORKERS", hide_env = true, value_parser = at_least_one::<NonZeroU32>, hide_short_help = true, help_heading = RUNNING)]
     pub workers: Option<NonZeroU32>,
-    /// Use more threads than there are cores; write into a directory that holds other results
-    #[arg(long, help_heading = RUNNING)]
+    /// Use more threads than cores; write into a directory that has other results
+    #[arg(long, hide_short_help = true, help_heading = RUNNING)]
     pub force: bool,
-    /// Run what is estimated to take more memory than there is
-    #[arg(long, help_heading = RUNNING)]
+    /// Run even if the estimated memory exceeds that of the machine
+    #[arg(long, hide_short_help = true, help_heading = RUNNING)]
     pub allow_memory: bool,
 }
 
@@ -196,7 +198,7 @@ impl MachineFlags {
 /// Where runs are kept.
 #[derive(Clone, Debug, Args)]
 pub struct KeepFlags {
-    /// Write the report, its tables and every finished run into this directory; the same command goes on from
+    /// Write the report, its tables and every finished run into this directory; the same command resumes from
     /// there
     #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env = true, help_heading = RESULTS)]
     pub out: Option<PathBuf>,
@@ -217,16 +219,16 @@ pub struct List {
 /// What lists are printed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ListFormat {
-    /// For people
+    /// Text for people
     Text,
-    /// For programs
+    /// JSON for programs
     Json,
 }
 
 /// `towtank reproduce`.
 #[derive(Debug, Args)]
 pub struct Reproduce {
-    /// Published scenarios or studies; all of them if none is named
+    /// Names of published scenarios or studies [default: all]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     #[command(flatten)]
@@ -242,7 +244,7 @@ pub struct Reproduce {
 pub struct Compare {
     /// A directory that was given to `--out`, or a report.json
     pub run_a: PathBuf,
-    /// The one to hold against it
+    /// The run to compare with it
     pub run_b: PathBuf,
     #[command(flatten)]
     pub report: ReportFlags,
@@ -260,10 +262,10 @@ pub struct Merge {
     pub keep: KeepFlags,
     #[command(flatten)]
     pub output: OutputFlags,
-    /// End with exit code 3 if this holds for a measure of the whole, as in `run`; may be repeated
+    /// Exit with code 3 if this condition is true for the joined results, as in `run`; may be repeated
     #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
     pub fail_if: Vec<String>,
-    /// Write into a directory that holds other results
+    /// Write into a directory that has other results
     #[arg(long, help_heading = RESULTS)]
     pub force: bool,
 }
@@ -278,27 +280,53 @@ pub fn executors() -> impl clap::builder::TypedValueParser<Value = Executor> {
         .map(|name| name.parse::<Executor>().expect("only executors' names are possible"))
 }
 
+/// How much the help says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Help {
+    /// `-h`: usual flags and examples.
+    Short,
+    /// `--help`, and the manual: everything.
+    Full,
+}
+
+impl Help {
+    /// The help that a command line asks for.
+    pub fn asked(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Help {
+        let words: Vec<_> = words.into_iter().collect();
+        let has = |flag: &str| words.iter().any(|word| word.as_ref() == flag);
+        if has("-h") && !has("--help") { Help::Short } else { Help::Full }
+    }
+}
+
 /// The whole command line.
-pub fn command(registry: &Registry) -> clap::Command {
+pub fn command(registry: &Registry, help: Help) -> clap::Command {
     let mut command = Towtank::command();
     for (position, study) in registry.studies().iter().enumerate() {
         command = command.subcommand(study_command(*study).display_order(10 + position));
     }
-    with_short_help(command)
+    with_help(command, help)
 }
 
-/// One help text for `-h` and `--help`: one or two lines per flag, not four. Environment variables that stand
-/// for flags are named at its end.
-fn with_short_help(command: clap::Command) -> clap::Command {
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help");
-    let variables: Vec<&str> = command.get_arguments().filter_map(|flag| flag.get_env()?.to_str()).collect();
-    let after = match (command.get_after_help().map(ToString::to_string), variables.is_empty()) {
-        (after, true) => after.unwrap_or_default(),
-        (None, false) => environment(&variables),
-        (Some(after), false) => format!("{after}\n\n{}", environment(&variables)),
+/// The help in one layout for `-h` and `--help`: one or two lines per flag, not four. Environment variables
+/// that stand for flags are named at the end of the full help.
+fn with_help(command: clap::Command, help: Help) -> clap::Command {
+    let flag = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
+    let command = command.disable_help_flag(true);
+    let hides = command.get_arguments().any(Arg::is_hide_short_help_set);
+    let about = if hides { "Print help: `-h` the usual flags, `--help` all" } else { "Print help" };
+    let command = command.arg(flag.help(about).display_order(1000));
+    let command = match help {
+        Help::Short => command,
+        Help::Full => {
+            let variables: Vec<&str> =
+                command.get_arguments().filter_map(|flag| flag.get_env()?.to_str()).collect();
+            let after = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
+            let environment = (!variables.is_empty()).then(|| environment(&variables));
+            let after: Vec<String> = after.into_iter().chain(environment).collect();
+            command.mut_args(|arg| arg.hide_short_help(false)).after_help(after.join("\n\n"))
+        }
     };
-    let command = command.disable_help_flag(true).arg(help.display_order(1000)).after_help(after);
-    command.mut_subcommands(with_short_help)
+    command.mut_subcommands(|inner| with_help(inner, help))
 }
 
 fn environment(variables: &[&str]) -> String {
@@ -311,7 +339,35 @@ mod tests {
 
     #[test]
     fn the_command_line_holds_together() {
-        command(&Registry::builtin()).debug_assert();
+        for help in [Help::Short, Help::Full] {
+            command(&Registry::builtin(), help).debug_assert();
+        }
+    }
+
+    /// The words of a command line, as a shell takes them; only single quotes are known.
+    fn words(line: &str) -> Vec<String> {
+        let parts = line.split('\'').enumerate();
+        let of = |(at, part): (usize, &str)| match at % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        };
+        parts.flat_map(of).collect()
+    }
+
+    #[test]
+    fn each_example_of_a_study_is_a_command_line_that_parses() {
+        let registry = Registry::builtin();
+        let parse = |line: &str| command(&registry, Help::Full).try_get_matches_from(words(line));
+        for study in registry.studies() {
+            assert_eq!(study.examples().len(), 3, "{}", study.name());
+            for line in study.examples() {
+                let found = parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+                let run = found.subcommand_matches("run");
+                let name = run.and_then(|run| run.get_one::<String>("scenario"));
+                assert!(name.is_none_or(|name| registry.scenario(name).is_some()), "{line}");
+            }
+        }
+        assert!(parse("towtank queue --no-such-flag 3").is_err());
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     interrupt::install();
     progress::keep_panics_off_the_bar();
     let registry = Registry::builtin();
-    let matches = match args::command(&registry).try_get_matches() {
+    let matches = match args::command(&registry, args::Help::asked(std::env::args_os())).try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return screen::usage(&error),
     };

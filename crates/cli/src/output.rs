@@ -10,17 +10,17 @@ use crate::args::output_flags::{Format, OutputFlags};
 use crate::exit::Exit;
 use crate::screen;
 
-/// Prints a report on stdout. A terminal gets one screen with the answer last, or with `--verbose` the whole
-/// report and the answer once more; a file or a pipe gets the whole report.
+/// Prints a report on stdout: one screen with the answer last, or with `--verbose` the whole report and the
+/// answer once more.
 pub fn print(report: &Report, flags: &OutputFlags) -> Result<(), Trouble> {
     let text = match flags.format {
         Format::Text => {
             let screen = screen::stdout();
             let style = Style { colour: screen.colour, width: screen.width };
-            match (screen.terminal, flags.verbose) {
-                (false, _) => text::render(report, style),
-                (true, false) => text::brief(report, style),
-                (true, true) => text::render(report, style) + "\n" + &text::head(report, style),
+            if flags.verbose {
+                text::render(report, style) + "\n" + &text::head(report, style)
+            } else {
+                text::brief(report, style)
             }
         }
         Format::Json => report.to_json(),
@@ -29,7 +29,7 @@ pub fn print(report: &Report, flags: &OutputFlags) -> Result<(), Trouble> {
     screen::print(&text).map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")))
 }
 
-/// Prints the path of the report.
+/// Prints the path of the report, before the report itself, so that the answer comes last.
 pub fn say_where(output: &OutputFlags, dir: &Path) {
     if !output.quiet {
         screen::say(&format!("report: {}\n", dir.join("report.html").display()));

@@ -136,8 +136,10 @@ impl<S: Source> Chunks<S> {
                 return self.end_trailers();
             }
             // One client puts a line feed at the end of a header, before the line end.
-            let (name, value) =
-                line.trim_end_matches('\n').split_once(':').ok_or_else(|| malformed("a trailer has no `:`"))?;
+            let (name, value) = line
+                .trim_end_matches('\n')
+                .split_once(':')
+                .ok_or_else(|| malformed("a trailer has no `:`"))?;
             let (name, value) = (name.trim().to_ascii_lowercase(), value.trim().to_owned());
             if name != "x-amz-trailer-signature" {
                 self.signed += &format!("{name}:{value}\n");

@@ -260,8 +260,8 @@ fn our_own_csv_is_refused_with_line_and_column() {
     hint: leave the run out
     ");
     assert_snapshot!(told_of_text("size,read_percent,iops\n4096,100,10\n"), @r#"
-    `runs.csv`: `line 2, size`: `4096` has no unit, and a size needs one
-    hint: write "4096B" if bytes are meant; the units are B, kB, KB, KiB, MB, MiB, GB, GiB, TB, TiB, PB, PiB, EB, EiB
+    `runs.csv`: `line 2, size`: `4096` has no unit, but a size needs one
+    hint: write "4096B" for bytes; the units are B, kB, KB, KiB, MB, MiB, GB, GiB, TB, TiB, PB, PiB, EB, EiB
     "#);
     assert_snapshot!(told_of_text("size,read_percent,iops\n4K,100,10\n"), @r"
     `runs.csv`: `line 2, size`: `4K`: `K` is not a unit of a size

@@ -52,7 +52,7 @@ impl<'de, K: Deserialize<'de> + Ord + Clone, V: Deserialize<'de> + Clone> Deseri
         let count = pairs.len();
         let map: BTreeMap<K, V> = pairs.into_iter().collect();
         if map.len() < count {
-            return Err(D::Error::custom("a key stands in the map twice"));
+            return Err(D::Error::custom("the map contains a key twice"));
         }
         Ok(JournalMap { map, ..JournalMap::new() })
     }

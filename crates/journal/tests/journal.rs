@@ -79,5 +79,5 @@ fn nothing_is_recorded_until_told() {
 fn a_key_that_stands_twice_is_refused() {
     let error =
         serde_json::from_str::<JournalMap<u8, u8>>("[[1,2],[3,4],[1,5]]").expect_err("1 stands twice");
-    assert!(error.to_string().contains("a key stands in the map twice"), "{error}");
+    assert!(error.to_string().contains("the map contains a key twice"), "{error}");
 }

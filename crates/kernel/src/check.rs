@@ -248,8 +248,8 @@ fn compare_twins<M: Model>(
     states: bool,
 ) -> Result<(), Box<RunError>> {
     if states {
-        same(place, "the state done again", &twin.state, &slot.state)?;
-        same(place, "the set of timers done again", &twin.timers, &slot.timers)?;
+        same(place, "the re-executed state", &twin.state, &slot.state)?;
+        same(place, "the re-executed set of timers", &twin.timers, &slot.timers)?;
     }
     same(place, "the undo record", &once.undo, &again.undo)?;
     same(place, "what was sent", &once.sends, &again.sends)?;

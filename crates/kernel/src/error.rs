@@ -82,7 +82,7 @@ pub enum RunError {
     },
     /// A consequence of an event can reach another entity sooner than the model's slack promised.
     #[error(
-        "{place}: this event for {to_name} can be felt by another entity at {at_ns} ns, but the model's slack promised nothing before {promised_ns} ns; promise less for what led to it"
+        "{place}: this event for {to_name} can affect another entity at {at_ns} ns, but the model's slack promised no effect before {promised_ns} ns; promise less for the event that caused it"
     )]
     ShortSlack {
         /// The event that was sent.
@@ -115,7 +115,7 @@ pub enum RunError {
         entities: u32,
     },
     /// An event scheduled for a time before that of its cause.
-    #[error("{place}: scheduled an event at {at_ns} ns, which lies in the past; the earliest possible is {} ns", place.key.at.as_ns())]
+    #[error("{place}: scheduled an event at {at_ns} ns, which is in the past; the earliest possible is {} ns", place.key.at.as_ns())]
     Past {
         /// The event that scheduled it.
         place: Box<Place>,
@@ -123,7 +123,7 @@ pub enum RunError {
         at_ns: u64,
     },
     /// A time that does not fit in 64 bits of nanoseconds.
-    #[error("{place}: a delay of {after_ns} ns leads past the end of time, {} ns", u64::MAX)]
+    #[error("{place}: a delay of {after_ns} ns exceeds the latest possible time, {} ns", u64::MAX)]
     TimeOverflow {
         /// The event that sent it.
         place: Box<Place>,
@@ -132,7 +132,7 @@ pub enum RunError {
     },
     /// A chain of zero-delay sends that exceeds the limit.
     #[error(
-        "{place}: a chain of {limit} sends without delay has not let time move on; give one of its sends a delay, or raise the limit of zero-delay steps"
+        "{place}: time did not advance in a chain of {limit} sends without delay; give one of these sends a delay, or raise the limit of zero-delay steps"
     )]
     ZeroDelayChain {
         /// The event that exceeded the limit.
@@ -142,7 +142,7 @@ pub enum RunError {
     },
     /// More committed events than the run allows.
     #[error(
-        "{place}: more than {limit} events were committed; the model may run away, or raise the limit of events"
+        "{place}: more than {limit} events were committed; check whether the model ends, or raise the limit of events"
     )]
     TooManyEvents {
         /// The event that exceeded the limit.
@@ -177,7 +177,7 @@ pub enum RunError {
     Audit(Fault),
     /// The thread of a worker was lost, which is a defect of the kernel itself.
     #[error(
-        "worker {worker} stopped: {message}; this is a defect of towtank, please report it with the scenario and seed"
+        "worker {worker} stopped: {message}; this is a bug in Towtank, please report it with the scenario and seed"
     )]
     WorkerLost {
         /// The number of the worker.

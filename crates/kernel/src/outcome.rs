@@ -135,18 +135,18 @@ impl std::fmt::Display for Notice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Notice::FewerPartitions { workers, partitions: 1 } => {
-                write!(f, "links without delay join all entities into one partition: 1 of {workers} workers is used")
+                write!(f, "links without delay put all entities into one partition: only 1 of {workers} workers is used")
             }
             Notice::FewerPartitions { workers, partitions } => {
-                write!(f, "links without delay leave {partitions} partitions: {partitions} of {workers} workers are used")
+                write!(f, "links without delay leave {partitions} partitions: only {partitions} of {workers} workers are used")
             }
             Notice::MostlyTakenBack { committed, rolled_back } => write!(
                 f,
-                "the optimistic executor has taken back {rolled_back} events to commit {committed}: the sequential or the \
-                 conservative one is quicker here, with the same result"
+                "the optimistic executor rolled back {rolled_back} events to commit {committed}: the sequential or the \
+                 conservative one is faster here, with the same result"
             ),
             Notice::RestartedWithClones => f.write_str(
-                "an event failed under speculation and had to be taken back, so the run was started again with clones as undo",
+                "an event failed in speculative execution and had to be rolled back, so the run was restarted with clones as undo",
             ),
         }
     }

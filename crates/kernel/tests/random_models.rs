@@ -170,7 +170,7 @@ fn hidden_state_is_caught() {
     model.flaw = Some(Flaw::HiddenState);
     let error = run(&model, options(1_000, Executor::Check, 1)).expect_err("the flaw must be found");
     assert!(
-        matches!(&error, RunError::Irreversible { what, .. } if what == "the state done again"),
+        matches!(&error, RunError::Irreversible { what, .. } if what == "the re-executed state"),
         "{error}"
     );
 }

@@ -163,12 +163,12 @@ fn forbidden_sends_name_the_link() {
     check_error(Deed::NoEntity, &format!("{at}: sent to entity 7, but the model has only 3 entities"));
     check_error(
         Deed::Past,
-        &format!("{at}: scheduled an event at 9 ns, which lies in the past; the earliest possible is 10 ns"),
+        &format!("{at}: scheduled an event at 9 ns, which is in the past; the earliest possible is 10 ns"),
     );
     check_error(
         Deed::Overflow,
         &format!(
-            "{at}: a delay of 18446744073709551615 ns leads past the end of time, 18446744073709551615 ns"
+            "{at}: a delay of 18446744073709551615 ns exceeds the latest possible time, 18446744073709551615 ns"
         ),
     );
 }
@@ -177,7 +177,7 @@ fn forbidden_sends_name_the_link() {
 fn an_endless_chain_without_delay_names_the_entity() {
     check_error(
         Deed::ZeroDelayForEver,
-        "tap at 10 ns, handling 3 (step 50, from entity 0): a chain of 50 sends without delay has not let time move on; give one of its sends a delay, or raise the limit of zero-delay steps",
+        "tap at 10 ns, handling 3 (step 50, from entity 0): time did not advance in a chain of 50 sends without delay; give one of these sends a delay, or raise the limit of zero-delay steps",
     );
 }
 
@@ -260,7 +260,7 @@ fn more_workers_than_partitions_are_told() {
     assert_eq!(outcome.notices, [Notice::FewerPartitions { workers: 2, partitions: 1 }]);
     assert_eq!(
         outcome.notices[0].to_string(),
-        "links without delay join all entities into one partition: 1 of 2 workers is used"
+        "links without delay put all entities into one partition: only 1 of 2 workers is used"
     );
 }
 

@@ -101,7 +101,7 @@ fn a_promise_that_is_not_kept_is_found() {
     for (executor, workers) in [(Executor::Check, 1), (Executor::Conservative, 2)] {
         let error = go(&boasts, executor, workers, 1).map(|_| ()).expect_err("the slack is too large");
         assert!(matches!(error, RunError::ShortSlack { .. }), "{error}");
-        assert!(error.to_string().ends_with("promise less for what led to it"), "{error}");
+        assert!(error.to_string().ends_with("promise less for the event that caused it"), "{error}");
     }
     go(&boasts, Executor::Sequential, 1, 1).expect("nobody looks where nothing depends on it");
 }

@@ -282,7 +282,7 @@ mod tests {
         let message = |space, bits| Shape::new(space, bits).expect_err("too many").to_string();
         assert_eq!(message(Subspace::WHOLE, 25), "`leaf_bits` is 25, but this tree can have at most 24");
         let narrow = Subspace::of_prefix(0, 30).expect("a prefix of zeros");
-        assert!(message(narrow, 3).contains("at most 2 bits"));
+        assert!(message(narrow, 3).contains("at most 2"));
     }
 
     #[test]

@@ -69,12 +69,12 @@ impl TryFrom<Stored> for Histogram {
         let total = counts.iter().try_fold(0u64, |total, count| total.checked_add(*count));
         if total != Some(count) || count > COUNT_MAX {
             return Err(format!(
-                "a histogram says that it has {count} values, but its buckets have others, or more than {COUNT_MAX}"
+                "a histogram claims {count} values, but its buckets have another number, or more than {COUNT_MAX}"
             ));
         }
         let ends = [counts.first(), counts.last()];
         if ends.contains(&Some(&0)) || (counts.is_empty() && first != 0) {
-            return Err("a histogram begins or ends with an empty bucket".to_owned());
+            return Err("a histogram starts or ends with an empty bucket".to_owned());
         }
         if u64::from(first) + counts.len() as u64 > BUCKETS {
             return Err(format!("a histogram has a bucket beyond the last, which is number {}", BUCKETS - 1));
@@ -86,7 +86,7 @@ impl TryFrom<Stored> for Histogram {
         if (total_of(|bin| bin.low)..=total_of(|bin| bin.high)).contains(&sum.0) {
             Ok(histogram)
         } else {
-            Err(format!("the sum of a histogram is {}, which its buckets do not add up to", sum.0))
+            Err(format!("the sum of a histogram is {}, but its buckets add up to another", sum.0))
         }
     }
 }

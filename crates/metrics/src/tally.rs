@@ -29,7 +29,7 @@ impl TryFrom<Stored> for Tally {
         if can_be(count, sum, squares) {
             Ok(Self { count, sum, squares })
         } else {
-            Err(format!("the sums of a tally are those of no {count} values, or of more than are read back"))
+            Err(format!("the sums of a tally cannot be those of {count} values, or of more than can be read"))
         }
     }
 }

@@ -282,25 +282,28 @@ impl ClientCache {
             behind = (file, range.to);
             bytes[range.held as usize] += range.to - from;
             if !self.order.contains(&(range.held, range.used, (file, from))) {
-                return Err(format!("byte {from} of file {file} has no place in the order of uses"));
+                return Err(format!("byte {from} of file {file} has no place in the LRU order"));
             }
         }
         if self.order.len() != self.ranges.len() || bytes != self.bytes {
-            return Err(format!("a client's cache has {bytes:?} bytes by state and counts {:?}", self.bytes));
+            return Err(format!(
+                "a client's cache has {bytes:?} bytes by state, but counts {:?}",
+                self.bytes
+            ));
         }
         if self.held() > self.capacity {
-            return Err(format!("a client's cache of {} bytes holds {}", self.capacity, self.held()));
+            return Err(format!("a client's cache of {} bytes holds {} bytes", self.capacity, self.held()));
         }
         let dirty = self.bytes(Held::Dirty);
         if self.absorbed != dirty + self.taken + self.discarded {
             return Err(format!(
-                "{} bytes became dirty, but {dirty} are, {} were taken and {} discarded",
+                "{} bytes became dirty, but {dirty} are dirty, {} were taken and {} discarded",
                 self.absorbed, self.taken, self.discarded
             ));
         }
         match self.written <= self.taken {
             true => Ok(()),
-            false => Err(format!("{} bytes were acknowledged, and {} taken", self.written, self.taken)),
+            false => Err(format!("{} bytes were acknowledged, but {} taken", self.written, self.taken)),
         }
     }
 

@@ -119,7 +119,7 @@ impl Gate {
     pub fn done(&mut self, now: SimTime, slot: u32) -> Result<(), String> {
         let held = self.slots.get_mut(slot as usize).and_then(Option::take);
         let Some((since, request)) = held.and_then(|held| held.given) else {
-            return Err("a job is done that its gate has not let go".to_owned());
+            return Err("a job completed that its gate had not released".to_owned());
         };
         debug_assert!(since <= now, "a job is done at {now:?} that went at {since:?}");
         self.free.push(slot);
@@ -158,14 +158,14 @@ impl Gate {
     pub fn audit(&self) -> Result<(), String> {
         let Gate { came, left, done, .. } = *self;
         if done > left || left > came {
-            return Err(format!("{came} jobs came to a gate, {left} were let go and {done} are done"));
+            return Err(format!("{came} jobs arrived at a gate, {left} were released, {done} completed"));
         }
         let held = |given: bool| {
             self.slots.iter().flatten().filter(|held| held.given.is_some() == given).count() as u64
         };
         if (held(false), held(true)) != (came - left, left - done) {
             return Err(format!(
-                "{came} jobs came to a gate, {left} were let go and {done} are done, but {} wait and {} are out",
+                "{came} jobs arrived at a gate, {left} were released and {done} completed, but {} wait and {} are outstanding",
                 held(false),
                 held(true)
             ));
@@ -173,7 +173,7 @@ impl Gate {
         let queued = self.queue.waiting().count() as u64;
         match queued == came - left {
             true => Ok(()),
-            false => Err(format!("{} jobs wait at a gate, but {queued} in its scheduler", came - left)),
+            false => Err(format!("{} jobs wait at a gate, but {queued} wait in its scheduler", came - left)),
         }
     }
 }

@@ -151,9 +151,9 @@ impl<'a> Pfs<'a> {
             Entity::Client(client) => self.client_hears(client, from, message, context),
             Entity::Server(server) => self.server_hears(server, from, message, context),
             Entity::Metadata(metadata) => self.metadata_hears(metadata, message, context),
-            Entity::Proxy(_) => Err("a proxy hears of jobs alone".into()),
+            Entity::Proxy(_) => Err("a proxy received a message that is not about a job".into()),
             Entity::Router(router) => self.router_hears(router, &message),
-            Entity::Starter(..) => Err("what lets phases begin has no card".into()),
+            Entity::Starter(..) => Err("the starter of phases has no network card".into()),
         }
     }
 
@@ -304,7 +304,7 @@ impl Model for Pfs<'_> {
                 Ok(())
             }
             (entity, Event::Comes { from, span, bytes, message }) => {
-                let card = self.card(entity).ok_or("a message comes to who has no card")?;
+                let card = self.card(entity).ok_or("a message reached an entity without a network card")?;
                 match self.comes(card, *from, (*bytes, *span), message.clone(), context) {
                     Some(message) => self.here(entity, *from, message, context),
                     None => Ok(()),
@@ -316,12 +316,12 @@ impl Model for Pfs<'_> {
             }
             (entity, Event::Here { from, message }) => self.here(entity, *from, message.clone(), context),
             (entity, Event::Again { to, bytes, message }) => {
-                let card = self.card(entity).ok_or("who has no card sends something again")?;
+                let card = self.card(entity).ok_or("an entity without a network card retransmits")?;
                 self.send(card, context.now(), EntityId(*to), *bytes, message.clone(), context);
                 Ok(())
             }
             (entity, Event::Port) => loop {
-                let card = self.card(entity).ok_or("who has no card has no port")?;
+                let card = self.card(entity).ok_or("an entity without a network card has no port")?;
                 match card.through(&self.spec.network, context.now()) {
                     Ok((from, message)) => self.here(entity, from, message, context)?,
                     Err(Some(at)) => {
@@ -338,7 +338,7 @@ impl Model for Pfs<'_> {
                 Ok(())
             }
             (Entity::Metadata(_) | Entity::Router(_) | Entity::Starter(..), _) => {
-                Err("an event came to whom it does not concern".into())
+                Err("an event reached an entity that cannot handle it".into())
             }
         }
     }

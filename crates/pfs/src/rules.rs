@@ -88,13 +88,13 @@ impl Ruled {
     /// The surplus or missing rules.
     pub fn audit(&self, queue: &Queue, before: usize, rules: &[TimedRule]) -> Result<(), String> {
         let Scheduler::Tbf(tbf) = queue else { return Ok(()) };
-        let done = rules.get(..self.done as usize).ok_or("more commands were carried out than there are")?;
+        let done = rules.get(..self.done as usize).ok_or("more commands were executed than there are")?;
         let count = |which: fn(&RuleCommand) -> bool| done.iter().filter(|rule| which(&rule.command)).count();
         let started = count(|command| matches!(command, RuleCommand::Start { .. }));
         let stopped = count(|command| matches!(command, RuleCommand::Stop { .. }));
         if tbf.rules().len() + stopped != before + started {
             return Err(format!(
-                "{before} rules were there, {started} started and {stopped} stopped, but {} hold",
+                "of {before} initial rules, {started} started and {stopped} stopped, {} are active",
                 tbf.rules().len()
             ));
         }

@@ -184,5 +184,5 @@ fn damage_is_noticed() {
         let run = towtank_pfs::Run { file: 0, from: 0, to: 1 };
         assert!(caching(&mut state.entities).cache.write(run));
     });
-    assert!(told.contains("never came to servers"), "{told}");
+    assert!(told.contains("never arrived at servers"), "{told}");
 }

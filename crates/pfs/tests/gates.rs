@@ -235,15 +235,15 @@ fn damage_is_noticed() {
     let told = finished.complaint(&model, "a job is forgotten", |state| {
         client(&mut state.entities, |gate| gate.came -= 1);
     });
-    assert!(told.contains("came to a gate"), "{told}");
+    assert!(told.contains("arrived at a gate"), "{told}");
     let told = finished.complaint(&model, "a job is let go twice", |state| {
         client(&mut state.entities, |gate| gate.left += 1);
     });
-    assert!(told.contains("came to a gate"), "{told}");
+    assert!(told.contains("arrived at a gate"), "{told}");
     let told = finished.complaint(&model, "a slot is emptied", |state| {
         client(&mut state.entities, |gate| gate.slots[0] = None);
     });
-    assert!(told.contains("came to a gate"), "{told}");
+    assert!(told.contains("arrived at a gate"), "{told}");
     scheduler(&mut spec, "fifo:1", &[1], Stands::Proxies(1));
     let model = Pfs::new(&spec);
     let finished = Finished::of(until(&spec, 50));

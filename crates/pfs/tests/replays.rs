@@ -117,17 +117,17 @@ fn a_lost_record_is_noticed() {
     let told = finished.complaint(&model, "a request that came is forgotten", |state| {
         first(&mut state.entities, |client| client.waiting.push_back(SimTime::ZERO));
     });
-    assert!(told.contains("20 of 20 requests came"), "{told}");
+    assert!(told.contains("20 of 20 requests arrived"), "{told}");
     let told = finished.complaint(&model, "a record is passed over", |state| {
         first(&mut state.entities, |client| {
             (client.come, client.begun, client.through) = (19, 19, 19);
         });
     });
-    assert!(told.contains("requests are still to come at 1 clients"), "{told}");
+    assert!(told.contains("1 clients expect more requests"), "{told}");
     let told = finished.complaint(&model, "a record is replayed twice", |state| {
         first(&mut state.entities, |client| {
             (client.come, client.begun, client.through) = (21, 21, 21);
         });
     });
-    assert!(told.contains("21 requests were begun, and there are 20"), "{told}");
+    assert!(told.contains("21 requests were started, but there are 20"), "{told}");
 }

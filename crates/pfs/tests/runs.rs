@@ -293,7 +293,7 @@ fn damage_is_noticed() {
         });
         server.expect("there is one").done -= 1;
     });
-    assert!(told.contains("jobs came"), "{told}");
+    assert!(told.contains("jobs arrived"), "{told}");
     let told = finished.complaint(&model, "an answer is lost", |state| {
         let Entity::Client(client) = &mut state.entities[0] else { panic!("entity 0 is a client") };
         client.jobs_done -= 1;
@@ -309,7 +309,7 @@ fn damage_is_noticed() {
         let Entity::Client(client) = &mut state.entities[0] else { panic!("entity 0 is a client") };
         client.through += 1;
     });
-    assert!(told.contains("requests were begun"), "{told}");
+    assert!(told.contains("requests were started"), "{told}");
     let told = finished.complaint(&model, "a card has sent more than there was time for", |state| {
         let Entity::Client(client) = &mut state.entities[1] else { panic!("entity 1 is a client") };
         client.card.out.busy = SimSpan::from_secs(1 << 20);
@@ -348,7 +348,7 @@ fn damage_at_servers_is_noticed() {
     let told_of = told("a thread works on nothing", |server| server.working = 2);
     assert!(told_of.contains("threads work"), "{told_of}");
     let told_of = told("a job waits twice", |server| server.blocked = [99].into());
-    assert!(told_of.contains("was never let go"), "{told_of}");
+    assert!(told_of.contains("was never released"), "{told_of}");
     let told_of = told("a job is beyond its end", |server| {
         let running = server.slots.iter_mut().flatten().next().expect("one is there");
         running.position = running.job.bytes + 1;
@@ -386,7 +386,7 @@ fn damage_at_routers_is_noticed() {
         })
     };
     let told_of = told("a message is lost inside", |router| router.forwarded -= 1);
-    assert!(told_of.contains("came to a router"), "{told_of}");
+    assert!(told_of.contains("arrived at a router"), "{told_of}");
     let told_of = told("it was busy in another phase", |router| {
         router.mark.sent = router.to_servers.busy.saturating_add(SimSpan::from_ns(1));
     });

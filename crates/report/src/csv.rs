@@ -1,6 +1,8 @@
 //! Tables as CSV (RFC 4180 quoting, lines end in a single newline, UTF-8).
 //!
-//! - The header names column and unit: `rate_bytes_per_s`.
+//! - `summary.csv` has a row per point and measure, `runs.csv` a row per replicate, and each figure has a
+//!   file of its own. They use the names of `report.json`; the unit is in a column.
+//! - The header of a study's own table names column and unit: `rate_bytes_per_s`.
 //! - Numbers are unrounded, in the shortest text that reads back to the same bits.
 //! - A missing cell is empty; its reason stays in `report.json`. An empty text is `""`.
 //! - Text that a spreadsheet would take for a formula (it starts with `=`, `+`, `-`, `@`, a tab or a carriage
@@ -9,8 +11,10 @@
 //!
 //! `web/src/csv.ts` writes the same bytes for the page's downloads.
 
+mod figures;
+
 use crate::{
-    Cell, Claim, Column, Measure, Ordered, PointSummary, Report, Table, Tolerance, Verdict, number_text,
+    Cell, Claim, Column, Figure, Measure, Ordered, Report, Table, Tolerance, Verdict, number_text, settings,
 };
 
 /// A file to write.
@@ -22,32 +26,48 @@ pub struct CsvFile {
     pub text: String,
 }
 
-/// Every table of a report: `summary.csv` or `points.csv`, `claims.csv`, then the study's own tables by id.
+/// Every file of a report: `summary.csv`, `runs.csv`, `claims.csv`, the study's own tables by id, then
+/// `figure-ID.csv` for each figure.
 #[must_use]
 pub fn files(report: &Report) -> Vec<CsvFile> {
-    let mut tables = vec![results_table(report)];
-    tables.extend((!report.claims.is_empty()).then(|| claims_table(&report.claims)));
+    let mut files = Vec::new();
     let mut taken: Vec<String> = Vec::new();
-    tables
-        .iter()
-        .chain(&report.tables)
-        .map(|table| {
-            let id = fresh(table.id().to_owned(), &taken, "-");
-            taken.push(id.clone());
-            CsvFile { name: format!("{id}.csv"), text: render(table) }
-        })
-        .collect()
+    let mut add = |id: String, text: String| {
+        let id = fresh(id, &taken, "-");
+        taken.push(id.clone());
+        files.push(CsvFile { name: format!("{id}.csv"), text });
+    };
+    add("summary".to_owned(), results(report));
+    if let Some(runs) = &report.runs {
+        add("runs".to_owned(), render_as(runs, |column| column.name.clone()));
+    }
+    if !report.claims.is_empty() {
+        add("claims".to_owned(), render(&claims_table(&report.claims)));
+    }
+    report.tables.iter().for_each(|table| add(table.id().to_owned(), render(table)));
+    report.figures.iter().for_each(|figure| add(format!("figure-{}", figure.id), self::figure(figure)));
+    files
 }
 
-/// The results, as printed by `--format csv`: one row per measure, or with a sweep one per point.
+/// The results, as printed by `--format csv`: one row per measure, and with a sweep per point and measure.
 #[must_use]
 pub fn results(report: &Report) -> String {
-    render(&results_table(report))
+    render(&summary_table(report))
+}
+
+/// The data of a figure, one row per drawn value.
+#[must_use]
+pub fn figure(figure: &Figure) -> String {
+    render(&figures::table(figure))
 }
 
 /// One table as CSV.
 #[must_use]
 pub fn render(table: &Table) -> String {
+    render_as(table, header)
+}
+
+fn render_as(table: &Table, header: impl Fn(&Column) -> String) -> String {
     let mut out = String::new();
     let mut headers: Vec<String> = Vec::new();
     for column in table.columns() {
@@ -82,11 +102,11 @@ fn fresh(wanted: String, taken: &[String], joint: &str) -> String {
         .expect("finitely many names are taken")
 }
 
-/// Column name and unit: `rate` in `bytes/s` is `rate_bytes_per_s`.
+/// Column name and unit: `rate` in `bytes/s` is `rate_bytes_per_s`. A name that has the unit in it stays.
 #[must_use]
 pub fn header(column: &Column) -> String {
     let unit = unit_suffix(&column.unit);
-    if unit.is_empty() || column.name == unit || column.name.ends_with(&format!("_{unit}")) {
+    if unit.is_empty() || format!("_{}_", column.name).contains(&format!("_{unit}_")) {
         return column.name.clone();
     }
     format!("{}_{unit}", column.name)
@@ -103,14 +123,9 @@ fn field(cell: &Cell) -> String {
     match cell {
         Cell::Empty | Cell::Missing { .. } => String::new(),
         Cell::Flag(flag) => flag.to_string(),
-        Cell::Number(number) => plain(number),
+        Cell::Number(number) => settings::number_text(number),
         Cell::Text(text) => text_field(text),
     }
-}
-
-/// Whole numbers with all their digits, others as ECMAScript prints them.
-fn plain(number: &serde_json::Number) -> String {
-    if number.is_f64() { number.as_f64().map_or_else(String::new, number_text) } else { number.to_string() }
 }
 
 fn text_field(text: &str) -> String {
@@ -124,91 +139,38 @@ fn text_field(text: &str) -> String {
     }
 }
 
-fn results_table(report: &Report) -> Table {
-    if report.points.is_empty() { summary_table(&report.summary) } else { points_table(&report.points) }
-}
-
-/// One row per measure.
-fn summary_table(summary: &Ordered<Measure>) -> Table {
-    let columns = vec![
-        Column::text("measure"),
-        Column::number("value", ""),
-        Column::text("unit"),
-        Column::number("low", ""),
-        Column::number("high", ""),
-        Column::number("n", ""),
-        Column::text("reason"),
-    ];
+/// One row per measure; with a sweep one row per point and measure, after the point's settings.
+fn summary_table(report: &Report) -> Table {
+    let points: Vec<&Ordered<serde_json::Value>> =
+        report.points.iter().map(|point| &point.settings).collect();
+    let keys = settings::columns(&points);
+    let number = |name: &str| Column::number(name, "");
+    let mut columns = keys.clone();
+    columns.extend([Column::text("measure"), number("value"), Column::text("unit"), number("low")]);
+    columns.extend([number("high"), number("n"), Column::text("reason")]);
     let mut table = Table::new("summary", "Summary", columns);
-    for (name, measure) in summary {
-        table.push(vec![
-            name.as_str().into(),
-            measure.value().into(),
-            measure.unit().into(),
-            measure.low().into(),
-            measure.high().into(),
-            measure.n().into(),
-            measure.reason().into(),
-        ]);
+    for (name, measure) in &report.summary {
+        table.push(measure_row(vec![Cell::Empty; keys.len()], name, measure));
+    }
+    for point in &report.points {
+        for (name, measure) in &point.summary {
+            table.push(measure_row(settings::cells(&keys, &point.settings), name, measure));
+        }
     }
     table
 }
 
-/// One row per point: its settings, then mean, low and high of each measure, and the replicates.
-fn points_table(points: &[PointSummary]) -> Table {
-    let keys = names(points.iter().map(|point| &point.settings));
-    let measures = names(points.iter().map(|point| &point.summary));
-    let mut columns: Vec<Column> = keys.iter().map(|key| setting_column(key, points)).collect();
-    for name in &measures {
-        let unit = points.iter().find_map(|point| point.summary.get(name)).map_or("", Measure::unit);
-        columns.push(Column::number(name.clone(), unit));
-        columns.push(Column::number(format!("{name}_low"), unit));
-        columns.push(Column::number(format!("{name}_high"), unit));
-        columns.push(Column::number(format!("{name}_n"), ""));
-    }
-    let kinds: Vec<_> = columns.iter().map(|column| column.kind).collect();
-    let mut table = Table::new("points", "Points", columns);
-    for point in points {
-        let mut row: Vec<Cell> =
-            keys.iter().zip(&kinds).map(|(key, kind)| setting_cell(point.settings.get(key), *kind)).collect();
-        for name in &measures {
-            let measure = point.summary.get(name);
-            row.push(measure.and_then(Measure::value).into());
-            row.push(measure.and_then(Measure::low).into());
-            row.push(measure.and_then(Measure::high).into());
-            row.push(measure.map(Measure::n).into());
-        }
-        table.push(row);
-    }
-    table
-}
-
-/// The keys of several maps, each once, in the order of first occurrence.
-fn names<'a, T: 'a>(maps: impl Iterator<Item = &'a Ordered<T>>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in maps.flat_map(Ordered::keys) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
-}
-
-/// A column of numbers if every point has a number for this key; otherwise of text.
-fn setting_column(key: &str, points: &[PointSummary]) -> Column {
-    let numbers = points.iter().all(|point| point.settings.get(key).is_none_or(serde_json::Value::is_number));
-    if numbers { Column::number(key, "") } else { Column::text(key) }
-}
-
-fn setting_cell(value: Option<&serde_json::Value>, kind: crate::ColumnKind) -> Cell {
-    use serde_json::Value;
-    match value {
-        None | Some(Value::Null) => Cell::Empty,
-        Some(Value::Number(number)) if kind == crate::ColumnKind::Number => Cell::Number(number.clone()),
-        Some(Value::Number(number)) => Cell::Text(plain(number)),
-        Some(Value::String(text)) => Cell::Text(text.clone()),
-        Some(other) => Cell::Text(other.to_string()),
-    }
+fn measure_row(mut row: Vec<Cell>, name: &str, measure: &Measure) -> Vec<Cell> {
+    row.extend([
+        name.into(),
+        measure.value().into(),
+        measure.unit().into(),
+        measure.low().into(),
+        measure.high().into(),
+        measure.n().into(),
+        measure.reason().into(),
+    ]);
+    row
 }
 
 fn claims_table(claims: &[Claim]) -> Table {

@@ -110,11 +110,13 @@ pub fn quantity(value: f64, unit: &str) -> String {
     with_unit(&shown.digits(value), shown.unit())
 }
 
-/// A range in one unit: `3.92 to 4.04 s`.
+/// A range in one unit: `3.92 to 4.04 s`. Ends that are shown with the same digits are shown once.
 #[must_use]
 pub fn range(low: f64, high: f64, unit: &str) -> String {
     let shown = Shown::fitting(low.abs().max(high.abs()), unit);
-    with_unit(&format!("{} to {}", shown.digits(low), shown.digits(high)), shown.unit())
+    let (low, high) = (shown.digits(low), shown.digits(high));
+    let both = if low == high { low } else { format!("{low} to {high}") };
+    with_unit(&both, shown.unit())
 }
 
 fn with_unit(digits: &str, unit: &str) -> String {

@@ -63,7 +63,7 @@ pub fn laws(report: &Report) -> Vec<Broken> {
     for point in &report.points {
         of_measures(&mut broken, &format!(" at {}", point.label), &point.summary, report.replicates);
     }
-    report.tables.iter().for_each(|table| of_table(&mut broken, table));
+    report.runs.iter().chain(&report.tables).for_each(|table| of_table(&mut broken, table));
     report.claims.iter().for_each(|claim| of_claim(&mut broken, claim));
     broken
 }

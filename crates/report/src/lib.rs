@@ -24,9 +24,11 @@ mod measure;
 mod number;
 mod outcome;
 mod report;
+pub mod runs;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 mod samples;
+mod settings;
 mod table;
 #[cfg(test)]
 mod tests;

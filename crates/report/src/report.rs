@@ -65,6 +65,10 @@ pub struct Report {
     /// The points of the sweep; empty for a single point.
     #[serde(default)]
     pub points: Vec<PointSummary>,
+    /// A row for each replicate of each point: settings, `replicate`, `events`, then every measure. Absent
+    /// where nothing was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Table>,
     /// Tables.
     pub tables: Vec<Table>,
     /// Figures, with their data.
@@ -101,6 +105,7 @@ impl Default for Report {
             glossary: Ordered::new(),
             titles: Ordered::new(),
             points: Vec::new(),
+            runs: None,
             tables: Vec::new(),
             figures: Vec::new(),
             claims: Vec::new(),

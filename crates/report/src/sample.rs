@@ -7,9 +7,10 @@ mod figures;
 
 use serde_json::json;
 
+use crate::runs::Run;
 use crate::{
-    Cell, ClaimDraft, Column, Measure, Ordered, PointSummary, Reading, Report, Status, SweepAxis, Table,
-    Tolerance, title,
+    Cell, ClaimDraft, Column, Measure, Ordered, Outcome, PointSummary, Reading, Report, Status, SweepAxis,
+    Table, Tolerance, title,
 };
 
 /// A deterministic pseudo-random generator.
@@ -75,6 +76,7 @@ pub fn rebuild_of(servers: usize) -> Report {
         ],
         glossary: glossary(),
         points: points(),
+        runs: runs(&points()),
         tables: vec![disks(), events()],
         figures: figures::all(servers),
         claims: claims(),
@@ -119,6 +121,27 @@ pub fn queue() -> Report {
         tables: vec![cells()],
         ..Report::default()
     }
+}
+
+/// Two replicates of each point.
+fn runs(points: &[PointSummary]) -> Option<Table> {
+    let outcome = |point: &PointSummary, factor: f64| {
+        let mut outcome = Outcome { events: 613_000, ..Outcome::default() };
+        for (name, measure) in &point.summary {
+            match measure.value() {
+                Some(value) => outcome.measure(name, value * factor, measure.unit()),
+                None => outcome.missing(name, measure.unit(), measure.reason().unwrap_or_default()),
+            }
+        }
+        outcome
+    };
+    let outcomes: Vec<Outcome> =
+        points.iter().flat_map(|point| [outcome(point, 0.99), outcome(point, 1.01)]).collect();
+    let run = |(at, outcome)| {
+        let at: u32 = at;
+        Run { settings: &points[at as usize / 2].settings, replicate: at % 2, outcome }
+    };
+    crate::runs::table(&(0..).zip(&outcomes).map(run).collect::<Vec<_>>())
 }
 
 fn titles(summary: &Ordered<Measure>) -> Ordered<String> {

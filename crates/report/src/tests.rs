@@ -271,6 +271,16 @@ fn check_json(report: &Report) {
     assert_eq!(read.to_json(), text, "reading and writing changes nothing");
 }
 
+#[test]
+fn headers_name_the_unit_once() {
+    let header = |name: &str, unit: &str| csv::header(&Column::number(name, unit));
+    assert_eq!(header("rate", "bytes/s"), "rate_bytes_per_s");
+    assert_eq!(header("busy", "%"), "busy_percent");
+    assert_eq!(header("wait_s", "s"), "wait_s");
+    assert_eq!(header("objects_looked_at", "objects"), "objects_looked_at");
+    assert_eq!(header("spans", "s"), "spans_s");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -8,7 +8,7 @@ use towtank_replication::{Key, Operation, RequestId, Version};
 
 use crate::StoreError;
 use crate::clock::now;
-use crate::content::{self, DATA_MAX, Head};
+use crate::content::{self, DATA_MAX, Encoded, Head};
 use crate::engine::ObjectHead;
 use crate::frames::{Answer, Ask, FromMonitor, Hello, Inventory, Standing, ToMonitor, Told, Wanted};
 use crate::map::{ClusterMap, Places};
@@ -165,7 +165,9 @@ impl Client {
         }
         if data.len() > DATA_MAX {
             let (length, most) = (data.len(), DATA_MAX >> 20);
-            return Err(StoreError::Refused(format!("{length} bytes exceed an object's limit of {most} MiB")));
+            return Err(StoreError::Refused(format!(
+                "{length} bytes exceed an object's limit of {most} MiB"
+            )));
         }
         match self.operate(name, Operation::Write(content::encode(name, attributes, data)))? {
             Told::Done(version) => Ok(version),
@@ -288,9 +290,9 @@ impl Client {
                     .map(|(_, name)| format!("osd.{osd}, group {group}: `{name}` is damaged"));
                 found.faults.extend(damaged);
                 if !held.sums_up {
-                    found.faults.push(format!(
-                        "osd.{osd}, group {group}: tree and sketch do not match its objects"
-                    ));
+                    found
+                        .faults
+                        .push(format!("osd.{osd}, group {group}: tree and sketch do not match its objects"));
                 }
                 if !held.is_complete {
                     found.faults.push(format!("osd.{osd}, group {group}: the replica is not complete"));
@@ -332,7 +334,7 @@ impl Client {
         RequestId { client: self.id, number: self.asked }
     }
 
-    fn operate(&mut self, name: &str, operation: Operation<Vec<u8>>) -> Result<Told, StoreError> {
+    fn operate(&mut self, name: &str, operation: Operation<Encoded>) -> Result<Told, StoreError> {
         let at = address(name, self.settings.groups);
         self.ask_object(at.group, at.key, operation)
     }
@@ -341,7 +343,7 @@ impl Client {
         &mut self,
         group: u32,
         key: Key,
-        operation: Operation<Vec<u8>>,
+        operation: Operation<Encoded>,
     ) -> Result<Told, StoreError> {
         self.ask(group, &Wanted::Object { key, operation })
     }

@@ -27,6 +27,26 @@ pub struct Head {
     pub length: u64,
 }
 
+/// The bytes of an object or of a part of one, as messages carry them: one byte string, which is copied as a
+/// whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Encoded(#[serde(with = "serde_bytes")] pub Vec<u8>);
+
+impl std::ops::Deref for Encoded {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl towtank_replication::Payload for Encoded {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
 /// Why bytes are not a valid object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -49,7 +69,7 @@ pub enum ContentError {
 /// # Panics
 /// If its name or its attributes cannot be encoded, which never happens for plain text.
 #[must_use]
-pub fn encode(name: &str, attributes: &BTreeMap<String, String>, data: &[u8]) -> Vec<u8> {
+pub fn encode(name: &str, attributes: &BTreeMap<String, String>, data: &[u8]) -> Encoded {
     let head = Head { name: name.to_owned(), attributes: attributes.clone(), length: data.len() as u64 };
     let head = postcard::to_stdvec(&head).expect("text and numbers can be written");
     let mut bytes = Vec::with_capacity(1 + 4 + head.len() + data.len() + CHECKSUM_BYTES);
@@ -59,7 +79,7 @@ pub fn encode(name: &str, attributes: &BTreeMap<String, String>, data: &[u8]) ->
     bytes.extend(data);
     let checksum = XxHash3_64::oneshot(&bytes);
     bytes.extend(checksum.to_le_bytes());
-    bytes
+    Encoded(bytes)
 }
 
 /// The head of an object, and the offset of its data. The checksum is not checked.
@@ -84,8 +104,9 @@ pub fn head(bytes: &[u8]) -> Result<(Head, usize), ContentError> {
 /// # Errors
 /// When the bytes are not those that were written.
 pub fn decode(bytes: &[u8]) -> Result<(Head, &[u8]), ContentError> {
-    let (body, checksum) =
-        bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(ContentError::Layout("its checksum is cut short"))?;
+    let (body, checksum) = bytes
+        .split_last_chunk::<CHECKSUM_BYTES>()
+        .ok_or(ContentError::Layout("its checksum is cut short"))?;
     let (found, want) = (XxHash3_64::oneshot(body), u64::from_le_bytes(*checksum));
     if found != want {
         return Err(ContentError::Checksum { found, want });
@@ -118,7 +139,7 @@ mod tests {
 
         #[test]
         fn every_changed_bit_is_noticed(data in proptest::collection::vec(any::<u8>(), 0..200), at: prop::sample::Index, bit in 0..8_u8) {
-            let mut bytes = encode("a", &BTreeMap::new(), &data);
+            let mut bytes = encode("a", &BTreeMap::new(), &data).0;
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;
             prop_assert!(decode(&bytes).is_err());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use towtank_replication::{Epoch, Key, Message, Operation, RequestId, Version};
 
+use crate::content::Encoded;
 use crate::engine::ObjectHead;
 use crate::map::ClusterMap;
 
@@ -199,7 +200,7 @@ pub struct PeerFrame {
     /// The group.
     pub group: u32,
     /// The message.
-    pub message: Message<Vec<u8>>,
+    pub message: Message<Encoded>,
 }
 
 /// All frames up to this number have been taken.
@@ -225,7 +226,7 @@ pub enum Wanted {
         /// The object.
         key: Key,
         /// The operation.
-        operation: Operation<Vec<u8>>,
+        operation: Operation<Encoded>,
     },
     /// The heads of objects of the group, in the order of their names. No data is read.
     Names {
@@ -264,7 +265,7 @@ pub enum Told {
     /// The object is written or removed on all replicas that serve.
     Done(Version),
     /// The object's version and bytes; none if it does not exist.
-    Found(Option<(Version, Vec<u8>)>),
+    Found(Option<(Version, Encoded)>),
     /// Heads of objects, in the order of their names.
     Names {
         /// The heads.

@@ -14,7 +14,7 @@ use towtank_replication::{Key, Operation, RequestId};
 use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 
 use crate::StoreError;
-use crate::content;
+use crate::content::{self, Encoded};
 use crate::frames::{Answer, Ask, Hello, PeerFrame, Taken, ToMonitor, Wanted};
 use crate::names::address;
 use crate::settings::{Home, Settings};
@@ -265,7 +265,7 @@ impl Sender<'_> {
         let ours = content::encode("a name of another key", &Default::default(), b"");
         let what = match self.below(4) {
             0 => Wanted::Object { key: any, operation: Operation::Write(ours) },
-            1 => Wanted::Object { key: any, operation: Operation::Write(self.bytes(BYTES_MAX)) },
+            1 => Wanted::Object { key: any, operation: Operation::Write(Encoded(self.bytes(BYTES_MAX))) },
             2 => Wanted::Object { key: any, operation: Operation::Delete },
             _ => Wanted::Names { prefix: "\u{10ffff}".repeat(9), from: String::new(), most: u32::MAX },
         };

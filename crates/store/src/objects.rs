@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use towtank_replication::{Cursor, DeviceId, Key, Listed, Objects, Version};
 
-use crate::content;
+use crate::content::{self, Encoded};
 use crate::engine::{ObjectHead, Table, Transaction, key_bytes, key_of, name_bytes, read, written};
 
 /// The totals of a group's objects on this device.
@@ -83,7 +83,7 @@ impl Inner<'_, '_> {
 }
 
 impl Objects for View<'_, '_> {
-    type Payload = Vec<u8>;
+    type Payload = Encoded;
 
     fn look_up(&self, key: Key) -> Option<Listed> {
         let head = self.0.borrow_mut().head(key)?;
@@ -106,7 +106,7 @@ impl Objects for View<'_, '_> {
         listed
     }
 
-    fn read(&self, key: Key, at: u64, length: u64) -> Option<Vec<u8>> {
+    fn read(&self, key: Key, at: u64, length: u64) -> Option<Encoded> {
         let mut view = self.0.borrow_mut();
         let row = key_bytes(view.group, key);
         let size = view.head(key)?.size as usize;
@@ -116,22 +116,22 @@ impl Objects for View<'_, '_> {
         bytes.resize(size, 0);
         let first = at.min(bytes.len() as u64) as usize;
         let end = at.saturating_add(length).min(bytes.len() as u64) as usize;
-        Some(if first == 0 && end == bytes.len() { bytes } else { bytes[first..end].to_vec() })
+        Some(Encoded(if first == 0 && end == bytes.len() { bytes } else { bytes[first..end].to_vec() }))
     }
 
-    fn decode(&self, _: &BTreeMap<DeviceId, Vec<u8>>, _: DeviceId) -> Vec<u8> {
+    fn decode(&self, _: &BTreeMap<DeviceId, Encoded>, _: DeviceId) -> Encoded {
         unreachable!("the store has copies, and no shards")
     }
 
-    fn put(&mut self, key: Key, version: Version, payload: Vec<u8>) {
-        self.0.get_mut().set(key, version, payload);
+    fn put(&mut self, key: Key, version: Version, payload: Encoded) {
+        self.0.get_mut().set(key, version, payload.0);
     }
 
     fn remove(&mut self, key: Key) {
         self.0.get_mut().forget(key);
     }
 
-    fn stage(&mut self, key: Key, at: u64, part: Vec<u8>) {
+    fn stage(&mut self, key: Key, at: u64, part: Encoded) {
         let view = self.0.get_mut();
         if at == 0 {
             for (before, _) in view.staged(key) {
@@ -139,7 +139,7 @@ impl Objects for View<'_, '_> {
             }
         }
         let row = [&key_bytes(view.group, key)[..], &at.to_be_bytes()].concat();
-        view.transaction.set(Table::Staged, row, part);
+        view.transaction.set(Table::Staged, row, part.0);
     }
 
     fn publish(&mut self, key: Key, version: Version) {

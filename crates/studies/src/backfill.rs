@@ -83,6 +83,11 @@ impl Question for Backfill {
          CPU time beyond the costs that are keys, the work of monitors, and mClock, which paces recovery from \
          Ceph 17 on.";
     const RESULTS_VERSION: u32 = 3;
+    const EXAMPLES: &'static [&'static str] = &[
+        "towtank backfill --objects-per-group 50000 --stale 1% --discovery merkle",
+        "towtank backfill plan --objects-per-group 1000000 --outage 1h",
+        "towtank run backfill-discoveries --out results",
+    ];
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["objects_per_group", "groups", "stale", "ranges"];
     const PUBLISHED: &'static [&'static str] =

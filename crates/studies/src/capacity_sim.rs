@@ -56,6 +56,11 @@ impl Question for CapacitySim {
         mix changes, and a budget keeps the disks at a target, compared with a fixed limit and a PID regulator. Not modelled: \
         links of clients, caches that fill, and parallel file systems.";
     const RESULTS_VERSION: u32 = 3;
+    const EXAMPLES: &'static [&'static str] = &[
+        "towtank capacity-sim --system disks --servers 12",
+        "towtank capacity-sim --size 4KiB --depth 32 --replicates 10",
+        "towtank run capacity-media --out results",
+    ];
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["servers", "depth"];
 

@@ -129,7 +129,8 @@ impl Reader<'_> {
                 Some(Named { value, file: input.path })
             }
             Err(error) => {
-                let hint = error.hint.clone().unwrap_or_else(|| format!("export `{key}` again, or correct it"));
+                let hint =
+                    error.hint.clone().unwrap_or_else(|| format!("export `{key}` again, or correct it"));
                 self.problems.push(self.draft.problem(key, error.to_string()).hint(hint));
                 None
             }

@@ -86,7 +86,8 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Pfs {
     const NAME: &'static str = "pfs";
-    const TITLE: &'static str = "what throughput and latency applications get from a parallel file system, by scheduler";
+    const TITLE: &'static str =
+        "what throughput and latency applications get from a parallel file system, by scheduler";
     const ABOUT: &'static str = "Clients of one or several applications read and write files that are striped over data servers, as in PVFS, Lustre or \
          BeeGFS. A scheduler in front of each server decides which job is next; behind it are a page cache with write-back and a disk; \
          a star of links connects all nodes. The study reports the share, throughput and latency of each application, and which part \
@@ -99,6 +100,11 @@ impl Question for Pfs {
          reservations, limits, deadlines and rates are keys of applications. Not modelled: metadata beyond service times, \
          recovery of failed servers, and CPU time of servers beyond the costs that are keys.";
     const RESULTS_VERSION: u32 = 2;
+    const EXAMPLES: &'static [&'static str] = &[
+        "towtank pfs --clients 64 --servers 4 --scheduler sfq:4 --weights 1:4",
+        "towtank pfs --trace trace.csv --trace-format msr --scheduler fifo:8",
+        "towtank pfs tune pfs-interactive --goal 'latency_p99_s[interactive] < 20ms'",
+    ];
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] =
         &["files", "file_size", "clients", "stripe_count", "trace.limit"];

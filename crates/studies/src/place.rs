@@ -41,7 +41,8 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Place {
     const NAME: &'static str = "place";
-    const TITLE: &'static str = "how evenly an algorithm spreads data, which servers share it, and what a change moves";
+    const TITLE: &'static str =
+        "how evenly an algorithm spreads data, which servers share it, and what a change moves";
     const ABOUT: &'static str = "Places objects, or groups of objects, on servers with CRUSH, rings, rendezvous hashing and other algorithms, and counts: \
          load, compared with independent draws; peers that share data; which survivors rebuild a failed server; and what a \
          change moves, compared with the minimum. A sweep compares several algorithms: \
@@ -49,6 +50,11 @@ impl Question for Place {
          Each replicate places other keys and draws new virtual nodes. Not modelled: sizes, failure domains. \
          `towtank bench place` measures the time of lookups.";
     const RESULTS_VERSION: u32 = 1;
+    const EXAMPLES: &'static [&'static str] = &[
+        "towtank place --servers 64 --algorithm crush-straw2",
+        "towtank place --servers 64 --groups 4096 --change add",
+        "towtank run place-algorithms --out results",
+    ];
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["keys", "servers", "vnodes"];
     const PUBLISHED: &'static [&'static str] = &["rebuild-groups"];

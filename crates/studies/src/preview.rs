@@ -66,6 +66,11 @@ impl Question for Preview {
          changes the weight in the map. --pg-num splits groups in place; --pgp-num moves them. Not modelled: how long the \
          moves take, and what the balancer and the autoscaler do next.";
     const RESULTS_VERSION: u32 = 2;
+    const EXAMPLES: &'static [&'static str] = &[
+        "towtank preview --report ceph-report.json --mark-out osd.3",
+        "towtank preview --crush-map map.bin --remove host=a",
+        "towtank preview --crush-map before.bin --after-map after.bin --out results",
+    ];
     const FLAGS: &'static [Flag] = FLAGS;
 
     type Scenario = Scenario;

@@ -51,7 +51,8 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Put {
     const NAME: &'static str = "put";
-    const TITLE: &'static str = "how fast gateways store chunks on servers with UCH-CCP, Replicast-M or Replicast-H";
+    const TITLE: &'static str =
+        "how fast gateways store chunks on servers with UCH-CCP, Replicast-M or Replicast-H";
     const ABOUT: &'static str = "Gateways store chunks, several replicas each, on servers with one disk each. With UCH-CCP, a gateway sends to servers drawn at random, \
          and each server divides its link among its flows. With Replicast, the servers of a group bid time windows for each \
          chunk: Replicast-M multicasts in a window that several servers have in common, Replicast-H sends to one server after \
@@ -60,6 +61,11 @@ impl Question for Put {
          realistic physics. `--read-share` turns a share of the puts into gets; `--racks` and `--uplink` model a core network \
          that can be a bottleneck.";
     const RESULTS_VERSION: u32 = 3;
+    const EXAMPLES: &'static [&'static str] = &[
+        "towtank put --protocol replicast-m --chunk 128KiB",
+        "towtank put --protocol uch-ccp --servers 90 --disk 400MiB/s --replicates 10",
+        "towtank run put-racks --out results",
+    ];
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["gateways", "servers", "in_flight"];
     const PUBLISHED: &'static [&'static str] = &[

@@ -28,6 +28,8 @@ pub trait Question: Sized + Sync + 'static {
     const ABOUT: &'static str;
     /// As [`Study::results_version`].
     const RESULTS_VERSION: u32;
+    /// As [`Study::examples`].
+    const EXAMPLES: &'static [&'static str] = &[];
     /// As [`Study::flags`].
     const FLAGS: &'static [Flag];
     /// As [`Study::memory_keys`].
@@ -127,6 +129,10 @@ impl<Q: Question> Study for Q {
 
     fn results_version(&self) -> u32 {
         Q::RESULTS_VERSION
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        Q::EXAMPLES
     }
 
     fn flags(&self) -> &'static [Flag] {

@@ -51,6 +51,11 @@ impl Question for Queue {
          Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other distributions, \
          priorities, queues of limited length.";
     const RESULTS_VERSION: u32 = 2;
+    const EXAMPLES: &'static [&'static str] = &[
+        "towtank queue --arrival-rate 0.8/s --service-rate 1/s",
+        "towtank queue --arrival-rate 8/s --service-rate 1/s --servers 10 --replicates 10",
+        "towtank run queue-load --out results",
+    ];
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["span"];
     const PUBLISHED: &'static [&'static str] = &["queue-mm1", "queue-network"];

@@ -96,7 +96,8 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Rebuild {
     const NAME: &'static str = "rebuild";
-    const TITLE: &'static str = "how long it takes to restore redundancy after a failure, and what limits the rebuild";
+    const TITLE: &'static str =
+        "how long it takes to restore redundancy after a failure, and what limits the rebuild";
     const ABOUT: &'static str = "A disk, a server or a rack fails, or several one after the other. The study finds the data on them, has the survivors \
          read, send and write it again unit by unit, and reports how long that takes, how fast it could have been, and which \
          disks, NICs, limits or sleeps were the bottleneck.\n\n\
@@ -106,6 +107,11 @@ impl Question for Rebuild {
          per object (1 ms where it was measured, which determines the time of small objects without a sleep), \
          mClock, which paces recovery from Ceph 17 on, recovery by log, and devices that come back.";
     const RESULTS_VERSION: u32 = 3;
+    const EXAMPLES: &'static [&'static str] = &[
+        "towtank rebuild --servers 16 --per-server 10TiB --disk-read 200MB/s --disk-write 180MB/s",
+        "towtank rebuild --report ceph-report.json --fail host=a",
+        "towtank rebuild --replicates 10 --fail-if 'time_to_full_redundancy_s > 6h'",
+    ];
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["objects", "per_server"];
     const PUBLISHED: &'static [&'static str] =

@@ -31,7 +31,12 @@ pub trait Study: Sync {
     /// scenario hash, so that stored points of an older model are not mixed with new ones.
     fn results_version(&self) -> u32;
 
-    /// Short flag names for scenario keys. Keys without one are still reachable through `--set`.
+    /// Three command lines that answer usual questions, for the help.
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Short flag names for scenario keys, the most used first. Keys without one are still reachable through `--set`.
     fn flags(&self) -> &'static [Flag];
 
     /// The JSON Schema of the study's own keys: `schemars::schema_for!(MyScenario)`.

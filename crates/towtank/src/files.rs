@@ -46,6 +46,6 @@ pub(crate) fn write_into(report: &Report, store: &Store) -> Result<(), Trouble> 
 /// Checks before the runs whether the report may be written, or an input lies at one of its paths. The names
 /// of the study's own tables are not known yet; they are checked when they are written.
 pub(crate) fn may_report(store: &Store) -> Result<(), Trouble> {
-    let names = ["report.json", "report.html", "summary.csv", "points.csv", "claims.csv"];
+    let names = ["report.json", "report.html", "summary.csv", "runs.csv", "claims.csv"];
     Ok(names.iter().try_for_each(|name| store.may_write(name))?)
 }

@@ -126,8 +126,7 @@ impl<'l> Row<'l> {
     fn too_few(&self) -> Box<Fault> {
         let (taken, wanted) = (self.taken, self.columns.len());
         let missing = self.columns.get(taken).copied().unwrap_or("a column");
-        Fault::new(format!("it has {taken} of {wanted} columns: `{missing}` is missing"))
-            .hint(self.list())
+        Fault::new(format!("it has {taken} of {wanted} columns: `{missing}` is missing")).hint(self.list())
     }
 
     #[cold]

@@ -53,15 +53,11 @@ impl UnitError {
         let Scale { examples, step, likely: (unit, unit_words), .. } = self.scale;
         let example = examples[0];
         match &self.kind {
-            UnitErrorKind::MissingUnit => format!(
-                "write \"{}{unit}\" if {unit_words} are meant; the units are {}",
-                self.text,
-                self.units()
-            ),
-            UnitErrorKind::UnknownUnit { unit } => self.hint_for_unit(unit),
-            UnitErrorKind::Exponent => {
-                format!("write the number out, without an exponent, as in \"{example}\"")
+            UnitErrorKind::MissingUnit => {
+                format!("write \"{}{unit}\" for {unit_words}; the units are {}", self.text, self.units())
             }
+            UnitErrorKind::UnknownUnit { unit } => self.hint_for_unit(unit),
+            UnitErrorKind::Exponent => format!("write the number without an exponent, as in \"{example}\""),
             UnitErrorKind::NotWhole => format!("the smallest step is {step}"),
             UnitErrorKind::TooLarge => format!("the largest value is {}", self.scale.print(u64::MAX)),
             UnitErrorKind::Zero => format!("write a value above zero, such as \"{example}\""),
@@ -85,13 +81,13 @@ impl UnitError {
         match &self.kind {
             UnitErrorKind::Empty => format!("an empty text is not {what}"),
             UnitErrorKind::NotANumber => format!("`{text}` is not {what}"),
-            UnitErrorKind::Negative => format!("`{text}` is negative, and {what} never is"),
-            UnitErrorKind::Exponent => format!("`{text}` has an exponent, and {what} is written without"),
-            UnitErrorKind::MissingUnit => format!("`{text}` has no unit, and {what} needs one"),
+            UnitErrorKind::Negative => format!("`{text}` is negative, but {what} must not be"),
+            UnitErrorKind::Exponent => format!("`{text}` has an exponent, but {what} must not have one"),
+            UnitErrorKind::MissingUnit => format!("`{text}` has no unit, but {what} needs one"),
             UnitErrorKind::UnknownUnit { unit } => format!("`{text}`: `{unit}` is not a unit of {what}"),
             UnitErrorKind::NotWhole => format!("`{text}` is not a whole number of {}", scale.base_words),
             UnitErrorKind::TooLarge => format!("`{text}` is too large for {what}"),
-            UnitErrorKind::Zero => format!("`{text}` is zero, and {what} never is"),
+            UnitErrorKind::Zero => format!("`{text}` is zero, but {what} must not be"),
         }
     }
 

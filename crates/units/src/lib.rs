@@ -14,7 +14,7 @@
 //! assert_eq!(rate.to_string(), "1.25GB/s");
 //!
 //! let error = "5m".parse::<SimSpan>().unwrap_err();
-//! assert_eq!(error.to_string(), "`5m`: `m` is not a unit of a span of time");
+//! assert_eq!(error.to_string(), "`5m`: `m` is not a unit of a duration");
 //! assert_eq!(error.hint(), "write `min` for minutes or `ms` for milliseconds");
 //! # Ok::<(), towtank_units::UnitError>(())
 //! ```

@@ -32,7 +32,7 @@ pub(crate) enum Print {
 /// The units of one quantity, and the words used in messages about it.
 #[derive(Debug)]
 pub struct Scale {
-    /// The quantity with its article: "a span of time".
+    /// The quantity with its article: "a duration".
     pub(crate) what: &'static str,
     /// The base units in words: "nanoseconds".
     pub(crate) base_words: &'static str,
@@ -59,7 +59,7 @@ impl Unit {
 }
 
 impl Scale {
-    /// The quantity with its article, for messages: "a span of time".
+    /// The quantity with its article, for messages: "a duration".
     #[must_use]
     pub fn what(&self) -> &'static str {
         self.what

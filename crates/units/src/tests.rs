@@ -124,36 +124,36 @@ fn values_print_with_the_fewest_digits() {
 fn every_refusal_says_what_to_write() {
     use UnitErrorKind as K;
     let spans: &[(&str, K, &str, &str)] = &[
-        ("", K::Empty, "an empty text is not a span of time", "such as \"250us\""),
-        ("abc", K::NotANumber, "`abc` is not a span of time", "write digits"),
-        (".5s", K::NotANumber, "`.5s` is not a span of time", "write digits"),
-        ("5.s", K::NotANumber, "`5.s` is not a span of time", "write digits"),
-        ("1_s", K::NotANumber, "`1_s` is not a span of time", "write digits"),
-        ("1.2.3s", K::NotANumber, "`1.2.3s` is not a span of time", "write digits"),
-        ("1,5s", K::NotANumber, "`1,5s` is not a span of time", "a point before any decimals"),
-        ("-5s", K::Negative, "`-5s` is negative, and a span of time never is", "zero or more"),
+        ("", K::Empty, "an empty text is not a duration", "such as \"250us\""),
+        ("abc", K::NotANumber, "`abc` is not a duration", "write digits"),
+        (".5s", K::NotANumber, "`.5s` is not a duration", "write digits"),
+        ("5.s", K::NotANumber, "`5.s` is not a duration", "write digits"),
+        ("1_s", K::NotANumber, "`1_s` is not a duration", "write digits"),
+        ("1.2.3s", K::NotANumber, "`1.2.3s` is not a duration", "write digits"),
+        ("1,5s", K::NotANumber, "`1,5s` is not a duration", "a point before any decimals"),
+        ("-5s", K::Negative, "`-5s` is negative, but a duration must not be", "zero or more"),
         (
             "1e6ns",
             K::Exponent,
-            "`1e6ns` has an exponent, and a span of time is written without",
-            "write the number out",
+            "`1e6ns` has an exponent, but a duration must not have one",
+            "write the number without",
         ),
         (
             "250",
             K::MissingUnit,
-            "`250` has no unit, and a span of time needs one",
-            "write \"250s\" if seconds are meant; the units are ns, us",
+            "`250` has no unit, but a duration needs one",
+            "write \"250s\" for seconds; the units are ns, us",
         ),
         (
             "5m",
             K::UnknownUnit { unit: "m".into() },
-            "`5m`: `m` is not a unit of a span of time",
+            "`5m`: `m` is not a unit of a duration",
             "`min` for minutes or `ms`",
         ),
         (
             "5MS",
             K::UnknownUnit { unit: "MS".into() },
-            "`5MS`: `MS` is not a unit of a span of time",
+            "`5MS`: `MS` is not a unit of a duration",
             "did you mean `ms`?",
         ),
         (
@@ -172,10 +172,10 @@ fn every_refusal_says_what_to_write() {
         (
             "600y",
             K::TooLarge,
-            "`600y` is too large for a span of time",
+            "`600y` is too large for a duration",
             "the largest value is 18446744073.709551615s",
         ),
-        ("99999999999999999999999s", K::TooLarge, "is too large for a span of time", "the largest value is"),
+        ("99999999999999999999999s", K::TooLarge, "is too large for a duration", "the largest value is"),
     ];
     for (text, kind, message, hint) in spans {
         let error = SimSpan::parse(text).expect_err(text);
@@ -188,7 +188,7 @@ fn every_refusal_says_what_to_write() {
 #[test]
 fn each_quantity_knows_its_own_mistakes() {
     let error = "0GB/s".parse::<Rate>().unwrap_err();
-    assert_eq!(error.to_string(), "`0GB/s` is zero, and a rate never is");
+    assert_eq!(error.to_string(), "`0GB/s` is zero, but a rate must not be");
     assert_eq!(error.hint(), "write a value above zero, such as \"1.5GiB/s\"");
     let hints = [
         ("12bit/s".parse::<Rate>().unwrap_err(), "the smallest step is 1B/s"),
@@ -207,8 +207,8 @@ fn each_quantity_knows_its_own_mistakes() {
 fn a_bare_number_in_a_file_is_refused_with_a_hint() {
     let error = serde_json::from_str::<SimSpan>("250").unwrap_err().to_string();
     let (message, hint) = error.split_once(HINT_MARK).unwrap();
-    assert_eq!(message, "`250` has no unit, and a span of time needs one");
-    assert!(hint.starts_with("write \"250s\" if seconds are meant"), "{hint}");
+    assert_eq!(message, "`250` has no unit, but a duration needs one");
+    assert!(hint.starts_with("write \"250s\" for seconds"), "{hint}");
     let error = serde_json::from_str::<Bytes>("-1").unwrap_err().to_string();
     assert!(error.starts_with("`-1` is negative"), "{error}");
     let error = serde_json::from_str::<Bytes>("[1]").unwrap_err().to_string();

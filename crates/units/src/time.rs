@@ -175,7 +175,7 @@ const PAST_MAX: &str = "a span is shorter than 584 years";
 const SECS_PER_YEAR: u64 = 31_557_600;
 
 static SPAN: Scale = Scale {
-    what: "a span of time",
+    what: "a duration",
     base_words: "nanoseconds",
     step: "1ns",
     likely: ("s", "seconds"),

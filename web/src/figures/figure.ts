@@ -1,6 +1,7 @@
 // A figure on the page: title, legend, drawing, caption, and its file. A figure that fails to draw says so in its
 // own place and leaves the page alone.
 
+import { figureCsv } from "../csv";
 import { download, h, prose, s } from "../dom";
 import type { Figure, Kind } from "../report";
 import { drawBar } from "./bar";
@@ -62,10 +63,12 @@ export function figureElement(figure: Figure): HTMLElement {
   const stage = h("div", { class: "stage" });
   const legend = h("div", { class: "legend" });
   const save = h("button", { type: "button", class: "quiet small", title: "download the drawing as SVG" }, "SVG");
+  const data = h("button", { type: "button", class: "quiet small", title: "download the data as CSV" }, "CSV");
+  data.addEventListener("click", () => download(`figure-${figure.id}.csv`, "text/csv", figureCsv(figure)));
   const element = h(
     "figure",
     { class: isWide(figure.kind) ? "figure wide" : "figure", id: `figure-${figure.id}` },
-    h("header", {}, h("h3", {}, prose(figure.title)), save),
+    h("header", {}, h("h3", {}, prose(figure.title)), h("span", { class: "saves" }, data, save)),
     legend,
     stage,
     figure.caption !== "" && h("figcaption", {}, prose(figure.caption)),

@@ -30,7 +30,7 @@ pub(super) fn audit(
     for (number, device) in devices.iter().enumerate() {
         for lot in [Lot::Local, Lot::Remote] {
             if device.reserver.held(lot) > spec.slots as usize {
-                return Err(format!("device {number} has given more slots than it has: {lot:?}").into());
+                return Err(format!("device {number} granted more slots than it has: {lot:?}").into());
             }
         }
         let lanes =
@@ -65,7 +65,7 @@ fn moved(spec: &Spec, devices: &[&Device], is_over: bool) -> Result<(), Fault> {
         return Ok(());
     }
     Err(format!(
-        "recoveries have read {read} bytes and written {written}, and an object is made from {shards}"
+        "recoveries read {read} bytes and wrote {written}, but an object is made from {shards} shards"
     )
     .into())
 }
@@ -117,13 +117,13 @@ fn recovered(spec: &Spec, outage: &Outage<'_>, counts: &Counts, group: u32) -> R
         let changed = tally.recovered + tally.removed;
         if changed != differing {
             return Err(format!(
-                "group {group}: {differing} objects differed on device {target}, and {changed} were recovered or removed"
+                "group {group}: {differing} objects differed on device {target}, but {changed} were recovered or removed"
             )
             .into());
         }
         if tally.looked_at < tally.recovered {
             return Err(format!(
-                "group {group}: {} objects were recovered, and {} were looked at",
+                "group {group}: {} objects were recovered, but only {} were examined",
                 tally.recovered, tally.looked_at
             )
             .into());

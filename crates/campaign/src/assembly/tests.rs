@@ -162,6 +162,99 @@ fn a_report_says_what_was_run() {
           "partial": false
         }
       ],
+      "runs": {
+        "id": "runs",
+        "title": "Runs",
+        "about": "A row per replicate.",
+        "columns": [
+          {
+            "name": "servers",
+            "unit": "",
+            "kind": "number"
+          },
+          {
+            "name": "replicate",
+            "unit": "",
+            "kind": "number"
+          },
+          {
+            "name": "events",
+            "unit": "",
+            "kind": "number"
+          },
+          {
+            "name": "partial",
+            "unit": "",
+            "kind": "flag"
+          },
+          {
+            "name": "span_s",
+            "unit": "s",
+            "kind": "number"
+          },
+          {
+            "name": "lost_bytes",
+            "unit": "bytes",
+            "kind": "number"
+          }
+        ],
+        "rows": [
+          [
+            8,
+            0,
+            1000,
+            false,
+            0.041666666666666664,
+            {
+              "value": null,
+              "reason": "no disk failed"
+            }
+          ],
+          [
+            8,
+            1,
+            1001,
+            false,
+            0.08333333333333333,
+            1e+18
+          ],
+          [
+            8,
+            2,
+            1002,
+            false,
+            0.125,
+            1e+18
+          ],
+          [
+            16,
+            0,
+            1000,
+            false,
+            0.020833333333333332,
+            {
+              "value": null,
+              "reason": "no disk failed"
+            }
+          ],
+          [
+            16,
+            1,
+            1001,
+            false,
+            0.041666666666666664,
+            1e+18
+          ],
+          [
+            16,
+            2,
+            1002,
+            false,
+            0.0625,
+            1e+18
+          ]
+        ]
+      },
       "tables": [],
       "figures": [],
       "claims": [],

@@ -26,7 +26,7 @@ fn what_is_no_mix_is_told_with_its_place() {
     insta::assert_snapshot!(refused("16KiB:90%"), @"`16KiB:90%` is no part of a mix [16KiB:90%] a part is SIZE:SHARE%:rREADPERCENT, such as 16KiB:90%:r70");
     insta::assert_snapshot!(refused("16KiB:50%:r70,1M:50%:r10"), @"`1M`: `M` is not a unit of a size [1M] write `MiB` (1024² bytes) or `MB` (1000² bytes)");
     insta::assert_snapshot!(refused("16KiB:50:r70,1MiB:50%:r10"), @r#"
-    `50` has no unit, and a percentage needs one [50] write "50%" if hundredths are meant; the units are %
+    `50` has no unit, but a percentage needs one [50] write "50%" for hundredths; the units are %
     "#);
     insta::assert_snapshot!(refused("16KiB:0%:r70,1MiB:100%:r10"), @"a share of 0% is none [0%] a share lies above 0% and goes up to 100%; leave out what has none");
     insta::assert_snapshot!(refused("16KiB:100%:70"), @"`70` is no read share [70] write `r` and the reads in percent, from r0 to r100");

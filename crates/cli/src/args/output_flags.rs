@@ -21,10 +21,10 @@ pub struct OutputFlags {
         help_heading = RESULTS
     )]
     pub format: Format,
-    /// No progress and no remarks on stderr
+    /// Print no progress and no messages on stderr
     #[arg(long, short, help_heading = RESULTS)]
     pub quiet: bool,
-    /// All tables on a terminal too, which shows one screen otherwise
+    /// Print all tables; by default one screen is printed, with the answer last
     #[arg(long, short, help_heading = RESULTS)]
     pub verbose: bool,
 }
@@ -40,10 +40,10 @@ pub struct ReportFlags {
 /// What is printed on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Text for people
     Text,
     /// The whole report, as in report.json
     Json,
-    /// The measures, one row each; with a sweep one row a point
+    /// The measures as in summary.csv, one row each
     Csv,
 }

@@ -10,12 +10,16 @@ use towtank_studies::{Study, Subcommand, SubcommandFlag};
 
 use super::{RunFlags, SCENARIO, SearchFlags};
 
+/// The flags of a study that `-h` shows; `--help` shows all. A choice: with the flags that all studies share
+/// they fill a screen.
+const SHORT_FLAGS: usize = 10;
+
 /// The command of a study.
 pub fn study_command(study: &'static dyn Study) -> clap::Command {
     let schema = study.schema().to_value();
     let mut command = clap::Command::new(study.name());
-    for flag in study.flags() {
-        command = command.arg(study_flag(flag, &schema));
+    for (at, flag) in study.flags().iter().enumerate() {
+        command = command.arg(study_flag(flag, &schema).hide_short_help(at >= SHORT_FLAGS));
     }
     for subcommand in study.subcommands() {
         command = command.subcommand(command_of(subcommand));
@@ -29,12 +33,21 @@ pub fn study_command(study: &'static dyn Study) -> clap::Command {
     }
     let has_own = !study.subcommands().is_empty() || study.search().is_some();
     let command = command.args_conflicts_with_subcommands(has_own);
-    RunFlags::augment_args(command).about(heading(study)).after_help(format!(
-        "{}\n\nKeys without a flag are set with --set; `towtank schema {}` lists them.\n{}",
+    let (name, examples) = (study.name(), examples(study));
+    let short =
+        format!("{examples}\n\n`towtank {name} --help` lists all flags, what is modelled, and the measures.");
+    let long = format!(
+        "{}\n\n{examples}\n\nKeys without a flag are set with --set; `towtank schema {name}` lists them.\n{}",
         study.about(),
-        study.name(),
         measures(study)
-    ))
+    );
+    RunFlags::augment_args(command).about(heading(study)).after_help(short).after_long_help(long)
+}
+
+/// Command lines of the study, for its help.
+fn examples(study: &dyn Study) -> String {
+    let lines = study.examples().iter().map(|line| format!("\n  {line}"));
+    format!("Examples:{}", lines.collect::<String>())
 }
 
 /// A subcommand of a study that runs no simulation.

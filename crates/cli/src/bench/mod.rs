@@ -22,13 +22,13 @@ pub struct Bench {
 /// What is measured.
 #[derive(Debug, Subcommand)]
 pub enum What {
-    /// PHOLD, the benchmark of parallel simulators: processes that answer each event with one more
+    /// PHOLD, the benchmark of parallel simulators: each event schedules one more
     Phold(phold::Flags),
     /// CRUSH: inputs mapped by a rule of a map
     Crush(crush::Flags),
-    /// Placements: random keys looked up one after the other, on one core
+    /// Placements: lookups of random keys on one core
     Place(place::Flags),
-    /// Puts: gateways store chunks by one protocol after the other
+    /// Puts: gateways store chunks with each protocol in turn
     Put(put::Flags),
     /// The published study's largest rebuild: two of 1,024 servers, 3.9 billion replicas
     Rebuild(rebuild::Flags),

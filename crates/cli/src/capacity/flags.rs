@@ -24,11 +24,11 @@ const EXAMPLES: &str = "Examples:
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Learn what a system can do, from pure reads and pure writes of each size
+    /// Fit a model to measured pure reads and pure writes of each size
     Fit(Fit),
-    /// Tell what it can do of a mix
+    /// Estimate operations per second of a mix
     Estimate(Estimate),
-    /// Hold the model against measured mixes
+    /// Compare the model with measured mixes
     Check(Check),
 }
 
@@ -64,7 +64,7 @@ const FIT_EXAMPLES: &str = "Examples:
 /// Which runs of the files count.
 #[derive(Debug, Args)]
 pub struct Chosen {
-    /// Take the runs of this system alone, where files name several
+    /// Use only the runs of this system, if files name several
     #[arg(long, value_name = "NAME", help_heading = MEASUREMENTS)]
     pub system: Option<String>,
 }
@@ -72,7 +72,7 @@ pub struct Chosen {
 /// What counts as holding.
 #[derive(Debug, Args)]
 pub struct Judged {
-    /// Errors up to this much count as holding
+    /// Largest error that counts as agreement
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = within, help_heading = MEASUREMENTS)]
     pub within: f64,
 }
@@ -87,23 +87,23 @@ pub struct Estimate {
     /// The mix: parts SIZE:SHARE%:rREADPERCENT, whose shares add up to 100 %
     #[arg(long, value_name = "MIX", required = true, help_heading = QUESTION)]
     pub mix: String,
-    /// What the shares are of: operations (one stream that chooses sizes), concurrency (a stream a size), or
+    /// Meaning of the shares: operations (one stream that chooses sizes), concurrency (one stream per size), or
     /// capacity
     #[arg(long, value_name = "WHAT", default_value = "operations", value_parser = shares(), help_heading = QUESTION)]
     pub shares: Shares,
-    /// What is planned: operations such as 200000iops, or bytes such as 4GiB/s
+    /// Planned load: operations such as 200000iops, or bytes such as 4GiB/s
     #[arg(long, value_name = "RATE", value_parser = Plan::parse, help_heading = QUESTION)]
     pub plan: Option<Plan>,
-    /// Draw the curve over all read shares, and a map over two sizes
+    /// Draw a curve over all read shares, and a map over two sizes
     #[arg(long, help_heading = QUESTION)]
     pub curve: bool,
-    /// Bend the straight line as measured mixes ask for
+    /// Use the curvature that was fitted to measured mixes
     #[arg(long, help_heading = QUESTION)]
     pub curved: bool,
-    /// Draw the line on to sizes smaller or larger than any that was measured
+    /// Extrapolate to sizes smaller or larger than those measured
     #[arg(long, help_heading = QUESTION)]
     pub extrapolate: bool,
-    /// End with exit code 3 if this holds: 'iops_total.low < 20000' or 'plan_used > 80%'; may be repeated
+    /// Exit with code 3 if this condition is true: 'iops_total.low < 20000' or 'plan_used > 80%'; may be repeated
     #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
     pub fail_if: Vec<String>,
     #[command(flatten)]
@@ -126,17 +126,17 @@ pub struct Check {
     /// A model from `towtank capacity fit`; `-` is stdin
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
-    /// Results of benchmarks to hold it against, as for `fit`; the mixes it was made with if left out
+    /// Results of benchmarks to compare with, as for `fit` [default: the mixes in the model]
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = MEASUREMENTS)]
     pub against: Vec<PathBuf>,
     #[command(flatten)]
     pub chosen: Chosen,
     #[command(flatten)]
     pub judged: Judged,
-    /// Draw the line on to sizes smaller or larger than any that was measured
+    /// Extrapolate to sizes smaller or larger than those measured
     #[arg(long, help_heading = MEASUREMENTS)]
     pub extrapolate: bool,
-    /// End with exit code 3 if this holds: 'error_max > 25%'; may be repeated
+    /// Exit with code 3 if this condition is true: 'error_max > 25%'; may be repeated
     #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
     pub fail_if: Vec<String>,
     #[command(flatten)]

@@ -47,10 +47,10 @@ fn fit(flags: &Fit) -> Result<Exit, Trouble> {
         return Ok(Exit::Done);
     }
     let shown = Shown { report: &flags.report, output: &flags.output, inputs: &flags.files };
-    shown.show(&report)?;
     if flags.model.is_none() && !flags.output.quiet {
         screen::say("note: the model is not kept; -o MODEL writes it\n");
     }
+    shown.show(&report)?;
     Ok(Exit::Done)
 }
 
@@ -153,9 +153,8 @@ struct Shown<'a> {
 impl Shown<'_> {
     fn show(&self, report: &Report) -> Result<(), Trouble> {
         write_files(report, self.report, self.inputs)?;
-        output::print(report, self.output)?;
         say_where(self.report, self.output);
-        Ok(())
+        output::print(report, self.output)
     }
 }
 

@@ -10,9 +10,9 @@ use crate::output;
 pub fn compare(compare: &Compare) -> Result<Exit, Trouble> {
     let out = compare.report.out.as_deref();
     let report = towtank::compare(&compare.run_a, &compare.run_b, out)?;
-    output::print(&report, &compare.output)?;
     if let Some(dir) = out {
         output::say_where(&compare.output, dir);
     }
+    output::print(&report, &compare.output)?;
     Ok(Exit::Done)
 }

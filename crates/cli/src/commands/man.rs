@@ -9,7 +9,7 @@ use crate::exit::Exit;
 
 /// Prints the main page, or that of one command.
 pub fn man(registry: &Registry, name: Option<&str>) -> Result<Exit, Trouble> {
-    let mut command = args::command(registry);
+    let mut command = args::command(registry, args::Help::Full);
     command.build();
     let page = match name {
         None => command,

@@ -12,10 +12,10 @@ pub fn reproduce(registry: &Registry, flags: &Reproduce) -> Result<Exit, Trouble
     let out = flags.keep.out.as_deref();
     let watching = Watching::new(flags.output.quiet);
     let all = towtank::reproduce(registry, &flags.names, &flags.machine.options(out), &watching)?;
-    output::print(&all, &flags.output)?;
     if let Some(dir) = out {
         output::say_where(&flags.output, dir);
     }
+    output::print(&all, &flags.output)?;
     if all.partial {
         screen::say("interrupted: what follows the last scenario was not run\n");
         return Ok(Exit::Interrupted);

@@ -106,10 +106,10 @@ fn whole(ran: &towtank::Run, flags: &RunFlags) -> Result<Exit, Trouble> {
         screen::say("interrupted before there was anything to report\n");
         return Ok(Exit::Interrupted);
     };
-    output::print(report, &flags.output)?;
     if let Some(dir) = &flags.keep.out {
         output::say_where(&flags.output, dir);
     }
+    output::print(report, &flags.output)?;
     if ran.interrupted {
         say_interrupted(ran, flags);
         return Ok(Exit::Interrupted);

@@ -139,7 +139,7 @@ pub struct Tunables {
     /// Whether leaves depend on the replicas before them (0) or not (1)
     #[arg(long, alias = "set_chooseleaf_stable", value_name = "0|1", value_parser = number(255), help_heading = TUNABLES)]
     pub set_chooseleaf_stable: Option<i64>,
-    /// Which formula makes straw lengths
+    /// Version of the formula for straw lengths
     #[arg(long, alias = "set_straw_calc_version", value_name = "0|1", value_parser = number(255), help_heading = TUNABLES)]
     pub set_straw_calc_version: Option<i64>,
     /// Bit mask of algorithms for new buckets
@@ -150,16 +150,16 @@ pub struct Tunables {
 /// Changes to make, in this order whatever the order of the flags.
 #[derive(Debug, Args)]
 pub struct Changes {
-    /// Give an item another weight
+    /// Change the weight of an item
     #[arg(long, alias = "reweight_item", num_args = 2, value_names = ["NAME", "WEIGHT"], allow_negative_numbers = true, help_heading = CHANGES)]
     pub reweight_item: Option<Vec<String>>,
-    /// Take an item out
+    /// Remove an item
     #[arg(long, alias = "remove_item", value_name = "NAME", help_heading = CHANGES)]
     pub remove_item: Option<String>,
     /// Add an item at --loc
     #[arg(long, alias = "add_item", num_args = 3, value_names = ["ID", "WEIGHT", "NAME"], allow_negative_numbers = true, conflicts_with = "update_item", help_heading = CHANGES)]
     pub add_item: Option<Vec<String>>,
-    /// Add an item at --loc, or give it another weight, name or place
+    /// Add an item at --loc, or change its weight, name or location
     #[arg(long, alias = "update_item", num_args = 3, value_names = ["ID", "WEIGHT", "NAME"], allow_negative_numbers = true, help_heading = CHANGES)]
     pub update_item: Option<Vec<String>>,
     /// Add an empty bucket, at --loc if given
@@ -168,7 +168,7 @@ pub struct Changes {
     /// Move an item to --loc
     #[arg(long = "move", value_name = "NAME", help_heading = CHANGES)]
     pub move_item: Option<String>,
-    /// Where items go: a bucket of each type; may be repeated
+    /// Location of items: TYPE NAME of a bucket; may be repeated
     #[arg(long, num_args = 2, value_names = ["TYPE", "NAME"], action = clap::ArgAction::Append, help_heading = CHANGES)]
     pub loc: Vec<String>,
     /// Add a rule for replicated pools, with one replica below each bucket of TYPE
@@ -177,10 +177,10 @@ pub struct Changes {
     /// The same in either mode
     #[arg(long, alias = "create_simple_rule", num_args = 4, value_names = ["NAME", "ROOT", "TYPE", "firstn|indep"], conflicts_with = "remove_rule", help_heading = CHANGES)]
     pub create_simple_rule: Option<Vec<String>>,
-    /// Take a rule out
+    /// Remove a rule
     #[arg(long, alias = "remove_rule", value_name = "NAME", help_heading = CHANGES)]
     pub remove_rule: Option<String>,
-    /// Recount all weights from the devices up
+    /// Recompute all weights from the devices up
     #[arg(long, help_heading = CHANGES)]
     pub reweight: bool,
 }
@@ -206,19 +206,19 @@ pub struct Display {
     /// Print each mapping
     #[arg(long, alias = "show_mappings", help_heading = TEST)]
     pub show_mappings: bool,
-    /// Print mappings with fewer devices than asked for
+    /// Print mappings with fewer devices than requested
     #[arg(long, alias = "show_bad_mappings", help_heading = TEST)]
     pub show_bad_mappings: bool,
-    /// Print how many mappings have how many devices
+    /// Print the number of mappings by their number of devices
     #[arg(long, alias = "show_statistics", help_heading = TEST)]
     pub show_statistics: bool,
-    /// Print what each device got, and what it should have
+    /// Print the number of inputs per device, and the expected number
     #[arg(long, alias = "show_utilization", help_heading = TEST)]
     pub show_utilization: bool,
-    /// The same, with devices that got nothing
+    /// The same, including devices without inputs
     #[arg(long, alias = "show_utilization_all", help_heading = TEST)]
     pub show_utilization_all: bool,
-    /// Print how many choices took how many retries
+    /// Print the number of choices by their number of retries
     #[arg(long, alias = "show_choose_tries", help_heading = TEST)]
     pub show_choose_tries: bool,
     /// Write tables into the current directory, RULE-….csv
@@ -227,7 +227,7 @@ pub struct Display {
     /// Put NAME- before the names of the tables
     #[arg(long, alias = "output_name", value_name = "NAME", help_heading = TEST)]
     pub output_name: Option<String>,
-    /// Compare the mappings of another map, with the flags of a test; ends with exit code 1 if any differs
+    /// Compare with the mappings of another map, with the flags of a test; exit code 1 if any differs
     #[arg(long, value_name = "MAP", help_heading = TEST)]
     pub compare: Option<PathBuf>,
 }
@@ -238,28 +238,28 @@ pub struct Plan {
     /// The only rule to test
     #[arg(long, value_name = "ID", value_parser = number(NUMBER_MAX), help_heading = TEST)]
     pub rule: Option<i64>,
-    /// Replicas to ask for [default: all that a rule is meant for]
+    /// Number of replicas [default: the range of the rule]
     #[arg(long, alias = "num_rep", value_name = "N", value_parser = number(REPLICAS_MAX), help_heading = TEST)]
     pub num_rep: Option<i64>,
-    /// The fewest replicas to ask for; needs --max-rep
+    /// Lowest number of replicas; needs --max-rep
     #[arg(long, alias = "min_rep", value_name = "N", value_parser = number(REPLICAS_MAX), help_heading = TEST)]
     pub min_rep: Option<i64>,
-    /// The most
+    /// Highest number of replicas; needs --min-rep
     #[arg(long, alias = "max_rep", value_name = "N", value_parser = number(REPLICAS_MAX), help_heading = TEST)]
     pub max_rep: Option<i64>,
     /// The only input
     #[arg(long, value_name = "X", value_parser = number(NUMBER_MAX), help_heading = TEST)]
     pub x: Option<i64>,
-    /// The first input; needs --max-x, or 0 to 1023 are taken
+    /// The first input; without --max-x, inputs are 0 to 1023
     #[arg(long, alias = "min_x", value_name = "X", value_parser = number(NUMBER_MAX), help_heading = TEST)]
     pub min_x: Option<i64>,
-    /// The last
+    /// The last input
     #[arg(long, alias = "max_x", value_name = "X", value_parser = number(NUMBER_MAX), help_heading = TEST)]
     pub max_x: Option<i64>,
     /// Hash inputs with a pool's id, as Ceph does
     #[arg(long, alias = "pool_id", value_name = "ID", value_parser = number(NUMBER_MAX), help_heading = TEST)]
     pub pool_id: Option<i64>,
-    /// How far a device is in, from 0 to 1; may be repeated
+    /// Override of a device, from 0 (out) to 1 (in); may be repeated
     #[arg(long, num_args = 2, value_names = ["DEVICE", "WEIGHT"], action = clap::ArgAction::Append, allow_negative_numbers = true, help_heading = TEST)]
     pub weight: Vec<String>,
 }

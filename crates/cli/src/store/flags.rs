@@ -31,13 +31,13 @@ pub struct Flags {
 /// What to do with a cluster.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Start a cluster on this machine, and wait until it is clean; a directory without one gets one
+    /// Start a cluster on this machine and wait until it is clean; create one if the directory has none
     Up(Up),
-    /// End all processes of a cluster; what it holds stays
+    /// Stop all processes of a cluster; its data remain
     Down(Where),
-    /// Tell how a cluster stands
+    /// Show the state of a cluster
     Status(Status),
-    /// Start, stop, kill or add a device daemon, or have objects placed on it or not
+    /// Start, stop, kill or add a device daemon, or mark it in or out
     Osd(Osd),
     /// Write an object
     Put(Put),
@@ -47,25 +47,25 @@ pub enum Command {
     Rm(Names),
     /// List objects in the order of their names
     Ls(Ls),
-    /// Tell version, size and attributes of an object
+    /// Show version, size and attributes of an object
     Stat(Stat),
-    /// Read all replicas of all objects, and compare them
+    /// Read all replicas of all objects and compare them
     Verify(Verify),
-    /// Read all replicas of all objects, and have those that are damaged made good
+    /// Read all replicas of all objects and repair damaged ones
     Scrub(Where),
-    /// Answer clients of S3, until Ctrl-C
+    /// Serve S3 clients until Ctrl-C
     Gateway(Gateway),
-    /// Damage an object on a daemon that does not run, to see it made good
+    /// Damage an object on a stopped daemon, to test its repair
     #[command(hide = true)]
     Damage(Damage),
-    /// Send frames that no correct process sends to a daemon that runs
+    /// Send malformed frames to a running daemon
     #[command(hide = true)]
     Malformed(Malformed),
-    /// Measure reads and writes of many clients
+    /// Measure throughput and latency of reads and writes with many clients
     Bench(Bench),
-    /// Kill, stop and start the daemons of a new cluster under load, and check that nothing is lost
+    /// Kill, stop and start the daemons of a new cluster under load, and check that no write is lost
     Torture(Torture),
-    /// Measure backfills of real replicas, and hold the simulation against them
+    /// Measure backfills of real replicas and compare the simulation with them
     Experiment(Experiment),
     /// Run one process of a cluster
     #[command(hide = true)]
@@ -83,10 +83,10 @@ pub struct Where {
 /// How to print data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Form {
-    /// For people
+    /// Text for people
     #[default]
     Text,
-    /// For programs
+    /// JSON for programs
     Json,
 }
 
@@ -99,9 +99,9 @@ fn discovery() -> impl TypedValueParser<Value = Discovery> {
 /// When a write counts as durable.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Sync {
-    /// When it survives a loss of power
+    /// After fsync: it survives a power failure
     Always,
-    /// When it survives the end of the process
+    /// After the write call: it survives the end of the process
     Never,
 }
 
@@ -121,50 +121,50 @@ pub struct Up {
     /// Copies of each object in a new cluster [default: 3, or as many as there are daemons]
     #[arg(long, value_name = "N")]
     pub replicas: Option<u32>,
-    /// How a backfill finds what differs [default: merkle]
+    /// How a backfill finds differences [default: merkle]
     #[arg(long, value_parser = discovery(), value_name = "METHOD")]
     pub discovery: Option<Discovery>,
-    /// Leaves of a group's tree, and ranges of its bitmap: a power of two [default: 16384]
+    /// Leaves of a group's tree and ranges of its bitmap: a power of two [default: 16384]
     #[arg(long, value_name = "N")]
     pub ranges: Option<u32>,
-    /// Entries that a group's log keeps at most; a replica that misses more is backfilled [default: 10000]
+    /// Maximum entries of a group's log; a replica that misses more is backfilled [default: 10000]
     #[arg(long, value_name = "N")]
     pub log_entries: Option<u32>,
-    /// Backfills that a device leads at once, and as many that it takes in [default: 1]
+    /// Concurrent backfills that a device leads, and as many that it receives [default: 1]
     #[arg(long, value_name = "N")]
     pub backfills: Option<u32>,
-    /// The rest after each operation of recovery [default: 0s]
+    /// Sleep after each recovery operation [default: 0s]
     #[arg(long, value_name = "TIME")]
     pub recovery_sleep: Option<SimSpan>,
     /// When a write counts as durable [default: always]
     #[arg(long, value_enum, value_name = "WHEN")]
     pub sync: Option<Sync>,
-    /// A daemon that is not heard of for so long is down [default: 5s]
+    /// Time without heartbeat after which a daemon is down [default: 5s]
     #[arg(long, value_name = "TIME")]
     pub grace: Option<SimSpan>,
-    /// A daemon that is down for so long is out: its objects go to others [default: 600s]
+    /// Time after which a down daemon is out: its objects move to others [default: 600s]
     #[arg(long, value_name = "TIME")]
     pub out_after: Option<SimSpan>,
-    /// What goes first on a device, clients or recovery: `fifo`, `sfq:8`, `mclock:8`, or another that
-    /// `towtank pfs` has; its depth is the cost under way at once [default: all is done as it comes]
+    /// Scheduler of clients and recovery on a device: `fifo`, `sfq:8`, `mclock:8`, or another of `towtank
+    /// pfs`; its depth is the cost in progress at once [default: none, in order of arrival]
     #[arg(long, value_name = "SCHEDULER", help_heading = PACING)]
     pub scheduler: Option<String>,
-    /// The share of clients beside that of recovery, where the scheduler knows weights [default: 1]
+    /// Weight of clients, for schedulers with weights [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "scheduler", help_heading = PACING)]
     pub client_weight: Option<u32>,
-    /// The share of recovery [default: 1]
+    /// Weight of recovery [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "scheduler", help_heading = PACING)]
     pub recovery_weight: Option<u32>,
-    /// Operations a second of each device that clients get in any case, if the scheduler knows reservations
+    /// Operations per second per device reserved for clients, for schedulers with reservations
     #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
     pub client_reservation: Option<u64>,
-    /// Operations a second of each device that recovery gets in any case
+    /// Operations per second per device reserved for recovery
     #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
     pub recovery_reservation: Option<u64>,
-    /// Operations a second of each device that recovery never exceeds, where the scheduler knows limits
+    /// Limit of recovery in operations per second per device, for schedulers with limits
     #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
     pub recovery_limit: Option<u64>,
-    /// How long to wait until all groups are clean
+    /// Maximum time to wait until all groups are clean
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub wait: SimSpan,
 }
@@ -174,13 +174,13 @@ pub struct Up {
 pub struct Status {
     #[command(flatten)]
     pub place: Where,
-    /// Go on telling until all groups are clean, or Ctrl-C
+    /// Print the state repeatedly until all groups are clean, or Ctrl-C
     #[arg(long)]
     pub watch: bool,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,
-    /// End with exit code 3 unless all groups are clean
+    /// Exit with code 3 unless all groups are clean
     #[arg(long)]
     pub fail_unless_clean: bool,
 }
@@ -198,13 +198,13 @@ pub struct Osd {
 pub enum OsdCommand {
     /// Start it
     Start(One),
-    /// Ask it to end
+    /// Stop it
     Stop(One),
-    /// End it at once, as a crash does
+    /// Kill it, like a crash
     Kill(One),
-    /// Have objects placed on it
+    /// Mark it in: objects may be placed on it
     In(One),
-    /// Have no objects placed on it: they go to others
+    /// Mark it out: its objects move to other daemons
     Out(One),
     /// Add one, and start it
     Add(Where),
@@ -219,10 +219,10 @@ pub struct One {
     pub place: Where,
 }
 
-/// How long to wait for an answer.
+/// Maximum time to wait for an answer.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Patience {
-    /// How long to wait for an answer
+    /// Maximum time to wait for an answer
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub timeout: SimSpan,
 }
@@ -273,10 +273,10 @@ pub struct Names {
 /// `towtank store ls`.
 #[derive(Debug, Args)]
 pub struct Ls {
-    /// Only those whose names begin so
+    /// Only names with this prefix
     #[arg(default_value = "", hide_default_value = true)]
     pub prefix: String,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,
     #[command(flatten)]
@@ -290,7 +290,7 @@ pub struct Ls {
 pub struct Stat {
     /// The name of the object
     pub name: String,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,
     #[command(flatten)]
@@ -302,7 +302,7 @@ pub struct Stat {
 /// `towtank store verify`.
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,
     #[command(flatten)]
@@ -314,13 +314,13 @@ pub struct Verify {
 pub struct Gateway {
     #[command(flatten)]
     pub place: Where,
-    /// Where to listen; port 0 takes any that is free
+    /// Address to listen on; port 0 is any free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
-    /// Let other machines reach it: what goes over it is signed, but not encrypted
+    /// Accept addresses other than loopback: traffic is signed but not encrypted
     #[arg(long)]
     pub allow_other_addresses: bool,
-    /// Remove what a crash has left behind, which each start does too, and end
+    /// Remove remains of a crash, as each start does, and exit
     #[arg(long)]
     pub clean: bool,
 }
@@ -341,10 +341,10 @@ pub struct Damage {
 pub struct Malformed {
     /// `monitor`, or `osd.N`
     pub name: String,
-    /// How many
+    /// Number of frames
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub frames: u64,
-    /// What they are drawn from
+    /// Seed of the frames
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
@@ -354,22 +354,22 @@ pub struct Malformed {
 /// `towtank store bench`.
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// Clients that ask one thing after the other
+    /// Clients, each with one request at a time
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub clients: u32,
     /// Bytes of an object
     #[arg(long, value_name = "BYTES", default_value = "1KiB")]
     pub size: Bytes,
-    /// How long to write, and then to read
+    /// Duration of the writes, and then of the reads
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub time: SimSpan,
     /// Leave the objects in the store
     #[arg(long)]
     pub keep: bool,
-    /// Then write to the embedded tree alone, on the same disk, with as many threads
+    /// Then also write to the embedded tree alone, on the same disk, with as many threads
     #[arg(long)]
     pub bare: bool,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,
     #[command(flatten)]
@@ -379,15 +379,15 @@ pub struct Bench {
 /// A rule that is broken on purpose.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Planted {
-    /// A client hears of a write before all replicas have it
+    /// A write is acknowledged before all replicas have it
     AnswersEarly,
     /// Log recovery does not update the tree
     TreeMissesRecovery,
     /// A write leaves its range skipped
     RangeStaysSkipped,
-    /// A repeated request is done again
+    /// A repeated request is executed again
     ForgetsRequests,
-    /// A primary answers reads without asking whether it still is the primary
+    /// A primary answers reads without checking that it still is the primary
     ReadsWithoutLease,
 }
 
@@ -406,10 +406,10 @@ impl From<Planted> for towtank_replication::Planted {
 /// `towtank store torture`.
 #[derive(Debug, Args)]
 pub struct Torture {
-    /// How long
+    /// Duration
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub minutes: f64,
-    /// What faults and requests are drawn from
+    /// Seed of faults and requests
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Device daemons
@@ -418,10 +418,10 @@ pub struct Torture {
     /// Placement groups
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub groups: u32,
-    /// How a backfill finds what differs
+    /// How a backfill finds differences
     #[arg(long, value_parser = discovery(), value_name = "METHOD", default_value = "merkle")]
     pub discovery: Discovery,
-    /// Entries that a group's log keeps at most; with few of them most replicas are backfilled
+    /// Maximum entries of a group's log; with few entries most replicas are backfilled
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub log_entries: u32,
     /// Clients
@@ -430,13 +430,13 @@ pub struct Torture {
     /// Objects
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub objects: u32,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,
-    /// A rule of the protocol to break, so that the checker has something to find
+    /// Protocol rule to break on purpose, to test the checker
     #[arg(long, value_enum, hide = true)]
     pub planted: Option<Planted>,
-    /// A directory that is empty or does not exist; what is left of the cluster stays there
+    /// An empty or new directory; the remains of the cluster stay there
     #[arg(long, value_name = "DIR")]
     pub dir: PathBuf,
 }
@@ -452,7 +452,7 @@ pub struct Experiment {
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum ExperimentCommand {
-    /// Stop a replica, write some objects again, start it, and measure its backfill, for all combinations
+    /// Stop a replica, overwrite some objects, start it and measure its backfill, for all combinations
     Backfill(BackfillExperiment),
 }
 
@@ -465,16 +465,16 @@ pub enum ExperimentCommand {
 
 The same command goes on where it was interrupted. What was measured lies in DIR/measured.jsonl.")]
 pub struct BackfillExperiment {
-    /// Objects of the group
+    /// Numbers of objects in the group
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "5000,20000")]
     pub objects: Vec<u32>,
-    /// The share of them that is written again while a replica is away
+    /// Shares of the objects that are overwritten while a replica is down
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', default_value = "1%,10%")]
     pub stale: Vec<Percent>,
     /// Leaves of a tree, and ranges of a bitmap: powers of two
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "16384")]
     pub ranges: Vec<u32>,
-    /// How what differs is found
+    /// How differences are found
     #[arg(
         long,
         value_name = "METHOD,...",
@@ -483,23 +483,23 @@ pub struct BackfillExperiment {
         default_value = "scan,bitmap,merkle,sketch"
     )]
     pub discovery: Vec<Discovery>,
-    /// How often each combination is run
+    /// Runs of each combination
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub repeat: u32,
     /// Bytes of an object
     #[arg(long, value_name = "BYTES", default_value = "1KiB")]
     pub size: Bytes,
-    /// What the objects that are written again are drawn from
+    /// Seed that selects the overwritten objects
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Objects and share of the point on which the simulation's costs are measured, with the smallest share
     /// of the same size [default: the largest of both]
     #[arg(long, value_name = "N:SHARE")]
     pub fit_on: Option<String>,
-    /// A directory for the clusters and for what was measured
+    /// Directory for the clusters and the measurements
     #[arg(long, value_name = "DIR")]
     pub dir: PathBuf,
-    /// End with exit code 3 where this holds: `median_error > 15%`
+    /// Exit with code 3 if this condition is true: `median_error > 15%`
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
     #[command(flatten)]

@@ -259,7 +259,7 @@ fn torture(name: &str, more: &[&str]) -> (i32, serde_json::Value) {
 /// shows a longer run.
 #[test]
 fn torture_loses_nothing() {
-    let (code, told) = torture("torture", &["--minutes", "0.4", "--seed", "3", "--log-entries", "20"]);
+    let (code, told) = torture("torture", &["--minutes", "2", "--seed", "3", "--log-entries", "20"]);
     assert_eq!((code, &told["lost_writes"], &told["linearizable"]), (0, &0.into(), &true.into()), "{told:#}");
     for counted in
         ["acknowledged_writes", "reads", "kills", "restarts", "partitions", "rounds", "answers_lost"]

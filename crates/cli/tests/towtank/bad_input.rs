@@ -165,9 +165,9 @@ fn an_unknown_unit() {
 #[test]
 fn a_number_without_its_unit() {
     assert_snapshot!(changed("bare", "\"100s\"", "100"), @r#"
-    error: `span`: `100` has no unit, and a span of time needs one
+    error: `span`: `100` has no unit, but a duration needs one
       --> ring.toml:4:8
-    hint: write "100s" if seconds are meant; the units are ns, us, µs, ms, s, min, h, d, y
+    hint: write "100s" for seconds; the units are ns, us, µs, ms, s, min, h, d, y
     exit 2
     "#);
 }
@@ -187,7 +187,7 @@ fn a_key_that_is_missing() {
     assert_snapshot!(changed("missing", "service_rate = \"10/s\"\n", ""), @r#"
     error: `stations.counter.service_rate` is missing
       --> ring.toml:6:1
-    hint: add `service_rate = "100/s"` under `[stations.counter]`: how many jobs one busy server finishes on average
+    hint: add `service_rate = "100/s"` under `[stations.counter]`: mean rate at which one busy server finishes jobs
     exit 2
     "#);
 }
@@ -200,13 +200,13 @@ fn many_things_at_once() {
       --> ring.toml:2:1
     hint: did you mean `seed`?
 
-    error: `span`: `10 parsecs`: `parsecs` is not a unit of a span of time
+    error: `span`: `10 parsecs`: `parsecs` is not a unit of a duration
       --> ring.toml:3:8
     hint: the units are ns, us, µs, ms, s, min, h, d, y
 
     error: `stations.counter.service_rate` is missing
       --> ring.toml:4:1
-    hint: add `service_rate = "100/s"` under `[stations.counter]`: how many jobs one busy server finishes on average
+    hint: add `service_rate = "100/s"` under `[stations.counter]`: mean rate at which one busy server finishes jobs
 
     error: `stations.counter.servers` is 1.5, but it must be a whole number
       --> ring.toml:5:11
@@ -354,10 +354,10 @@ fn gates_that_cannot_be_judged() {
 #[test]
 fn scenario_and_gate_are_told_together() {
     assert_snapshot!(run(&["counter.toml", "--set", "span=10", "--fail-if", "wait > 3s"]), @r#"
-    error: `span`: `10` has no unit, and a span of time needs one
+    error: `span`: `10` has no unit, but a duration needs one
       --> --set span=10
                      ^^
-    hint: write "10s" if seconds are meant; the units are ns, us, µs, ms, s, min, h, d, y
+    hint: write "10s" for seconds; the units are ns, us, µs, ms, s, min, h, d, y
 
     error: unknown measure `wait`
       --> --fail-if 'wait > 3s'

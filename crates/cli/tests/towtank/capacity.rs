@@ -59,11 +59,7 @@ fn piped(folder: &Folder, args: &[&str], input: &str) -> Said {
 fn a_fit() {
     let folder = Folder::new("capacity-fit");
     folder.write("runs.csv", RUNS);
-    assert_snapshot!(folder.run(&["capacity", "fit", "runs.csv", "-o", "model.json"]).without_keys(), @r"
-    What box can do
-    Reads that a write costs: 5 at 4KiB and 0.5 at 64KiB. The error at the one mix is 1.0 %. The
-    hypothesis holds within 10 % here.
-
+    assert_snapshot!(folder.run(&["capacity", "fit", "runs.csv", "-o", "model.json"]).without_keys(), @"
     Summary
                    mean  95 % interval
     sizes           2
@@ -72,34 +68,11 @@ fn a_fit() {
     error_mean   1.01 %
     error_max    1.01 %
     run_spread  1.414 %
-
-    Sizes
-    Pure reads and pure writes of each size, with 95 % intervals; f_rw is the one over the other.
-    size   f_rw  reads [ops/s]  writes [ops/s]  runs  mixes  reads_low [ops/s]  reads_high [ops/s]
-    4KiB    5           10,000           2,000     4      1            9,726                10,282
-    64KiB   0.5          1,000           2,000     4      0              972.6               1,028
-
-    size   writes_low [ops/s]  writes_high [ops/s]
-    4KiB                1,945                2,056
-    64KiB               1,945                2,056
-
-    Does it hold?
-    Errors (8) of the straight line. It holds if no error is greater than is asked for; it cannot be
-    told if those that are may be chance.
-    of    points  error_mean [%]  error_max [%]  verdict
-    4KiB       1            1.01           1.01  holds
-
-    Point by point
-    Each measured point beside its estimate. A difference may be chance if it lies within the spread of
-    both numbers.
-    mix              runs  measured [ops/s]  estimate [ops/s]  error [%]  may_be_chance
-    4KiB:100%:r100      2            10,000            10,000       0     yes
-    4KiB:100%:r0        2             2,000             2,000       0     yes
-    4KiB:100%:r50       1             3,300             3,333       1.01  yes
-    64KiB:100%:r100     2             1,000             1,000       0     yes
-    64KiB:100%:r0       2             2,000             2,000       0     yes
-
     scenario KEY, towtank 0.1.0 (results 1)
+    --verbose prints all tables, --out DIR writes the page and the files
+    What box can do
+    Reads that a write costs: 5 at 4KiB and 0.5 at 64KiB. The error at the one mix is 1.0 %. The
+    hypothesis holds within 10 % here.
     --
     exit 0
     ");
@@ -111,14 +84,7 @@ fn an_estimate() {
     let folder = fitted("capacity-estimate");
     let estimate =
         |args: &[&str]| folder.run(&[&["capacity", "estimate", "model.json", "--quiet"], args].concat());
-    assert_snapshot!(estimate(&["--mix", "4KiB:90%:r70,64KiB:10%:r100", "--plan", "8000iops"]).without_keys(), @r"
-    What box can do of 4KiB:90%:r70,64KiB:10%:r100
-    The system does 3,356 ops/s (3,300 ops/s to 3,412 ops/s with 95 % confidence): 2,450 ops/s of reads
-    and 906 ops/s of writes, 32.77 MiB/s. The plan of 8,000 ops/s needs 2.38 times as much.
-
-    warning: no mix of sizes was measured; on a measured Ceph such estimates were 3 to 15 % off for
-             reads, and 14 to 36 % for half writes: measure one
-
+    assert_snapshot!(estimate(&["--mix", "4KiB:90%:r70,64KiB:10%:r100", "--plan", "8000iops"]).without_keys(), @"
     Summary
                            mean  95 % interval
     iops_total      3,356 ops/s  3,300 to 3,412 ops/s
@@ -129,25 +95,13 @@ fn an_estimate() {
     plan_used       238.4 %      234.4 to 242.4 %
     headroom       -4,644 ops/s  -4,700 to -4,588 ops/s
     growth_needed   2.384        2.344 to 2.424
-
-    Part by part
-    What each part of the mix gets; alone is what the system would do of it with nothing else to do.
-    size   share [%]  reads_share [%]  alone [ops/s]  reads [ops/s]  writes [ops/s]  bandwidth [MiB/s]
-    4KiB          90               70          4,545        2,114               906              11.8
-    64KiB         10              100          1,000          335.6               0              20.97
-
-    size   size_is
-    4KiB   measured
-    64KiB  measured
-
-    What the shares are of
-    The total by each meaning of the shares. Concurrency lies between the two rows: at operations if all
-    wait in one line, at capacity if the streams share the system evenly.
-    shares_of   total [ops/s]  low [ops/s]  high [ops/s]  asked
-    operations          3,356        3,300         3,412  yes
-    capacity            4,191        4,106         4,277  no
-
+    warning: no mix of sizes was measured; on a measured Ceph such estimates were 3 to 15 % off for
+             reads, and 14 to 36 % for half writes: measure one
     scenario KEY, towtank 0.1.0 (results 1)
+    --verbose prints all tables, --out DIR writes the page and the files
+    What box can do of 4KiB:90%:r70,64KiB:10%:r100
+    The system does 3,356 ops/s (3,300 ops/s to 3,412 ops/s with 95 % confidence): 2,450 ops/s of reads
+    and 906 ops/s of writes, 32.77 MiB/s. The plan of 8,000 ops/s needs 2.38 times as much.
     --
     exit 0
     ");
@@ -179,11 +133,7 @@ fn a_check() {
         "other.csv",
         "size,read_percent,iops\n4KiB,25,2500\n4KiB,50,2500\n4KiB,75,4000\n16KiB,50,1500\n",
     );
-    assert_snapshot!(folder.run(&["capacity", "check", "model.json", "--against", "other.csv"]).without_keys(), @r"
-    Does the model of box hold?
-    Errors over 4 mixes are 30.4 % on average and 63.4 % at most. It does not hold within 10 % here.
-    Likely, for 16KiB: a size of it was not measured, and its rates are interpolated.
-
+    assert_snapshot!(folder.run(&["capacity", "check", "model.json", "--against", "other.csv"]).without_keys(), @"
     Summary
                         mean  95 % interval
     points          4 points
@@ -191,37 +141,11 @@ fn a_check() {
     error_max   63.35 %
     bias        30.42 %
     run_spread  1.414 %
-
-    Does it hold?
-    Errors (8) of the straight line. It holds if no error is greater than is asked for; it cannot be
-    told if those that are may be chance.
-    of     points  error_mean [%]  error_max [%]  verdict
-    4KiB        3           19.44          33.33  does not hold
-    16KiB       1           63.35          63.35  does not hold
-
-    Why it may not hold
-    A guess from the shape of the errors.
-    of     likely
-    4KiB   mixes do less than the pure loads allow: reads and writes get in each other's way, so the
-           cost is not linear
-    16KiB  a size of it was not measured, and its rates are interpolated
-
-    What a curvature buys
-    Mean errors of mixes that were left out: predicted by the straight line, with a curvature fitted to
-    one other mix, and with one fitted to all others.
-    of    straight [%]  one_mix [%]  all_others [%]
-    4KiB         19.44        16.39           14.01
-
-    Point by point
-    Each measured point beside its estimate. A difference may be chance if it lies within the spread of
-    both numbers.
-    mix             runs  measured [ops/s]  estimate [ops/s]  error [%]  may_be_chance  size_is
-    4KiB:100%:r25      1             2,500             2,500       0     yes            measured
-    4KiB:100%:r50      1             2,500             3,333      33.33  no             measured
-    4KiB:100%:r75      1             4,000             5,000      25     no             measured
-    16KiB:100%:r50     1             1,500             2,450      63.35  no             interpolated
-
     scenario KEY, towtank 0.1.0 (results 1)
+    --verbose prints all tables, --out DIR writes the page and the files
+    Does the model of box hold?
+    Errors over 4 mixes are 30.4 % on average and 63.4 % at most. It does not hold within 10 % here.
+    Likely, for 16KiB: a size of it was not measured, and its rates are interpolated.
     --
     exit 0
     ");
@@ -432,10 +356,10 @@ fn the_paper_is_asked_of_real_measurements() {
     let folder = Folder::new("capacity-paper");
     let said = folder.run(&["reproduce", "capacity", "--quiet", "--out", "out"]).data();
     let front: Vec<&str> = said.lines().take(4).collect();
-    assert_snapshot!(front.join("\n"), @r"
-    What was published, and what comes out here
-    1 of 23 claims hold, 4 miss, 18 cannot tell.
-
+    assert_snapshot!(front.join("\n"), @"
+    Claims: 1 of 23 hold, 4 miss, 18 cannot tell: capacity-ceph/sizes_reads_operations_capacity,
+    capacity-ceph/sizes_reads_concurrency_capacity, capacity-ceph/sizes_mixed_concurrency_capacity,
+    … and 7 more lines with --verbose
     warning: capacity-ceph: of Swift nothing was measured here, so its f_rw of 2 to 3 is not judged
     ");
     let verdicts = |name: &str| {
@@ -462,8 +386,8 @@ fn the_paper_is_asked_of_real_measurements() {
 #[test]
 fn help() {
     let folder = Folder::new("capacity-help");
-    assert_snapshot!(folder.run(&["capacity", "estimate", "--help"]).data(), @r"
-    Tell what it can do of a mix
+    assert_snapshot!(folder.run(&["capacity", "estimate", "--help"]).data(), @"
+    Estimate operations per second of a mix
 
     Usage: towtank capacity estimate [OPTIONS] --mix <MIX> <MODEL>
 
@@ -475,22 +399,23 @@ fn help() {
 
     Question:
           --mix <MIX>      The mix: parts SIZE:SHARE%:rREADPERCENT, whose shares add up to 100 %
-          --shares <WHAT>  What the shares are of: operations (one stream that chooses sizes),
-                           concurrency (a stream a size), or capacity [default: operations] [possible
-                           values: operations, concurrency, capacity]
-          --plan <RATE>    What is planned: operations such as 200000iops, or bytes such as 4GiB/s
-          --curve          Draw the curve over all read shares, and a map over two sizes
-          --curved         Bend the straight line as measured mixes ask for
-          --extrapolate    Draw the line on to sizes smaller or larger than any that was measured
+          --shares <WHAT>  Meaning of the shares: operations (one stream that chooses sizes),
+                           concurrency (one stream per size), or capacity [default: operations]
+                           [possible values: operations, concurrency, capacity]
+          --plan <RATE>    Planned load: operations such as 200000iops, or bytes such as 4GiB/s
+          --curve          Draw a curve over all read shares, and a map over two sizes
+          --curved         Use the curvature that was fitted to measured mixes
+          --extrapolate    Extrapolate to sizes smaller or larger than those measured
 
     Results:
-          --fail-if <EXPRESSION>  End with exit code 3 if this holds: 'iops_total.low < 20000' or
-                                  'plan_used > 80%'; may be repeated
+          --fail-if <EXPRESSION>  Exit with code 3 if this condition is true: 'iops_total.low < 20000'
+                                  or 'plan_used > 80%'; may be repeated
           --out <DIR>             Write the report and its tables into this directory
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
-      -q, --quiet                 No progress and no remarks on stderr
-      -v, --verbose               All tables on a terminal too, which shows one screen otherwise
+      -q, --quiet                 Print no progress and no messages on stderr
+      -v, --verbose               Print all tables; by default one screen is printed, with the answer
+                                  last
 
     Examples:
       towtank capacity estimate model.json --mix 4KiB:100%:r70

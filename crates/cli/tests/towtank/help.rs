@@ -11,7 +11,7 @@ fn help(args: &[&str]) -> String {
 #[test]
 fn without_a_word_it_says_what_there_is() {
     let said = Folder::new("nothing").run(&[]).of_queue_alone();
-    assert_snapshot!(said, @r"
+    assert_snapshot!(said, @"
     What-if answers for distributed storage, from simulation
 
     Usage: towtank <COMMAND>
@@ -19,18 +19,22 @@ fn without_a_word_it_says_what_there_is() {
     Commands:
       run           Run a scenario: a file, or a built-in one by its name
       queue         How long do jobs wait at a queue, or in a network of queues
+                    moves
+                    scheduler
+                    cluster
       list          List the studies and the built-in scenarios
       show          Print a built-in scenario, to read or to copy
       schema        Print the JSON Schema of a study's scenario files, for editors
-      reproduce     Run published set-ups and hold the results against what was published
+      reproduce     Run published set-ups and compare the results with the published values
       compare       Compare the reports of two runs
-      merge         Join what `--shard` runs left in several directories
+      merge         Join the results of `--shard` runs from several directories
       crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
-      capacity      Tell what a system can do of any mix of reads, writes and sizes, from two
+      capacity      Estimate operations per second of any mix of reads, writes and sizes, from two
                     measurements
-      store         Run a replicated object store on this machine, with the protocol of the simulator
+      store         Run a replicated object store on this machine, with the same protocol as the
+                    simulator
       bench         Measure the simulator itself
-      completions   Print a script that completes commands in a shell
+      completions   Print a completion script for a shell
       man           Print the manual page, or that of one command
 
     Options:
@@ -45,7 +49,7 @@ fn without_a_word_it_says_what_there_is() {
 
 #[test]
 fn the_whole() {
-    assert_snapshot!(help(&[]), @r"
+    assert_snapshot!(help(&[]), @"
     What-if answers for distributed storage, from simulation
 
     Usage: towtank <COMMAND>
@@ -53,18 +57,22 @@ fn the_whole() {
     Commands:
       run           Run a scenario: a file, or a built-in one by its name
       queue         How long do jobs wait at a queue, or in a network of queues
+                    moves
+                    scheduler
+                    cluster
       list          List the studies and the built-in scenarios
       show          Print a built-in scenario, to read or to copy
       schema        Print the JSON Schema of a study's scenario files, for editors
-      reproduce     Run published set-ups and hold the results against what was published
+      reproduce     Run published set-ups and compare the results with the published values
       compare       Compare the reports of two runs
-      merge         Join what `--shard` runs left in several directories
+      merge         Join the results of `--shard` runs from several directories
       crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
-      capacity      Tell what a system can do of any mix of reads, writes and sizes, from two
+      capacity      Estimate operations per second of any mix of reads, writes and sizes, from two
                     measurements
-      store         Run a replicated object store on this machine, with the protocol of the simulator
+      store         Run a replicated object store on this machine, with the same protocol as the
+                    simulator
       bench         Measure the simulator itself
-      completions   Print a script that completes commands in a shell
+      completions   Print a completion script for a shell
       man           Print the manual page, or that of one command
 
     Options:
@@ -88,36 +96,36 @@ fn run() {
                    stdin
 
     Options:
-      -h, --help  Print help
+      -h, --help  Print help: `-h` the usual flags, `--help` all
 
     Scenario:
-          --set <KEY=VALUE>  Set a key of the scenario; may be repeated. Values are TOML, and text needs
-                             no quotes
-          --seed <N>         Where all random draws come from [default: the scenario's, or 1]
-          --replicates <N>   How many times each point is run; from 2 on there are 95 % intervals
-                             [default: the scenario's, or 1]
-          --print-scenario   Print the scenario with every default filled in, and do not run it
+          --set <KEY=VALUE>  Set a key of the scenario; may be repeated. Values are TOML; text needs no
+                             quotes
+          --seed <N>         Seed of all random draws [default: the scenario's, or 1]
+          --replicates <N>   Replicates of each point; from 2 on, results have 95 % intervals [default:
+                             the scenario's, or 1]
+          --print-scenario   Print the scenario with all defaults filled in, and do not run it
 
     Running:
-          --jobs <N>         How many runs go on at once [default: as many as there are cores for]
-          --executor <NAME>  How the kernel runs the model; the result is the same [default: sequential]
+          --jobs <N>         Number of runs in parallel [default: as many as the cores allow]
+          --executor <NAME>  Executor of the kernel; it does not change the result [default: sequential]
                              [possible values: sequential, conservative, optimistic, check]
-          --workers <N>      Threads of one run, for the conservative and the optimistic executor
-                             [default: all cores]
-          --force            Use more threads than there are cores; write into a directory that holds
-                             other results
-          --allow-memory     Run what is estimated to take more memory than there is
-          --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts
+          --workers <N>      Threads per run, for the conservative and the optimistic executor [default:
+                             all cores]
+          --force            Use more threads than cores; write into a directory that has other results
+          --allow-memory     Run even if the estimated memory exceeds that of the machine
+          --shard <I/N>      Run only part I of N, counted from 1; `towtank merge` joins the parts
 
     Results:
           --out <DIR>             Write the report, its tables and every finished run into this
-                                  directory; the same command goes on from there
+                                  directory; the same command resumes from there
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
-      -q, --quiet                 No progress and no remarks on stderr
-      -v, --verbose               All tables on a terminal too, which shows one screen otherwise
-          --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure: 'NAME[.low|.high] <
-                                  2ms', joined by and/or; may be repeated
+      -q, --quiet                 Print no progress and no messages on stderr
+      -v, --verbose               Print all tables; by default one screen is printed, with the answer
+                                  last
+          --fail-if <EXPRESSION>  Exit with code 3 if this condition on measures is true:
+                                  'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
 
     Examples:
       towtank run queue-mm1
@@ -137,7 +145,7 @@ fn a_study() {
     Usage: towtank queue [OPTIONS]
 
     Options:
-      -h, --help  Print help
+      -h, --help  Print help: `-h` the usual flags, `--help` all
 
     Scenario:
           --servers <N>               Number of servers; each serves one job at a time [default: 1]
@@ -153,33 +161,33 @@ fn a_study() {
           --span <SPAN>               Measured time after the warm-up. Left out: 1000 relaxation times
                                       of the slowest station, or the time of five million arrivals if
                                       that is shorter
-          --set <KEY=VALUE>           Set a key of the scenario; may be repeated. Values are TOML, and
-                                      text needs no quotes
-          --seed <N>                  Where all random draws come from [default: the scenario's, or 1]
-          --replicates <N>            How many times each point is run; from 2 on there are 95 %
-                                      intervals [default: the scenario's, or 1]
-          --print-scenario            Print the scenario with every default filled in, and do not run it
+          --set <KEY=VALUE>           Set a key of the scenario; may be repeated. Values are TOML; text
+                                      needs no quotes
+          --seed <N>                  Seed of all random draws [default: the scenario's, or 1]
+          --replicates <N>            Replicates of each point; from 2 on, results have 95 % intervals
+                                      [default: the scenario's, or 1]
+          --print-scenario            Print the scenario with all defaults filled in, and do not run it
 
     Running:
-          --jobs <N>         How many runs go on at once [default: as many as there are cores for]
-          --executor <NAME>  How the kernel runs the model; the result is the same [default: sequential]
+          --jobs <N>         Number of runs in parallel [default: as many as the cores allow]
+          --executor <NAME>  Executor of the kernel; it does not change the result [default: sequential]
                              [possible values: sequential, conservative, optimistic, check]
-          --workers <N>      Threads of one run, for the conservative and the optimistic executor
-                             [default: all cores]
-          --force            Use more threads than there are cores; write into a directory that holds
-                             other results
-          --allow-memory     Run what is estimated to take more memory than there is
-          --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts
+          --workers <N>      Threads per run, for the conservative and the optimistic executor [default:
+                             all cores]
+          --force            Use more threads than cores; write into a directory that has other results
+          --allow-memory     Run even if the estimated memory exceeds that of the machine
+          --shard <I/N>      Run only part I of N, counted from 1; `towtank merge` joins the parts
 
     Results:
           --out <DIR>             Write the report, its tables and every finished run into this
-                                  directory; the same command goes on from there
+                                  directory; the same command resumes from there
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
-      -q, --quiet                 No progress and no remarks on stderr
-      -v, --verbose               All tables on a terminal too, which shows one screen otherwise
-          --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure: 'NAME[.low|.high] <
-                                  2ms', joined by and/or; may be repeated
+      -q, --quiet                 Print no progress and no messages on stderr
+      -v, --verbose               Print all tables; by default one screen is printed, with the answer
+                                  last
+          --fail-if <EXPRESSION>  Exit with code 3 if this condition on measures is true:
+                                  'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
 
     Jobs arrive from outside at random (Poisson streams), wait at a station until one of its servers is
     free, are served for an exponential time, and go on to another station or leave: M/M/1, M/M/k and
@@ -188,6 +196,11 @@ fn a_study() {
 
     Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other
     distributions, priorities, queues of limited length.
+
+    Examples:
+      towtank queue --arrival-rate 0.8/s --service-rate 1/s
+      towtank queue --arrival-rate 8/s --service-rate 1/s --servers 10 --replicates 10
+      towtank run queue-load --out results
 
     Keys without a flag are set with --set; `towtank schema queue` lists them.
 
@@ -244,32 +257,31 @@ fn the_others() {
       -h, --help  Print help
     ");
     assert_snapshot!(help(&["reproduce"]), @"
-    Run published set-ups and hold the results against what was published
+    Run published set-ups and compare the results with the published values
 
     Usage: towtank reproduce [OPTIONS] [NAME]...
 
     Arguments:
-      [NAME]...  Published scenarios or studies; all of them if none is named
+      [NAME]...  Names of published scenarios or studies [default: all]
 
     Options:
-      -h, --help  Print help
+      -h, --help  Print help: `-h` the usual flags, `--help` all
 
     Running:
-          --jobs <N>         How many runs go on at once [default: as many as there are cores for]
-          --executor <NAME>  How the kernel runs the model; the result is the same [default: sequential]
+          --jobs <N>         Number of runs in parallel [default: as many as the cores allow]
+          --executor <NAME>  Executor of the kernel; it does not change the result [default: sequential]
                              [possible values: sequential, conservative, optimistic, check]
-          --workers <N>      Threads of one run, for the conservative and the optimistic executor
-                             [default: all cores]
-          --force            Use more threads than there are cores; write into a directory that holds
-                             other results
-          --allow-memory     Run what is estimated to take more memory than there is
+          --workers <N>      Threads per run, for the conservative and the optimistic executor [default:
+                             all cores]
+          --force            Use more threads than cores; write into a directory that has other results
+          --allow-memory     Run even if the estimated memory exceeds that of the machine
 
     Results:
           --out <DIR>        Write the report, its tables and every finished run into this directory;
-                             the same command goes on from there
+                             the same command resumes from there
           --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
-      -q, --quiet            No progress and no remarks on stderr
-      -v, --verbose          All tables on a terminal too, which shows one screen otherwise
+      -q, --quiet            Print no progress and no messages on stderr
+      -v, --verbose          Print all tables; by default one screen is printed, with the answer last
 
     Environment variables that stand for flags: TOWTANK_JOBS, TOWTANK_EXECUTOR, TOWTANK_WORKERS,
     TOWTANK_OUT, TOWTANK_FORMAT
@@ -281,7 +293,7 @@ fn the_others() {
 
     Arguments:
       <RUN_A>  A directory that was given to `--out`, or a report.json
-      <RUN_B>  The one to hold against it
+      <RUN_B>  The run to compare with it
 
     Options:
       -h, --help  Print help
@@ -289,13 +301,13 @@ fn the_others() {
     Results:
           --out <DIR>        Write the report and its tables into this directory
           --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
-      -q, --quiet            No progress and no remarks on stderr
-      -v, --verbose          All tables on a terminal too, which shows one screen otherwise
+      -q, --quiet            Print no progress and no messages on stderr
+      -v, --verbose          Print all tables; by default one screen is printed, with the answer last
 
     Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");
     assert_snapshot!(help(&["merge"]), @"
-    Join what `--shard` runs left in several directories
+    Join the results of `--shard` runs from several directories
 
     Usage: towtank merge [OPTIONS] <DIR>...
 
@@ -307,19 +319,20 @@ fn the_others() {
 
     Results:
           --out <DIR>             Write the report, its tables and every finished run into this
-                                  directory; the same command goes on from there
+                                  directory; the same command resumes from there
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
-      -q, --quiet                 No progress and no remarks on stderr
-      -v, --verbose               All tables on a terminal too, which shows one screen otherwise
-          --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure of the whole, as in
-                                  `run`; may be repeated
-          --force                 Write into a directory that holds other results
+      -q, --quiet                 Print no progress and no messages on stderr
+      -v, --verbose               Print all tables; by default one screen is printed, with the answer
+                                  last
+          --fail-if <EXPRESSION>  Exit with code 3 if this condition is true for the joined results, as
+                                  in `run`; may be repeated
+          --force                 Write into a directory that has other results
 
     Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");
     assert_snapshot!(help(&["completions"]), @"
-    Print a script that completes commands in a shell
+    Print a completion script for a shell
 
     Usage: towtank completions <SHELL>
 
@@ -382,4 +395,79 @@ fn manual_pages_are_pages() {
     hint: did you mean `run`?
     exit 2
     ");
+}
+
+fn short(args: &[&str]) -> String {
+    Folder::new("short-help").run(&[args, &["-h"]].concat()).of_queue_alone().data()
+}
+
+#[test]
+fn a_study_in_short() {
+    assert_snapshot!(short(&["queue"]), @"
+    How long do jobs wait at a queue, or in a network of queues
+
+    Usage: towtank queue [OPTIONS]
+
+    Options:
+      -h, --help  Print help: `-h` the usual flags, `--help` all
+
+    Scenario:
+          --servers <N>               Number of servers; each serves one job at a time [default: 1]
+          --arrival-rate <FREQUENCY>  Mean rate at which jobs arrive from outside, independently of each
+                                      other (a Poisson stream) [default: 0/s]
+          --service-rate <FREQUENCY>  Mean rate at which one busy server finishes jobs. Service times
+                                      are exponential
+          --travel <SPAN>             Travel time of a job to each station and from the last one to the
+                                      exit. It does not count as wait, but lets several workers share
+                                      one run [default: 0s]
+          --warm-up <SPAN>            Time discarded at the beginning, while the queues fill. Left out:
+                                      20 relaxation times of the slowest station
+          --span <SPAN>               Measured time after the warm-up. Left out: 1000 relaxation times
+                                      of the slowest station, or the time of five million arrivals if
+                                      that is shorter
+          --set <KEY=VALUE>           Set a key of the scenario; may be repeated. Values are TOML; text
+                                      needs no quotes
+          --seed <N>                  Seed of all random draws [default: the scenario's, or 1]
+          --replicates <N>            Replicates of each point; from 2 on, results have 95 % intervals
+                                      [default: the scenario's, or 1]
+
+    Running:
+          --jobs <N>  Number of runs in parallel [default: as many as the cores allow]
+
+    Results:
+          --out <DIR>             Write the report, its tables and every finished run into this
+                                  directory; the same command resumes from there
+          --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
+                                  csv]
+      -q, --quiet                 Print no progress and no messages on stderr
+      -v, --verbose               Print all tables; by default one screen is printed, with the answer
+                                  last
+          --fail-if <EXPRESSION>  Exit with code 3 if this condition on measures is true:
+                                  'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
+
+    Examples:
+      towtank queue --arrival-rate 0.8/s --service-rate 1/s
+      towtank queue --arrival-rate 8/s --service-rate 1/s --servers 10 --replicates 10
+      towtank run queue-load --out results
+
+    `towtank queue --help` lists all flags, what is modelled, and the measures.
+    ");
+}
+
+/// The studies with their number of flags in the help.
+const STUDIES: [&str; 8] = ["queue", "place", "preview", "rebuild", "backfill", "pfs", "put", "capacity-sim"];
+
+#[test]
+fn the_short_help_of_a_study_has_three_examples_and_fewer_lines() {
+    for study in STUDIES {
+        let folder = Folder::new("short-help");
+        let of = |flag| folder.run(&[study, flag]).data();
+        let (short, full) = (of("-h"), of("--help"));
+        let examples = short.lines().skip_while(|line| *line != "Examples:").skip(1);
+        let examples = examples.take_while(|line| line.starts_with("  towtank ")).count();
+        assert_eq!(examples, 3, "{short}");
+        assert!(short.lines().count() <= 60, "{study}: {} lines", short.lines().count());
+        assert!(short.lines().count() < full.lines().count());
+        assert!(full.contains("Measures, for --fail-if:") && !short.contains("Measures, for --fail-if:"));
+    }
 }

@@ -33,7 +33,7 @@ fn groups() -> String {
 }
 
 fn preview(folder: &Folder, more: &[&str]) -> Said {
-    folder.run(&[&USUAL, more, &["--quiet"]].concat())
+    folder.run(&[&USUAL, more, &["--quiet", "--verbose"]].concat())
 }
 
 /// A short form for snapshots: the first sentence, and the warnings.
@@ -45,7 +45,7 @@ fn told(folder: &Folder, more: &[&str]) -> String {
 
 #[test]
 fn the_whole_answer_at_eighty_columns() {
-    assert_snapshot!(preview(&cluster("preview"), &["--mark-out", "osd.5"]).without_keys(), @r"
+    assert_snapshot!(preview(&cluster("preview"), &["--mark-out", "osd.5"]).without_keys(), @"
     What moves if I change the map of a Ceph cluster
     osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598
     TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
@@ -139,6 +139,10 @@ fn the_whole_answer_at_eighty_columns() {
 
     seed 1, executor sequential, digest KEY, scenario
     KEY, towtank 0.1.0 (results 2)
+
+    What moves if I change the map of a Ceph cluster
+    osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598
+    TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
     --
     exit 0
     ");

@@ -63,9 +63,8 @@ impl SeekCurve {
     fn check(&self) -> Result<(), DriveError> {
         let cylinders = [1, self.knee_cylinders, self.full_cylinders];
         if !cylinders.is_sorted_by(|near, far| near < far) || self.full_cylinders >= CYLINDERS_MAX {
-            let limit = format!(
-                "above 1 and below those of the full stroke, which must be below {CYLINDERS_MAX}"
-            );
+            let limit =
+                format!("above 1 and below those of the full stroke, which must be below {CYLINDERS_MAX}");
             return Err(DriveError::new("knee_cylinders", self.knee_cylinders, limit));
         }
         if ![self.one, self.knee, self.full].is_sorted() {

@@ -96,7 +96,7 @@ fn mistakes_are_answered_with_what_to_write() {
     ] {
         assert_eq!(refused(text), want);
     }
-    assert!(refused("dsfq-atb:4:5m").contains("`m` is not a unit of a span of time"));
+    assert!(refused("dsfq-atb:4:5m").contains("`m` is not a unit of a duration"));
 }
 
 #[test]

@@ -41,31 +41,32 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
     let OnTheWay { jobs, answers, served, coming, notices } = on_the_way(committed);
     if matches!(model.spec.scheduler.stands, Stands::Proxies(_)) && done != through_proxies + notices {
         return Err(format!(
-            "servers did {done} jobs, but proxies know of {through_proxies} and hear of {notices}"
+            "servers completed {done} jobs, but proxies know {through_proxies} and {notices} notices are in flight"
         )
         .into());
     }
     if expected != coming {
-        return Err(
-            format!("requests are still to come at {expected} clients, but {coming} expect one").into()
-        );
+        return Err(format!(
+            "{expected} clients expect more requests, but {coming} arrival events are pending"
+        )
+        .into());
     }
     if at_metadata != served {
         return Err(format!(
-            "metadata servers have {at_metadata} requests, but {served} of them will be answered"
+            "metadata servers have {at_metadata} requests, but {served} replies are pending"
         )
         .into());
     }
     if sent != held_back + jobs + at_servers + done {
         return Err(format!(
-            "clients sent {sent} jobs, but {held_back} are held back, {jobs} on their way, {at_servers} at \
-             servers and {done} done"
+            "clients sent {sent} jobs, but {held_back} are held back, {jobs} in flight, {at_servers} at \
+             servers and {done} completed"
         )
         .into());
     }
     if done != answers + answered {
         return Err(format!(
-            "servers did {done} jobs, but {answers} answers are on their way and {answered} there"
+            "servers completed {done} jobs, but {answers} replies are in flight and {answered} arrived"
         )
         .into());
     }
@@ -171,12 +172,12 @@ fn of_router(router: &Router) -> Result<(), String> {
     let Router { came, forwarded, dropped, .. } = *router;
     if came != forwarded + dropped {
         return Err(format!(
-            "{came} messages came to a router that forwarded {forwarded} and dropped {dropped}"
+            "{came} messages arrived at a router that forwarded {forwarded} and dropped {dropped}"
         ));
     }
     let mark = &router.mark;
     if mark.sent > router.to_servers.busy || mark.received > router.to_clients.busy {
-        return Err("a router was busy for longer before the last phase than in all".to_owned());
+        return Err("a router was busy for longer before the last phase than in total".to_owned());
     }
     Ok(())
 }
@@ -186,7 +187,7 @@ fn of_client(client: &Client) -> Result<(), String> {
     let under_way = client.flows.iter().filter(|flow| flow.wish.is_some()).count() as u64;
     if client.begun != client.through + under_way {
         return Err(format!(
-            "{} requests were begun, but {} are done and {under_way} under way",
+            "{} requests were started, but {} are completed and {under_way} in progress",
             client.begun, client.through
         ));
     }
@@ -195,7 +196,7 @@ fn of_client(client: &Client) -> Result<(), String> {
         client.flows.iter().map(|flow| flow.jobs).chain(flushes.map(|one| one.jobs)).map(u64::from).sum();
     if client.jobs_sent != client.jobs_done + open {
         return Err(format!(
-            "{} jobs were sent, but {} are done and {open} awaited",
+            "{} jobs were sent, but {} are completed and {open} outstanding",
             client.jobs_sent, client.jobs_done
         ));
     }
@@ -208,7 +209,7 @@ fn of_gate(client: &Client) -> Result<u64, String> {
     gate.audit()?;
     if (gate.came, gate.done) != (client.jobs_sent, client.jobs_done) {
         return Err(format!(
-            "{} jobs were sent and {} are done, but {} and {} went through the client's scheduler",
+            "{} jobs were sent and {} completed, but the client's scheduler counts {} and {}",
             client.jobs_sent, client.jobs_done, gate.came, gate.done
         ));
     }
@@ -223,19 +224,19 @@ fn of_cache(client: &Client, ended: bool) -> Result<(), String> {
     let under_way: u64 = caching.flushes.iter().flatten().map(|one| one.run.bytes()).sum();
     if under_way != caching.cache.on_the_way() {
         return Err(format!(
-            "{} dirty bytes were taken and are not at servers, but {under_way} are on their way",
+            "{} dirty bytes were taken and are not at servers, but {under_way} are in flight",
             caching.cache.on_the_way()
         ));
     }
     let flows = client.flows.iter().enumerate().filter(|(_, flow)| flow.wish.is_some());
     if !flows.map(|(number, _)| number as u16).eq(caching.flows.keys().copied()) {
-        return Err("a client's cache does not know the requests that are under way".to_owned());
+        return Err("a client's cache does not know the requests in progress".to_owned());
     }
     if let Some(flow) = caching.waiting.keys().find(|flow| !caching.flows.contains_key(flow)) {
-        return Err(format!("flow {flow} waits for a client's cache and has no request"));
+        return Err(format!("flow {flow} waits for a client's cache, but has no request"));
     }
     if ended && caching.cache.unsaved() > 0 {
-        return Err(format!("{} bytes never came to servers", caching.cache.unsaved()));
+        return Err(format!("{} bytes never arrived at servers", caching.cache.unsaved()));
     }
     Ok(())
 }
@@ -245,7 +246,7 @@ fn of_cache(client: &Client, ended: bool) -> Result<(), String> {
 fn of_requests(model: &Pfs<'_>, client: &Client) -> Result<u64, String> {
     let all = model.requests(client);
     if client.begun > all {
-        return Err(format!("{} requests were begun, and there are {all}", client.begun));
+        return Err(format!("{} requests were started, but there are {all}", client.begun));
     }
     if model.pace(client) == Pace::Closed {
         return Ok(0);
@@ -253,14 +254,14 @@ fn of_requests(model: &Pfs<'_>, client: &Client) -> Result<u64, String> {
     let waiting = client.waiting.len() as u64;
     if client.come != client.begun + waiting || client.come > all {
         return Err(format!(
-            "{} of {all} requests came, but {} were begun and {waiting} wait",
+            "{} of {all} requests arrived, but {} were started and {waiting} wait",
             client.come, client.begun
         ));
     }
     let free = client.flows.iter().filter(|flow| flow.wish.is_none()).count();
     if client.idle.len() != free || waiting > 0 && free > 0 {
         return Err(format!(
-            "{free} flows are free, {} are listed and {waiting} requests wait",
+            "{free} flows are free, but {} are listed and {waiting} requests wait",
             client.idle.len()
         ));
     }
@@ -270,21 +271,24 @@ fn of_requests(model: &Pfs<'_>, client: &Client) -> Result<u64, String> {
 /// The counters of a node match its state, and contain no instant after now.
 fn of_counts(entity: &Entity, counts: &Counts, now: SimTime) -> Result<(), String> {
     if let Some(done) = counts.done.values().find(|done| done.last > now) {
-        return Err(format!("a request was done at {:?}, and it is {now:?}", done.last));
+        return Err(format!("a request completed at {:?}, but it is {now:?}", done.last));
     }
     match entity {
         Entity::Client(client) => {
             let done = counts.done.get(&(client.phase, client.rank.application));
             let requests = done.map_or(0, |done| done.requests);
             if requests != client.through {
-                return Err(format!("{} requests are done, and {requests} were counted", client.through));
+                return Err(format!(
+                    "{} requests are completed, but {requests} were counted",
+                    client.through
+                ));
             }
         }
         Entity::Server(server) => {
             let served: u64 = counts.served.values().sum();
             if served != server.moved || server.mark.moved > server.moved {
                 return Err(format!(
-                    "{} bytes of jobs are done, {} of them before the last phase, and {served} were counted",
+                    "{} bytes of jobs are done, {} of them before the last phase, but {served} were counted",
                     server.moved, server.mark.moved
                 ));
             }
@@ -292,7 +296,7 @@ fn of_counts(entity: &Entity, counts: &Counts, now: SimTime) -> Result<(), Strin
         Entity::Metadata(metadata) => {
             let waited = counts.metadata.count();
             if waited != metadata.came {
-                return Err(format!("{} requests came, and {waited} were counted", metadata.came));
+                return Err(format!("{} requests arrived, but {waited} were counted", metadata.came));
             }
         }
         Entity::Proxy(_) | Entity::Router(_) | Entity::Starter(..) => {}
@@ -304,7 +308,7 @@ fn of_counts(entity: &Entity, counts: &Counts, now: SimTime) -> Result<(), Strin
 fn of_threads(server: &Server, threads: u32) -> Result<(), String> {
     if server.working > threads || server.working < threads && !server.idle.is_empty() {
         return Err(format!(
-            "{} of {threads} threads work, and {} jobs wait for one",
+            "{} of {threads} threads work, but {} jobs wait for one",
             server.working,
             server.idle.len()
         ));
@@ -314,7 +318,7 @@ fn of_threads(server: &Server, threads: u32) -> Result<(), String> {
         running.is_some_and(|running| running.given.is_some())
     };
     if let Some(slot) = server.idle.iter().chain(&server.blocked).find(|slot| !is_let_go(slot)) {
-        return Err(format!("the job in slot {slot} waits for a thread or pages, and was never let go"));
+        return Err(format!("the job in slot {slot} waits for a thread or pages, but was never released"));
     }
     let bounded = |running: &Running| {
         let Running { position, part, here, answered, .. } = *running;
@@ -343,7 +347,7 @@ fn of_server(server: &Server) -> Result<(), String> {
     let jobs = || server.slots.iter().flatten().filter(|running| running.piece_of.is_none());
     if jobs().count() as u64 != server.came - server.done {
         return Err(format!(
-            "{} jobs came and {} are done, but not the others are here",
+            "{} jobs arrived and {} are completed, but the others are not here",
             server.came, server.done
         ));
     }
@@ -352,7 +356,7 @@ fn of_server(server: &Server) -> Result<(), String> {
     let cut = jobs().filter(|running| running.cut).count();
     let queued = server.queue.waiting().count();
     if queued < waiting || cut == 0 && queued > waiting {
-        return Err(format!("{waiting} jobs have not been let go, but {queued} wait in the scheduler"));
+        return Err(format!("{waiting} jobs have not been released, but {queued} wait in the scheduler"));
     }
     Ok(())
 }

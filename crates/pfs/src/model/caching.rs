@@ -207,9 +207,9 @@ impl<'a> Pfs<'a> {
     ) -> Result<(), Fault> {
         let caching = client.caching.as_mut().ok_or("a client without a cache writes back")?;
         let place = caching.flushes.get_mut(usize::from(slot));
-        let place = place.ok_or("a write-back is answered that was never begun")?;
-        let flush = place.as_mut().ok_or("a write-back is answered that is done")?;
-        flush.jobs = flush.jobs.checked_sub(1).ok_or("a write-back has more answers than jobs")?;
+        let place = place.ok_or("a reply arrived for a write-back that was never started")?;
+        let flush = place.as_mut().ok_or("a reply arrived for a completed write-back")?;
+        flush.jobs = flush.jobs.checked_sub(1).ok_or("a write-back has more replies than jobs")?;
         if flush.jobs > 0 {
             return Ok(());
         }

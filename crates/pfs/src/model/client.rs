@@ -259,7 +259,7 @@ impl<'a> Pfs<'a> {
                     self.job_done(client, flow, context)?;
                 }
             }
-            _ => return Err("a client was told what is not for it".into()),
+            _ => return Err("a client received a message that it cannot handle".into()),
         }
         Ok(())
     }
@@ -272,7 +272,7 @@ impl<'a> Pfs<'a> {
         }
         let wish = wish_of(client, flow)?;
         let state = &mut client.flows[usize::from(flow)];
-        state.jobs = state.jobs.checked_sub(1).ok_or("a client has more answers than jobs")?;
+        state.jobs = state.jobs.checked_sub(1).ok_or("a client has more replies than jobs")?;
         if state.jobs > 0 {
             return Ok(());
         }
@@ -399,7 +399,7 @@ impl<'a> Pfs<'a> {
                 }
                 self.next_due(client, *began, context);
             }
-            _ => return Err("an event came to a client that is not for it".into()),
+            _ => return Err("a client received an event that it cannot handle".into()),
         }
         Ok(())
     }
@@ -416,5 +416,5 @@ fn is_cached(client: &Client, wish: Wish) -> bool {
 
 pub(super) fn wish_of(client: &Client, flow: u16) -> Result<Wish, Fault> {
     let wish = client.flows.get(usize::from(flow)).and_then(|flow| flow.wish);
-    wish.ok_or_else(|| "a client was answered what it did not ask".into())
+    wish.ok_or_else(|| "a client received a reply without a request".into())
 }

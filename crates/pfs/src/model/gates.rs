@@ -102,14 +102,14 @@ impl<'a> Pfs<'a> {
                     gate.queue.hear(now, from, lengths.clone());
                 }
                 Message::Begin { .. } => return Ok(()),
-                _ => return Err("a proxy was told what is not for it".into()),
+                _ => return Err("a proxy received a message that it cannot handle".into()),
             },
             Event::Again { to, bytes, message } => {
                 self.forward(EntityId(*to), *bytes, message.clone(), context);
                 return Ok(());
             }
             Event::Wake => gate.wake(now),
-            _ => return Err("an event came to a proxy that is not for it".into()),
+            _ => return Err("a proxy received an event that it cannot handle".into()),
         }
         self.proxy_lets_go(gate, context);
         Ok(())

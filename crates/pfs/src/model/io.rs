@@ -251,7 +251,7 @@ impl<'a> Pfs<'a> {
         place: u16,
         context: &mut Told<'_, 'a>,
     ) -> Result<(), Fault> {
-        let io = server.disk.end(context.now(), place).ok_or("a disk is done with nothing")?;
+        let io = server.disk.end(context.now(), place).ok_or("a disk completed an unknown request")?;
         if let (Some(cache), false) = (&mut server.cache, matches!(io.owner, Owner::Around(_))) {
             for extent in &io.extents {
                 if io.write { cache.end_write(extent) } else { cache.end_read(extent) }

@@ -27,7 +27,7 @@ impl<'a> Pfs<'a> {
                 }
                 return Ok(());
             }
-            _ => return Err("a metadata server was told what is not for it".into()),
+            _ => return Err("a metadata server received a message that it cannot handle".into()),
         };
         let spec = &self.spec.metadata;
         let span = match operation {
@@ -35,7 +35,7 @@ impl<'a> Pfs<'a> {
             Operation::Create => spec.create,
             Operation::Stat => spec.stat,
             Operation::Remove => spec.remove,
-            Operation::Sync => return Err("a metadata server was asked for what a client does itself".into()),
+            Operation::Sync => return Err("a metadata server received a sync".into()),
         };
         metadata.came += 1;
         metadata.busy = metadata.busy.saturating_add(span);

@@ -68,7 +68,7 @@ impl<'a> Pfs<'a> {
     /// A phase begins.
     pub(super) fn router_hears(&self, router: &mut Router, message: &Message) -> Result<(), Fault> {
         let Message::Begin { phase } = message else {
-            return Err("a router was told what is not for it".into());
+            return Err("a router received a message that it cannot handle".into());
         };
         if self.is_last(*phase) {
             let (sent, received) = (router.to_servers.busy, router.to_clients.busy);

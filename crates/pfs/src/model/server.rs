@@ -52,7 +52,7 @@ impl<'a> Pfs<'a> {
                     false => self.let_go(server, context),
                 }
             }
-            _ => Err("a server was told what is not for it".into()),
+            _ => Err("a server received a message that it cannot handle".into()),
         }
     }
 
@@ -193,7 +193,7 @@ impl<'a> Pfs<'a> {
                 server.queue.wake(context.now());
                 self.let_go(server, context)
             }
-            _ => Err("an event came to a server that is not for it".into()),
+            _ => Err("a server received an event that it cannot handle".into()),
         }
     }
 
@@ -288,7 +288,7 @@ impl<'a> Pfs<'a> {
         let Some(running) = server.slots.get_mut(slot as usize).and_then(Option::take) else {
             return Err("a server finishes a job that it does not have".into());
         };
-        let request = running.given.ok_or("a server finishes a job that the scheduler has not let go")?;
+        let request = running.given.ok_or("a server finishes a job that the scheduler has not released")?;
         debug_assert_eq!(running.position, running.job.bytes, "a job ends when all of it is done");
         debug_assert!(running.answered <= running.job.bytes, "no more is answered than was read");
         server.free.push(slot);
@@ -349,7 +349,7 @@ fn into_slot(server: &mut Server, running: Running) -> u32 {
 /// The job in a slot.
 pub(super) fn running(server: &mut Server, slot: u32) -> Result<&mut Running, Fault> {
     let running = server.slots.get_mut(slot as usize).and_then(Option::as_mut);
-    running.ok_or_else(|| "a server is told of a job that it does not have".into())
+    running.ok_or_else(|| "a server received a message for a job that it does not have".into())
 }
 
 /// Takes the lock of a job's object. Returns whether it was granted; otherwise the job waits.
@@ -373,7 +373,7 @@ fn locked(server: &mut Server, slot: u32) -> Result<bool, Fault> {
 
 /// Releases the lock. Returns the jobs that hold it now.
 fn unlocked(server: &mut Server, job: &Job) -> Result<Vec<u32>, Fault> {
-    let holders = server.locks.get_mut(&job.object).ok_or("a job gives back a lock that it does not hold")?;
+    let holders = server.locks.get_mut(&job.object).ok_or("a job releases a lock that it does not hold")?;
     debug_assert_eq!(holders.writer, job.write, "who gives a lock back has held it");
     debug_assert!(job.write || holders.readers > 0, "who gives a lock back has held it");
     if job.write {

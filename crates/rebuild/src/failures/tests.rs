@@ -98,7 +98,7 @@ fn failures_of_what_has_failed_are_told() {
     assert!(words(&[("a", named(&[0, 1])), ("b", named(&[1, 2]))], 4).is_empty(), "a part still stood");
     let again = words(&[("a", named(&[0, 1])), ("b", named(&[1]))], 4);
     assert_eq!(again.len(), 1);
-    assert!(again[0].0.contains("`b`") && again[0].0.contains("before with `a`"), "{}", again[0].0);
+    assert!(again[0].0.contains("`b`") && again[0].0.contains("failed with `a`"), "{}", again[0].0);
     assert!(words(&[("a", named(&[0])), ("b", Stricken::Drawn(3))], 4).is_empty());
     let none = words(&[("a", named(&[0])), ("b", Stricken::Drawn(3)), ("c", Stricken::Drawn(1))], 4);
     assert_eq!(none.len(), 1);

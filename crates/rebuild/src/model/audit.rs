@@ -143,7 +143,7 @@ impl<'a> Audit<'a> {
             if let Some(at) = planned.iter().zip(found).position(|(planned, found)| planned != found) {
                 let (planned, found) = (planned[at], found[at]);
                 return Err(format!(
-                    "{planned} bytes are to be {what} {at}, but done and remaining bytes add up to {found}"
+                    "{planned} bytes are to be {what} {at}, but completed and remaining bytes add up to {found}"
                 )
                 .into());
             }

@@ -261,8 +261,7 @@ impl Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
         let operation = &mut shared(server).operations[event.job as usize];
-        operation.left =
-            operation.left.checked_sub(1).ok_or("a client has more parts than were asked for")?;
+        operation.left = operation.left.checked_sub(1).ok_or("a client has more parts than it requested")?;
         if operation.left > 0 {
             return Ok(());
         }

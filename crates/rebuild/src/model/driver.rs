@@ -241,7 +241,7 @@ impl Rebuild<'_> {
         let now = context.now();
         context.record(Sample::Done { bytes, at: now, spare });
         let place = device.active.iter().position(|active| active.task == task);
-        let place = place.ok_or("a job was done of a task that is not active")?;
+        let place = place.ok_or("a job completed whose task is not active")?;
         assert!(device.active[place].left > 0, "more jobs of task {task} are done than it has");
         device.active[place].left -= 1;
         let whole = device.active[place].left == 0;
@@ -310,7 +310,7 @@ impl Rebuild<'_> {
                     "{} reservations are granted, of {at_once}",
                     device.granted
                 );
-                device.granted = device.granted.checked_sub(1).ok_or("a reservation was given back twice")?;
+                device.granted = device.granted.checked_sub(1).ok_or("a reservation was released twice")?;
                 if let Some((_, task, driver)) = device.asking.pop_front() {
                     device.granted += 1;
                     let grant = self.about(Kind::Grant, task, event.device, driver);
@@ -337,7 +337,7 @@ impl Rebuild<'_> {
             }
             _ => {
                 let device = &mut server.devices[self.hardware.place_of(event.driver)];
-                let since = device.asleep.take().ok_or("a disk was woken that does not rest")?;
+                let since = device.asleep.take().ok_or("a disk was woken that is not asleep")?;
                 let rested = context.now().since(since);
                 let sleep = self.limits.pace(self.hardware, event.driver).sleep;
                 assert_eq!(rested, sleep, "a disk rests for as long as it should");

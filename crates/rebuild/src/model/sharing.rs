@@ -94,7 +94,7 @@ impl Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
         let done = shared(server).line(resource).complete(context.now(), Place::ONLY);
-        let event = done.ok_or("nothing was served, but it has ended")?.item;
+        let event = done.ok_or("a service ended, but none was in progress")?.item;
         // The bytes of a client's write arrive here first and are then sent to the other servers.
         let comes = event.marks.is_client() && event.device == event.driver && !event.marks.gathers();
         match resource {
@@ -143,7 +143,7 @@ impl Rebuild<'_> {
         let line = &mut lines[way as usize];
         if event.kind == Kind::Served {
             let done = line.complete(now, Place::ONLY);
-            let unit = done.ok_or("nothing passed the uplink, but it has ended")?.item;
+            let unit = done.ok_or("an uplink transfer ended, but none was in progress")?.item;
             self.passed(&unit, SimSpan::ZERO, context);
         } else {
             line.arrive(now, request(event, self.over_uplink(event)));

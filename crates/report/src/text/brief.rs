@@ -2,7 +2,7 @@
 //!
 //! Nothing follows the answer, so that it stays in view where the terminal's prompt returns.
 
-use super::{Ink, Style, head, origin, paragraph, points, printable, summary, tally};
+use super::{Ink, Style, head, origin, paragraph, points, printable, summary, table, tally};
 use crate::{Report, Verdict};
 
 /// Lines of a usual terminal.
@@ -23,7 +23,10 @@ pub fn brief(report: &Report, style: Style) -> String {
     let warnings = shortened(lines(&warnings), room.min(WARNING_LINES), style);
     room -= warnings.len();
     let claims = kept(claims(report, style), &mut room);
-    let measures = summary(report, style).or_else(|| points(report, style)).unwrap_or_default();
+    let measures = summary(report, style).or_else(|| points(report, style)).unwrap_or_else(|| {
+        // A report that was not simulated has tables alone.
+        report.tables.iter().map(|each| table(each, style)).collect()
+    });
     let measures = shortened(lines(&measures), room, style);
     let all = [measures, claims, warnings, foot, answer].concat();
     all.join("\n") + "\n"

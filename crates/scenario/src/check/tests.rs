@@ -221,12 +221,12 @@ fn units() {
       write `Gbit/s`
     "#);
     insta::assert_snapshot!(mistake("[cluster]\ndisk = 5"), @r#"
-    `cluster.disk`: `5` has no unit, and a size needs one
+    `cluster.disk`: `5` has no unit, but a size needs one
       5:8 "5"
-      write "5B" if bytes are meant; the units are B, kB, KB, KiB, MB, MiB, GB, GiB, TB, TiB, PB, PiB, EB, EiB
+      write "5B" for bytes; the units are B, kB, KB, KiB, MB, MiB, GB, GiB, TB, TiB, PB, PiB, EB, EiB
     "#);
     insta::assert_snapshot!(told(&read(&GOOD.replace("1s", "1.5 parsecs")).unwrap_err()), @r#"
-    `end`: `1.5 parsecs`: `parsecs` is not a unit of a span of time
+    `end`: `1.5 parsecs`: `parsecs` is not a unit of a duration
       2:7 "\"1.5 parsecs\""
       the units are ns, us, µs, ms, s, min, h, d, y
     "#);
@@ -291,7 +291,7 @@ fn several_mistakes_come_together_in_reading_order() {
     let text =
         "study = \"example\"\nend = \"1x\"\npolcy = \"fifo\"\n[cluster]\nservers = \"many\"\nshare = 2\n";
     insta::assert_snapshot!(told(&read(text).unwrap_err()), @r#"
-    `end`: `1x`: `x` is not a unit of a span of time
+    `end`: `1x`: `x` is not a unit of a duration
       2:7 "\"1x\""
       the units are ns, us, µs, ms, s, min, h, d, y
     unknown key `polcy`

@@ -19,7 +19,7 @@ use towtank_replication::{
 
 use crate::StoreError;
 use crate::clock::{Clock, now};
-use crate::content;
+use crate::content::{self, Encoded};
 use crate::engine::{Engine, Transaction};
 use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, Report, Told, Wanted};
 use crate::map::{ClusterMap, Places};
@@ -53,7 +53,7 @@ pub(super) struct Parts {
 
 /// A replica and its state on disk.
 struct Held {
-    replica: Replica<Vec<u8>>,
+    replica: Replica<Encoded>,
     saved: Saved,
     totals: Totals,
     /// Since when each target has been backfilled.
@@ -67,7 +67,7 @@ struct Held {
 }
 
 impl Held {
-    fn new(replica: Replica<Vec<u8>>, saved: Saved, totals: Totals) -> Held {
+    fn new(replica: Replica<Encoded>, saved: Saved, totals: Totals) -> Held {
         Held {
             replica,
             saved,
@@ -84,7 +84,7 @@ impl Held {
 type Waiting = BTreeMap<RequestId, (u32, Key, Arc<ClientDoor>)>;
 
 /// Messages of a group that arrived before its first map, with their senders.
-type Early = Vec<(DeviceId, Message<Vec<u8>>)>;
+type Early = Vec<(DeviceId, Message<Encoded>)>;
 
 /// All replicas of the device.
 pub(super) struct Core {
@@ -161,7 +161,8 @@ impl Core {
     ) -> Result<(), StoreError> {
         let mut inputs = VecDeque::new();
         while !stopped() {
-            let is_busy = !inputs.is_empty() || !self.purging.is_empty() || self.pace.is_ready();
+            let is_busy =
+                !inputs.is_empty() || !self.purging.is_empty() || self.pace.is_ready(self.clock.sim());
             let wait = if is_busy { Duration::ZERO } else { self.idle() };
             let first = match arrivals.recv_timeout(wait) {
                 Ok(arrival) => Some(arrival),
@@ -195,7 +196,7 @@ impl Core {
         &mut self,
         first: Option<Arrival>,
         arrivals: &Receiver<Arrival>,
-        inputs: &mut VecDeque<(u32, Input<Vec<u8>>)>,
+        inputs: &mut VecDeque<(u32, Input<Encoded>)>,
     ) -> Result<(), StoreError> {
         let engine = self.engine.clone();
         let mut transaction = engine.begin();
@@ -253,7 +254,7 @@ impl Core {
     fn handle(
         &mut self,
         group: u32,
-        input: Input<Vec<u8>>,
+        input: Input<Encoded>,
         transaction: &mut Transaction<'_>,
         turn: &mut Turn,
     ) {
@@ -380,7 +381,7 @@ impl Core {
 
     /// What is wrong with a request: a correct client never names an object of another group, or writes bytes
     /// that are not an object.
-    fn fault_of(&self, group: u32, key: Key, operation: &Operation<Vec<u8>>) -> Option<String> {
+    fn fault_of(&self, group: u32, key: Key, operation: &Operation<Encoded>) -> Option<String> {
         if let Operation::Write(bytes) = operation {
             let name = match content::decode(bytes) {
                 Ok((head, _)) => head.name,
@@ -430,8 +431,8 @@ impl Core {
     fn carry_out(
         &mut self,
         group: u32,
-        action: Action<Vec<u8>>,
-        inputs: &mut VecDeque<(u32, Input<Vec<u8>>)>,
+        action: Action<Encoded>,
+        inputs: &mut VecDeque<(u32, Input<Encoded>)>,
     ) {
         match action {
             Action::Send { message: Message { body: Body::Part { key, ref part, .. }, .. }, .. }
@@ -469,7 +470,7 @@ impl Core {
         }
     }
 
-    fn reply(&mut self, request: RequestId, outcome: Outcome<Vec<u8>>) {
+    fn reply(&mut self, request: RequestId, outcome: Outcome<Encoded>) {
         let Some((group, key, door)) = self.waiting.remove(&request) else { return };
         let retry = Told::Retry(self.maps.last().map_or(0, |(map, _)| map.epoch));
         let told = match outcome {
@@ -564,12 +565,12 @@ impl Core {
 
 /// The results of a portion so far.
 struct Turn {
-    actions: Vec<(u32, Action<Vec<u8>>)>,
+    actions: Vec<(u32, Action<Encoded>)>,
     answers: Vec<(Arc<ClientDoor>, Answer)>,
     touched: BTreeSet<u32>,
 }
 
-fn told(verdict: Verdict) -> (u32, Input<Vec<u8>>) {
+fn told(verdict: Verdict) -> (u32, Input<Encoded>) {
     match verdict {
         Verdict::Granted(holder) => (holder.group.0, Input::Granted(holder.token)),
         Verdict::Rejected(holder) => (holder.group.0, Input::Rejected(holder.token)),

@@ -2,7 +2,7 @@
 
 use towtank_replication::{Cursor, Key, Replica, Summary};
 
-use crate::content;
+use crate::content::{self, Encoded};
 use crate::engine::{EngineError, ObjectHead, Table, Transaction, key_bytes, key_of, read};
 use crate::frames::Inventory;
 
@@ -13,7 +13,7 @@ const PAGE: usize = 64;
 /// the replica is complete is not checked.
 pub(super) fn of_group(
     group: u32,
-    replica: &Replica<Vec<u8>>,
+    replica: &Replica<Encoded>,
     transaction: &mut Transaction<'_>,
 ) -> Inventory {
     let mut inventory = Inventory::default();

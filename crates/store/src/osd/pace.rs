@@ -71,9 +71,11 @@ impl Pace {
         self.under_way.iter().map(|request| request.item).collect()
     }
 
-    /// Whether some work may start now.
-    pub(super) fn is_ready(&self) -> bool {
-        !self.free.is_empty() || (self.waiting > 0 && !self.under_way.is_empty())
+    /// Whether the next portion may start or complete some work. Work that waits while none is in progress may
+    /// start, unless the scheduler names a later time.
+    pub(super) fn is_ready(&self, now: SimTime) -> bool {
+        let is_held = || self.wake_at().is_some_and(|at| at > now);
+        !self.free.is_empty() || (self.waiting > 0 && (!self.under_way.is_empty() || !is_held()))
     }
 
     /// When waiting work may start that may not start yet.
@@ -129,9 +131,31 @@ mod tests {
     fn without_a_scheduler_all_goes_as_it_comes() {
         let mut pace = Pace::new(None);
         fill(&mut pace, 100);
-        assert!(pace.is_ready());
+        assert!(pace.is_ready(SimTime::ZERO));
         assert_eq!(shares(&mut pace, 1), [100, 100]);
-        assert!(!pace.is_ready() && pace.wake_at().is_none());
+        assert!(!pace.is_ready(SimTime::ZERO) && pace.wake_at().is_none());
+    }
+
+    /// Otherwise the daemon would sleep until something else wakes it, with work to do.
+    #[test]
+    fn work_that_comes_to_an_idle_scheduler_may_start_at_once() {
+        for scheduler in ["fifo:8", "sfq:8", "mclock:8"] {
+            let mut pace = Pace::new(Some(&pacing(scheduler, weighted(1), weighted(1))));
+            assert!(!pace.is_ready(SimTime::ZERO), "{scheduler}: nothing waits");
+            pace.arrive(SimTime::ZERO, 1, Token(1), RECOVERY);
+            assert!(pace.is_ready(SimTime::ZERO), "{scheduler}");
+            assert_eq!(pace.next(SimTime::ZERO).len(), 1, "{scheduler}");
+        }
+    }
+
+    #[test]
+    fn work_above_a_limit_is_not_ready_before_its_time() {
+        let limited = FlowSpec { limit: 10, ..FlowSpec::default() };
+        let mut pace = Pace::new(Some(&pacing("mclock:8", weighted(1), limited)));
+        fill(&mut pace, 3);
+        while !pace.next(SimTime::ZERO).is_empty() {}
+        let at = pace.wake_at().expect("recovery waits for its limit");
+        assert!(at > SimTime::ZERO && !pace.is_ready(SimTime::ZERO) && pace.is_ready(at));
     }
 
     #[test]
@@ -159,7 +183,7 @@ mod tests {
             went += pace.next(now).len();
             // A wake-up time is given for work that waits, so that the loop does not spin.
             now = match pace.wake_at() {
-                Some(at) if !pace.is_ready() => at.max(after(now, SimSpan::from_ns(1))),
+                Some(at) if !pace.is_ready(now) => at.max(after(now, SimSpan::from_ns(1))),
                 _ => after(now, SimSpan::from_ms(1)),
             };
         }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use towtank_replication::Message;
 
+use crate::content::Encoded;
 use crate::control::Daemon;
 use crate::frames::{Hello, PeerFrame, Taken};
 use crate::ways::Ways;
@@ -100,7 +101,7 @@ impl Peers {
     }
 
     /// Sends a message, if the other daemon is up.
-    pub(super) fn send(&mut self, osd: u32, group: u32, message: Message<Vec<u8>>) {
+    pub(super) fn send(&mut self, osd: u32, group: u32, message: Message<Encoded>) {
         let Some(link) = self.links.get(&osd) else { return };
         let mut queue = link.lock();
         if queue.target.is_none() {

@@ -7,7 +7,7 @@ use towtank_replication::{
     Action, Config, DeviceId, Discovery, Durable, Input, Key, Map, Objects, Operation, Replica, RequestId,
     Summary, Version,
 };
-use towtank_store::content;
+use towtank_store::content::{self, Encoded};
 use towtank_store::engine::{Engine, Sync};
 use towtank_store::names::address;
 use towtank_store::objects::{Totals, View};
@@ -20,7 +20,7 @@ const ME: DeviceId = DeviceId(0);
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// Key, version and bytes of each object.
-    objects: Vec<(Key, Version, Vec<u8>)>,
+    objects: Vec<(Key, Version, Encoded)>,
     log: (Version, Version, usize),
     totals: Totals,
     /// Whether tree and sketch match the objects.
@@ -40,7 +40,7 @@ impl Part {
 
 pub struct Device {
     engine: Engine,
-    replica: Replica<Vec<u8>>,
+    replica: Replica<Encoded>,
     saved: Saved,
     totals: Totals,
     epoch: u32,
@@ -117,7 +117,7 @@ impl Device {
     }
 
     /// Like the core of a daemon: all changes of some inputs are one transaction.
-    fn handle(&mut self, inputs: Vec<Input<Vec<u8>>>, engine: &Engine, leaves_out: Option<Part>) {
+    fn handle(&mut self, inputs: Vec<Input<Encoded>>, engine: &Engine, leaves_out: Option<Part>) {
         let mut transaction = engine.begin();
         let mut left_out = engine.begin();
         let mut next = inputs;

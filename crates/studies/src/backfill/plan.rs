@@ -29,12 +29,7 @@ pub const PLAN: Subcommand = Subcommand {
         flag("outage", "SPAN", "1h", "Time for which a replica is down"),
         flag("groups", "N", "128", "Placement groups of the pool"),
         flag("replicas", "N", "", "Copies of each object [default: 3]"),
-        flag(
-            "ec",
-            "K+M",
-            "",
-            "Erasure coding in place of copies, such as 4+2; each shard has its own tree",
-        ),
+        flag("ec", "K+M", "", "Erasure coding in place of copies, such as 4+2; each shard has its own tree"),
         flag("devices", "N", "", "Devices that hold the pool [default: as many as there are copies]"),
         flag("ranges", "N", "", "Leaves of a group's tree, a power of two [default: what its objects fill]"),
         flag("sketch-cells", "N", "", "Cells of a group's sketch [default: enough for the stale objects]"),

@@ -75,10 +75,7 @@ fn answer(view: &View<'_>) -> String {
         let by_log = view.methods().first().and_then(|method| view.mean(method, "objects_recovered_by_log"));
         told.push(match by_log {
             Some(count) if count > 0.0 => {
-                format!(
-                    "No backfill is needed: log recovery copies {} objects.",
-                    human::digits(count)
-                )
+                format!("No backfill is needed: log recovery copies {} objects.", human::digits(count))
             }
             _ => "The time of a backfill is not known.".to_owned(),
         });

@@ -150,7 +150,12 @@ fn trees(views: &[&View<'_>]) -> Vec<Claim> {
             "1 % of 50,000 stale takes 25 % of a scan's time",
             (0.225, 0.275),
         ),
-        ("figure_20_half", best(5), "5 % stale takes at best slightly less than half of the time", (0.40, 0.50)),
+        (
+            "figure_20_half",
+            best(5),
+            "5 % stale takes at best slightly less than half of the time",
+            (0.40, 0.50),
+        ),
         ("figure_21_third", best(10), "10 % stale is at best about 35 % faster", (0.625, 0.675)),
         (
             "figure_22_little",

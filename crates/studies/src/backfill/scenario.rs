@@ -345,7 +345,9 @@ impl Scenario {
             if count > self.objects_per_group {
                 let message =
                     format!("`stale_objects` is {count}, but a group has {} objects", self.objects_per_group);
-                problems.push(draft.problem("stale_objects", message).hint("lower it, or raise `objects_per_group`"));
+                problems.push(
+                    draft.problem("stale_objects", message).hint("lower it, or raise `objects_per_group`"),
+                );
             }
         }
         for (key, share) in

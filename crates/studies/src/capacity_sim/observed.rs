@@ -101,17 +101,19 @@ pub fn measures() -> Vec<Row> {
 
 fn of_the_method() -> Vec<Row> {
     vec![
-        Row::new("reads_per_second", "operations/s", "rate of pure reads, T100r: the constant C", Seen::reads)
-            .titled("Rate of pure reads"),
+        Row::new(
+            "reads_per_second",
+            "operations/s",
+            "rate of pure reads, T100r: the constant C",
+            Seen::reads,
+        )
+        .titled("Rate of pure reads"),
         Row::new("writes_per_second", "operations/s", "rate of pure writes, T100w", Seen::writes)
             .titled("Rate of pure writes"),
         Row::new("f_rw", "", "cost of a write, in reads", Seen::f_rw).titled("Cost of a write, in reads"),
-        Row::new(
-            "error_25",
-            "ratio",
-            "estimate at 25 % reads over the measured rate, minus 1",
-            |seen| seen.error(25),
-        )
+        Row::new("error_25", "ratio", "estimate at 25 % reads over the measured rate, minus 1", |seen| {
+            seen.error(25)
+        })
         .titled("Error at 25 % reads"),
         Row::new("error_50", "ratio", "the same at 50 % reads", |seen| seen.error(50))
             .titled("Error at 50 % reads"),
@@ -132,12 +134,9 @@ fn of_a_way(way: &'static str) -> [Row; 5] {
         Row::new(format!("{way}_{name}"), unit, about, move |seen| value(seen, seen.way(way)?)).titled(title)
     };
     [
-        row(
-            "utilisation",
-            "fraction",
-            "utilisation of the disks with this rule of admission",
-            |_, one| no_window(one.utilisation()),
-        ),
+        row("utilisation", "fraction", "utilisation of the disks with this rule of admission", |_, one| {
+            no_window(one.utilisation())
+        }),
         row("deviation", "fraction", "mean absolute deviation of windows from the target", |seen, one| {
             no_window(one.deviation(seen.target))
         }),
@@ -145,9 +144,7 @@ fn of_a_way(way: &'static str) -> [Row; 5] {
         row("sent_away", "fraction", "share of operations that were rejected", |seen, one| {
             seen.or_nothing(one.sent_away)
         }),
-        row("latency_p99_us", "us", "99th percentile of latency", |seen, one| {
-            seen.or_nothing(one.p99_us)
-        }),
+        row("latency_p99_us", "us", "99th percentile of latency", |seen, one| seen.or_nothing(one.p99_us)),
     ]
 }
 

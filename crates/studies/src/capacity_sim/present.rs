@@ -98,8 +98,7 @@ fn answer(views: &[View<'_>]) -> String {
     let known: Vec<(&View<'_>, f64)> =
         views.iter().filter_map(|view| Some((view, view.mean("error_worst")?))).collect();
     let Some((worst, error)) = known.iter().max_by(|left, right| left.1.total_cmp(&right.1)) else {
-        return "The error of predicted mixes is not known: no point was measured to its end."
-            .to_owned();
+        return "The error of predicted mixes is not known: no point was measured to its end.".to_owned();
     };
     let holds = known.iter().filter(|(_, error)| *error <= HOLDS_WITHIN).count();
     let percent = human::digits(error * 100.0);
@@ -130,7 +129,8 @@ fn answer(views: &[View<'_>]) -> String {
 fn errors(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("point")];
     columns.extend(columns_of(CapacitySim.measures()));
-    let about = "Means over the replicates. An error above zero means that the prediction exceeds the measured rate.";
+    let about =
+        "Means over the replicates. An error above zero means that the prediction exceeds the measured rate.";
     let mut table = Table::new("capacity", "Results of each point", columns).about(about);
     for view in views {
         let mut row: Vec<Cell> = vec![Cell::from(view.name())];

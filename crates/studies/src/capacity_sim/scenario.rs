@@ -237,7 +237,8 @@ impl Scenario {
             problems.push(draft.problem(key, format!("`{key}` is {share}")).hint("a share is at most 100%"));
         }
         if control.target == Percent::ZERO {
-            problems.push(draft.problem("control.target", "`control.target` is 0%").hint("the default is 70%"));
+            problems
+                .push(draft.problem("control.target", "`control.target` is 0%").hint("the default is 70%"));
         }
         if control.reads.is_empty() {
             problems.push(

@@ -112,7 +112,12 @@ fn parts(view: &View<'_>) -> Figure {
         stacked: false,
         references: Vec::new(),
     };
-    figure("parts", "Utilisation of each part", "Share of the measured time; means over nodes and replicates.", kind)
+    figure(
+        "parts",
+        "Utilisation of each part",
+        "Share of the measured time; means over nodes and replicates.",
+        kind,
+    )
 }
 
 /// Shares against weights, where there are several applications.
@@ -162,7 +167,12 @@ fn lines(views: &[View<'_>]) -> Vec<Figure> {
         line(views, key, ("latency_mean", "Mean latency"), ("latency_mean_s", "ms", 1e3)),
         line(views, key, ("latency_p99", "99th percentile of latency"), ("latency_p99_s", "ms", 1e3)),
         line(views, key, ("disk_busy", "Utilisation of the disks"), ("disk_busy", "%", 100.0)),
-        line(views, key, ("cache_hit_share", "Share of pages found in memory"), ("cache_hit_share", "%", 100.0)),
+        line(
+            views,
+            key,
+            ("cache_hit_share", "Share of pages found in memory"),
+            ("cache_hit_share", "%", 100.0),
+        ),
     ]
 }
 

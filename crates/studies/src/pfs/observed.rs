@@ -434,7 +434,9 @@ fn of_parts() -> Vec<Measure<Seen>> {
             "metadata_wait_mean_s",
             "s",
             "mean wait of a request in the queue of a metadata server",
-            |seen: &Seen| seen.run.metadata_wait.ok_or_else(|| "no request went to a metadata server".to_owned()),
+            |seen: &Seen| {
+                seen.run.metadata_wait.ok_or_else(|| "no request went to a metadata server".to_owned())
+            },
         ),
         Measure::new(
             "writers_throttled",

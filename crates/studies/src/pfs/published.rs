@@ -125,7 +125,12 @@ const CURVES: [Curve; 9] = [
     Curve {
         published: 0.25,
         tolerance: Tolerance::AtMost,
-        ..read("t2_read_drops", "reads: 16 clients have less than a quarter of the throughput of 8", (16, 8), RATE)
+        ..read(
+            "t2_read_drops",
+            "reads: 16 clients have less than a quarter of the throughput of 8",
+            (16, 8),
+            RATE,
+        )
     },
     read("t3_read_stable", "reads: throughput is stable from 32 to 64 clients", (64, 32), RATE),
     write("t4_write_falls_8", "writes: throughput falls from 4 to 8 clients", (8, 4), RATE),
@@ -133,7 +138,12 @@ const CURVES: [Curve; 9] = [
     write("t4_write_falls_32", "writes: throughput falls from 16 to 32 clients", (32, 16), RATE),
     Curve {
         tolerance: SAME,
-        ..write("t4_write_flattens", "writes: throughput hardly changes from 32 to 64 clients", (64, 32), RATE)
+        ..write(
+            "t4_write_flattens",
+            "writes: throughput hardly changes from 32 to 64 clients",
+            (64, 32),
+            RATE,
+        )
     },
     Curve {
         published: 2.0,

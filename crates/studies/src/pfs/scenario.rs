@@ -662,7 +662,11 @@ impl Scenario {
             if application.flows > 1 && recording.is_some_and(|one| one.waits) {
                 let message =
                     format!("`flows` of `{name}` is {}, but its trace has waits", application.flows);
-                problems.push(draft.problem("flows", message).hint("leave `flows` out, so that requests follow one another"));
+                problems.push(
+                    draft
+                        .problem("flows", message)
+                        .hint("leave `flows` out, so that requests follow one another"),
+                );
             }
             settled.insert(name, application);
         }
@@ -720,9 +724,9 @@ pub type Replays = BTreeMap<String, Arc<towtank_pfs::Replay>>;
 /// The application of a trace: the one it names, or the only one.
 fn whose<'a>(trace: &Trace, named: &'a BTreeMap<String, Application>) -> Result<&'a str, String> {
     let found = match &trace.application {
-        Some(name) => {
-            named.get_key_value(name).ok_or(format!("`trace.application` is `{name}`, but there is no such application"))?
-        }
+        Some(name) => named
+            .get_key_value(name)
+            .ok_or(format!("`trace.application` is `{name}`, but there is no such application"))?,
         None if named.len() == 1 => named.first_key_value().ok_or("there is no application")?,
         None => return Err(format!("`trace` does not say which of {} applications replays it", named.len())),
     };

@@ -88,7 +88,8 @@ fn answer(views: &[View<'_>]) -> String {
         all => {
             let evenness = |view: &&View<'_>| view.value("load_deviation").unwrap_or(f64::INFINITY);
             let best = all.iter().min_by(|left, right| evenness(left).total_cmp(&evenness(right)));
-            best.and_then(told).map_or_else(String::new, |words| format!("The most even placement is {words}."))
+            best.and_then(told)
+                .map_or_else(String::new, |words| format!("The most even placement is {words}."))
         }
     }
 }
@@ -96,7 +97,8 @@ fn answer(views: &[View<'_>]) -> String {
 fn counted(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("placement"), Column::text("placed")];
     columns.extend(columns_of(Place.measures()));
-    let about = "Means over the replicates. The last server fails, and is the one that a change removes or halves.";
+    let about =
+        "Means over the replicates. The last server fails, and is the one that a change removes or halves.";
     let mut table = Table::new("placements", "Results of each placement", columns).about(about);
     for view in views {
         let placed = format!("{} {}", view.point.scenario.items(), view.point.scenario.unit());
@@ -111,8 +113,9 @@ fn counted(views: &[View<'_>]) -> Table {
 fn promised(views: &[View<'_>]) -> Table {
     let names = ["placement", "balance", "peers", "weights", "on_add", "on_remove", "on_reweight", "cost"];
     let about = "Properties by construction, without sampling noise. Replicas are on different servers; no larger failure domain is known.";
-    let mut table = Table::new("guarantees", "Guarantees of the algorithms", names.map(Column::text).to_vec())
-        .about(about);
+    let mut table =
+        Table::new("guarantees", "Guarantees of the algorithms", names.map(Column::text).to_vec())
+            .about(about);
     for view in views {
         let Some(given) = view.guarantees() else { continue };
         let balance = match given.balance {
@@ -187,7 +190,8 @@ fn loads(views: &[View<'_>]) -> Figure {
     Figure {
         id: "loads".to_owned(),
         title: "Load of the servers".to_owned(),
-        caption: "Load over the load expected from the weights, for each server of each replicate.".to_owned(),
+        caption: "Load over the load expected from the weights, for each server of each replicate."
+            .to_owned(),
         kind: Kind::Ecdf {
             x: Axis::linear("load over expected load", ""),
             series: views.iter().map(|view| EcdfSeries::of(&*view.label, &relative(view))).collect(),
@@ -258,9 +262,8 @@ fn moved(views: &[View<'_>]) -> Figure {
     Figure {
         id: "moved".to_owned(),
         title: "Copies that the change moves".to_owned(),
-        caption:
-            "Share of all copies, and the minimum share that must move to match the new weights."
-                .to_owned(),
+        caption: "Share of all copies, and the minimum share that must move to match the new weights."
+            .to_owned(),
         kind: Kind::Bar {
             x: "placement".to_owned(),
             y: Axis::linear("copies", "percent"),

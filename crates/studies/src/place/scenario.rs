@@ -126,7 +126,11 @@ impl Scenario {
         if !(0.0..=1000.0).contains(&self.heavy_weight) {
             let message =
                 format!("`heavy_weight` is {}, but it must lie between 0 and 1000", self.heavy_weight);
-            problems.push(draft.problem("heavy_weight", message).hint("weights are relative to 1, that of the other servers"));
+            problems.push(
+                draft
+                    .problem("heavy_weight", message)
+                    .hint("weights are relative to 1, that of the other servers"),
+            );
         }
         let live = self.cluster().live_count();
         let left = live - usize::from(self.change == Change::Remove && live > 0);

@@ -379,10 +379,7 @@ impl<'t> HostAsked<'t> {
         let (devices, class) =
             devices.split_once(':').map_or((devices, None), |(devices, class)| (devices, Some(class.trim())));
         let (count, weight) = devices.split_once('x').ok_or_else(|| {
-            Fault::new(
-                "it lacks the number and weight of the devices",
-                format!("write it as in `{EXAMPLE}`"),
-            )
+            Fault::new("it lacks the number and weight of the devices", format!("write it as in `{EXAMPLE}`"))
         })?;
         let count: u32 = number(count.trim(), "number of devices", EXAMPLE)?;
         if !(1..=DEVICES_MAX).contains(&count) {
@@ -399,8 +396,7 @@ fn check_groups(draft: &Draft, after: &Cluster) -> Problems {
     let mut problems = Problems::new();
     let groups: u64 = after.pools.iter().map(|pool| u64::from(pool.placed.pg_num)).sum();
     if groups > GROUPS_MAX {
-        let message =
-            format!("the pools would have {groups} groups, but the limit is {GROUPS_MAX}");
+        let message = format!("the pools would have {groups} groups, but the limit is {GROUPS_MAX}");
         problems.push(draft.problem("pg_num", message).hint("set fewer"));
     }
     problems

@@ -146,12 +146,9 @@ fn of_groups() -> Vec<Row> {
         Row::new("groups_inactive_now", "groups", "placement groups that serve no requests now", |seen| {
             seen.by_state(|safety| safety.inactive)
         }),
-        Row::new(
-            "groups_lost_now",
-            "groups",
-            "placement groups with unfound data now",
-            |seen| seen.by_state(|safety| safety.lost),
-        ),
+        Row::new("groups_lost_now", "groups", "placement groups with unfound data now", |seen| {
+            seen.by_state(|safety| safety.lost)
+        }),
         Row::new(
             "groups_unknown_now",
             "groups",

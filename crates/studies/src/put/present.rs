@@ -128,8 +128,10 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
             ));
         }
         if let Some(failed) = view.mean("puts_failed").filter(|failed| failed.mean > 0.0) {
-            warnings
-                .push(format!("{name}: {} puts per replicate were given up because no servers were left", failed.mean));
+            warnings.push(format!(
+                "{name}: {} puts per replicate were given up because no servers were left",
+                failed.mean
+            ));
         }
         let gets = view.got().count();
         if gets < PUTS_FOR_TAIL && view.reads() {

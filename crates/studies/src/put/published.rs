@@ -249,7 +249,8 @@ impl Cell {
                     "published: the paper and {of_runs} of its simulator's model code; ours must lie within the 99 % interval of their mean, by the scatter of such runs"
                 )
             }
-            None => "the reference is one run; ours must lie within the range of 99 % of single runs here".to_owned(),
+            None => "the reference is one run; ours must lie within the range of 99 % of single runs here"
+                .to_owned(),
         }
     }
 }

@@ -63,7 +63,12 @@ pub fn lines(views: &[View<'_>], across: &Across) -> Vec<Figure> {
             ("disk_utilisation", "%", 100.0),
         ),
         line(views, across, ("sweep_latency", "mean put latency"), ("put_latency_mean_us", "us", 1.0)),
-        line(views, across, ("sweep_tail", "99th percentile of put latency"), ("put_latency_p99_us", "us", 1.0)),
+        line(
+            views,
+            across,
+            ("sweep_tail", "99th percentile of put latency"),
+            ("put_latency_p99_us", "us", 1.0),
+        ),
     ];
     if views.iter().any(View::reads) {
         figures.push(line(

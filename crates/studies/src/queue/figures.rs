@@ -273,7 +273,9 @@ fn spread(view: &View<'_>) -> Option<Figure> {
     Some(Figure {
         id: "replicates".to_owned(),
         title: "Mean number of jobs, by replicate".to_owned(),
-        caption: "Boxes hold the middle half of the replicates; whiskers reach at most 1.5 box heights further.".to_owned(),
+        caption:
+            "Boxes hold the middle half of the replicates; whiskers reach at most 1.5 box heights further."
+                .to_owned(),
         kind: Kind::Box {
             x: "station".to_owned(),
             y: Axis::linear("mean number of jobs", "jobs"),

@@ -166,12 +166,7 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         let relaxation = view.theory.relaxation();
         let at = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
         let times = [
-            (
-                "warm_up",
-                view.point.scenario.warm_up,
-                WARM_UP_LEAST,
-                "the empty start still biases the means",
-            ),
+            ("warm_up", view.point.scenario.warm_up, WARM_UP_LEAST, "the empty start still biases the means"),
             ("span", view.point.scenario.span, SPAN_LEAST, "the mean of a single replicate is uncertain"),
         ];
         for (key, span, least, effect) in times {

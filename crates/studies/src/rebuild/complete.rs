@@ -109,8 +109,7 @@ impl Scenario {
             self.placement,
             Algorithm::TwoChoice | Algorithm::Xor | Algorithm::TwoD | Algorithm::Negotiating
         ) {
-            let message =
-                format!("`placement` is `{}`, which rebuilds do not model", self.placement.name());
+            let message = format!("`placement` is `{}`, which rebuilds do not model", self.placement.name());
             let hint = "use CRUSH (crush-straw2, crush-straw, crush-vring), ring, multiring, rendezvous, jump, maglev or static-modulo; \
                         the place study has all algorithms";
             problems.push(draft.problem("placement", message).hint(hint));
@@ -181,14 +180,12 @@ impl Settled {
         let legal = 512..=64 << 20;
         if let Some(size) = self.client_size.filter(|size| !legal.contains(&size.get())) {
             let message = format!("`client_size` is {size}, but it must lie from 512B to 64MiB");
-            problems
-                .push(draft.problem("client_size", message).hint("leave it out for 64KiB"));
+            problems.push(draft.problem("client_size", message).hint("leave it out for 64KiB"));
             return;
         }
         if let Some(read) = self.client_read.filter(|&read| read > Percent::FULL) {
             let message = format!("`client_read` is {read}, more than 100%");
-            problems
-                .push(draft.problem("client_read", message).hint("leave it out for 70%"));
+            problems.push(draft.problem("client_read", message).hint("leave it out for 70%"));
             return;
         }
         let Some(load) = self.load(redundancy) else {
@@ -209,7 +206,8 @@ impl Settled {
                 load.rate,
                 100.0 * CLIENTS_MAX
             );
-            problems.push(draft.problem("client_load", message).hint("lower it, or set more or faster disks"));
+            problems
+                .push(draft.problem("client_load", message).hint("lower it, or set more or faster disks"));
         }
     }
 }

@@ -59,8 +59,12 @@ fn parse(text: &str, scenario: &Scenario) -> Result<Failure, (String, String)> {
             Some(("osd" | "disk", digits)) => Failing::Device(number(digits, disks, "disks")?),
             Some(("rack", digits)) => Failing::Rack(number(digits, scenario.racks, "racks")?),
             _ => {
-                let hint = "write server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1";
-                return Err((format!("`fail` names `{what}`, which is no server, disk or rack"), hint.to_owned()));
+                let hint =
+                    "write server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1";
+                return Err((
+                    format!("`fail` names `{what}`, which is no server, disk or rack"),
+                    hint.to_owned(),
+                ));
             }
         },
     };

@@ -152,6 +152,7 @@ pub fn replicate(
         survivors,
         capacity: capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
         reservations: complete.scenario.reservations(),
+        limits: None,
     };
     let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
     Ok(Some((replicate, population)))

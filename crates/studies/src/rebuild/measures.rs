@@ -41,13 +41,8 @@ fn of_times_and_rates() -> Vec<Row> {
         .titled("Time until the failure is detected"),
         Row::new("down_out_s", "s", "from then until the failed devices are marked out", Seen::down_out)
             .titled("Time from detection until marked out"),
-        Row::new(
-            "transfer_s",
-            "s",
-            "time of the transfers, without the time between them",
-            Seen::transfer,
-        )
-        .titled("Time of the transfers"),
+        Row::new("transfer_s", "s", "time of the transfers, without the time between them", Seen::transfer)
+            .titled("Time of the transfers"),
         Row::new(
             "aggregate_rate_bytes_per_s",
             "bytes/s",
@@ -140,20 +135,20 @@ fn of_machines() -> Vec<Row> {
             Seen::written_max_over_mean,
         )
         .titled("Most bytes written on one survivor, over the mean"),
-        Row::new("disk_busy_max", "fraction", "share of the transfer time that the busiest disk is busy", |seen| {
-            Ok(seen.most(|server| server.disk_busy))
-        })
+        Row::new(
+            "disk_busy_max",
+            "fraction",
+            "share of the transfer time that the busiest disk is busy",
+            |seen| Ok(seen.most(|server| server.disk_busy)),
+        )
         .titled("Utilisation of the busiest disk"),
         Row::new("disk_busy_mean", "fraction", "the same, mean of all surviving disks", |seen| {
             Ok(seen.mean_of("disks"))
         })
         .titled("Mean utilisation of the disks"),
-        Row::new(
-            "card_busy_max",
-            "fraction",
-            "the same for the busiest NIC, sending or receiving",
-            |seen| Ok(seen.most(|server| server.sending_busy.max(server.receiving_busy))),
-        )
+        Row::new("card_busy_max", "fraction", "the same for the busiest NIC, sending or receiving", |seen| {
+            Ok(seen.most(|server| server.sending_busy.max(server.receiving_busy)))
+        })
         .titled("Utilisation of the busiest NIC"),
         Row::new("uplink_busy_max", "fraction", "the same for the busiest uplink", Seen::uplink_busy)
             .titled("Utilisation of the busiest uplink"),
@@ -164,9 +159,12 @@ fn of_machines() -> Vec<Row> {
             |seen| Ok(seen.mean_of("reservations")),
         )
         .titled("Time waiting for reservations"),
-        Row::new("sleeping_share", "fraction", "share of the transfer time that leading disks slept", |seen| {
-            Ok(seen.mean_of("rests"))
-        })
+        Row::new(
+            "sleeping_share",
+            "fraction",
+            "share of the transfer time that leading disks slept",
+            |seen| Ok(seen.mean_of("rests")),
+        )
         .titled("Time in recovery sleep"),
         Row::new("max_device_fill", "ratio", "fill of the fullest disk after the rebuild", Seen::fill)
             .titled("Fill of the fullest device"),
@@ -182,12 +180,9 @@ fn of_clients() -> Vec<Row> {
         measure.only_where(|seen| seen.recovered().clients.is_some())
     };
     vec![
-        row(
-            "client_operations",
-            "operations",
-            "operations of clients during the rebuild",
-            |waited| Ok((waited.during.reads.count() + waited.during.writes.count()) as f64),
-        ),
+        row("client_operations", "operations", "operations of clients during the rebuild", |waited| {
+            Ok((waited.during.reads.count() + waited.during.writes.count()) as f64)
+        }),
         row("client_read_latency_mean_us", "us", "mean latency of their reads", |waited| {
             mean(&waited.during.reads)
         }),
@@ -199,18 +194,14 @@ fn of_clients() -> Vec<Row> {
         row("client_read_latency_quiet_mean_us", "us", "mean latency of reads without a rebuild", |waited| {
             mean(&waited.quiet.reads)
         }),
-        row("client_read_latency_quiet_p99_us", "us", "99th percentile", |waited| {
-            p99(&waited.quiet.reads)
-        }),
+        row("client_read_latency_quiet_p99_us", "us", "99th percentile", |waited| p99(&waited.quiet.reads)),
         row(
             "client_write_latency_quiet_mean_us",
             "us",
             "mean latency of writes without a rebuild",
             |waited| mean(&waited.quiet.writes),
         ),
-        row("client_write_latency_quiet_p99_us", "us", "99th percentile", |waited| {
-            p99(&waited.quiet.writes)
-        }),
+        row("client_write_latency_quiet_p99_us", "us", "99th percentile", |waited| p99(&waited.quiet.writes)),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! From a recovery to its results: the measures of one replicate, and what is kept for the presentation.
 
 use serde::{Deserialize, Serialize};
+use towtank_ceph::FillLimits;
 use towtank_metrics::Histogram;
 use towtank_report::Outcome;
 use towtank_units::{SimSpan, SimTime};
@@ -24,6 +25,8 @@ pub struct Setting {
     pub capacity: Option<Vec<u64>>,
     /// The number of reservations that a device grants.
     pub reservations: Option<u32>,
+    /// The fill limits of the cluster's dump; none where the cluster is generated.
+    pub limits: Option<FillLimits>,
 }
 
 /// A replicate: its inputs and its results.
@@ -78,6 +81,9 @@ pub struct Observed {
     pub asked: u64,
     /// Whether the records are groups (else objects).
     pub grouped: bool,
+    /// The fill limits of the cluster's dump; none where the cluster is generated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<FillLimits>,
 }
 
 /// Latencies of clients, in microseconds.
@@ -243,6 +249,7 @@ impl Observed {
             found: found.to_owned(),
             asked: affected.asked,
             grouped: affected.grouped,
+            limits: setting.limits,
         }
     }
 }
@@ -324,7 +331,11 @@ pub(super) fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
         }
     };
     say(stuck.lost, "are lost: too few copies or shards are left");
-    let why = if waiting.noout { "wait because `noout` is set" } else { "wait for devices that are not marked out" };
+    let why = if waiting.noout {
+        "wait because `noout` is set"
+    } else {
+        "wait for devices that are not marked out"
+    };
     say(stuck.waiting, why);
     say(stuck.homeless, "have no valid target left");
     say(stuck.full, "do not fit: their target would exceed `backfillfull_ratio`");

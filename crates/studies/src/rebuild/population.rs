@@ -202,8 +202,7 @@ impl PopulationSpec {
         for (key, given, of) in parameters {
             if given && of != name {
                 let (name, of) = (layout_name(name), layout_name(of));
-                let message =
-                    format!("`{section}.{key}` is given, but the layout `{name}` does not use it");
+                let message = format!("`{section}.{key}` is given, but the layout `{name}` does not use it");
                 let hint = format!("leave it out, or set `{section}.layout` to \"{of}\"");
                 problems.push(draft.problem(&format!("{section}.{key}"), message).hint(hint));
             }

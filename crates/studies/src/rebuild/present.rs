@@ -6,6 +6,7 @@ use towtank_report::{Cell, Column, Outcome, Status, Table, human};
 use super::Rebuild;
 use super::figures;
 use super::levers::advice;
+use super::settled::usual_speeds;
 use super::view::View;
 use crate::published::is_published;
 use crate::{Point, Points, Presentation};
@@ -72,19 +73,55 @@ fn answer(views: &[View<'_>]) -> String {
     if let Some(advice) = first.and_then(|first| advice(&one.observed[0].tried, first)) {
         text += &format!(". Improvement: {advice}");
     }
-    text + "."
+    text + "." + &unknown_fill(one) + &assumed(one)
+}
+
+/// What the answer says where the exports do not tell how full devices are.
+fn unknown_fill(view: &View<'_>) -> String {
+    let fill = view.result.outcomes[0].measures.get("max_device_fill");
+    match fill.and_then(|fill| fill.reason()).filter(|_| view.scenario.is_real()) {
+        Some(reason) => format!(" Not checked: whether devices become too full ({reason})."),
+        None => String::new(),
+    }
+}
+
+/// The speeds that are defaults of the preset: they may be far from those of the user's machines.
+fn assumed(view: &View<'_>) -> String {
+    let scenario = view.scenario;
+    let usual = usual_speeds(scenario.preset);
+    let given = [scenario.disk_read, scenario.disk_write, scenario.nic];
+    let by_class = |key: &str| view.result.scenario.get(key).is_none_or(serde_json::Value::is_null);
+    let parts: Vec<String> = [("disk_read", "read"), ("disk_write", "write"), ("nic", "")]
+        .iter()
+        .zip(usual.iter().zip(&given))
+        .filter(|(_, (usual, given))| usual == given)
+        .map(|((key, verb), (rate, _))| {
+            let rate = human::quantity(rate.bytes_per_second() as f64, "bytes/s");
+            match *verb {
+                "" => format!("NICs of {rate} (`{key}`)"),
+                _ if by_class(key) => format!("disks that {verb} at the usual rate of their class (`{key}`)"),
+                _ => format!("disks that {verb} {rate} (`{key}`)"),
+            }
+        })
+        .collect();
+    if parts.is_empty() { String::new() } else { format!(" Assumed by default: {}.", parts.join(", ")) }
 }
 
 /// The worst of all replicates: data are lost or not whole again; or they were down to one copy for some
 /// time, or devices end above `nearfull`.
 fn status(views: &[View<'_>]) -> Option<Status> {
-    views.iter().flat_map(|view| view.result.outcomes).map(status_of).max()
+    views.iter().filter_map(status_of_point).max()
 }
 
-fn status_of(outcome: &Outcome) -> Status {
+fn status_of_point(view: &View<'_>) -> Option<Status> {
+    let limits = view.observed.first().and_then(|seen| seen.limits).unwrap_or_default();
+    view.result.outcomes.iter().map(|outcome| status_of(outcome, &limits)).max()
+}
+
+fn status_of(outcome: &Outcome, limits: &FillLimits) -> Status {
     let value = |measure: &str| outcome.measures.get(measure).and_then(|all| all.value());
     let some = |measure: &str| value(measure).is_some_and(|value| value > 0.0);
-    let full = value("max_device_fill").and_then(|fill| FillLimits::default().above(fill));
+    let full = value("max_device_fill").and_then(|fill| limits.above(fill));
     if some("lost_objects") || some("stuck_objects") || value("time_to_full_redundancy_s").is_none() {
         Status::NotSafe
     } else if full == Some(FillLevel::Full) {
@@ -112,28 +149,43 @@ fn not_safe(view: &View<'_>) -> Option<String> {
     })
 }
 
-/// The answer over several points: first every point that does not become safe, then the others, each in a
-/// few words.
+/// The answer over several points: every point that does not become safe, every other one that is at risk,
+/// then the slowest and the fastest.
 fn compared(views: &[View<'_>]) -> String {
-    let told = |view: &View<'_>| {
-        let mean = |measure: &str| Some(view.mean(measure)?.mean);
-        Some(format!(
-            "{}: {} at {} ({:.0} % of ideal)",
-            view.name(),
-            human::quantity(mean("time_to_full_redundancy_s")?, "s"),
-            human::quantity(mean("aggregate_rate_bytes_per_s")?, "bytes/s"),
-            100.0 * mean("ideal_share")?
-        ))
-    };
-    const TOLD_MAX: usize = 4;
-    let unsafe_ones = views.iter().filter_map(|view| Some(format!("{}: {}", view.name(), not_safe(view)?)));
-    let mut all: Vec<String> = unsafe_ones.collect();
-    let most = all.len() + TOLD_MAX;
-    all.extend(views.iter().filter(|view| not_safe(view).is_none()).filter_map(told));
-    let more = all.len().saturating_sub(most);
-    all.truncate(most);
-    let rest = if more > 0 { format!("; and {more} more in the table") } else { String::new() };
-    if all.is_empty() { String::new() } else { all.join("; ") + &rest + "." }
+    let mut all: Vec<String> = Vec::new();
+    all.extend(views.iter().filter_map(|view| Some(format!("{}: {}", view.name(), not_safe(view)?))));
+    let mut timed: Vec<(f64, &View<'_>)> = views
+        .iter()
+        .filter(|view| not_safe(view).is_none())
+        .filter_map(|view| Some((view.mean("time_to_full_redundancy_s")?.mean, view)))
+        .collect();
+    timed.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let is_safe = |view: &View<'_>| status_of_point(view) == Some(Status::Safe);
+    let risky: Vec<String> =
+        timed.iter().filter(|(_, view)| !is_safe(view)).map(|(_, view)| view.name()).collect();
+    if !risky.is_empty() {
+        all.push(format!("at risk meanwhile: {}", risky.join(", ")));
+    }
+    let (slowest, fastest) = (timed.first(), timed.last().filter(|_| timed.len() > 1));
+    for (word, point) in [("slowest", slowest), ("fastest", fastest)] {
+        all.extend(point.and_then(|(_, view)| Some(format!("{word}: {}", told(view)?))));
+    }
+    let between = timed.len().saturating_sub(2);
+    let rest = if between > 0 { format!("; {between} more in between") } else { String::new() };
+    let assumed = views.first().map_or_else(String::new, assumed);
+    if all.is_empty() { String::new() } else { all.join("; ") + &rest + "." + &assumed }
+}
+
+/// A point with its time, its rate and its share of the ideal.
+fn told(view: &View<'_>) -> Option<String> {
+    let mean = |measure: &str| Some(view.mean(measure)?.mean);
+    Some(format!(
+        "{}, {} at {} ({:.0} % of ideal)",
+        view.name(),
+        human::quantity(mean("time_to_full_redundancy_s")?, "s"),
+        human::quantity(mean("aggregate_rate_bytes_per_s")?, "bytes/s"),
+        100.0 * mean("ideal_share")?
+    ))
 }
 
 fn warnings(views: &[View<'_>]) -> Vec<String> {
@@ -273,10 +325,13 @@ mod tests {
             ("max_device_fill", 0.96, Status::NotSafe),
         ];
         for (name, value, status) in cases {
-            assert_eq!(status_of(&but(name, value)), status, "{name} = {value}");
+            assert_eq!(status_of(&but(name, value), &FillLimits::default()), status, "{name} = {value}");
         }
         let mut unknown = but("lost_objects", 0.0);
         unknown.missing("time_to_full_redundancy_s", "s", "not all is safe again");
-        assert_eq!(status_of(&unknown), Status::NotSafe);
+        assert_eq!(status_of(&unknown, &FillLimits::default()), Status::NotSafe);
+        // The limits are those of the cluster.
+        let strict = FillLimits { nearfull: 0.5, backfillfull: 0.6, full: 0.7 };
+        assert_eq!(status_of(&but("max_device_fill", 0.8), &strict), Status::NotSafe);
     }
 }

@@ -209,7 +209,9 @@ fn headline(objects: &View<'_>) -> Option<Claim> {
         ours,
         tolerance: Tolerance::Relative { fraction: 0.01 },
         fitted: true,
-        note: Some(format!("`seek_extent` was chosen to match this rate; the ideal here is {ideal:.0} GiB/s")),
+        note: Some(format!(
+            "`seek_extent` was chosen to match this rate; the ideal here is {ideal:.0} GiB/s"
+        )),
     };
     Some(draft.judge())
 }

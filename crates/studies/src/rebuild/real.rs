@@ -17,7 +17,7 @@ mod machines;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use towtank_ceph::{Cluster, Joined, PoolState};
+use towtank_ceph::{Cluster, FillLimits, Joined, PoolState};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Percent};
 
@@ -44,6 +44,7 @@ pub struct Ready {
     /// stand for them.
     by_class: Vec<&'static str>,
     groups: Arc<Groups>,
+    fill_limits: FillLimits,
     failures: Vec<Failure>,
     warnings: Vec<String>,
 }
@@ -77,7 +78,7 @@ fn left_to_classes(asked: &Scenario, preset: Preset) -> Vec<&'static str> {
     ];
     left_out
         .into_iter()
-        .filter(|(_, left_out)| *left_out && preset == Preset::Ceph)
+        .filter(|(_, left_out)| *left_out && preset != Preset::Paper)
         .map(|(key, _)| key)
         .collect()
 }
@@ -120,6 +121,7 @@ impl Ready {
             states: &STATES,
         };
         let Joined { cluster, mut warnings, osd_dump } = exports::load(&exported, draft)?;
+        let fill_limits = FillLimits::of(&osd_dump);
         if !draft.says("backfillfull_ratio")
             && let Some(ratio) = osd_dump.backfillfull_ratio()
         {
@@ -153,7 +155,7 @@ impl Ready {
         scenario.check_clients(draft, (usual, &groups.machines.hardware), &mut problems);
         problems.into_result(())?;
         let by_class = left_to_classes(&asked, scenario.preset);
-        Ok(Ready { scenario, by_class, groups: Arc::new(groups), failures, warnings })
+        Ok(Ready { scenario, by_class, groups: Arc::new(groups), fill_limits, failures, warnings })
     }
 
     /// The limits, with those of each device class.
@@ -216,7 +218,12 @@ impl Ready {
             |device| !failing[towtank_rebuild::plan::DeviceId::index(device)] && !down.contains(&device);
         let survivors =
             (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(live)).count();
-        let setting = Setting { survivors: survivors as u32, capacity, reservations: limits.reservations };
+        let setting = Setting {
+            survivors: survivors as u32,
+            capacity,
+            reservations: limits.reservations,
+            limits: Some(self.fill_limits),
+        };
         let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
         Ok(Some((replicate, warnings)))
     }
@@ -291,8 +298,7 @@ fn check_pools(cluster: &Cluster, scenario: &Scenario, draft: &Draft) -> Problem
     let groups = cluster.pools.iter().flat_map(|pool| &pool.groups);
     let objects: u64 = groups.map(Groups::objects).fold(0, u64::saturating_add);
     if objects > OBJECTS_MAX {
-        let message =
-            format!("the groups hold {objects} objects, more than the limit of {OBJECTS_MAX}");
+        let message = format!("the groups hold {objects} objects, more than the limit of {OBJECTS_MAX}");
         problems.push(draft.problem("pg_dump", message).hint("check `num_objects` of the dump"));
     }
     problems

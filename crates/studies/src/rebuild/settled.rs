@@ -95,10 +95,7 @@ impl Settled {
             scenario.preset = Preset::CephWpq;
         }
         let ceph = scenario.preset == Preset::CephWpq;
-        let rate = |paper: u64, shipped: u64| {
-            let count = if ceph { shipped } else { paper };
-            Rate::from_bytes_per_second(count).expect("above zero")
-        };
+        let [read, write, nic] = usual_speeds(scenario.preset);
         let clients = scenario.client_load.map(|rate| Clients {
             rate,
             read: *scenario.client_read.get_or_insert(Percent::from_percent(70).expect("less than all")),
@@ -120,11 +117,9 @@ impl Settled {
             amount,
             clients,
             max_backfills: *scenario.max_backfills.get_or_insert(u32::from(ceph)),
-            // JBOD table and InfiniBand (LogGP) table of the study; else the data sheet of a nearline disk,
-            // and 10 Gbit/s.
-            disk_read: *scenario.disk_read.get_or_insert(rate(1_617_009_050, 200_000_000)),
-            disk_write: *scenario.disk_write.get_or_insert(rate(1_585_132_340, 190_000_000)),
-            nic: *scenario.nic.get_or_insert(rate(2_012_072_435, 1_250_000_000)),
+            disk_read: *scenario.disk_read.get_or_insert(read),
+            disk_write: *scenario.disk_write.get_or_insert(write),
+            nic: *scenario.nic.get_or_insert(nic),
             latency: *scenario.latency.get_or_insert(trip),
             seeks: *scenario.seeks.get_or_insert(seeks),
             seek_extent: *scenario.seek_extent.get_or_insert(extent),
@@ -142,4 +137,16 @@ impl Settled {
         let grouped = self.is_real() || self.groups.is_some();
         (grouped && self.max_backfills > 0).then_some(self.max_backfills)
     }
+}
+
+/// The rates of a preset at which a disk reads and writes, and that of a NIC. The published ones are those of
+/// the study's JBOD table and its InfiniBand (LogGP) table; the others come from the data sheet of a nearline
+/// disk, and 10 Gbit/s.
+#[must_use]
+pub fn usual_speeds(preset: Preset) -> [Rate; 3] {
+    let counts = match preset {
+        Preset::CephWpq | Preset::Ceph => [200_000_000, 190_000_000, 1_250_000_000],
+        Preset::Paper => [1_617_009_050, 1_585_132_340, 2_012_072_435],
+    };
+    counts.map(|count| Rate::from_bytes_per_second(count).expect("above zero"))
 }

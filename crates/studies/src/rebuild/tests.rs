@@ -155,7 +155,7 @@ fn rests_set_the_time_where_they_are_long() {
     let most = seen.servers.iter().map(|server| server.read / 1024).max().unwrap() as f64;
     let found = value(&outcome, "transfer_s");
     assert!(found > 0.1 * (most - 1.0) && found < 0.11 * most, "{found} s for {most} objects");
-    assert!(seen.bottleneck.unwrap().contains("rest"));
+    assert!(seen.bottleneck.unwrap().contains("sleep"));
 }
 
 /// Compares the lookup of every object with the result of the search; at 10^7 objects the search is the

@@ -13,6 +13,7 @@ use towtank_replication::{Input, Operation, RequestId, Reserver, Token};
 
 use super::Core;
 use crate::clock::now;
+use crate::content::Encoded;
 use crate::engine::Engine;
 use crate::space::Space;
 
@@ -93,7 +94,7 @@ impl Core {
         &self,
         group: u32,
         request: RequestId,
-        operation: &Operation<Vec<u8>>,
+        operation: &Operation<Encoded>,
     ) -> Option<String> {
         let Operation::Write(_) = operation else { return None };
         let full: Vec<String> = self.full_holders(group).iter().map(|osd| format!("osd.{osd}")).collect();
@@ -113,7 +114,7 @@ impl Core {
     }
 
     /// Continues recovery of groups in which no disk is full any more.
-    pub(super) fn go_on(&mut self, inputs: &mut VecDeque<(u32, Input<Vec<u8>>)>) {
+    pub(super) fn go_on(&mut self, inputs: &mut VecDeque<(u32, Input<Encoded>)>) {
         let stalled = self.groups.iter().filter(|(_, held)| !held.stalled.is_empty());
         let groups: Vec<u32> = stalled.map(|(group, _)| *group).collect();
         for group in groups {

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use towtank_replication::{DeviceId, Epoch, Message};
 
 use super::{Core, Turn};
+use crate::content::Encoded;
 use crate::engine::{ObjectHead, Table, Transaction, name_bytes, read};
 
 /// The number of objects removed per transaction.
@@ -70,7 +71,7 @@ impl Core {
     pub(super) fn take_strange(
         &mut self,
         group: u32,
-        (from, message): (DeviceId, Message<Vec<u8>>),
+        (from, message): (DeviceId, Message<Encoded>),
         transaction: &mut Transaction<'_>,
         turn: &mut Turn,
     ) {

@@ -87,7 +87,10 @@ fn components(text: Option<&str>, around: Around) -> Result<Vec<Component>, (Str
             _ => None,
         };
         if let Some(message) = wrong {
-            return Err((message, "set rising ends, and no end for the last part: `1 to 4MiB, all`".to_owned()));
+            return Err((
+                message,
+                "set rising ends, and no end for the last part: `1 to 4MiB, all`".to_owned(),
+            ));
         }
         before = component.end.unwrap_or(u64::MAX);
         found.push(component);
@@ -110,16 +113,21 @@ fn component(word: &str, around: Around) -> Result<Component, String> {
     let bytes = |text: &str| text.parse::<Bytes>().ok().filter(|bytes| !bytes.is_zero());
     let count = match count {
         "all" => around.stripe_count,
-        number => {
-            number.parse().map_err(|_| format!("`layout` has `{word}`, whose number of servers is not a number"))?
-        }
+        number => number
+            .parse()
+            .map_err(|_| format!("`layout` has `{word}`, whose number of servers is not a number"))?,
     };
     if count == 0 || count > around.servers {
-        return Err(format!("`layout` has `{word}` with {count} servers; it must be from 1 to {}", around.servers));
+        return Err(format!(
+            "`layout` has `{word}` with {count} servers; it must be from 1 to {}",
+            around.servers
+        ));
     }
     let stripe = stripe.map_or(Some(around.stripe), bytes);
-    let stripe = stripe.ok_or_else(|| format!("`layout` has `{word}`, whose stripe is not a size above 0"))?;
-    let end = end.map(|end| bytes(end).ok_or_else(|| format!("`layout` has `{word}`, whose end is not a size")));
+    let stripe =
+        stripe.ok_or_else(|| format!("`layout` has `{word}`, whose stripe is not a size above 0"))?;
+    let end =
+        end.map(|end| bytes(end).ok_or_else(|| format!("`layout` has `{word}`, whose end is not a size")));
     Ok(Component { end: end.transpose()?.map(Bytes::get), count, stripe: stripe.get().max(1) })
 }
 

@@ -118,7 +118,8 @@ impl Settled {
     }
 
     fn set(&self, said: &mut Said, word: &str) -> Result<(), String> {
-        let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is not of the form `key=value`"))?;
+        let (key, value) =
+            word.split_once('=').ok_or_else(|| format!("`{word}` is not of the form `key=value`"))?;
         let number = || {
             let number = value.parse::<u64>().ok().filter(|number| *number > 0);
             number.ok_or_else(|| format!("`{word}` is not a whole number from 1"))

@@ -386,7 +386,8 @@ impl Settled {
             }
             if one.request_rate.is_some_and(|rate| rate.per_second_f64() < 1.0) {
                 let rate = one.request_rate.map_or_else(String::new, |rate| rate.to_string());
-                let message = format!("`request_rate` of `{name}` is {rate}, less than one request per second");
+                let message =
+                    format!("`request_rate` of `{name}` is {rate}, less than one request per second");
                 problems.push(draft.problem("applications", message).hint("set a whole number from 1/s"));
             }
             if let (Some(reservation), Some(limit)) = (one.reservation, one.limit)

@@ -175,7 +175,9 @@ impl Trace {
         })?;
         let speed = speed_of(&self.speed).ok_or_else(|| {
             let message = format!("`{}` is `{}`, which is not a speed", at("speed"), self.speed);
-            draft.problem(&at("speed"), message).hint("write it as 2x or 0.5x, above 0, with at most six decimals")
+            draft
+                .problem(&at("speed"), message)
+                .hint("write it as 2x or 0.5x, above 0, with at most six decimals")
         })?;
         let input = draft.input(&at("file"))?;
         let refused = |error: TraceError| {
@@ -188,7 +190,8 @@ impl Trace {
         let format = reader.format();
         let pace = self.pace.unwrap_or(if has_waits(format) { Loop::Closed } else { Loop::Open });
         if pace == Loop::Open && has_waits(format) {
-            let message = format!("a trace of `{format}` has waits between its requests and no times for an open loop");
+            let message =
+                format!("a trace of `{format}` has waits between its requests and no times for an open loop");
             return Err(draft.problem(&at("loop"), message).hint("leave `loop` out, or set it to closed"));
         }
         let mut taken = Taken { syncs, ..Taken::new(format, pace, speed) };
@@ -211,7 +214,9 @@ impl Trace {
                     format!("none of the {all} records of `{}` can be replayed: {}", input.path, taken.told())
                 }
             };
-            return Err(draft.problem(&at("file"), message).hint("check that it is complete, or set its format"));
+            return Err(draft
+                .problem(&at("file"), message)
+                .hint("check that it is complete, or set its format"));
         }
         let trace = Trace {
             format: Some(format.to_string()),

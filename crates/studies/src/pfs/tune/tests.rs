@@ -113,7 +113,11 @@ fn goals_that_are_met_change_nothing() {
     let mut trials = Simulated::new(&text, &["latency_p99_s[users] < 1h"]);
     let found = find(&mut trials, &[]).expect("it ends");
     assert_eq!((found.met, trials.runs), (true, 1));
-    assert!(found.answer.text.starts_with("The scenario meets the goals without a change."), "{}", found.answer.text);
+    assert!(
+        found.answer.text.starts_with("The scenario meets the goals without a change."),
+        "{}",
+        found.answer.text
+    );
 }
 
 /// Of several schedulers the first that can meet the goals is taken; a single scheduler without any setting

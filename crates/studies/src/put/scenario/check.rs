@@ -135,7 +135,8 @@ impl Scenario {
         let (racks, uplink) = (self.network.racks, self.network.uplink);
         if racks == 0 || racks > self.servers {
             let message = format!("`network.racks` is {racks}, but there are {} servers", self.servers);
-            problems.push(draft.problem("network.racks", message).hint("each rack needs at least one server"));
+            problems
+                .push(draft.problem("network.racks", message).hint("each rack needs at least one server"));
         }
         if racks > 1 && uplink.is_none() {
             let message = format!("`network.racks` is {racks}, but `network.uplink` is not set");
@@ -211,7 +212,8 @@ impl Settled {
                     "`faults.{key}` is {waits}, but {what} takes {least} with {} on an idle cluster",
                     protocol.name()
                 );
-                let hint = "raise it well above that, or raise `network.link`; else gateways ask again for ever";
+                let hint =
+                    "raise it well above that, or raise `network.link`; else gateways ask again for ever";
                 problems.push(draft.problem(&format!("faults.{key}"), message).hint(hint));
             }
         }

@@ -155,8 +155,11 @@ fn what_does_not_become_safe_comes_first() {
         .map(|point| PointResult { settings: &[], scenario: &point.scenario, outcomes: &point.outcomes })
         .collect();
     let answer = Rebuild.present(&results).answer;
-    let first = answer.find("in 1 of 5 replicates redundancy is not fully restored: 7 objects are lost").expect(&answer);
-    let second = answer.find("redundancy is not fully restored: 9 objects have no valid target left").expect(&answer);
+    let first = answer
+        .find("in 1 of 5 replicates redundancy is not fully restored: 7 objects are lost")
+        .expect(&answer);
+    let second =
+        answer.find("redundancy is not fully restored: 9 objects have no valid target left").expect(&answer);
     let safe = answer.find("1 min at").expect(&answer);
     assert!(first < second && second < safe, "{answer}");
     let one = Rebuild.present(&results[5..6]).answer;

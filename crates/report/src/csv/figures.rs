@@ -1,0 +1,185 @@
+//! The data of a figure as a tidy table: a row per drawn value, the unit in a column of its own.
+//!
+//! `role` is `data`, or `reference` for what the data are compared with (an ideal, a limit). A reference line
+//! that is parallel to an axis has a value in one of the two coordinates only.
+
+use crate::number::Num;
+use crate::{
+    Axis, BarSeries, BoxStats, Cell, Column, Figure, HistogramSeries, Kind, Lane, LineSeries, Reference,
+    Table,
+};
+
+/// The data of a figure; the columns depend on its kind.
+pub(super) fn table(figure: &Figure) -> Table {
+    match &figure.kind {
+        Kind::Line { x, y, series, references } => lines(figure, [x, y], series, references),
+        Kind::Box { y, boxes, references, .. } => boxed(figure, y, boxes, references),
+        Kind::Histogram { x, y, series, references } => histograms(figure, [x, y], series, references),
+        Kind::Ecdf { x, series, references, .. } => {
+            let mut rows = Rows::new(figure, &["role", "series", "unit"], &["value", "share"]);
+            for each in series {
+                for &(value, share) in &each.points {
+                    rows.push(&["data", &each.name, &x.unit], &[value, share]);
+                }
+            }
+            for Place { name, x: value, y: share } in references.iter().flat_map(places) {
+                rows.push(&["reference", name, &x.unit], &[value, share]);
+            }
+            rows.table
+        }
+        Kind::Heatmap { columns, rows: names, value, values, .. } => {
+            matrix(figure, ["row", "column"], [names, columns], &value.unit, values)
+        }
+        Kind::Timeline { x, lanes } => timeline(figure, x, lanes),
+        Kind::Chord { value, labels, matrix: values, .. } => {
+            matrix(figure, ["from", "to"], [labels, labels], &value.unit, values)
+        }
+        Kind::Bar { y, categories, series, references, .. } => {
+            bars(figure, y, categories, series, references)
+        }
+    }
+}
+
+/// Rows of some columns of text and then some of numbers.
+struct Rows {
+    table: Table,
+}
+
+impl Rows {
+    fn new(figure: &Figure, texts: &[&str], numbers: &[&str]) -> Self {
+        let texts = texts.iter().map(|name| Column::text(*name));
+        let columns = texts.chain(numbers.iter().map(|name| Column::number(*name, ""))).collect();
+        Self { table: Table::new("figure", figure.title.clone(), columns) }
+    }
+
+    fn push(&mut self, texts: &[&str], numbers: &[Num]) {
+        let texts = texts.iter().map(|text| Cell::Text((*text).to_owned()));
+        self.table.push(texts.chain(numbers.iter().map(|number| number.get().into())).collect());
+    }
+}
+
+/// A point of a reference.
+struct Place<'a> {
+    name: &'a str,
+    x: Num,
+    y: Num,
+}
+
+fn places(reference: &Reference) -> Vec<Place<'_>> {
+    match reference {
+        Reference::Curve { name, points } => {
+            points.iter().map(|point| Place { name, x: point.x, y: point.y }).collect()
+        }
+        Reference::Horizontal { name, at } => vec![Place { name, x: Num::MISSING, y: *at }],
+        Reference::Vertical { name, at } => vec![Place { name, x: *at, y: Num::MISSING }],
+    }
+}
+
+fn lines(figure: &Figure, [x, y]: [&Axis; 2], series: &[LineSeries], references: &[Reference]) -> Table {
+    let mut rows = Rows::new(figure, &["role", "series", "x_unit", "y_unit"], &["x", "y", "low", "high"]);
+    for each in series {
+        for point in &each.points {
+            let numbers = [point.x, point.y, point.low, point.high];
+            rows.push(&["data", &each.name, &x.unit, &y.unit], &numbers);
+        }
+    }
+    for place in references.iter().flat_map(places) {
+        let numbers = [place.x, place.y, Num::MISSING, Num::MISSING];
+        rows.push(&["reference", place.name, &x.unit, &y.unit], &numbers);
+    }
+    rows.table
+}
+
+fn histograms(
+    figure: &Figure,
+    [x, y]: [&Axis; 2],
+    series: &[HistogramSeries],
+    references: &[Reference],
+) -> Table {
+    let texts = ["role", "series", "unit", "height_unit"];
+    let mut rows = Rows::new(figure, &texts, &["from", "to", "height"]);
+    for each in series {
+        for bin in &each.bins {
+            rows.push(&["data", &each.name, &x.unit, &y.unit], &[bin.from, bin.to, bin.height]);
+        }
+    }
+    for place in references.iter().flat_map(places) {
+        rows.push(&["reference", place.name, &x.unit, &y.unit], &[place.x, place.x, place.y]);
+    }
+    rows.table
+}
+
+fn boxed(figure: &Figure, y: &Axis, boxes: &[BoxStats], references: &[Reference]) -> Table {
+    let mut rows = Rows::new(figure, &["role", "category", "quantity", "unit"], &["value"]);
+    for each in boxes {
+        let parts = [
+            ("low", each.low),
+            ("q1", each.q1),
+            ("median", each.median),
+            ("q3", each.q3),
+            ("high", each.high),
+            ("mean", each.mean),
+        ];
+        for (quantity, value) in
+            parts.into_iter().chain(each.outliers.iter().map(|value| ("outlier", *value)))
+        {
+            rows.push(&["data", &each.label, quantity, &y.unit], &[value]);
+        }
+        rows.push(&["data", &each.label, "n", ""], &[each.n.into()]);
+    }
+    for place in references.iter().flat_map(places) {
+        rows.push(&["reference", place.name, "at", &y.unit], &[place.y]);
+    }
+    rows.table
+}
+
+fn matrix(
+    figure: &Figure,
+    heads: [&str; 2],
+    [rows, columns]: [&[String]; 2],
+    unit: &str,
+    values: &[Vec<Num>],
+) -> Table {
+    let mut all = Rows::new(figure, &[heads[0], heads[1], "unit"], &["value"]);
+    for (row, values) in rows.iter().zip(values) {
+        for (column, value) in columns.iter().zip(values) {
+            all.push(&[row, column, unit], &[*value]);
+        }
+    }
+    all.table
+}
+
+/// A mark is a span of no length.
+fn timeline(figure: &Figure, x: &Axis, lanes: &[Lane]) -> Table {
+    let mut rows = Rows::new(figure, &["lane", "what", "note", "unit"], &["from", "to"]);
+    for lane in lanes {
+        for span in &lane.spans {
+            rows.push(&[&lane.name, &span.what, &span.note, &x.unit], &[span.from, span.to]);
+        }
+        for mark in &lane.marks {
+            rows.push(&[&lane.name, &mark.what, "", &x.unit], &[mark.at, mark.at]);
+        }
+    }
+    rows.table
+}
+
+fn bars(
+    figure: &Figure,
+    y: &Axis,
+    categories: &[String],
+    series: &[BarSeries],
+    references: &[Reference],
+) -> Table {
+    let mut rows = Rows::new(figure, &["role", "series", "category", "unit"], &["value", "low", "high"]);
+    let of = |values: &[Num], at: usize| values.get(at).copied().unwrap_or(Num::MISSING);
+    for each in series {
+        for (at, category) in categories.iter().enumerate() {
+            let numbers = [of(&each.values, at), of(&each.low, at), of(&each.high, at)];
+            rows.push(&["data", &each.name, category, &y.unit], &numbers);
+        }
+    }
+    for place in references.iter().flat_map(places) {
+        rows.push(&["reference", place.name, "", &y.unit], &[place.y, Num::MISSING, Num::MISSING]);
+    }
+    rows.table
+}

@@ -1,0 +1,106 @@
+// The data of a figure as rows of a tidy table: the same as `crates/report/src/csv/figures.rs` writes.
+
+import type { Field } from "./csv";
+import type { BoxStats, Figure, Kind, Num, Reference } from "./report";
+
+type Place = { name: string; x: Num; y: Num };
+type Of<T extends Kind["type"]> = Extract<Kind, { type: T }>;
+
+/** The header, then a row per drawn value. */
+export function rows(figure: Figure): Field[][] {
+  const { kind } = figure;
+  switch (kind.type) {
+    case "line":
+      return lineRows(kind);
+    case "box":
+      return [
+        ["role", "category", "quantity", "unit", "value"],
+        ...kind.boxes.flatMap((each) => boxRows(each, kind.y.unit)),
+        ...places(kind.references).map(({ name, y }) => ["reference", name, "at", kind.y.unit, y]),
+      ];
+    case "histogram":
+      return [
+        ["role", "series", "unit", "height_unit", "from", "to", "height"],
+        ...kind.series.flatMap(({ name, bins }) =>
+          bins.map((bin) => ["data", name, kind.x.unit, kind.y.unit, bin.from, bin.to, bin.height]),
+        ),
+        ...places(kind.references).map(({ name, x, y }) => ["reference", name, kind.x.unit, kind.y.unit, x, x, y]),
+      ];
+    case "ecdf":
+      return [
+        ["role", "series", "unit", "value", "share"],
+        ...kind.series.flatMap(({ name, points }) => points.map(([value, share]) => ["data", name, kind.x.unit, value, share])),
+        ...places(kind.references).map(({ name, x, y }) => ["reference", name, kind.x.unit, x, y]),
+      ];
+    case "heatmap":
+      return matrixRows(["row", "column"], kind.rows, kind.columns, kind.value.unit, kind.values);
+    case "timeline":
+      return timelineRows(kind);
+    case "chord":
+      return matrixRows(["from", "to"], kind.labels, kind.labels, kind.value.unit, kind.matrix);
+    case "bar":
+      return barRows(kind);
+  }
+}
+
+function places(references: readonly Reference[]): Place[] {
+  return references.flatMap((each): Place[] => {
+    if (each.type === "curve") return each.points.map(({ x, y }) => ({ name: each.name, x, y }));
+    return [each.type === "horizontal" ? { name: each.name, x: null, y: each.at } : { name: each.name, x: each.at, y: null }];
+  });
+}
+
+function lineRows(kind: Of<"line">): Field[][] {
+  const [x, y] = [kind.x.unit, kind.y.unit];
+  return [
+    ["role", "series", "x_unit", "y_unit", "x", "y", "low", "high"],
+    ...kind.series.flatMap(({ name, points }) => points.map((p): Field[] => ["data", name, x, y, p.x, p.y, p.low, p.high])),
+    ...places(kind.references).map((p): Field[] => ["reference", p.name, x, y, p.x, p.y, null, null]),
+  ];
+}
+
+function boxRows(box: BoxStats, unit: string): Field[][] {
+  const parts: [string, Num][] = [
+    ["low", box.low],
+    ["q1", box.q1],
+    ["median", box.median],
+    ["q3", box.q3],
+    ["high", box.high],
+    ["mean", box.mean],
+    ...box.outliers.map((value): [string, Num] => ["outlier", value]),
+  ];
+  const rows = parts.map(([quantity, value]): Field[] => ["data", box.label, quantity, unit, value]);
+  return [...rows, ["data", box.label, "n", "", box.n]];
+}
+
+function matrixRows(
+  heads: [string, string],
+  names: readonly string[],
+  columns: readonly string[],
+  unit: string,
+  values: readonly (readonly Num[])[],
+): Field[][] {
+  const row = (name: string, values: readonly Num[]): Field[][] =>
+    values.slice(0, columns.length).map((value, at): Field[] => [name, columns[at], unit, value]);
+  return [[...heads, "unit", "value"], ...names.flatMap((name, at) => row(name, values[at] ?? []))];
+}
+
+function timelineRows(kind: Of<"timeline">): Field[][] {
+  const { unit } = kind.x;
+  const body = kind.lanes.flatMap((lane): Field[][] => [
+    ...lane.spans.map((span): Field[] => [lane.name, span.what, span.note, unit, span.from, span.to]),
+    ...lane.marks.map((mark): Field[] => [lane.name, mark.what, "", unit, mark.at, mark.at]),
+  ]);
+  return [["lane", "what", "note", "unit", "from", "to"], ...body];
+}
+
+function barRows(kind: Of<"bar">): Field[][] {
+  const { unit } = kind.y;
+  return [
+    ["role", "series", "category", "unit", "value", "low", "high"],
+    ...kind.series.flatMap(({ name, values, low, high }) =>
+      kind.categories.map((category, at): Field[] => ["data", name, category, unit, values[at], low[at], high[at]]),
+    ),
+    ...places(kind.references).map((p): Field[] => ["reference", p.name, "", unit, p.y, null, null]),
+  ];
+}
