@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_imports::ceph::{DeviceUse, GroupStat, OsdDump, PgDump, PoolEntry, Report};
+use towtank_imports::ceph::{DeviceUse, GroupStat, Medium, OsdDump, PgDump, PoolEntry, Report};
 use towtank_placement::crush::pools::{Device, PgId};
 use towtank_placement::crush::{Map, RuleKind};
 
@@ -56,6 +56,8 @@ pub struct Joined {
     pub warnings: Vec<String>,
     /// The osd dump itself, for what placement does not need.
     pub osd_dump: OsdDump,
+    /// What devices store on, by their id, as far as the report says it.
+    pub media: BTreeMap<i32, Medium>,
 }
 
 /// Why exports could not be joined.
@@ -183,7 +185,8 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     for used in stated.into_iter().chain(fill.unwrap_or_default()) {
         cluster.fill.insert(used.id, used);
     }
-    Ok(Joined { cluster, warnings, osd_dump: osd_dump.value })
+    let media = report.map(|report| report.media.iter().copied().collect()).unwrap_or_default();
+    Ok(Joined { cluster, warnings, osd_dump: osd_dump.value, media })
 }
 
 fn pools_of(dump: &Named<OsdDump>, map: &Named<Map>) -> Result<Vec<PoolState>, Vec<JoinError>> {

@@ -27,5 +27,5 @@ pub use fill::{FillLevel, FillLimits};
 pub use gains::{Gains, differs};
 pub use join::{Export, Exports, GROUPS_MAX, JoinError, Joined, Named, join};
 pub use laid_out::LaidOut;
-pub use split::parts;
+pub use split::{parts, parts_of};
 pub use tree::{device_list, item_name, parents};

@@ -4,21 +4,27 @@
 
 use towtank_placement::crush::objects::stable_mod;
 
-use crate::cluster::PoolState;
+use crate::cluster::{Group, PoolState};
 
 /// Bytes of each group of the finer division. Both divisions are compared in these units.
 #[must_use]
 pub fn parts(pool: &PoolState, pg_num_after: u32) -> Vec<u64> {
+    parts_of(pool, pg_num_after, |group| group.bytes)
+}
+
+/// A quantity of each group of the finer division: bytes, or objects.
+#[must_use]
+pub fn parts_of(pool: &PoolState, pg_num_after: u32, amount: impl Fn(&Group) -> u64) -> Vec<u64> {
     let before = pool.placed.pg_num;
-    let mut parts: Vec<u64> = pool.groups.iter().map(|group| group.bytes).collect();
+    let mut parts: Vec<u64> = pool.groups.iter().map(&amount).collect();
     for child in before..pg_num_after {
         let parent = stable_mod(child, before) as usize;
         let part = part_of_hashes(child, pg_num_after);
         let whole = part_of_hashes(parent as u32, before);
         // Both are powers of two below 2^33, over 2^32.
-        let bytes = (u128::from(pool.groups[parent].bytes) * u128::from(part) / u128::from(whole)) as u64;
-        parts.push(bytes);
-        parts[parent] -= bytes;
+        let own = (u128::from(amount(&pool.groups[parent])) * u128::from(part) / u128::from(whole)) as u64;
+        parts.push(own);
+        parts[parent] -= own;
     }
     parts
 }

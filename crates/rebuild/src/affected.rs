@@ -58,6 +58,9 @@ pub struct Affected {
     pub asked: u64,
     /// Whether records are groups.
     pub grouped: bool,
+    /// Whether copies and shards that are left are moved too, where `homes` wants them elsewhere: the map was
+    /// changed, or a device was added. Only for groups.
+    pub follows: bool,
 }
 
 impl Affected {
@@ -153,6 +156,7 @@ impl Affected {
             found: Found::ByAsking,
             asked: 0,
             grouped: true,
+            follows: false,
         }
     }
 

@@ -46,8 +46,9 @@ pub struct Names {
     pub racks: Vec<String>,
 }
 
-fn half(span: SimSpan) -> SimSpan {
-    SimSpan::from_ns(span.as_ns() / 2)
+/// A span at this many thousandths of the speed.
+fn at_speed(span: SimSpan, permille: u64) -> SimSpan {
+    SimSpan::from_ns((u128::from(span.as_ns()) * 1_000 / u128::from(permille)) as u64)
 }
 
 fn double(rate: Rate) -> Rate {
@@ -116,26 +117,42 @@ impl Hardware {
     /// The same machines with disks that take half the time for every operation.
     #[must_use]
     pub fn faster_disks(&self) -> Hardware {
-        let faster = |disk: &DiskClock| {
+        self.with_disks_at(2_000)
+    }
+
+    /// The same machines with disks at this many thousandths of their speed, for every operation.
+    ///
+    /// # Panics
+    /// If `permille` is 0 or above 1,000,000.
+    #[must_use]
+    pub fn with_disks_at(&self, permille: u64) -> Hardware {
+        assert!((1..=1_000_000).contains(&permille), "disks at {permille} thousandths of their speed");
+        let span = |span: SimSpan| at_speed(span, permille);
+        let rate = |rate: Rate| {
+            let scaled = u128::from(rate.bytes_per_second()) * u128::from(permille) / 1_000;
+            Rate::from_bytes_per_second(u64::try_from(scaled).unwrap_or(u64::MAX).max(1)).unwrap_or(rate)
+        };
+        let changed = |disk: &DiskClock| {
             let spec = disk.spec();
             let seek =
-                |row: &SeekRow| SeekRow { from: row.from, read: half(row.read), write: half(row.write) };
+                |row: &SeekRow| SeekRow { from: row.from, read: span(row.read), write: span(row.write) };
             let spec = DiskSpec {
-                read: double(spec.read),
-                write: double(spec.write),
-                read_overhead: half(spec.read_overhead),
-                write_overhead: half(spec.write_overhead),
+                read: rate(spec.read),
+                write: rate(spec.write),
+                read_overhead: span(spec.read_overhead),
+                write_overhead: span(spec.write_overhead),
                 seeks: spec.seeks.iter().map(seek).collect(),
                 extent: spec.extent,
             };
-            let faster = DiskClock::new(spec, Bytes::new(self.unit));
+            let changed = DiskClock::new(spec, Bytes::new(self.unit));
             for write in [false, true] {
-                let (span, before) = (faster.transfer(self.unit, write), disk.transfer(self.unit, write));
-                assert!(span <= before, "a faster disk takes {span} for a unit, and took {before}");
+                let (span, before) = (changed.transfer(self.unit, write), disk.transfer(self.unit, write));
+                let right = if permille >= 1_000 { span <= before } else { span >= before };
+                assert!(right, "a disk at {permille}/1000 takes {span} for a unit, and took {before}");
             }
-            faster
+            changed
         };
-        Hardware { disks: self.disks.iter().map(faster).collect(), ..self.clone() }
+        Hardware { disks: self.disks.iter().map(changed).collect(), ..self.clone() }
     }
 
     /// The same machines with NICs of twice the rate.

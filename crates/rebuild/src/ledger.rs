@@ -2,12 +2,16 @@
 //! which are to hold it, and the plan that follows.
 //!
 //! A record keeps its surviving copies in their places; a lost place gets the next home that placement names
-//! once the failed devices are out. Source and target are never devices that are known to be down.
+//! once the failed devices are out. Source and target are never devices that are known to be down. Where the
+//! records follow a changed map, places that are left move too (`following`).
+
+mod following;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
+use self::following::Placed;
 use crate::affected::{Affected, Kind};
 use crate::hardware::Hardware;
 use crate::homes::Wanted;
@@ -78,6 +82,8 @@ pub struct Stuck {
     pub full: u64,
     /// Bytes that would have to be written to rebuild all of them.
     pub bytes: u64,
+    /// Objects that lack nothing, but should move to a home that has no room.
+    pub unmoved: u64,
 }
 
 impl Stuck {
@@ -201,7 +207,7 @@ impl<'a> Ledger<'a> {
         for record in 0..self.affected.records() {
             let places = self.places(record);
             let missing = self.holders[places.clone()].iter().filter(|holder| **holder == NOWHERE).count();
-            if missing == 0 {
+            if missing == 0 && !self.affected.follows {
                 continue;
             }
             if self.affected.sizes(record).iter().all(|&bytes| bytes == 0) {
@@ -220,18 +226,21 @@ impl<'a> Ledger<'a> {
             }
             let mut aimed = self.aim(record, standing, homes.as_deref_mut());
             assert!(aimed.found <= missing, "a record has more homes than it lacks copies");
-            if aimed.found > 0 && !self.has_room(record, standing) {
-                aimed.found = 0;
-                stuck.full += objects;
+            if aimed.any() && !self.has_room(record, standing) {
+                aimed = Aimed { found: 0, moved: 0, ..aimed };
+                *(if missing == 0 { &mut stuck.unmoved } else { &mut stuck.full }) += objects;
             } else if aimed.found < missing {
                 // Some of its copies may still find a home, but the record is not complete with them.
                 *(if aimed.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
             }
-            if aimed.found > 0 {
+            if aimed.any() {
                 let driver = self.driver(record, &mut read_load);
                 assert_ne!(driver, NOWHERE, "nobody drives a record that can be rebuilt");
                 assert!(!standing.down[driver.index()], "a device that is down drives a record");
-                orders.push((driver, (copies - data) as u8, record as u32));
+                let spare = copies - data;
+                let priority =
+                    if self.affected.follows { following::priority(spare, missing) } else { spare as u8 };
+                orders.push((driver, priority, record as u32));
             }
             let without = (missing - aimed.found) as u64;
             stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(without));
@@ -274,9 +283,15 @@ impl<'a> Ledger<'a> {
                 None => {}
             }
         }
+        let down = &standing.down[..];
+        let moved = if self.affected.follows {
+            Placed { holders, wanted: &wanted, by_place, down }.aim(&mut aims)
+        } else {
+            0
+        };
         debug_assert!(once(&aims), "a record is to have two copies on one device: {aims:?}");
         debug_assert!(
-            aims.iter().filter(|aim| **aim != NOWHERE).count() == found,
+            aims.iter().filter(|aim| **aim != NOWHERE).count() == found + moved,
             "a record has {found} new homes, and its places {aims:?}"
         );
         if self.aims[places.clone()] != aims[..] {
@@ -289,7 +304,7 @@ impl<'a> Ledger<'a> {
             }
         }
         self.spare = [wanted, aims];
-        Aimed { found, waits }
+        Aimed { found, moved, waits }
     }
 
     /// Where a record belongs now.
@@ -358,6 +373,11 @@ impl<'a> Ledger<'a> {
 
     /// The devices that a record is read from: the driver first, if it holds a part.
     fn sources(&self, record: usize, driver: DeviceId, sources: &mut Vec<DeviceId>) {
+        let places = self.places(record);
+        let (all, aims) = (&self.holders[places.clone()], &self.aims[places]);
+        if self.affected.follows && self.data(record) > 1 && following::sources(all, aims, sources) {
+            return;
+        }
         sources.clear();
         let holders = self.holders[self.places(record)].iter().copied().filter(|holder| *holder != NOWHERE);
         sources.extend(holders.clone().filter(|holder| *holder == driver));
@@ -383,25 +403,25 @@ impl<'a> Ledger<'a> {
         for driver in (0..self.hardware.devices()).map(DeviceId) {
             plan.next_driver();
             let mut priority = None;
-            while let Some(&&(_, spare, record)) = orders.peek().filter(|order| order.0 == driver) {
+            while let Some(&&(_, urgency, record)) = orders.peek().filter(|order| order.0 == driver) {
                 orders.next();
                 let at = record as usize;
                 self.sources(at, driver, &mut sources);
                 targets.clear();
                 targets.extend(self.aims[self.places(at)].iter().copied().filter(|aim| *aim != NOWHERE));
                 let kind = self.affected.kind(at);
-                let below = kind.redundancy.data + u32::from(spare) < kind.min_size;
+                let below = self.is_below(at, kind);
                 if self.affected.grouped {
                     let remote: Vec<DeviceId> =
                         targets.iter().copied().filter(|_| self.rules.reserve).collect();
-                    plan.next_task(self.affected.numbers[at] as u32, (u32::from(spare), below), &remote);
-                } else if priority != Some(spare) {
+                    plan.next_task(self.affected.numbers[at] as u32, (u32::from(urgency), below), &remote);
+                } else if priority != Some(urgency) {
                     assert!(
-                        priority < Some(spare),
-                        "tasks with {spare} to spare come after less urgent ones"
+                        priority < Some(urgency),
+                        "tasks with {urgency} to spare come after less urgent ones"
                     );
-                    priority = Some(spare);
-                    plan.next_task(driver.0, (u32::from(spare), below), &[]);
+                    priority = Some(urgency);
+                    plan.next_task(driver.0, (u32::from(urgency), below), &[]);
                 }
                 let first = self.affected.first_object(at);
                 for (object, &bytes) in (first..).zip(self.affected.sizes(at)) {
@@ -416,6 +436,16 @@ impl<'a> Ledger<'a> {
         assert!(orders.next().is_none(), "a record in the plan has no driver");
         assert_eq!(plan.jobs().len(), jobs.len(), "each job has its object");
         (plan, jobs)
+    }
+
+    /// Whether a record accepts no writes until its planned rebuild is done, because too few of its copies or
+    /// shards are left. A task that fills no lost place changes nothing about that.
+    fn is_below(&self, record: usize, kind: Kind) -> bool {
+        let places = self.places(record);
+        let (holders, aims) = (&self.holders[places.clone()], &self.aims[places]);
+        let live = holders.iter().filter(|holder| **holder != NOWHERE).count() as u32;
+        let fills = holders.iter().zip(aims).any(|(holder, aim)| *holder == NOWHERE && *aim != NOWHERE);
+        live < kind.min_size && fills
     }
 
     /// Objects with bytes whose record lacks a copy or shard.
@@ -476,7 +506,7 @@ impl<'a> Ledger<'a> {
             let bytes: u64 = sizes.iter().sum();
             let places = self.places(record);
             for place in places.clone() {
-                if self.holders[place] == NOWHERE {
+                if self.holders[place] == NOWHERE || self.aims[place] != NOWHERE {
                     self.holders[place] = self.aims[place];
                     if let Some(gained) = self.gained.get_mut(self.aims[place].index()) {
                         *gained += bytes;
@@ -509,12 +539,21 @@ pub enum Progress {
     Units(u32),
 }
 
-/// How many lost places of a record have a home.
+/// How many places of a record have a new home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Aimed {
+    /// Lost places.
     found: usize,
+    /// Places that are left, and move.
+    moved: usize,
     /// The holder of a place without a home is down and not out yet.
     waits: bool,
+}
+
+impl Aimed {
+    fn any(self) -> bool {
+        self.found + self.moved > 0
+    }
 }
 
 #[cfg(test)]

@@ -161,6 +161,10 @@ impl Recovery<'_> {
     /// Every moment at which something changes, in order.
     fn moments(&self) -> Vec<SimTime> {
         let mut moments = BTreeSet::new();
+        if self.affected.follows {
+            // The map has changed, so copies that are left move from the beginning.
+            moments.insert(SimTime::ZERO);
+        }
         for struck in self.struck {
             let (down, out) = self.moments_of(struck);
             moments.insert(SimTime::ZERO.saturating_add(struck.at));

@@ -146,6 +146,7 @@ impl Search<'_> {
             homes,
             keys: Vec::new(),
             grouped: !first_object.is_empty(),
+            follows: false,
             first_object,
             sizes: Vec::new(),
             numbers: Vec::new(),

@@ -27,6 +27,7 @@ mod shipped;
 mod study;
 #[cfg(test)]
 mod travel;
+pub mod whatif;
 
 pub use checked::{CheckedPoint, CheckedScenario, check, study_of};
 pub use context::{Progress, RunContext, StudyError};
@@ -46,6 +47,7 @@ pub fn all() -> &'static [&'static dyn Study] {
         &place::Place,
         &preview::Preview,
         &rebuild::Rebuild,
+        &whatif::Whatif,
         &backfill::Backfill,
         &pfs::Pfs,
         &put::Put,

@@ -14,14 +14,14 @@
 //!   answer;
 //! - `observed`: the measures; `present`: tables and figures.
 
-mod case;
-mod changes;
-mod dangers;
-mod moves;
+pub(crate) mod case;
+pub(crate) mod changes;
+pub(crate) mod dangers;
+pub(crate) mod moves;
 mod observed;
-mod present;
-mod safety;
-mod scenario;
+pub(crate) mod present;
+pub(crate) mod safety;
+pub(crate) mod scenario;
 
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};

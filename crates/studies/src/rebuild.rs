@@ -22,7 +22,7 @@ mod figures;
 pub mod generated;
 pub mod levers;
 mod measures;
-mod observed;
+pub(crate) mod observed;
 pub mod population;
 mod present;
 mod published;

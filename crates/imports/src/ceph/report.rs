@@ -20,6 +20,56 @@ pub struct Report {
     pub osd_dump: OsdDump,
     /// Bytes and objects of each pool, by its id.
     pub pools: Vec<(i64, GroupSum)>,
+    /// What each device stores on, as far as the daemons say it.
+    pub media: Vec<(i32, Medium)>,
+}
+
+/// What a device stores on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// A rotating disk.
+    Hdd,
+    /// Flash.
+    Ssd,
+    /// Flash behind NVMe.
+    Nvme,
+}
+
+impl Medium {
+    /// The device class that Ceph gives it by itself.
+    #[must_use]
+    pub const fn class(self) -> &'static str {
+        match self {
+            Medium::Hdd => "hdd",
+            Medium::Ssd => "ssd",
+            Medium::Nvme => "nvme",
+        }
+    }
+}
+
+/// An entry of `osd_metadata`: values are texts.
+#[derive(Deserialize)]
+struct Metadata {
+    id: i32,
+    /// `1` or `0`: of the data device.
+    #[serde(default)]
+    rotational: Option<String>,
+    /// Names of the block devices, such as `sda` or `nvme0n1`.
+    #[serde(default)]
+    devices: Option<String>,
+}
+
+impl Metadata {
+    fn medium(&self) -> Option<(i32, Medium)> {
+        let nvme = self.devices.as_ref().is_some_and(|names| names.contains("nvme"));
+        let medium = match self.rotational.as_deref()? {
+            "1" => Medium::Hdd,
+            "0" if nvme => Medium::Nvme,
+            "0" => Medium::Ssd,
+            _ => return None,
+        };
+        Some((self.id, medium))
+    }
 }
 
 #[derive(Deserialize)]
@@ -27,6 +77,8 @@ struct Fields {
     osdmap: OsdDump,
     crushmap: CrushDump,
     pool_stats: Vec<PoolStatistic>,
+    #[serde(default)]
+    osd_metadata: Vec<Metadata>,
 }
 
 #[derive(Deserialize)]
@@ -50,6 +102,7 @@ pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
     let value = Report {
         map: fields.crushmap.map(file.name, "crushmap.")?,
         osd_dump: fields.osdmap,
+        media: fields.osd_metadata.iter().filter_map(Metadata::medium).collect(),
         pools: fields.pool_stats.iter().map(|pool| (pool.poolid, pool.stat_sum)).collect(),
     };
     Ok(Imported { value, notes })

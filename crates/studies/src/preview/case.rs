@@ -3,7 +3,7 @@
 use towtank_ceph::{Cluster, FillLimits, Joined};
 use towtank_scenario::{Draft, Problems};
 
-use super::changes::{self, Changed};
+use super::changes::{self, Asked, Changed};
 use super::scenario::Scenario;
 use crate::exports::{self, Exported};
 
@@ -52,9 +52,12 @@ impl Case {
             states: &STATES,
         };
         let loaded = exports::load(&exported, draft)?;
-        let Joined { cluster: before, mut warnings, osd_dump } = loaded;
+        let Joined { cluster: before, mut warnings, osd_dump, .. } = loaded;
         let Changed { after, upmaps_dropped, words } =
-            changes::apply(scenario, draft, &before, &mut warnings)?;
+            changes::apply(&Asked::of(scenario), draft, &before, &mut warnings)?;
+        if words.is_empty() {
+            warnings.push("nothing is changed; what moves is on its way already".to_owned());
+        }
         let limits = FillLimits::of(&osd_dump);
         Ok(Case { before, after, warnings, upmaps_dropped, changes: words, limits })
     }

@@ -1,9 +1,10 @@
-//! The changes of a scenario, applied in order: first the map (another map, hosts added, items removed,
-//! weights, tunables), then the devices, then the pools, then the reactions of the monitors.
+//! The changes of a scenario, applied in order: those of a preview first the map (another map, hosts added,
+//! items removed, weights), then the devices, the pools and the tunables; those of a list as they stand there;
+//! and in the end the reactions of the monitors.
 
 use towtank_ceph::{Cluster, GROUPS_MAX, NewHost, PoolState, device_list, upmaps};
 use towtank_placement::crush::edit::EditError;
-use towtank_placement::crush::pools::{Device, FULL};
+use towtank_placement::crush::pools::{Device, FULL, PgId};
 use towtank_placement::crush::{ItemId, Map, Tunables};
 use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 
@@ -20,16 +21,58 @@ pub struct Changed {
     pub words: Vec<String>,
 }
 
+/// What is asked: another map, and changes to it in their order.
+pub struct Asked<'a> {
+    /// Whether `after_map` names another map to begin with.
+    pub after_map: bool,
+    /// The changes.
+    pub steps: Vec<Step<'a>>,
+}
+
+/// One change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// The key of the scenario in which it stands.
+    pub key: &'a str,
+    /// What it does, as the key of the same name: `mark_out`.
+    pub verb: &'a str,
+    /// To what: `osd.3`.
+    pub text: &'a str,
+    /// The change as it stands at the key, for messages.
+    pub written: &'a str,
+}
+
+impl<'a> Asked<'a> {
+    /// The changes of a preview, in the order of their keys.
+    #[must_use]
+    pub fn of(scenario: &'a Scenario) -> Asked<'a> {
+        let texts = [
+            ("add_host", scenario.add_host.all()),
+            ("remove", scenario.remove.all()),
+            ("crush_reweight", scenario.crush_reweight.all()),
+            ("mark_out", scenario.mark_out.all()),
+            ("reweight", scenario.reweight.all()),
+            ("pg_num", scenario.pg_num.all()),
+            ("pgp_num", scenario.pgp_num.all()),
+            ("tunables", scenario.tunables.as_slice()),
+        ];
+        let steps = texts.into_iter().flat_map(|(key, texts)| {
+            texts.iter().map(move |text| Step { key, verb: key, text, written: text })
+        });
+        Asked { after_map: scenario.after_map.is_some(), steps: steps.collect() }
+    }
+}
+
 /// Applies all changes.
 pub fn apply(
-    scenario: &Scenario,
+    asked: &Asked<'_>,
     draft: &Draft,
     before: &Cluster,
     warnings: &mut Vec<String>,
 ) -> Result<Changed, Problems> {
     let mut after = before.clone();
     let mut words = Vec::new();
-    if scenario.after_map.is_some()
+    if asked.after_map
         && let Some(map) = read_map(draft, "after_map", warnings)?
     {
         after.map = map;
@@ -37,20 +80,16 @@ pub fn apply(
     }
     let mut editor = Editor { cluster: &mut after, words: &mut words, warnings: &mut *warnings };
     let mut problems = Problems::new();
-    for (key, texts, change) in editor_steps(scenario) {
-        for text in texts {
-            if let Err(problem) = change(&mut editor, text) {
-                problems.push(at_key(draft, key, text, problem));
-            }
+    for step in &asked.steps {
+        let change = change_of(step.verb).expect("the caller names changes that there are");
+        if let Err(problem) = change(&mut editor, step.text) {
+            problems.push(at_key(draft, step.key, step.written, problem));
         }
-    }
-    if let Err(problem) = editor.tunables(scenario.tunables.as_deref()) {
-        problems.push(at_key(draft, "tunables", "", problem));
     }
     problems.into_result(())?;
     check_groups(draft, &after).into_result(())?;
     if let Err(fault) = after.map.compile() {
-        let key = if scenario.after_map.is_some() { "after_map" } else { "crush_map" };
+        let key = if asked.after_map { "after_map" } else { "crush_map" };
         return Err(draft
             .problem(key, format!("the map after the change: {fault}"))
             .hint("correct the map")
@@ -60,25 +99,27 @@ pub fn apply(
         return Err(draft.problem("crush_map", fault.to_string()).hint("correct the map").into());
     }
     let upmaps_dropped = upmaps::drop_broken(&mut after);
-    if words.is_empty() {
-        warnings.push("nothing is changed; data that moves is already in transit".to_owned());
-    }
     Ok(Changed { after, upmaps_dropped, words })
 }
 
 type Change<'a> = fn(&mut Editor<'a>, &str) -> Result<(), Fault>;
 
-/// The changes that are given as texts, in the order in which they are applied.
-fn editor_steps<'a>(scenario: &Scenario) -> [(&'static str, &[String], Change<'a>); 7] {
-    [
-        ("add_host", scenario.add_host.all(), Editor::add_host),
-        ("remove", scenario.remove.all(), Editor::remove),
-        ("crush_reweight", scenario.crush_reweight.all(), Editor::crush_reweight),
-        ("mark_out", scenario.mark_out.all(), Editor::mark_out),
-        ("reweight", scenario.reweight.all(), Editor::reweight),
-        ("pg_num", scenario.pg_num.all(), Editor::pg_num),
-        ("pgp_num", scenario.pgp_num.all(), Editor::pgp_num),
-    ]
+/// The change of a name, if there is one.
+fn change_of<'a>(verb: &str) -> Option<Change<'a>> {
+    Some(match verb {
+        "add_host" => Editor::add_host,
+        "remove" => Editor::remove,
+        "crush_reweight" => Editor::crush_reweight,
+        "drain" => Editor::drain,
+        "mark_out" => Editor::mark_out,
+        "reweight" => Editor::reweight,
+        "pg_num" => Editor::pg_num,
+        "pgp_num" => Editor::pgp_num,
+        "tunables" => Editor::tunables,
+        "upmap" => Editor::upmap,
+        "upmap_items" => Editor::upmap_items,
+        _ => return None,
+    })
 }
 
 /// What is wrong with a change, and a hint.
@@ -218,6 +259,16 @@ impl Editor<'_> {
         Ok(())
     }
 
+    /// Weighs devices nothing, so that their data leave while they still serve them, as `ceph orch osd rm`
+    /// does.
+    fn drain(&mut self, text: &str) -> Result<(), Fault> {
+        for device in self.devices_of(text)? {
+            self.cluster.crush_reweight(device, 0.0)?;
+        }
+        self.words.push(format!("{text} drained"));
+        Ok(())
+    }
+
     fn remove(&mut self, text: &str) -> Result<(), Fault> {
         let top = self.item(text)?;
         self.cluster.remove(top)?;
@@ -292,8 +343,7 @@ impl Editor<'_> {
         }
     }
 
-    fn tunables(&mut self, profile: Option<&str>) -> Result<(), Fault> {
-        let Some(profile) = profile else { return Ok(()) };
+    fn tunables(&mut self, profile: &str) -> Result<(), Fault> {
         let known = ["legacy", "argonaut", "bobtail", "firefly", "hammer", "jewel", "optimal", "default"];
         self.cluster.map.tunables = Tunables::named(profile).ok_or_else(|| {
             let hint = did_you_mean(profile, known.iter().copied())
@@ -344,6 +394,58 @@ impl Editor<'_> {
         }
         pool.pgp_num = count;
         self.words.push(format!("{name} with pgp_num {count}"));
+        Ok(())
+    }
+}
+
+impl Editor<'_> {
+    /// A group and the devices behind it, as in `ceph osd pg-upmap 1.7 3 5 8`.
+    fn group_and_devices(&self, text: &str, example: &str) -> Result<(PgId, Vec<ItemId>), Fault> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let wrong = || Fault::new(format!("`{name}` is no group"), format!("write it as in `{example}`"));
+        let (pool, seed) = name.split_once('.').ok_or_else(wrong)?;
+        let pool: i64 = pool.parse().map_err(|_| wrong())?;
+        let seed = u32::from_str_radix(seed, 16).map_err(|_| wrong())?;
+        let state = self.cluster.pools.iter().find(|state| state.placed.id == pool);
+        if state.is_none_or(|state| seed >= state.placed.pg_num) {
+            let ids: Vec<String> =
+                self.cluster.pools.iter().map(|pool| pool.placed.id.to_string()).collect();
+            return Err(Fault::new(
+                format!("there is no group {name}"),
+                format!(
+                    "the pools are {}; behind the dot stands the group's number in hexadecimal",
+                    ids.join(", ")
+                ),
+            ));
+        }
+        let devices = words.map(|word| self.device(word)).collect::<Result<Vec<ItemId>, Fault>>()?;
+        Ok((PgId { pool, seed }, devices))
+    }
+
+    fn upmap(&mut self, text: &str) -> Result<(), Fault> {
+        const EXAMPLE: &str = "1.7 osd.3 osd.5 osd.8";
+        let (group, devices) = self.group_and_devices(text, EXAMPLE)?;
+        if devices.is_empty() {
+            return Err(Fault::new("it names no device", format!("write it as in `{EXAMPLE}`")));
+        }
+        self.cluster.overlay.upmap.insert(group, devices);
+        self.words.push(format!("upmap {text}"));
+        Ok(())
+    }
+
+    fn upmap_items(&mut self, text: &str) -> Result<(), Fault> {
+        const EXAMPLE: &str = "1.7 osd.3 osd.5";
+        let (group, devices) = self.group_and_devices(text, EXAMPLE)?;
+        if devices.is_empty() || devices.len() % 2 == 1 {
+            return Err(Fault::new(
+                format!("it names {} devices, but each swap has two: from and to", devices.len()),
+                format!("write it as in `{EXAMPLE}`"),
+            ));
+        }
+        let swaps = devices.chunks(2).map(|swap| (swap[0], swap[1])).collect();
+        self.cluster.overlay.upmap_items.insert(group, swaps);
+        self.words.push(format!("upmap-items {text}"));
         Ok(())
     }
 }

@@ -105,7 +105,8 @@ fn devices(moves: &Moves) -> Table {
     table
 }
 
-fn pools(moves: &Moves) -> Table {
+/// What moves in each pool.
+pub fn pools(moves: &Moves) -> Table {
     let mut columns = vec![Column::text("pool")];
     columns.extend(["groups", "moved_groups"].map(|name| Column::number(name, "groups")));
     columns.extend(["stored", "moved"].map(|name| Column::number(name, "bytes")));

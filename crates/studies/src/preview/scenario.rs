@@ -79,7 +79,7 @@ impl Texts {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.all().is_empty()
     }
 }

@@ -110,7 +110,7 @@ pub struct ClientKind {
 pub const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 impl ClientsSeen {
-    fn of(waited: &Waited) -> ClientsSeen {
+    pub(crate) fn of(waited: &Waited) -> ClientsSeen {
         let kind = |write: usize| {
             let of = |latencies: &Latencies| {
                 if write == 1 { latencies.writes.clone() } else { latencies.reads.clone() }
@@ -133,7 +133,7 @@ impl ClientsSeen {
     }
 }
 
-pub(super) fn micros(histogram: &Histogram, q: f64) -> Option<f64> {
+pub(crate) fn micros(histogram: &Histogram, q: f64) -> Option<f64> {
     histogram.quantile(q).map(|estimate| estimate.value / 1e3)
 }
 
@@ -319,7 +319,7 @@ fn digest(recovered: &Recovered) -> String {
 }
 
 /// Why the rebuild is not complete, where not everything could be rebuilt.
-pub(super) fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
+pub(crate) fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
     if recovered.partial {
         return Some("the run was stopped before everything was rebuilt".to_owned());
     }

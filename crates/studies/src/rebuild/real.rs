@@ -10,8 +10,8 @@
 //! - `groups`: what is affected, and where it belongs;
 //! - `failing`: failures by the names of the map.
 
-mod failing;
-mod groups;
+pub(crate) mod failing;
+pub(crate) mod groups;
 mod machines;
 
 use std::collections::BTreeSet;
@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use towtank_ceph::{Cluster, FillLimits, Joined, PoolState};
 use towtank_scenario::{Draft, Problems};
+use towtank_streams::Seed;
 use towtank_units::{Bytes, Percent};
 
 use self::failing::Failure;
@@ -32,9 +33,13 @@ use super::scenario::{Preset, Scenario};
 use super::settled::Settled;
 use crate::exports::{self, Exported};
 use crate::{RunContext, StudyError};
+use towtank_rebuild::affected::Affected;
 use towtank_rebuild::failures::Struck;
+use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::Rules;
-use towtank_rebuild::recovery::Recovery;
+use towtank_rebuild::model::Limits;
+use towtank_rebuild::plan::DeviceId;
+use towtank_rebuild::recovery::{Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 
 /// A checked scenario with the cluster of its exports.
@@ -43,10 +48,44 @@ pub struct Ready {
     /// Keys that the user left out and whose defaults differ by device class, so that no single value can
     /// stand for them.
     by_class: Vec<&'static str>,
-    groups: Arc<Groups>,
+    pub(crate) groups: Arc<Groups>,
     fill_limits: FillLimits,
     failures: Vec<Failure>,
     warnings: Vec<String>,
+}
+
+/// A change of the map of a cluster.
+pub(crate) struct Change {
+    /// The cluster afterwards, with the explicit mappings that the monitors keep.
+    pub after: Cluster,
+    /// The devices before, each in the class that its disk is of.
+    pub disks_before: Cluster,
+    /// The devices afterwards, likewise.
+    pub disks_after: Cluster,
+}
+
+/// All that a recovery takes.
+pub(crate) struct Staged {
+    /// The machines.
+    pub hardware: Hardware,
+    /// The limits on concurrent work.
+    pub limits: Limits,
+    /// The groups that something is to be done about.
+    pub affected: Affected,
+    /// What fails.
+    pub struck: Vec<Struck>,
+    /// Whether each device fails.
+    pub failing: Vec<bool>,
+    /// Groups that lack copies or shards before anything fails, and that what fails does not touch.
+    pub lacking: u64,
+    /// Bytes on each device.
+    pub used: Vec<u64>,
+    /// The most bytes that each may hold.
+    pub limit: Vec<u64>,
+    /// The size of each, where the exports say it.
+    pub capacity: Option<Vec<u64>>,
+    /// Warnings about what fails.
+    pub warnings: Vec<String>,
 }
 
 /// Keys of a generated cluster; a real one has these properties in its exports.
@@ -106,11 +145,7 @@ impl Ready {
     /// Each problem with its place in `draft`.
     pub fn check(asked: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         let mut problems = refused(draft);
-        let mut scenario = asked.clone();
-        if !draft.says("preset") {
-            scenario.preset = Preset::CephWpq;
-        }
-        scenario.check_amounts(draft, &mut problems);
+        asked.check_amounts(draft, &mut problems);
         problems.into_result(())?;
         let exported = Exported {
             map: asked.crush_map.as_deref(),
@@ -120,7 +155,26 @@ impl Ready {
             report: asked.report.as_deref(),
             states: &STATES,
         };
-        let Joined { cluster, mut warnings, osd_dump } = exports::load(&exported, draft)?;
+        let joined = exports::load(&exported, draft)?;
+        let asked = Scenario {
+            preset: if draft.says("preset") { asked.preset } else { Preset::CephWpq },
+            ..asked
+        };
+        Ready::of(asked, joined, None, draft)
+    }
+
+    /// The same for exports that have been read; `change` says what their map is changed to.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub(crate) fn of(
+        asked: Scenario,
+        joined: Joined,
+        change: Option<Change>,
+        draft: &Draft,
+    ) -> Result<Ready, Problems> {
+        let mut scenario = asked.clone();
+        let Joined { cluster, mut warnings, osd_dump, .. } = joined;
         let fill_limits = FillLimits::of(&osd_dump);
         if !draft.says("backfillfull_ratio")
             && let Some(ratio) = osd_dump.backfillfull_ratio()
@@ -144,13 +198,25 @@ impl Ready {
         }
         let scenario = Settled::of(scenario);
         let mut problems = check_pools(&cluster, &scenario, draft);
-        let machines = Machines::of(&cluster, &asked, &scenario);
+        let machines = match &change {
+            None => Machines::of(&[&cluster], &asked, &scenario),
+            Some(change) => Machines::of(&[&change.disks_before, &change.disks_after], &asked, &scenario),
+        };
         warnings.extend(machines.warnings.iter().cloned());
-        let groups = Groups::new(cluster, machines).map_err(|fault| {
+        let may_rest = change.is_some();
+        let groups = Groups::new(cluster, machines).and_then(|groups| match change {
+            None => Ok(groups),
+            Some(change) => groups.followed_to(change.after),
+        });
+        let groups = groups.map_err(|fault| {
             let key = if asked.crush_map.is_some() { "crush_map" } else { "report" };
             draft.problem(key, fault).hint("correct the map")
         })?;
-        let failures = failing::resolve(&scenario, &groups, draft, &mut problems);
+        let failures = if may_rest && scenario.fail.all().is_empty() {
+            Vec::new()
+        } else {
+            failing::resolve(&scenario, &groups, draft, &mut problems)
+        };
         let usual = usual_redundancy(&groups.cluster);
         scenario.check_clients(draft, (usual, &groups.machines.hardware), &mut problems);
         problems.into_result(())?;
@@ -159,11 +225,11 @@ impl Ready {
     }
 
     /// The limits, with those of each device class.
-    fn limits(&self) -> towtank_rebuild::model::Limits {
+    fn limits(&self) -> Limits {
         let paces = self.groups.machines.paces.clone();
         // The rest that the report shows is the longest of all classes.
         let sleep = paces.iter().map(|pace| pace.sleep).max().unwrap_or_default();
-        towtank_rebuild::model::Limits { paces, sleep, ..limits(&self.scenario) }
+        Limits { paces, sleep, ..limits(&self.scenario) }
     }
 
     /// Per device: the bytes on it, the bytes it may hold, and its size; `u64::MAX` for the latter two where
@@ -180,42 +246,68 @@ impl Ready {
         (used, machines.osds.iter().map(limit).collect(), sizes)
     }
 
-    /// One replicate, with its warnings; none if the user stopped it before anything was known.
-    fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<String>)>, StudyError> {
-        let (groups, scenario) = (&self.groups, &self.scenario);
-        let hardware = groups.machines.hardware.clone();
-        let waiting = waiting(scenario);
-        let struck = failing::strike(&self.failures, groups, waiting, context.seed);
+    /// What fails.
+    pub(crate) fn struck(&self, seed: Seed) -> Vec<Struck> {
+        failing::strike(&self.failures, &self.groups, self.waiting(), seed)
+    }
+
+    /// The delays between a failure and its rebuild.
+    pub(crate) fn waiting(&self) -> Waiting {
+        waiting(&self.scenario)
+    }
+
+    /// All that a recovery takes; none if the user stopped it before anything was known.
+    pub(crate) fn staged(&self, context: &RunContext<'_>) -> Option<Staged> {
+        let hardware = self.groups.machines.hardware.clone();
+        let struck = self.struck(context.seed);
         let mut failing = vec![false; hardware.devices() as usize];
         struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
-        let Some((affected, lacking)) = groups.affected(&failing, context) else { return Ok(None) };
-        let warnings = self.told(&struck, lacking);
-        let limits = self.limits();
+        let (affected, lacking) = self.groups.affected(&failing, context)?;
+        let warnings = self.told(&struck);
         let (used, limit, capacity) = self.fill();
-        let recovery = Recovery {
-            hardware: &hardware,
-            limits: &limits,
-            affected: &affected,
-            struck: &struck,
-            waiting,
+        let limits = self.limits();
+        Some(Staged { hardware, limits, affected, struck, failing, lacking, used, limit, capacity, warnings })
+    }
+
+    /// The recovery of what is staged.
+    pub(crate) fn recovery<'a>(&self, staged: &'a Staged, context: &RunContext<'_>) -> Recovery<'a> {
+        let (groups, scenario) = (&self.groups, &self.scenario);
+        Recovery {
+            hardware: &staged.hardware,
+            limits: &staged.limits,
+            affected: &staged.affected,
+            struck: &staged.struck,
+            waiting: self.waiting(),
             rules: Rules {
                 source: scenario.source,
                 gather: scenario.gather,
                 seed: context.seed,
-                reserve: limits.reservations.is_some(),
+                reserve: staged.limits.reservations.is_some(),
             },
             down: groups.down(),
-            used,
-            limit,
+            used: staged.used.clone(),
+            limit: staged.limit.clone(),
             clients: scenario.load(usual_redundancy(&groups.cluster)),
             quiet: true,
-        };
+        }
+    }
+
+    /// One replicate, with its warnings; none if the user stopped it before anything was known.
+    fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<String>)>, StudyError> {
+        let Some(staged) = self.staged(context) else { return Ok(None) };
+        let recovery = self.recovery(&staged, context);
         let recovered = recovery.run(context)?;
         let resources = resources(&recovery, &recovered);
         let tried = levers::tried(&recovery, &recovered, &resources, context)?;
-        let down = groups.down();
-        let live =
-            |device| !failing[towtank_rebuild::plan::DeviceId::index(device)] && !down.contains(&device);
+        let down = self.groups.down();
+        let Staged { hardware, limits, affected, struck, failing, capacity, mut warnings, lacking, .. } = staged;
+        if lacking > 0 {
+            warnings.push(format!(
+                "{lacking} groups lacked copies or shards before anything failed; they are made again too, where they have a \
+                 home"
+            ));
+        }
+        let live = |device: DeviceId| !failing[device.index()] && !down.contains(&device);
         let survivors =
             (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(live)).count();
         let setting = Setting {
@@ -229,15 +321,9 @@ impl Ready {
     }
 
     /// Warnings about what fails.
-    fn told(&self, struck: &[Struck], lacking: u64) -> Vec<String> {
+    fn told(&self, struck: &[Struck]) -> Vec<String> {
         let mut warnings = self.warnings.clone();
         let machines = &self.groups.machines;
-        if lacking > 0 {
-            warnings.push(format!(
-                "{lacking} groups lacked copies or shards before the failure; these are rebuilt too, if they have a \
-                 target"
-            ));
-        }
         let down = self.groups.down();
         for struck in struck {
             let already = struck.devices.iter().filter(|device| down.contains(device)).count();
@@ -316,7 +402,7 @@ const OBJECTS_MAX: u64 = u32::MAX as u64;
 
 impl Ready {
     /// The scenario with all defaults filled in.
-    pub(super) fn scenario(&self) -> &Settled {
+    pub(crate) fn scenario(&self) -> &Settled {
         &self.scenario
     }
 
@@ -333,7 +419,7 @@ impl Ready {
     }
 
     /// An estimate of the memory of a replicate.
-    pub(super) fn memory_estimate(&self) -> Bytes {
+    pub(crate) fn memory_estimate(&self) -> Bytes {
         let failing = failing::expected(&self.failures, &self.groups);
         let share = failing / f64::from(self.groups.machines.hardware.devices().max(1));
         let of_pool = |pool: &PoolState| {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use towtank_ceph::{Cluster, Group, PoolState, upmaps};
+use towtank_ceph::{Cluster, Group, PoolState, parts_of, upmaps};
+use towtank_placement::crush::objects::stable_mod;
 use towtank_placement::crush::pools::{Placer, Pool};
 use towtank_placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
 
@@ -22,6 +23,9 @@ pub struct Groups {
     /// Its machines.
     pub machines: Machines,
     mapper: Mapper,
+    /// The same cluster after a change of its map, where there is one: then groups belong where it puts them,
+    /// and what is left of them moves there too.
+    changed: Option<(Cluster, Mapper)>,
 }
 
 /// Finds where the records of one run belong.
@@ -31,6 +35,15 @@ struct Homeward {
     /// The numbers of the records, in ascending order.
     numbers: Vec<u64>,
     width: usize,
+}
+
+/// A group in the finer of the divisions before and after a change: where it is, and where it goes.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    source: u32,
+    target: u32,
+    bytes: u64,
+    objects: u64,
 }
 
 /// The assumed object size for a dump that counts bytes but no objects: the size into which RBD divides
@@ -44,13 +57,35 @@ impl Groups {
     /// The fault of a map that cannot be compiled.
     pub fn new(cluster: Cluster, machines: Machines) -> Result<Groups, String> {
         let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
-        Ok(Groups { cluster, machines, mapper })
+        Ok(Groups { cluster, machines, mapper, changed: None })
     }
 
-    fn placed(&self, placer: &Placer<'_>, workspace: &mut Workspace, pool: &Pool, seed: u32) -> Vec<ItemId> {
+    /// The same groups, to be moved to where `changed` puts them.
+    ///
+    /// # Errors
+    /// The fault of a map that cannot be compiled.
+    pub fn followed_to(self, changed: Cluster) -> Result<Groups, String> {
+        let mapper = changed.map.compile().map_err(|fault| fault.to_string())?;
+        Ok(Groups { changed: Some((changed, mapper)), ..self })
+    }
+
+    /// The state that says where groups belong.
+    fn wanted(&self) -> (&Cluster, &Mapper) {
+        match &self.changed {
+            Some((cluster, mapper)) => (cluster, mapper),
+            None => (&self.cluster, &self.mapper),
+        }
+    }
+
+    fn placed(
+        mapper: &Mapper,
+        placer: &Placer<'_>,
+        workspace: &mut Workspace,
+        (pool, seed): (&Pool, u32),
+    ) -> Vec<ItemId> {
         let mut crush = |rule, x, result_max, weights: &[u32], pool| {
             let mut found = Vec::with_capacity(result_max);
-            self.mapper.do_rule(Ask { rule, x, result_max, weights, pool }, workspace, &mut found);
+            mapper.do_rule(Ask { rule, x, result_max, weights, pool }, workspace, &mut found);
             found
         };
         placer.place_by(pool, seed, &mut crush).up.devices
@@ -68,39 +103,51 @@ impl Groups {
         Kind { redundancy, min_size, by_place: pool.placed.kind == RuleKind::Erasure }
     }
 
-    /// The groups on failing devices, and those that lacked copies before: their numbers, and how many of the
-    /// latter there are. Nothing if the user stopped it.
+    /// The groups on failing devices, those that lacked copies before, and those that follow a changed map:
+    /// their numbers, and how many lacked copies. Nothing if the user stopped it.
     pub fn affected(self: &Arc<Self>, failing: &[bool], context: &RunContext<'_>) -> Option<(Affected, u64)> {
         let placer = Placer::new(&self.cluster.map, &self.cluster.overlay);
+        let mut homes = self.changed.as_ref().map(|(changed, mapper)| {
+            let all_up = all_up(changed);
+            (mapper, all_up, Workspace::default())
+        });
         let mut workspace = Workspace::default();
         let mut kinds: Vec<Kind> = Vec::new();
         let mut records = Vec::new();
         let (mut number, mut asked, mut lacking) = (0u64, 0, 0);
-        for pool in &self.cluster.pools {
+        for (at, pool) in self.cluster.pools.iter().enumerate() {
             let own = Self::kind(pool);
             let kind = kinds.iter().position(|kind| *kind == own).unwrap_or_else(|| {
                 kinds.push(own);
                 kinds.len() - 1
             });
             let width = own.redundancy.width as usize;
-            for (seed, group) in (0u32..).zip(&pool.groups) {
+            for unit in self.units(at) {
                 if context.stopped() {
                     return None;
                 }
+                let group = &pool.groups[unit.source as usize];
                 let computed;
                 let acting = match &group.acting {
                     Some(acting) => acting,
                     None => {
-                        computed = self.placed(&placer, &mut workspace, &pool.placed, seed);
+                        let which = (&pool.placed, unit.source);
+                        computed = Self::placed(&self.mapper, &placer, &mut workspace, which);
                         &computed
                     }
                 };
                 let list = self.list(acting, group.primary, own, width);
-                let lacks = list.iter().filter(|device| **device == NOWHERE).count() > 0;
+                let lacks = list.contains(&NOWHERE);
                 let touches = list.iter().any(|device| *device != NOWHERE && failing[device.index()]);
-                lacking += u64::from(lacks && !touches && group.bytes + group.objects > 0);
-                if lacks || touches {
-                    records.push((kind as u16, number, list, group, own.redundancy.data));
+                let moves = homes.as_mut().is_some_and(|(mapper, state, workspace)| {
+                    let placer = Placer::new(&state.map, &state.overlay);
+                    let which = (&state.pools[at].placed, unit.target);
+                    let up = Self::placed(mapper, &placer, workspace, which);
+                    self.differs(&list, &up, own)
+                });
+                lacking += u64::from(lacks && !touches && unit.bytes + unit.objects > 0);
+                if lacks || touches || moves {
+                    records.push((kind as u16, number, list, unit, own.redundancy.data));
                 }
                 asked += 1;
                 number += 1;
@@ -111,8 +158,9 @@ impl Groups {
         let homes = Homeward { groups: Arc::clone(self), numbers, width };
         let mut affected = Affected::of_groups(kinds, Box::new(homes));
         affected.asked = asked;
-        for (kind, number, list, group, data) in records {
-            affected.push_group_of(kind, number, &list, sizes(group, data));
+        affected.follows = self.changed.is_some();
+        for (kind, number, list, unit, data) in records {
+            affected.push_group_of(kind, number, &list, sizes(unit.objects, unit.bytes, data));
         }
         Some((affected, lacking))
     }
@@ -135,6 +183,32 @@ impl Groups {
         list
     }
 
+    /// Whether a group of these devices is to have others.
+    fn differs(&self, list: &[DeviceId], up: &[ItemId], kind: Kind) -> bool {
+        let device = |osd: &ItemId| self.machines.devices.get(osd).copied().unwrap_or(NOWHERE);
+        let mut places = (0..).zip(up).filter(|(_, osd)| **osd != NONE);
+        if kind.by_place {
+            places.any(|(place, osd): (usize, &ItemId)| list.get(place) != Some(&device(osd)))
+        } else {
+            places.any(|(_, osd)| !list.contains(&device(osd)))
+        }
+    }
+
+    /// The groups of a pool in the finer of its divisions before and after, in order.
+    fn units(&self, at: usize) -> impl Iterator<Item = Unit> {
+        let (pool, then) = (&self.cluster.pools[at], self.wanted().0.pools[at].placed.pg_num);
+        let bytes = parts_of(pool, then, |group| group.bytes);
+        let objects = parts_of(pool, then, Self::objects);
+        let before = pool.placed.pg_num;
+        let unit = move |(unit, (bytes, objects)): (u32, (u64, u64))| Unit {
+            source: stable_mod(unit, before),
+            target: stable_mod(unit, then),
+            bytes,
+            objects,
+        };
+        (0u32..).zip(bytes.into_iter().zip(objects)).map(unit)
+    }
+
     /// The number of objects of a group, estimated from its bytes where the dump has no count.
     pub fn objects(group: &Group) -> u64 {
         if group.objects > 0 { group.objects } else { group.bytes.div_ceil(OBJECT_USUAL) }
@@ -143,9 +217,7 @@ impl Groups {
 
 /// The sizes of the objects of a group, all of the mean size; the remainder goes to the first ones. An object
 /// without bytes still takes an operation, so it counts as one byte.
-fn sizes(group: &Group, data: u32) -> impl Iterator<Item = u64> + use<> {
-    let objects = Groups::objects(group);
-    let bytes = group.bytes;
+fn sizes(objects: u64, bytes: u64, data: u32) -> impl Iterator<Item = u64> + use<> {
     let (each, more) = bytes.checked_div(objects).map_or((0, 0), |each| (each, bytes % objects));
     (0..objects).map(move |at| (each + u64::from(at < more)).div_ceil(u64::from(data)).max(1))
 }
@@ -153,15 +225,8 @@ fn sizes(group: &Group, data: u32) -> impl Iterator<Item = u64> + use<> {
 impl Homes for Homeward {
     fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
         let groups = &self.groups;
-        let mut state = Cluster {
-            map: groups.cluster.map.clone(),
-            overlay: groups.cluster.overlay.clone(),
-            pools: groups.cluster.pools.iter().map(PoolState::without_groups).collect(),
-            fill: BTreeMap::new(),
-        };
-        // A device that is down but not out still counts, since its groups wait for it. So all devices are
-        // taken as up here.
-        state.overlay.devices.iter_mut().for_each(|device| device.up = device.exists);
+        let (wanted, mapper) = groups.wanted();
+        let mut state = all_up(wanted);
         for (osd, _) in groups.machines.osds.iter().zip(out).filter(|(_, out)| **out) {
             if let Some(device) = state.overlay.devices.get_mut(*osd as usize) {
                 device.weight = 0;
@@ -176,10 +241,12 @@ impl Homes for Homeward {
         let mut table = vec![NOWHERE; self.numbers.len() * self.width];
         let mut numbers = self.numbers.iter().copied().zip(table.chunks_mut(self.width.max(1))).peekable();
         let mut first = 0;
-        for pool in &groups.cluster.pools {
-            let end = first + pool.groups.len() as u64;
+        for (at, pool) in state.pools.iter().enumerate() {
+            let units: Vec<Unit> = groups.units(at).collect();
+            let end = first + units.len() as u64;
             while let Some((number, row)) = numbers.next_if(|(number, _)| *number < end) {
-                let up = groups.placed(&placer, &mut workspace, &pool.placed, (number - first) as u32);
+                let seed = units[(number - first) as usize].target;
+                let up = Groups::placed(mapper, &placer, &mut workspace, (&pool.placed, seed));
                 for (place, osd) in row.iter_mut().zip(up).filter(|(_, osd)| *osd != NONE) {
                     *place = groups.machines.devices.get(&osd).copied().unwrap_or(NOWHERE);
                 }
@@ -188,6 +255,19 @@ impl Homes for Homeward {
         }
         Box::new(Table { numbers: &self.numbers, width: self.width, table })
     }
+}
+
+/// A cluster without its groups, with all devices up: a device that is down but not out still counts, since
+/// its groups wait for it.
+fn all_up(cluster: &Cluster) -> Cluster {
+    let mut state = Cluster {
+        map: cluster.map.clone(),
+        overlay: cluster.overlay.clone(),
+        pools: cluster.pools.iter().map(PoolState::without_groups).collect(),
+        fill: BTreeMap::new(),
+    };
+    state.overlay.devices.iter_mut().for_each(|device| device.up = device.exists);
+    state
 }
 
 /// Where all records belong at one instant.

@@ -1,6 +1,7 @@
 //! The machines of a real cluster: devices by their place in the CRUSH map, and disks by their device class.
 //!
-//! A host of the map is a server, a rack is a rack; a device outside any host is a server by itself. The
+//! A host of the map is a server, a rack is a rack; a device outside any host is a server by itself. A cluster
+//! before and after a change has the machines of both, each where the first state that knows it has it. The
 //! exports have no speeds: those of a class come from the data sheets of common disks, and values that the
 //! user sets replace them for all classes.
 
@@ -74,38 +75,45 @@ const CLASSES: [Class; 3] = [
     },
 ];
 
-/// A server: a host of the map, or a device outside any host.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A server: a host of the map by its name, or a device outside any host.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
-    Host(ItemId),
+    Host(String),
     Alone(ItemId),
 }
 
+/// The bucket of type `kind` around a device and its name, in the first of these states that has the device.
+fn above(states: &[(&Map, BTreeMap<ItemId, ItemId>)], osd: ItemId, kind: &str) -> Option<(ItemId, String)> {
+    let (map, parents) = states.iter().find(|(_, parents)| parents.contains_key(&osd))?;
+    let kind = map.type_id(kind)?;
+    let mut chain = std::iter::successors(parents.get(&osd), |bucket| parents.get(bucket));
+    let found = chain.find(|&&id| map.bucket(id).is_some_and(|bucket| i32::from(bucket.kind) == kind))?;
+    Some((*found, item_name(map, *found)))
+}
+
 impl Machines {
-    /// The machines of a cluster. `asked` is the scenario of the user, `scenario` the same with defaults.
-    pub fn of(cluster: &Cluster, asked: &Scenario, scenario: &Settled) -> Machines {
-        let map = &cluster.map;
-        let parents = parents(map);
-        let above = |item: ItemId, kind: &str| {
-            let kind = map.type_id(kind)?;
-            let chain = std::iter::successors(parents.get(&item), |bucket| parents.get(bucket));
-            chain.copied().find(|&id| map.bucket(id).is_some_and(|bucket| i32::from(bucket.kind) == kind))
-        };
+    /// The machines of a cluster in one or several states. `asked` is the scenario of the user, `scenario` the
+    /// same with defaults.
+    pub fn of(states: &[&Cluster], asked: &Scenario, scenario: &Settled) -> Machines {
+        let maps: Vec<(&Map, BTreeMap<ItemId, ItemId>)> =
+            states.iter().map(|state| (&state.map, parents(&state.map))).collect();
+        let above = |osd: ItemId, kind: &str| above(&maps, osd, kind);
         let mut places: BTreeMap<Place, Vec<ItemId>> = BTreeMap::new();
-        for osd in cluster.devices() {
-            let place = above(osd, "host").map_or(Place::Alone(osd), Place::Host);
+        for osd in states.iter().flat_map(|state| state.devices()).collect::<BTreeSet<_>>() {
+            let place = above(osd, "host").map_or(Place::Alone(osd), |(_, name)| Place::Host(name));
             places.entry(place).or_default().push(osd);
         }
         // Servers are numbered in the order of their first devices.
         let mut servers: Vec<(Place, Vec<ItemId>)> = places.into_iter().collect();
         servers.sort_by_key(|(_, osds)| osds.first().copied());
         let rack = |osds: &[ItemId]| osds.first().and_then(|&osd| above(osd, "rack"));
-        let racks: Vec<Option<ItemId>> =
+        let racks: Vec<Option<(ItemId, String)>> =
             servers.iter().map(|(_, osds)| rack(osds)).collect::<BTreeSet<_>>().into_iter().rev().collect();
-        let number = |rack: Option<ItemId>| racks.iter().position(|one| *one == rack).unwrap_or(0) as u32;
+        let number = |rack: Option<(ItemId, String)>| racks.iter().position(|one| *one == rack).unwrap_or(0) as u32;
         let osds: Vec<ItemId> = servers.iter().flat_map(|(_, osds)| osds).copied().collect();
         let mut classes = Classes::default();
-        let class_of = osds.iter().map(|&osd| classes.of(map, osd, scenario.preset)).collect();
+        let class = |osd: ItemId| states.iter().find_map(|state| class_name(&state.map, osd));
+        let class_of = osds.iter().map(|&osd| classes.of(class(osd), scenario.preset)).collect();
         let layout = Layout {
             server_of: (0u32..)
                 .zip(&servers)
@@ -118,14 +126,14 @@ impl Machines {
             servers: servers
                 .iter()
                 .map(|(place, _)| match place {
-                    Place::Host(id) => format!("host {}", item_name(map, *id)),
+                    Place::Host(name) => format!("host {name}"),
                     Place::Alone(osd) => format!("no host (osd.{osd})"),
                 })
                 .collect(),
             disks: osds.iter().map(|osd| format!("osd.{osd}")).collect(),
             racks: racks
                 .iter()
-                .map(|rack| rack.map_or("no rack".to_owned(), |id| format!("rack {}", item_name(map, id))))
+                .map(|rack| rack.as_ref().map_or("no rack".to_owned(), |(_, name)| format!("rack {name}")))
                 .collect(),
         };
         let has_racks = racks.iter().any(Option::is_some);
@@ -143,6 +151,11 @@ impl Machines {
     }
 }
 
+/// The class of a device in a map, if it has one.
+fn class_name(map: &Map, osd: ItemId) -> Option<&str> {
+    map.item_classes.get(&osd).and_then(|class| map.class_names.get(class)).map(String::as_str)
+}
+
 /// The classes that are present, in the order in which they are found.
 #[derive(Default)]
 struct Classes {
@@ -153,8 +166,7 @@ struct Classes {
 
 impl Classes {
     /// The index of a device's class among those present. Only the Ceph presets distinguish classes.
-    fn of(&mut self, map: &Map, osd: ItemId, preset: Preset) -> u8 {
-        let name = map.item_classes.get(&osd).and_then(|class| map.class_names.get(class));
+    fn of(&mut self, name: Option<&str>, preset: Preset) -> u8 {
         let known = name.and_then(|name| CLASSES.iter().position(|class| class.name == name));
         if known.is_none() {
             self.strange.insert(name.map_or("no class".to_owned(), |name| format!("class `{name}`")));

@@ -1,0 +1,129 @@
+//! What happens if I do this to my Ceph cluster? One change, or several in order, on the exports of a real
+//! cluster: what moves, how long it takes, what is at risk meanwhile, and what holds it up.
+//!
+//! It joins two answers. What moves is a preview's: every placement group before and after, as Ceph 16.2
+//! places it. How long it takes is a rebuild's: the same machines, reservations, rests and limits, with each
+//! copy or shard that must be made on a new device as a unit of work. A copy that is lost is made from those
+//! that are left; one that only moves is read by the primary (a shard: from its old device), and comes after
+//! those that are lost. What it leaves out: mClock, recovery by log, what balancer and autoscaler do next,
+//! and all that `rebuild` leaves out.
+//!
+//! - `scenario`, `asked`: the keys of a scenario, and the changes in their order;
+//! - `case`: the cluster before, after, and in the end;
+//! - `exposure`: what further failures would lose;
+//! - `observed`, `measures`: one replicate and its measures;
+//! - `answer`, `present`: the answer in words, tables and figures.
+
+mod answer;
+mod asked;
+mod case;
+mod exposure;
+mod measures;
+mod observed;
+mod present;
+mod scenario;
+
+use towtank_scenario::{Draft, Problems};
+use towtank_units::Bytes;
+
+use self::case::Ready;
+use self::observed::{Kept, Seen};
+use self::scenario::Scenario;
+use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+
+/// The study of a change.
+#[derive(Clone, Copy, Debug)]
+pub struct Whatif;
+
+const fn flag(name: &'static str, key: &'static str) -> Flag {
+    Flag { name, key }
+}
+
+const FLAGS: &[Flag] = &[
+    flag("crush-map", "crush_map"),
+    flag("osd-dump", "osd_dump"),
+    flag("pg-dump", "pg_dump"),
+    flag("osd-df", "osd_df"),
+    flag("report", "report"),
+    flag("change", "changes"),
+    flag("after-map", "after_map"),
+    flag("fail", "fail"),
+    flag("replace", "replace"),
+    flag("add-host", "add_host"),
+    flag("remove", "remove"),
+    flag("drain", "drain"),
+    flag("crush-reweight", "crush_reweight"),
+    flag("mark-out", "mark_out"),
+    flag("reweight", "reweight"),
+    flag("pg-num", "pg_num"),
+    flag("pgp-num", "pgp_num"),
+    flag("upmap", "upmap"),
+    flag("upmap-items", "upmap_items"),
+    flag("disk", "disk"),
+    flag("disk-read", "disk_read"),
+    flag("disk-write", "disk_write"),
+    flag("speed-spread", "speed_spread"),
+    flag("nic", "nic"),
+    flag("uplink", "uplink"),
+    flag("recovery-max-active", "recovery_max_active"),
+    flag("max-backfills", "max_backfills"),
+    flag("recovery-sleep", "recovery_sleep"),
+    flag("client-load", "client_load"),
+    flag("client-read", "client_read"),
+    flag("client-size", "client_size"),
+    flag("client-weight", "client_weight"),
+    flag("down-out", "down_out"),
+    flag("noout", "noout"),
+    flag("failure-rate", "failure_rate"),
+];
+
+impl Question for Whatif {
+    const NAME: &'static str = "whatif";
+    const TITLE: &'static str = "what a change of a Ceph cluster moves, how long it takes, and what is at risk";
+    const ABOUT: &'static str = "One change, or several in order, on the exports of a real cluster, as `preview` and `rebuild` read them; no cluster is \
+         contacted. Says whether it is safe, what moves, how long that takes with the limits of Ceph 16 (queue WPQ), what is \
+         at risk meanwhile, and what holds it up. Without a change: the recovery that is under way.\n\n\
+         --fail takes a device, host or rack away, and Ceph gives it up after ten minutes; --replace puts an empty device in \
+         its place at once; --drain and --mark-out empty a device that still serves. --change takes any of them in order: \
+         --change \"add-host h9=4x3.6\" --change \"drain host=h1\"; other flags follow in a fixed order. Not modelled: mClock, \
+         which paces recovery from Ceph 17 on, recovery by log, and what balancer and autoscaler do next.";
+    const RESULTS_VERSION: u32 = 1;
+    const FLAGS: &'static [Flag] = FLAGS;
+
+    type Scenario = Scenario;
+    type Settled = Scenario;
+    type Ready = Ready;
+    type Seen = Seen;
+    type Kept = Kept;
+
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
+        Ready::check(scenario, draft)
+    }
+
+    fn settled(ready: &Ready) -> &Scenario {
+        &ready.scenario
+    }
+
+    fn memory(ready: &Ready) -> Option<Bytes> {
+        Some(ready.real.memory_estimate())
+    }
+
+    fn measures() -> Vec<Measure<Seen>> {
+        measures::measures()
+    }
+
+    fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        observed::run(ready, context)
+    }
+
+    fn keep(seen: Seen) -> Kept {
+        seen.keep()
+    }
+
+    fn present(points: &Points<'_, Whatif>) -> Presentation {
+        present::present(points)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! The measures of a replicate, under the names that a preview and a rebuild have for them.
+
+use towtank_rebuild::recovery::Waited;
+
+use super::observed::Seen;
+use crate::preview::moves::DeviceMoves;
+use crate::rebuild::observed::{micros, transfer};
+use crate::{Measure, Value};
+
+type Row = Measure<Seen>;
+
+/// The measures of a replicate.
+pub fn measures() -> Vec<Row> {
+    let mut measures = of_times();
+    measures.extend(of_moves());
+    measures.extend(of_risk());
+    measures.extend(of_groups());
+    measures.extend(of_devices());
+    measures.extend(of_clients());
+    measures
+}
+
+fn of_times() -> Vec<Row> {
+    vec![
+        Row::new(
+            "time_to_clean_s",
+            "s",
+            "from the change or failure until all data are where they belong",
+            Seen::clean,
+        )
+        .titled("Time until all is clean"),
+        Row::new("time_to_clean_fast_s", "s", "the same with disks faster by `speed_spread`", |seen| {
+            seen.clean_at(1)
+        })
+        .titled("Time until all is clean, faster disks"),
+        Row::new("time_to_clean_slow_s", "s", "the same with disks slower by `speed_spread`", |seen| {
+            seen.clean_at(0)
+        })
+        .titled("Time until all is clean, slower disks"),
+        Row::new(
+            "time_to_end_s",
+            "s",
+            "until all has moved that can: what has no room or no home stays behind",
+            Seen::ended,
+        )
+        .titled("Time until nothing moves any more"),
+        Row::new(
+            "time_to_full_redundancy_s",
+            "s",
+            "until no copy or shard is missing; 0 where none ever is",
+            Seen::full,
+        )
+        .titled("Time until all copies are back"),
+        Row::new(
+            "time_to_two_copies_s",
+            "s",
+            "until no object is left with a single copy (or just k shards)",
+            Seen::two_copies,
+        )
+        .titled("Time until nothing is down to one copy"),
+        Row::new("transfer_s", "s", "the transfers themselves, without the time between them", |seen| {
+            transfer(&seen.recovered).map(|span| span.as_secs_f64()).ok_or_else(nothing_moved)
+        })
+        .titled("Time of the transfers"),
+        Row::new(
+            "aggregate_rate_bytes_per_s",
+            "bytes/s",
+            "bytes written over the time of the transfers",
+            |seen| {
+                let span = transfer(&seen.recovered).ok_or_else(nothing_moved)?.as_secs_f64();
+                let bytes = seen.recovered.bytes as f64;
+                if bytes > 0.0 && span > 0.0 { Ok(bytes / span) } else { Err(nothing_moved()) }
+            },
+        )
+        .titled("Rate of the move"),
+    ]
+}
+
+fn nothing_moved() -> String {
+    "nothing was transferred".to_owned()
+}
+
+fn of_moves() -> Vec<Row> {
+    vec![
+        Row::new("moved_bytes", "bytes", "bytes of copies and shards that must be copied", |seen| {
+            Ok(seen.moves.moved_bytes as f64)
+        })
+        .titled("Data to move"),
+        Row::new("moved_objects", "objects", "objects that were copied, each counted once", |seen| {
+            Ok(seen.recovered.jobs as f64)
+        })
+        .titled("Objects moved"),
+        // A group with one copy left gets two new ones, so this may exceed 1.
+        Row::new("moved_fraction", "ratio", "the bytes to copy, over all bytes stored", |seen| {
+            Ok(seen.moves.moved_fraction())
+        })
+        .titled("Share of all data to move"),
+        Row::new("moved_groups", "groups", "placement groups with something to copy", |seen| {
+            Ok(seen.moves.moved_groups as f64)
+        })
+        .titled("With something to move"),
+        Row::new("written_bytes", "bytes", "bytes that devices wrote for it", |seen| {
+            Ok(seen.recovered.disks.iter().map(|disk| disk.2).sum::<u64>() as f64)
+        })
+        .titled("Written"),
+        Row::new(
+            "minimum_bytes",
+            "bytes",
+            "what devices must gain in all: no placement with this outcome moves less",
+            |seen| Ok(seen.moves.minimum_bytes() as f64),
+        )
+        .titled("Least that could move"),
+        Row::new("pending_bytes", "bytes", "bytes that would move without the change", |seen| {
+            Ok(seen.moves.pending_bytes as f64)
+        })
+        .titled("Data that would move anyway"),
+        Row::new(
+            "upmaps_dropped",
+            "mappings",
+            "explicit mappings that the monitors would drop or cut",
+            |seen| Ok(seen.upmaps_dropped as f64),
+        ),
+    ]
+}
+
+fn of_risk() -> Vec<Row> {
+    vec![
+        Row::new("lost_objects", "objects", "objects of which too few copies or shards are left", |seen| {
+            Ok(seen.recovered.stuck.lost as f64)
+        })
+        .titled("Lost for good"),
+        Row::new(
+            "stuck_objects",
+            "objects",
+            "objects that lack a copy or shard and find no home for it, or no room",
+            |seen| {
+                let stuck = seen.recovered.stuck;
+                Ok((stuck.waiting + stuck.homeless + stuck.full) as f64)
+            },
+        )
+        .titled("Without a home to be rebuilt on"),
+        Row::new(
+            "one_copy_bytes",
+            "bytes",
+            "bytes of objects with a single copy (or just k shards) at first",
+            |seen| Ok(seen.exposure.one_bytes as f64),
+        )
+        .titled("Data with one copy left"),
+        Row::new("two_copies_bytes", "bytes", "bytes of objects that lack a copy and have two left", |seen| {
+            Ok(seen.exposure.two_bytes as f64)
+        })
+        .titled("Data with two copies left"),
+        Row::new(
+            "devices_critical",
+            "devices",
+            "devices of which each by itself would lose data, at first",
+            |seen| Ok(seen.exposure.devices.len() as f64),
+        ),
+        Row::new(
+            "hosts_critical",
+            "hosts",
+            "hosts of which each by itself would lose data, at first",
+            |seen| Ok(seen.exposure.servers.len() as f64),
+        ),
+        Row::new(
+            "data_loss_probability_fraction",
+            "fraction",
+            "that further failures of devices lose data before all copies are back, at most",
+            Seen::loss,
+        )
+        .titled("Probability of losing data"),
+    ]
+}
+
+fn of_groups() -> Vec<Row> {
+    vec![
+        Row::new(
+            "groups_below_min_size",
+            "groups",
+            "placement groups left with fewer devices than `min_size` in the end",
+            |seen| {
+                let safety = &seen.moves.safety;
+                let known = (safety.min_size_unknown == 0).then_some(safety.below_min_size as f64);
+                known.ok_or_else(|| "the osd dump does not say the `min_size` of each pool".to_owned())
+            },
+        ),
+        Row::new("below_min_size", "groups", "placement groups that took no writes, at the most", |seen| {
+            Ok(seen.recovered.below_min_size as f64)
+        })
+        .titled("Took no writes, at the most"),
+        Row::new(
+            "groups_short",
+            "groups",
+            "placement groups left with fewer devices than asked for in the end",
+            |seen| Ok(seen.moves.groups_short as f64),
+        ),
+        Row::new(
+            "groups_short_now",
+            "groups",
+            "placement groups that are on fewer devices than asked for now",
+            |seen| Ok(seen.moves.safety.short_now as f64),
+        ),
+        Row::new("groups_homeless", "groups", "placement groups left without any device", |seen| {
+            Ok(seen.moves.groups_homeless as f64)
+        }),
+    ]
+}
+
+fn of_devices() -> Vec<Row> {
+    let row = |name: &'static str, about, of: fn((f64, f64)) -> f64| {
+        Row::new(name, "ratio", about, move |seen: &Seen| {
+            let fills = seen.moves.devices.values().filter_map(DeviceMoves::fill);
+            let fullest = fills.map(of).max_by(f64::total_cmp);
+            fullest.ok_or_else(|| "no export says how large the devices are".to_owned())
+        })
+    };
+    let groups = |name: &'static str, about, of: fn(&DeviceMoves) -> u64| {
+        Row::new(name, "groups", about, move |seen: &Seen| {
+            Ok(seen.moves.devices.values().map(of).max().unwrap_or(0) as f64)
+        })
+    };
+    vec![
+        row("fill_max_before", "fill of the fullest device now", |fill| fill.0)
+            .titled("Fill of the fullest device now"),
+        row("fill_max_after", "fill of the fullest device then", |fill| fill.1)
+            .titled("Fill of the fullest device then"),
+        groups(
+            "device_groups_max_before",
+            "placement groups on the device with the most, now",
+            |device| device.present_shards,
+        ),
+        groups("device_groups_max_after", "placement groups on the device with the most, then", |device| {
+            device.target_shards
+        }),
+    ]
+}
+
+/// Latencies of clients; these measures are left out where there are no clients.
+fn of_clients() -> Vec<Row> {
+    let row = |name: &'static str, about, value: fn(&Waited) -> Option<f64>| {
+        let measure = Row::new(name, "us", about, move |seen: &Seen| {
+            let waited = seen.recovered.clients.as_ref().ok_or("there are no clients")?;
+            let value: Value = value(waited).ok_or_else(|| "no such operation was done".to_owned());
+            value
+        });
+        measure.only_where(|seen| seen.recovered.clients.is_some())
+    };
+    vec![
+        row("client_read_latency_p99_us", "what reads of clients take, the 99th percentile", |waited| {
+            micros(&waited.during.reads, 0.99)
+        }),
+        row("client_write_latency_p99_us", "the same for writes", |waited| {
+            micros(&waited.during.writes, 0.99)
+        }),
+        row("client_read_latency_quiet_p99_us", "for reads when nothing moves", |waited| {
+            micros(&waited.quiet.reads, 0.99)
+        }),
+        row("client_write_latency_quiet_p99_us", "for writes when nothing moves", |waited| {
+            micros(&waited.quiet.writes, 0.99)
+        }),
+    ]
+}

@@ -1,0 +1,245 @@
+//! One replicate: what moves, how long it takes with usual, slower and faster disks, and what is at risk
+//! meanwhile.
+
+use serde::{Deserialize, Serialize};
+use towtank_rebuild::model::SPARES;
+use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
+use towtank_report::Outcome;
+use towtank_units::{Percent, SimTime};
+
+use super::case::Ready;
+use super::exposure::Exposure;
+use crate::preview::dangers;
+use crate::preview::moves::Moves;
+use crate::rebuild::bottleneck;
+use crate::rebuild::levers::{self, Tried};
+use crate::rebuild::observed::{ClientsSeen, left};
+use crate::rebuild::real::Staged;
+use crate::rebuild::resources::{Resource, resources};
+use crate::{Replicate, RunContext, StudyError, Value};
+
+/// The results of one replicate.
+pub struct Seen {
+    /// What moves.
+    pub moves: Moves,
+    /// What is at risk.
+    pub exposure: Exposure,
+    /// How it goes with the disks as assumed.
+    pub recovered: Recovered,
+    /// With slower and with faster disks; none where nothing moves, or not all ends.
+    pub spread: Option<[Recovered; 2]>,
+    /// What is presented.
+    pub observed: Observed,
+    /// What was told and tried.
+    pub timing: Timing,
+    /// Explicit mappings that the monitors would drop.
+    pub upmaps_dropped: usize,
+    /// The share of devices that fails in a year.
+    pub failure_rate: Percent,
+}
+
+/// What times are counted from.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// From the change to the first object that moves, where nothing fails.
+    pub start_s: f64,
+    /// The delays after a failure.
+    pub waiting: Waiting,
+}
+
+/// What is presented of a replicate besides its measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// The changes in words.
+    pub changes: Vec<String>,
+    /// Whether something fails or is replaced.
+    pub fails: bool,
+    /// What held it up.
+    pub bottleneck: Option<String>,
+    /// Changes that were tried, the one that helps most first.
+    pub tried: Vec<Tried>,
+    /// All resources, the busiest kind first.
+    pub resources: Vec<Resource>,
+    /// Bytes finished over time: seconds and bytes.
+    pub progress: Vec<(f64, u64)>,
+    /// Bytes that are not finished in the end.
+    pub unfinished: u64,
+    /// Latencies of clients, where there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<ClientsSeen>,
+}
+
+/// The kept results of a replicate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What moves.
+    pub moves: Moves,
+    /// What is at risk.
+    pub exposure: Exposure,
+    /// The rest.
+    pub observed: Observed,
+}
+
+/// Nothing was found out.
+fn stopped() -> Replicate<Seen> {
+    Replicate {
+        seen: Err("the run was stopped before it was known what moves"),
+        beside: Outcome { partial: true, ..Outcome::default() },
+    }
+}
+
+/// Runs one replicate.
+pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+    let Some(moves) = Moves::of(&ready.case, context)? else { return Ok(stopped()) };
+    let Some(mut staged) = ready.real.staged(context) else { return Ok(stopped()) };
+    leave(&mut staged, &moves, ready);
+    let exposure = Exposure::of(&staged.affected, &staged.hardware, &staged.failing);
+    let recovery = ready.real.recovery(&staged, context);
+    let recovered = recovery.run(context)?;
+    let resources = resources(&recovery, &recovered);
+    let tried = levers::tried(&recovery, &recovered, &resources, context)?;
+    let spread = spread(&recovery, &recovered, ready.scenario.speed_spread, context)?;
+    let mut beside = Outcome {
+        digest: recovered.digests.first().map(ToString::to_string),
+        events: recovered.events,
+        partial: recovered.partial,
+        warnings: ready.case.warnings.clone(),
+        ..Outcome::default()
+    };
+    beside.warnings.extend(staged.warnings.iter().cloned());
+    beside.warnings.extend(lacked(staged.lacking, ready.asks));
+    beside.warnings.extend(dangers::warnings(&moves));
+    let start = if ready.fails || !ready.asks { 0.0 } else { ready.scenario.start.as_secs_f64() };
+    let observed = Observed {
+        changes: ready.case.changes.clone(),
+        fails: ready.fails,
+        bottleneck: bottleneck::name(&resources, staged.limits.reservations, &tried),
+        tried,
+        resources,
+        progress: recovered.progress.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect(),
+        unfinished: recovered.unfinished.saturating_add(recovered.stuck.bytes),
+        clients: recovered.clients.as_ref().map(ClientsSeen::of),
+    };
+    let seen = Seen {
+        moves,
+        exposure,
+        recovered,
+        spread,
+        observed,
+        timing: Timing { start_s: start, waiting: ready.real.waiting() },
+        upmaps_dropped: ready.case.upmaps_dropped,
+        failure_rate: ready.scenario.failure_rate,
+    };
+    Ok(Replicate { seen: Ok(seen), beside })
+}
+
+/// Groups that lack copies, and that nothing which fails here has touched.
+fn lacked(groups: u64, asks: bool) -> Option<String> {
+    let rest = if asks { "; they are made again too, where they have a home" } else { "" };
+    (groups > 0).then(|| format!("{groups} groups lack copies or shards when it begins{rest}"))
+}
+
+/// Subtracts what leaves each device from what it holds, since its room is free in the end. Left out: that a
+/// device which gives and takes may be too full meanwhile, and then takes later.
+fn leave(staged: &mut Staged, moves: &Moves, ready: &Ready) {
+    let osds = &ready.real.groups.machines.osds;
+    for ((osd, used), fails) in osds.iter().zip(&mut staged.used).zip(&staged.failing) {
+        if let Some(device) = moves.devices.get(osd).filter(|_| !fails) {
+            *used = used.saturating_sub(device.out_bytes);
+        }
+    }
+}
+
+/// The same with slower and with faster disks.
+fn spread(
+    recovery: &Recovery<'_>,
+    recovered: &Recovered,
+    by: Percent,
+    context: &RunContext<'_>,
+) -> Result<Option<[Recovered; 2]>, StudyError> {
+    let permille = (by.fraction_f64() * 1e3).round() as u64;
+    let stuck = recovered.stuck;
+    let ended = !recovered.partial && !stuck.any() && stuck.unmoved == 0 && recovered.jobs > 0;
+    if !ended || permille == 0 {
+        return Ok(None);
+    }
+    let at = |permille: u64| {
+        let hardware = recovery.hardware.with_disks_at(permille);
+        Recovery { hardware: &hardware, quiet: false, ..recovery.clone() }.run(context)
+    };
+    let [slow, fast] = [at(1_000 - permille)?, at(1_000 + permille)?];
+    Ok((!slow.partial && !fast.partial).then_some([slow, fast]))
+}
+
+impl Seen {
+    /// What is kept of it.
+    #[must_use]
+    pub fn keep(self) -> Kept {
+        Kept { moves: self.moves, exposure: self.exposure, observed: self.observed }
+    }
+
+    /// Why not all is done, where not all is.
+    pub fn left(&self) -> Option<String> {
+        let left = left(&self.recovered, self.timing.waiting);
+        let unmoved = self.recovered.stuck.unmoved;
+        let full = (unmoved > 0).then(|| {
+            format!(
+                "{unmoved} objects stay where they are: their new home would be fuller than `backfillfull_ratio`"
+            )
+        });
+        match (left, full) {
+            (Some(left), Some(full)) => Some(format!("{left}, {full}")),
+            (left, full) => left.or(full),
+        }
+    }
+
+    fn counted(&self, at: SimTime) -> f64 {
+        if at == SimTime::ZERO { 0.0 } else { self.timing.start_s + at.as_secs_f64() }
+    }
+
+    /// Until all has moved.
+    pub fn clean(&self) -> Value {
+        self.left().map_or_else(|| Ok(self.counted(self.recovered.last_write)), Err)
+    }
+
+    /// The same with slower (0) or faster (1) disks.
+    pub fn clean_at(&self, which: usize) -> Value {
+        let clean = self.clean()?;
+        Ok(self.spread.as_ref().map_or(clean, |spread| self.counted(spread[which].last_write)))
+    }
+
+    /// Until all has moved that can.
+    pub fn ended(&self) -> Value {
+        if self.recovered.partial {
+            return Err("the run was stopped before everything had moved".to_owned());
+        }
+        Ok(self.counted(self.recovered.last_write))
+    }
+
+    /// Until no record that lacked a copy or shard is left with at most this many to spare.
+    fn until(&self, spare: usize) -> f64 {
+        let rows = &self.recovered.last_by_spare[..=spare.min(SPARES - 2)];
+        self.counted(rows.iter().flatten().max().copied().unwrap_or(SimTime::ZERO))
+    }
+
+    /// Until no copy or shard is missing.
+    pub fn full(&self) -> Value {
+        left(&self.recovered, self.timing.waiting).map_or_else(|| Ok(self.until(SPARES - 2)), Err)
+    }
+
+    /// Until nothing is left with a single copy.
+    pub fn two_copies(&self) -> Value {
+        left(&self.recovered, self.timing.waiting).map_or_else(|| Ok(self.until(0)), Err)
+    }
+
+    /// The probability that further failures lose data before all copies are back.
+    pub fn loss(&self) -> Value {
+        if self.recovered.stuck.lost > 0 {
+            return Ok(1.0);
+        }
+        match left(&self.recovered, self.timing.waiting) {
+            Some(reason) => Err(format!("it is not known how long data are at risk: {reason}")),
+            None => Ok(self.exposure.loss(self.failure_rate, (self.until(0), self.until(1)))),
+        }
+    }
+}
