@@ -84,6 +84,8 @@ pub struct Stuck {
     pub bytes: u64,
     /// Objects that lack nothing, but should move to a home that has no room.
     pub unmoved: u64,
+    /// Objects of which some shards stay, since too many change places among the same devices.
+    pub crossed: u64,
 }
 
 impl Stuck {
@@ -225,6 +227,7 @@ impl<'a> Ledger<'a> {
                 continue;
             }
             let mut aimed = self.aim(record, standing, homes.as_deref_mut());
+            stuck.crossed += if aimed.crossed { objects } else { 0 };
             assert!(aimed.found <= missing, "a record has more homes than it lacks copies");
             if aimed.any() && !self.has_room(record, standing) {
                 aimed = Aimed { found: 0, moved: 0, ..aimed };
@@ -267,7 +270,7 @@ impl<'a> Ledger<'a> {
         let holders = &self.holders[places.clone()];
         let by_place = self.affected.kind(record).by_place;
         let mut next = wanted.iter().copied().filter(|home| *home != NOWHERE && !holders.contains(home));
-        let (mut found, mut waits) = (0, false);
+        let (mut found, mut waits, mut crossed) = (0, false, false);
         for (place, holder) in holders.iter().enumerate() {
             if *holder != NOWHERE {
                 continue;
@@ -283,12 +286,23 @@ impl<'a> Ledger<'a> {
                 None => {}
             }
         }
-        let down = &standing.down[..];
-        let moved = if self.affected.follows {
-            Placed { holders, wanted: &wanted, by_place, down }.aim(&mut aims)
-        } else {
-            0
-        };
+        let mut moved = 0;
+        if self.affected.follows {
+            let (data, down) = (self.data(record), &standing.down[..]);
+            let placed = Placed { holders, wanted: &wanted, data, down };
+            if by_place {
+                crossed = !placed.aim_shards(&mut aims);
+                let filled = |lost: bool| {
+                    let is = |(holder, aim): &(&DeviceId, &DeviceId)| {
+                        (**holder == NOWHERE) == lost && **aim != NOWHERE
+                    };
+                    holders.iter().zip(&aims).filter(is).count()
+                };
+                (found, moved) = (filled(true), filled(false));
+            } else {
+                moved = placed.aim_copies(&mut aims);
+            }
+        }
         debug_assert!(once(&aims), "a record is to have two copies on one device: {aims:?}");
         debug_assert!(
             aims.iter().filter(|aim| **aim != NOWHERE).count() == found + moved,
@@ -304,7 +318,7 @@ impl<'a> Ledger<'a> {
             }
         }
         self.spare = [wanted, aims];
-        Aimed { found, moved, waits }
+        Aimed { found, moved, waits, crossed }
     }
 
     /// Where a record belongs now.
@@ -379,7 +393,9 @@ impl<'a> Ledger<'a> {
             return;
         }
         sources.clear();
-        let holders = self.holders[self.places(record)].iter().copied().filter(|holder| *holder != NOWHERE);
+        let follows = self.affected.follows;
+        let reads = |holder: &DeviceId| *holder != NOWHERE && !(follows && aims.contains(holder));
+        let holders = all.iter().copied().filter(reads);
         sources.extend(holders.clone().filter(|holder| *holder == driver));
         sources.extend(holders.filter(|holder| *holder != driver));
         sources.truncate(self.data(record));
@@ -392,7 +408,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn write_plan(&self, orders: &[(DeviceId, u8, u32)]) -> (Plan, Vec<(u32, u32)>) {
-        let mut plan = Plan::new().of_groups(self.affected.grouped);
+        let mut plan = Plan::new().of_groups(self.affected.grouped).split_by_priority(self.affected.follows);
         let mut jobs = Vec::new();
         if !self.affected.grouped {
             jobs.reserve(orders.len());
@@ -546,6 +562,8 @@ struct Aimed {
     found: usize,
     /// Places that are left, and move.
     moved: usize,
+    /// Shards change places among devices of which too few would be left to read from.
+    crossed: bool,
     /// The holder of a place without a home is down and not out yet.
     waits: bool,
 }

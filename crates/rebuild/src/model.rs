@@ -44,7 +44,7 @@ use towtank_units::{Rate, SimSpan, SimTime};
 pub use self::clients::{Clients, Latencies, Load};
 use self::event::plain;
 pub use self::event::{Event, Kind};
-pub use self::over_time::{BINS, OverTime};
+pub use self::over_time::{BINS, OverTime, Rows};
 use self::resource::Resource;
 pub use self::server::{Active, Device, Entity, Rack, Server, Slot, WINDOW_MAX};
 use self::shared::line;
@@ -115,6 +115,8 @@ pub struct Counts {
     pub bytes: u64,
     /// The same bytes by completion time.
     pub progress: OverTime<u64>,
+    /// The same by priority, the rows as in `last`; only where the plan asks for it.
+    pub by_priority: Rows<SPARES>,
     /// When the last job finished, by the number of copies or shards that were left to spare; the last row is
     /// for that number and all larger ones.
     pub last: [SimTime; SPARES],
@@ -142,6 +144,15 @@ pub enum Sample {
         at: SimTime,
         /// How many copies or shards were left beyond those needed to read it.
         spare: u8,
+    },
+    /// The same job once more, where the plan asks for counts by priority.
+    Prior {
+        /// Its bytes over all targets.
+        bytes: u64,
+        /// When it finished.
+        at: SimTime,
+        /// Its priority.
+        priority: u8,
     },
     /// An object or a group accepts writes again.
     Restored(SimTime),
@@ -173,6 +184,7 @@ impl Statistics for Counts {
                 self.bytes += bytes;
                 self.progress.add(at, &bytes);
             }
+            Sample::Prior { bytes, at, priority } => self.by_priority.add(usize::from(priority), at, bytes),
             Sample::Restored(at) => self.restored.add(at, &1),
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
             Sample::Slept(span) => self.sleeping = self.sleeping.saturating_add(span),
@@ -186,6 +198,7 @@ impl Statistics for Counts {
         self.jobs += other.jobs;
         self.bytes += other.bytes;
         self.progress.merge(&other.progress);
+        self.by_priority.merge(&other.by_priority);
         self.restored.merge(&other.restored);
         for (mine, theirs) in self.last.iter_mut().zip(other.last) {
             *mine = (*mine).max(theirs);
@@ -203,6 +216,8 @@ impl Counts {
     /// Checks that the totals equal the counts over time.
     fn assert_adds_up(&self) {
         assert_eq!(self.bytes, self.progress.whole(), "bytes that are done, and bytes over time");
+        let by_priority = self.by_priority.whole().unwrap_or(self.bytes);
+        assert_eq!(self.bytes, by_priority, "bytes that are done, and bytes by priority");
         assert!(self.jobs <= self.bytes, "{} jobs are done of {} bytes", self.jobs, self.bytes);
         let restored = self.restored.whole();
         assert!(restored <= self.jobs, "{restored} records take writes again after {} jobs", self.jobs);

@@ -58,6 +58,8 @@ pub struct Plan {
     jobs: Vec<Job>,
     /// Tasks are groups, which are complete when all their jobs are done.
     grouped: bool,
+    /// What is done is counted by priority too.
+    split: bool,
     devices: Vec<DeviceId>,
     reserved: Vec<DeviceId>,
 }
@@ -73,6 +75,19 @@ impl Plan {
     #[must_use]
     pub fn of_groups(self, grouped: bool) -> Plan {
         Plan { grouped, ..self }
+    }
+
+    /// Sets whether what is done is counted by priority too.
+    #[must_use]
+    pub fn split_by_priority(self, split: bool) -> Plan {
+        Plan { split, ..self }
+    }
+
+    /// Whether what is done is counted by priority too.
+    #[inline]
+    #[must_use]
+    pub fn is_split(&self) -> bool {
+        self.split
     }
 
     /// Whether tasks are groups.

@@ -121,6 +121,8 @@ pub struct Recovered {
     pub jobs: u64,
     /// Bytes finished over time: (end of a bin, bytes).
     pub progress: Vec<(SimTime, u64)>,
+    /// The same by priority, with the rows of `last_by_spare`: only where records follow a changed map.
+    pub progress_by_spare: [Vec<(SimTime, u64)>; SPARES],
     /// Bytes that the last phase planned and did not finish.
     pub unfinished: u64,
     /// The bound, summed over phases.
@@ -282,6 +284,7 @@ impl Recovery<'_> {
             bytes: 0,
             jobs: 0,
             progress: Vec::new(),
+            progress_by_spare: Default::default(),
             unfinished: 0,
             bound: SimSpan::ZERO,
             ideal: SimSpan::ZERO,
@@ -432,9 +435,7 @@ impl Recovered {
             below = below.saturating_sub(*restored);
             self.below.push((later(at), below));
         }
-        self.progress.push((from, 0));
-        self.progress.extend(counts.progress.ends().map(|(at, bytes)| (later(at), *bytes)));
-        self.progress.push((later(ended), 0));
+        self.take_progress(&counts, (from, later(ended)), later);
         let busy = |lane: Lane, bytes: u64| Busy { span: done(lane), bytes };
         let add = |to: &mut Busy, more: Busy| {
             to.span = to.span.saturating_add(more.span);
@@ -463,6 +464,23 @@ impl Recovered {
                     }
                 }
             }
+        }
+    }
+}
+
+impl Recovered {
+    /// Adds the bytes that a phase finished, over time.
+    fn take_progress(
+        &mut self,
+        counts: &Counts,
+        (from, ended): (SimTime, SimTime),
+        later: impl Fn(SimTime) -> SimTime,
+    ) {
+        self.progress.push((from, 0));
+        self.progress.extend(counts.progress.ends().map(|(at, bytes)| (later(at), *bytes)));
+        self.progress.push((ended, 0));
+        for (row, mine) in self.progress_by_spare.iter_mut().enumerate() {
+            mine.extend(counts.by_priority.ends(row).map(|(at, bytes)| (later(at), bytes)));
         }
     }
 }

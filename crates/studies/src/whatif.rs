@@ -79,7 +79,8 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Whatif {
     const NAME: &'static str = "whatif";
-    const TITLE: &'static str = "what a change of a Ceph cluster moves, how long it takes, and what is at risk";
+    const TITLE: &'static str =
+        "what a change of a Ceph cluster moves, how long it takes, and what is at risk";
     const ABOUT: &'static str = "One change, or several in order, on the exports of a real cluster, as `preview` and `rebuild` read them; no cluster is \
          contacted. Says whether it is safe, what moves, how long that takes with the limits of Ceph 16 (queue WPQ), what is \
          at risk meanwhile, and what holds it up. Without a change: the recovery that is under way.\n\n\
@@ -105,7 +106,7 @@ impl Question for Whatif {
     }
 
     fn memory(ready: &Ready) -> Option<Bytes> {
-        Some(ready.real.memory_estimate())
+        Some(ready.memory_estimate())
     }
 
     fn measures() -> Vec<Measure<Seen>> {

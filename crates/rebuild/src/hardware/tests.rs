@@ -51,7 +51,10 @@ fn faster_machines_take_half_as_long() {
     assert_eq!(uplinks, Some(sample::rate(800_000_000)));
     let flat = sample::hardware(Size { racks: 1, servers: 4, disks: 2 });
     assert!(flat.faster_uplinks().is_none() && flat.uplinks().is_none());
-    assert_eq!((half(two), half(SimSpan::from_ns(1))), (SimSpan::from_ns(1), SimSpan::ZERO));
+    assert_eq!(
+        (at_speed(two, 2_000), at_speed(SimSpan::from_ns(1), 2_000)),
+        (SimSpan::from_ns(1), SimSpan::ZERO)
+    );
     assert_eq!(double(sample::rate(u64::MAX)), sample::rate(u64::MAX), "twice the greatest rate is itself");
 }
 

@@ -1,8 +1,8 @@
 //! Copies and shards that are left but belong elsewhere: the map was changed, or a device was added.
 //!
 //! Copies have no order, so a copy moves only if its device is not among the wanted ones. Shards belong to
-//! their places. Left out: a shard whose new home holds another shard of the same record stays where it is,
-//! because that home would read and write one object at once; so does a copy whose new home does not answer.
+//! their places, and may change them among the same devices. Left out: where so many do that too few devices
+//! are left to read from, they stay where they are.
 
 use crate::model::SPARES;
 use crate::plan::{DeviceId, NOWHERE};
@@ -23,45 +23,81 @@ pub(super) struct Placed<'a> {
     pub holders: &'a [DeviceId],
     /// The devices where the record belongs.
     pub wanted: &'a [DeviceId],
-    /// Whether each shard belongs to its place.
-    pub by_place: bool,
+    /// From how many devices it is read.
+    pub data: usize,
     /// Devices that are known to be down.
     pub down: &'a [bool],
 }
 
 impl Placed<'_> {
-    /// Adds a home for each place that is left and is to move; `aims` has the homes of lost places. Returns
+    /// Adds a home for each copy that is left and is to move; `aims` has the homes of lost copies. Returns
     /// how many were added.
-    pub(super) fn aim(&self, aims: &mut [DeviceId]) -> usize {
-        let free = |home: &DeviceId, aims: &[DeviceId]| {
-            *home != NOWHERE
-                && !self.holders.contains(home)
-                && !aims.contains(home)
-                && !self.down[home.index()]
-        };
+    pub(super) fn aim_copies(&self, aims: &mut [DeviceId]) -> usize {
         let mut added = 0;
-        for (place, holder) in self.holders.iter().enumerate().filter(|(_, holder)| **holder != NOWHERE) {
-            let home = if self.by_place {
-                Some(self.wanted[place]).filter(|home| home != holder && free(home, aims))
-            } else if self.wanted.contains(holder) {
-                None
-            } else {
-                self.wanted.iter().copied().find(|home| free(home, aims))
+        for (place, holder) in self.holders.iter().enumerate() {
+            if *holder == NOWHERE || self.wanted.contains(holder) {
+                continue;
+            }
+            let free = |home: &&DeviceId| {
+                self.answers(**home) && !self.holders.contains(home) && !aims.contains(home)
             };
-            if let Some(home) = home {
+            if let Some(home) = self.wanted.iter().find(free).copied() {
                 aims[place] = home;
                 added += 1;
             }
         }
         added
     }
+
+    /// Writes a home for each shard that is lost or is to move. Returns whether all of them are there.
+    pub(super) fn aim_shards(&self, aims: &mut [DeviceId]) -> bool {
+        let away = |place: usize| self.wanted[place] != self.holders[place];
+        for (place, aim) in aims.iter_mut().enumerate() {
+            let home = self.wanted[place];
+            *aim = if away(place) && self.answers(home) { home } else { NOWHERE };
+        }
+        self.make_way(aims);
+        let before = aims.to_vec();
+        if !self.can_be_read(aims) {
+            // Then only shards move whose new home holds none yet.
+            aims.iter_mut().filter(|aim| self.holders.contains(&**aim)).for_each(|aim| *aim = NOWHERE);
+            self.make_way(aims);
+        }
+        before == aims
+    }
+
+    fn answers(&self, home: DeviceId) -> bool {
+        home != NOWHERE && !self.down[home.index()]
+    }
+
+    /// A device holds one shard of a record: it takes another only if its own moves away.
+    fn make_way(&self, aims: &mut [DeviceId]) {
+        loop {
+            let stays = |aim: &DeviceId, aims: &[DeviceId]| {
+                let held = self.holders.iter().position(|holder| holder == aim);
+                held.is_some_and(|held| aims[held] == NOWHERE)
+            };
+            let blocked = aims.iter().position(|aim| *aim != NOWHERE && stays(aim, aims));
+            let Some(blocked) = blocked else { return };
+            aims[blocked] = NOWHERE;
+        }
+    }
+
+    /// Whether the record can be read from devices that take nothing in at the same time.
+    fn can_be_read(&self, aims: &[DeviceId]) -> bool {
+        let crosses = self.holders.iter().any(|holder| *holder != NOWHERE && aims.contains(holder));
+        let apart =
+            self.holders.iter().filter(|holder| **holder != NOWHERE && !aims.contains(holder)).count();
+        !crosses || apart >= self.data
+    }
 }
 
 /// The devices from which shards are copied that only move: each from its own old device. None if a lost
-/// shard is to be made again too, which takes as many shards as the data need.
+/// shard is to be made again too, or an old device takes another shard: then as many are read as the data
+/// need.
 pub(super) fn sources(holders: &[DeviceId], aims: &[DeviceId], sources: &mut Vec<DeviceId>) -> bool {
     let aimed = || holders.iter().zip(aims).filter(|(_, aim)| **aim != NOWHERE);
-    if aimed().any(|(holder, _)| *holder == NOWHERE) {
+    if aimed().any(|(holder, _)| *holder == NOWHERE || aims.contains(holder)) {
         return false;
     }
     sources.clear();
@@ -78,28 +114,44 @@ mod tests {
         ids.iter().map(one).collect()
     }
 
-    fn aimed(holders: &[i64], wanted: &[i64], lost: &[i64], by_place: bool) -> (usize, Vec<DeviceId>) {
-        let (holders, wanted, mut aims) = (devices(holders), devices(wanted), devices(lost));
+    fn with<T>(holders: &[i64], wanted: &[i64], ask: impl FnOnce(&Placed<'_>) -> T) -> T {
+        let (holders, wanted) = (devices(holders), devices(wanted));
         let mut down = [false; 10];
         down[9] = true;
-        let placed = Placed { holders: &holders, wanted: &wanted, by_place, down: &down };
-        (placed.aim(&mut aims), aims)
+        ask(&Placed { holders: &holders, wanted: &wanted, data: 2, down: &down })
     }
 
     #[test]
-    fn copies_move_as_a_set_and_shards_by_place() {
-        let cases: [(&str, &[i64], &[i64], &[i64], bool, usize, &[i64]); 8] = [
-            ("another order", &[1, 2, 3], &[3, 1, 2], &[-1, -1, -1], false, 0, &[-1, -1, -1]),
-            ("one copy", &[1, 2, 3], &[1, 4, 3], &[-1, -1, -1], false, 1, &[-1, 4, -1]),
-            ("two copies", &[1, 2, 3], &[5, 4, 3], &[-1, -1, -1], false, 2, &[5, 4, -1]),
-            ("the lost one takes 4", &[1, 2, -1], &[1, 4, 5], &[-1, -1, 4], false, 1, &[-1, 5, 4]),
-            ("its home is down", &[1, 2, 3], &[1, 9, 3], &[-1, -1, -1], false, 0, &[-1, -1, -1]),
-            ("one shard", &[1, 2, 3], &[1, 4, 3], &[-1, -1, -1], true, 1, &[-1, 4, -1]),
-            ("shards change places", &[1, 2, 3], &[2, 1, 3], &[-1, -1, -1], true, 0, &[-1, -1, -1]),
-            ("no home", &[1, 2, 3], &[1, -1, 3], &[-1, -1, -1], true, 0, &[-1, -1, -1]),
+    fn copies_move_as_a_set() {
+        let cases: [(&str, &[i64], &[i64], &[i64], usize, &[i64]); 5] = [
+            ("another order", &[1, 2, 3], &[3, 1, 2], &[-1, -1, -1], 0, &[-1, -1, -1]),
+            ("one copy", &[1, 2, 3], &[1, 4, 3], &[-1, -1, -1], 1, &[-1, 4, -1]),
+            ("two copies", &[1, 2, 3], &[5, 4, 3], &[-1, -1, -1], 2, &[5, 4, -1]),
+            ("the lost one takes 4", &[1, 2, -1], &[1, 4, 5], &[-1, -1, 4], 1, &[-1, 5, 4]),
+            ("its home is down", &[1, 2, 3], &[1, 9, 3], &[-1, -1, -1], 0, &[-1, -1, -1]),
         ];
-        for (name, holders, wanted, lost, by_place, count, aims) in cases {
-            assert_eq!(aimed(holders, wanted, lost, by_place), (count, devices(aims)), "{name}");
+        for (name, holders, wanted, lost, count, want) in cases {
+            let mut aims = devices(lost);
+            assert_eq!(with(holders, wanted, |placed| placed.aim_copies(&mut aims)), count, "{name}");
+            assert_eq!(aims, devices(want), "{name}");
+        }
+    }
+
+    #[test]
+    fn shards_move_by_place() {
+        let cases: [(&str, &[i64], &[i64], bool, &[i64]); 7] = [
+            ("one shard", &[1, 2, 3, 4], &[1, 5, 3, 4], true, &[-1, 5, -1, -1]),
+            ("no home", &[1, 2, 3, 4], &[1, -1, 3, 4], true, &[-1, -1, -1, -1]),
+            ("its home is down", &[1, 2, 3, 4], &[1, 9, 3, 4], true, &[-1, -1, -1, -1]),
+            ("two change places", &[1, 2, 3, 4], &[2, 1, 3, 4], true, &[2, 1, -1, -1]),
+            ("three do", &[1, 2, 3, 4], &[2, 3, 1, 4], false, &[-1, -1, -1, -1]),
+            ("the home stays taken", &[1, 2, 3, 4], &[2, -1, 3, 4], true, &[-1, -1, -1, -1]),
+            ("a lost one too", &[1, -1, 3, 4], &[1, 5, 6, 4], true, &[-1, 5, 6, -1]),
+        ];
+        for (name, holders, wanted, whole, want) in cases {
+            let mut aims = devices(&[-1; 4]);
+            assert_eq!(with(holders, wanted, |placed| placed.aim_shards(&mut aims)), whole, "{name}");
+            assert_eq!(aims, devices(want), "{name}");
         }
     }
 
@@ -112,6 +164,7 @@ mod tests {
         assert!(moves(&[1, 2, 3], &[-1, 7, 8], &mut found));
         assert_eq!(found, devices(&[2, 3]));
         assert!(!moves(&[1, -1, 3], &[-1, 7, 8], &mut found), "a lost shard is decoded");
+        assert!(!moves(&[1, 2, 3], &[2, 1, -1], &mut found), "a device that writes is not read");
         assert!(!moves(&[1, 2, 3], &[-1, -1, -1], &mut found));
     }
 

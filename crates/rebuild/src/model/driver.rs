@@ -240,6 +240,9 @@ impl Rebuild<'_> {
         let spare = self.plan.task(task).priority.min(u32::from(u8::MAX)) as u8;
         let now = context.now();
         context.record(Sample::Done { bytes, at: now, spare });
+        if self.plan.is_split() {
+            context.record(Sample::Prior { bytes, at: now, priority: spare });
+        }
         let place = device.active.iter().position(|active| active.task == task);
         let place = place.ok_or("a job completed whose task is not active")?;
         assert!(device.active[place].left > 0, "more jobs of task {task} are done than it has");

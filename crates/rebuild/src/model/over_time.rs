@@ -43,6 +43,45 @@ pub struct OverTime<T> {
     bins: Vec<T>,
 }
 
+/// Counts over time in several rows, for models that ask for them; nothing for others, which then hash as if
+/// there were no such counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Rows<const N: usize>(Option<Vec<OverTime<u64>>>);
+
+impl<const N: usize> std::hash::Hash for Rows<N> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        if let Some(rows) = &self.0 {
+            rows.hash(state);
+        }
+    }
+}
+
+impl<const N: usize> Rows<N> {
+    /// Counts `more` at a time in a row; rows beyond the last count there.
+    pub fn add(&mut self, row: usize, at: SimTime, more: u64) {
+        let rows = self.0.get_or_insert_with(|| vec![OverTime::default(); N]);
+        rows[row.min(N - 1)].add(at, &more);
+    }
+
+    /// Adds other counts to these.
+    pub fn merge(&mut self, other: &Rows<N>) {
+        let Some(others) = &other.0 else { return };
+        let rows = self.0.get_or_insert_with(|| vec![OverTime::default(); N]);
+        rows.iter_mut().zip(others).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    /// The end of each bin of a row, and its count.
+    pub fn ends(&self, row: usize) -> impl Iterator<Item = (SimTime, u64)> {
+        let rows = self.0.as_ref().and_then(|rows| rows.get(row));
+        rows.into_iter().flat_map(|row| row.ends().map(|(at, count)| (at, *count)))
+    }
+
+    /// The sum over all rows; none where nothing was counted.
+    pub fn whole(&self) -> Option<u64> {
+        Some(self.0.as_ref()?.iter().map(OverTime::whole).sum())
+    }
+}
+
 impl<T> Default for OverTime<T> {
     fn default() -> Self {
         OverTime { shift: SHORTEST, bins: Vec::new() }
@@ -108,6 +147,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn rows_are_apart_and_add_up() {
+        let mut rows = Rows::<2>::default();
+        assert_eq!((rows.whole(), rows.ends(0).count()), (None, 0));
+        rows.add(0, SimTime::from_ns(5), 3);
+        let mut other = Rows::<2>::default();
+        other.add(7, SimTime::from_ns(2_000), 4);
+        rows.merge(&other);
+        rows.merge(&Rows::default());
+        let sum = |row| rows.ends(row).map(|(_, count)| count).sum::<u64>();
+        assert_eq!((rows.whole(), sum(0), sum(1), sum(2)), (Some(7), 3, 4, 0));
+    }
 
     proptest! {
         /// Any order of entries, split in any way, gives the same bins, which hold all entries and end at the

@@ -156,10 +156,8 @@ impl Ready {
             states: &STATES,
         };
         let joined = exports::load(&exported, draft)?;
-        let asked = Scenario {
-            preset: if draft.says("preset") { asked.preset } else { Preset::CephWpq },
-            ..asked
-        };
+        let asked =
+            Scenario { preset: if draft.says("preset") { asked.preset } else { Preset::CephWpq }, ..asked };
         Ready::of(asked, joined, None, draft)
     }
 
@@ -300,7 +298,8 @@ impl Ready {
         let resources = resources(&recovery, &recovered);
         let tried = levers::tried(&recovery, &recovered, &resources, context)?;
         let down = self.groups.down();
-        let Staged { hardware, limits, affected, struck, failing, capacity, mut warnings, lacking, .. } = staged;
+        let Staged { hardware, limits, affected, struck, failing, capacity, mut warnings, lacking, .. } =
+            staged;
         if lacking > 0 {
             warnings.push(format!(
                 "{lacking} groups lacked copies or shards before anything failed; they are made again too, where they have a \

@@ -200,7 +200,10 @@ fn clients(view: &View<'_>) -> String {
 
 fn risk(view: &View<'_>) -> String {
     let exposure = &view.kept.exposure;
-    if exposure.one_groups + exposure.two_groups == 0 && view.kept.moves.safety.short_now == 0 && !view.kept.observed.fails {
+    if exposure.one_groups + exposure.two_groups == 0
+        && view.kept.moves.safety.short_now == 0
+        && !view.kept.observed.fails
+    {
         return "Risk: no copy is missing at any time".to_owned();
     }
     let mut text = String::from("Risk: ");
@@ -218,7 +221,10 @@ fn risk(view: &View<'_>) -> String {
     }
     let rate = view.point.scenario.failure_rate;
     text += &match view.value("data_loss_probability_fraction") {
-        Some(loss) => format!("; data are lost with a probability of at most {} at {rate} failures a year", small(loss)),
+        Some(loss) => {
+            let most = small(loss, exposure.devices.len() as u64 + exposure.pairs > 0);
+            format!("; the probability of losing data is {most} at {rate} failures a year")
+        }
         None => format!("; the probability of a loss is not known: {}", {
             view.reason("data_loss_probability_fraction").unwrap_or("nothing is known")
         }),
@@ -235,19 +241,19 @@ fn some_of(names: &[String]) -> String {
     }
 }
 
-/// A small share: `1 in 2,400`.
-fn small(share: f64) -> String {
-    if share <= 0.0 {
-        "0".to_owned()
+/// An upper estimate of a probability: `at most 1 in 2,400`. Where something is exposed, it is never 0.
+fn small(share: f64, exposed: bool) -> String {
+    if !exposed {
+        format!("at most {:.0} %", 100.0 * share)
     } else if share < 1e-9 {
-        "1 in 1,000,000,000".to_owned()
+        "below 1 in 1,000,000,000".to_owned()
     } else if share < 0.1 {
         // Two digits: it is an estimate, and an upper one.
         let odds = 1.0 / share;
         let step = libm::pow(10.0, libm::floor(libm::log10(odds)) - 1.0);
-        format!("1 in {}", human::digits(libm::floor(odds / step) * step))
+        format!("at most 1 in {}", human::digits(libm::floor(odds / step) * step))
     } else {
-        format!("{:.0} %", 100.0 * share)
+        format!("at most {:.0} %", 100.0 * share)
     }
 }
 
@@ -282,9 +288,10 @@ mod tests {
 
     #[test]
     fn small_shares_are_told_as_one_in_so_many() {
-        assert_eq!(small(0.0), "0");
-        assert_eq!(small(0.001), "1 in 1,000");
-        assert_eq!(small(0.5), "50 %");
-        assert_eq!(small(1e-15), "1 in 1,000,000,000");
+        assert_eq!(small(0.0, false), "at most 0 %");
+        assert_eq!(small(0.001, true), "at most 1 in 1,000");
+        assert_eq!(small(0.000_41, true), "at most 1 in 2,400");
+        assert_eq!(small(0.5, true), "at most 50 %");
+        assert_eq!(small(0.0, true), "below 1 in 1,000,000,000");
     }
 }

@@ -80,7 +80,8 @@ impl Asked {
         for text in &asked.fail {
             let key = if scenario.fail.all().contains(text) { "fail" } else { "changes" };
             if DRAWN.contains(&text.trim()) || text.contains('@') {
-                let message = format!("`{key}` is \"{text}\", but here what fails is named, and fails at once");
+                let message =
+                    format!("`{key}` is \"{text}\", but here what fails is named, and fails at once");
                 let hint = "write osd.3, host=NAME or rack=NAME; `towtank rebuild` draws failures, and lets several follow";
                 problems.push(draft.problem(key, message).hint(hint));
             }

@@ -6,9 +6,11 @@ use towtank_placement::crush::pools::FULL;
 use towtank_placement::crush::{NONE, RuleKind};
 use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
+use towtank_units::Bytes;
 
 use super::asked::Asked;
 use super::scenario::Scenario;
+use crate::RunContext;
 use crate::exports::{self, Exported};
 use crate::preview::case::Case;
 use crate::preview::changes::{self, Changed};
@@ -22,6 +24,8 @@ pub struct Ready {
     pub case: Case,
     /// The machines, and what is to be done on them.
     pub real: real::Ready,
+    /// The number of objects that move or are made again.
+    pub objects: usize,
     /// Whether anything is asked for.
     pub asks: bool,
     /// Whether something fails, or is replaced.
@@ -73,7 +77,17 @@ impl Ready {
         let case = Case { before: start, after: end, warnings, upmaps_dropped, changes: words, limits };
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
         let asks = !case.changes.is_empty();
-        Ok(Ready { scenario, case, real, asks, fails })
+        // Found here so that the memory of a run is known before it starts.
+        let staged = real.staged(&RunContext::alone(Seed(0), 0));
+        let objects = staged.map_or(0, |staged| staged.affected.objects());
+        Ok(Ready { scenario, case, real, objects, asks, fails })
+    }
+
+    /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress
+    /// for each object.
+    #[must_use]
+    pub fn memory_estimate(&self) -> Bytes {
+        Bytes::new(self.objects as u64 * 96 + self.real.memory_estimate().get())
     }
 }
 

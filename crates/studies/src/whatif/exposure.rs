@@ -69,9 +69,12 @@ impl Exposure {
                 }
                 _ => {}
             }
-            let on = |server: u32| live.iter().filter(|device| hardware.server_of(**device) == server).count();
+            let on =
+                |server: u32| live.iter().filter(|device| hardware.server_of(**device) == server).count();
             servers.extend(
-                live.iter().map(|device| hardware.server_of(*device)).filter(|&server| live.len() - on(server) < data),
+                live.iter()
+                    .map(|device| hardware.server_of(*device))
+                    .filter(|&server| live.len() - on(server) < data),
             );
         }
         let single = |pair: &(DeviceId, DeviceId)| devices.contains(&pair.0) || devices.contains(&pair.1);

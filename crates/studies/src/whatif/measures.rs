@@ -146,9 +146,12 @@ fn of_risk() -> Vec<Row> {
             |seen| Ok(seen.exposure.one_bytes as f64),
         )
         .titled("Data with one copy left"),
-        Row::new("two_copies_bytes", "bytes", "bytes of objects that lack a copy and have two left", |seen| {
-            Ok(seen.exposure.two_bytes as f64)
-        })
+        Row::new(
+            "two_copies_bytes",
+            "bytes",
+            "bytes of objects that lack a copy and have two left",
+            |seen| Ok(seen.exposure.two_bytes as f64),
+        )
         .titled("Data with two copies left"),
         Row::new(
             "devices_critical",
@@ -224,11 +227,9 @@ fn of_devices() -> Vec<Row> {
             .titled("Fill of the fullest device now"),
         row("fill_max_after", "fill of the fullest device then", |fill| fill.1)
             .titled("Fill of the fullest device then"),
-        groups(
-            "device_groups_max_before",
-            "placement groups on the device with the most, now",
-            |device| device.present_shards,
-        ),
+        groups("device_groups_max_before", "placement groups on the device with the most, now", |device| {
+            device.present_shards
+        }),
         groups("device_groups_max_after", "placement groups on the device with the most, then", |device| {
             device.target_shards
         }),

@@ -62,6 +62,9 @@ pub struct Observed {
     pub resources: Vec<Resource>,
     /// Bytes finished over time: seconds and bytes.
     pub progress: Vec<(f64, u64)>,
+    /// Of these, bytes of data that lack a copy or shard and have none, one, or more to spare, and of data
+    /// that lack nothing.
+    pub by_spare: Vec<Vec<(f64, u64)>>,
     /// Bytes that are not finished in the end.
     pub unfinished: u64,
     /// Latencies of clients, where there are some.
@@ -109,14 +112,25 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     beside.warnings.extend(staged.warnings.iter().cloned());
     beside.warnings.extend(lacked(staged.lacking, ready.asks));
     beside.warnings.extend(dangers::warnings(&moves));
+    let crossed = recovered.stuck.crossed;
+    if crossed > 0 {
+        beside.warnings.push(format!(
+            "{crossed} objects are left out of the time: so many of their shards change places among the same devices that \
+             too few are left to read from, which is not modelled"
+        ));
+    }
     let start = if ready.fails || !ready.asks { 0.0 } else { ready.scenario.start.as_secs_f64() };
+    let seconds = |steps: &Vec<(SimTime, u64)>| {
+        steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
+    };
     let observed = Observed {
         changes: ready.case.changes.clone(),
         fails: ready.fails,
         bottleneck: bottleneck::name(&resources, staged.limits.reservations, &tried),
         tried,
         resources,
-        progress: recovered.progress.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect(),
+        progress: seconds(&recovered.progress),
+        by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
         unfinished: recovered.unfinished.saturating_add(recovered.stuck.bytes),
         clients: recovered.clients.as_ref().map(ClientsSeen::of),
     };

@@ -23,7 +23,9 @@ pub fn present(points: &Points<'_, Whatif>) -> Presentation {
         status: views.iter().map(View::status).max(),
         main_figure: Some("progress".to_owned()),
         tables,
-        figures: vec![progress(&views)],
+        figures: std::iter::once(progress(&views))
+            .chain(exposed(first).filter(|_| views.len() == 1))
+            .collect(),
         ..Presentation::default()
     }
 }
@@ -128,6 +130,42 @@ fn tried(view: &View<'_>) -> Option<Table> {
         table.push(vec![one.change.as_str().into(), time]);
     }
     (!all.is_empty()).then_some(table)
+}
+
+/// Data at risk over time.
+fn exposed(view: &View<'_>) -> Option<Figure> {
+    let (exposure, observed) = (&view.kept.exposure, &view.kept.observed);
+    let line = |name: &str, bytes: u64, row: usize| {
+        let steps = observed.by_spare.get(row).filter(|_| bytes > 0)?;
+        let all = steps.iter().map(|step| step.1).sum::<u64>();
+        let mut done = 0;
+        let mut points = vec![CurvePoint::new(0.0, bytes as f64 / GIB)];
+        for (at, more) in steps {
+            done += more;
+            let left = 1.0 - done as f64 / all.max(1) as f64;
+            points.push(CurvePoint::new(*at, left * bytes as f64 / GIB));
+        }
+        Some(LineSeries { name: name.to_owned(), points, draw: Draw::Step })
+    };
+    let series = [
+        line("one copy, or k shards", exposure.one_bytes, 0),
+        line("two copies, or k + 1 shards", exposure.two_bytes, 1),
+    ];
+    let series: Vec<LineSeries> = series.into_iter().flatten().collect();
+    if series.is_empty() || view.value("time_to_full_redundancy_s").is_none() {
+        return None;
+    }
+    Some(Figure {
+        id: "exposed".to_owned(),
+        title: "Data that lack a copy, by how many are left".to_owned(),
+        caption: "In proportion to what has been written of each kind, in the first replicate.".to_owned(),
+        kind: Kind::Line {
+            x: Axis::linear("time", "s"),
+            y: Axis::linear("data", "GiB"),
+            series,
+            references: Vec::new(),
+        },
+    })
 }
 
 const GIB: f64 = 1_073_741_824.0;

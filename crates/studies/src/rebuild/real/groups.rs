@@ -77,6 +77,29 @@ impl Groups {
         }
     }
 
+    /// The state that says where groups belong when these devices are out, without its groups. All devices
+    /// are taken as up: one that is down but not out still counts, since its groups wait for it.
+    fn wanted_with_out(&self, out: &[bool]) -> Cluster {
+        let (wanted, _) = self.wanted();
+        let mut state = Cluster {
+            map: wanted.map.clone(),
+            overlay: wanted.overlay.clone(),
+            pools: wanted.pools.iter().map(PoolState::without_groups).collect(),
+            fill: BTreeMap::new(),
+        };
+        state.overlay.devices.iter_mut().for_each(|device| device.up = device.exists);
+        for (osd, _) in self.machines.osds.iter().zip(out).filter(|(_, out)| **out) {
+            if let Some(device) = state.overlay.devices.get_mut(*osd as usize) {
+                device.weight = 0;
+            }
+        }
+        if out.contains(&true) {
+            // Explicit mappings to devices that are out are removed, as the monitors do.
+            upmaps::drop_broken(&mut state);
+        }
+        state
+    }
+
     fn placed(
         mapper: &Mapper,
         placer: &Placer<'_>,
@@ -91,10 +114,11 @@ impl Groups {
         placer.place_by(pool, seed, &mut crush).up.devices
     }
 
-    /// Devices that are not serving.
+    /// Devices that are not serving, neither now nor after the change.
     pub fn down(&self) -> Vec<DeviceId> {
+        let serves = |osd: ItemId| self.cluster.serves(osd) || self.wanted().0.serves(osd);
         let devices = self.machines.devices.iter();
-        devices.filter(|(osd, _)| !self.cluster.serves(**osd)).map(|(_, device)| *device).collect()
+        devices.filter(|(osd, _)| !serves(**osd)).map(|(_, device)| *device).collect()
     }
 
     fn kind(pool: &PoolState) -> Kind {
@@ -107,9 +131,11 @@ impl Groups {
     /// their numbers, and how many lacked copies. Nothing if the user stopped it.
     pub fn affected(self: &Arc<Self>, failing: &[bool], context: &RunContext<'_>) -> Option<(Affected, u64)> {
         let placer = Placer::new(&self.cluster.map, &self.cluster.overlay);
-        let mut homes = self.changed.as_ref().map(|(changed, mapper)| {
-            let all_up = all_up(changed);
-            (mapper, all_up, Workspace::default())
+        // Groups may move when the map changes, and others when what fails is given up.
+        let mut homes = self.changed.as_ref().map(|(_, mapper)| {
+            let mut states = vec![self.wanted_with_out(&[])];
+            states.extend(failing.contains(&true).then(|| self.wanted_with_out(failing)));
+            (mapper, states, Workspace::default())
         });
         let mut workspace = Workspace::default();
         let mut kinds: Vec<Kind> = Vec::new();
@@ -139,11 +165,13 @@ impl Groups {
                 let list = self.list(acting, group.primary, own, width);
                 let lacks = list.contains(&NOWHERE);
                 let touches = list.iter().any(|device| *device != NOWHERE && failing[device.index()]);
-                let moves = homes.as_mut().is_some_and(|(mapper, state, workspace)| {
-                    let placer = Placer::new(&state.map, &state.overlay);
-                    let which = (&state.pools[at].placed, unit.target);
-                    let up = Self::placed(mapper, &placer, workspace, which);
-                    self.differs(&list, &up, own)
+                let moves = homes.as_mut().is_some_and(|(mapper, states, workspace)| {
+                    states.iter().any(|state| {
+                        let placer = Placer::new(&state.map, &state.overlay);
+                        let which = (&state.pools[at].placed, unit.target);
+                        let up = Self::placed(mapper, &placer, workspace, which);
+                        self.differs(&list, &up, own)
+                    })
                 });
                 lacking += u64::from(lacks && !touches && unit.bytes + unit.objects > 0);
                 if lacks || touches || moves {
@@ -225,17 +253,8 @@ fn sizes(objects: u64, bytes: u64, data: u32) -> impl Iterator<Item = u64> + use
 impl Homes for Homeward {
     fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
         let groups = &self.groups;
-        let (wanted, mapper) = groups.wanted();
-        let mut state = all_up(wanted);
-        for (osd, _) in groups.machines.osds.iter().zip(out).filter(|(_, out)| **out) {
-            if let Some(device) = state.overlay.devices.get_mut(*osd as usize) {
-                device.weight = 0;
-            }
-        }
-        if out.contains(&true) {
-            // Explicit mappings to devices that are out are removed, as the monitors do.
-            upmaps::drop_broken(&mut state);
-        }
+        let (_, mapper) = groups.wanted();
+        let state = groups.wanted_with_out(out);
         let placer = Placer::new(&state.map, &state.overlay);
         let mut workspace = Workspace::default();
         let mut table = vec![NOWHERE; self.numbers.len() * self.width];
@@ -255,19 +274,6 @@ impl Homes for Homeward {
         }
         Box::new(Table { numbers: &self.numbers, width: self.width, table })
     }
-}
-
-/// A cluster without its groups, with all devices up: a device that is down but not out still counts, since
-/// its groups wait for it.
-fn all_up(cluster: &Cluster) -> Cluster {
-    let mut state = Cluster {
-        map: cluster.map.clone(),
-        overlay: cluster.overlay.clone(),
-        pools: cluster.pools.iter().map(PoolState::without_groups).collect(),
-        fill: BTreeMap::new(),
-    };
-    state.overlay.devices.iter_mut().for_each(|device| device.up = device.exists);
-    state
 }
 
 /// Where all records belong at one instant.

@@ -1,9 +1,9 @@
 //! The machines of a real cluster: devices by their place in the CRUSH map, and disks by their device class.
 //!
-//! A host of the map is a server, a rack is a rack; a device outside any host is a server by itself. A cluster
-//! before and after a change has the machines of both, each where the first state that knows it has it. The
-//! exports have no speeds: those of a class come from the data sheets of common disks, and values that the
-//! user sets replace them for all classes.
+//! A host of the map is a server, a rack is a rack; a device outside any host is a server by itself. Before
+//! and after a change a cluster has the machines of both, each where the first state that knows it has it.
+//! The exports have no speeds: those of a class come from the data sheets of common disks, and values that
+//! the user sets replace them for all classes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,8 +92,8 @@ fn above(states: &[(&Map, BTreeMap<ItemId, ItemId>)], osd: ItemId, kind: &str) -
 }
 
 impl Machines {
-    /// The machines of a cluster in one or several states. `asked` is the scenario of the user, `scenario` the
-    /// same with defaults.
+    /// The machines of a cluster in one or several states. `asked` is the scenario of the user, `scenario`
+    /// the same with defaults.
     pub fn of(states: &[&Cluster], asked: &Scenario, scenario: &Settled) -> Machines {
         let maps: Vec<(&Map, BTreeMap<ItemId, ItemId>)> =
             states.iter().map(|state| (&state.map, parents(&state.map))).collect();
@@ -109,7 +109,8 @@ impl Machines {
         let rack = |osds: &[ItemId]| osds.first().and_then(|&osd| above(osd, "rack"));
         let racks: Vec<Option<(ItemId, String)>> =
             servers.iter().map(|(_, osds)| rack(osds)).collect::<BTreeSet<_>>().into_iter().rev().collect();
-        let number = |rack: Option<(ItemId, String)>| racks.iter().position(|one| *one == rack).unwrap_or(0) as u32;
+        let number =
+            |rack: Option<(ItemId, String)>| racks.iter().position(|one| *one == rack).unwrap_or(0) as u32;
         let osds: Vec<ItemId> = servers.iter().flat_map(|(_, osds)| osds).copied().collect();
         let mut classes = Classes::default();
         let class = |osd: ItemId| states.iter().find_map(|state| class_name(&state.map, osd));
