@@ -192,3 +192,68 @@ fn a_job_with_all_its_units_is_done() {
     let planned = ledger.plan(&mut standing);
     ledger.settle(&planned, |_| Progress::Units(3));
 }
+
+/// Homes that are the same whatever is out.
+#[derive(Clone, Debug)]
+struct Fixed(Vec<DeviceId>);
+
+impl crate::homes::Homes for Fixed {
+    fn with_out<'a>(&'a self, _: &'a [bool]) -> Box<dyn Wanted + 'a> {
+        Box::new(self.clone())
+    }
+}
+
+impl Wanted for Fixed {
+    fn find(&mut self, _: (u64, u64), devices: &mut [DeviceId]) {
+        devices.copy_from_slice(&self.0);
+    }
+}
+
+/// One group of two objects on these devices, which belongs on those.
+fn follower(held: &[u32], wanted: &[u32], data: u32) -> Affected {
+    let devices = |ids: &[u32]| ids.iter().copied().map(DeviceId).collect::<Vec<_>>();
+    let redundancy = Redundancy { data, width: held.len() as u32 };
+    let kind = Kind { redundancy, min_size: data, by_place: data > 1 };
+    let mut affected = Affected::of_groups(vec![kind], Box::new(Fixed(devices(wanted))));
+    affected.push_group_of(0, 0, &devices(held), [UNIT, 2 * UNIT].into_iter());
+    affected.follows = true;
+    affected
+}
+
+/// Copies and shards that are left go where the map wants them: read where they are, or decoded where devices
+/// take what they give. Afterwards nothing is left to move.
+#[test]
+fn what_is_left_follows_the_map() {
+    let cases: [(&[u32], &[u32], u32, &[u32], &[u32]); 4] = [
+        (&[0, 1, 2], &[0, 1, 5], 1, &[0], &[5]),
+        (&[0, 1, 2], &[4, 5, 2], 1, &[0], &[4, 5]),
+        (&[0, 1, 2, 3], &[0, 5, 2, 3], 2, &[1], &[5]),
+        (&[0, 1, 2, 3], &[1, 0, 2, 3], 2, &[2, 3], &[1, 0]),
+    ];
+    for (held, wanted, data, reads, writes) in cases {
+        let affected = follower(held, wanted, data);
+        let hardware = sample::hardware(SIZE);
+        let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+        let mut standing = standing(&[], false, u64::MAX);
+        ledger.strike(&standing);
+        let planned = ledger.plan(&mut standing);
+        assert_eq!((planned.jobs.len(), planned.stuck), (2, Stuck::default()), "{held:?} to {wanted:?}");
+        let ids = |devices: &[DeviceId]| devices.iter().map(|device| device.0).collect::<Vec<_>>();
+        for (driver, task, job) in planned.plan.each() {
+            assert_eq!((driver.0, task.priority), (held[0], u32::from(following::COMPLETE)));
+            assert_eq!(ids(planned.plan.reads(job)), reads, "{held:?} to {wanted:?}");
+            assert_eq!(ids(planned.plan.writes(job)), writes, "{held:?} to {wanted:?}");
+        }
+        ledger.settle(&planned, |_| Progress::Whole);
+        assert!(ledger.plan(&mut standing).jobs.is_empty(), "{held:?} to {wanted:?}");
+    }
+}
+
+#[test]
+fn what_has_no_room_stays_where_it_is() {
+    let (affected, hardware) = (follower(&[0, 1, 2], &[0, 1, 5], 1), sample::hardware(SIZE));
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+    let planned = ledger.plan(&mut standing(&[], false, UNIT));
+    assert!(planned.jobs.is_empty() && !planned.stuck.any());
+    assert_eq!(planned.stuck.unmoved, 2);
+}

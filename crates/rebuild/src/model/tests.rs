@@ -259,6 +259,14 @@ fn counts_that_do_not_add_up_are_noticed() {
 }
 
 #[test]
+#[should_panic(expected = "bytes that are done, and bytes by priority")]
+fn priorities_that_do_not_add_up_are_noticed() {
+    let mut counts = Counts::default();
+    counts.add(Sample::Prior { bytes: 1, at: SimTime::ZERO, priority: 0 });
+    counts.merge(&Counts::default());
+}
+
+#[test]
 #[should_panic(expected = "1 records take writes again after 0 jobs")]
 fn records_that_are_restored_without_a_job_are_noticed() {
     let mut counts = Counts::default();
