@@ -1,6 +1,6 @@
-//! The changes of a scenario, applied in order: those of a preview first the map (another map, hosts added,
-//! items removed, weights), then the devices, the pools and the tunables; those of a list as they stand there;
-//! and in the end the reactions of the monitors.
+//! The changes of a scenario, applied in order. Those of a preview: first the map (another map, hosts added,
+//! items removed, weights), then the devices, the pools and the tunables. Those of a list: as they stand in
+//! it. In the end the monitors react.
 
 use towtank_ceph::{Cluster, GROUPS_MAX, NewHost, PoolState, device_list, upmaps};
 use towtank_placement::crush::edit::EditError;
