@@ -89,6 +89,11 @@ impl Question for Whatif {
          --change \"add-host h9=4x3.6\" --change \"drain host=h1\"; other flags follow in a fixed order. Not modelled: mClock, \
          which paces recovery from Ceph 17 on, recovery by log, and what balancer and autoscaler do next.";
     const RESULTS_VERSION: u32 = 1;
+    const EXAMPLES: &'static [&'static str] = &[
+        "towtank whatif --report ceph-report.json --fail osd.3",
+        "towtank whatif --report ceph-report.json --change 'add-host h9=4x3.638:hdd@default' --change 'drain host=h1'",
+        "towtank whatif --report ceph-report.json --replace osd.5 --disk ssd --client-load 200/s",
+    ];
     const FLAGS: &'static [Flag] = FLAGS;
 
     type Scenario = Scenario;

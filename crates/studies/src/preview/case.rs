@@ -56,7 +56,7 @@ impl Case {
         let Changed { after, upmaps_dropped, words } =
             changes::apply(&Asked::of(scenario), draft, &before, &mut warnings)?;
         if words.is_empty() {
-            warnings.push("nothing is changed; what moves is on its way already".to_owned());
+            warnings.push("nothing is changed; data that moves is already in transit".to_owned());
         }
         let limits = FillLimits::of(&osd_dump);
         Ok(Case { before, after, warnings, upmaps_dropped, changes: words, limits })
