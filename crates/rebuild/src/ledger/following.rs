@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn copies_move_as_a_set() {
-        let cases: [(&str, &[i64], &[i64], &[i64], usize, &[i64]); 5] = [
+        type Case = (&'static str, &'static [i64], &'static [i64], &'static [i64], usize, &'static [i64]);
+        let cases: [Case; 5] = [
             ("another order", &[1, 2, 3], &[3, 1, 2], &[-1, -1, -1], 0, &[-1, -1, -1]),
             ("one copy", &[1, 2, 3], &[1, 4, 3], &[-1, -1, -1], 1, &[-1, 4, -1]),
             ("two copies", &[1, 2, 3], &[5, 4, 3], &[-1, -1, -1], 2, &[5, 4, -1]),
@@ -139,7 +140,8 @@ mod tests {
 
     #[test]
     fn shards_move_by_place() {
-        let cases: [(&str, &[i64], &[i64], bool, &[i64]); 7] = [
+        type Case = (&'static str, &'static [i64], &'static [i64], bool, &'static [i64]);
+        let cases: [Case; 7] = [
             ("one shard", &[1, 2, 3, 4], &[1, 5, 3, 4], true, &[-1, 5, -1, -1]),
             ("no home", &[1, 2, 3, 4], &[1, -1, 3, 4], true, &[-1, -1, -1, -1]),
             ("its home is down", &[1, 2, 3, 4], &[1, 9, 3, 4], true, &[-1, -1, -1, -1]),

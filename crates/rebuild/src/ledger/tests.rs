@@ -224,7 +224,8 @@ fn follower(held: &[u32], wanted: &[u32], data: u32) -> Affected {
 /// take what they give. Afterwards nothing is left to move.
 #[test]
 fn what_is_left_follows_the_map() {
-    let cases: [(&[u32], &[u32], u32, &[u32], &[u32]); 4] = [
+    type Case = (&'static [u32], &'static [u32], u32, &'static [u32], &'static [u32]);
+    let cases: [Case; 4] = [
         (&[0, 1, 2], &[0, 1, 5], 1, &[0], &[5]),
         (&[0, 1, 2], &[4, 5, 2], 1, &[0], &[4, 5]),
         (&[0, 1, 2, 3], &[0, 5, 2, 3], 2, &[1], &[5]),

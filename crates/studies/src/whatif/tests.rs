@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use towtank_kernel::Executor;
 use towtank_report::Outcome;
 use towtank_scenario::{Document, Files, Source};
 use towtank_streams::Seed;
@@ -334,5 +335,76 @@ fn a_live_cluster_took_somewhat_longer() {
             let ratio = value(&seen, "transfer_s") / took;
             assert!((0.77..0.90).contains(&ratio), "{of}: {ratio} of {took} s");
         }
+    }
+}
+
+/// The laws of the measures that an outcome breaks.
+fn broken(seen: &Outcome) -> Vec<String> {
+    let known = |name: &str| seen.measures.get(name).and_then(|found| found.value());
+    let mut broken = Vec::new();
+    for (less, more) in [
+        ("time_to_clean_fast_s", "time_to_clean_s"),
+        ("time_to_clean_s", "time_to_clean_slow_s"),
+        ("time_to_full_redundancy_s", "time_to_clean_s"),
+        ("transfer_s", "time_to_clean_s"),
+        ("minimum_bytes", "moved_bytes"),
+    ] {
+        if let (Some(less_value), Some(more_value)) = (known(less), known(more))
+            && less_value > more_value * (1.0 + 1e-9)
+        {
+            broken.push(format!("{less} = {less_value} exceeds {more} = {more_value}"));
+        }
+    }
+    for (name, found) in &seen.measures {
+        let value = found.value().unwrap_or(0.0);
+        if value < 0.0 || found.unit() == "fraction" && value > 1.0 {
+            broken.push(format!("{name} = {value}"));
+        }
+    }
+    broken
+}
+
+#[test]
+fn drawn_changes_give_one_result_on_all_executors_and_keep_their_laws() {
+    let single = [
+        "mark-out osd.6",
+        "crush-reweight osd.9=2.5",
+        "add-host h9=4x3.638:hdd@default",
+        "reweight osd.6=0.8",
+        "pgp-num rbd=128",
+        "drain osd.2",
+        "replace osd.5",
+    ];
+    let mut told = 0;
+    for draw in 0..4_usize {
+        let (one, other) = (single[draw * 5 % 7], single[(draw * 3 + 1) % 7]);
+        let text = format!("{EXAMPLE}changes = [\"{one}\", \"{other}\"]\nrecovery_sleep = \"0s\"");
+        let Ok(prepared) = prepared(&Whatif, roomy(), &text) else { continue };
+        let run = |executor, workers| {
+            let context = RunContext { executor, workers, ..RunContext::alone(Seed(draw as u64), 0) };
+            prepared.run(&context).unwrap_or_else(|error| panic!("{one}, {other}: {error}"))
+        };
+        let want = run(Executor::Sequential, 1);
+        assert_eq!(broken(&want), Vec::<String>::new(), "{one}, {other}");
+        for (executor, workers) in [(Executor::Conservative, 2), (Executor::Optimistic, 2)] {
+            let found = run(executor, workers);
+            assert_eq!(found.digest, want.digest, "{one}, {other}: {executor:?}");
+            assert_eq!(found.measures, want.measures, "{one}, {other}: {executor:?}");
+        }
+        told += 1;
+    }
+    assert!(told >= 3, "most of the drawn changes can be made: {told}");
+}
+
+#[test]
+fn the_laws_of_changes_notice_what_breaks_them() {
+    let sound = with_room("mark_out = \"osd.6\"");
+    assert_eq!(broken(&sound), Vec::<String>::new());
+    for (name, value, unit) in
+        [("time_to_clean_fast_s", 1e9, "s"), ("transfer_s", 1e9, "s"), ("moved_bytes", -1.0, "bytes")]
+    {
+        let mut damaged = sound.clone();
+        damaged.measure(name, value, unit);
+        assert!(!broken(&damaged).is_empty(), "{name} = {value}");
     }
 }
