@@ -145,8 +145,8 @@ pub struct RunFlags {
     pub keep: KeepFlags,
     #[command(flatten)]
     pub output: OutputFlags,
-    /// Exit with code 3 if this condition on measures is true: 'NAME[.low|.high] < 2ms', joined by and/or; may
-    /// be repeated
+    /// Exit with code 3 if this condition on measures is true: 'NAME[.low|.high] < 2ms', joined by and/or;
+    /// may be repeated
     #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
     pub fail_if: Vec<String>,
 }

@@ -36,7 +36,8 @@ pub trait Study: Sync {
         &[]
     }
 
-    /// Short flag names for scenario keys, the most used first. Keys without one are still reachable through `--set`.
+    /// Short flag names for scenario keys, the most used first. Keys without one are still reachable through
+    /// `--set`.
     fn flags(&self) -> &'static [Flag];
 
     /// The JSON Schema of the study's own keys: `schemars::schema_for!(MyScenario)`.

@@ -87,8 +87,8 @@ pub struct Estimate {
     /// The mix: parts SIZE:SHARE%:rREADPERCENT, whose shares add up to 100 %
     #[arg(long, value_name = "MIX", required = true, help_heading = QUESTION)]
     pub mix: String,
-    /// Meaning of the shares: operations (one stream that chooses sizes), concurrency (one stream per size), or
-    /// capacity
+    /// Meaning of the shares: operations (one stream that chooses sizes), concurrency (one stream per size),
+    /// or capacity
     #[arg(long, value_name = "WHAT", default_value = "operations", value_parser = shares(), help_heading = QUESTION)]
     pub shares: Shares,
     /// Planned load: operations such as 200000iops, or bytes such as 4GiB/s
@@ -103,7 +103,8 @@ pub struct Estimate {
     /// Extrapolate to sizes smaller or larger than those measured
     #[arg(long, help_heading = QUESTION)]
     pub extrapolate: bool,
-    /// Exit with code 3 if this condition is true: 'iops_total.low < 20000' or 'plan_used > 80%'; may be repeated
+    /// Exit with code 3 if this condition is true: 'iops_total.low < 20000' or 'plan_used > 80%'; may be
+    /// repeated
     #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
     pub fail_if: Vec<String>,
     #[command(flatten)]

@@ -21,6 +21,10 @@ fn the_whole_answer_at_eighty_columns() {
         "--verbose",
     ]);
     assert_snapshot!(said.without_keys(), @"
+    How evenly an algorithm spreads data, which servers share it, and what a change moves
+    ring: the standard deviation of load is 5.759 % of the expected load (2.887 % with independent
+    draws), and the change moves 1.02 times the minimum.
+
     Summary over 2 replicates
                                         mean  95 % interval
     load_deviation           0.05759          -0.1327 to 0.2479
@@ -37,9 +41,34 @@ fn the_whole_answer_at_eighty_columns() {
     moved_fraction            0.1275          0.05126 to 0.2037
     minimum_fraction           0.125          0.125
     moved_over_minimum          1.02          0.4101 to 1.63
+
+    Results of each placement
+    Means over the replicates. The last server fails, and is the one that a change removes or halves.
+    placement  placed        load_deviation  load_deviation_binomial  load_max  load_max_binomial
+    ring       2000 objects         0.05759                  0.02887     1.076              1.041
+
+    placement  peers_mean [servers]  peers_min [servers]  failure_lost  failure_expected  rebuilt_max
+    ring                          7                    7           765               750        155.5
+
+    placement  rebuilt_none [servers]  rebuilt_max_over_mean  moved_fraction  minimum_fraction
+    ring                            0                  1.419          0.1275             0.125
+
+    placement  moved_over_minimum
+    ring                     1.02
+
+    Guarantees of the algorithms
+    Properties by construction, without sampling noise. Replicas are on different servers; no larger
+    failure domain is known.
+    placement  balance            peers              weights           on_add     on_remove  on_reweight
+    ring       arcs of 64         neighbours of 64   in steps of 1/64  the least  the least  the least
+               virtual nodes      nodes
+
+    placement  cost
+    ring       constant
+
     seed 1, 4,000 events, executor sequential, digest KEY, scenario
     KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
+
     How evenly an algorithm spreads data, which servers share it, and what a change moves
     ring: the standard deviation of load is 5.759 % of the expected load (2.887 % with independent
     draws), and the change moves 1.02 times the minimum.

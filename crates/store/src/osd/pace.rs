@@ -71,8 +71,8 @@ impl Pace {
         self.under_way.iter().map(|request| request.item).collect()
     }
 
-    /// Whether the next portion may start or complete some work. Work that waits while none is in progress may
-    /// start, unless the scheduler names a later time.
+    /// Whether the next portion may start or complete some work. Work that waits while none is in progress
+    /// may start, unless the scheduler names a later time.
     pub(super) fn is_ready(&self, now: SimTime) -> bool {
         let is_held = || self.wake_at().is_some_and(|at| at > now);
         !self.free.is_empty() || (self.waiting > 0 && (!self.under_way.is_empty() || !is_held()))

@@ -131,7 +131,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         resources,
         progress: seconds(&recovered.progress),
         by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
-        unfinished: recovered.unfinished.saturating_add(recovered.stuck.bytes),
+        unfinished: remaining(&recovered, &moves),
         clients: recovered.clients.as_ref().map(ClientsSeen::of),
     };
     let seen = Seen {
@@ -145,6 +145,16 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         failure_rate: ready.scenario.failure_rate,
     };
     Ok(Replicate { seen: Ok(seen), beside })
+}
+
+/// Bytes that have not moved in the end. Copies that stay where they are lack nothing, so that only the moves
+/// of the change count them.
+fn remaining(recovered: &Recovered, moves: &Moves) -> u64 {
+    let lacking = recovered.unfinished.saturating_add(recovered.stuck.bytes);
+    if recovered.stuck.objects() + recovered.stuck.crossed == 0 && recovered.unfinished == 0 {
+        return lacking;
+    }
+    lacking.max(moves.moved_bytes.saturating_sub(recovered.bytes))
 }
 
 /// Groups that lack copies, and that nothing which fails here has touched.

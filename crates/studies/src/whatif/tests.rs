@@ -408,3 +408,16 @@ fn the_laws_of_changes_notice_what_breaks_them() {
         assert!(!broken(&damaged).is_empty(), "{name} = {value}");
     }
 }
+
+/// What stays where it is remains in the figure: the curve does not end at zero.
+#[test]
+fn progress_ends_at_what_does_not_move() {
+    let ends = |seen: &Outcome| {
+        let observed: observed::Observed = serde_json::from_value(seen.series["observed"].clone()).unwrap();
+        observed.unfinished as f64
+    };
+    let stays = whatif("drain = \"host=h1\"\nrecovery_sleep = \"0s\"");
+    let left = value(&stays, "moved_bytes") - value(&stays, "written_bytes");
+    assert!(left > 1e12 && (ends(&stays) - left).abs() < 1e9, "{} of {left}", ends(&stays));
+    assert_eq!(ends(&with_room("mark_out = \"osd.6\"")), 0.0);
+}

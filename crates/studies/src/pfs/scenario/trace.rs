@@ -208,14 +208,8 @@ impl Trace {
         }
         taken.finish();
         if taken.records.is_empty() {
-            let message = match taken.all {
-                0 => format!("`{}` has no records", input.path),
-                all => {
-                    format!("none of the {all} records of `{}` can be replayed: {}", input.path, taken.told())
-                }
-            };
             return Err(draft
-                .problem(&at("file"), message)
+                .problem(&at("file"), taken.why_nothing(&input.path))
                 .hint("check that it is complete, or set its format"));
         }
         let trace = Trace {
@@ -438,6 +432,14 @@ impl Taken {
         if self.pace == Loop::Closed && !has_waits(self.format) {
             self.records.sort_by_key(|one| one.at);
             self.records.iter_mut().for_each(|one| one.at = SimSpan::ZERO);
+        }
+    }
+
+    /// Why no record of the trace can be replayed.
+    fn why_nothing(&self, path: &str) -> String {
+        match self.all {
+            0 => format!("`{path}` has no records"),
+            all => format!("none of the {all} records of `{path}` can be replayed: {}", self.told()),
         }
     }
 
