@@ -6,27 +6,30 @@ import type { Claim, Column, Figure, Measure, Report, Table, Tolerance } from ".
 
 export interface CsvFile {
   name: string;
-  text: string;
-  rows: number;
+  /** How many rows follow the header; null for figures, whose rows are not counted before they are written. */
+  rows: number | null;
+  /** The text, made when it is asked for: that of all figures takes longer than the page should to open. */
+  text: () => string;
 }
 
 export type Field = Exact | undefined;
 
 /** Every file of a report, in the order in which the program writes them. */
 export function files(report: Report): CsvFile[] {
-  const tables: [string, string, number][] = [];
-  const [summaryText, summaryRows] = summary(report);
-  tables.push(["summary", summaryText, summaryRows]);
-  const runs = report.runs ?? null;
-  if (runs !== null) tables.push(["runs", named(runs, (column) => column.name), runs.rows.length]);
-  if (report.claims.length > 0) tables.push(["claims", claims(report.claims), report.claims.length]);
-  for (const each of report.tables) tables.push([each.id, table(each), each.rows.length]);
-  for (const each of report.figures) {
-    const rows = figureRows(each);
-    tables.push([`figure-${each.id}`, lines(rows), rows.length - 1]);
-  }
   const taken = new Set<string>();
-  return tables.map(([id, text, rows]) => ({ name: `${fresh(id, taken, "-")}.csv`, text, rows }));
+  const file = (id: string, rows: number | null, text: () => string): CsvFile => ({ name: `${fresh(id, taken, "-")}.csv`, rows, text });
+  const found = [file("summary", summaryRows(report), () => summary(report))];
+  const runs = report.runs ?? null;
+  if (runs !== null) found.push(file("runs", runs.rows.length, () => named(runs, (column) => column.name)));
+  if (report.claims.length > 0) found.push(file("claims", report.claims.length, () => claims(report.claims)));
+  for (const each of report.tables) found.push(file(each.id, each.rows.length, () => table(each)));
+  for (const each of report.figures) found.push(file(`figure-${each.id}`, null, () => figureCsv(each)));
+  return found;
+}
+
+/** The files that are offered together: a figure offers its own beside it. */
+export function tableFiles(report: Report): CsvFile[] {
+  return files({ ...report, figures: [] });
 }
 
 /** The data of a figure, one row per drawn value. */
@@ -83,8 +86,12 @@ function textField(text: string): string {
   return quoted ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 
-/** The text, and how many rows follow the header. */
-function summary(report: Report): [string, number] {
+function summaryRows(report: Report): number {
+  const count = (measures: Record<string, Measure>): number => Object.keys(measures).length;
+  return count(report.summary) + report.points.reduce((sum, point) => sum + count(point.summary), 0);
+}
+
+function summary(report: Report): string {
   const keys = names(report.points.map((point) => point.settings));
   const head = ["measure", "value", "unit", "low", "high", "n", "reason"];
   const row = (settings: Field[], [name, m]: [string, Measure]): Field[] => [
@@ -103,7 +110,7 @@ function summary(report: Report): [string, number] {
     rows.push(...Object.entries(point.summary).map((entry) => row(settings, entry)));
   }
   const taken = new Set<string>();
-  return [lines([[...keys, ...head].map((name) => fresh(name, taken, "_")), ...rows]), rows.length];
+  return lines([[...keys, ...head].map((name) => fresh(name, taken, "_")), ...rows]);
 }
 
 function setting(value: unknown): Field {

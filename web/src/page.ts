@@ -1,6 +1,6 @@
 // The page as a whole: what stands above what.
 
-import { files } from "./csv";
+import { tableFiles } from "./csv";
 import { parse, restore } from "./data";
 import { download, h, prose } from "./dom";
 import { errorBox, figureElement } from "./figures/figure";
@@ -130,19 +130,18 @@ function contents(parts: readonly Part[]): HTMLElement {
 }
 
 function downloads(report: Report, json: string): HTMLElement {
-  const button = (name: string, about: string, type: string, text: string): HTMLElement =>
+  const button = (name: string, about: string, type: string, text: () => string): HTMLElement =>
     h(
       "button",
-      { type: "button", class: "file", onclick: () => download(name, type, text) },
+      { type: "button", class: "file", onclick: () => download(name, type, text()) },
       h("b", {}, name),
       h("span", {}, about),
     );
   return h(
     "div",
     { class: "files" },
-    button("report.json", "everything, unrounded", "application/json", json),
-    // A figure offers its data itself.
-    ...files(report).filter((file) => !file.name.startsWith("figure-")).map((file) => button(file.name, file.rows === 1 ? "1 row" : `${file.rows} rows`, "text/csv", file.text)),
+    button("report.json", "everything, unrounded", "application/json", () => json),
+    ...tableFiles(report).map((file) => button(file.name, file.rows === 1 ? "1 row" : `${file.rows} rows`, "text/csv", file.text)),
   );
 }
 

@@ -1,6 +1,6 @@
 // The parts of the page between the figures: warnings, points, claims, tables.
 
-import { files, table as csvTable } from "./csv";
+import { table as csvTable, tableFiles } from "./csv";
 import { type Exact, numberOf, settingText } from "./data";
 import { h, prose } from "./dom";
 import { digits, quantity, range, Shown } from "./human";
@@ -56,8 +56,8 @@ export function points(report: Report): HTMLElement | null {
     ...keys.map((key): Cell => settingCell(point.settings[key])),
     ...names.map((name, at): Cell => measureCell(point.summary[name], units[at])),
   ]);
-  const file = files(report).find((each) => each.name === "summary.csv");
-  const csv = file === undefined ? {} : { csv: { name: file.name, text: () => file.text } };
+  const file = tableFiles(report).find((each) => each.name === "summary.csv");
+  const csv = file === undefined ? {} : { csv: { name: file.name, text: file.text } };
   return tableElement(headings, rows, { label: "points of the sweep", ...csv });
 }
 
@@ -131,8 +131,8 @@ export function claims(report: Report): HTMLElement | null {
     { name: "tolerance", numeric: false },
     { name: "source", numeric: false },
   ];
-  const file = files(report).find((each) => each.name === "claims.csv");
-  const csv = file === undefined ? {} : { csv: { name: file.name, text: () => file.text } };
+  const file = tableFiles(report).find((each) => each.name === "claims.csv");
+  const csv = file === undefined ? {} : { csv: { name: file.name, text: file.text } };
   const shared = sharedNotes(report.claims);
   const ordered = VERDICT_ORDER.flatMap((verdict) => report.claims.filter((claim) => claim.verdict === verdict));
   return h(

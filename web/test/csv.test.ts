@@ -6,7 +6,7 @@ test("the page's CSV files are the program's, byte for byte", () => {
   for (const { name, report } of reports()) {
     const made = files(report);
     expect(made.map((file) => `${name}-${file.name}`).sort()).toEqual(csvNames(name));
-    for (const file of made) expect(file.text, file.name).toBe(text(`${name}-${file.name}`));
+    for (const file of made) expect(file.text(), file.name).toBe(text(`${name}-${file.name}`));
   }
 });
 
