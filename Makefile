@@ -46,7 +46,7 @@ demo: build ## ask what an operator asks, of an example cluster, and write the r
 	@echo
 	@echo 'A disk of the cluster in $(EXAMPLE) fails. When are all copies back, and what would help?'
 	$(TOWTANK) rebuild --crush-map $(EXAMPLE)/crush.txt --osd-dump $(EXAMPLE)/osd_dump.json \
-	    --pg-dump $(EXAMPLE)/pg_dump.json.gz --fail osd.3 --replicates 3 --out out/demo
+	    --pg-dump $(EXAMPLE)/pg_dump.json.gz --fail osd.3 --out out/demo
 
 test: setup-test format clippy test-rust wasm web deny advisories ## run every check
 	@echo; echo "All checks passed, in $$((($$(date +%s) - $(STARTED)) / 60)) min."
