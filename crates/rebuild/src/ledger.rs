@@ -86,6 +86,9 @@ pub struct Stuck {
     pub unmoved: u64,
     /// Objects of which some shards stay, since too many change places among the same devices.
     pub crossed: u64,
+    /// Bytes of copies and shards that are left and stay where they are: of the two kinds above, of `full`,
+    /// and of shards whose new device holds another shard of the record that stays.
+    pub staying_bytes: u64,
 }
 
 impl Stuck {
@@ -228,8 +231,10 @@ impl<'a> Ledger<'a> {
             }
             let mut aimed = self.aim(record, standing, homes.as_deref_mut());
             stuck.crossed += if aimed.crossed { objects } else { 0 };
+            let mut staying = aimed.staying;
             assert!(aimed.found <= missing, "a record has more homes than it lacks copies");
             if aimed.any() && !self.has_room(record, standing) {
+                staying += aimed.moved;
                 aimed = Aimed { found: 0, moved: 0, ..aimed };
                 *(if missing == 0 { &mut stuck.unmoved } else { &mut stuck.full }) += objects;
             } else if aimed.found < missing {
@@ -245,6 +250,7 @@ impl<'a> Ledger<'a> {
                     if self.affected.follows { following::priority(spare, missing) } else { spare as u8 };
                 orders.push((driver, priority, record as u32));
             }
+            stuck.staying_bytes = stuck.staying_bytes.saturating_add(bytes.saturating_mul(staying as u64));
             let without = (missing - aimed.found) as u64;
             stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(without));
         }
@@ -286,12 +292,13 @@ impl<'a> Ledger<'a> {
                 None => {}
             }
         }
-        let mut moved = 0;
+        let (mut moved, mut staying) = (0, 0);
         if self.affected.follows {
             let (data, down) = (self.data(record), &standing.down[..]);
             let placed = Placed { holders, wanted: &wanted, data, down };
             if by_place {
                 crossed = !placed.aim_shards(&mut aims);
+                staying = placed.staying(&aims);
                 let filled = |lost: bool| {
                     let is = |(holder, aim): &(&DeviceId, &DeviceId)| {
                         (**holder == NOWHERE) == lost && **aim != NOWHERE
@@ -318,7 +325,7 @@ impl<'a> Ledger<'a> {
             }
         }
         self.spare = [wanted, aims];
-        Aimed { found, moved, waits, crossed }
+        Aimed { found, moved, staying, crossed, waits }
     }
 
     /// Where a record belongs now.
@@ -562,6 +569,8 @@ struct Aimed {
     found: usize,
     /// Places that are left, and move.
     moved: usize,
+    /// Shards that are left and stay, although another device that is up should hold them.
+    staying: usize,
     /// Shards change places among devices of which too few would be left to read from.
     crossed: bool,
     /// The holder of a place without a home is down and not out yet.

@@ -1,6 +1,9 @@
 //! The exports of a cluster that a scenario names: they are read and joined by [`towtank_ceph`], and each
 //! fault is reported at the key that names the file. Every study about a real cluster has these keys.
 
+#[cfg(test)]
+pub(crate) mod samples;
+
 use towtank_ceph::{Export, Exports, JoinError, Joined, Named};
 use towtank_imports::ceph::{self, DeviceUse, OsdDump, PgDump, Report};
 use towtank_imports::{File, ImportError, Imported};

@@ -66,6 +66,15 @@ impl Placed<'_> {
         before == aims
     }
 
+    /// How many shards are left, have another home that is up, and get none of `aims`.
+    pub(super) fn staying(&self, aims: &[DeviceId]) -> usize {
+        let stays = |place: usize| {
+            let (holder, home) = (self.holders[place], self.wanted[place]);
+            holder != NOWHERE && home != holder && self.answers(home) && aims[place] == NOWHERE
+        };
+        (0..aims.len()).filter(|place| stays(*place)).count()
+    }
+
     fn answers(&self, home: DeviceId) -> bool {
         home != NOWHERE && !self.down[home.index()]
     }
@@ -155,6 +164,16 @@ mod tests {
             assert_eq!(with(holders, wanted, |placed| placed.aim_shards(&mut aims)), whole, "{name}");
             assert_eq!(aims, devices(want), "{name}");
         }
+    }
+
+    #[test]
+    fn shards_that_stay_are_counted() {
+        let staying = |wanted: &[i64], aims: &[i64]| {
+            with(&[1, 2, 3, -1], wanted, |placed| placed.staying(&devices(aims)))
+        };
+        assert_eq!(staying(&[2, 3, 1, 4], &[-1, -1, -1, 4]), 3);
+        assert_eq!(staying(&[5, 2, 3, 4], &[5, -1, -1, -1]), 0, "it moves, and a lost one is not left");
+        assert_eq!(staying(&[9, 2, -1, 4], &[-1, -1, -1, -1]), 0, "a home that is down, and none");
     }
 
     #[test]

@@ -1,46 +1,24 @@
 //! The study against Ceph's own tools, against a slow oracle, and on exports as irregular as real ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use towtank_placement::crush::pools::{PgId, Placer};
 use towtank_placement::crush::{NONE, RuleKind};
-use towtank_scenario::{Document, Files, Setting, Source};
+use towtank_scenario::{Document, Setting, Source};
 use towtank_streams::Seed;
 
 use super::*;
+use crate::exports::samples::{self, Folder};
 use crate::{PointResult, Study};
 
-/// The example of the guide, and files that a test makes.
-#[derive(Debug)]
-struct Folder(BTreeMap<String, Vec<u8>>);
-
-fn example(name: &str) -> Vec<u8> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster");
-    std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-/// Exports of real clusters.
-fn export(name: &str) -> Vec<u8> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../imports/tests/exports");
-    std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-impl Files for Folder {
-    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.0.get(path).cloned().ok_or_else(|| "no such file".to_owned())
-    }
-}
-
 fn usual() -> BTreeMap<String, Vec<u8>> {
-    ["crush.txt", "osd_dump.json", "pg_dump.json.gz"].map(|name| (name.to_owned(), example(name))).into()
+    samples::example().0
 }
 
-const USUAL: &str =
-    "crush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
+const USUAL: &str = samples::EXAMPLE;
 
 fn draft_case(files: BTreeMap<String, Vec<u8>>, text: &str) -> Result<Case, Problems> {
     let text = format!("study = \"preview\"\n{text}");
@@ -253,7 +231,7 @@ fn mistakes_are_told_with_what_is_near() {
         files.insert(name.to_owned(), bytes.to_vec());
         told(files, USUAL)
     };
-    let osd_dump = String::from_utf8(example("osd_dump.json")).unwrap();
+    let osd_dump = String::from_utf8(usual()["osd_dump.json"].clone()).unwrap();
     let all = [
         told(usual(), ""),
         changed("mark_out = \"osd.55\""),
@@ -325,12 +303,9 @@ fn mistakes_are_told_with_what_is_near() {
 
 #[test]
 fn real_exports_are_read_with_what_to_know() {
-    let files = || -> BTreeMap<String, Vec<u8>> {
-        ["crushmap.bin", "osd_dump.json", "pg_dump.json.gz", "osd_df.json", "report.json.gz"]
-            .into_iter()
-            .chain(["degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"])
-            .map(|name| (name.to_owned(), export(name)))
-            .collect()
+    let files = || {
+        let whole = ["crushmap.bin", "osd_dump.json", "pg_dump.json.gz", "osd_df.json", "report.json.gz"];
+        samples::live(&[&whole[..], &["degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]].concat()).0
     };
     let healthy =
         "crush_map = \"crushmap.bin\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
@@ -373,11 +348,8 @@ fn real_exports_are_read_with_what_to_know() {
 /// A fault that was mended: 58 groups were short of copies, and the answer said only that 0 B are to move.
 #[test]
 fn groups_short_of_copies_come_before_what_moves() {
-    let files = || -> BTreeMap<String, Vec<u8>> {
-        ["crushmap.bin", "degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]
-            .map(|name| (name.to_owned(), export(name)))
-            .into()
-    };
+    let files =
+        || samples::live(&["crushmap.bin", "degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]).0;
     let degraded = "crush_map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
     let case = draft_case(files(), degraded).unwrap();
     let answer = answer(&case);

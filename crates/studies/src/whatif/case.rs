@@ -14,7 +14,7 @@ use crate::RunContext;
 use crate::exports::{self, Exported};
 use crate::preview::case::Case;
 use crate::preview::changes::{self, Changed};
-use crate::rebuild::real::{self, Change};
+use crate::rebuild::real::{self, Change, Staged};
 
 /// A checked scenario.
 pub struct Ready {
@@ -24,8 +24,9 @@ pub struct Ready {
     pub case: Case,
     /// The machines, and what is to be done on them.
     pub real: real::Ready,
-    /// The number of objects that move or are made again.
-    pub objects: usize,
+    /// What a recovery takes: the same for each seed, since what fails is named. Made here so that the memory
+    /// of a run is known before it starts.
+    pub(crate) staged: Staged,
     /// Whether anything is asked for.
     pub asks: bool,
     /// Whether something fails, or is replaced.
@@ -77,17 +78,15 @@ impl Ready {
         let case = Case { before: start, after: end, warnings, upmaps_dropped, changes: words, limits };
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
         let asks = !case.changes.is_empty();
-        // Found here so that the memory of a run is known before it starts.
-        let staged = real.staged(&RunContext::alone(Seed(0), 0));
-        let objects = staged.map_or(0, |staged| staged.affected.objects());
-        Ok(Ready { scenario, case, real, objects, asks, fails })
+        let staged = real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
+        Ok(Ready { scenario, case, real, staged, asks, fails })
     }
 
     /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress
     /// for each object.
     #[must_use]
     pub fn memory_estimate(&self) -> Bytes {
-        Bytes::new(self.objects as u64 * 96 + self.real.memory_estimate().get())
+        Bytes::new(self.staged.affected.objects() as u64 * 96 + self.real.memory_estimate().get())
     }
 }
 

@@ -94,10 +94,9 @@ fn stopped() -> Replicate<Seen> {
 /// Runs one replicate.
 pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
     let Some(moves) = Moves::of(&ready.case, context)? else { return Ok(stopped()) };
-    let Some(mut staged) = ready.real.staged(context) else { return Ok(stopped()) };
-    leave(&mut staged, &moves, ready);
+    let staged = &ready.staged;
     let exposure = Exposure::of(&staged.affected, &staged.hardware, &staged.failing);
-    let recovery = ready.real.recovery(&staged, context);
+    let recovery = Recovery { used: left_on(ready, &moves), ..ready.real.recovery(staged, context) };
     let recovered = recovery.run(context)?;
     let resources = resources(&recovery, &recovered);
     let tried = levers::tried(&recovery, &recovered, &resources, context)?;
@@ -131,7 +130,10 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         resources,
         progress: seconds(&recovered.progress),
         by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
-        unfinished: remaining(&recovered, &moves),
+        unfinished: recovered
+            .unfinished
+            .saturating_add(recovered.stuck.bytes)
+            .saturating_add(recovered.stuck.staying_bytes),
         clients: recovered.clients.as_ref().map(ClientsSeen::of),
     };
     let seen = Seen {
@@ -147,31 +149,21 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     Ok(Replicate { seen: Ok(seen), beside })
 }
 
-/// Bytes that have not moved in the end. Copies that stay where they are lack nothing, so that only the moves
-/// of the change count them.
-fn remaining(recovered: &Recovered, moves: &Moves) -> u64 {
-    let lacking = recovered.unfinished.saturating_add(recovered.stuck.bytes);
-    let short = moves.moved_bytes.saturating_sub(recovered.bytes);
-    // Sizes are rounded object by object in the simulation, and group by group in the moves.
-    let rounding = recovered.jobs.saturating_mul(4);
-    if short <= rounding { lacking } else { lacking.max(short) }
-}
-
 /// Groups that lack copies, and that nothing which fails here has touched.
 fn lacked(groups: u64, asks: bool) -> Option<String> {
     let rest = if asks { "; they are made again too, where they have a home" } else { "" };
     (groups > 0).then(|| format!("{groups} groups lack copies or shards when it begins{rest}"))
 }
 
-/// Subtracts what leaves each device from what it holds, since its room is free in the end. Left out: that a
-/// device which gives and takes may be too full meanwhile, and then takes later.
-fn leave(staged: &mut Staged, moves: &Moves, ready: &Ready) {
-    let osds = &ready.real.groups.machines.osds;
-    for ((osd, used), fails) in osds.iter().zip(&mut staged.used).zip(&staged.failing) {
-        if let Some(device) = moves.devices.get(osd).filter(|_| !fails) {
-            *used = used.saturating_sub(device.out_bytes);
-        }
-    }
+/// Bytes on each device without what leaves it, since its room is free in the end. Left out: that a device
+/// which gives and takes may be too full meanwhile, and then takes later.
+fn left_on(ready: &Ready, moves: &Moves) -> Vec<u64> {
+    let Staged { used, failing, .. } = &ready.staged;
+    let leaves = |osd| moves.devices.get(osd).map_or(0, |device| device.out_bytes);
+    let devices = ready.real.groups.machines.osds.iter().zip(used).zip(failing);
+    devices
+        .map(|((osd, used), fails)| if *fails { *used } else { used.saturating_sub(leaves(osd)) })
+        .collect()
 }
 
 /// The same with slower and with faster disks.

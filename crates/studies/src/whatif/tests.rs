@@ -1,43 +1,17 @@
 //! The study against the studies it joins, against a cluster worked by hand, against laws, and against
 //! measurements of a live cluster.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use towtank_kernel::Executor;
 use towtank_report::Outcome;
-use towtank_scenario::{Document, Files, Source};
+use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::*;
+use crate::exports::samples::{EXAMPLE, Folder, example, files};
 use crate::{Prepared, Study};
-
-#[derive(Debug)]
-struct Folder(BTreeMap<String, Vec<u8>>);
-
-impl Files for Folder {
-    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.0.get(path).cloned().ok_or_else(|| "no such file".to_owned())
-    }
-}
-
-fn files(folder: &str, names: &[&str]) -> Folder {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let read = |name: &&str| {
-        let bytes = std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        ((*name).to_owned(), bytes)
-    };
-    Folder(names.iter().map(read).collect())
-}
-
-/// The cluster of the guides: four hosts, copies on hdd and shards on all devices.
-fn example() -> Folder {
-    files("../../docs/examples/cluster", &["crush.txt", "osd_dump.json", "pg_dump.json.gz"])
-}
-
-const EXAMPLE: &str =
-    "crush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
 
 fn prepared(study: &dyn Study, folder: Folder, text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"{}\"\n{text}", study.name());
@@ -416,6 +390,53 @@ fn progress_ends_at_what_does_not_move() {
     };
     let stays = whatif("drain = \"host=h1\"\nrecovery_sleep = \"0s\"");
     let left = value(&stays, "moved_bytes") - value(&stays, "written_bytes");
-    assert!(left > 1e12 && (ends(&stays) - left).abs() < 1e9, "{} of {left}", ends(&stays));
+    assert!(
+        left > 1e12 && (ends(&stays) - left).abs() < 1e9,
+        "{} of {left}: {:?}",
+        ends(&stays),
+        stays.measures
+    );
     assert_eq!(ends(&with_room("mark_out = \"osd.6\"")), 0.0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Small clusters and one or two changes, on all executors.
+    #[test]
+    fn generated_changes_give_one_result_on_all_executors_and_keep_their_laws(
+        places in proptest::collection::vec(0..4_usize, 1..5),
+        first in 0..8_usize,
+        second in 0..8_usize,
+        osd in 0..4_u32,
+        seed in 0..1_000_u64,
+    ) {
+        const HELD: [[u32; 3]; 4] = [[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]];
+        let held: Vec<[u32; 3]> = places.iter().map(|at| HELD[*at]).collect();
+        let change = |which: usize, osd: u32| match which {
+            0 => format!("fail osd.{osd}"),
+            1 => format!("mark-out osd.{osd}"),
+            2 => format!("reweight osd.{osd}=0.5"),
+            3 => format!("crush-reweight osd.{osd}=2.5"),
+            4 => format!("drain osd.{osd}"),
+            5 => format!("replace osd.{osd}"),
+            6 => "add-host h9=1x1.0:hdd@default".to_owned(),
+            _ => format!("remove osd.{osd}"),
+        };
+        let changes = format!("changes = [\"{}\", \"{}\"]", change(first, osd), change(second, (osd + 1) % 4));
+        let Ok(prepared) = prepared(&Whatif, four(&held, None), &format!("{FOUR}{changes}")) else {
+            return Ok(());
+        };
+        let run = |executor, workers| {
+            let context = RunContext { executor, workers, ..RunContext::alone(Seed(seed), 0) };
+            prepared.run(&context).unwrap_or_else(|error| panic!("{changes}: {error}"))
+        };
+        let want = run(Executor::Sequential, 1);
+        prop_assert_eq!(broken(&want), Vec::<String>::new(), "{}", changes);
+        for (executor, workers) in
+            [(Executor::Check, 1), (Executor::Conservative, 2), (Executor::Optimistic, 2)]
+        {
+            prop_assert_eq!(&run(executor, workers).digest, &want.digest, "{}: {:?}", changes, executor);
+        }
+    }
 }

@@ -1,51 +1,19 @@
 //! Real clusters: against osdmaptool, against sums of the exports, against measurements of a live cluster,
 //! and on exports as irregular as real ones.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use towtank_kernel::Executor;
 use towtank_report::Outcome;
-use towtank_scenario::{Document, Files, Source};
+use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::super::{Rebuild, measures};
 use super::*;
+use crate::exports::samples::{EXAMPLE, Folder, example, live};
 use towtank_rebuild::homes::Wanted;
 use towtank_rebuild::plan::NOWHERE;
-
-#[derive(Debug)]
-struct Folder(BTreeMap<String, Vec<u8>>);
-
-impl Files for Folder {
-    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.0.get(path).cloned().ok_or_else(|| "no such file".to_owned())
-    }
-}
-
-fn files(folder: &str, names: &[&str]) -> Folder {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let read = |name: &&str| {
-        let bytes = std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        ((*name).to_owned(), bytes)
-    };
-    Folder(names.iter().map(read).collect())
-}
-
-/// The cluster of the guide: four hosts, copies on hdd and shards on all devices.
-fn example() -> Folder {
-    files("../../docs/examples/cluster", &["crush.txt", "osd_dump.json", "pg_dump.json.gz"])
-}
-
-const EXAMPLE: &str =
-    "crush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
-
-/// The exports of a live cluster.
-fn live(names: &[&str]) -> Folder {
-    files("../imports/tests/exports", names)
-}
 
 fn check(folder: Folder, text: &str) -> Result<Ready, Problems> {
     let source = Source::file("rebuild.toml", format!("study = \"rebuild\"\n{text}"));
