@@ -302,8 +302,8 @@ impl Ready {
             staged;
         if lacking > 0 {
             warnings.push(format!(
-                "{lacking} groups lacked copies or shards before anything failed; they are made again too, where they have a \
-                 home"
+                "{lacking} groups lacked copies or shards before the failure; these are rebuilt too, if they have a \
+                 target"
             ));
         }
         let live = |device: DeviceId| !failing[device.index()] && !down.contains(&device);

@@ -17,32 +17,33 @@ pub struct Scenario {
     /// The CRUSH map, as text, binary, or JSON of `ceph osd crush dump`. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crush_map: Option<String>,
-    /// What `ceph osd dump -f json` printed. Left out: that of `report`.
+    /// Output of `ceph osd dump -f json`. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub osd_dump: Option<String>,
-    /// What `ceph pg dump -f json` printed. Left out: groups of equal size, from the sums of `report`.
+    /// Output of `ceph pg dump -f json`. Left out: groups of equal size, from the sums of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pg_dump: Option<String>,
-    /// What `ceph osd df -f json` printed, for the fill of devices. Left out: as `pg_dump` has it.
+    /// Output of `ceph osd df -f json`, for the fill of devices. Left out: that of `pg_dump`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub osd_df: Option<String>,
-    /// What `ceph report` printed, in place of single dumps.
+    /// Output of `ceph report`, in place of single dumps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
     /// Changes in their order, each as its flag would have it without the dashes: `["fail osd.3", "add-host
     /// h9=4x3.6"]`. The changes of the other keys come behind these, in the order of the keys below.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub changes: Texts,
-    /// The map to change to; all other changes are made to it.
+    /// The new map; further changes are made to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_map: Option<String>,
-    /// What fails: `osd.3`, `host=h1`, `rack=r1`. Ceph gives it up after `detection` and `down_out`.
+    /// What fails: `osd.3`, `host=h1`, `rack=r1`. It is marked out after `detection` and `down_out`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub fail: Texts,
     /// Devices that are replaced by empty ones under the same number: `osd.3`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub replace: Texts,
-    /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a place `h9=4x3.6:ssd@rack1`.
+    /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a location
+    /// `h9=4x3.6:ssd@rack1`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub add_host: Texts,
     /// Devices or buckets to remove from the cluster and from the map at once: `osd.3`, `host=h2`. Drain them
@@ -62,10 +63,10 @@ pub struct Scenario {
     /// Overrides from 0 to 1, as `ceph osd reweight` sets them: `osd.7=0.8`. The host keeps its weight.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub reweight: Texts,
-    /// Groups of pools: `rbd=128`. A split is made in place and moves nothing by itself.
+    /// `pg_num` of pools: `rbd=128`. A split is made in place and moves nothing by itself.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub pg_num: Texts,
-    /// Groups that CRUSH tells apart: `rbd=128`. This is what moves groups after a split.
+    /// `pgp_num` of pools: `rbd=128`. This moves groups after a split.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub pgp_num: Texts,
     /// A group and the devices that it is to have, as in `ceph osd pg-upmap`: `1.7 osd.3 osd.5 osd.8`.
@@ -74,69 +75,70 @@ pub struct Scenario {
     /// A group and pairs of devices, from and to, as in `ceph osd pg-upmap-items`: `1.7 osd.3 osd.5`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub upmap_items: Texts,
-    /// What all disks are. Left out: what the daemons say in `report`, else the device class of the map.
+    /// Type of all disks. Left out: as the daemons say in `report`, else the device class of the map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,
-    /// Bytes a disk reads in a second.
+    /// Read bandwidth of a disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_read: Option<Rate>,
-    /// Bytes a disk writes in a second.
+    /// Write bandwidth of a disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_write: Option<Rate>,
-    /// What moving a disk's head costs.
+    /// Seek times of a disk: the published table, a typical 7,200 rpm disk, or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeks: Option<Seeks>,
-    /// By how much disks may be slower or faster than assumed: the times come with those of such disks.
+    /// Relative uncertainty of the disk speeds: each time comes with those of slower and faster disks.
     #[serde(default = "fifth")]
     pub speed_spread: Percent,
-    /// A server's card, each way.
+    /// Bandwidth of a server's NIC, in each direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nic: Option<Rate>,
-    /// A rack's uplink, each way. Left out: never the limit.
+    /// Bandwidth of a rack's uplink, in each direction. Left out: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink: Option<Rate>,
-    /// Objects that a disk's recovery works on at once: Ceph's `osd_recovery_max_active`.
+    /// Number of objects that a disk rebuilds at once: Ceph's `osd_recovery_max_active`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_024))]
     pub recovery_max_active: Option<u32>,
-    /// Groups that a disk leads at once, and as many again that it takes in. 0: no reservations.
+    /// Maximum number of groups that a disk leads at once, and of those that it receives. 0: no
+    /// reservations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1_024))]
     pub max_backfills: Option<u32>,
-    /// How long a disk rests after each object: Ceph's `osd_recovery_sleep`.
+    /// Sleep of a disk after each rebuilt object: Ceph's `osd_recovery_sleep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_sleep: Option<SimSpan>,
-    /// From a change of the map to the first object that moves, where nothing fails: new maps, peering and
-    /// reservations.
+    /// Time from a change of the map to the first object that moves, if nothing fails: new maps, peering
+    /// and reservations.
     #[serde(default = "start")]
     pub start: SimSpan,
-    /// Operations of clients in a second, in the whole cluster. Left out: what clients notice is not
-    /// answered.
+    /// Rate of client operations in the whole cluster while data move. Left out: the effect on clients is
+    /// not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_load: Option<Frequency>,
-    /// Which share of them reads. Left out: 70%.
+    /// Share of reads among them. Left out: 70%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_read: Option<Percent>,
-    /// Bytes of each. Left out: 64KiB.
+    /// Size of each operation. Left out: 64KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_size: Option<Bytes>,
-    /// How much of a busy disk or link is clients', against one for recovery. Left out: 21.
+    /// Weight of clients on a busy disk or link; recovery has weight 1. Left out: 21.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000))]
     pub client_weight: Option<u32>,
-    /// From a failure until the cluster knows of it.
+    /// Time from a failure until the cluster detects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection: Option<SimSpan>,
-    /// From then on until what failed is given up and its data are made again elsewhere.
+    /// Time from then until failed devices are marked out and their data is rebuilt elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_out: Option<SimSpan>,
-    /// What failed is never given up. Left out: as the osd dump has it.
+    /// Failed devices are never marked out: nothing is rebuilt. Left out: as the osd dump has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noout: Option<bool>,
-    /// Whether a whole rack is given up too; Ceph by default does not (`mon_osd_down_out_subtree_limit`).
+    /// Whether a whole rack is marked out too; not in Ceph by default (`mon_osd_down_out_subtree_limit`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack_out: Option<bool>,
-    /// Which share of all devices fails in a year, for the probability of losing data.
+    /// Share of all devices that fails in a year, for the probability of data loss.
     #[serde(default = "failures_a_year")]
     pub failure_rate: Percent,
 }
