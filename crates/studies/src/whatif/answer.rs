@@ -1,5 +1,5 @@
-//! The answer in words: is it safe, what moves, how long, what clients notice, what is at risk, what holds it
-//! up, and what would help.
+//! The answer in words: is it safe, what moves, how long, what clients notice, what is at risk, the
+//! bottleneck, and which change would help.
 
 use towtank_report::{Status, human};
 
@@ -85,7 +85,7 @@ pub fn answer(view: &View<'_>) -> String {
     let mut said = vec![format!("{what}: {}", safety(view)), what_moves(view), how_long(view), clients(view)];
     said.push(risk(view));
     if let Some(bottleneck) = &view.kept.observed.bottleneck {
-        said.push(format!("What holds it up: {bottleneck}"));
+        said.push(format!("Bottleneck: {bottleneck}"));
     }
     said.extend(help(view));
     said.join(". ") + "."
@@ -154,12 +154,12 @@ fn how_long(view: &View<'_>) -> String {
         let reason = view.reason("time_to_clean_s").unwrap_or("nothing is known");
         let end = view.shown("time_to_end_s", "s").filter(|_| view.some("time_to_end_s"));
         let end = end.map_or(String::new(), |end| format!("; what can move has moved after {end}"));
-        return format!("It is never all clean: {reason}{end}");
+        return format!("Not all groups become clean: {reason}{end}");
     };
     if clean == 0.0 {
         return "It takes no time".to_owned();
     }
-    let mut text = format!("All is clean after {}", human::quantity(clean, "s"));
+    let mut text = format!("All groups are clean after {}", human::quantity(clean, "s"));
     let spread = view.point.scenario.speed_spread;
     if let (Some(fast), Some(slow)) = (view.value("time_to_clean_fast_s"), view.value("time_to_clean_slow_s"))
         && spread.fraction_f64() > 0.0
@@ -172,7 +172,7 @@ fn how_long(view: &View<'_>) -> String {
     }
     let full = view.value("time_to_full_redundancy_s").filter(|full| *full > 0.0 && *full < clean);
     if let Some(full) = full {
-        text += &format!(", all copies are back after {}", human::quantity(full, "s"));
+        text += &format!(", redundancy is fully restored after {}", human::quantity(full, "s"));
     }
     text
 }
@@ -259,7 +259,7 @@ fn small(share: f64, exposed: bool) -> String {
 
 fn help(view: &View<'_>) -> Option<String> {
     let first = view.point.result.outcomes[0].measures.get("time_to_clean_s")?.value()?;
-    Some(format!("What would help: {}", advice(&view.kept.observed.tried, first)?))
+    Some(format!("Improvement: {}", advice(&view.kept.observed.tried, first)?))
 }
 
 /// The answer over several points: those that are not safe first.

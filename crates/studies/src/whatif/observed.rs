@@ -151,7 +151,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
 
 /// Groups that lack copies, and that nothing which fails here has touched.
 fn lacked(groups: u64, asks: bool) -> Option<String> {
-    let rest = if asks { "; they are made again too, where they have a home" } else { "" };
+    let rest = if asks { "; these are rebuilt too, if they have a target" } else { "" };
     (groups > 0).then(|| format!("{groups} groups lack copies or shards when it begins{rest}"))
 }
 
