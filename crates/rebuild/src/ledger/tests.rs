@@ -257,4 +257,22 @@ fn what_has_no_room_stays_where_it_is() {
     let planned = ledger.plan(&mut standing(&[], false, UNIT));
     assert!(planned.jobs.is_empty() && !planned.stuck.any());
     assert_eq!(planned.stuck.unmoved, 2);
+    assert_eq!(planned.stuck.staying_bytes, 3 * UNIT);
+}
+
+#[test]
+fn shards_that_stay_are_counted_with_their_bytes() {
+    type Case = (&'static [u32], u64, u64);
+    let cases: [Case; 3] = [
+        (&[1, 2, 0, 3], 2, 9 * UNIT),        // Three change places.
+        (&[1, u32::MAX, 2, 3], 0, 3 * UNIT), // Device 1 keeps a shard that has no device.
+        (&[0, u32::MAX, 2, 3], 0, 0),        // Nothing has another device.
+    ];
+    for (wanted, crossed, bytes) in cases {
+        let (affected, hardware) = (follower(&[0, 1, 2, 3], wanted, 2), sample::hardware(SIZE));
+        let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+        let planned = ledger.plan(&mut standing(&[], false, u64::MAX));
+        assert!(planned.jobs.is_empty(), "{wanted:?}");
+        assert_eq!((planned.stuck.crossed, planned.stuck.staying_bytes), (crossed, bytes), "{wanted:?}");
+    }
 }
