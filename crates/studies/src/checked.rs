@@ -99,32 +99,20 @@ impl CheckedScenario {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use towtank_scenario::{Files, Source};
+    use towtank_scenario::Source;
 
     use super::*;
     use crate::all;
-
-    #[derive(Debug)]
-    struct Folder(BTreeMap<String, Vec<u8>>);
-
-    impl Files for Folder {
-        fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-            self.0.get(path).cloned().ok_or_else(|| "no such file".to_owned())
-        }
-    }
+    use crate::exports::samples;
 
     /// The keys for exports have the same names in all studies, and their former names are still accepted.
     #[test]
     fn exports_have_one_name_and_keep_their_old_ones() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/cluster/");
-        let read = |name: &str| (name.to_owned(), std::fs::read(format!("{folder}{name}")).unwrap());
         let hash = |text: &str| {
-            let files = ["crush.txt", "osd_dump.json", "pg_dump.json.gz"].map(read);
             let document = Document::parse(&Source::file("a.toml", text.to_owned())).unwrap();
-            let document = document.with_files(Arc::new(Folder(files.into())));
+            let document = document.with_files(Arc::new(samples::example()));
             check(all(), document)
                 .unwrap_or_else(|problems| panic!("{problems:?}"))
                 .resolved()

@@ -1,11 +1,11 @@
 //! Tests of defaults, of files, and of each refusal with its hint.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use towtank_scenario::{Document, Files, Source};
+use towtank_scenario::{Document, Source};
 
 use super::*;
+use crate::exports::samples::Folder;
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -14,27 +14,19 @@ struct Scenario {
     population: PopulationSpec,
 }
 
-#[derive(Debug)]
-struct Folder(BTreeMap<&'static str, Vec<u8>>);
-
-impl Files for Folder {
-    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.0.get(path).cloned().ok_or_else(|| "no such file".to_owned())
-    }
-}
-
 fn folder() -> Folder {
     let dump = br#"{"pg_ready":true,"pg_map":{"pg_stats":[
         {"pgid":"1.0","state":"active+clean","stat_sum":{"num_bytes":4096,"num_objects":4},"up":[0],"acting":[0]},
         {"pgid":"1.1","state":"active+clean","stat_sum":{"num_bytes":0,"num_objects":0},"up":[0],"acting":[0]},
         {"pgid":"1.2","state":"active+clean","stat_sum":{"num_bytes":10,"num_objects":3},"up":[0],"acting":[0]}]}}"#;
-    Folder(BTreeMap::from([
+    let files = [
         ("sizes.csv", b"size,count\n1MiB,3\n10,1\n".to_vec()),
         ("sizes.txt", b"# total_count: 4\n0 1024 1\n1024 2048 3\n".to_vec()),
         ("broken.csv", b"size,count\n1MiB;3\n".to_vec()),
         ("cut.txt", b"# total_count: 40\n0 1024 1\n".to_vec()),
         ("pg_dump.json", dump.to_vec()),
-    ]))
+    ];
+    Folder(files.map(|(name, bytes)| (name.to_owned(), bytes)).into())
 }
 
 fn complete(text: &str) -> Result<DataSet, Problems> {
