@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { files, header } from "../src/csv";
+import { files, header, tableFiles } from "../src/csv";
 import { csvNames, reports, text } from "./golden";
 
 test("the page's CSV files are the program's, byte for byte", () => {
@@ -7,6 +7,16 @@ test("the page's CSV files are the program's, byte for byte", () => {
     const made = files(report);
     expect(made.map((file) => `${name}-${file.name}`).sort()).toEqual(csvNames(name));
     for (const file of made) expect(file.text(), file.name).toBe(text(`${name}-${file.name}`));
+  }
+});
+
+test("the rows that a button names are those of its file", () => {
+  for (const { name, report } of reports()) {
+    for (const file of tableFiles(report)) {
+      // Line breaks inside of quotes are of a field.
+      const rows = file.text().replaceAll(/"[^"]*"/g, "").split("\n").length - 2;
+      expect(file.rows, `${name}-${file.name}`).toBe(rows);
+    }
   }
 });
 
