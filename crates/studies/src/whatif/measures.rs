@@ -200,7 +200,7 @@ fn of_groups() -> Vec<Row> {
         Row::new(
             "groups_short_now",
             "groups",
-            "placement groups that are on fewer devices than asked for now",
+            "placement groups that are now on fewer devices than asked for",
             |seen| Ok(seen.moves.safety.short_now as f64),
         ),
         Row::new("groups_homeless", "groups", "placement groups left without any device", |seen| {
