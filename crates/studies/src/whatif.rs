@@ -91,7 +91,7 @@ impl Question for Whatif {
     const RESULTS_VERSION: u32 = 1;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank whatif --report ceph-report.json --fail osd.3",
-        "towtank whatif --report ceph-report.json --change 'add-host h9=4x3.6' --change 'drain host=h1'",
+        "towtank whatif --report ceph-report.json --change 'add-host h9=4x3.6:hdd' --change 'drain host=h1'",
         "towtank whatif --report ceph-report.json --replace osd.5 --disk ssd --client-load 200/s",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
