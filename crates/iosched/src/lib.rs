@@ -10,7 +10,8 @@
 //! - In batches of clients, objects or targets: [`Rounds`].
 //!
 //! [`Description`] names one in text, [`Flows`] holds the guarantees and limits of flows, and [`Scheduler`]
-//! is any of them. [`Parda`] runs at the client and is not a discipline.
+//! is any of them. [`Parda`] runs at the client and is not a discipline; [`Limiter`] is the limit of mClock
+//! by itself.
 //!
 //! ```
 //! use towtank_iosched::{Discipline, Fair, FlowId, Request};
@@ -51,6 +52,7 @@ mod fair;
 mod fifo;
 mod flows;
 mod i2l;
+mod limiter;
 mod mclock;
 mod parda;
 mod priority;
@@ -84,6 +86,7 @@ pub use fair::Fair;
 pub use fifo::Fifo;
 pub use flows::{FlowSpec, Flows};
 pub use i2l::{I2l, I2lSpec};
+pub use limiter::Limiter;
 pub use mclock::{AtLimit, Class, Mclock, Phase, Profile, Tracker};
 pub use parda::{Parda, PardaSpec};
 pub use priority::Priority;

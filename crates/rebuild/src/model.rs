@@ -14,6 +14,7 @@
 //! - `shared`, `sharing`: devices that clients and the rebuild share by weight;
 //! - `resource`: the resources of a server that units pass;
 //! - `driver`: jobs, tasks, reservations and sleeps;
+//! - `queue`: operation queues that limit recovery;
 //! - `over_time`: counts over a time of unknown length;
 //! - `slack`: how soon another server can be affected by an event;
 //! - `undo`: how an event is undone.
@@ -25,6 +26,7 @@ mod clients;
 mod driver;
 mod event;
 mod over_time;
+mod queue;
 mod resource;
 mod server;
 mod shared;
@@ -45,6 +47,7 @@ pub use self::clients::{Clients, Latencies, Load};
 use self::event::plain;
 pub use self::event::{Event, Kind};
 pub use self::over_time::{BINS, OverTime, Rows};
+pub use self::queue::{Costs, Flow, Queues, Sharing, Throttle};
 use self::resource::Resource;
 pub use self::server::{Active, Device, Entity, Rack, Server, Slot, WINDOW_MAX};
 use self::shared::line;
@@ -72,6 +75,8 @@ pub struct Limits {
     pub device_rate: Option<Rate>,
     /// For each class of disk, values that replace `streams` and `sleep`; empty if all classes are alike.
     pub paces: Vec<Pace>,
+    /// Queues that limit recovery, if devices have such.
+    pub queues: Option<Queues>,
 }
 
 /// How a class of disk drives its jobs.
@@ -249,6 +254,9 @@ impl<'a> Rebuild<'a> {
             hardware.kinds()
         );
         plan.assert_whole();
+        if let Some(queues) = &limits.queues {
+            queues.assert_whole(plan, hardware.kinds());
+        }
         let reserves = plan.tasks().iter().any(|task| !plan.reserves(task).is_empty());
         assert!(limits.reservations.is_some() || !reserves, "a task reserves where nobody grants anything");
         let devices = hardware.devices();
@@ -296,7 +304,8 @@ impl<'a> Rebuild<'a> {
 
     /// Whether an event is addressed to something dead.
     fn swallows(&self, server: u32, event: &Event) -> bool {
-        let of_device = matches!(event.kind, Kind::Read | Kind::Write | Kind::Reserve | Kind::Release);
+        use Kind::{Push, Read, Release, Reserve, Write};
+        let of_device = matches!(event.kind, Read | Push | Write | Reserve | Release);
         (of_device && self.is_dead(event.device)) || self.is_server_dead(server)
     }
 
@@ -385,7 +394,10 @@ impl Model for Rebuild<'_> {
         let devices = self.hardware.devices_of(id.0);
         let device = |device: DeviceId| {
             let Pace { streams, sleep } = self.limits.pace(self.hardware, device);
-            Device::new(self.plan.tasks_of(device), if sleep.is_zero() { streams } else { 1 })
+            let tasks = self.plan.tasks_of(device);
+            // A queue has one job of each group in progress, so there is no use for more slots.
+            let streams = if self.is_queued() { streams.min(tasks.len().max(1) as u32) } else { streams };
+            Device::new(tasks, if sleep.is_zero() { streams } else { 1 })
         };
         Entity::Server(Server::new(devices.map(device).collect(), self.clients.as_ref()))
     }
@@ -464,6 +476,7 @@ impl Rebuild<'_> {
             Kind::In => self.at_resource(server, Resource::Inward, event, context),
             Kind::Ack => self.acknowledged(server, event, context)?,
             Kind::Part => self.part(server, event, context)?,
+            Kind::Start | Kind::Push | Kind::Reply => self.at_queue(server, event, context),
             Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {
                 let before = Undo::whole(server);
                 self.reservation(server, event, context)?;

@@ -20,6 +20,9 @@ impl DeviceId {
     }
 }
 
+/// The priority of records that have all their copies or shards, in a plan that is split by priority.
+pub const MOVES: u32 = 3;
+
 /// No device.
 pub const NOWHERE: DeviceId = DeviceId(u32::MAX);
 
@@ -193,6 +196,18 @@ impl Plan {
     #[must_use]
     pub fn task(&self, task: u32) -> &Task {
         &self.tasks[task as usize]
+    }
+
+    /// The task of a job.
+    #[must_use]
+    pub fn task_of(&self, job: u32) -> u32 {
+        self.tasks.partition_point(|task| task.jobs.end <= job) as u32
+    }
+
+    /// Whether the records of a task have all their copies or shards, and only move.
+    #[must_use]
+    pub fn only_moves(&self, task: u32) -> bool {
+        self.split && self.task(task).priority >= MOVES
     }
 
     /// All tasks.

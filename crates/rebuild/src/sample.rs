@@ -65,6 +65,7 @@ pub fn limits() -> Limits {
         stream_rate: None,
         device_rate: None,
         paces: Vec::new(),
+        queues: None,
     }
 }
 

@@ -5,11 +5,13 @@
 //! are left to read from, they stay where they are.
 
 use crate::model::SPARES;
-use crate::plan::{DeviceId, NOWHERE};
+use crate::plan::{DeviceId, MOVES, NOWHERE};
 
 /// The priority of records that lack nothing: they are moved after all those that lack a copy or shard, as
 /// Ceph does (`OSD_BACKFILL_DEGRADED_PRIORITY_BASE` is above `OSD_BACKFILL_PRIORITY_BASE`).
-pub(super) const COMPLETE: u8 = SPARES as u8 - 1;
+pub(super) const COMPLETE: u8 = MOVES as u8;
+
+const _: () = assert!(MOVES as usize == SPARES - 1, "records that move have the last row");
 
 /// The priority of a record with `spare` copies or shards beyond those that a read needs, of which `missing`
 /// are missing.

@@ -10,6 +10,7 @@
 //! - Reservations: each requested reservation is waiting, in transit, or held by an active task; none is held
 //!   twice.
 //! - Liveness: if nothing is in flight, all tasks are finished, except those that wait for a dead device.
+//! - Work items: each job in a slot has units in flight, or one work item in the queue of its driver.
 //! - Clients: each operation that was requested has its reply or its parts in flight.
 
 use std::collections::BTreeMap;
@@ -48,6 +49,7 @@ pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>)
     audit.bytes()?;
     audit.reservations()?;
     audit.rests()?;
+    audit.items()?;
     audit.finished()?;
     audit.clients()?;
     audit.counted(committed)
@@ -111,8 +113,8 @@ impl<'a> Audit<'a> {
 
     fn rebuilding(&self) -> impl Iterator<Item = &Event> {
         let unit = |kind| {
-            use Kind::{Ack, Down, In, Out, Part, Read, Up, Write};
-            matches!(kind, Read | Out | Up | Down | In | Part | Write | Ack)
+            use Kind::{Ack, Down, In, Out, Part, Push, Read, Reply, Up, Write};
+            matches!(kind, Read | Out | Up | Down | In | Part | Push | Write | Reply | Ack)
         };
         self.events.iter().filter(move |event| unit(event.kind) && !event.marks.is_client())
     }
@@ -301,6 +303,31 @@ impl<'a> Audit<'a> {
         }
     }
 
+    /// Each job in a slot has units in flight, or exactly one work item in the queue.
+    fn items(&self) -> Result<(), Fault> {
+        let mut items: BTreeMap<(DeviceId, u16), u32> = BTreeMap::new();
+        for event in self.events.iter().filter(|event| event.kind == Kind::Start) {
+            *items.entry((event.driver, event.slot)).or_default() += 1;
+        }
+        for (id, device) in self.devices() {
+            for (number, slot) in (0u16..).zip(&device.slots) {
+                let found = items.remove(&(id, number)).unwrap_or(0);
+                let wanted = u32::from(slot.job != Slot::NONE && slot.flying == 0);
+                if found != wanted {
+                    return Err(format!(
+                        "slot {number} of device {} has {found} work items in the queue, not {wanted}",
+                        id.0
+                    )
+                    .into());
+                }
+            }
+        }
+        match items.first_key_value() {
+            Some(((id, _), _)) => Err(format!("a work item of device {} has no slot", id.0).into()),
+            None => Ok(()),
+        }
+    }
+
     /// If no event is pending, all work that can be done has been done.
     fn finished(&self) -> Result<(), Fault> {
         if self.goes_on {
@@ -426,7 +453,8 @@ impl Tally {
             Kind::Up | Kind::Down | Kind::In => self.received[receiver] += bytes,
             _ => {}
         }
-        if !gathers && matches!(event.kind, Kind::Out | Kind::Up | Kind::Down | Kind::In | Kind::Write) {
+        use Kind::{Down, In, Out, Push, Up, Write};
+        if !gathers && matches!(event.kind, Out | Up | Down | In | Push | Write) {
             self.written[event.device.index()] += bytes;
         }
     }

@@ -70,7 +70,8 @@ impl Rebuild<'_> {
             let active = &mut device.active[at];
             let task = self.plan.task(active.task);
             let granted = active.reserved as usize == self.plan.reserves(task).len();
-            if granted && active.next_job < task.jobs.end {
+            let waits = self.is_queued() && active.left > task.jobs.end - active.next_job;
+            if granted && !waits && active.next_job < task.jobs.end {
                 active.next_job += 1;
                 device.turn = (at as u32 + 1) % count as u32;
                 return Some((active.task, active.next_job - 1));
@@ -113,7 +114,16 @@ impl Rebuild<'_> {
             bytes: job.bytes,
             ..Slot::EMPTY
         };
-        self.issue(server, at, context);
+        if self.is_queued() {
+            self.queue_item(server, (at.device, at.slot), (task, number), context);
+        } else {
+            self.issue(server, at, context);
+        }
+    }
+
+    /// The work item of a job has left the queue.
+    pub(super) fn start_job(&self, server: &mut Server, item: &Event, context: &mut Context<'_, Self>) {
+        self.issue(server, self.at(item), context);
     }
 
     fn at(&self, event: &Event) -> At {
@@ -272,7 +282,7 @@ impl Rebuild<'_> {
         Ok(())
     }
 
-    fn about(&self, kind: Kind, task: u32, device: DeviceId, driver: DeviceId) -> Event {
+    pub(super) fn about(&self, kind: Kind, task: u32, device: DeviceId, driver: DeviceId) -> Event {
         Event { kind, marks: Marks::default(), slot: 0, job: task, unit: 0, bytes: 0, device, driver }
     }
 

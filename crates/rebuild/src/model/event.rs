@@ -40,6 +40,12 @@ pub enum Kind {
     Idle,
     /// No server has anything left to drive, and no more clients arrive.
     Over,
+    /// A work item leaves the queue of its driver; with 1 as its unit it moves nothing.
+    Start,
+    /// A unit enters the queue of the device that it is written to.
+    Push,
+    /// A unit is durable, and the reply enters the queue of the driver.
+    Reply,
 }
 
 /// Flags that travel with a unit, so that no lookup is needed.

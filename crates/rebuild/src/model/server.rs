@@ -9,7 +9,7 @@ use towtank_devices::{Disk, Link, Uplink};
 use towtank_units::SimTime;
 
 use super::shared::{Shared, SharedLine};
-use super::{Clients, Event};
+use super::{Clients, Event, Flow};
 use crate::plan::DeviceId;
 
 /// The maximum number of units of a job in flight.
@@ -84,6 +84,8 @@ pub struct Device {
     pub granted: u32,
     /// Tasks that wait for a reservation: priority, task, driver.
     pub asking: VecDeque<(u32, u32, DeviceId)>,
+    /// The flows of its queue, in order; none where no queue limits recovery.
+    pub flows: Vec<Flow>,
 }
 
 /// A task that has started.
@@ -178,6 +180,7 @@ impl Device {
             pace_at: SimTime::ZERO,
             granted: 0,
             asking: VecDeque::new(),
+            flows: Vec::new(),
         }
     }
 }

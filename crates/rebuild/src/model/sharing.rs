@@ -45,6 +45,7 @@ impl Rebuild<'_> {
             Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {
                 self.reservation(server, event, context)?;
             }
+            Kind::Start | Kind::Push | Kind::Reply => drop(self.at_queue(server, event, context)),
             Kind::Arrive => self.client_comes(server, context),
             Kind::Over => shared(server).over = true,
             Kind::Up | Kind::Down | Kind::Idle => return Err("a server is no uplink".into()),

@@ -73,9 +73,9 @@ impl Rebuild<'_> {
             Kind::Out => self.sent(event.bytes),
             Kind::In if event.marks.gathers() => self.handed_out(event.bytes, event.device),
             Kind::Part => self.handed_out(event.bytes, event.device),
-            Kind::In | Kind::Write => self.written(event),
-            Kind::Ack => self.next_unit(event),
-            Kind::Wake if self.limits.reservations.is_none() && !self.slack.asks => self.slack.next_job,
+            Kind::In | Kind::Push | Kind::Write => self.written(event),
+            Kind::Ack | Kind::Reply => self.next_unit(event),
+            Kind::Wake | Kind::Start if self.limits.reservations.is_none() && !self.slack.asks => self.slack.next_job,
             // Control messages get no more than the latency of links.
             _ => SimSpan::ZERO,
         }

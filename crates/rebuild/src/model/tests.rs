@@ -32,17 +32,42 @@ fn setting() -> impl Strategy<Value = Setting> {
         disks,
     });
     let rate = || prop::option::weighted(0.3, (10u64..2_000).prop_map(|mega| sample::rate(mega * 1_000_000)));
-    let limits = (1u32..6, 1u32..4, 1u32..3, 0u64..3, rate(), rate());
+    let limits = (1u32..6, 1u32..4, 1u32..3, 0u64..3, rate(), rate(), queues());
     let tasks = prop::sample::select(vec![Tasks::Drivers, Tasks::Groups, Tasks::Reserving]);
     (size, tasks, limits).prop_flat_map(|(size, tasks, limits)| {
-        let (window, streams, reservations, rest, stream_rate, device_rate) = limits;
+        let (window, streams, reservations, rest, stream_rate, device_rate, queues) = limits;
         let sleep = SimSpan::from_us(rest * 40);
         let reservations = (tasks == Tasks::Reserving).then_some(reservations);
+        let queues = queues.filter(|_| tasks != Tasks::Drivers);
+        let paces = Vec::new();
         let limits =
-            Limits { window, streams, reservations, sleep, stream_rate, device_rate, paces: Vec::new() };
+            Limits { window, streams, reservations, sleep, stream_rate, device_rate, paces, queues };
         let jobs = prop::collection::vec(drawn(size.servers * size.disks), 1..12);
         jobs.prop_map(move |jobs| Setting { size, tasks, limits: limits.clone(), jobs })
     })
+}
+
+/// Queues with one or two shards, with and without limits.
+fn queues() -> impl Strategy<Value = Option<Queues>> {
+    let limit = || prop::option::weighted(0.7, 1_000u64..10_000_000);
+    let costs = prop_oneof![
+        (1u64..2_000).prop_map(|least| Costs::Bytes { least }),
+        (0u64..900, 1u64..3).prop_map(|(per_io, per_byte)| Costs::Operations { per_io, per_byte, unit: 700 }),
+    ];
+    let sharing = prop_oneof![
+        Just(Sharing::Together),
+        prop::option::of((0u32..4).prop_map(DeviceId)).prop_map(|with_items| Sharing::BySender { with_items }),
+    ];
+    let item = prop::option::of(1u64..9_000);
+    let throttle = (1u32..3, [limit(), limit()], costs, item, 1u64..3_000).prop_map(
+        |(shards, limits, costs, item, reply)| Throttle { shards, limits, costs, item, reply },
+    );
+    let queues = (throttle, sharing, 1u32..4).prop_map(|(throttle, sharing, second)| Queues {
+        pools: vec![0, second],
+        sharing,
+        throttles: vec![throttle],
+    });
+    prop::option::weighted(0.4, queues)
 }
 
 fn outcome<'a>(model: &Rebuild<'a>, options: RunOptions<'_>) -> Outcome<Rebuild<'a>> {
@@ -197,6 +222,71 @@ fn the_time_of_one_copy_is_the_sum_of_its_stages() {
     assert_eq!(copied(4, &paced), SimTime::from_ns(10_128 + 4 * 50_000));
 }
 
+/// Ceph 16.2.15 with `high_client_ops` on rotating disks: 63 units of cost a second for each flow of a shard.
+fn wpq_no_more(with_items: Option<DeviceId>) -> Limits {
+    let throttle = Throttle {
+        shards: 5,
+        limits: [Some(63); 2],
+        costs: Costs::Operations { per_io: 250_000, per_byte: 52, unit: 10_000_000 },
+        item: Some(20 << 20),
+        reply: 8_389_608,
+    };
+    let sharing = Sharing::BySender { with_items };
+    let queues = Queues { pools: vec![0], sharing, throttles: vec![throttle] };
+    Limits { streams: 1_000, queues: Some(queues), ..sample::limits() }
+}
+
+/// When the objects of some groups are done that disk 0 copies to disk 1, each group with this many.
+fn by_queue(groups: &[(u32, u32)], limits: &Limits) -> Vec<f64> {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
+    let mut plan = Plan::new().of_groups(true);
+    plan.next_driver();
+    for &(group, objects) in groups {
+        plan.next_task(group, (0, false), &[]);
+        (0..objects).for_each(|_| plan.next_job(UNIT, 0, &[DeviceId(0)], &[DeviceId(1)]));
+    }
+    plan.next_driver();
+    let counts = outcome(&Rebuild::new(&hardware, &plan, limits), RunOptions::default()).merged_statistics();
+    let ends = counts.progress.ends().flat_map(|(at, bytes)| vec![at.as_secs_f64(); (bytes / UNIT) as usize]);
+    ends.collect()
+}
+
+/// The first work item of a group moves nothing, and one object follows the other at 109 / 63 = 1.730 s, as
+/// in the log of 16.2.15: two groups of one shard share that rate, and two shards do not.
+#[test]
+fn work_items_of_a_shard_follow_each_other_at_the_limit() {
+    let limits = wpq_no_more(None);
+    let near = |found: &[f64], want: &[f64]| {
+        assert_eq!(found.len(), want.len(), "{found:?}");
+        // Counts over time are kept in bins of at most a 64th of the time.
+        let close = |(found, want): (&f64, &f64)| (found - want).abs() < 0.03 * want;
+        assert!(found.iter().zip(want).all(close), "{found:?}, not {want:?}");
+    };
+    let step = 109.0 / 63.0;
+    let at = |steps: &[f64]| steps.iter().map(|steps| steps * step).collect::<Vec<f64>>();
+    near(&by_queue(&[(0, 3)], &limits), &at(&[1.0, 2.0, 3.0]));
+    near(&by_queue(&[(0, 2), (5, 1)], &limits), &at(&[2.0, 3.0, 4.0]));
+    near(&by_queue(&[(0, 2), (1, 2)], &limits), &at(&[1.0, 1.0, 2.0, 2.0]));
+    // Where replies come from osd.0 they share the limit of the work items: (109 + 44) / 63 for an object.
+    let shared = wpq_no_more(Some(DeviceId(1)));
+    let reply = 44.0 / 63.0;
+    let ends: Vec<f64> = (1..4).map(|object| f64::from(object) * (step + reply)).collect();
+    near(&by_queue(&[(0, 3)], &shared), &ends);
+}
+
+/// Twice the limit, half the time, where the limit is all that counts.
+#[test]
+fn twice_the_limit_takes_half_the_time() {
+    let time = |factor: u64| {
+        let mut limits = wpq_no_more(None);
+        let queues = limits.queues.as_mut().expect("these limits have queues");
+        queues.throttles[0].limits = [Some(63 * factor); 2];
+        *by_queue(&[(0, 9), (5, 4), (1, 2)], &limits).last().expect("objects are copied")
+    };
+    let ratio = time(1) / time(2);
+    assert!((1.99..2.01).contains(&ratio), "{ratio}");
+}
+
 /// Every disk of a server that sleeps after each job sleeps as often as it drives one.
 #[test]
 fn rests_are_as_many_as_jobs() {
@@ -312,6 +402,12 @@ fn damage_to_a_state_is_noticed() {
         server(state, |server| server.devices[0].asleep = Some(SimTime::ZERO));
     });
     assert!(asleep.contains("rests, but is woken 0 times"), "{asleep}");
+    let item = state.complaint(&model, "item", |state| {
+        let mut one = state.pending[0].clone();
+        one.event = Event { kind: Kind::Start, slot: 0, driver: DeviceId(0), ..one.event };
+        state.pending.push(one);
+    });
+    assert!(item.contains("work items in the queue"), "{item}");
     let lost = state.complaint(&model, "lost", |state| state.pending.clear());
     assert!(lost.contains("accounted for") || lost.contains("bytes are to be"), "{lost}");
     let counted = state.complaint(&model, "counted", |state| state.statistics[0].jobs += 1);
@@ -346,6 +442,10 @@ fn limits_that_leave_no_room_are_refused() {
     assert!(refused(Limits { window: 17, ..usual() }).contains("a window has 1 to 16 units"));
     assert!(refused(Limits { streams: 0, ..usual() }).contains("a device drives one job at least"));
     assert!(refused(Limits { reservations: Some(0), ..usual() }).contains("grants one reservation"));
+    let queues = wpq_no_more(None).queues;
+    assert!(refused(Limits { queues: queues.clone(), ..usual() }).contains("a queue has shards for groups"));
+    let none = queues.map(|queues| Queues { throttles: Vec::new(), ..queues });
+    assert!(refused(Limits { queues: none, ..usual() }).contains("queues for each kind of disk"));
     let pace = Pace { streams: 1, sleep: SimSpan::ZERO };
     let paces = vec![pace; 2];
     assert!(refused(Limits { paces, ..usual() }).contains("2 paces are set for 1 kinds of disks"));

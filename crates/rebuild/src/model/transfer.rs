@@ -82,12 +82,12 @@ impl Rebuild<'_> {
             }
             Resource::Inward => {
                 server.received += rebuilt;
-                let kind = if event.marks.gathers() { Kind::Part } else { Kind::Write };
+                let kind = if event.marks.gathers() { Kind::Part } else { self.arrives(event) };
                 context.send(context.me(), wait, event.then(kind));
             }
             Resource::Disk(place) if event.kind == Kind::Write => {
                 server.devices[place].written += rebuilt;
-                self.tell_driver(event.then(Kind::Ack), wait, context);
+                self.tell_driver(event.then(self.replies(event)), wait, context);
             }
             Resource::Disk(place) => {
                 server.devices[place].read += rebuilt;
@@ -128,12 +128,12 @@ impl Rebuild<'_> {
         assert_eq!(slot.job, event.job, "a unit is handed out of a job that is not in its slot");
         let event = Event { marks: event.marks.gathering(false), device: slot.target, ..event };
         if slot.writes == 1 {
-            let kind = if self.entity_of(slot.target) == me { Kind::Write } else { Kind::Out };
+            let kind = if self.entity_of(slot.target) == me { self.arrives(&event) } else { Kind::Out };
             context.send(me, wait, event.then(kind));
             return;
         }
         for &target in self.plan.writes(self.plan.job(event.job)) {
-            let kind = if self.entity_of(target) == me { Kind::Write } else { Kind::Out };
+            let kind = if self.entity_of(target) == me { self.arrives(&event) } else { Kind::Out };
             context.send(me, wait, Event { device: target, ..event.then(kind) });
         }
     }

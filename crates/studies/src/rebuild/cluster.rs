@@ -83,6 +83,7 @@ pub fn limits(scenario: &Settled) -> Limits {
         stream_rate: scenario.stream_limit,
         device_rate: scenario.rate_cap,
         paces: Vec::new(),
+        queues: None,
     }
 }
 

@@ -1,0 +1,282 @@
+//! Operation queues of devices that limit recovery, as Ceph's mClock does.
+//!
+//! Three steps of a unit wait in such a queue: the work item with which the driver starts an object, the unit
+//! when it arrives at its target, and the reply when it arrives at the driver. Each costs something, and
+//! steps of one flow follow each other no faster than the limit grants. A queue has shards; all steps of a
+//! group use the shard of the group's number in its pool. A group has one object in progress. Its first work
+//! item looks for what is to be copied and moves nothing, so it costs one more.
+//!
+//! Left out: reservations, which do not change the rate at a limit; the messages of that first search; the
+//! limits on clients of some profiles; threads, of which there are always enough.
+
+use towtank_iosched::Limiter;
+use towtank_kernel::Context;
+use towtank_units::{Rate, SimSpan};
+
+use super::event::{Event, Kind};
+use super::server::Server;
+use super::undo::Undo;
+use super::{DeviceId, Rebuild};
+use crate::plan::Plan;
+
+/// The queues of all devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queues {
+    /// The number of each pool's first group, in ascending order; the first is 0.
+    pub pools: Vec<u32>,
+    /// Which steps share a limit.
+    pub sharing: Sharing,
+    /// The costs and the limits, for each class of disk.
+    pub throttles: Vec<Throttle>,
+}
+
+/// Which steps of a shard share a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Those from one device: units and replies of each sender, and work items by themselves. In Ceph, work
+    /// items carry the number 0, so they share the limit of what osd.0 sends.
+    BySender {
+        /// The device whose units and replies share the limit of work items.
+        with_items: Option<DeviceId>,
+    },
+    /// All.
+    Together,
+}
+
+/// The costs and the limits of one class of disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Throttle {
+    /// Shards of a device's queue.
+    pub shards: u32,
+    /// The most cost per second of a flow in one shard: for groups that lack copies or shards, and for those
+    /// that only move. None: no limit.
+    pub limits: [Option<u64>; 2],
+    /// The cost of a number of bytes.
+    pub costs: Costs,
+    /// The bytes that a work item counts for; those of its object if none.
+    pub item: Option<u64>,
+    /// The bytes that a reply counts for.
+    pub reply: u64,
+}
+
+/// How bytes are turned into cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Costs {
+    /// Operations: `(per_io + per_byte * bytes) / unit`, rounded, and at least 1.
+    Operations {
+        /// For each operation.
+        per_io: u64,
+        /// For each byte.
+        per_byte: u64,
+        /// What counts as one.
+        unit: u64,
+    },
+    /// Bytes, and at least this many.
+    Bytes {
+        /// The least cost.
+        least: u64,
+    },
+}
+
+impl Costs {
+    /// The cost of an operation with this many bytes.
+    #[must_use]
+    pub fn of(self, bytes: u64) -> u64 {
+        match self {
+            Costs::Operations { per_io, per_byte, unit } => {
+                let sum = u128::from(per_io) + u128::from(per_byte) * u128::from(bytes);
+                let rounded = (sum + u128::from(unit) / 2) / u128::from(unit);
+                u64::try_from(rounded).unwrap_or(u64::MAX).max(1)
+            }
+            Costs::Bytes { least } => bytes.max(least).max(1),
+        }
+    }
+}
+
+/// What a push has beside its data (`osd_push_per_object_cost`).
+const PUSH: u64 = 1_000;
+
+/// The steps of one sender in one shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Flow {
+    /// The shard.
+    pub shard: u32,
+    /// Whether the groups only move.
+    moves: bool,
+    sender: u32,
+    limiter: Limiter,
+    /// The time that the limit takes for all steps so far.
+    pub taken: SimSpan,
+}
+
+/// The sender of work items where they share their limit with nothing else.
+const NOBODY: u32 = u32::MAX;
+
+/// A step that enters a queue.
+struct Step {
+    device: DeviceId,
+    task: u32,
+    /// The device that sent it; none for a work item.
+    sender: Option<DeviceId>,
+    bytes: u64,
+}
+
+impl Queues {
+    /// Checks the tables.
+    pub(super) fn assert_whole(&self, plan: &Plan, kinds: usize) {
+        assert_eq!(self.throttles.len(), kinds, "queues for each kind of disk");
+        assert!(self.pools.first() == Some(&0) && self.pools.is_sorted(), "pools in order, from group 0 on");
+        assert!(plan.grouped(), "a queue has shards for groups");
+        for throttle in &self.throttles {
+            assert!(throttle.shards > 0, "a queue has one shard at least");
+            assert!(!throttle.limits.contains(&Some(0)), "a limit of zero lets nothing go");
+        }
+    }
+
+    fn shard(&self, group: u32, shards: u32) -> u32 {
+        let after = self.pools.partition_point(|&first| first <= group);
+        (group - self.pools[after.saturating_sub(1)]) % shards
+    }
+
+    fn sender(&self, sender: Option<DeviceId>) -> u32 {
+        match (self.sharing, sender) {
+            (Sharing::Together, _) => 0,
+            (Sharing::BySender { .. }, Some(device)) => device.0,
+            (Sharing::BySender { with_items }, None) => with_items.map_or(NOBODY, |device| device.0),
+        }
+    }
+}
+
+impl Rebuild<'_> {
+    /// Whether devices have queues that limit recovery.
+    #[inline]
+    pub(super) fn is_queued(&self) -> bool {
+        self.limits.queues.is_some()
+    }
+
+    /// What arrives at a target to be written: with a queue it waits there first.
+    #[inline]
+    pub(super) fn arrives(&self, event: &Event) -> Kind {
+        if self.is_queued() && !event.marks.is_client() { Kind::Push } else { Kind::Write }
+    }
+
+    /// What the driver is told when a unit is durable.
+    #[inline]
+    pub(super) fn replies(&self, event: &Event) -> Kind {
+        if self.is_queued() && !event.marks.is_client() { Kind::Reply } else { Kind::Ack }
+    }
+
+    /// How long a step waits in the queue of its device.
+    fn admit(&self, server: &mut Server, step: &Step, context: &Context<'_, Self>) -> SimSpan {
+        let Some(queues) = &self.limits.queues else { return SimSpan::ZERO };
+        let throttle = &queues.throttles[self.hardware.class_of(step.device)];
+        let moves = self.plan.only_moves(step.task);
+        let Some(limit) = throttle.limits[usize::from(moves)] else { return SimSpan::ZERO };
+        let shard = queues.shard(self.plan.task(step.task).group, throttle.shards);
+        let sender = queues.sender(step.sender);
+        let flows = &mut server.devices[self.hardware.place_of(step.device)].flows;
+        let key = (shard, moves, sender);
+        let at = flows.binary_search_by_key(&key, |flow| (flow.shard, flow.moves, flow.sender));
+        let at = at.unwrap_or_else(|at| {
+            let taken = SimSpan::ZERO;
+            flows.insert(at, Flow { shard, moves, sender, limiter: Limiter::default(), taken });
+            at
+        });
+        let cost = throttle.costs.of(step.bytes);
+        let flow = &mut flows[at];
+        let rate = Rate::from_bytes_per_second(limit).expect("a limit of zero is refused");
+        flow.taken = flow.taken.saturating_add(rate.span_for(towtank_units::Bytes::new(cost)));
+        flow.limiter.admit(context.now(), cost, limit).since(context.now())
+    }
+
+    /// Queues the work item of a job that has been put into a slot. The first one of a task moves nothing.
+    pub(super) fn queue_item(
+        &self,
+        server: &mut Server,
+        (device, slot): (DeviceId, usize),
+        (task, number): (u32, u32),
+        context: &mut Context<'_, Self>,
+    ) {
+        let first = self.plan.task(task).jobs.start == number;
+        let item = Event {
+            slot: slot as u16,
+            job: number,
+            unit: u32::from(first),
+            ..self.about(Kind::Start, number, device, device)
+        };
+        self.queue_start(server, &item, task, context);
+    }
+
+    fn queue_start(&self, server: &mut Server, item: &Event, task: u32, context: &mut Context<'_, Self>) {
+        let throttles = self.limits.queues.as_ref().map(|queues| &queues.throttles);
+        let of = throttles.map(|throttles| throttles[self.hardware.class_of(item.device)]);
+        let bytes = of.and_then(|of| of.item).unwrap_or_else(|| self.plan.job(item.job).bytes);
+        let wait = self.admit(server, &Step { device: item.device, task, sender: None, bytes }, context);
+        context.send(context.me(), wait, *item);
+    }
+
+    /// A work item leaves the queue, or a unit or a reply enters it.
+    pub(super) fn at_queue(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) -> Undo {
+        let undo = Undo::whole(server);
+        let task = |server: &Server| {
+            let place = self.hardware.place_of(event.driver);
+            server.devices[place].slots[usize::from(event.slot)].task
+        };
+        match event.kind {
+            Kind::Start if event.unit == 1 => {
+                let task = task(server);
+                self.queue_start(server, &Event { unit: 0, ..*event }, task, context);
+            }
+            Kind::Start => self.start_job(server, event, context),
+            Kind::Push => {
+                let bytes = u64::from(event.bytes) + PUSH;
+                let task = self.plan.task_of(event.job);
+                let step = Step { device: event.device, task, sender: Some(event.driver), bytes };
+                let wait = self.admit(server, &step, context);
+                context.send(context.me(), wait, event.then(Kind::Write));
+            }
+            _ => {
+                let class = self.hardware.class_of(event.driver);
+                let bytes = self.limits.queues.as_ref().map_or(0, |queues| queues.throttles[class].reply);
+                let task = task(server);
+                let step = Step { device: event.driver, task, sender: Some(event.device), bytes };
+                let wait = self.admit(server, &step, context);
+                context.send(context.me(), wait, event.then(Kind::Ack));
+            }
+        }
+        undo
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The costs that Ceph 16.2.15 logs with its defaults for rotating disks: 109 for a work item (20 MiB,
+    /// `osd_recovery_cost`), 44 for a reply, 22 for a push of 4 MiB and 1 for one of 4 KiB; and those of
+    /// 18.2 in bytes.
+    #[test]
+    fn costs_are_those_of_the_log() {
+        let hdd = Costs::Operations { per_io: 250_000, per_byte: 52, unit: 10_000_000 };
+        let costs = [20 << 20, 8_389_608, (4 << 20) + PUSH, 4_096 + PUSH, 0].map(|bytes| hdd.of(bytes));
+        assert_eq!(costs, [109, 44, 22, 1, 1]);
+        let ssd = Costs::Operations { per_io: 50_000, per_byte: 11, unit: 1_000_000 };
+        assert_eq!(ssd.of((4 << 20) + PUSH), 46);
+        assert_eq!([1, 600_000].map(|bytes| Costs::Bytes { least: 499_321 }.of(bytes)), [499_321, 600_000]);
+        assert_eq!(hdd.of(u64::MAX), 95_923_069_183_290, "no overflow");
+    }
+
+    #[test]
+    fn shards_count_from_the_first_group_of_a_pool() {
+        let throttle =
+            Throttle { shards: 5, limits: [None; 2], costs: Costs::Bytes { least: 1 }, item: None, reply: 1 };
+        let sharing = Sharing::BySender { with_items: None };
+        let queues = Queues { pools: vec![0, 8, 12], sharing, throttles: vec![throttle] };
+        assert_eq!([0, 7, 8, 11, 12, 18].map(|group| queues.shard(group, 5)), [0, 2, 0, 3, 0, 1]);
+        assert_eq!(queues.sender(None), NOBODY);
+        let zero = Queues { sharing: Sharing::BySender { with_items: Some(DeviceId(3)) }, ..queues.clone() };
+        assert_eq!((zero.sender(None), zero.sender(Some(DeviceId(4)))), (3, 4));
+        let all = Queues { sharing: Sharing::Together, ..queues };
+        assert_eq!((all.sender(None), all.sender(Some(DeviceId(4)))), (0, 0));
+    }
+}
