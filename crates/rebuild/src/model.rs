@@ -43,7 +43,7 @@ use towtank_kernel::{
 };
 use towtank_units::{Rate, SimSpan, SimTime};
 
-pub use self::clients::{Clients, Latencies, Load};
+pub use self::clients::{Arrivals, Clients, Latencies, Load, Weights};
 use self::event::plain;
 pub use self::event::{Event, Kind};
 pub use self::over_time::{BINS, OverTime, Rows};
@@ -75,6 +75,11 @@ pub struct Limits {
     pub device_rate: Option<Rate>,
     /// For each class of disk, values that replace `streams` and `sleep`; empty if all classes are alike.
     pub paces: Vec<Pace>,
+    /// Whether a group has one object in progress, and begins with a work item that moves nothing, as in
+    /// Ceph: a driver that sleeps then sleeps once more for each group.
+    pub serial: bool,
+    /// The work of a driver on each job before its first unit.
+    pub job_cost: SimSpan,
     /// Queues that limit recovery, if devices have such.
     pub queues: Option<Queues>,
 }
@@ -122,6 +127,8 @@ pub struct Counts {
     pub progress: OverTime<u64>,
     /// The same by priority, the rows as in `last`; only where the plan asks for it.
     pub by_priority: Rows<SPARES>,
+    /// Jobs by the time of their first unit; only where groups have one object in progress.
+    pub begun: OverTime<u64>,
     /// When the last job finished, by the number of copies or shards that were left to spare; the last row is
     /// for that number and all larger ones.
     pub last: [SimTime; SPARES],
@@ -150,6 +157,8 @@ pub enum Sample {
         /// How many copies or shards were left beyond those needed to read it.
         spare: u8,
     },
+    /// The first unit of a job starts, where groups have one object in progress.
+    Begun(SimTime),
     /// The same job once more, where the plan asks for counts by priority.
     Prior {
         /// Its bytes over all targets.
@@ -189,6 +198,7 @@ impl Statistics for Counts {
                 self.bytes += bytes;
                 self.progress.add(at, &bytes);
             }
+            Sample::Begun(at) => self.begun.add(at, &1),
             Sample::Prior { bytes, at, priority } => self.by_priority.add(usize::from(priority), at, bytes),
             Sample::Restored(at) => self.restored.add(at, &1),
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
@@ -203,6 +213,7 @@ impl Statistics for Counts {
         self.jobs += other.jobs;
         self.bytes += other.bytes;
         self.progress.merge(&other.progress);
+        self.begun.merge(&other.begun);
         self.by_priority.merge(&other.by_priority);
         self.restored.merge(&other.restored);
         for (mine, theirs) in self.last.iter_mut().zip(other.last) {
@@ -224,6 +235,8 @@ impl Counts {
         let by_priority = self.by_priority.whole().unwrap_or(self.bytes);
         assert_eq!(self.bytes, by_priority, "bytes that are done, and bytes by priority");
         assert!(self.jobs <= self.bytes, "{} jobs are done of {} bytes", self.jobs, self.bytes);
+        let begun = self.begun.whole();
+        assert!(begun == 0 || begun >= self.jobs, "{} jobs are done, and {begun} have begun", self.jobs);
         let restored = self.restored.whole();
         assert!(restored <= self.jobs, "{restored} records take writes again after {} jobs", self.jobs);
         let last = self.last.iter().max().copied().unwrap_or_default();
@@ -254,8 +267,10 @@ impl<'a> Rebuild<'a> {
             hardware.kinds()
         );
         plan.assert_whole();
+        assert!(plan.grouped() || !limits.serial, "only groups have one object in progress");
         if let Some(queues) = &limits.queues {
-            queues.assert_whole(plan, hardware.kinds());
+            assert!(limits.serial, "a queue has one work item of each group");
+            queues.assert_whole(hardware.kinds());
         }
         let reserves = plan.tasks().iter().any(|task| !plan.reserves(task).is_empty());
         assert!(limits.reservations.is_some() || !reserves, "a task reserves where nobody grants anything");
@@ -395,8 +410,8 @@ impl Model for Rebuild<'_> {
         let device = |device: DeviceId| {
             let Pace { streams, sleep } = self.limits.pace(self.hardware, device);
             let tasks = self.plan.tasks_of(device);
-            // A queue has one job of each group in progress, so there is no use for more slots.
-            let streams = if self.is_queued() { streams.min(tasks.len().max(1) as u32) } else { streams };
+            // With one job of each group in progress, there is no use for more slots than groups.
+            let streams = if self.limits.serial { streams.min(tasks.len().max(1) as u32) } else { streams };
             Device::new(tasks, if sleep.is_zero() { streams } else { 1 })
         };
         Entity::Server(Server::new(devices.map(device).collect(), self.clients.as_ref()))
@@ -409,7 +424,7 @@ impl Model for Rebuild<'_> {
             self.go_on(server, device, context);
         }
         if server.shared.is_some() && !self.is_server_dead(me) {
-            self.await_client(context);
+            self.await_clients(context);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! transfers in progress and makes a new plan: what is durable stays, and unfinished objects continue from
 //! their last durable unit if their targets are unchanged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_devices::{Lane, Way};
 use towtank_kernel::{Outcome as Run, RunError, Simulator};
@@ -17,7 +17,9 @@ use crate::bound::{Survivors, Work};
 use crate::failures::Struck;
 use crate::hardware::Hardware;
 use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck};
-use crate::model::{Active, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Slot};
+use crate::model::{
+    Active, Arrivals, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Slot,
+};
 use crate::plan::{DeviceId, Plan};
 
 /// The maximum number of client operations simulated without a rebuild: enough for a 99th percentile.
@@ -88,6 +90,10 @@ pub struct Waited {
     pub quiet: Latencies,
     /// During the rebuild.
     pub during: Latencies,
+    /// How long clients were simulated before any failure.
+    pub quiet_span: SimSpan,
+    /// How long they were during the rebuild.
+    pub during_span: SimSpan,
     /// The latter by reply time: the end of a bin, and for reads and writes their number and the sum of their
     /// nanoseconds.
     pub over_time: Vec<(SimTime, [(u64, u64); 2])>,
@@ -119,6 +125,8 @@ pub struct Recovered {
     pub bytes: u64,
     /// Finished jobs.
     pub jobs: u64,
+    /// Jobs begun over time, where groups have one object in progress: (end of a bin, jobs).
+    pub begun: Vec<(SimTime, u64)>,
     /// Bytes finished over time: (end of a bin, bytes).
     pub progress: Vec<(SimTime, u64)>,
     /// The same by priority, with the rows of `last_by_spare`: only where records follow a changed map.
@@ -141,6 +149,9 @@ pub struct Recovered {
     pub reserving: SimSpan,
     /// Time spent sleeping.
     pub sleeping: SimSpan,
+    /// For each device and shard of a queue, the longest time that the limit of a flow takes for its steps,
+    /// summed over phases.
+    pub limited: BTreeMap<(DeviceId, u32), SimSpan>,
     /// Devices that drove something.
     pub drivers: u64,
     /// Records below min_size over time: (from when, number).
@@ -261,7 +272,11 @@ impl Recovery<'_> {
         let clients = self.clients(|device| !self.down.contains(&device));
         let model = Rebuild::new(self.hardware, &plan, self.limits).with_clients(clients);
         let seed = simulator.seed().part(found.digests.len() as u32);
-        let enough = SimSpan::from_ns_f64_floor(QUIET_OPERATIONS * load.rate.mean_gap_ns_f64());
+        let gap = match load.arrivals {
+            Arrivals::Open(rate) => rate.mean_gap_ns_f64(),
+            Arrivals::Closed(_) => found.client_gap_ns(),
+        };
+        let enough = SimSpan::from_ns_f64_floor(QUIET_OPERATIONS * gap);
         let end = SimTime::ZERO.saturating_add(enough.min(found.moving));
         let run = simulator.run_model(&model, seed, Some(end))?;
         found.events += run.run.committed;
@@ -270,6 +285,7 @@ impl Recovery<'_> {
         let counts: Counts = run.merged_statistics();
         if let (Some(waited), Some(quiet)) = (&mut found.clients, counts.clients) {
             waited.quiet = *quiet;
+            waited.quiet_span = end.since(SimTime::ZERO);
         }
         Ok(())
     }
@@ -283,6 +299,7 @@ impl Recovery<'_> {
             stuck: Stuck::default(),
             bytes: 0,
             jobs: 0,
+            begun: Vec::new(),
             progress: Vec::new(),
             progress_by_spare: Default::default(),
             unfinished: 0,
@@ -294,6 +311,7 @@ impl Recovery<'_> {
             uplinks: vec![[SimSpan::ZERO; 2]; self.hardware.racks() as usize],
             reserving: SimSpan::ZERO,
             sleeping: SimSpan::ZERO,
+            limited: BTreeMap::new(),
             drivers: 0,
             below: Vec::new(),
             below_min_size: 0,
@@ -426,6 +444,7 @@ impl Recovered {
         if let Some(clients) = &counts.clients {
             let waited = self.clients.get_or_insert_default();
             waited.during.merge(clients);
+            waited.during_span = waited.during_span.saturating_add(run.now.since(SimTime::ZERO));
             // Client replies may arrive after the last write.
             let after = |at: SimTime| from.saturating_add(at.since(SimTime::ZERO));
             waited.over_time.extend(clients.over_time.ends().map(|(at, counts)| (after(at), *counts)));
@@ -450,6 +469,7 @@ impl Recovered {
                     for (id, device) in hardware.devices_of(number).zip(&server.devices) {
                         self.reserving = self.reserving.saturating_add(waits_on(device, plan, ended));
                         self.sleeping = self.sleeping.saturating_add(rests_on(device, ended));
+                        self.take_flows(id, device);
                         let disk = &mut self.disks[id.index()];
                         disk.0 = disk.0.saturating_add(done(device.disk.lane));
                         disk.1 += device.read;
@@ -468,7 +488,35 @@ impl Recovered {
     }
 }
 
+impl Waited {
+    /// Replies per second, during the rebuild and without one.
+    #[must_use]
+    pub fn rates(&self) -> [Option<f64>; 2] {
+        let rate = |latencies: &Latencies, span: SimSpan| {
+            let replies = latencies.reads.count() + latencies.writes.count();
+            (!span.is_zero()).then(|| replies as f64 / span.as_secs_f64())
+        };
+        [rate(&self.during, self.during_span), rate(&self.quiet, self.quiet_span)]
+    }
+}
+
 impl Recovered {
+    /// The mean time from one reply of a client to the next; that of all of the rebuild if there was none.
+    fn client_gap_ns(&self) -> f64 {
+        let rate = self.clients.as_ref().and_then(|waited| waited.rates()[0]).filter(|rate| *rate > 0.0);
+        rate.map_or(self.moving.as_ns() as f64, |rate| 1e9 / rate)
+    }
+
+    /// Adds the time that the limits of a device's queue took in a phase.
+    fn take_flows(&mut self, id: DeviceId, device: &Device) {
+        for shard in device.flows.chunk_by(|one, next| one.shard == next.shard) {
+            let number = shard[0].shard;
+            let taken = shard.iter().map(|flow| flow.taken).max().unwrap_or_default();
+            let before = self.limited.entry((id, number)).or_default();
+            *before = before.saturating_add(taken);
+        }
+    }
+
     /// Adds the bytes that a phase finished, over time.
     fn take_progress(
         &mut self,
@@ -479,6 +527,7 @@ impl Recovered {
         self.progress.push((from, 0));
         self.progress.extend(counts.progress.ends().map(|(at, bytes)| (later(at), *bytes)));
         self.progress.push((ended, 0));
+        self.begun.extend(counts.begun.ends().map(|(at, jobs)| (later(at), *jobs)));
         for (row, mine) in self.progress_by_spare.iter_mut().enumerate() {
             mine.extend(counts.by_priority.ends(row).map(|(at, bytes)| (later(at), bytes)));
         }

@@ -65,6 +65,8 @@ pub fn limits() -> Limits {
         stream_rate: None,
         device_rate: None,
         paces: Vec::new(),
+        serial: false,
+        job_cost: SimSpan::ZERO,
         queues: None,
     }
 }

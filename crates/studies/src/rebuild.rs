@@ -9,6 +9,7 @@
 //!   it describes;
 //! - `generated`: one replicate on a generated cluster, from the scenario to its results;
 //! - `real`: the same from the exports of a cluster;
+//! - `queue`: the operation queue of Ceph's daemons, by release;
 //! - `observed`, `resources`, `bottleneck`: the measures, and what limited the rebuild;
 //! - `levers`: changes that may help, each tried;
 //! - `present`, `figures`, `published`: the contents of the report.
@@ -26,6 +27,7 @@ pub(crate) mod observed;
 pub mod population;
 mod present;
 mod published;
+pub mod queue;
 pub mod real;
 pub mod resources;
 pub mod scenario;
@@ -83,7 +85,12 @@ const FLAGS: &[Flag] = &[
     flag("recovery-max-active", "recovery_max_active"),
     flag("max-backfills", "max_backfills"),
     flag("recovery-sleep", "recovery_sleep"),
+    flag("ceph", "ceph_release"),
+    flag("queue", "queue"),
+    flag("profile", "profile"),
+    flag("osd-capacity", "osd_capacity"),
     flag("client-load", "client_load"),
+    flag("client-depth", "client_depth"),
     flag("client-read", "client_read"),
     flag("client-size", "client_size"),
     flag("client-weight", "client_weight"),
@@ -103,10 +110,11 @@ impl Question for Rebuild {
          disks, NICs, limits or sleeps were the bottleneck.\n\n\
          --preset paper is the published study: fast disks, and no other limits. --preset ceph-wpq (or ceph) has the defaults of \
          Ceph up to 16 on rotating disks: one backfill per disk, a sleep of 0.1 s after each object, ten minutes until failed \
-         devices are marked out. --client-load adds reads and writes of clients. Not modelled: CPU and memory, Ceph's own work \
+         devices are marked out. With exports, recovery is paced as by the release that the osd dump names: WPQ with sleeps \
+         up to 16, mClock with --profile from 17 on. --client-load adds reads and writes of clients. Not modelled: CPU and memory, Ceph's own work \
          per object (1 ms where it was measured, which determines the time of small objects without a sleep), \
-         mClock, which paces recovery from Ceph 17 on, recovery by log, and devices that come back.";
-    const RESULTS_VERSION: u32 = 3;
+         recovery by log, and devices that come back.";
+    const RESULTS_VERSION: u32 = 4;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank rebuild --servers 16 --per-server 10TiB --disk-read 200MB/s --disk-write 180MB/s",
         "towtank rebuild --report ceph-report.json --fail host=a",

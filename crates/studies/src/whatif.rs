@@ -5,7 +5,7 @@
 //! places it. How long it takes is a rebuild's: the same machines, reservations, rests and limits, with each
 //! copy or shard that must be made on a new device as a unit of work. A copy that is lost is made from those
 //! that are left; one that only moves is read by the primary (a shard: from its old device), and comes after
-//! those that are lost. What it leaves out: mClock, recovery by log, what balancer and autoscaler do next,
+//! those that are lost. What it leaves out: recovery by log, what balancer and autoscaler do next,
 //! and all that `rebuild` leaves out.
 //!
 //! - `scenario`, `asked`: the keys of a scenario, and the changes in their order;
@@ -68,7 +68,12 @@ const FLAGS: &[Flag] = &[
     flag("recovery-max-active", "recovery_max_active"),
     flag("max-backfills", "max_backfills"),
     flag("recovery-sleep", "recovery_sleep"),
+    flag("ceph", "ceph_release"),
+    flag("queue", "queue"),
+    flag("profile", "profile"),
+    flag("osd-capacity", "osd_capacity"),
     flag("client-load", "client_load"),
+    flag("client-depth", "client_depth"),
     flag("client-read", "client_read"),
     flag("client-size", "client_size"),
     flag("client-weight", "client_weight"),
@@ -82,13 +87,13 @@ impl Question for Whatif {
     const TITLE: &'static str =
         "what a change of a Ceph cluster moves, how long it takes, and what is at risk";
     const ABOUT: &'static str = "One change, or several in order, on the exports of a real cluster, as `preview` and `rebuild` read them; no cluster is \
-         contacted. Says whether it is safe, what moves, how long that takes with the limits of Ceph 16 (queue WPQ), what is \
+         contacted. Says whether it is safe, what moves, how long that takes with the queue of its release (WPQ, or mClock from 17 on), what is \
          at risk meanwhile, and what holds it up. Without a change: the recovery that is under way.\n\n\
          --fail takes a device, host or rack away, and Ceph gives it up after ten minutes; --replace puts an empty device in \
          its place at once; --drain and --mark-out empty a device that still serves. --change takes any of them in order: \
-         --change \"add-host h9=4x3.6\" --change \"drain host=h1\"; other flags follow in a fixed order. Not modelled: mClock, \
-         which paces recovery from Ceph 17 on, recovery by log, and what balancer and autoscaler do next.";
-    const RESULTS_VERSION: u32 = 1;
+         --change \"add-host h9=4x3.6\" --change \"drain host=h1\"; other flags follow in a fixed order. Not modelled: \
+         recovery by log, and what balancer and autoscaler do next.";
+    const RESULTS_VERSION: u32 = 2;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank whatif --report ceph-report.json --fail osd.3",
         "towtank whatif --report ceph-report.json --change 'add-host h9=4x3.6:hdd' --change 'drain host=h1'",

@@ -10,6 +10,9 @@ use super::{POOL_SIZE_MAX, fields};
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
+/// Ceph's releases from 14 on.
+const RELEASES: [&str; 7] = ["nautilus", "octopus", "pacific", "quincy", "reef", "squid", "tentacle"];
+
 /// The fields of the osd map needed for placement and capacity.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct OsdDump {
@@ -23,6 +26,9 @@ pub struct OsdDump {
     /// Flags separated by `,`: `noout,sortbitwise`.
     #[serde(default)]
     flags: serde_json::Value,
+    /// The oldest release that all devices run: `pacific`.
+    #[serde(default)]
+    require_osd_release: serde_json::Value,
     /// Fraction of its size above which a device takes no backfill.
     #[serde(default)]
     backfillfull_ratio: serde_json::Value,
@@ -208,6 +214,13 @@ impl OsdDump {
             pg_temp: whole(&self.pg_temp),
             primary_temp: self.primary_temp.iter().map(|entry| (entry.group, entry.osd)).collect(),
         }
+    }
+
+    /// The number of the oldest release that devices may run, if it is one that places data as here.
+    #[must_use]
+    pub fn release(&self) -> Option<u32> {
+        let name = self.require_osd_release.as_str()?;
+        (14..).zip(RELEASES).find(|(_, known)| *known == name).map(|(number, _)| number)
     }
 
     /// Whether a flag such as `noout` is set.

@@ -29,6 +29,8 @@ pub struct Report {
 pub enum Medium {
     /// A rotating disk.
     Hdd,
+    /// A rotating disk with its journal and metadata on flash.
+    Hybrid,
     /// Flash.
     Ssd,
     /// Flash behind NVMe.
@@ -36,11 +38,13 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// The device class that Ceph gives it by itself.
+    /// The device class that Ceph gives it by itself; `hybrid` for a disk with metadata on flash, which Ceph
+    /// counts among `hdd`.
     #[must_use]
     pub const fn class(self) -> &'static str {
         match self {
             Medium::Hdd => "hdd",
+            Medium::Hybrid => "hybrid",
             Medium::Ssd => "ssd",
             Medium::Nvme => "nvme",
         }
@@ -54,6 +58,9 @@ struct Metadata {
     /// `1` or `0`: of the data device.
     #[serde(default)]
     rotational: Option<String>,
+    /// The same of the device with the write-ahead log.
+    #[serde(default)]
+    journal_rotational: Option<String>,
     /// Names of the block devices, such as `sda` or `nvme0n1`.
     #[serde(default)]
     devices: Option<String>,
@@ -63,6 +70,7 @@ impl Metadata {
     fn medium(&self) -> Option<(i32, Medium)> {
         let nvme = self.devices.as_ref().is_some_and(|names| names.contains("nvme"));
         let medium = match self.rotational.as_deref()? {
+            "1" if self.journal_rotational.as_deref() == Some("0") => Medium::Hybrid,
             "1" => Medium::Hdd,
             "0" if nvme => Medium::Nvme,
             "0" => Medium::Ssd,

@@ -10,7 +10,8 @@
 //! - Reservations: each requested reservation is waiting, in transit, or held by an active task; none is held
 //!   twice.
 //! - Liveness: if nothing is in flight, all tasks are finished, except those that wait for a dead device.
-//! - Work items: each job in a slot has units in flight, or one work item in the queue of its driver.
+//! - Work items: each job in a slot has units in flight, or one work item in the queue of its driver, or its
+//!   driver sleeps.
 //! - Clients: each operation that was requested has its reply or its parts in flight.
 
 use std::collections::BTreeMap;
@@ -303,7 +304,8 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Each job in a slot has units in flight, or exactly one work item in the queue.
+    /// Each job in a slot has units in flight, or exactly one work item or work of its driver, or its disk
+    /// sleeps.
     fn items(&self) -> Result<(), Fault> {
         let mut items: BTreeMap<(DeviceId, u16), u32> = BTreeMap::new();
         for event in self.events.iter().filter(|event| event.kind == Kind::Start) {
@@ -312,7 +314,8 @@ impl<'a> Audit<'a> {
         for (id, device) in self.devices() {
             for (number, slot) in (0u16..).zip(&device.slots) {
                 let found = items.remove(&(id, number)).unwrap_or(0);
-                let wanted = u32::from(slot.job != Slot::NONE && slot.flying == 0);
+                let waits = slot.job != Slot::NONE && slot.flying == 0;
+                let wanted = u32::from(waits && device.asleep.is_none());
                 if found != wanted {
                     return Err(format!(
                         "slot {number} of device {} has {found} work items in the queue, not {wanted}",

@@ -1,6 +1,7 @@
 //! Clients that read and write during the rebuild.
 //!
-//! Operations arrive as a Poisson process, spread evenly over the working disks. A read is served by one
+//! Operations arrive as a Poisson process, or a fixed number of them is under way and each reply brings the
+//! next one; both are spread evenly over the working disks. A read is served by one
 //! disk, or gathered from k; a write goes to the first server, which forwards it and replies when all copies
 //! or shards are durable. The disks of an operation are drawn, not placed: each on a different server. The
 //! clients' own NICs and CPUs cost nothing.
@@ -21,16 +22,44 @@ use crate::redundancy::Redundancy;
 /// The load that clients offer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Operations over the whole cluster.
-    pub rate: Frequency,
+    /// When operations are requested.
+    pub arrivals: Arrivals,
     /// The fraction of reads.
     pub reads: f64,
     /// Bytes per operation.
     pub bytes: u32,
     /// Copies or shards.
     pub redundancy: Redundancy,
-    /// The clients' weight on a busy device, against 1 for the rebuild.
-    pub weight: u32,
+    /// The shares of a busy device.
+    pub weights: Weights,
+}
+
+/// When clients request operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// At random, at this mean rate over the whole cluster, whatever the latency is.
+    Open(Frequency),
+    /// After a reply: so many operations are under way in the whole cluster.
+    Closed(u32),
+}
+
+/// The shares of a busy device for clients and for the rebuild.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// Of clients.
+    pub clients: u32,
+    /// Of groups that lack copies or shards, and of all groups where the next one is none.
+    pub lacking: u32,
+    /// Of groups that only move.
+    pub moving: Option<u32>,
+}
+
+impl Weights {
+    /// Clients with this weight against a rebuild with weight 1.
+    #[must_use]
+    pub fn against_one(clients: u32) -> Weights {
+        Weights { clients, lacking: 1, moving: None }
+    }
 }
 
 impl Load {
@@ -40,9 +69,9 @@ impl Load {
         self.bytes.div_ceil(self.redundancy.data)
     }
 
-    /// The utilisation by clients of the disks, or of the NICs if that is larger.
+    /// The utilisation by clients of the disks, or of the NICs if that is larger, at this rate of operations.
     #[must_use]
-    pub fn share(&self, hardware: &Hardware) -> f64 {
+    pub fn share(&self, hardware: &Hardware, rate: Frequency) -> f64 {
         let part = u64::from(self.part());
         let (data, width) = (f64::from(self.redundancy.data), f64::from(self.redundancy.width));
         let disks = (0..hardware.devices()).map(DeviceId);
@@ -52,7 +81,7 @@ impl Load {
                 |write| disk.transfer(part, write).saturating_add(disk.seek(part, write)).as_secs_f64();
             self.reads * data * each(false) + (1.0 - self.reads) * width * each(true)
         });
-        let rate = self.rate.per_second_f64();
+        let rate = rate.per_second_f64();
         let count = f64::from(hardware.devices());
         let disks = rate * mean.sum::<f64>() / count / count;
         let card = |bytes: u32| hardware.card().span(u64::from(bytes)).as_secs_f64();
@@ -69,7 +98,7 @@ impl Load {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clients {
     load: Load,
-    pub(super) weight: u32,
+    pub(super) weights: Weights,
     live: Vec<DeviceId>,
     /// Working disks of each server.
     live_on: Vec<u32>,
@@ -114,6 +143,9 @@ impl Latencies {
     }
 }
 
+/// A client arrives.
+const ARRIVES: Event = Event { marks: Marks::client(), ..plain(Kind::Arrive) };
+
 const COMING: Purpose = Purpose(44);
 const ASKING: Purpose = Purpose(45);
 
@@ -132,7 +164,8 @@ impl Clients {
     pub fn new(load: Load, hardware: &Hardware, works: impl Fn(DeviceId) -> bool) -> Option<Clients> {
         assert!((0.0..=1.0).contains(&load.reads), "clients read in a share of {}", load.reads);
         assert!(load.bytes > 0, "clients ask for no bytes");
-        assert!(load.weight > 0, "clients have no weight and are never served");
+        assert!(load.arrivals != Arrivals::Closed(0), "clients that wait for a reply have requested nothing");
+        assert!(load.weights.clients > 0, "clients have no weight and are never served");
         let Redundancy { data, width } = load.redundancy;
         assert!((1..=width).contains(&data), "clients read {data} parts of {width}");
         let live: Vec<DeviceId> =
@@ -142,7 +175,7 @@ impl Clients {
         let servers = live_on.iter().filter(|&&count| count > 0).count() as u32;
         assert!(live.is_sorted(), "disks of clients are out of order");
         assert!(servers as usize <= live.len(), "{} disks work in {servers} servers", live.len());
-        (!live.is_empty()).then_some(Clients { load, weight: load.weight, live, live_on, servers })
+        (!live.is_empty()).then_some(Clients { load, weights: load.weights, live, live_on, servers })
     }
 }
 
@@ -151,15 +184,37 @@ impl Rebuild<'_> {
         self.clients.as_ref().expect("clients come where there are some")
     }
 
-    /// Schedules the next client arrival at a server.
-    pub(super) fn await_client(&self, context: &mut Context<'_, Self>) {
+    /// Schedules the first client arrivals at a server.
+    pub(super) fn await_clients(&self, context: &mut Context<'_, Self>) {
         let clients = self.clients();
+        let Arrivals::Closed(depth) = clients.load.arrivals else { return self.await_client(context) };
+        let live = clients.live.len() as u64;
+        let disk = |number: u32| clients.live[(u64::from(number) * live / u64::from(depth)) as usize];
+        let me = context.me();
+        let here = (0..depth).filter(|&number| self.entity_of(disk(number)) == me);
+        for _ in here {
+            context.send(me, SimSpan::ZERO, ARRIVES);
+        }
+    }
+
+    /// A client that waits for replies requests its next operation `wait` from now, of any disk.
+    fn come_again(&self, wait: SimSpan, context: &mut Context<'_, Self>) {
+        let live = &self.clients().live;
+        let at = context.draws(COMING).below(live.len() as u64) as usize;
+        let wait = wait.saturating_add(self.hardware.control());
+        context.send(self.entity_of(live[at]), wait, ARRIVES);
+    }
+
+    /// Schedules the next client arrival at a server, where clients do not wait for replies.
+    fn await_client(&self, context: &mut Context<'_, Self>) {
+        let clients = self.clients();
+        let Arrivals::Open(rate) = clients.load.arrivals else { return };
         let here = clients.live_on[context.me().index()];
         debug_assert!(here as usize <= clients.live.len(), "{here} disks work here, more than in all");
-        let gap = clients.load.rate.mean_gap_ns_f64() * clients.live.len() as f64 / f64::from(here);
+        let gap = rate.mean_gap_ns_f64() * clients.live.len() as f64 / f64::from(here);
         if let Ok(gaps) = Exponential::with_mean(gap) {
             let wait = gaps.sample_span(&mut context.draws(COMING));
-            context.send(context.me(), wait, Event { marks: Marks::client(), ..plain(Kind::Arrive) });
+            context.send(context.me(), wait, ARRIVES);
         }
     }
 
@@ -297,6 +352,9 @@ impl Rebuild<'_> {
         let latency = context.now().since(since).saturating_add(asked).saturating_add(wait);
         debug_assert!(!latency.is_zero(), "a client has its answer at once");
         context.record(Sample::Client { write, latency, at: context.now() });
+        if !shared(server).over && matches!(self.clients().load.arrivals, Arrivals::Closed(_)) {
+            self.come_again(wait, context);
+        }
     }
 }
 
@@ -305,9 +363,19 @@ mod tests {
     use super::*;
     use crate::sample::{self, Size};
 
+    fn often(per_second: u64) -> Frequency {
+        Frequency::from_per_second(per_second).expect("not so often")
+    }
+
     fn load(reads: f64, bytes: u32, (data, width): (u32, u32)) -> Load {
-        let rate = Frequency::from_per_second(1_000).expect("not so often");
-        Load { rate, reads, bytes, redundancy: Redundancy { data, width }, weight: 1 }
+        let arrivals = Arrivals::Open(often(1_000));
+        Load {
+            arrivals,
+            reads,
+            bytes,
+            redundancy: Redundancy { data, width },
+            weights: Weights::against_one(1),
+        }
     }
 
     #[test]
@@ -324,14 +392,14 @@ mod tests {
     fn shares_are_worked_by_hand() {
         let hardware = sample::hardware(Size { racks: 1, servers: 4, disks: 1 });
         let near = |found: f64, want: f64| assert!((found - want).abs() < 1e-9, "{found}, not {want}");
-        near(load(1.0, 1_000, (1, 3)).share(&hardware), 1_000.0 * 6e-6 / 4.0);
+        let rate = often(1_000);
+        near(load(1.0, 1_000, (1, 3)).share(&hardware, rate), 1_000.0 * 6e-6 / 4.0);
         // A write goes to three disks, 7 us on each.
-        near(load(0.0, 1_000, (1, 3)).share(&hardware), 1_000.0 * 3.0 * 7e-6 / 4.0);
-        near(load(0.5, 1_000, (1, 3)).share(&hardware), 1_000.0 * (3.0 + 10.5) * 1e-6 / 4.0);
+        near(load(0.0, 1_000, (1, 3)).share(&hardware, rate), 1_000.0 * 3.0 * 7e-6 / 4.0);
+        near(load(0.5, 1_000, (1, 3)).share(&hardware, rate), 1_000.0 * (3.0 + 10.5) * 1e-6 / 4.0);
         // Twice the rate is twice the share.
-        let twice =
-            Load { rate: Frequency::from_per_second(2_000).expect("not so often"), ..load(0.5, 900, (2, 3)) };
-        near(twice.share(&hardware), 2.0 * load(0.5, 900, (2, 3)).share(&hardware));
+        let of = |rate| load(0.5, 900, (2, 3)).share(&hardware, rate);
+        near(of(often(2_000)), 2.0 * of(rate));
     }
 
     #[test]

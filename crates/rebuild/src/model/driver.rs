@@ -8,6 +8,9 @@ use super::server::{Active, Device, Server, Slot, WINDOW_MAX};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild, Sample};
 
+/// The unit of a [`Kind::Start`] after the driver's own work.
+const WORKED: u32 = 2;
+
 /// Position of a slot: the device, its index in the server, and the number of the slot.
 #[derive(Clone, Copy)]
 struct At {
@@ -70,7 +73,7 @@ impl Rebuild<'_> {
             let active = &mut device.active[at];
             let task = self.plan.task(active.task);
             let granted = active.reserved as usize == self.plan.reserves(task).len();
-            let waits = self.is_queued() && active.left > task.jobs.end - active.next_job;
+            let waits = self.limits.serial && active.left > task.jobs.end - active.next_job;
             if granted && !waits && active.next_job < task.jobs.end {
                 active.next_job += 1;
                 device.turn = (at as u32 + 1) % count as u32;
@@ -114,16 +117,67 @@ impl Rebuild<'_> {
             bytes: job.bytes,
             ..Slot::EMPTY
         };
+        let first = self.limits.serial && self.plan.task(task).jobs.start == number;
+        let sleep = self.limits.pace(self.hardware, at.device).sleep;
         if self.is_queued() {
             self.queue_item(server, (at.device, at.slot), (task, number), context);
+        } else if first && !sleep.is_zero() {
+            // The first work item of a group moves nothing, and the driver sleeps after it too.
+            self.rest(&mut server.devices[at.place], (task, at.device), sleep, context);
         } else {
-            self.issue(server, at, context);
+            self.start_units(server, at, context);
+        }
+    }
+
+    /// A job begins: with the driver's own work, and then its first units.
+    fn start_units(&self, server: &mut Server, at: At, context: &mut Context<'_, Self>) {
+        if self.limits.serial {
+            context.record(Sample::Begun(context.now()));
+        }
+        if self.limits.job_cost.is_zero() {
+            return self.issue(server, at, context);
+        }
+        let job = server.devices[at.place].slots[at.slot].job;
+        let ready = Event {
+            slot: at.slot as u16,
+            unit: WORKED,
+            ..self.about(Kind::Start, job, at.device, at.device)
+        };
+        context.send(context.me(), self.limits.job_cost, ready);
+    }
+
+    /// A driver goes to sleep.
+    fn rest(
+        &self,
+        device: &mut Device,
+        (task, driver): (u32, DeviceId),
+        sleep: SimSpan,
+        context: &mut Context<'_, Self>,
+    ) {
+        assert!(device.asleep.is_none(), "a disk rests already");
+        device.asleep = Some(context.now());
+        let wake = self.about(Kind::Wake, task, driver, driver);
+        context.send(context.me(), sleep, wake);
+    }
+
+    /// Starts the jobs that waited for the sleep after the first work item of their group.
+    fn start_waiting(&self, server: &mut Server, device: DeviceId, context: &mut Context<'_, Self>) {
+        let place = self.hardware.place_of(device);
+        for slot in 0..server.devices[place].slots.len() {
+            let Slot { job, flying, .. } = server.devices[place].slots[slot];
+            if job != Slot::NONE && flying == 0 {
+                self.start_units(server, At { device, place, slot }, context);
+            }
         }
     }
 
     /// The work item of a job has left the queue.
     pub(super) fn start_job(&self, server: &mut Server, item: &Event, context: &mut Context<'_, Self>) {
-        self.issue(server, self.at(item), context);
+        if item.unit == WORKED {
+            self.issue(server, self.at(item), context);
+        } else {
+            self.start_units(server, self.at(item), context);
+        }
     }
 
     fn at(&self, event: &Event) -> At {
@@ -273,10 +327,7 @@ impl Rebuild<'_> {
         }
         let sleep = self.limits.pace(self.hardware, at.device).sleep;
         if !sleep.is_zero() {
-            assert!(device.asleep.is_none(), "a disk rests already");
-            device.asleep = Some(now);
-            let wake = self.about(Kind::Wake, task, at.device, at.device);
-            context.send(context.me(), sleep, wake);
+            self.rest(device, (task, at.device), sleep, context);
         }
         self.go_on(server, at.device, context);
         Ok(())
@@ -357,6 +408,7 @@ impl Rebuild<'_> {
                 if device.is_unfinished() {
                     context.record(Sample::Slept(rested));
                 }
+                self.start_waiting(server, event.driver, context);
                 self.go_on(server, event.driver, context);
             }
         }

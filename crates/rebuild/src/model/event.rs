@@ -40,7 +40,8 @@ pub enum Kind {
     Idle,
     /// No server has anything left to drive, and no more clients arrive.
     Over,
-    /// A work item leaves the queue of its driver; with 1 as its unit it moves nothing.
+    /// A work item leaves the queue of its driver; with 1 as its unit it moves nothing, and with 2 the driver
+    /// has done its own work on the job.
     Start,
     /// A unit enters the queue of the device that it is written to.
     Push,
@@ -72,7 +73,7 @@ impl Marks {
     }
 
     /// Marks a unit of a client operation.
-    pub(super) fn client() -> Marks {
+    pub(super) const fn client() -> Marks {
         Marks(Marks::CLIENT)
     }
 
@@ -152,18 +153,9 @@ impl Hash for Event {
 }
 
 /// An event that carries only its kind.
-pub(super) fn plain(kind: Kind) -> Event {
+pub(super) const fn plain(kind: Kind) -> Event {
     let nobody = DeviceId(0);
-    Event {
-        kind,
-        marks: Marks::default(),
-        slot: 0,
-        job: 0,
-        unit: 0,
-        bytes: 0,
-        device: nobody,
-        driver: nobody,
-    }
+    Event { kind, marks: Marks(0), slot: 0, job: 0, unit: 0, bytes: 0, device: nobody, driver: nobody }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! Three steps of a unit wait in such a queue: the work item with which the driver starts an object, the unit
 //! when it arrives at its target, and the reply when it arrives at the driver. Each costs something, and
 //! steps of one flow follow each other no faster than the limit grants. A queue has shards; all steps of a
-//! group use the shard of the group's number in its pool. A group has one object in progress. Its first work
-//! item looks for what is to be copied and moves nothing, so it costs one more.
+//! group use the shard of the group's number in its pool. The first work item of a group moves nothing: it
+//! looks for what is to be copied.
 //!
 //! Left out: reservations, which do not change the rate at a limit; the messages of that first search; the
 //! limits on clients of some profiles; threads, of which there are always enough.
@@ -17,7 +17,6 @@ use super::event::{Event, Kind};
 use super::server::Server;
 use super::undo::Undo;
 use super::{DeviceId, Rebuild};
-use crate::plan::Plan;
 
 /// The queues of all devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,10 +122,9 @@ struct Step {
 
 impl Queues {
     /// Checks the tables.
-    pub(super) fn assert_whole(&self, plan: &Plan, kinds: usize) {
+    pub(super) fn assert_whole(&self, kinds: usize) {
         assert_eq!(self.throttles.len(), kinds, "queues for each kind of disk");
         assert!(self.pools.first() == Some(&0) && self.pools.is_sorted(), "pools in order, from group 0 on");
-        assert!(plan.grouped(), "a queue has shards for groups");
         for throttle in &self.throttles {
             assert!(throttle.shards > 0, "a queue has one shard at least");
             assert!(!throttle.limits.contains(&Some(0)), "a limit of zero lets nothing go");
@@ -216,7 +214,12 @@ impl Rebuild<'_> {
     }
 
     /// A work item leaves the queue, or a unit or a reply enters it.
-    pub(super) fn at_queue(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) -> Undo {
+    pub(super) fn at_queue(
+        &self,
+        server: &mut Server,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Undo {
         let undo = Undo::whole(server);
         let task = |server: &Server| {
             let place = self.hardware.place_of(event.driver);

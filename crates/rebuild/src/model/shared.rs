@@ -9,6 +9,7 @@ use towtank_iosched::Fair;
 use towtank_units::SimTime;
 
 use super::Clients;
+use super::clients::Weights;
 use super::event::Event;
 use super::resource::Resource;
 
@@ -17,7 +18,9 @@ pub type SharedLine = Line<Fair<Event>>;
 
 /// A new queue for a resource.
 pub(super) fn line(clients: &Clients) -> SharedLine {
-    Line::new(Fair::new(&[clients.weight, 1]), 1)
+    let Weights { clients, lacking, moving } = clients.weights;
+    let weights: Vec<u32> = [clients, lacking].into_iter().chain(moving).collect();
+    Line::new(Fair::new(&weights), 1)
 }
 
 /// What a server needs to share its disks and its NIC with clients.

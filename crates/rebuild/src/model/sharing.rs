@@ -15,13 +15,21 @@ use super::{Clients, Rebuild};
 
 const OF_CLIENTS: FlowId = FlowId(0);
 const OF_REBUILD: FlowId = FlowId(1);
-
-fn request(event: &Event, cost: SimSpan) -> Request<Event> {
-    let flow = if event.marks.is_client() { OF_CLIENTS } else { OF_REBUILD };
-    Request::new(flow, cost.as_ns(), *event)
-}
+const OF_MOVES: FlowId = FlowId(2);
 
 impl Rebuild<'_> {
+    fn request(&self, event: &Event, cost: SimSpan) -> Request<Event> {
+        let apart = self.clients.as_ref().is_some_and(|clients| clients.weights.moving.is_some());
+        let flow = if event.marks.is_client() {
+            OF_CLIENTS
+        } else if apart && self.plan.only_moves(self.plan.task_of(event.job)) {
+            OF_MOVES
+        } else {
+            OF_REBUILD
+        };
+        Request::new(flow, cost.as_ns(), *event)
+    }
+
     /// Handles an event at a server that clients use too.
     pub(super) fn at_shared_server(
         &self,
@@ -72,7 +80,8 @@ impl Rebuild<'_> {
             }
         };
         assert!(!cost.is_zero(), "a unit of {} bytes costs nothing", event.bytes);
-        shared(server).line(resource).arrive(context.now(), request(event, cost));
+        let request = self.request(event, cost);
+        shared(server).line(resource).arrive(context.now(), request);
         self.serve_next(server, resource, context);
     }
 
@@ -147,7 +156,7 @@ impl Rebuild<'_> {
             let unit = done.ok_or("an uplink transfer ended, but none was in progress")?.item;
             self.passed(&unit, SimSpan::ZERO, context);
         } else {
-            line.arrive(now, request(event, self.over_uplink(event)));
+            line.arrive(now, self.request(event, self.over_uplink(event)));
         }
         if let Some((_, next)) = line.begin(now) {
             let done = self.cross(uplink, way, &next.item, now);

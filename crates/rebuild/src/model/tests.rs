@@ -32,19 +32,26 @@ fn setting() -> impl Strategy<Value = Setting> {
         disks,
     });
     let rate = || prop::option::weighted(0.3, (10u64..2_000).prop_map(|mega| sample::rate(mega * 1_000_000)));
-    let limits = (1u32..6, 1u32..4, 1u32..3, 0u64..3, rate(), rate(), queues());
+    let limits = (1u32..6, 1u32..4, 1u32..3, 0u64..3, rate(), rate(), (queues(), any::<bool>(), 0u64..3));
     let tasks = prop::sample::select(vec![Tasks::Drivers, Tasks::Groups, Tasks::Reserving]);
     (size, tasks, limits).prop_flat_map(|(size, tasks, limits)| {
-        let (window, streams, reservations, rest, stream_rate, device_rate, queues) = limits;
+        let (window, streams, reservations, rest, stream_rate, device_rate, (queues, serial, cost)) = limits;
         let sleep = SimSpan::from_us(rest * 40);
         let reservations = (tasks == Tasks::Reserving).then_some(reservations);
         let queues = queues.filter(|_| tasks != Tasks::Drivers);
-        let paces = Vec::new();
-        let limits =
-            Limits { window, streams, reservations, sleep, stream_rate, device_rate, paces, queues };
+        let serial = queues.is_some() || (serial && tasks != Tasks::Drivers);
+        let job_cost = SimSpan::from_us(cost * 9);
+        let spans = Limits { sleep, stream_rate, device_rate, job_cost, ..sample::limits() };
+        let limits = Limits { window, streams, reservations, serial, queues, ..spans };
         let jobs = prop::collection::vec(drawn(size.servers * size.disks), 1..12);
         jobs.prop_map(move |jobs| Setting { size, tasks, limits: limits.clone(), jobs })
     })
+}
+
+/// No clients, some at random, or some that wait for replies.
+fn clients() -> impl Strategy<Value = Option<Arrivals>> {
+    let often = Frequency::from_per_second(20_000).expect("not so often");
+    prop::option::of(prop_oneof![Just(Arrivals::Open(often)), (1u32..9).prop_map(Arrivals::Closed)])
 }
 
 /// Queues with one or two shards, with and without limits.
@@ -56,12 +63,12 @@ fn queues() -> impl Strategy<Value = Option<Queues>> {
     ];
     let sharing = prop_oneof![
         Just(Sharing::Together),
-        prop::option::of((0u32..4).prop_map(DeviceId)).prop_map(|with_items| Sharing::BySender { with_items }),
+        prop::option::of((0u32..4).prop_map(DeviceId))
+            .prop_map(|with_items| Sharing::BySender { with_items }),
     ];
     let item = prop::option::of(1u64..9_000);
-    let throttle = (1u32..3, [limit(), limit()], costs, item, 1u64..3_000).prop_map(
-        |(shards, limits, costs, item, reply)| Throttle { shards, limits, costs, item, reply },
-    );
+    let throttle = (1u32..3, [limit(), limit()], costs, item, 1u64..3_000)
+        .prop_map(|(shards, limits, costs, item, reply)| Throttle { shards, limits, costs, item, reply });
     let queues = (throttle, sharing, 1u32..4).prop_map(|(throttle, sharing, second)| Queues {
         pools: vec![0, second],
         sharing,
@@ -141,10 +148,10 @@ proptest! {
 
     /// One seed gives one result on every executor; the check executor verifies undo and slack.
     #[test]
-    fn executors_agree(setting in setting(), clients in any::<bool>()) {
+    fn executors_agree(setting in setting(), clients in clients()) {
         let hardware = sample::hardware(setting.size);
         let plan = sample::plan(&hardware, setting.tasks, &setting.jobs);
-        let clients = || clients.then(|| Clients::new(load(), &hardware, |_| true)).flatten();
+        let clients = || clients.and_then(|arrivals| Clients::new(load(arrivals), &hardware, |_| true));
         let model = Rebuild::new(&hardware, &plan, &setting.limits).with_clients(clients());
         let seed = Seed(setting.jobs.len() as u64);
         let first = outcome(&model, RunOptions { seed, ..RunOptions::default() });
@@ -186,14 +193,45 @@ proptest! {
     }
 }
 
-fn load() -> Load {
+fn load(arrivals: Arrivals) -> Load {
     Load {
-        rate: Frequency::from_per_second(20_000).expect("not so often"),
+        arrivals,
         reads: 0.7,
         bytes: 1_500,
         redundancy: Redundancy { data: 1, width: 2 },
-        weight: 2,
+        weights: Weights { clients: 2, lacking: 1, moving: Some(1) },
     }
+}
+
+/// Clients that wait for replies: with one operation under way, the replies follow each other at the latency
+/// of one, and the next request travels for a control message. Nothing is lost: at the end as many operations
+/// are under way as at the beginning.
+#[test]
+fn as_many_operations_are_under_way_as_clients_keep() {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 2 });
+    let mut plan = Plan::new();
+    (0..4).for_each(|_| plan.next_driver());
+    let limits = sample::limits();
+    let run = |depth: u32, end: u64| {
+        let load = Load {
+            reads: 1.0,
+            redundancy: Redundancy { data: 1, width: 2 },
+            ..load(Arrivals::Closed(depth))
+        };
+        let model =
+            Rebuild::new(&hardware, &plan, &limits).with_clients(Clients::new(load, &hardware, |_| true));
+        let end = Some(SimTime::from_ns(end));
+        outcome(&model, RunOptions { end, seed: Seed(1), ..RunOptions::default() })
+    };
+    let done = |depth: u32| run(depth, 10_000_000).merged_statistics().clients.expect("clients had replies");
+    let one = done(1);
+    // A request of 128 bytes takes 3.128 us, as the reply's bytes and latency take 1.5 and 3 us.
+    let cycle = one.reads.mean().expect("something was read");
+    let replies = one.reads.count() as f64;
+    assert!((replies * cycle / 10_000_000.0 - 1.0).abs() < 0.01, "{replies} replies of {cycle} ns in 10 ms");
+    let counts = [1, 2, 4, 64].map(|depth| done(depth).reads.count());
+    assert!(counts.is_sorted(), "{counts:?}");
+    assert!(counts[1] > counts[0] * 19 / 10 && counts[3] < counts[0] * 16, "{counts:?}");
 }
 
 /// The time of one object on one disk in each of two servers.
@@ -233,7 +271,7 @@ fn wpq_no_more(with_items: Option<DeviceId>) -> Limits {
     };
     let sharing = Sharing::BySender { with_items };
     let queues = Queues { pools: vec![0], sharing, throttles: vec![throttle] };
-    Limits { streams: 1_000, queues: Some(queues), ..sample::limits() }
+    Limits { streams: 1_000, serial: true, queues: Some(queues), ..sample::limits() }
 }
 
 /// When the objects of some groups are done that disk 0 copies to disk 1, each group with this many.
@@ -285,6 +323,26 @@ fn twice_the_limit_takes_half_the_time() {
     };
     let ratio = time(1) / time(2);
     assert!((1.99..2.01).contains(&ratio), "{ratio}");
+}
+
+/// A group whose objects go one by one: the disk sleeps after its first work item, and after each object.
+#[test]
+fn a_group_begins_with_a_sleep() {
+    let limits = Limits { sleep: SimSpan::from_ms(1), serial: true, ..sample::limits() };
+    let last = |groups: &[(u32, u32)]| *by_queue(groups, &limits).last().expect("objects are copied");
+    let one = last(&[(0, 1)]);
+    assert!((0.001..0.001_05).contains(&one), "{one}");
+    assert!((0.003..0.003_1).contains(&last(&[(0, 3)])));
+    assert!((0.005..0.005_2).contains(&last(&[(0, 2), (1, 2)])));
+    // The driver's own work comes before each object, and not before the work item that moves nothing.
+    let works = Limits { job_cost: SimSpan::from_ms(10), ..limits.clone() };
+    let last = by_queue(&[(0, 3)], &works).pop().expect("objects are copied");
+    assert!((0.033..0.033_3).contains(&last), "{last}");
+    // Without a sleep, two objects of one group follow each other, and two groups work side by side.
+    let awake = Limits { sleep: SimSpan::ZERO, ..limits };
+    let last = |groups: &[(u32, u32)]| *by_queue(groups, &awake).last().expect("objects are copied");
+    let (alone, after, beside) = (last(&[(0, 1)]), last(&[(0, 2)]), last(&[(0, 1), (1, 1)]));
+    assert!(after > 1.9 * alone && beside < 1.9 * alone, "{alone}, {after}, {beside}");
 }
 
 /// Every disk of a server that sleeps after each job sleeps as often as it drives one.
@@ -443,9 +501,8 @@ fn limits_that_leave_no_room_are_refused() {
     assert!(refused(Limits { streams: 0, ..usual() }).contains("a device drives one job at least"));
     assert!(refused(Limits { reservations: Some(0), ..usual() }).contains("grants one reservation"));
     let queues = wpq_no_more(None).queues;
-    assert!(refused(Limits { queues: queues.clone(), ..usual() }).contains("a queue has shards for groups"));
-    let none = queues.map(|queues| Queues { throttles: Vec::new(), ..queues });
-    assert!(refused(Limits { queues: none, ..usual() }).contains("queues for each kind of disk"));
+    assert!(refused(Limits { queues, ..usual() }).contains("a queue has one work item of each group"));
+    assert!(refused(Limits { serial: true, ..usual() }).contains("only groups have one object in progress"));
     let pace = Pace { streams: 1, sleep: SimSpan::ZERO };
     let paces = vec![pace; 2];
     assert!(refused(Limits { paces, ..usual() }).contains("2 paces are set for 1 kinds of disks"));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use towtank_scenario::Files;
 
 /// Files by name.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Folder(pub(crate) BTreeMap<String, Vec<u8>>);
 
 impl Files for Folder {

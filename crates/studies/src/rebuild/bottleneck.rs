@@ -66,7 +66,7 @@ mod tests {
     fn a_trial_has_the_say_between_rests_and_reservations() {
         let resources = [resource("reservations", 0.34), resource("rests", 0.19), resource("disks", 0.07)];
         let told = |change: &str, time_s| {
-            let tried = [Tried { change: change.to_owned(), time_s }];
+            let tried = [Tried { change: change.to_owned(), time_s, clients: None }];
             name(&resources, Some(1), &tried).unwrap()
         };
         assert!(told(NO_REST, Some(7_690.0)).starts_with("the sleep after each object"));

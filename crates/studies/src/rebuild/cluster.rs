@@ -6,7 +6,7 @@ use towtank_rebuild::model::Limits;
 use towtank_rebuild::recovery::Waiting;
 use towtank_units::{Bytes, SimSpan};
 
-use super::scenario::{Scenario, Seeks};
+use super::scenario::{Preset, Scenario, Seeks};
 use super::settled::Settled;
 
 /// (KiB, write seek, read seek) in microseconds: the JBOD table of CODES' guide, with overheads of 29.67 us
@@ -83,6 +83,8 @@ pub fn limits(scenario: &Settled) -> Limits {
         stream_rate: scenario.stream_limit,
         device_rate: scenario.rate_cap,
         paces: Vec::new(),
+        serial: scenario.preset == Preset::CephWpq && (scenario.is_real() || scenario.groups.is_some()),
+        job_cost: scenario.object_cost,
         queues: None,
     }
 }

@@ -3,7 +3,7 @@
 use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::failures::Failure;
 use towtank_rebuild::hardware::Hardware;
-use towtank_rebuild::model::{Load, WINDOW_MAX};
+use towtank_rebuild::model::{Arrivals, Load, WINDOW_MAX};
 use towtank_rebuild::placing::{Domain, Placing};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_scenario::{Draft, Problems};
@@ -12,7 +12,7 @@ use towtank_units::{Bytes, Percent};
 use super::cluster;
 use super::failures::resolve;
 use super::population::DataSet;
-use super::scenario::Scenario;
+use super::scenario::{Preset, Scenario};
 use super::settled::Settled;
 
 /// The largest share of the disks or NICs that clients may use when nothing has failed.
@@ -57,6 +57,12 @@ impl Scenario {
         if draft.says("ec") && draft.says("replicas") {
             let message = "`replicas` and `ec` both set the redundancy";
             problems.push(draft.problem("replicas", message).hint("leave one of them out"));
+        }
+        for key in QUEUE.into_iter().filter(|key| draft.says(key)) {
+            let message =
+                format!("`{key}` describes the daemons of a real cluster, but no exports are given");
+            let hint = "give exports, or set `recovery_sleep` and `max_backfills`";
+            problems.push(draft.problem(key, message).hint(hint));
         }
         let mut settled = Settled::of(self);
         settled.check_sizes(draft, redundancy, &mut problems);
@@ -155,17 +161,46 @@ impl Scenario {
     }
 }
 
+/// Keys of the queue of Ceph's daemons.
+const QUEUE: [&str; 4] = ["ceph_release", "queue", "profile", "osd_capacity"];
+
 impl Settled {
+    /// Checks the keys of the queue against each other, and warns of settings that it overrides.
+    pub(super) fn check_queue(&self, draft: &Draft, problems: &mut Problems) -> Vec<String> {
+        let Some(mclock) = self.mclock else {
+            let unused = if self.preset == Preset::Paper { &QUEUE[..] } else { &QUEUE[2..] };
+            for key in unused.iter().filter(|key| draft.says(key)) {
+                let message = format!("`{key}` describes mClock, but the queue is not mClock");
+                problems.push(draft.problem(key, message).hint("set queue = \"mclock\", or leave it out"));
+            }
+            return Vec::new();
+        };
+        let mut warnings = Vec::new();
+        if draft.says("recovery_sleep") {
+            warnings
+                .push("mClock sets all recovery sleeps to 0, so `recovery_sleep` has no effect".to_owned());
+        }
+        let keys = ["max_backfills", "recovery_max_active"];
+        for key in keys.into_iter().filter(|key| draft.says(key)) {
+            warnings.push(if mclock.release < 17 {
+                format!("Ceph {} sets `osd_{key}` to 1,000 under a profile; here it is as given", mclock.release)
+            } else {
+                format!("mClock resets `osd_{key}` unless `osd_mclock_override_recovery_settings` is true; here it is as given")
+            });
+        }
+        warnings
+    }
+
     /// The load of the clients; none where their rate is zero.
     #[must_use]
     pub fn load(&self, redundancy: Redundancy) -> Option<Load> {
-        let clients = self.clients.filter(|clients| !clients.rate.is_zero())?;
+        let clients = self.clients?;
         Some(Load {
-            rate: clients.rate,
+            arrivals: clients.arrivals,
             reads: clients.read.fraction_f64(),
             bytes: u32::try_from(clients.size.get()).ok()?,
             redundancy,
-            weight: clients.weight,
+            weights: clients.weights,
         })
     }
 
@@ -190,20 +225,27 @@ impl Settled {
         }
         let Some(load) = self.load(redundancy) else {
             let keys = ["client_read", "client_size", "client_weight"].into_iter();
-            for key in keys.filter(|key| self.client_load.is_none() && draft.says(key)) {
-                let message = format!("`{key}` describes clients, but `client_load` is left out");
+            let left_out = self.client_load.is_none();
+            for key in keys.filter(|key| left_out && draft.says(key)) {
+                let message =
+                    format!("`{key}` describes clients, but `client_load` and `client_depth` are left out");
                 problems
                     .push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
             }
             return;
         };
-        let share = load.share(hardware);
+        if self.client_load.is_some() && self.client_depth.is_some() {
+            let message = "`client_load` and `client_depth` both say how many operations clients request";
+            problems.push(draft.problem("client_depth", message).hint("leave one of them out"));
+        }
+        let Arrivals::Open(rate) = load.arrivals else { return };
+        let share = load.share(hardware, rate);
         if share > CLIENTS_MAX {
-            let most = (load.rate.per_second_f64() / share * CLIENTS_MAX).floor();
+            let most = (rate.per_second_f64() / share * CLIENTS_MAX).floor();
             let size = self.client_size.unwrap_or(Bytes::ZERO);
             let message = format!(
                 "`client_load` is {}, but the cluster serves at most {most}/s of {size} at {:.0} % of its disks or NICs",
-                load.rate,
+                rate,
                 100.0 * CLIENTS_MAX
             );
             problems

@@ -98,7 +98,11 @@ pub fn course(
     let recovery = recovery(complete, (&hardware, &limits), (&affected, &struck), &population, context);
     let recovered = recovery.run(context)?;
     let resources = resources::resources(&recovery, &recovered);
-    let tried = if tries { levers::tried(&recovery, &recovered, &resources, context)? } else { Vec::new() };
+    let tried = if tries {
+        levers::tried(&recovery, &recovered, (&resources, Vec::new()), context)?
+    } else {
+        Vec::new()
+    };
     Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, population }))
 }
 

@@ -9,14 +9,18 @@
 use serde::{Deserialize, Serialize};
 use towtank_units::{Rate, SimSpan};
 
-use super::resources::Resource;
+use super::observed::micros;
+use super::resources::{QUEUE, Resource};
 use crate::{RunContext, StudyError};
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Limits, WINDOW_MAX};
-use towtank_rebuild::recovery::{Recovered, Recovery};
+use towtank_rebuild::recovery::{Recovered, Recovery, Waited};
 
 /// Trials of small rebuilds may take this many events in all, which is about a tenth of a second.
 const EVENTS_LEAST: u64 = 500_000;
+
+/// Limits of so many groups or objects bind nothing.
+const MOST: u32 = 1_000;
 
 /// The change that removes the rests.
 pub const NO_REST: &str = "recovery_sleep = 0s";
@@ -28,6 +32,32 @@ pub struct Tried {
     pub change: String,
     /// From the first failure to the last durable write; none where it is no shorter than without the change.
     pub time_s: Option<f64>,
+    /// What it does to clients, where there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Cost>,
+}
+
+/// What clients notice during a rebuild.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Operations per second.
+    pub rate_per_s: f64,
+    /// The 99th percentile of reads, in microseconds, if there were any.
+    pub read_p99_us: Option<f64>,
+    /// The same of writes.
+    pub write_p99_us: Option<f64>,
+}
+
+impl Cost {
+    fn of(waited: &Waited) -> Option<Cost> {
+        let Waited { during, .. } = waited;
+        let rate_per_s = waited.rates()[0]?;
+        Some(Cost {
+            rate_per_s,
+            read_p99_us: micros(&during.reads, 0.99),
+            write_p99_us: micros(&during.writes, 0.99),
+        })
+    }
 }
 
 /// A change of limits or machines.
@@ -46,7 +76,7 @@ struct Lever {
 pub fn tried(
     recovery: &Recovery<'_>,
     recovered: &Recovered,
-    resources: &[Resource],
+    (resources, alternatives): (&[Resource], Vec<(String, Limits)>),
     context: &RunContext<'_>,
 ) -> Result<Vec<Tried>, StudyError> {
     let ended = !recovered.partial && !recovered.stuck.any() && recovered.jobs > 0;
@@ -54,6 +84,13 @@ pub fn tried(
         return Ok(Vec::new());
     }
     let mut levers = levers(recovery, resources);
+    let limited = resources.iter().find(|resource| resource.name == QUEUE).map_or(0.0, |of| of.busiest);
+    levers.extend(alternatives.into_iter().map(|(change, limits)| Lever {
+        change,
+        chance: limited,
+        limits,
+        hardware: None,
+    }));
     levers.sort_by(|left, right| right.chance.total_cmp(&left.chance));
     let most = recovered.events.max(EVENTS_LEAST);
     let mut spent = 0;
@@ -77,7 +114,11 @@ pub fn tried(
         spent += found.events;
         let better = found.last_write < recovered.last_write;
         let since = |at: towtank_units::SimTime| at.as_secs_f64() - first.as_secs_f64();
-        tried.push(Tried { change: lever.change, time_s: better.then(|| since(found.last_write)) });
+        tried.push(Tried {
+            change: lever.change,
+            time_s: better.then(|| since(found.last_write)),
+            clients: found.clients.as_ref().and_then(Cost::of),
+        });
     }
     tried.sort_by(|left, right| {
         let time = |tried: &Tried| tried.time_s.unwrap_or(f64::INFINITY);
@@ -91,7 +132,7 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     let (limits, hardware) = (recovery.limits, recovery.hardware);
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
     let busiest = |name: &str| of(name).map_or(0.0, |resource| resource.busiest);
-    let machines = ["disks", "cards, sending", "cards, receiving", "rack uplinks"];
+    let machines = ["disks", "cards, sending", "cards, receiving", "rack uplinks", QUEUE];
     let idle = 1.0 - machines.into_iter().map(busiest).fold(busiest("rests"), f64::max);
     let mut levers = Vec::new();
     let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {
@@ -105,20 +146,22 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         let chance = if rested > 0.0 { rested.max(idle) } else { 0.0 };
         add(chance, NO_REST.to_owned(), changed, None);
     }
-    if let Some(most) = limits.reservations {
+    if let Some(most) = limits.reservations.filter(|most| *most < MOST) {
         let more = most.saturating_mul(4);
         let changed = Limits { reservations: Some(more), ..limits.clone() };
         add(busiest("reservations"), format!("max_backfills = {more}"), changed, None);
     }
     let streams = limits.paces.iter().map(|pace| pace.streams).fold(limits.streams, u32::max);
-    let more = streams.saturating_mul(4).min(1_024);
-    let mut changed = Limits { streams: more, ..limits.clone() };
-    changed.paces.iter_mut().for_each(|pace| pace.streams = more);
-    // A disk that rests works on one object at a time, whatever its limit is.
-    let one_at_a_time = of("rests").is_some_and(|rests| rests.busiest > 0.0);
-    let chance = if one_at_a_time { 0.0 } else { idle / 2.0 };
-    add(chance, format!("recovery_max_active = {more}"), changed, None);
-    if (limits.window as usize) < WINDOW_MAX {
+    if streams < MOST {
+        let more = streams.saturating_mul(4).min(1_024);
+        let mut changed = Limits { streams: more, ..limits.clone() };
+        changed.paces.iter_mut().for_each(|pace| pace.streams = more);
+        // A disk that rests works on one object at a time, whatever its limit is.
+        let one_at_a_time = of("rests").is_some_and(|rests| rests.busiest > 0.0);
+        let chance = if one_at_a_time { 0.0 } else { idle / 2.0 };
+        add(chance, format!("recovery_max_active = {more}"), changed, None);
+    }
+    if (limits.window as usize) < WINDOW_MAX && limits.queues.is_none() {
         let changed = Limits { window: WINDOW_MAX as u32, ..limits.clone() };
         add(idle / 3.0, format!("window = {WINDOW_MAX}"), changed, None);
     }

@@ -183,6 +183,12 @@ fn of_clients() -> Vec<Row> {
         row("client_operations", "operations", "operations of clients during the rebuild", |waited| {
             Ok((waited.during.reads.count() + waited.during.writes.count()) as f64)
         }),
+        row("client_operations_per_s", "operations/s", "their rate during the rebuild", |waited| {
+            waited.rates()[0].ok_or_else(none_done)
+        }),
+        row("client_operations_quiet_per_s", "operations/s", "their rate without a rebuild", |waited| {
+            waited.rates()[1].ok_or_else(none_done)
+        }),
         row("client_read_latency_mean_us", "us", "mean latency of their reads", |waited| {
             mean(&waited.during.reads)
         }),

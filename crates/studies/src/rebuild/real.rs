@@ -28,6 +28,7 @@ use self::machines::Machines;
 use super::cluster::{limits, memory_of_machines, waiting};
 use super::levers;
 use super::observed::{self, Replicate, Seen, Setting};
+use super::queue::{Mclock, Profile};
 use super::resources::resources;
 use super::scenario::{Preset, Scenario};
 use super::settled::Settled;
@@ -37,7 +38,7 @@ use towtank_rebuild::affected::Affected;
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::Rules;
-use towtank_rebuild::model::Limits;
+use towtank_rebuild::model::{Limits, Queues};
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
@@ -194,8 +195,17 @@ impl Ready {
                 ));
             }
         }
+        if scenario.ceph_release.is_none() {
+            scenario.ceph_release = osd_dump.release();
+        }
         let scenario = Settled::of(scenario);
         let mut problems = check_pools(&cluster, &scenario, draft);
+        warnings.extend(scenario.check_queue(draft, &mut problems));
+        if scenario.ceph_release.is_none() && scenario.queue.is_some() && !draft.says("queue") {
+            let text = "the osd dump names no release of Ceph, so its queue is taken to be that of Ceph 16 (WPQ); set \
+                        ceph_release";
+            warnings.push(text.to_owned());
+        }
         let machines = match &change {
             None => Machines::of(&[&cluster], &asked, &scenario),
             Some(change) => Machines::of(&[&change.disks_before, &change.disks_after], &asked, &scenario),
@@ -227,7 +237,29 @@ impl Ready {
         let paces = self.groups.machines.paces.clone();
         // The rest that the report shows is the longest of all classes.
         let sleep = paces.iter().map(|pace| pace.sleep).max().unwrap_or_default();
-        Limits { paces, sleep, ..limits(&self.scenario) }
+        let queues = self.scenario.mclock.map(|mclock| self.queues(&mclock));
+        Limits { paces, sleep, queues, ..limits(&self.scenario) }
+    }
+
+    /// The queues of all devices.
+    fn queues(&self, mclock: &Mclock) -> Queues {
+        let machines = &self.groups.machines;
+        Queues {
+            pools: self.groups.first_of_pools(),
+            sharing: mclock.sharing(machines.devices.get(&0).copied()),
+            throttles: machines.rotates.iter().map(|&rotates| mclock.throttle(rotates)).collect(),
+        }
+    }
+
+    /// Settings that an operator could change besides single limits, and the limits with each.
+    pub(crate) fn alternatives(&self) -> Vec<(String, Limits)> {
+        let Some(mclock) = self.scenario.mclock else { return Vec::new() };
+        let others = [Profile::HighRecoveryOps, Profile::Balanced, Profile::HighClientOps];
+        let changed = |profile: Profile| {
+            let queues = Some(self.queues(&Mclock { profile, ..mclock }));
+            (format!("osd_mclock_profile = {}", profile.name()), Limits { queues, ..self.limits() })
+        };
+        others.into_iter().filter(|profile| *profile != mclock.profile).map(changed).collect()
     }
 
     /// Per device: the bytes on it, the bytes it may hold, and its size; `u64::MAX` for the latter two where
@@ -296,7 +328,7 @@ impl Ready {
         let recovery = self.recovery(&staged, context);
         let recovered = recovery.run(context)?;
         let resources = resources(&recovery, &recovered);
-        let tried = levers::tried(&recovery, &recovered, &resources, context)?;
+        let tried = levers::tried(&recovery, &recovered, (&resources, self.alternatives()), context)?;
         let down = self.groups.down();
         let Staged { hardware, limits, affected, struck, failing, capacity, mut warnings, lacking, .. } =
             staged;

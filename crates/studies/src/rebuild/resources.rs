@@ -24,6 +24,9 @@ pub struct Resource {
 /// A resource with this busy share is saturated.
 const SATURATED: f64 = 0.9;
 
+/// The limits of mClock on recovery.
+pub const QUEUE: &str = "mClock limits";
+
 /// The busy shares of all kinds, the busiest first.
 #[must_use]
 pub fn resources(recovery: &Recovery<'_>, recovered: &Recovered) -> Vec<Resource> {
@@ -64,6 +67,12 @@ pub fn resources(recovery: &Recovery<'_>, recovered: &Recovered) -> Vec<Resource
     }
     if !limits.sleep.is_zero() {
         all.push(part("rests", recovered.sleeping, 1.0));
+    }
+    if limits.queues.is_some() {
+        let flows = recovered.limited.iter().map(|((device, shard), taken)| {
+            (format!("{}, shard {shard}", hardware.disk_name(*device)), share(*taken).min(1.0))
+        });
+        all.push(kind(QUEUE, flows.collect()));
     }
     if limits.stream_rate.is_some() || limits.device_rate.is_some() {
         let stream = recovered.work.stream;

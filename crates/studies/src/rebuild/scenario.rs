@@ -8,6 +8,7 @@ use towtank_rebuild::placing::{Domain, LostSet};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::population::PopulationSpec;
+use super::queue::{Profile, Queue};
 
 /// A cluster, its data, its failures, and how lost copies are rebuilt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -141,9 +142,35 @@ pub struct Scenario {
     /// Sleep of a disk after each rebuilt object: Ceph's `osd_recovery_sleep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_sleep: Option<SimSpan>,
+    /// Ceph's own work on each object, in addition to reading, sending and writing it. Left out: 1.09 ms
+    /// with `preset = "ceph-wpq"` and groups, else nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_cost: Option<SimSpan>,
+    /// Release of Ceph, from 14 to 20, for the defaults of its queue. Left out: `require_osd_release` of the
+    /// osd dump. Only with exports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 14, max = 20))]
+    pub ceph_release: Option<u32>,
+    /// Operation queue of the daemons, `osd_op_queue`: `wpq` with sleeps, or `mclock` with a profile. Left
+    /// out: that of the release. Only with exports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// Profile of mClock, `osd_mclock_profile`. Left out: that of the release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// Random writes of 4 KiB per second of a device, as mClock measured them: `osd_mclock_max_capacity_iops`.
+    /// Left out: 315 of a rotating disk, 21,500 of flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub osd_capacity: Option<u32>,
     /// Rate of client operations in the whole cluster during the rebuild. Left out: there are no clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_load: Option<Frequency>,
+    /// Operations of clients under way in the whole cluster, each followed by the next one, in place of
+    /// `client_load`: their rate is then a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub client_depth: Option<u32>,
     /// Share of reads among them. Left out: 70%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_read: Option<Percent>,
@@ -243,7 +270,7 @@ pub enum Preset {
     #[default]
     Paper,
     /// Ceph up to 16 as shipped, with its queue WPQ, on rotating disks: one backfill per disk, three objects,
-    /// a sleep of 0.1 s, ten minutes until out. mClock, which paces recovery from 17 on, is not modelled.
+    /// a sleep of 0.1 s, ten minutes until out. With exports, `queue` says which queue paces recovery.
     CephWpq,
     /// The same as ceph-wpq.
     Ceph,

@@ -3,8 +3,11 @@
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
-use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
+use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
+use towtank_rebuild::model::{Arrivals, Weights};
+
+use super::queue::{Mclock, Profile, Queue};
 use super::scenario::{Preset, Scenario, Seeks};
 
 /// A scenario, and beside it the values that it left open. Its other keys are read through the scenario,
@@ -36,12 +39,16 @@ pub struct Settled {
     pub max_backfills: u32,
     /// How long the rebuilds of a disk rest after each object.
     pub recovery_sleep: SimSpan,
+    /// Ceph's own work on each object.
+    pub object_cost: SimSpan,
     /// From a failure until the cluster detects it.
     pub detection: SimSpan,
     /// From the detection until the failed devices are marked out.
     pub down_out: SimSpan,
     /// Whether a whole rack is marked out too.
     pub rack_out: bool,
+    /// The mClock queue of the daemons, where they have one.
+    pub mclock: Option<Mclock>,
 }
 
 /// The amount of data.
@@ -56,14 +63,14 @@ pub enum Amount {
 /// The load of clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clients {
-    /// Operations per second, in the whole cluster.
-    pub rate: Frequency,
+    /// When operations are requested, in the whole cluster.
+    pub arrivals: Arrivals,
     /// The share of them that reads.
     pub read: Percent,
     /// Bytes per operation.
     pub size: Bytes,
-    /// The weight of clients on a busy device, where the rebuild has weight 1.
-    pub weight: u32,
+    /// The shares of a busy device.
+    pub weights: Weights,
 }
 
 impl From<Scenario> for Settled {
@@ -95,20 +102,36 @@ impl Settled {
             scenario.preset = Preset::CephWpq;
         }
         let ceph = scenario.preset == Preset::CephWpq;
+        let mclock = mclock(&mut scenario);
         let [read, write, nic] = usual_speeds(scenario.preset);
-        let clients = scenario.client_load.map(|rate| Clients {
-            rate,
+        let usual_weight = if ceph { 21 } else { 1 };
+        let open = scenario.client_load.filter(|rate| !rate.is_zero()).map(Arrivals::Open);
+        let arrivals = scenario.client_depth.map(Arrivals::Closed).or(open);
+        if arrivals.is_some() && mclock.is_none() {
+            scenario.client_weight.get_or_insert(usual_weight);
+        }
+        let clients = arrivals.map(|arrivals| Clients {
+            arrivals,
             read: *scenario.client_read.get_or_insert(Percent::from_percent(70).expect("less than all")),
             size: *scenario.client_size.get_or_insert(Bytes::from_kib(64)),
-            weight: *scenario.client_weight.get_or_insert(if ceph { 21 } else { 1 }),
+            weights: match (scenario.client_weight, &mclock) {
+                (None, Some(mclock)) => mclock.weights(),
+                (weight, _) => Weights::against_one(weight.unwrap_or(usual_weight)),
+            },
         });
         let amount = match scenario.objects {
             Some(objects) => Amount::Objects(objects),
             None => Amount::PerServer(*scenario.per_server.get_or_insert(Bytes::new(60 << 40))),
         };
+        let recovering = mclock.map(|mclock| mclock.recovering(true));
         let span = |shipped: SimSpan| if ceph { shipped } else { SimSpan::ZERO };
-        let active = if ceph { 3 } else { 8 };
+        let active = recovering.map_or(if ceph { 3 } else { 8 }, |of| of.active);
+        let backfills = recovering.map_or(u32::from(ceph), |of| of.backfills);
+        let sleep = recovering.map_or(span(SimSpan::from_ms(100)), |of| of.sleep);
         let trip = if ceph { SimSpan::from_us(50) } else { SimSpan::from_ns(6_780) };
+        // Fitted with the backfill study to a cluster with 16.2.15: three devices on flash, objects of 1 KiB.
+        let grouped = scenario.is_real() || scenario.groups.is_some();
+        let cost = if ceph && grouped { SimSpan::from_us(1_090) } else { SimSpan::ZERO };
         let seeks = if ceph { Seeks::Hdd } else { Seeks::Jbod };
         // The paper does not give this value: it was chosen so that 1,024 servers rebuild the published 410
         // GiB/s.
@@ -116,7 +139,7 @@ impl Settled {
         Settled {
             amount,
             clients,
-            max_backfills: *scenario.max_backfills.get_or_insert(u32::from(ceph)),
+            max_backfills: *scenario.max_backfills.get_or_insert(backfills),
             disk_read: *scenario.disk_read.get_or_insert(read),
             disk_write: *scenario.disk_write.get_or_insert(write),
             nic: *scenario.nic.get_or_insert(nic),
@@ -124,10 +147,12 @@ impl Settled {
             seeks: *scenario.seeks.get_or_insert(seeks),
             seek_extent: *scenario.seek_extent.get_or_insert(extent),
             recovery_max_active: *scenario.recovery_max_active.get_or_insert(active),
-            recovery_sleep: *scenario.recovery_sleep.get_or_insert(span(SimSpan::from_ms(100))),
+            recovery_sleep: *scenario.recovery_sleep.get_or_insert(sleep),
+            object_cost: *scenario.object_cost.get_or_insert(cost),
             detection: *scenario.detection.get_or_insert(span(SimSpan::from_secs(20))),
             down_out: *scenario.down_out.get_or_insert(span(SimSpan::from_secs(600))),
             rack_out: *scenario.rack_out.get_or_insert(!ceph),
+            mclock,
             scenario,
         }
     }
@@ -137,6 +162,25 @@ impl Settled {
         let grouped = self.is_real() || self.groups.is_some();
         (grouped && self.max_backfills > 0).then_some(self.max_backfills)
     }
+}
+
+/// The release that exports which name none are taken to be of.
+const RELEASE_USUAL: u32 = 16;
+
+/// The mClock queue of a scenario, whose queue and profile are then set. Its sleeps are 0 whatever they are
+/// set to, and it moves an object in pushes of up to 8 MiB (`osd_recovery_max_chunk`), one after the other.
+fn mclock(scenario: &mut Scenario) -> Option<Mclock> {
+    if !scenario.is_real() || scenario.preset == Preset::Paper {
+        return None;
+    }
+    let release = scenario.ceph_release.unwrap_or(RELEASE_USUAL);
+    if *scenario.queue.get_or_insert(Queue::of_release(release)) == Queue::Wpq {
+        return None;
+    }
+    let profile = *scenario.profile.get_or_insert(Profile::of_release(release));
+    scenario.recovery_sleep = Some(SimSpan::ZERO);
+    (scenario.unit, scenario.window) = (Bytes::from_mib(8), 1);
+    Some(Mclock { release, profile, capacity: scenario.osd_capacity })
 }
 
 /// The rates of a preset at which a disk reads and writes, and that of a NIC. The published ones are those of

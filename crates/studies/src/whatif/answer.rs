@@ -7,7 +7,7 @@ use super::Whatif;
 use super::observed::Kept;
 use crate::Point;
 use crate::preview::dangers;
-use crate::rebuild::levers::advice;
+use crate::rebuild::levers::{Tried, advice};
 
 /// More devices groups than this on a device bring a warning: Ceph's `mon_max_pg_per_osd`.
 pub const GROUPS_A_DEVICE: u64 = 250;
@@ -189,12 +189,23 @@ fn clients(view: &View<'_>) -> String {
     let (writes, still) = (wait("client_write_latency_p99_us"), wait("client_write_latency_quiet_p99_us"));
     match (reads, quiet, writes, still) {
         (Some(reads), Some(quiet), Some(writes), Some(still)) => format!(
-            "Clients: one read in a hundred takes {reads} or longer ({quiet} when nothing moves), one write {writes} ({still})"
+            "Clients: {}one read in a hundred takes {reads} or longer ({quiet} when nothing moves), one write {writes} ({still})",
+            rates(view)
         ),
-        _ if view.point.scenario.client_load.is_some() => {
+        _ if view.point.scenario.has_clients() => {
             "Clients: nothing is known, since nothing moves or no operation was done".to_owned()
         }
         _ => "Clients: not asked, no client load given".to_owned(),
+    }
+}
+
+/// The rates of clients that wait for replies: a result.
+fn rates(view: &View<'_>) -> String {
+    let rate = |measure: &str| Some(human::digits(view.value(measure)?.round()));
+    let both = (rate("client_operations_per_s"), rate("client_operations_quiet_per_s"));
+    match (view.point.scenario.client_depth, both) {
+        (Some(_), (Some(during), Some(quiet))) => format!("{during} operations/s instead of {quiet}, and "),
+        _ => String::new(),
     }
 }
 
@@ -259,7 +270,30 @@ fn small(share: f64, exposed: bool) -> String {
 
 fn help(view: &View<'_>) -> Option<String> {
     let first = view.point.result.outcomes[0].measures.get("time_to_clean_s")?.value()?;
-    Some(format!("Improvement: {}", advice(&view.kept.observed.tried, first)?))
+    let tried = &view.kept.observed.tried;
+    let helps = |tried: &&Tried| tried.time_s.is_some_and(|time| time < 0.99 * first);
+    let best: Vec<String> = tried.iter().filter(helps).take(BEST).map(told).collect();
+    if best.len() < 2 {
+        return Some(format!("Improvement: {}", advice(tried, first)?));
+    }
+    let now = human::quantity(first, "s");
+    Some(format!("Improvement, of {} changes that were tried: {} (now {now})", tried.len(), best.join("; ")))
+}
+
+/// So many of the changes that help are named.
+const BEST: usize = 3;
+
+/// A change that was tried, its time, and what it costs clients.
+fn told(tried: &Tried) -> String {
+    let time = human::quantity(tried.time_s.unwrap_or(f64::INFINITY), "s");
+    let wait =
+        |name: &str, micros: Option<f64>| micros.map(|us| format!("{name} {}", human::quantity(us, "us")));
+    let cost = tried.clients.map(|cost| {
+        let waits = [wait("reads", cost.read_p99_us), wait("writes", cost.write_p99_us)];
+        let waits: Vec<String> = waits.into_iter().flatten().collect();
+        format!(", p99 of clients' {}", waits.join(" and "))
+    });
+    format!("`{}` {time}{}", tried.change, cost.unwrap_or_default())
 }
 
 /// The answer over several points: those that are not safe first.

@@ -239,7 +239,8 @@ fn of_devices() -> Vec<Row> {
 /// Latencies of clients; these measures are left out where there are no clients.
 fn of_clients() -> Vec<Row> {
     let row = |name: &'static str, about, value: fn(&Waited) -> Option<f64>| {
-        let measure = Row::new(name, "us", about, move |seen: &Seen| {
+        let unit = if name.ends_with("_us") { "us" } else { "operations/s" };
+        let measure = Row::new(name, unit, about, move |seen: &Seen| {
             let waited = seen.recovered.clients.as_ref().ok_or("there are no clients")?;
             let value: Value = value(waited).ok_or_else(|| "no such operation was done".to_owned());
             value
@@ -247,6 +248,10 @@ fn of_clients() -> Vec<Row> {
         measure.only_where(|seen| seen.recovered.clients.is_some())
     };
     vec![
+        row("client_operations_per_s", "operations of clients while data move", |waited| waited.rates()[0]),
+        row("client_operations_quiet_per_s", "operations of clients when nothing moves", |waited| {
+            waited.rates()[1]
+        }),
         row("client_read_latency_p99_us", "what reads of clients take, the 99th percentile", |waited| {
             micros(&waited.during.reads, 0.99)
         }),

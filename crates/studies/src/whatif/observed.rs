@@ -99,7 +99,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let recovery = Recovery { used: left_on(ready, &moves), ..ready.real.recovery(staged, context) };
     let recovered = recovery.run(context)?;
     let resources = resources(&recovery, &recovered);
-    let tried = levers::tried(&recovery, &recovered, &resources, context)?;
+    let mut tried = levers::tried(&recovery, &recovered, (&resources, ready.real.alternatives()), context)?;
     let spread = spread(&recovery, &recovered, ready.scenario.speed_spread, context)?;
     let mut beside = Outcome {
         digest: recovered.digests.first().map(ToString::to_string),
@@ -119,6 +119,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         ));
     }
     let start = if ready.fails || !ready.asks { 0.0 } else { ready.scenario.start.as_secs_f64() };
+    tried.iter_mut().for_each(|tried| tried.time_s = tried.time_s.map(|time| start + time));
     let seconds = |steps: &Vec<(SimTime, u64)>| {
         steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
     };

@@ -5,6 +5,7 @@ use towtank_report::{Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSer
 use super::Whatif;
 use super::answer::{GROUPS_A_DEVICE, View, answer, compared};
 use crate::preview::present::pools;
+use crate::rebuild::levers::Cost;
 use crate::{Points, Presentation};
 
 /// The presentation of all points of the study.
@@ -122,12 +123,26 @@ fn devices(view: &View<'_>) -> Table {
 /// Changes that were tried.
 fn tried(view: &View<'_>) -> Option<Table> {
     let all = &view.kept.observed.tried;
-    let columns = vec![Column::text("change"), Column::number("time", "s")];
-    let about = "Each change by itself. Costs and risks of a change are not modelled.";
+    let mut columns = vec![Column::text("change"), Column::number("time", "s")];
+    let clients = all.iter().any(|one| one.clients.is_some());
+    if clients {
+        columns.push(Column::number("client_rate", "operations/s"));
+        columns.extend(["client_read_p99", "client_write_p99"].map(|name| Column::number(name, "us")));
+    }
+    let about = "Each change by itself. What a change costs in money, and its other risks, are not modelled.";
     let mut table = Table::new("tried", "What would help", columns).about(about);
     for one in all {
         let time = one.time_s.map_or_else(|| Cell::missing("no faster than without it"), Cell::from);
-        table.push(vec![one.change.as_str().into(), time]);
+        let mut row = vec![one.change.as_str().into(), time];
+        if clients {
+            let cost = |of: fn(&Cost) -> Option<f64>| match one.clients.as_ref().and_then(of) {
+                Some(value) => Cell::from(value),
+                None => Cell::missing("no such operation was done"),
+            };
+            row.extend([cost(|cost| Some(cost.rate_per_s)), cost(|cost| cost.read_p99_us)]);
+            row.push(cost(|cost| cost.write_p99_us));
+        }
+        table.push(row);
     }
     (!all.is_empty()).then_some(table)
 }

@@ -1,13 +1,14 @@
 //! The keys of a scenario: the exports of a cluster, what is changed, and how fast its machines are.
 //!
-//! Speeds and limits are those of a rebuild; a key that is left out takes the value of Ceph 16 for the class
-//! of each disk.
+//! Speeds and limits are those of a rebuild; a key that is left out takes the value of the release of Ceph for
+//! the class of each disk.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use crate::preview::scenario::Texts;
+use crate::rebuild::queue::{Profile, Queue};
 use crate::rebuild::scenario::{FailWords, Preset, Scenario as Rebuild, Seeks};
 
 /// A cluster's exports, what is changed in it, and the speeds of its machines.
@@ -108,6 +109,26 @@ pub struct Scenario {
     /// Sleep of a disk after each rebuilt object: Ceph's `osd_recovery_sleep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_sleep: Option<SimSpan>,
+    /// Ceph's own work on each object, in addition to reading, sending and writing it. Left out: 1.09 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_cost: Option<SimSpan>,
+    /// Release of Ceph, from 14 to 20, for the defaults of its queue. Left out: `require_osd_release` of the
+    /// osd dump.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 14, max = 20))]
+    pub ceph_release: Option<u32>,
+    /// Operation queue of the daemons, `osd_op_queue`: `wpq` with sleeps, or `mclock` with a profile. Left
+    /// out: that of the release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// Profile of mClock, `osd_mclock_profile`. Left out: that of the release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// Random writes of 4 KiB per second of a device, as mClock measured them: `osd_mclock_max_capacity_iops`.
+    /// Left out: 315 of a rotating disk, 21,500 of flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub osd_capacity: Option<u32>,
     /// Time from a change of the map to the first object that moves, if nothing fails: new maps, peering
     /// and reservations.
     #[serde(default = "start")]
@@ -116,13 +137,19 @@ pub struct Scenario {
     /// not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_load: Option<Frequency>,
+    /// Operations of clients under way in the whole cluster, each followed by the next one, in place of
+    /// `client_load`: their rate is then a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub client_depth: Option<u32>,
     /// Share of reads among them. Left out: 70%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_read: Option<Percent>,
     /// Size of each operation. Left out: 64KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_size: Option<Bytes>,
-    /// Weight of clients on a busy disk or link; recovery has weight 1. Left out: 21.
+    /// Weight of clients on a busy disk or link; recovery has weight 1. Left out: 21 with WPQ, and the shares
+    /// of the profile with mClock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000))]
     pub client_weight: Option<u32>,
@@ -149,9 +176,10 @@ fn fifth() -> Percent {
 }
 
 /// The first object moved 2.9 to 3.7 s after the command, whatever the command was, in 20 runs on a cluster
-/// of four devices with Ceph 16.2.15.
+/// of four devices with Ceph 16.2.15: 3.2 s in the median. Where the disks sleep, their first work item came
+/// a sleep of 0.1 s earlier.
 fn start() -> SimSpan {
-    SimSpan::from_ms(3_200)
+    SimSpan::from_ms(3_100)
 }
 
 /// About what Backblaze publishes for all its drives in a year ("Drive Stats", 1.4 to 1.7 % since 2022).
@@ -184,6 +212,12 @@ impl Disk {
 }
 
 impl Scenario {
+    /// Whether clients read and write.
+    #[must_use]
+    pub fn has_clients(&self) -> bool {
+        self.client_load.is_some() || self.client_depth.is_some()
+    }
+
     /// The rebuild with these speeds and limits, in which `fail` fails.
     #[must_use]
     pub fn rebuild(&self, fail: Vec<String>) -> Rebuild {
@@ -204,7 +238,13 @@ impl Scenario {
             recovery_max_active: self.recovery_max_active,
             max_backfills: self.max_backfills,
             recovery_sleep: self.recovery_sleep,
+            object_cost: self.object_cost,
+            ceph_release: self.ceph_release,
+            queue: self.queue,
+            profile: self.profile,
+            osd_capacity: self.osd_capacity,
             client_load: self.client_load,
+            client_depth: self.client_depth,
             client_read: self.client_read,
             client_size: self.client_size,
             client_weight: self.client_weight,

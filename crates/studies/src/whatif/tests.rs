@@ -236,8 +236,8 @@ const FOUR: &str =
     "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\nstart = \"0s\"\nspeed_spread = \"0%\"\n";
 
 /// One group on three of four devices, worked by hand: with osd.3 out all groups belong on the others, so the
-/// copy of osd.3 moves to the device that has none. The disks rest 0.1 s after each of 10 objects, but after
-/// the last; an object takes less than a tenth of a second.
+/// copy of osd.3 moves to the device that has none. The disks rest 0.1 s before the first of 10 objects and
+/// between them; an object takes less than a tenth of a second.
 #[test]
 fn one_copy_moves_in_the_time_of_its_rests() {
     let seen = outcome(&Whatif, four(&[[0, 1, 3]], None), &format!("{FOUR}mark_out = \"osd.3\""));
@@ -249,7 +249,7 @@ fn one_copy_moves_in_the_time_of_its_rests() {
     assert!((0.9..1.9).contains(&time), "{time}");
     // Two seeks, a read of 200 MB/s, a write of 190 MB/s and the card: nothing else in the way.
     let each = 0.008 + 0.004 + 4.194_304 / 200.0 + 4.194_304 / 190.0 + 4.194_304 / 1_250.0;
-    assert!((time - (0.9 + 10.0 * each)).abs() < 0.02, "{time}, {each} each");
+    assert!((time - (1.0 + 10.0 * each)).abs() < 0.02, "{time}, {each} each");
 }
 
 /// With `min_size` 2 of three copies, two failures leave one copy: each device that holds it is critical.
@@ -283,31 +283,100 @@ fn what_is_under_way_is_finished() {
     assert!(value(&seen, "time_to_clean_s") > 0.9);
 }
 
-/// A live Ceph 16.2 with four devices, objects of 4 MiB and the default rest of 0.1 s, nothing fitted: osd.3
-/// out took 31.0 and 27.8 s from the first object to the last, and its empty return 44.1 s. The objects are
-/// those that moved there. The times here are 11 to 22 % too short: an object took 0.13 to 0.15 s there.
+/// A failure that is known and given up at once.
+const AT_ONCE: &str = "detection = \"0s\"\ndown_out = \"0s\"\nfail = \"osd.3\"";
+
+/// The exports of a live Ceph 16.2.15 with four devices and objects of 4 MiB, and the keys that name them.
+fn of_live(of: &str) -> (Folder, String) {
+    let names = ["crush_dump", "osd_dump", "pg_dump"].map(|kind| format!("{of}.{kind}.json.gz"));
+    let keys = names.iter().zip(["crush_map", "osd_dump", "pg_dump"]);
+    let text = keys.map(|(name, key)| format!("{key} = \"{name}\"\n")).collect();
+    (files("src/whatif/golden", &names.each_ref().map(String::as_str)), text)
+}
+
+/// Objects that the same cluster had pushed 10, 20 and 40 s after osd.3 was lost, and when the last one was,
+/// with mClock: each profile without clients and with clients. The runs of `balanced` were cut at 75 s, with
+/// 257 and 258 of 259 objects.
+const MEASURED: [(&str, [f64; 3], f64); 4] = [
+    ("high_recovery_ops", [63.0, 150.0, 239.0], 57.1),
+    ("high_recovery_ops", [62.0, 146.0, 236.0], 55.8),
+    ("balanced", [39.0, 112.0, 205.0], 72.0),
+    ("balanced", [39.0, 114.0, 210.0], 72.5),
+];
+
+/// Nothing is fitted but the start of 3.1 s, which is that of the runs with WPQ. The tail is long because replies of osd.0 share the limit of
+/// work items: 41 objects of three groups whose new copies are on osd.0 wait in one shard of osd.1.
 #[test]
-fn a_live_cluster_took_somewhat_longer() {
-    let folder = |of: &str| {
-        let names = ["crush_dump", "osd_dump", "pg_dump"].map(|kind| format!("{of}.{kind}.json.gz"));
-        files("src/whatif/golden", &names.each_ref().map(String::as_str))
+fn mclock_recovers_as_a_live_cluster_did() {
+    let start_s = 3.1;
+    for (profile, objects, last_s) in MEASURED {
+        let (folder, exports) = of_live("lost");
+        let text = format!("{exports}{AT_ONCE}\nqueue = \"mclock\"\nprofile = \"{profile}\"");
+        let source = Source::file("whatif.toml", format!("study = \"whatif\"\n{text}"));
+        let document = Document::parse(&source).unwrap().with_files(Arc::new(folder));
+        let outline = document.outline().unwrap();
+        let draft = outline.points()[0].draft();
+        let ready = case::Ready::check(draft.read().unwrap(), draft).unwrap();
+        let context = RunContext::alone(Seed(1), 0);
+        let recovered = ready.real.recovery(&ready.staged, &context).run(&context).unwrap();
+        // Counts are kept in bins; the bin that holds the instant counts by its part before it.
+        let begun = |at_s: f64| {
+            let (mut sum, mut begin) = (0.0, 0.0);
+            for (at, jobs) in &recovered.begun {
+                let end = at.as_secs_f64();
+                sum += *jobs as f64 * ((at_s - start_s - begin) / (end - begin)).clamp(0.0, 1.0);
+                begin = end;
+            }
+            sum
+        };
+        for (at_s, objects) in [10.0, 20.0, 40.0].into_iter().zip(objects) {
+            let ratio = begun(at_s) / objects;
+            assert!((ratio - 1.0).abs() < 0.1, "{profile}: {ratio} of {objects} objects at {at_s} s");
+        }
+        let last = recovered.begun.iter().map(|(at, _)| at.as_secs_f64()).fold(0.0, f64::max);
+        let ratio = (start_s + last) / last_s;
+        assert!((ratio - 1.0).abs() < 0.15, "{profile}: {ratio} of {last_s} s");
+    }
+}
+
+/// Profiles that give recovery more never take longer, and the release decides which queue there is.
+#[test]
+fn profiles_are_in_order_and_releases_have_their_queues() {
+    let (folder, exports) = of_live("lost");
+    let time = |keys: &str| {
+        let text = format!("{exports}mark_out = \"osd.3\"\n{keys}");
+        value(&outcome(&Whatif, folder.clone(), &text), "time_to_clean_s")
     };
-    let exports = |of: &str| {
-        format!(
-            "crush_map = \"{of}.crush_dump.json.gz\"\nosd_dump = \"{of}.osd_dump.json.gz\"\npg_dump = \"{of}.pg_dump.json.gz\"\n"
-        )
-    };
-    let at_once = "detection = \"0s\"\ndown_out = \"0s\"\nfail = \"osd.3\"";
+    for release in 16..=20 {
+        let profiles = ["high_recovery_ops", "balanced", "high_client_ops"];
+        let times = profiles.map(|profile| {
+            time(&format!("ceph_release = {release}\nqueue = \"mclock\"\nprofile = \"{profile}\""))
+        });
+        assert!(times.is_sorted(), "{release}: {times:?}");
+        let usual = time(&format!("ceph_release = {release}\nqueue = \"mclock\""));
+        assert_eq!(usual, times[if release < 18 { 2 } else { 1 }], "{release}");
+    }
+    assert_eq!(time("ceph_release = 19"), time("queue = \"mclock\"\nceph_release = 19"));
+    assert_eq!(time(""), time("queue = \"wpq\""));
+    assert_eq!(time(""), time("recovery_sleep = \"100ms\"\nmax_backfills = 1"), "the defaults of 16");
+}
+
+/// The same cluster with WPQ and the default rest of 0.1 s, nothing fitted: osd.3 out took 31.0 and 27.8 s
+/// from the first object to the last, and its empty return 44.1 s. The objects are those that moved there.
+#[test]
+fn a_live_cluster_with_rests_took_somewhat_longer() {
     for (of, change, took) in
-        [("lost", at_once, [31.0, 27.8]), ("return", "reweight = \"osd.3=1\"", [44.1, 44.1])]
+        [("lost", AT_ONCE, [31.0, 27.8]), ("return", "reweight = \"osd.3=1\"", [44.1, 44.1])]
     {
-        let seen = outcome(&Whatif, folder(of), &format!("{}{change}", exports(of)));
+        let (folder, exports) = of_live(of);
+        let seen = outcome(&Whatif, folder, &format!("{exports}{change}"));
         assert_eq!(value(&seen, "moved_objects"), 259.0, "{of}");
         assert_eq!(value(&seen, "moved_groups"), 20.0, "{of}");
         assert_eq!(value(&seen, "written_bytes"), 1_086_324_736.0, "{of}");
         for took in took {
             let ratio = value(&seen, "transfer_s") / took;
-            assert!((0.77..0.90).contains(&ratio), "{of}: {ratio} of {took} s");
+            println!("{of}: {ratio} of {took} s");
+            assert!((0.8..1.15).contains(&ratio), "{of}: {ratio} of {took} s");
         }
     }
 }

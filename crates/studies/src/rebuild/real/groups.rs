@@ -237,6 +237,16 @@ impl Groups {
         (0u32..).zip(bytes.into_iter().zip(objects)).map(unit)
     }
 
+    /// The number of the first group of each pool.
+    pub fn first_of_pools(&self) -> Vec<u32> {
+        let pools = (0..self.cluster.pools.len()).scan(0u32, |next, at| {
+            let first = *next;
+            *next += self.units(at).count() as u32;
+            Some(first)
+        });
+        std::iter::once(0).chain(pools.skip(1)).collect()
+    }
+
     /// The number of objects of a group, estimated from its bytes where the dump has no count.
     pub fn objects(group: &Group) -> u64 {
         if group.objects > 0 { group.objects } else { group.bytes.div_ceil(OBJECT_USUAL) }

@@ -31,6 +31,8 @@ pub struct Machines {
     pub racks: bool,
     /// For each class present, the pace at which its disks drive their jobs.
     pub paces: Vec<Pace>,
+    /// For each class present, whether its disks rotate.
+    pub rotates: Vec<bool>,
     /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
@@ -46,9 +48,16 @@ struct Class {
     sleep: SimSpan,
 }
 
+impl Class {
+    fn rotates(&self) -> bool {
+        self.seeks == Seeks::Hdd
+    }
+}
+
 /// A nearline disk of 7,200 rpm, a SATA and an NVMe drive for servers, with the values of their data sheets
-/// for large sequential requests, and with the defaults of Ceph 16.2 for each.
-const CLASSES: [Class; 3] = [
+/// for large sequential requests, and with the defaults of Ceph 16.2 for each; and such a disk with its
+/// metadata on flash, which Ceph counts among `hdd` but for its sleep (`osd_recovery_sleep_hybrid`).
+const CLASSES: [Class; 4] = [
     Class {
         name: "hdd",
         read: 200_000_000,
@@ -72,6 +81,14 @@ const CLASSES: [Class; 3] = [
         seeks: Seeks::None,
         active: 10,
         sleep: SimSpan::ZERO,
+    },
+    Class {
+        name: "hybrid",
+        read: 200_000_000,
+        write: 190_000_000,
+        seeks: Seeks::Hdd,
+        active: 3,
+        sleep: SimSpan::from_ms(25),
     },
 ];
 
@@ -147,6 +164,7 @@ impl Machines {
             osds,
             racks: has_racks,
             paces,
+            rotates: classes.met.iter().map(|class| CLASSES[*class].rotates()).collect(),
             warnings: classes.warnings(asked, scenario),
         }
     }
@@ -192,9 +210,14 @@ impl Classes {
             own.disk_read = asked.disk_read.unwrap_or(rate(class.read));
             own.disk_write = asked.disk_write.unwrap_or(rate(class.write));
             own.seeks = asked.seeks.unwrap_or(class.seeks);
-            let pace = Pace {
-                streams: asked.recovery_max_active.unwrap_or(class.active),
-                sleep: asked.recovery_sleep.unwrap_or(class.sleep),
+            let pace = match scenario.mclock.map(|mclock| mclock.recovering(class.rotates())) {
+                Some(usual) => {
+                    Pace { streams: asked.recovery_max_active.unwrap_or(usual.active), sleep: SimSpan::ZERO }
+                }
+                None => Pace {
+                    streams: asked.recovery_max_active.unwrap_or(class.active),
+                    sleep: asked.recovery_sleep.unwrap_or(class.sleep),
+                },
             };
             (cluster::disk(&own), pace)
         };
@@ -216,7 +239,7 @@ impl Classes {
             if asked.seeks.is_none() && class.seeks == Seeks::Hdd {
                 words.push("seeks 8 ms before a read and 4 ms before a write".to_owned());
             }
-            if asked.recovery_sleep.is_none() && !class.sleep.is_zero() {
+            if asked.recovery_sleep.is_none() && scenario.mclock.is_none() && !class.sleep.is_zero() {
                 words.push(format!("sleeps {} after each object", class.sleep));
             }
             if !words.is_empty() {

@@ -228,10 +228,11 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     cluster(&sizes)
 }
 
-/// Compares every measured backfill with the model, with nothing fitted; the guide has the table. With the
-/// rest, which determines the time, the two agree within a tenth. Without it the model misses in every row,
-/// since its only cost per object is that of the disks: with seeks it is too slow, without them too fast. The
-/// misses are asserted too, so that the guide stays correct.
+/// Compares every measured backfill with the model; the guide has the table. The cost per object is fitted to
+/// these rows. With the sleep, which determines the time, the two agree within a tenth. Without it, and with
+/// 1,000 operations or more, they agree within a third on flash, as the measured devices were; with seeks the
+/// model is too slow. With fewer operations it is too fast, since the start of a backfill and its scans are
+/// not modelled. The misses are asserted too, so that the guide stays correct.
 #[test]
 fn every_live_backfill_stands_beside_the_model() {
     let (mut table, mut in_guide) = (String::new(), true);
@@ -249,7 +250,9 @@ fn every_live_backfill_stands_beside_the_model() {
         let (hdd, ssd) = (of("hdd"), of("ssd"));
         let (of_hdd, of_ssd) = (hdd / took, ssd / took);
         let ssd_told = if rest { "has no rest".to_owned() } else { format!("{ssd:.4} ({of_ssd:.3})") };
-        let (rested, verdict) = if rest { ("0.1 s", "holds") } else { ("none", "**misses**") };
+        let holds = rest || (of_ssd - 1.0).abs() < 0.1;
+        let (rested, verdict) =
+            (if rest { "0.1 s" } else { "none" }, if holds { "holds" } else { "**misses**" });
         let row = format!(
             "| {groups} | {} | {} | {rested} | {took} | {hdd:.3} ({of_hdd:.2}) | {ssd_told} | {verdict} |\n",
             with_commas(objects),
@@ -260,7 +263,9 @@ fn every_live_backfill_stands_beside_the_model() {
         if rest {
             assert!((of_hdd - 1.0).abs() < 0.1, "{operations} took {hdd} s, not {took} s");
         } else {
-            assert!(of_hdd > 1.5 && of_ssd < 0.06, "{operations}: {hdd} s and {ssd} s, measured {took} s");
+            let within = if operations < 1_000 { 0.2..0.6 } else { 0.66..1.34 };
+            assert!(of_hdd > 1.5, "{operations}: {hdd} s, measured {took} s");
+            assert!(within.contains(&of_ssd), "{operations}: {ssd} s, measured {took} s");
         }
     }
     assert!(in_guide, "docs/rebuild.md has other rows; these are right:\n{table}");
