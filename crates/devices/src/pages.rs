@@ -9,10 +9,17 @@
 //! The cache does no input or output and has no clock: its owner reads what is missing, writes what
 //! [`PageCache::take_dirty`] picks, and reports when that is done.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod clean;
+mod pieces;
+mod saved;
+
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::Broken;
+use clean::CleanOrder;
+use pieces::Pieces;
+use saved::Saved;
 
 /// The identifier of a file in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -89,14 +96,14 @@ pub enum Found {
 ///
 /// **Conservation:** the ranges sum up to `used_pages`, the dirty ones to `dirty_pages`; ranges do not
 /// overlap; the used pages do not exceed the capacity ([`PageCache::audit`]).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(from = "Saved", into = "Saved")]
 pub struct PageCache {
     capacity: u64,
     replacement: Replacement,
-    #[serde(with = "towtank_units::pairs")]
-    pieces: BTreeMap<Key, Piece>,
+    pieces: Pieces,
     /// Clean ranges, ordered by last use.
-    clean: BTreeSet<(u64, FileId, u64)>,
+    clean: CleanOrder,
     dirty: BTreeSet<Key>,
     used_pages: u64,
     dirty_pages: u64,
@@ -110,8 +117,8 @@ impl PageCache {
         PageCache {
             capacity,
             replacement,
-            pieces: BTreeMap::new(),
-            clean: BTreeSet::new(),
+            pieces: Pieces::default(),
+            clean: CleanOrder::default(),
             dirty: BTreeSet::new(),
             used_pages: 0,
             dirty_pages: 0,
@@ -135,59 +142,38 @@ impl PageCache {
     #[must_use]
     pub fn find(&self, extent: &Extent) -> Found {
         let Range { start, end } = extent.pages;
-        // Fast path: most requests lie within one range.
-        if let Some(piece) = self.pieces.get(&(extent.file, start)).filter(|piece| piece.end >= end) {
-            let pages = end - start;
-            return if piece.state == State::Reading { Found::Coming(pages) } else { Found::Here(pages) };
-        }
-        let at = self.pieces.range(..=(extent.file, start)).next_back();
-        match at.filter(|((file, _), piece)| *file == extent.file && piece.end > start) {
+        let Some(runs) = self.pieces.of(extent.file) else { return Found::Missing(end - start) };
+        match runs.last_before(start + 1).filter(|(_, piece)| piece.end > start) {
             Some((_, piece)) if piece.state == State::Reading => Found::Coming(piece.end.min(end) - start),
-            Some(_) => Found::Here(self.here_until(extent) - start),
+            // Most requests lie within one range.
+            Some((_, piece)) if piece.end >= end => Found::Here(end - start),
+            Some((first, _)) => Found::Here(here_until(runs, first, extent) - start),
             None => {
-                let next = self.pieces.range((extent.file, start)..(extent.file, end)).next();
-                Found::Missing(next.map_or(end, |((_, first), _)| *first) - start)
+                let next = runs.range(start..end).next();
+                Found::Missing(next.map_or(end, |(first, _)| first) - start)
             }
         }
-    }
-
-    /// The end of the gapless run of pages in memory that begins with the first page of `extent`.
-    fn here_until(&self, extent: &Extent) -> u64 {
-        let Range { start, end } = extent.pages;
-        let mut until = start;
-        let first = self.pieces.range(..=(extent.file, start)).next_back().map_or(start, |((_, at), _)| *at);
-        for ((_, at), piece) in self.pieces.range((extent.file, first)..(extent.file, end)) {
-            if *at > until || piece.state == State::Reading {
-                break;
-            }
-            until = piece.end;
-        }
-        until.min(end)
     }
 
     /// The number of pages of `extent` that a write would newly make dirty.
     #[must_use]
     pub fn not_dirty(&self, extent: &Extent) -> u64 {
         let Range { start, end } = extent.pages;
-        if !self.overlaps(extent) {
-            return extent.len();
-        }
-        let before = self.pieces.range(..(extent.file, start)).next_back();
-        let before = before.filter(|((file, _), piece)| *file == extent.file && piece.end > start);
-        let within = self.pieces.range((extent.file, start)..(extent.file, end));
+        let Some(runs) = self.pieces.of(extent.file) else { return extent.len() };
+        let before = runs.last_before(start).filter(|(_, piece)| piece.end > start);
         let dirty: u64 = before
             .into_iter()
-            .chain(within)
+            .chain(runs.range(start..end))
             .filter(|(_, piece)| piece.state == State::Dirty)
-            .map(|((_, at), piece)| piece.end.min(end) - (*at).max(start))
+            .map(|(at, piece)| piece.end.min(end) - at.max(start))
             .sum();
         extent.len() - dirty
     }
 
     /// Whether the cache holds any page of the extent.
     fn overlaps(&self, extent: &Extent) -> bool {
-        let last = self.pieces.range(..(extent.file, extent.pages.end)).next_back();
-        last.is_some_and(|((file, _), piece)| *file == extent.file && piece.end > extent.pages.start)
+        let last = self.pieces.of(extent.file).and_then(|runs| runs.last_before(extent.pages.end));
+        last.is_some_and(|(_, piece)| piece.end > extent.pages.start)
     }
 
     /// Records a read from memory, which renews the pages unless the replacement is FIFO.
@@ -210,7 +196,7 @@ impl PageCache {
     /// whether the range is dirty.
     fn change_whole(&mut self, extent: &Extent, into: impl Fn(&mut Piece)) -> bool {
         let (file, start) = (extent.file, extent.pages.start);
-        let Some(piece) = self.pieces.get_mut(&(file, start)).filter(|piece| piece.end == extent.pages.end)
+        let Some(piece) = self.pieces.get_mut((file, start)).filter(|piece| piece.end == extent.pages.end)
         else {
             return false;
         };
@@ -223,10 +209,10 @@ impl PageCache {
             "dirty pages are counted elsewhere"
         );
         if before.state == State::Clean {
-            self.clean.remove(&(before.used, file, start));
+            self.clean.remove((before.used, file, start));
         }
         if after.state == State::Clean {
-            self.clean.insert((after.used, file, start));
+            self.now_clean((file, start), after.used);
         }
         true
     }
@@ -235,11 +221,12 @@ impl PageCache {
     fn make_room(&mut self, pages: u64) -> bool {
         while self.capacity.saturating_sub(self.used_pages) < pages {
             let needed = pages - self.capacity.saturating_sub(self.used_pages);
+            let get = |key| self.pieces.get(key);
             let victim = match self.replacement {
-                Replacement::Lru | Replacement::Fifo => self.clean.first(),
-                Replacement::Mru => self.clean.last(),
+                Replacement::Lru | Replacement::Fifo => self.clean.pop_first(get),
+                Replacement::Mru => self.clean.pop_last(get),
             };
-            let Some(&(_, file, start)) = victim else { return false };
+            let Some((file, start)) = victim else { return false };
             let Some(mut piece) = self.take((file, start)) else { return false };
             let there = piece.end - start;
             if there > needed {
@@ -322,8 +309,7 @@ impl PageCache {
 
     /// Drops all pages of a file, including dirty ones.
     pub fn forget(&mut self, file: FileId) {
-        let keys: Vec<Key> = self.pieces.range((file, 0)..=(file, u64::MAX)).map(|(key, _)| *key).collect();
-        for key in keys {
+        for key in self.keys_in(&Extent { file, pages: 0..u64::MAX }) {
             self.take(key);
         }
     }
@@ -344,7 +330,7 @@ impl PageCache {
         }
         self.split(extent);
         for key in self.keys_in(extent) {
-            if self.pieces.get(&key).is_some_and(|piece| piece.state == from) {
+            if self.pieces.get(key).is_some_and(|piece| piece.state == from) {
                 self.change(key, &into);
             }
         }
@@ -358,30 +344,31 @@ impl PageCache {
     }
 
     fn keys_in(&self, extent: &Extent) -> Vec<Key> {
-        let Range { start, end } = extent.pages;
-        self.pieces.range((extent.file, start)..(extent.file, end)).map(|(key, _)| *key).collect()
+        let runs = self.pieces.of(extent.file).into_iter();
+        runs.flat_map(|runs| runs.range(extent.pages.clone())).map(|(at, _)| (extent.file, at)).collect()
     }
 
     /// Splits the ranges that cross an end of `extent`.
     fn split(&mut self, extent: &Extent) {
+        let file = extent.file;
         for at in [extent.pages.start, extent.pages.end] {
-            let before = self.pieces.range(..(extent.file, at)).next_back();
-            let Some((&key, &piece)) =
-                before.filter(|((file, _), piece)| *file == extent.file && piece.end > at)
-            else {
-                continue;
-            };
-            self.take(key);
-            self.put(key, Piece { end: at, ..piece });
-            self.put((extent.file, at), piece);
+            let before = self.pieces.of(file).and_then(|runs| runs.last_before(at));
+            let Some((start, &piece)) = before.filter(|(_, piece)| piece.end > at) else { continue };
+            self.take((file, start));
+            self.put((file, start), Piece { end: at, ..piece });
+            self.put((file, at), piece);
         }
+    }
+
+    fn now_clean(&mut self, (file, start): Key, used: u64) {
+        self.clean.insert((used, file, start), self.pieces.len(), |key| self.pieces.get(key));
     }
 
     fn put(&mut self, key: Key, piece: Piece) {
         let pages = piece.end - key.1;
         self.used_pages += pages;
         match piece.state {
-            State::Clean => drop(self.clean.insert((piece.used, key.0, key.1))),
+            State::Clean => self.now_clean(key, piece.used),
             State::Dirty => {
                 self.dirty_pages += pages;
                 self.dirty.insert(key);
@@ -392,11 +379,11 @@ impl PageCache {
     }
 
     fn take(&mut self, key: Key) -> Option<Piece> {
-        let piece = self.pieces.remove(&key)?;
+        let piece = self.pieces.remove(key)?;
         let pages = piece.end - key.1;
         self.used_pages -= pages;
         match piece.state {
-            State::Clean => drop(self.clean.remove(&(piece.used, key.0, key.1))),
+            State::Clean => self.clean.remove((piece.used, key.0, key.1)),
             State::Dirty => {
                 self.dirty_pages -= pages;
                 self.dirty.remove(&key);
@@ -413,7 +400,7 @@ impl PageCache {
     pub fn audit(&self) -> Result<(), Broken> {
         let mut last: Option<(FileId, u64)> = None;
         let (mut used, mut dirty) = (0_u64, 0_u64);
-        for (&(file, start), piece) in &self.pieces {
+        for ((file, start), piece) in self.pieces.sorted() {
             if last.is_some_and(|(before, end)| before == file && end > start) || piece.end <= start {
                 return Err(Broken::Pages("page ranges overlap, or one is empty"));
             }
@@ -429,6 +416,20 @@ impl PageCache {
         }
         Ok(())
     }
+}
+
+/// The end of the gapless run of pages in memory that begins with the first page of `extent`, which is in the
+/// range that begins at `first`.
+fn here_until(runs: &pieces::Runs, first: u64, extent: &Extent) -> u64 {
+    let Range { start, end } = extent.pages;
+    let mut until = start;
+    for (at, piece) in runs.range(first..end) {
+        if at > until || piece.state == State::Reading {
+            break;
+        }
+        until = piece.end;
+    }
+    until.min(end)
 }
 
 #[cfg(test)]

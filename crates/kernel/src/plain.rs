@@ -79,12 +79,11 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
 
     fn events(&mut self, bound: EventKey, allowance: u64) -> Result<bool, Box<RunError>> {
         for _ in 0..allowance {
-            let Some(scheduled) = self.queue.pop_before(bound) else { return Ok(false) };
-            // Kept so that a panic can be reported. Everything but the event is copied from `scheduled`, not
-            // from `current`: reading in different widths what was just written would stall.
+            // Kept so that a panic can be reported, and popped right there: events may be large.
+            self.current = self.queue.pop_before(bound);
+            let Some(scheduled) = &self.current else { return Ok(false) };
             let (key, id) = (scheduled.key, scheduled.to);
-            let timer = scheduled.timer;
-            let event = &self.current.insert(scheduled).event;
+            let (timer, event) = (scheduled.timer, &scheduled.event);
             if let Some(next) = self.queue.ahead(FETCH_AHEAD) {
                 prefetch(&self.slots[self.realm.own(next.to)]);
             }

@@ -47,7 +47,12 @@ fn main() {
         }),
         ("8 clients write and read, jobs", spec(vec![both(8)])),
     ];
+    // `-- 9 cold`: nine runs of the cases with this word in their names.
+    let word = std::env::args().skip(1).find(|text| !text.starts_with('-') && text.parse::<usize>().is_err());
     for (name, spec) in cases {
+        if word.as_ref().is_some_and(|word| !name.contains(word.as_str())) {
+            continue;
+        }
         let (median, least, most, events) = timed(&spec, runs);
         println!("{name:<44} {median:>9.1} {least:>8.1} to {most:<7.1} {events:>10}");
     }

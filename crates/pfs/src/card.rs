@@ -26,16 +26,16 @@ pub enum Inward {
 }
 
 /// The result of a message's arrival at a NIC.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// It has been received.
-    Here(Message),
+    Here,
     /// It will have been received at this instant.
-    At(SimTime, Message),
+    At(SimTime),
     /// It shares the port, which is to be polled at this instant.
     Shares(Option<SimTime>),
     /// It was dropped, since the buffer had no space for it.
-    Dropped(Message),
+    Dropped,
 }
 
 const PORT: PortId = PortId(0);
@@ -68,24 +68,24 @@ impl Card {
         now: SimTime,
         from: u32,
         (bytes, span): (u64, SimSpan),
-        message: Message,
+        message: &Message,
     ) -> Taken {
         match &mut self.inward {
             Inward::Fifo(lane) => {
                 if network.card.is_some_and(|rate| network.is_full(lane, rate, now)) {
-                    return Taken::Dropped(message);
+                    return Taken::Dropped;
                 }
                 let here = lane.receive(now, span).end;
                 debug_assert!(here >= now, "a message is here at {here:?}, and it is {now:?}");
-                if here > now { Taken::At(here, message) } else { Taken::Here(message) }
+                if here > now { Taken::At(here) } else { Taken::Here }
             }
             Inward::Fair(switch) => {
                 let inside = || switch.inside().map(|(_, transfer)| transfer.bytes).sum::<u64>();
                 if network.buffer.is_some_and(|most| inside() > most) {
-                    return Taken::Dropped(message);
+                    return Taken::Dropped;
                 }
-                let Some(spec) = network.port() else { return Taken::Here(message) };
-                switch.send(&spec, now, PORT, Transfer { flow: from, bytes, item: message });
+                let Some(spec) = network.port() else { return Taken::Here };
+                switch.send(&spec, now, PORT, Transfer { flow: from, bytes, item: message.clone() });
                 Taken::Shares(switch.due(&spec, PORT))
             }
         }

@@ -128,7 +128,12 @@ impl Statistics for Counts {
                 done.last = done.last.max(at);
             }
             Sample::Served { application, bytes, bin } => {
-                *self.served.entry((application, bin)).or_default() += bytes;
+                let key = (application, bin);
+                // Time only goes on, so the last interval is usually the one.
+                match self.served.last_entry() {
+                    Some(mut last) if *last.key() == key => *last.get_mut() += bytes,
+                    _ => *self.served.entry(key).or_default() += bytes,
+                }
             }
             Sample::Began { phase, at } => {
                 debug_assert!(!self.began.contains_key(&phase), "a phase begins once");

@@ -118,7 +118,7 @@ pub enum Message {
     /// A server tells a proxy that a job is done.
     Served(Served),
     /// A scheduler's report to other schedulers of what its flows got or want.
-    Report(Lengths),
+    Report(Box<Lengths>),
     /// A client has finished a phase.
     Through,
     /// A phase begins.
@@ -129,7 +129,7 @@ pub enum Message {
 }
 
 // Events are small because the set of pending events moves them more often than they are read.
-const _: () = assert!(size_of::<Event>() <= 72);
+const _: () = assert!(size_of::<Event>() <= 56);
 
 /// An event at a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -101,24 +101,27 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    /// A message arrives at a NIC. Returns it if it has been received.
+    /// A message arrives at a NIC. Returns whether it has been received.
     fn comes(
         &self,
         card: &mut Card,
         from: u32,
         (bytes, span): (u64, SimSpan),
-        message: Message,
+        message: &Message,
         context: &mut Context<'_, Self>,
-    ) -> Option<Message> {
+    ) -> bool {
         let network = &self.spec.network;
         match card.take(network, context.now(), from, (bytes, span), message) {
-            Taken::Here(message) => return Some(message),
-            Taken::At(at, message) => context.send_at(context.me(), at, Event::Here { from, message }),
+            Taken::Here => return true,
+            Taken::At(at) => {
+                let message = message.clone();
+                context.send_at(context.me(), at, Event::Here { from, message });
+            }
             Taken::Shares(Some(at)) => context.send_at(context.me(), at, Event::Port),
             Taken::Shares(None) => {}
-            Taken::Dropped(message) => self.drops(from, context.me().0, bytes, message, context),
+            Taken::Dropped => self.drops(from, context.me().0, bytes, message.clone(), context),
         }
-        None
+        false
     }
 
     /// A message finds no space: its sender sends it again after the timeout.
@@ -144,7 +147,7 @@ impl<'a> Pfs<'a> {
         &self,
         entity: &mut Entity,
         from: u32,
-        message: Message,
+        message: &Message,
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
         match entity {
@@ -152,7 +155,7 @@ impl<'a> Pfs<'a> {
             Entity::Server(server) => self.server_hears(server, from, message, context),
             Entity::Metadata(metadata) => self.metadata_hears(metadata, message, context),
             Entity::Proxy(_) => Err("a proxy received a message that is not about a job".into()),
-            Entity::Router(router) => self.router_hears(router, &message),
+            Entity::Router(router) => self.router_hears(router, message),
             Entity::Starter(..) => Err("the starter of phases has no network card".into()),
         }
     }
@@ -305,16 +308,16 @@ impl Model for Pfs<'_> {
             }
             (entity, Event::Comes { from, span, bytes, message }) => {
                 let card = self.card(entity).ok_or("a message reached an entity without a network card")?;
-                match self.comes(card, *from, (*bytes, *span), message.clone(), context) {
-                    Some(message) => self.here(entity, *from, message, context),
-                    None => Ok(()),
+                match self.comes(card, *from, (*bytes, *span), message, context) {
+                    true => self.here(entity, *from, message, context),
+                    false => Ok(()),
                 }
             }
             (Entity::Starter(through, phase), Event::Here { message: Message::Through, .. }) => {
                 self.through(through, phase, context);
                 Ok(())
             }
-            (entity, Event::Here { from, message }) => self.here(entity, *from, message.clone(), context),
+            (entity, Event::Here { from, message }) => self.here(entity, *from, message, context),
             (entity, Event::Again { to, bytes, message }) => {
                 let card = self.card(entity).ok_or("an entity without a network card retransmits")?;
                 self.send(card, context.now(), EntityId(*to), *bytes, message.clone(), context);
@@ -323,7 +326,7 @@ impl Model for Pfs<'_> {
             (entity, Event::Port) => loop {
                 let card = self.card(entity).ok_or("an entity without a network card has no port")?;
                 match card.through(&self.spec.network, context.now()) {
-                    Ok((from, message)) => self.here(entity, from, message, context)?,
+                    Ok((from, message)) => self.here(entity, from, &message, context)?,
                     Err(Some(at)) => {
                         context.send_at(context.me(), at, Event::Port);
                         return Ok(());

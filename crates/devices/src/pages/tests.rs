@@ -159,8 +159,9 @@ fn same(cache: &PageCache, slow: &Slow) -> Result<(), String> {
     cache.audit().map_err(|error| error.to_string())?;
     let mut ours: Vec<(FileId, u64, State)> = cache
         .pieces
-        .iter()
-        .flat_map(|((file, start), piece)| (*start..piece.end).map(|page| (*file, page, piece.state)))
+        .sorted()
+        .into_iter()
+        .flat_map(|((file, start), piece)| (start..piece.end).map(move |page| (file, page, piece.state)))
         .collect();
     let mut theirs = slow.pages.clone();
     let by_page = |one: &(FileId, u64, State)| (one.0, one.1);

@@ -25,8 +25,9 @@ use std::fmt;
 
 use super::bucket_sort::sort_latest_first;
 use super::chunks::{Chain, ChunkPool};
+use super::key_heap::KeyHeap;
 use super::rung::{Rung, Stretch, Taken};
-use super::{DaryHeap, PendingSet, precedes, time_of};
+use super::{PendingSet, precedes, time_of};
 use crate::key::{EventKey, Keyed};
 
 /// Larger buckets are divided into a rung; others are sorted. Measured, together with the width of buckets.
@@ -59,7 +60,7 @@ pub struct Ladder<R> {
     /// The records after those, latest first.
     next: Vec<R>,
     /// Records that arrived too late to be sorted with the others.
-    side: DaryHeap<R>,
+    side: KeyHeap<R>,
     /// All records at or after this time are on the rungs; all earlier ones are not.
     near_end: u64,
     /// The rungs, the outermost first.
@@ -67,7 +68,7 @@ pub struct Ladder<R> {
     /// The number of records on the rungs.
     far: usize,
     /// Records at time `u64::MAX`.
-    last_instant: DaryHeap<R>,
+    last_instant: KeyHeap<R>,
     /// If `near` has fewer records than this, [`Ladder::replenish`] is called.
     near_low: usize,
     /// If `side` has more records than this, [`Ladder::relieve_side`] is called.
@@ -83,11 +84,11 @@ impl<R> Default for Ladder<R> {
         Ladder {
             near: Vec::new(),
             next: Vec::new(),
-            side: DaryHeap::default(),
+            side: KeyHeap::default(),
             near_end: u64::MAX,
             rungs: Vec::new(),
             far: 0,
-            last_instant: DaryHeap::default(),
+            last_instant: KeyHeap::default(),
             near_low: 0,
             side_high: SIDE_MAX,
             chunks: ChunkPool::default(),
@@ -318,15 +319,15 @@ impl<R: Keyed> Ladder<R> {
         if self.near.len() < self.near_low {
             self.replenish();
         }
-        let allowed = |record: &R| limit.is_none_or(|limit| precedes(&record.key(), &limit));
-        match (self.near.last(), self.side.first()) {
-            (Some(_), None) => self.near.pop_if(|near| allowed(near)),
-            (Some(near), Some(side)) if precedes(&near.key(), &side.key()) => {
-                self.near.pop_if(|near| allowed(near))
+        let allowed = |key: &EventKey| limit.is_none_or(|limit| precedes(key, &limit));
+        match (self.near.last(), self.side.first_key()) {
+            (Some(_), None) => self.near.pop_if(|near| allowed(&near.key())),
+            (Some(near), Some(side)) if precedes(&near.key(), side) => {
+                self.near.pop_if(|near| allowed(&near.key()))
             }
             (_, Some(side)) if allowed(side) => self.side.pop(),
             (_, Some(_)) => None,
-            (None, None) if self.last_instant.first().is_some_and(allowed) => self.last_instant.pop(),
+            (None, None) if self.last_instant.first_key().is_some_and(allowed) => self.last_instant.pop(),
             (None, None) => None,
         }
     }

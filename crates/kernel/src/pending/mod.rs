@@ -9,6 +9,7 @@
 mod bucket_sort;
 mod chunks;
 mod dary_heap;
+mod key_heap;
 mod ladder;
 mod radix;
 mod rung;

@@ -220,10 +220,10 @@ impl<'a> Pfs<'a> {
         &self,
         client: &mut Client,
         from: u32,
-        message: Message,
+        message: &Message,
         context: &mut Told<'_, 'a>,
     ) -> Result<(), Fault> {
-        match message {
+        match *message {
             Message::Begin { phase } => self.begin_phase(client, phase, context),
             Message::Told { flow } => {
                 let wish = wish_of(client, flow)?;

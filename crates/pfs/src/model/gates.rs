@@ -99,7 +99,7 @@ impl<'a> Pfs<'a> {
                 Message::Served(served) => gate.done(now, served.ticket)?,
                 Message::Report(lengths) => {
                     let from = SchedulerId(from.saturating_sub(self.first_proxy()));
-                    gate.queue.hear(now, from, lengths.clone());
+                    gate.queue.hear(now, from, (**lengths).clone());
                 }
                 Message::Begin { .. } => return Ok(()),
                 _ => return Err("a proxy received a message that it cannot handle".into()),

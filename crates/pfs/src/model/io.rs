@@ -238,6 +238,9 @@ impl<'a> Pfs<'a> {
     /// The disk starts the next requests.
     fn disk_begins(&self, server: &mut Server, context: &mut Told<'_, 'a>) {
         let now = context.now();
+        if server.disk.waiting.is_empty() {
+            return;
+        }
         while let Some((place, done)) = server.disk.begin(&self.spec.disk, now, &mut context.draws(DISK)) {
             debug_assert!(done >= now, "a disk is done after it began");
             context.send_at(context.me(), done, Event::DiskDone { place });
@@ -283,8 +286,10 @@ impl<'a> Pfs<'a> {
             }
             Owner::Ahead => {}
         }
-        for slot in std::mem::take(&mut server.blocked) {
-            self.wakes(server, slot, context)?;
+        if !server.blocked.is_empty() {
+            for slot in std::mem::take(&mut server.blocked) {
+                self.wakes(server, slot, context)?;
+            }
         }
         self.disk_begins(server, context);
         Ok(())

@@ -16,10 +16,10 @@ impl<'a> Pfs<'a> {
     pub(super) fn metadata_hears(
         &self,
         metadata: &mut Metadata,
-        message: Message,
+        message: &Message,
         context: &mut Told<'_, 'a>,
     ) -> Result<(), Fault> {
-        let (client, flow, operation) = match message {
+        let (client, flow, operation) = match *message {
             Message::Ask { client, flow, operation } => (client, flow, operation),
             Message::Begin { phase } => {
                 if self.is_last(phase) {

@@ -18,16 +18,16 @@ impl<'a> Pfs<'a> {
         &self,
         server: &mut Server,
         from: u32,
-        message: Message,
+        message: &Message,
         context: &mut Told<'_, 'a>,
     ) -> Result<(), Fault> {
-        match message {
-            Message::Report(lengths) => {
+        match *message {
+            Message::Report(ref lengths) => {
                 let from = SchedulerId(from.saturating_sub(self.clients));
-                server.queue.hear(context.now(), from, lengths);
+                server.queue.hear(context.now(), from, (**lengths).clone());
                 self.let_go(server, context)
             }
-            Message::Job(job) => self.job_comes(server, *job, context),
+            Message::Job(ref job) => self.job_comes(server, job, context),
             Message::Data { slot, bytes } => {
                 let running = running(server, slot)?;
                 running.here += bytes;
@@ -56,7 +56,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    fn job_comes(&self, server: &mut Server, job: Job, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+    fn job_comes(&self, server: &mut Server, job: &Job, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
         let now = context.now();
         debug_assert_eq!(self.server(job.server), context.me(), "a job comes to its own server");
         let about = job.about();
@@ -74,7 +74,7 @@ impl<'a> Pfs<'a> {
             given: None,
             piece_of: None,
             cut: false,
-            job,
+            job: job.clone(),
         };
         debug_assert!(cost > 0 && here <= cost, "a job moves something");
         let slot = into_slot(server, running);
@@ -168,7 +168,7 @@ impl<'a> Pfs<'a> {
                 continue;
             }
             let at = context.now().saturating_add(self.spec.network.latency);
-            let message = Message::Report(lengths.clone());
+            let message = Message::Report(Box::new(lengths.clone()));
             context.send_at(EntityId(first + other), at, Event::Here { from: context.me().0, message });
         }
     }

@@ -259,21 +259,27 @@ fn text_of(speed: u64) -> String {
     format!("{}x", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// How many of the numbers given last are kept where they are found without a search.
+const RECENT: usize = 1_024;
+
 /// Assigns consecutive numbers from 0 in order of first appearance.
 #[derive(Default)]
 struct Numbers {
     of: BTreeMap<u64, u32>,
-    last: Option<(u64, u32)>,
+    /// The name last numbered and its number, by the name's remainder.
+    recent: Vec<Option<(u64, u32)>>,
 }
 
 impl Numbers {
     fn number(&mut self, name: u64) -> u32 {
-        if let Some((_, number)) = self.last.filter(|(last, _)| *last == name) {
+        self.recent.resize(RECENT, None);
+        let recent = &mut self.recent[name as usize % RECENT];
+        if let Some((_, number)) = recent.filter(|(last, _)| *last == name) {
             return number;
         }
         let next = self.of.len() as u32;
         let number = *self.of.entry(name).or_insert(next);
-        self.last = Some((name, number));
+        *recent = Some((name, number));
         number
     }
 
