@@ -93,7 +93,7 @@ impl<'a> Checker<'a> {
             Value::Integer(number) => number.to_string(),
             Value::Float(number) => number.to_string(),
             _ => {
-                let wanted = parse("").map_or_else(|error| error.scale().what(), |()| "a text");
+                let wanted = parse("").map_or_else(|error| error.scale().what(), |()| "a string");
                 let message = format!("`{path}` is {}, but it must be {wanted}", node.quoted());
                 let example = parse("").map_or_else(|error| error.scale().examples()[0], |()| "");
                 return self.push(
