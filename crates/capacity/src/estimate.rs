@@ -85,7 +85,7 @@ pub enum EstimateError {
         most: Bytes,
     },
     /// Only one size was measured, and a line needs two points.
-    #[error("{size} was not measured, and with {only} alone nothing can be said of other sizes")]
+    #[error("{size} was not measured, and other sizes cannot be estimated from {only} alone")]
     OneSize {
         /// The size.
         size: Bytes,
@@ -99,7 +99,7 @@ impl EstimateError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::Outside { size, .. } => format!("measure {size}, or add --extrapolate to draw the line on"),
+            Self::Outside { size, .. } => format!("measure {size}, or add --extrapolate to extend the line"),
             Self::OneSize { size, .. } => format!("measure pure reads and pure writes of {size}"),
         }
     }

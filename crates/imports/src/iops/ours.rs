@@ -79,7 +79,7 @@ fn parts(row: &Row<'_>, text: &str, read_percent: f64) -> Result<Vec<Part>, Impo
     let mut parts = Vec::new();
     for one in text.split('+') {
         let wrong =
-            || row.wrong("size", format!("`{one}` is no part of a mix")).hint("write 16KiB:10%+1MiB:90%");
+            || row.wrong("size", format!("`{one}` is not a part of a mix")).hint("write 16KiB:10%+1MiB:90%");
         let (bytes, share) = one.trim().split_once(':').ok_or_else(wrong)?;
         let share_percent = parse_percent(share.trim()).filter(|share| *share > 0.0).ok_or_else(wrong)?;
         parts.push(Part { size_bytes: size(row, bytes.trim())?, share_percent, read_percent });
@@ -97,7 +97,7 @@ fn size(row: &Row<'_>, text: &str) -> Result<u64, ImportError> {
         .parse()
         .map_err(|error: towtank_units::UnitError| row.wrong("size", error.to_string()).hint(error.hint()))?;
     if bytes.is_zero() {
-        return Err(row.wrong("size", "an operation of no bytes has no size"));
+        return Err(row.wrong("size", "an operation must have at least 1 byte"));
     }
     Ok(bytes.get())
 }
