@@ -218,7 +218,7 @@ fn measurements_that_make_no_model_are_refused() {
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "reads.json", "limited.json"]), @r"
-    error: `jobs[0].job options.rate_iops`: job `m` had a limit, rate_iops=500, so it does not show what the system can do
+    error: `jobs[0].job options.rate_iops`: job `m` had a limit, rate_iops=500, so it does not show the capacity of the system
       --> limited.json
     hint: measure without it, with the queue kept full
     exit 2
@@ -226,7 +226,7 @@ fn measurements_that_make_no_model_are_refused() {
     assert_snapshot!(refused(&folder, &["fit", "reads.json", "failed.json"]), @r"
     error: `jobs[0].error`: job `m` had errors: 5
       --> failed.json
-    hint: mend the cause and measure again
+    hint: fix the cause and measure again
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "units.csv"]), @r"
@@ -236,7 +236,7 @@ fn measurements_that_make_no_model_are_refused() {
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "zero.csv"]), @r"
-    error: `iops`: it is zero, so nothing was done in this run
+    error: `iops`: it is zero, so this run did no operations
       --> zero.csv:3:1
     hint: leave the run out
     exit 2
@@ -245,9 +245,9 @@ fn measurements_that_make_no_model_are_refused() {
     packer.write_all(b"size,read_percent,iops\n4KiB,100,many\n").expect("it is packed");
     folder.write("packed.csv.gz", packer.finish().expect("it is packed"));
     assert_snapshot!(refused(&folder, &["fit", "packed.csv.gz"]), @r"
-    error: `line 2, iops`: `many` is no plain number from 0 on
+    error: `line 2, iops`: `many` is not a plain number of at least 0
       --> packed.csv.gz
-    hint: write it in full, with digits and a point, such as 12500 or 12500.5
+    hint: write all digits, with a decimal point, such as 12500 or 12500.5
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "two.csv"]), @r"
@@ -266,7 +266,7 @@ fn measurements_that_make_no_model_are_refused() {
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "zero.csv", "units.csv", "-o", "zero.csv"]), @r"
-    error: `iops`: it is zero, so nothing was done in this run
+    error: `iops`: it is zero, so this run did no operations
       --> zero.csv:3:1
     hint: leave the run out
     exit 2

@@ -16,14 +16,14 @@ const COLUMNS: [&str; 6] = ["system", "size", "read_percent", "iops", "run", "sh
 pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
     let file = table.file();
     if let Some(name) = table.twice() {
-        return Err(ImportError::new(file.name, "this column is there twice")
+        return Err(ImportError::new(file.name, "this column occurs twice")
             .key(name)
             .hint("keep one of them"));
     }
     let mut notes = Vec::new();
     let others = table.others(&COLUMNS);
     if !others.is_empty() {
-        notes.push(format!("`{}`: columns that are not used: {}", file.name, others.join(", ")));
+        notes.push(format!("`{}`: unused columns: {}", file.name, others.join(", ")));
     }
     let mut runs: BTreeMap<String, usize> = BTreeMap::new();
     let mut readings = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportEr
             let key =
                 format!("{:?} {:?} {:?} {}", reading.system, reading.parts, reading.shares, row.text("run"));
             if let Some(before) = runs.insert(key, row.line) {
-                let reason = format!("run {} of this point stands in line {before} already", row.text("run"));
+                let reason = format!("run {} of this point is already in line {before}", row.text("run"));
                 return Err(row
                     .wrong("run", reason)
                     .hint("number the runs of a point, or leave the column out"));
@@ -47,21 +47,19 @@ pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportEr
 fn one(row: &Row<'_>) -> Result<Reading, ImportError> {
     let percent = row.needed("read_percent")?;
     let read_percent = parse_percent(percent).ok_or_else(|| {
-        row.wrong("read_percent", format!("`{percent}` does not lie between 0 and 100"))
+        row.wrong("read_percent", format!("`{percent}` is not between 0 and 100"))
             .hint("it is the share of reads in percent, such as 70")
     })?;
     let parts = parts(row, row.needed("size")?, read_percent)?;
     let shares = match row.text("shares") {
         "" => Shares::default(),
         name => Shares::NAMES.iter().find(|(one, _)| *one == name).map(|(_, shares)| *shares).ok_or_else(
-            || row.wrong("shares", format!("`{name}` is none of operations, concurrency, capacity")),
+            || row.wrong("shares", format!("`{name}` is not one of operations, concurrency, capacity")),
         )?,
     };
     let iops = row.number("iops")?;
     if iops == 0.0 {
-        return Err(row
-            .wrong("iops", "it is zero, so nothing was done in this run")
-            .hint("leave the run out"));
+        return Err(row.wrong("iops", "it is zero, so this run did no operations").hint("leave the run out"));
     }
     let system = Some(row.text("system")).filter(|name| !name.is_empty()).map(str::to_owned);
     Ok(Reading { system, parts, shares, iops, place: format!("line {}", row.line) })
