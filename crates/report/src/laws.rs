@@ -86,7 +86,7 @@ fn of_front(broken: &mut Vec<Broken>, report: &Report) {
         match measure(name).map(|measure| title::fault(text, measure.unit())) {
             None => breaks("a title belongs to a measure", format!("there is no `{name}`")),
             Some(Some(fault)) => {
-                breaks("a title is in words and leaves the unit out", format!("of `{text}` {fault}"));
+                breaks("a title is in words and leaves the unit out", format!("`{text}`: {fault}"));
             }
             Some(None) => {}
         }
@@ -115,7 +115,7 @@ fn of_measures(broken: &mut Vec<Broken>, at: &str, summary: &Ordered<Measure>, r
             let n = measure.n();
             breaks(
                 "a mean is taken over the replicates",
-                format!("`{name}`{at} is one over {n} of {replicates}"),
+                format!("`{name}`{at} is a mean over {n} of {replicates}"),
             );
         }
     }

@@ -6,8 +6,8 @@
 /// Endings of names, in underscores, that say what is taken of a quantity, and how a title says it.
 const STATISTICS: [(&str, &str, &str); 7] = [
     ("_mean", "Mean ", ""),
-    ("_min", "Least ", ""),
-    ("_max", "Greatest ", ""),
+    ("_min", "Minimum ", ""),
+    ("_max", "Maximum ", ""),
     ("_p50", "", ", median"),
     ("_p90", "", ", 90th percentile"),
     ("_p99", "", ", 99th percentile"),
@@ -95,7 +95,7 @@ mod tests {
             ("moved_bytes", "bytes", "Moved"),
             ("lost_objects", "objects", "Lost"),
             ("objects_affected", "objects", "Objects affected"),
-            ("disk_busy_max", "fraction", "Greatest disk busy"),
+            ("disk_busy_max", "fraction", "Maximum disk busy"),
             ("latency_p99_s[batch job]", "s", "Latency, 99th percentile of batch job"),
             ("little_ratio", "", "Little ratio"),
             ("s", "s", "S"),

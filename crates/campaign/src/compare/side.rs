@@ -92,7 +92,7 @@ pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
         }
         (Some(report), Some(_)) => {
             let notes = vec![format!(
-                "the runs stored beside the report of {name} are not those it was made of, and were left out"
+                "the runs stored with the report of {name} do not belong to it and were left out"
             )];
             Ok(Side { name, report, points: None, notes })
         }

@@ -39,7 +39,7 @@ fn a_name_that_nothing_has() {
     ");
     assert_snapshot!(run(&["zebra"]), @"
     error: there is no scenario called `zebra`, and no such file
-    hint: `towtank list` shows the built-in ones; a file of your own is named with its path
+    hint: `towtank list` shows the built-in ones; name a file of your own by its path
     exit 2
     ");
 }
@@ -56,7 +56,7 @@ fn a_folder() {
 #[test]
 fn no_text() {
     assert_snapshot!(file("no_text", b"study = \"queue\"\n\xff\xfe"), @"
-    error: `ring.toml` is not text: byte 16, in line 2, is no UTF-8
+    error: `ring.toml` is not text: byte 16, in line 2, is not valid UTF-8
     hint: save it as UTF-8; is it a scenario file?
     exit 2
     ");
@@ -446,12 +446,12 @@ fn a_directory_of_something_else() {
     ");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "."]), @"
     error: `.` holds files but no campaign (`results`)
-    hint: choose a new or an empty directory, or write among them with `--force`
+    hint: choose a new or an empty directory, or add them to this directory with `--force`
     exit 2
     ");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "counter.toml"]), @"
     error: cannot make the directory `counter.toml`: file exists
-    hint: something on the way is a file, not a directory: write elsewhere
+    hint: a part of the path is a file, not a directory: choose another path
     exit 2
     ");
 }

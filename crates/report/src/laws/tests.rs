@@ -79,7 +79,7 @@ fn a_value_outside_its_interval_is_found() {
 #[test]
 fn a_mean_over_more_replicates_than_there_are_is_found() {
     let many = Measure::new(5.0, "s", 4);
-    breaks(&with(&[("span", many)]), "a mean is taken", "`span` is one over 4 of 3");
+    breaks(&with(&[("span", many)]), "a mean is taken", "`span` is a mean over 4 of 3");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_title_with_its_unit_or_of_no_measure_is_found() {
     breaks(
         &titled("wait_mean_s", "Mean wait s"),
         "a title is in words",
-        "of `Mean wait s` it ends with a unit",
+        "`Mean wait s`: it ends with a unit",
     );
     breaks(&titled("wait_s", "Wait"), "a title belongs", "there is no `wait_s`");
 }
