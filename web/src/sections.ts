@@ -114,7 +114,7 @@ const VERDICTS = {
 /** What needs a look comes first. */
 const VERDICT_ORDER: readonly Claim["verdict"][] = ["misses", "cannot_tell", "holds", "fitted"];
 
-/** Published values beside ours. */
+/** Published values compared with ours. */
 export function claims(report: Report): HTMLElement | null {
   if (report.claims.length === 0) return null;
   const count = (verdict: Claim["verdict"]): number => report.claims.filter((claim) => claim.verdict === verdict).length;

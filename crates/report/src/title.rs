@@ -61,7 +61,7 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What is wrong with a title, if anything: it is no text in words, or it ends with the unit.
+/// What is wrong with a title, if anything: it is not written in words, or it ends with the unit.
 #[must_use]
 pub fn fault(title: &str, unit: &str) -> Option<&'static str> {
     let lower = title.to_lowercase();
