@@ -410,7 +410,7 @@ export type Tolerance =
     /** The amount. */
     amount: number | null;
   }
-  /** Ours lies between these ends, both included. */
+  /** Our result is between these ends, both included. */
   | {
     kind: "range";
     /** Lower end. */
@@ -418,19 +418,19 @@ export type Tolerance =
     /** Upper end. */
     high: number | null;
   }
-  /** The published value lies in our own range (the 95 % range over seeds). */
+  /** The published value is in our range (the 95 % range over seeds). */
   | {
     kind: "interval";
   }
-  /** Ours is at least the published value. */
+  /** Our result is at least the published value. */
   | {
     kind: "at_least";
   }
-  /** Ours is at most the published value. */
+  /** Our result is at most the published value. */
   | {
     kind: "at_most";
   }
-  /** Ours is more than the published value, with its whole range; without a range this cannot be told. */
+  /** Our result exceeds the published value with its whole range; undecided if it has no range. */
   | {
     kind: "above";
   };

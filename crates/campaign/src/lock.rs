@@ -1,6 +1,7 @@
-//! One writer per directory: an advisory lock that the system releases when its holder dies, however it dies.
+//! One writer per directory: an advisory lock that the system releases when its holder ends, even by a kill.
 //!
-//! The lock file stays, without meaning: if it were removed, two writers could each lock a file of that name.
+//! The lock file itself stays, and its existence means nothing: if it were removed, two writers could each
+//! lock a file of that name.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};

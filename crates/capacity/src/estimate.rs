@@ -105,7 +105,7 @@ impl EstimateError {
     }
 }
 
-/// Answers a question.
+/// Estimates the rates of a mix.
 ///
 /// # Errors
 /// If the model cannot estimate a size.

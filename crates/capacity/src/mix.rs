@@ -242,7 +242,7 @@ impl Plan {
     /// Parses `200000iops`, `200000/s`, `200k iops` or `4GiB/s`.
     ///
     /// # Errors
-    /// If it is none of them; the error says what to write.
+    /// If it is in none of these forms; the error says what to write.
     pub fn parse(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
         let bare = trimmed.to_ascii_lowercase();

@@ -56,7 +56,7 @@ pub struct Joined {
     pub warnings: Vec<String>,
     /// The osd dump itself, for what placement does not need.
     pub osd_dump: OsdDump,
-    /// What devices store on, by their id, as far as the report says it.
+    /// The medium of each device by its id, if the report has it.
     pub media: BTreeMap<i32, Medium>,
 }
 

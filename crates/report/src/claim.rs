@@ -97,7 +97,7 @@ pub enum Tolerance {
         #[schemars(with = "Option<f64>")]
         amount: f64,
     },
-    /// Ours lies between these ends, both included.
+    /// Our result is between these ends, both included.
     Range {
         /// Lower end.
         #[serde(with = "crate::number::or_null")]
@@ -108,13 +108,13 @@ pub enum Tolerance {
         #[schemars(with = "Option<f64>")]
         high: f64,
     },
-    /// The published value lies in our own range (the 95 % range over seeds).
+    /// The published value is in our range (the 95 % range over seeds).
     Interval,
-    /// Ours is at least the published value.
+    /// Our result is at least the published value.
     AtLeast,
-    /// Ours is at most the published value.
+    /// Our result is at most the published value.
     AtMost,
-    /// Ours is more than the published value, with its whole range; without a range this cannot be told.
+    /// Our result exceeds the published value with its whole range; undecided if it has no range.
     Above,
 }
 

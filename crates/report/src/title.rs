@@ -1,5 +1,5 @@
 //! Titles of measures in words: `time_to_full_redundancy_s` is shown as "Time to full redundancy", since its
-//! unit stands beside its value.
+//! unit is shown beside its value.
 //!
 //! A study may give a better title; this is the one that its name gives.
 
@@ -14,7 +14,7 @@ const STATISTICS: [(&str, &str, &str); 7] = [
     ("_p999", "", ", 99.9th percentile"),
 ];
 
-/// Words that no title ends with: short forms of units, which stand beside the value.
+/// Words that no title ends with: short forms of units, which are shown beside the value.
 const UNIT_WORDS: [&str; 9] = ["s", "ms", "us", "ns", "bytes", "byte", "fraction", "percent", "%"];
 
 /// The title that a name and its unit give: the words of the name, without the unit at their end.

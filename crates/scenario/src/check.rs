@@ -306,7 +306,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The place of a key that stands in the wrong table.
+/// The place of a key that is in the wrong table.
 fn belongs(full: &KeyPath) -> String {
     match full.segments() {
         [_] => format!("`{full}` belongs at the top of the scenario, above the first `[table]`"),

@@ -227,7 +227,7 @@ fn kind_of(notice: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Before, every replicate of an inefficient run reported so in a line of its own.
+    /// A former bug: every replicate of an inefficient run printed its own line.
     #[test]
     fn a_notice_with_other_counts_is_the_same_notice() {
         let notice = |committed, rolled_back| {

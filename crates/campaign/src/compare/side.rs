@@ -41,7 +41,7 @@ pub enum LoadError {
         /// What is wrong with it.
         source: ReadError,
     },
-    /// The directory holds nothing of Towtank's.
+    /// The directory contains neither a report nor a campaign.
     #[error("`{}` holds neither a `report.json` nor a campaign; name a directory given to `--out`", dir.display())]
     Neither {
         /// The directory.

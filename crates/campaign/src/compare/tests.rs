@@ -1,4 +1,4 @@
-//! Comparisons: what is paired, what counts as different, and what the reader is told.
+//! Comparisons: what is paired, what counts as different, and the notes in the report.
 
 use std::fs;
 use std::path::Path;

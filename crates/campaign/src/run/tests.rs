@@ -272,7 +272,8 @@ proptest! {
         let lies = sittings.iter().filter(|sitting| matches!(sitting, Sitting::Lies { .. })).count();
         let reopened = Store::open(dir.path(), &plan, Takeover::Refuse, Writer::new(Inputs::default()));
         let store = match reopened {
-            // Only a lying disk can damage the plan; then the user must ask for it to be rewritten.
+            // Only a disk that acknowledges lost writes can damage the plan; then the user must have it
+            // rewritten.
             Err(StoreError::DamagedManifest { .. }) if lies > 0 => {
                 Store::open(dir.path(), &plan, Takeover::Force, Writer::new(Inputs::default())).unwrap()
             }

@@ -1,4 +1,4 @@
-//! Our own CSV: `system,size,read_percent,iops[,run][,shares]`, one run per line.
+//! Towtank's own CSV: `system,size,read_percent,iops[,run][,shares]`, one run per line.
 //!
 //! A size is `4KiB`, or a mix such as `16KiB:10%+1MiB:90%`, whose shares are of operations unless the column
 //! `shares` says `concurrency` or `capacity`. `read_percent` holds for all its parts.

@@ -1,9 +1,9 @@
 //! SURGE's list of reservations for Replicast-M, in the order of their creation.
 //!
 //! A cancelled reservation stays in the list as a hole that a later request may get, until it can no longer
-//! be reached in time. A list of more than three entries does not offer its holes. So if there
-//! are enough control messages for negotiations to fail, bids move further and further into the future: `docs/put.md` shows how
-//! badly. The model's servers keep [`OwnBids`] instead.
+//! be reached in time. A list of more than three entries does not offer its holes. So if there are enough
+//! control messages for negotiations to fail, bids move further and further into the future, with the effect
+//! that `docs/put.md` shows. The model's servers keep [`OwnBids`] instead.
 //!
 //! [`OwnBids`]: super::OwnBids
 
