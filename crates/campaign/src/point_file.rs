@@ -48,7 +48,7 @@ pub(crate) enum Damage {
     OtherReplicate(u32),
     #[error("its checksum does not match its contents")]
     Checksum,
-    #[error("it holds a run that was stopped before its end")]
+    #[error("it contains a run that was stopped early")]
     Partial,
 }
 
