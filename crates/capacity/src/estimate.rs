@@ -75,7 +75,7 @@ pub struct PartEstimate {
 #[non_exhaustive]
 pub enum EstimateError {
     /// A size that was not measured, outside the range of those measured.
-    #[error("{size} lies outside the measured sizes, {least} to {most}")]
+    #[error("{size} is outside the measured sizes, {least} to {most}")]
     Outside {
         /// The size.
         size: Bytes,

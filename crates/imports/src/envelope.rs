@@ -105,7 +105,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(
     if replaced > 0 {
         let (numbers, are) = if replaced == 1 { ("number", "is") } else { ("numbers", "are") };
         notes.push(format!(
-            "`{}` has {replaced} {numbers} that {are} nan or infinite; taken as missing",
+            "`{}` has {replaced} {numbers} that {are} nan or infinite; counted as missing",
             file.name
         ));
     }
@@ -233,7 +233,7 @@ mod tests {
     fn numbers_that_json_lacks_become_missing() {
         let read = read(b"{\"a\":nan,\"b\":[-inf,Infinity,1],\"nan\":\"inf \\\" nan\"}").unwrap();
         assert_eq!(read.value, json!({"a": null, "b": [null, null, 1], "nan": "inf \" nan"}));
-        assert_eq!(read.notes, ["`dump.json` has 3 numbers that are nan or infinite; taken as missing"]);
+        assert_eq!(read.notes, ["`dump.json` has 3 numbers that are nan or infinite; counted as missing"]);
     }
 
     #[test]

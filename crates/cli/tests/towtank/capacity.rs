@@ -294,7 +294,7 @@ fn questions_without_an_answer_are_refused() {
     exit 2
     ");
     assert_snapshot!(estimate(&["model.json", "--mix", "1MiB:100%:r70"]), @r"
-    error: 1MiB lies outside the measured sizes, 4KiB to 64KiB
+    error: 1MiB is outside the measured sizes, 4KiB to 64KiB
       --> --mix 1MiB:100%:r70
     hint: measure 1MiB, or add --extrapolate to extend the line
     exit 2

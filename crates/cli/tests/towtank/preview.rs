@@ -262,7 +262,7 @@ fn messy_exports_are_read() {
     osd.5 out: osd.4 would be 90.7 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.564
     TiB/29.93 TiB (8.6 %) bytes to move; the least possible is 2.429 TiB.
 
-    warning: `pg_dump.json.gz` has 1 number that is nan or infinite; taken as missing
+    warning: `pg_dump.json.gz` has 1 number that is nan or infinite; counted as missing
     warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
              so the change stops half-way
     exit 0
