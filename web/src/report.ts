@@ -49,7 +49,7 @@ export interface PointSummary {
 export interface Table {
   /** Stable name: lower-case letters, digits, `_` and `-`; the CSV file is `ID.csv`. */
   id: string;
-  /** Heading for people. */
+  /** Heading of the table. */
   title: string;
   /** One or two sentences: what a row is, and how its values were measured. May be empty. */
   about: string;
@@ -65,7 +65,7 @@ export interface Column {
   name: string;
   /** The unit of its numbers: `s`, `bytes`, `bytes/s`, …; empty for none. */
   unit: string;
-  /** What it holds. */
+  /** The kind of its cells. */
   kind: ColumnKind;
 }
 
@@ -218,7 +218,7 @@ export interface Axis {
 /** The scale of an axis. */
 export type Scale = "linear" | "log";
 
-/** One line. */
+/** A line of a figure. */
 export interface LineSeries {
   /** Name in the legend. */
   name: string;
@@ -292,7 +292,7 @@ export interface BoxStats {
   n: number;
 }
 
-/** One histogram. */
+/** The histogram of one series. */
 export interface HistogramSeries {
   /** Name in the legend. */
   name: string;
@@ -310,7 +310,7 @@ export interface Bin {
   height: Num;
 }
 
-/** One empirical distribution. */
+/** The empirical distribution of one series. */
 export interface EcdfSeries {
   /** Name in the legend. */
   name: string;
@@ -330,9 +330,9 @@ export interface Lane {
 
 /** An activity with a start and an end. */
 export interface Span {
-  /** Start. */
+  /** Start, in the unit of the time axis. */
   from: Num;
-  /** End. */
+  /** End, in the unit of the time axis. */
   to: Num;
   /** Name of the activity; spans of one name share a colour and a legend entry. */
   what: string;
@@ -486,7 +486,7 @@ export interface Report {
   points: PointSummary[];
   /** A row for each replicate of each point: settings, `replicate`, `events`, then every measure. Absent where nothing was simulated. */
   runs?: Table | null;
-  /** Tables. */
+  /** The tables of the study. */
   tables: Table[];
   /** Figures, with their data. */
   figures: Figure[];

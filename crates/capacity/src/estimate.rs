@@ -11,7 +11,7 @@ use crate::model::Model;
 use locate::locate;
 pub use locate::{Located, SizeKind};
 
-/// A question.
+/// What to estimate, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The mix.
@@ -34,7 +34,7 @@ pub enum Beyond {
     Extrapolate,
 }
 
-/// The answer to a question.
+/// The rates that were estimated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// One estimate per part of the mix.

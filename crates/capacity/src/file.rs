@@ -107,7 +107,7 @@ pub enum ReadError {
         /// The error.
         reason: String,
     },
-    /// Another layout.
+    /// The file has another layout.
     #[error("the model has layout `{found}`, but this version reads `{SCHEMA}`")]
     Schema {
         /// The layout named in the file.

@@ -162,7 +162,7 @@ pub enum Scale {
     Log,
 }
 
-/// One line.
+/// A line of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LineSeries {
     /// Name in the legend.
@@ -267,7 +267,7 @@ pub struct BoxStats {
     pub n: u64,
 }
 
-/// One histogram.
+/// The histogram of one series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HistogramSeries {
     /// Name in the legend.
@@ -287,7 +287,7 @@ pub struct Bin {
     pub height: Num,
 }
 
-/// One empirical distribution.
+/// The empirical distribution of one series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EcdfSeries {
     /// Name in the legend.
@@ -312,9 +312,9 @@ pub struct Lane {
 /// An activity with a start and an end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
-    /// Start.
+    /// Start, in the unit of the time axis.
     pub from: Num,
-    /// End.
+    /// End, in the unit of the time axis.
     pub to: Num,
     /// Name of the activity; spans of one name share a colour and a legend entry.
     pub what: String,

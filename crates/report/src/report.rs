@@ -69,7 +69,7 @@ pub struct Report {
     /// where nothing was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Table>,
-    /// Tables.
+    /// The tables of the study.
     pub tables: Vec<Table>,
     /// Figures, with their data.
     pub figures: Vec<Figure>,
@@ -192,7 +192,7 @@ pub enum ReadError {
     /// Not JSON, or JSON of another shape.
     #[error("not a report: {0}; is it the `report.json` of a run?")]
     Json(#[from] serde_json::Error),
-    /// Another layout.
+    /// The file has another layout.
     #[error(
         "the report is of layout `{found}`, but this version reads `{SCHEMA}`; use the version that wrote it"
     )]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Table {
     /// Stable name: lower-case letters, digits, `_` and `-`; the CSV file is `ID.csv`.
     id: String,
-    /// Heading for people.
+    /// Heading of the table.
     title: String,
     /// One or two sentences: what a row is, and how its values were measured. May be empty.
     about: String,
@@ -132,7 +132,7 @@ impl Table {
         &self.id
     }
 
-    /// Heading for people.
+    /// Heading of the table.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
@@ -187,7 +187,7 @@ pub struct Column {
     pub name: String,
     /// The unit of its numbers: `s`, `bytes`, `bytes/s`, …; empty for none.
     pub unit: String,
-    /// What it holds.
+    /// The kind of its cells.
     pub kind: ColumnKind,
 }
 

@@ -12,9 +12,9 @@ pub struct KeyPath(Vec<Segment>);
 /// One step of a [`KeyPath`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
-    /// Into a table.
+    /// A key of a table.
     Key(String),
-    /// Into a list, from 0.
+    /// A position in a list, counted from 0.
     Index(usize),
 }
 

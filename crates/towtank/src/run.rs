@@ -34,9 +34,9 @@ pub struct Run {
 /// The finished part of a campaign or of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Finished runs.
+    /// Number of finished runs.
     pub runs: usize,
-    /// All runs.
+    /// Number of runs of the campaign or shard.
     pub of: usize,
 }
 
