@@ -102,7 +102,8 @@ pub enum Kind {
         value: Axis,
         /// Names of the members, around the circle.
         labels: Vec<String>,
-        /// The group (rack) of each label; members of a group share a colour. Empty if each label has its own.
+        /// The group (rack) of each label; members of a group share a colour. Empty if each label has its
+        /// own.
         #[serde(default)]
         groups: Vec<String>,
         /// `matrix[from][to]`: the flow from one member to another.

@@ -16,7 +16,8 @@ pub struct Report {
     pub schema: String,
     /// The version of Towtank that made it.
     pub towtank: String,
-    /// Raised whenever a change of the model changes results; reports with different numbers are not comparable.
+    /// Raised whenever a change of the model changes results; reports with different numbers are not
+    /// comparable.
     pub results_version: u32,
     /// Name of the study: `queue`, `rebuild`, ….
     pub study: String,
