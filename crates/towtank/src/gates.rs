@@ -65,7 +65,7 @@ pub fn read(known: &[Known<'_>], texts: &[String]) -> (Vec<Gate>, Problems) {
 pub fn refuse_for_part(shard: Shard, first: Option<&str>) -> Result<(), Problem> {
     let Some(gate) = first.filter(|_| !shard.is_whole()) else { return Ok(()) };
     let message = format!("a gate cannot be evaluated on part {shard}: it applies to the whole campaign");
-    let hint = format!("give it to the command that joins the parts: towtank merge DIR… --fail-if '{gate}'");
+    let hint = format!("pass it to the command that joins the parts: towtank merge DIR… --fail-if '{gate}'");
     Err(Problem::new(message).hint(hint))
 }
 

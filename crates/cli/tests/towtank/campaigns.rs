@@ -185,7 +185,7 @@ fn gates_are_about_the_whole() {
     };
     assert_snapshot!(part(1, "one", &["--fail-if", "wait_mean > 1us"]), @"
     error: a gate cannot be evaluated on part 1/2: it applies to the whole campaign
-    hint: give it to the command that joins the parts: towtank merge DIR… --fail-if 'wait_mean > 1us'
+    hint: pass it to the command that joins the parts: towtank merge DIR… --fail-if 'wait_mean > 1us'
     exit 2
     ");
     assert!(!folder.path().join("one").exists(), "it is refused before anything runs");
