@@ -69,7 +69,7 @@ pub enum StoreError {
     },
     /// It holds files of other origin.
     #[error(
-        "`{}` holds files but no campaign ({}); choose a new or an empty directory, or add them to this directory with `--force`",
+        "`{}` holds files but no campaign ({}); choose a new or an empty directory, or write into this one with `--force`",
         dir.display(), first_and_more(first, *more)
     )]
     Foreign {

@@ -107,7 +107,7 @@ fn a_directory_of_other_things_is_refused() {
     dir.file("thesis.tex", "");
     let scenario = dir.file("queue.toml", "");
     let plan = examples::plan(&[8], 1);
-    insta::assert_snapshot!(dir.hide(&open(dir.path(), &plan).err().unwrap()), @"`DIR` holds files but no campaign (`queue.toml` and 1 more); choose a new or an empty directory, or add them to this directory with `--force`");
+    insta::assert_snapshot!(dir.hide(&open(dir.path(), &plan).err().unwrap()), @"`DIR` holds files but no campaign (`queue.toml` and 1 more); choose a new or an empty directory, or write into this one with `--force`");
     assert_eq!(dir.files().len(), 2, "a refusal leaves nothing behind");
     assert!(!dir.path().join("campaign.lock").exists());
     open_by_force(dir.path(), &plan).unwrap();

@@ -446,7 +446,7 @@ fn a_directory_of_something_else() {
     ");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "."]), @"
     error: `.` holds files but no campaign (`results`)
-    hint: choose a new or an empty directory, or add them to this directory with `--force`
+    hint: choose a new or an empty directory, or write into this one with `--force`
     exit 2
     ");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "counter.toml"]), @"
