@@ -1,7 +1,7 @@
 // Written from the types of the `report` crate by its tests; do not edit.
 // `TOWTANK_UPDATE=1 cargo test -p towtank-report` writes it anew.
 
-/** How the data fare, the worst over all points and replicates. */
+/** Safety of the data, the worst case over all points and replicates. */
 export type Status = "safe" | "at_risk" | "not_safe";
 
 /** One axis of a sweep. */
@@ -41,7 +41,7 @@ export interface PointSummary {
   summary: Record<string, Measure>;
   /** Digest over this point's replicates. */
   digest: string | null;
-  /** Some replicate was stopped before its end, or is missing. */
+  /** Whether a replicate was stopped early or is missing. */
   partial: boolean;
 }
 
@@ -49,62 +49,62 @@ export interface PointSummary {
 export interface Table {
   /** Stable name: lower-case letters, digits, `_` and `-`; the CSV file is `ID.csv`. */
   id: string;
-  /** Heading for people. */
+  /** Heading of the table. */
   title: string;
-  /** One or two sentences: what a row is, and how its values were taken. May be empty. */
+  /** One or two sentences: what a row is, and how its values were measured. May be empty. */
   about: string;
   /** The columns, left to right. */
   columns: Column[];
-  /** The rows, each with one cell a column. */
+  /** The rows, each with one cell per column. */
   rows: Cell[][];
 }
 
 /** A column of a table. */
 export interface Column {
-  /** Stable name, by choice in snake case. */
+  /** Stable name, preferably in snake case. */
   name: string;
   /** The unit of its numbers: `s`, `bytes`, `bytes/s`, …; empty for none. */
   unit: string;
-  /** What it holds. */
+  /** The kind of its cells. */
   kind: ColumnKind;
 }
 
-/** What a column holds. */
+/** The kind of a column's cells. */
 export type ColumnKind = "number" | "text" | "flag";
 
 /** One cell. Made with `From`: a float that is not finite becomes [`Cell::Missing`]. */
 export type Cell =
-  /** Nothing stands here, and nothing was expected to. */
+  /** An empty cell: no value applies. */
   | null
   /** True or false. */
   | boolean
-  /** A number with every digit it has; JSON numbers are never NaN. */
+  /** A number with all its digits; JSON numbers are never NaN. */
   | number
   /** Text. */
   | string
-  /** A value was expected and could not be had. */
+  /** A value that should exist but is missing. */
   | {
     /** Always null. */
     value: null;
-    /** Why. */
+    /** Why the value is missing. */
     reason: string;
   };
 
 /** A figure with its data. */
 export interface Figure {
-  /** Stable name, also of the downloaded SVG. */
+  /** Stable name; also the name of the downloaded SVG. */
   id: string;
   /** Heading. */
   title: string;
   /** One or two sentences below the figure: what to see in it. May be empty. */
   caption: string;
-  /** What is drawn. */
+  /** The type of the figure, with its data. */
   kind: Kind;
 }
 
-/** What is drawn. */
+/** A type of figure, with its data. */
 export type Kind =
-  /** Lines or points over a numeric axis; log-log when both axes say so. */
+  /** Lines or points over a numeric axis; log-log if both axes are logarithmic. */
   | {
     type: "line";
     /** Horizontal axis. */
@@ -113,31 +113,31 @@ export type Kind =
     y: Axis;
     /** The lines. */
     series: LineSeries[];
-    /** What they are held against: an ideal line, a limit. */
+    /** References: an ideal line, a limit. */
     references: Reference[];
   }
-  /** Box and whiskers, one a category. */
+  /** Box plots, one per category. */
   | {
     type: "box";
-    /** What the categories are: `servers`. */
+    /** Name of the category axis: `servers`. */
     x: string;
     /** Vertical axis. */
     y: Axis;
     /** The boxes, left to right. */
     boxes: BoxStats[];
-    /** Limits to hold them against. */
+    /** References, such as limits. */
     references: Reference[];
   }
-  /** Histograms over common or own bins. */
+  /** Histograms with common or separate bins. */
   | {
     type: "histogram";
     /** Horizontal axis: the value. */
     x: Axis;
     /** Vertical axis: count, share or density. */
     y: Axis;
-    /** One histogram a series. */
+    /** One histogram per series. */
     series: HistogramSeries[];
-    /** Marks to hold them against: a mean, a limit. */
+    /** References: a mean, a limit. */
     references: Reference[];
   }
   /** Empirical distribution functions. */
@@ -145,30 +145,30 @@ export type Kind =
     type: "ecdf";
     /** Horizontal axis: the value. */
     x: Axis;
-    /** One step line a series. */
+    /** One step line per series. */
     series: EcdfSeries[];
-    /** Marks to hold them against. */
+    /** References, such as limits. */
     references: Reference[];
-    /** Draw the share above the value on a logarithmic axis instead: shows the tail. */
+    /** Whether to draw the share above the value on a logarithmic axis, which shows the tail. */
     tail: boolean;
   }
-  /** Coloured squares. */
+  /** A heat map: coloured squares. */
   | {
     type: "heatmap";
-    /** What the columns are. */
+    /** Name of the column axis. */
     x: string;
-    /** What the rows are. */
+    /** Name of the row axis. */
     y: string;
     /** Names of the columns, left to right. */
     columns: string[];
     /** Names of the rows, top to bottom. */
     rows: string[];
-    /** What the colour shows. */
+    /** The quantity that the colour shows. */
     value: Axis;
-    /** One list a row. */
+    /** The values, one list per row. */
     values: Num[][];
   }
-  /** Spans and marks on lanes over time. */
+  /** A timeline: spans and marks on lanes. */
   | {
     type: "timeline";
     /** Horizontal axis: time. */
@@ -176,38 +176,38 @@ export type Kind =
     /** The lanes, top to bottom. */
     lanes: Lane[];
   }
-  /** Flows between members of one set, drawn as ribbons inside a circle. */
+  /** A chord diagram: flows between members of one set, drawn as ribbons inside a circle. */
   | {
     type: "chord";
-    /** What the numbers are. */
+    /** The quantity that flows. */
     value: Axis;
-    /** Names round the circle. */
+    /** Names of the members, around the circle. */
     labels: string[];
-    /** Groups that share a colour (racks), one a label; empty when each label has its own. */
+    /** The group (rack) of each label; members of a group share a colour. Empty if each label has its own. */
     groups: string[];
-    /** `matrix[from][to]`: what flows between the two. */
+    /** `matrix[from][to]`: the flow from one member to another. */
     matrix: Num[][];
   }
   /** Bars, side by side or stacked. */
   | {
     type: "bar";
-    /** What the categories are. */
+    /** Name of the category axis. */
     x: string;
     /** Vertical axis. */
     y: Axis;
     /** Names of the categories, left to right. */
     categories: string[];
-    /** One bar a category each. */
+    /** The series, each with one bar per category. */
     series: BarSeries[];
-    /** Stacked instead of side by side. */
+    /** Whether bars are stacked instead of side by side. */
     stacked: boolean;
-    /** Limits to hold them against. */
+    /** References, such as limits. */
     references: Reference[];
   };
 
 /** An axis or a colour scale. */
 export interface Axis {
-  /** What it shows, without the unit. */
+  /** The quantity, without the unit. */
   label: string;
   /** The unit of its numbers; empty for none. */
   unit: string;
@@ -215,10 +215,10 @@ export interface Axis {
   scale: Scale;
 }
 
-/** How an axis is divided. */
+/** The scale of an axis. */
 export type Scale = "linear" | "log";
 
-/** One line. */
+/** A line of a figure. */
 export interface LineSeries {
   /** Name in the legend. */
   name: string;
@@ -228,11 +228,11 @@ export interface LineSeries {
   draw: Draw;
 }
 
-/** A point of a line, with its interval where there is one. */
+/** A point of a line, with its interval if it has one. */
 export interface CurvePoint {
-  /** Across. */
+  /** Position on the horizontal axis. */
   x: Num;
-  /** Up; missing makes a gap. */
+  /** Position on the vertical axis; a missing value leaves a gap. */
   y: Num;
   /** Lower end of the interval. */
   low: Num;
@@ -243,7 +243,7 @@ export interface CurvePoint {
 /** How points are joined. */
 export type Draw = "line" | "step" | "points";
 
-/** What results are held against. */
+/** A reference that results are compared with. */
 export type Reference =
   /** A curve: the ideal, the closed form. */
   | {
@@ -258,7 +258,7 @@ export type Reference =
     type: "horizontal";
     /** Name beside the line. */
     name: string;
-    /** Where. */
+    /** The value on the vertical axis. */
     at: Num;
   }
   /** A value of the horizontal axis: a deadline. */
@@ -266,7 +266,7 @@ export type Reference =
     type: "vertical";
     /** Name beside the line. */
     name: string;
-    /** Where. */
+    /** The value on the horizontal axis. */
     at: Num;
   };
 
@@ -292,7 +292,7 @@ export interface BoxStats {
   n: number;
 }
 
-/** One histogram. */
+/** The histogram of one series. */
 export interface HistogramSeries {
   /** Name in the legend. */
   name: string;
@@ -300,7 +300,7 @@ export interface HistogramSeries {
   bins: Bin[];
 }
 
-/** A bin: values from `from` up to, not with, `to`. */
+/** A bin: values from `from` up to, but not including, `to`. */
 export interface Bin {
   /** Lower end. */
   from: Num;
@@ -310,7 +310,7 @@ export interface Bin {
   height: Num;
 }
 
-/** One empirical distribution. */
+/** The empirical distribution of one series. */
 export interface EcdfSeries {
   /** Name in the legend. */
   name: string;
@@ -322,29 +322,29 @@ export interface EcdfSeries {
 export interface Lane {
   /** Name at its left. */
   name: string;
-  /** What went on, from when to when. */
+  /** Activities with their start and end. */
   spans: Span[];
-  /** Moments. */
+  /** Events without a duration. */
   marks: Mark[];
 }
 
-/** Something that lasted. */
+/** An activity with a start and an end. */
 export interface Span {
-  /** Start. */
+  /** Start, in the unit of the time axis. */
   from: Num;
-  /** End. */
+  /** End, in the unit of the time axis. */
   to: Num;
-  /** What it was; spans of one name share a colour and a legend entry. */
+  /** Name of the activity; spans of one name share a colour and a legend entry. */
   what: string;
-  /** More about it, shown on hover; may be empty. */
+  /** Details, shown on hover; may be empty. */
   note: string;
 }
 
-/** A moment. */
+/** An event without a duration. */
 export interface Mark {
-  /** When. */
+  /** Time of the event. */
   at: Num;
-  /** What happened. */
+  /** Name of the event. */
   what: string;
 }
 
@@ -352,43 +352,43 @@ export interface Mark {
 export interface BarSeries {
   /** Name in the legend. */
   name: string;
-  /** One value a category. */
+  /** One value per category. */
   values: Num[];
-  /** Lower ends of the intervals, one a category; empty for none. */
+  /** Lower ends of the intervals, one per category; empty if there are none. */
   low: Num[];
-  /** Upper ends of the intervals, one a category; empty for none. */
+  /** Upper ends of the intervals, one per category; empty if there are none. */
   high: Num[];
 }
 
-/** A published statement beside our own result. */
+/** A published statement compared with our result. */
 export interface Claim {
   /** Stable snake_case name. */
   name: string;
   /** Where it was published: paper, figure or table; or the closed form. */
   source: string;
-  /** What is claimed, in a sentence. */
+  /** The claim in one sentence. */
   statement: string;
   /** The unit of all its numbers; empty for bare numbers. */
   unit: string;
-  /** What was published. */
+  /** The published result. */
   published: Reading;
-  /** What we got. */
+  /** Our result. */
   ours: Reading;
-  /** How far the two may lie apart. */
+  /** The allowed difference between the two. */
   tolerance: Tolerance;
-  /** Whether it holds. */
+  /** Whether the claim holds. */
   verdict: Verdict;
   /** Of a fitted claim, the verdict that its numbers alone would give. */
   would_be?: Verdict | null;
-  /** Why the tolerance is looser than the one that the source gives; absent where it is not. */
+  /** Why the tolerance is looser than the one that the source gives; absent if it is not. */
   loosened?: string | null;
-  /** What a reader should know: which seeds, which assumption, why it misses. */
+  /** A remark for the reader: which seeds, which assumption, why it misses. */
   note?: string | null;
 }
 
-/** A number with, where there is one, its range. */
+/** A number with its range, if it has one. */
 export interface Reading {
-  /** The number; null when it could not be had. */
+  /** The number; null if it is missing. */
   value: Num;
   /** Lower end of its range: the paper's error bar, or our 95 % range over seeds. */
   low: Num;
@@ -396,7 +396,7 @@ export interface Reading {
   high: Num;
 }
 
-/** How far ours may lie from what was published. */
+/** How far our result may be from the published one. */
 export type Tolerance =
   /** Within this fraction of the published value: 0.05 is 5 %. */
   | {
@@ -404,13 +404,13 @@ export type Tolerance =
     /** The fraction. */
     fraction: number | null;
   }
-  /** Within this much, in the claim's unit. */
+  /** Within this amount, in the claim's unit. */
   | {
     kind: "absolute";
     /** The amount. */
     amount: number | null;
   }
-  /** Ours lies between these ends, both included. */
+  /** Our result is between these ends, both included. */
   | {
     kind: "range";
     /** Lower end. */
@@ -418,19 +418,19 @@ export type Tolerance =
     /** Upper end. */
     high: number | null;
   }
-  /** The published value lies in our own range (the 95 % range over seeds). */
+  /** The published value is in our range (the 95 % range over seeds). */
   | {
     kind: "interval";
   }
-  /** Ours is at least the published value. */
+  /** Our result is at least the published value. */
   | {
     kind: "at_least";
   }
-  /** Ours is at most the published value. */
+  /** Our result is at most the published value. */
   | {
     kind: "at_most";
   }
-  /** Ours is more than the published value, with its whole range; without a range this cannot be told. */
+  /** Our result exceeds the published value with its whole range; undecided if it has no range. */
   | {
     kind: "above";
   };
@@ -444,9 +444,9 @@ export interface Report {
   schema: string;
   /** The version of Towtank that made it. */
   towtank: string;
-  /** Rises whenever a model change moves results; reports of different numbers do not compare. */
+  /** Raised whenever a change of the model changes results; reports with different numbers are not comparable. */
   results_version: number;
-  /** Which study: `queue`, `rebuild`, …. */
+  /** Name of the study: `queue`, `rebuild`, …. */
   study: string;
   /** Heading. */
   title: string;
@@ -454,7 +454,7 @@ export interface Report {
   answer: string;
   /** The name of the main measure: the number that the page shows first. */
   headline?: string | null;
-  /** How the data fare; absent where the study does not ask that. */
+  /** Safety of the data; absent if the study does not assess it. */
   status?: Status | null;
   /** The `id` of the figure that shows the answer. */
   main_figure?: string | null;
@@ -462,17 +462,17 @@ export interface Report {
   scenario: unknown;
   /** Hash of the resolved scenario and of the contents of its input files. */
   scenario_hash: string;
-  /** The seed all random draws come from. */
+  /** The seed of all random draws. */
   seed: number;
   /** Replicates of each point; 0 where nothing was simulated. */
   replicates: number;
-  /** How the kernel ran; the only field that may differ between equal runs. */
+  /** The executor of the kernel; the only field that may differ between equal runs. */
   executor: string;
   /** Digest over all points and replicates; equal on any number of workers. */
   digest: string | null;
   /** Events committed, over all points and replicates. */
   events: number;
-  /** Stopped before its end: what is here was committed, more was to come. */
+  /** Whether the run was stopped early; the report then contains only what was committed. */
   partial: boolean;
   /** The axes of the sweep; empty for a single point. */
   sweep: SweepAxis[];
@@ -480,18 +480,18 @@ export interface Report {
   summary: Record<string, Measure>;
   /** What each measure means, by name. */
   glossary: Record<string, string>;
-  /** Titles of measures in words, by name; they leave the unit out. */
+  /** Titles of measures in words, by name; without the unit. */
   titles?: Record<string, string>;
   /** The points of the sweep; empty for a single point. */
   points: PointSummary[];
   /** A row for each replicate of each point: settings, `replicate`, `events`, then every measure. Absent where nothing was simulated. */
   runs?: Table | null;
-  /** Tables. */
+  /** The tables of the study. */
   tables: Table[];
   /** Figures, with their data. */
   figures: Figure[];
-  /** Published values beside ours. */
+  /** Published values compared with ours. */
   claims: Claim[];
-  /** What the reader must know before believing the numbers. */
+  /** What the reader must know before trusting the numbers. */
   warnings: string[];
 }

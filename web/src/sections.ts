@@ -15,7 +15,7 @@ export function section(id: string, title: string, ...children: (Node | string |
 
 /** Warnings are one line until the reader unfolds them: the figure has to stay in sight. */
 export function warnings(report: Report): HTMLElement | null {
-  const stopped = "This run was stopped before its end. What is here was committed; more was to come.";
+  const stopped = "This run was stopped early. The report covers only what was committed.";
   // Whoever makes a report of a stopped run says why; one that says nothing is not left without a word.
   const untold = report.partial && report.warnings.length === 0;
   const all = untold ? [stopped] : report.warnings;
@@ -114,7 +114,7 @@ const VERDICTS = {
 /** What needs a look comes first. */
 const VERDICT_ORDER: readonly Claim["verdict"][] = ["misses", "cannot_tell", "holds", "fitted"];
 
-/** Published values beside ours. */
+/** Published values compared with ours. */
 export function claims(report: Report): HTMLElement | null {
   if (report.claims.length === 0) return null;
   const count = (verdict: Claim["verdict"]): number => report.claims.filter((claim) => claim.verdict === verdict).length;

@@ -108,7 +108,7 @@ test("a sweep says where the ends lie and lists its points", () => {
 test("a partial report says so", () => {
   render(root, embed(text("queue.json").replace('"partial": false', '"partial": true')));
   expect(root.querySelector("h1 .badge")?.textContent).toBe("partial");
-  expect(root.querySelector(".warnings")?.textContent).toContain("stopped before its end");
+  expect(root.querySelector(".warnings")?.textContent).toContain("stopped early");
 });
 
 test("what a partial report says of itself is not said twice", () => {

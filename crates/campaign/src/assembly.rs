@@ -144,12 +144,15 @@ fn incomplete(plan: &Plan, points: &[PointOutcomes], open: usize) -> Vec<String>
         (0, _, _) => Vec::new(),
         (_, 1, 0) => vec!["the run was stopped before it had a value".to_owned()],
         (_, 1, _) => {
-            vec!["the run was stopped before its end: the values are of what was committed".to_owned()]
+            vec!["the run was stopped early: the values cover only what was committed".to_owned()]
         }
         _ => {
-            let missing = format!("{open} of {total} runs are missing or were stopped before their end");
+            let missing = format!("{open} of {total} runs are missing or were stopped early");
             let shown = (shown > 0).then(|| {
-                format!("no run of {shown} of {} points ended: they show what was committed", points.len())
+                format!(
+                    "no run of {shown} of {} points was finished: their values cover only what was committed",
+                    points.len()
+                )
             });
             [Some(missing), shown].into_iter().flatten().collect()
         }

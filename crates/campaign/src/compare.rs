@@ -30,8 +30,8 @@ pub use side::{LoadError, Side, load_side};
 pub enum CompareError {
     /// The two have no point in common.
     #[error(
-        "{a} sweeps over {a_axes} and {b} over {b_axes}, and no point of the one is a point of the other: compare results \
-         that share some values"
+        "{a} sweeps over {a_axes} and {b} over {b_axes}, and they have no point in common: compare results that share \
+         some values"
     )]
     NoCommonPoint {
         /// Name of the first result.

@@ -80,8 +80,8 @@ impl<T: Send> Shared<T> {
             if index >= count {
                 return;
             }
-            // Partial state of a panicking task is dropped with it: tasks share only `Sync` state, and the
-            // crew reads nothing of theirs.
+            // Partial state of a panicking task is dropped with it: tasks share only `Sync` state, which the
+            // crew does not read.
             let end = match catch_unwind(AssertUnwindSafe(|| task(index))) {
                 Ok((back, Then::GoOn)) => End::Back(back),
                 Ok((back, Then::TakeNoMore)) => {

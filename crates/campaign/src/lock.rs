@@ -1,6 +1,7 @@
-//! One writer per directory: an advisory lock that the system releases when its holder dies, however it dies.
+//! One writer per directory: an advisory lock that the system releases when its holder ends, even by a kill.
 //!
-//! The lock file stays, without meaning: if it were removed, two writers could each lock a file of that name.
+//! The lock file itself stays, and its existence means nothing: if it were removed, two writers could each
+//! lock a file of that name.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -61,7 +62,7 @@ fn refuse_others(path: &Path) -> Result<(), LockError> {
     let why = if found.is_symlink() {
         "a link"
     } else if !found.is_file() {
-        "no plain file"
+        "not a plain file"
     } else if names_of(&found) > 1 {
         "a file with other names"
     } else if found.len() > NUMBER_MAX {
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(refused(), "a file with other contents");
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        assert_eq!(refused(), "no plain file");
+        assert_eq!(refused(), "not a plain file");
         assert_eq!(fs::read_to_string(precious).unwrap(), "years");
     }
 

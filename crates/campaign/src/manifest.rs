@@ -24,11 +24,11 @@ struct File {
 /// Why a manifest cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Damage {
-    #[error("it is not a whole campaign file ({0})")]
+    #[error("it is not a complete campaign file ({0})")]
     Form(String),
     #[error("its layout is {0}, and this version reads {FORMAT}")]
     Format(u32),
-    #[error("its checksum does not fit its contents")]
+    #[error("its checksum does not match its contents")]
     Checksum,
 }
 

@@ -194,7 +194,7 @@ pub enum PlanError {
     },
     /// Two points are equal.
     #[error(
-        "points {} ({first_label}) and {} ({second_label}) of the sweep are the same scenario: take one of the values out",
+        "points {} ({first_label}) and {} ({second_label}) of the sweep are the same scenario: remove one of the values",
         first + 1, second + 1
     )]
     SamePoint {

@@ -38,7 +38,7 @@ struct Read<'a> {
 /// Why a point file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Damage {
-    #[error("it is not a whole point file ({0})")]
+    #[error("it is not a complete point file ({0})")]
     Form(String),
     #[error("its layout is {0}, and this version reads {FORMAT}")]
     Format(u32),
@@ -46,15 +46,15 @@ pub(crate) enum Damage {
     OtherKey(PointKey),
     #[error("it belongs to replicate {0}")]
     OtherReplicate(u32),
-    #[error("its checksum does not fit its contents")]
+    #[error("its checksum does not match its contents")]
     Checksum,
-    #[error("it holds a run that was stopped before its end")]
+    #[error("it contains a run that was stopped early")]
     Partial,
 }
 
 /// Why an outcome cannot be stored in a file: an error in the study.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("its outcome does not survive being written as JSON: {0}")]
+#[error("its outcome cannot be stored as JSON: {0}")]
 pub struct Unstorable(String);
 
 /// An outcome with its stored text. It is made before anything is stored or averaged, so that a fresh outcome

@@ -19,7 +19,7 @@ pub struct Shard {
 #[non_exhaustive]
 pub enum ShardError {
     /// Not two numbers with a slash between them.
-    #[error("`{text}` is no shard: write the number of the part and the count of parts, as in `2/8`")]
+    #[error("`{text}` is not a shard: write the number of the part and the count of parts, as in `2/8`")]
     Form {
         /// The text.
         text: String,
@@ -33,7 +33,7 @@ pub enum ShardError {
         count: NonZeroU32,
     },
     /// The number of parts is 0.
-    #[error("a campaign in 0 parts has nothing to run: the whole of it is `1/1`")]
+    #[error("a campaign cannot have 0 parts: `1/1` is the whole campaign")]
     NoParts,
 }
 
@@ -111,10 +111,10 @@ mod tests {
     #[test]
     fn a_wrong_shard_says_what_to_write() {
         let message = |text: &str| text.parse::<Shard>().unwrap_err().to_string();
-        insta::assert_snapshot!(message("2"), @"`2` is no shard: write the number of the part and the count of parts, as in `2/8`");
-        insta::assert_snapshot!(message("two/8"), @"`two/8` is no shard: write the number of the part and the count of parts, as in `2/8`");
+        insta::assert_snapshot!(message("2"), @"`2` is not a shard: write the number of the part and the count of parts, as in `2/8`");
+        insta::assert_snapshot!(message("two/8"), @"`two/8` is not a shard: write the number of the part and the count of parts, as in `2/8`");
         insta::assert_snapshot!(message("9/8"), @"shard 9 of 8 does not exist: the first is `1/8`, the last `8/8`");
         insta::assert_snapshot!(message("0/8"), @"shard 0 of 8 does not exist: the first is `1/8`, the last `8/8`");
-        insta::assert_snapshot!(message("1/0"), @"a campaign in 0 parts has nothing to run: the whole of it is `1/1`");
+        insta::assert_snapshot!(message("1/0"), @"a campaign cannot have 0 parts: `1/1` is the whole campaign");
     }
 }

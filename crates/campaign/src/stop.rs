@@ -25,7 +25,7 @@ impl Stop {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The underlying flag, for code that knows nothing of campaigns.
+    /// The underlying flag, for code that does not depend on campaigns.
     #[must_use]
     pub const fn flag(&self) -> &AtomicBool {
         &self.0

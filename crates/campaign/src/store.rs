@@ -69,7 +69,7 @@ pub enum StoreError {
     },
     /// It holds files of other origin.
     #[error(
-        "`{}` holds files but no campaign ({}); choose a new or an empty directory, or write among them with `--force`",
+        "`{}` holds files but no campaign ({}); choose a new or an empty directory, or write into this one with `--force`",
         dir.display(), first_and_more(first, *more)
     )]
     Foreign {
@@ -101,7 +101,7 @@ pub enum StoreError {
     },
     /// The path of the lock holds something else.
     #[error(
-        "`{}` is {what}, where a run puts its lock: nothing is written there; move it away, or choose another directory",
+        "`{}` is {what}, where the lock of a run should be: nothing is written there; move it away, or choose another directory",
         path.display()
     )]
     NotALock {

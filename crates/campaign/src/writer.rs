@@ -41,7 +41,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The system reported an error when writing a file.
-    #[error("cannot write `{}`: {source}; an older file there is untouched; {}", path.display(), next_step(source))]
+    #[error("cannot write `{}`: {source}; an older file there is unchanged; {}", path.display(), next_step(source))]
     File {
         /// The path of the output.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// A file of an older report, which must not be left beside the new one, could not be removed.
-    #[error("cannot remove `{}`, which is of an older report: {source}; remove it yourself", path.display())]
+    #[error("cannot remove `{}`, which belongs to an older report: {source}; remove it yourself", path.display())]
     Stale {
         /// The file.
         path: PathBuf,
@@ -63,16 +63,16 @@ fn next_step(error: &io::Error) -> &'static str {
     use io::ErrorKind as Kind;
     match error.kind() {
         Kind::StorageFull | Kind::QuotaExceeded => {
-            "free some space or write elsewhere, then run the same command again; what is stored is kept"
+            "free some space or write elsewhere, then run the same command again; stored results are kept"
         }
         Kind::FileTooLarge => "raise the limit on file sizes (`ulimit -f`), then run the same command again",
         Kind::ReadOnlyFilesystem | Kind::PermissionDenied => {
-            "write to a directory that is yours, or ask for the right to write here"
+            "write to a directory of your own, or get permission to write here"
         }
         Kind::NotADirectory | Kind::AlreadyExists => {
-            "something on the way is a file, not a directory: write elsewhere"
+            "a part of the path is a file, not a directory: choose another path"
         }
-        _ => "see to the cause, then run the same command again; what is stored is kept",
+        _ => "fix the cause, then run the same command again; stored results are kept",
     }
 }
 

@@ -11,7 +11,7 @@ use crate::model::Model;
 use locate::locate;
 pub use locate::{Located, SizeKind};
 
-/// A question.
+/// What to estimate, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The mix.
@@ -34,7 +34,7 @@ pub enum Beyond {
     Extrapolate,
 }
 
-/// The answer to a question.
+/// The rates that were estimated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// One estimate per part of the mix.
@@ -75,7 +75,7 @@ pub struct PartEstimate {
 #[non_exhaustive]
 pub enum EstimateError {
     /// A size that was not measured, outside the range of those measured.
-    #[error("{size} lies outside the measured sizes, {least} to {most}")]
+    #[error("{size} is outside the measured sizes, {least} to {most}")]
     Outside {
         /// The size.
         size: Bytes,
@@ -85,7 +85,7 @@ pub enum EstimateError {
         most: Bytes,
     },
     /// Only one size was measured, and a line needs two points.
-    #[error("{size} was not measured, and with {only} alone nothing can be said of other sizes")]
+    #[error("{size} was not measured, and other sizes cannot be estimated from {only} alone")]
     OneSize {
         /// The size.
         size: Bytes,
@@ -99,13 +99,13 @@ impl EstimateError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::Outside { size, .. } => format!("measure {size}, or add --extrapolate to draw the line on"),
+            Self::Outside { size, .. } => format!("measure {size}, or add --extrapolate to extend the line"),
             Self::OneSize { size, .. } => format!("measure pure reads and pure writes of {size}"),
         }
     }
 }
 
-/// Answers a question.
+/// Estimates the rates of a mix.
 ///
 /// # Errors
 /// If the model cannot estimate a size.

@@ -37,14 +37,14 @@ impl Model {
     /// Reads the file; `name` is for messages.
     ///
     /// # Errors
-    /// If it is no model, has another layout, or its runs make no model.
+    /// If it is not a model, has another layout, or no model can be made from its runs.
     pub fn from_json(name: &str, text: &str) -> Result<Self, ReadError> {
         let json: Value =
             serde_json::from_str(text).map_err(|error| ReadError::Json { reason: error.to_string() })?;
         match json.get("schema").and_then(Value::as_str) {
             Some(SCHEMA) => {}
             Some(found) => return Err(ReadError::Schema { found: found.to_owned() }),
-            None => return Err(ReadError::Json { reason: "it does not name its `schema`".to_owned() }),
+            None => return Err(ReadError::Json { reason: "it has no `schema`".to_owned() }),
         }
         let file: File =
             serde_json::from_value(json).map_err(|error| ReadError::Json { reason: error.to_string() })?;
@@ -102,13 +102,13 @@ impl SizeModel {
 #[non_exhaustive]
 pub enum ReadError {
     /// Not JSON, or not of the right structure.
-    #[error("it is no model of a capacity: {reason}")]
+    #[error("it is not a capacity model: {reason}")]
     Json {
         /// The error.
         reason: String,
     },
-    /// Another layout.
-    #[error("the model is of layout `{found}`, but this version reads `{SCHEMA}`")]
+    /// The file has another layout.
+    #[error("the model has layout `{found}`, but this version reads `{SCHEMA}`")]
     Schema {
         /// The layout named in the file.
         found: String,

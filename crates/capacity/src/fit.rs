@@ -49,7 +49,7 @@ pub fn fit(runs: &[Run]) -> Result<Model, FitError> {
     };
     one_system(runs)?;
     if let Some(run) = runs.iter().find(|run| !RATES.contains(&run.iops)) {
-        let reason = format!("{} operations per second are no rate of a system", run.iops);
+        let reason = format!("{} operations per second are not a plausible rate", run.iops);
         let at = Some((run.file.clone(), run.place.clone()));
         return Err(FitError { at, reason, hint: "leave the run out, or measure it again".to_owned() });
     }
@@ -120,7 +120,7 @@ fn sizes(runs: &[Run]) -> Result<Vec<u64>, FitError> {
                 Bytes::new(small),
                 Bytes::new(large)
             );
-            let hint = "give both in the same unit; KiB are 1024 bytes and kB 1000".to_owned();
+            let hint = "give both in the same unit; a KiB is 1024 bytes and a kB 1000".to_owned();
             return Err(FitError { at: Some((run.file.clone(), run.place.clone())), reason, hint });
         }
     }
@@ -158,7 +158,7 @@ fn one_size(
             FitError {
                 at: run.map(|run| (run.file.clone(), run.place.clone())),
                 reason: format!(
-                    "there is no run of pure {what} of {size}; measured are {} reads",
+                    "there is no run of pure {what} of {size}; measured: {} reads",
                     others.join(", ")
                 ),
                 hint: format!("measure pure {what} of {size} too, and name that file as well"),

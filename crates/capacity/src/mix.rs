@@ -159,12 +159,12 @@ impl Mix {
         let whole = 0..text.len();
         if parts.len() > MIX_PARTS_MAX {
             let reason = format!("the mix has {} parts, more than {MIX_PARTS_MAX}", parts.len());
-            return Err(MixError { reason, hint: "join the rarest sizes".to_owned(), span: whole });
+            return Err(MixError { reason, hint: "merge the rarest sizes".to_owned(), span: whole });
         }
         if billionths != Percent::FULL.billionths() {
             let reason =
                 format!("the shares add up to {}, not to 100%", Percent::from_billionths(billionths));
-            return Err(MixError { reason, hint: "change them until they do".to_owned(), span: whole });
+            return Err(MixError { reason, hint: "make them add up to 100%".to_owned(), span: whole });
         }
         Ok(Self { parts })
     }
@@ -190,7 +190,7 @@ fn parse_part(piece: &str, start: usize) -> Result<(Part, Percent), MixError> {
     let fields: Vec<&str> = piece.split(':').collect();
     let span = start..start + piece.len();
     let [size, share, reads] = fields[..] else {
-        let reason = format!("`{}` is no part of a mix", piece.trim());
+        let reason = format!("`{}` is not a part of a mix", piece.trim());
         let hint = "a part is SIZE:SHARE%:rREADPERCENT, such as 16KiB:90%:r70".to_owned();
         return Err(MixError { reason, hint, span });
     };
@@ -206,22 +206,22 @@ fn parse_part(piece: &str, start: usize) -> Result<(Part, Percent), MixError> {
     if bytes.is_zero() {
         let hint = "write a size such as 16KiB".to_owned();
         return Err(MixError {
-            reason: "an operation of no bytes has no size".to_owned(),
+            reason: "an operation must have at least 1 byte".to_owned(),
             hint,
             span: place(start, size),
         });
     }
     let percent: Percent = share.trim().parse().map_err(|error| of_unit(&error, place(share_at, share)))?;
     if percent == Percent::ZERO || percent > Percent::FULL {
-        let reason = format!("a share of {percent} is none");
-        let hint = "a share lies above 0% and goes up to 100%; leave out what has none".to_owned();
+        let reason = format!("a share of {percent} is not allowed");
+        let hint = "a share is above 0% and at most 100%; leave out parts without a share".to_owned();
         return Err(MixError { reason, hint, span: place(share_at, share) });
     }
     let read_percent =
         reads.trim().strip_prefix('r').map(|number| number.strip_suffix('%').unwrap_or(number));
     let read_percent: Option<f64> = read_percent.and_then(|number| number.parse().ok());
     let Some(read_percent) = read_percent.filter(|number| (0.0..=100.0).contains(number)) else {
-        let reason = format!("`{}` is no read share", reads.trim());
+        let reason = format!("`{}` is not a read share", reads.trim());
         let hint = "write `r` and the reads in percent, from r0 to r100".to_owned();
         return Err(MixError { reason, hint, span: place(reads_at, reads) });
     };
@@ -242,7 +242,7 @@ impl Plan {
     /// Parses `200000iops`, `200000/s`, `200k iops` or `4GiB/s`.
     ///
     /// # Errors
-    /// If it is none of them; the error says what to write.
+    /// If it is in none of these forms; the error says what to write.
     pub fn parse(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
         let bare = trimmed.to_ascii_lowercase();
@@ -255,7 +255,9 @@ impl Plan {
             let value: Option<f64> =
                 digits.trim().parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
             return value.map(|value| Self::Operations(value * factor)).ok_or_else(|| {
-                format!("`{trimmed}` is no rate of operations; write a number above zero, such as 200000iops")
+                format!(
+                    "`{trimmed}` is not a rate of operations; write a number above zero, such as 200000iops"
+                )
             });
         }
         if let Ok(frequency) = trimmed.parse::<Frequency>() {
@@ -263,7 +265,7 @@ impl Plan {
         }
         let rate: Result<Rate, _> = trimmed.parse();
         rate.map(|rate| Self::Bytes(rate.bytes_per_second() as f64)).map_err(|_| {
-            format!("`{trimmed}` is no rate; write operations such as 200000iops, or bytes such as 4GiB/s")
+            format!("`{trimmed}` is not a rate; write operations such as 200000iops, or bytes such as 4GiB/s")
         })
     }
 }

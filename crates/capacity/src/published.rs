@@ -48,9 +48,9 @@ pub fn apart(model: &Model) -> Table {
     columns.extend(["published", "ours", "low", "high"].map(|name| Column::number(name, "%")));
     columns.push(Column::text("would_be"));
     let about =
-        "The paper speaks of distributed systems, and this is none: the rows are not counted as claims.";
+        "The paper is about distributed systems, and this is not one: the rows are not counted as claims.";
     let name = model.system.as_deref().unwrap_or("another system");
-    let mut table = Table::new("apart", format!("The same asked of {name}"), columns).about(about);
+    let mut table = Table::new("apart", format!("The same statements for {name}"), columns).about(about);
     for claim in model.sizes.iter().flat_map(|size| errors(model, size)) {
         table.push(vec![
             claim.statement.as_str().into(),
@@ -79,13 +79,16 @@ fn f_rw(model: &Model, size: &SizeModel) -> Claim {
     let draft = ClaimDraft {
         name: format!("f_rw_{}", short(&size.size())),
         source: SOURCE.to_owned(),
-        statement: format!("a write of {} costs a Ceph of three copies as much as 3 to 9 reads", size.size()),
+        statement: format!(
+            "on Ceph with three copies, a write of {} costs as much as 3 to 9 reads",
+            size.size()
+        ),
         unit: String::new(),
         published: Reading { value: None.into(), low: 3.0.into(), high: 9.0.into() },
         ours: Reading { value: found.value.into(), low: low.into(), high: high.into() },
         tolerance: Tolerance::Range { low: 3.0, high: 9.0 },
         fitted: false,
-        note: Some("the range of ours is the 95 % interval from the spread of repeated runs".to_owned()),
+        note: Some("our range is the 95 % interval from the spread of repeated runs".to_owned()),
     };
     draft.judge()
 }
@@ -126,7 +129,7 @@ fn errors(model: &Model, size: &SizeModel) -> Vec<Claim> {
 }
 
 /// The origin of the ranges.
-const RANGE: &str = "the range of ours is what the spread of repeated runs allows, with 95 % confidence";
+const RANGE: &str = "our range is what the spread of repeated runs allows, with 95 % confidence";
 
 /// The deviation of an estimate from the measurement, in logarithms.
 struct Off {
@@ -192,7 +195,7 @@ fn sizes(model: &Model, mixtures: &[&Mixture], form: Shares) -> Claim {
     let off = |mixture: &&Mixture| Off::of(model, &mixture.mix, form, mixture.iops.iops);
     let offs: Vec<Off> = mixtures.iter().filter_map(off).collect();
     let stream = match mixtures[0].shares {
-        Shares::Concurrency => "two streams side by side",
+        Shares::Concurrency => "two concurrent streams",
         _ => "one stream",
     };
     let (what, of) = if is_pure(&mixtures[0].mix) {
@@ -216,7 +219,7 @@ fn sizes(model: &Model, mixtures: &[&Mixture], form: Shares) -> Claim {
         tolerance: Tolerance::AtMost,
         fitted: false,
         note: Some(format!(
-            "ours is the greatest of {} errors, whose mean is {mean:.1} %; {RANGE}; the paper measured Swift",
+            "our value is the greatest of {} errors, whose mean is {mean:.1} %; {RANGE}; the paper measured Swift",
             offs.len()
         )),
     };

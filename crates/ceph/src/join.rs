@@ -56,7 +56,7 @@ pub struct Joined {
     pub warnings: Vec<String>,
     /// The osd dump itself, for what placement does not need.
     pub osd_dump: OsdDump,
-    /// What devices store on, by their id, as far as the report says it.
+    /// The medium of each device by its id, if the report has it.
     pub media: BTreeMap<i32, Medium>,
 }
 
@@ -110,7 +110,7 @@ pub enum JoinError {
         file: String,
     },
     /// A group is listed twice.
-    #[error("`{file}`: group {group} is there twice")]
+    #[error("`{file}`: group {group} is listed twice")]
     Twice {
         /// The dump of groups.
         file: String,
@@ -272,7 +272,7 @@ fn note_targets(dump: &OsdDump, warnings: &mut Vec<String>) {
         {
             if let Some(target) = going(now, target) {
                 warnings.push(format!(
-                    "`{what}` of pool `{}` is on its way from {now} to {target}; it is taken as {now}",
+                    "`{what}` of pool `{}` is changing from {now} to {target}; {now} is used",
                     pool.name
                 ));
             }
@@ -291,7 +291,7 @@ fn take_groups(
             return Err(JoinError::NotReady { file: file.to_owned() });
         }
         let message = not_ready(file);
-        warnings.push(format!("{message}; sizes and places of some groups may be out of date"));
+        warnings.push(format!("{message}; sizes and locations of some groups may be out of date"));
     }
     let mut seen = BTreeSet::new();
     let mut unknown_pools: BTreeMap<i64, u64> = BTreeMap::new();

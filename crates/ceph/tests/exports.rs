@@ -71,7 +71,7 @@ fn what_does_not_fit_is_told_with_its_export_and_a_next_step() {
     let cases: [(&str, Export, Damage); 4] = [
         ("`osds`: the pools have", Export::OsdDump, |_, dump, _| dump.pools[0].pg_num = u32::MAX),
         ("which `map` lacks", Export::OsdDump, |map, _, _| map.rules.clear()),
-        ("is there twice", Export::PgDump, |_, _, dump| dump.groups.push(dump.groups[0].clone())),
+        ("is listed twice", Export::PgDump, |_, _, dump| dump.groups.push(dump.groups[0].clone())),
         ("had not heard", Export::PgDump, |_, _, dump| {
             dump.ready = Some(false);
             dump.groups.clear();

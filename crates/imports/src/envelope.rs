@@ -35,7 +35,7 @@ const HEADING_LINES_MAX: usize = 32;
 pub(crate) fn unpack<'a>(file: File<'a>, most: u64) -> Result<Cow<'a, [u8]>, ImportError> {
     let size = file.bytes.len() as u64;
     if size > most {
-        let reason = format!("it has {size} bytes, and at most {most} are read");
+        let reason = format!("it has {size} bytes, more than the limit of {most}");
         return Err(ImportError::new(file.name, reason).hint(TOO_LARGE));
     }
     if !file.bytes.starts_with(&[0x1f, 0x8b]) {
@@ -45,17 +45,20 @@ pub(crate) fn unpack<'a>(file: File<'a>, most: u64) -> Result<Cow<'a, [u8]>, Imp
     let limit = ratio.saturating_add(UNPACKED_FREE).min(most);
     let mut unpacked = Vec::new();
     MultiGzDecoder::new(file.bytes).take(limit + 1).read_to_end(&mut unpacked).map_err(|error| {
-        ImportError::new(file.name, format!("it is packed by gzip, and damaged: {error}"))
-            .hint("copy or pack it again")
+        ImportError::new(file.name, format!("it is compressed with gzip and damaged: {error}"))
+            .hint("copy or compress it again")
     })?;
     if unpacked.len() as u64 > limit {
         if limit == most {
-            let reason = format!("unpacked, it has more than {most} bytes, and at most so many are read");
+            let reason = format!("decompressed, it has more than the limit of {most} bytes");
             return Err(ImportError::new(file.name, reason).hint(TOO_LARGE));
         }
-        let reason =
-            format!("unpacked, it has more than {limit} bytes, which is more than any dump of its size");
-        return Err(ImportError::new(file.name, reason).hint("unpack it yourself if it is what it should be"));
+        let reason = format!(
+            "decompressed, it has more than {limit} bytes, which is more than any dump of its compressed size"
+        );
+        return Err(
+            ImportError::new(file.name, reason).hint("if the file is correct, decompress it yourself")
+        );
     }
     Ok(Cow::Owned(unpacked))
 }
@@ -79,7 +82,7 @@ pub(crate) fn is_osd_map(bytes: &[u8]) -> bool {
 
 /// The error for a binary osd map, with a hint on what to export from it.
 pub(crate) fn osd_map(file: &str) -> ImportError {
-    ImportError::new(file, "it is the binary osd map of `ceph osd getmap`, which is not read").hint(format!(
+    ImportError::new(file, "it is the binary osd map of `ceph osd getmap`, which is not supported").hint(format!(
         "take both parts out of it: `osdmaptool {file} --export-crush crush.bin` for `crush_map`, and `osdmaptool {file} --dump \
          json > osd_dump.json` for `osd_dump`"
     ))
@@ -102,7 +105,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(
     if replaced > 0 {
         let (numbers, are) = if replaced == 1 { ("number", "is") } else { ("numbers", "are") };
         notes.push(format!(
-            "`{}` has {replaced} {numbers} that {are} nan or infinite; taken as missing",
+            "`{}` has {replaced} {numbers} that {are} nan or infinite; counted as missing",
             file.name
         ));
     }
@@ -125,7 +128,9 @@ fn of_json(file: File<'_>, error: &serde_json::Error, path: &str) -> ImportError
             ImportError::new(file.name, format!("it ends too early: {place}"))
                 .hint("export it again, in full")
         }
-        serde_json::error::Category::Syntax => ImportError::new(file.name, format!("it is no JSON: {place}")),
+        serde_json::error::Category::Syntax => {
+            ImportError::new(file.name, format!("it is not valid JSON: {place}"))
+        }
         _ => ImportError::new(file.name, place),
     };
     if path == "." || path.is_empty() { error } else { error.key(path) }
@@ -228,7 +233,7 @@ mod tests {
     fn numbers_that_json_lacks_become_missing() {
         let read = read(b"{\"a\":nan,\"b\":[-inf,Infinity,1],\"nan\":\"inf \\\" nan\"}").unwrap();
         assert_eq!(read.value, json!({"a": null, "b": [null, null, 1], "nan": "inf \" nan"}));
-        assert_eq!(read.notes, ["`dump.json` has 3 numbers that are nan or infinite; taken as missing"]);
+        assert_eq!(read.notes, ["`dump.json` has 3 numbers that are nan or infinite; counted as missing"]);
     }
 
     #[test]
@@ -240,8 +245,11 @@ mod tests {
             b"{\"a\":",
             "`dump.json`: `a`: it ends too early: EOF while parsing a value (line 1, column 5)",
         );
-        check(b"{\"a\":1} {", "`dump.json`: it is no JSON: trailing characters (line 1, column 9)");
-        check(&[0x1f, 0x8b, 8, 0], "`dump.json`: it is packed by gzip, and damaged: unexpected end of file");
+        check(b"{\"a\":1} {", "`dump.json`: it is not valid JSON: trailing characters (line 1, column 9)");
+        check(
+            &[0x1f, 0x8b, 8, 0],
+            "`dump.json`: it is compressed with gzip and damaged: unexpected end of file",
+        );
         let deep = "[".repeat(100_000);
         assert!(read(deep.as_bytes()).unwrap_err().reason.contains("recursion limit"));
     }
@@ -253,7 +261,7 @@ mod tests {
         packer.write_all(&vec![b' '; 8 << 20]).unwrap();
         let packed = packer.finish().unwrap();
         let error = unpack(File { name: "bomb.gz", bytes: &packed }, FILE_MAX_BYTES).unwrap_err();
-        assert!(error.reason.starts_with("unpacked, it has more than"), "{error}");
+        assert!(error.reason.starts_with("decompressed, it has more than"), "{error}");
     }
 
     #[test]
@@ -263,12 +271,12 @@ mod tests {
         let of = |bytes: &[u8]| unpack(File { name: "dump.json", bytes }, most).map(|bytes| bytes.len());
         assert_eq!(of(&[b' '; 1 << 10]), Ok(1 << 10));
         let error = of(&[b' '; (1 << 10) + 1]).unwrap_err();
-        assert_eq!(error.to_string(), "`dump.json`: it has 1025 bytes, and at most 1024 are read");
+        assert_eq!(error.to_string(), "`dump.json`: it has 1025 bytes, more than the limit of 1024");
         assert!(error.hint.is_some());
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         packer.write_all(&[b' '; (1 << 10) + 1]).unwrap();
         let error = of(&packer.finish().unwrap()).unwrap_err();
-        let want = "`dump.json`: unpacked, it has more than 1024 bytes, and at most so many are read";
+        let want = "`dump.json`: decompressed, it has more than the limit of 1024 bytes";
         assert_eq!(error.to_string(), want);
     }
 }

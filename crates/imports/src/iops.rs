@@ -116,13 +116,13 @@ fn of_both(reads: Option<Counted>, writes: Option<Counted>, asked: Option<f64>) 
 /// If it has none of these formats, is damaged, or holds a run from which no capacity can be derived.
 pub fn read(file: File<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
     if file.bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        return Err(ImportError::new(file.name, "it is packed by zstd, which is not read here")
-            .hint("unpack it first: `zstd -d FILE`"));
+        return Err(ImportError::new(file.name, "it is compressed with zstd, which is not supported")
+            .hint("decompress it first: `zstd -d FILE`"));
     }
     let bytes = unpack(file, FILE_MAX_BYTES)?;
     let imported = if looks_like_json(&bytes) { of_json(file, &bytes)? } else { of_text(file, &bytes)? };
     if imported.value.is_empty() {
-        return Err(ImportError::new(file.name, "there is no run of reads or writes in it")
+        return Err(ImportError::new(file.name, "it contains no run of reads or writes")
             .hint("name the result file of a benchmark that read or wrote"));
     }
     if imported.value.len() > READINGS_MAX {
@@ -148,7 +148,7 @@ fn of_json(file: File<'_>, bytes: &[u8]) -> Result<Imported<Vec<Reading>>, Impor
 fn of_text(file: File<'_>, bytes: &[u8]) -> Result<Imported<Vec<Reading>>, ImportError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        ImportError::new(file.name, format!("it is no text: byte {at} is no UTF-8"))
+        ImportError::new(file.name, format!("it is not text: byte {at} is not UTF-8"))
             .hint("name a CSV, JSON or text file that a benchmark wrote")
     })?;
     if text.lines().any(|line| line.trim_start().starts_with("Total time run:")) {
@@ -172,8 +172,8 @@ fn of_text(file: File<'_>, bytes: &[u8]) -> Result<Imported<Vec<Reading>>, Impor
         ImportError::new(file.name, "this is COSBench's course of one stage, without totals")
             .hint("name the file of the whole workload, such as `archive/w1-name/w1-name.csv`")
     } else {
-        ImportError::new(file.name, format!("this is no result of a benchmark that is known; it begins with `{head}`"))
-            .hint("read are fio's JSON, the CSV of COSBench, elbencho and warp, rados bench, and CSV with the columns system,size,read_percent,iops,run")
+        ImportError::new(file.name, format!("this is not a known benchmark result; it begins with `{head}`"))
+            .hint("supported formats: fio's JSON, the CSV of COSBench, elbencho and warp, rados bench, and CSV with the columns system,size,read_percent,iops,run")
     };
     Err(error)
 }

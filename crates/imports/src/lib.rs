@@ -25,7 +25,7 @@ pub use error::ImportError;
 /// A file: its name for messages, and its content.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
-    /// As the user named it.
+    /// The name as the user gave it.
     pub name: &'a str,
     /// Its content, possibly compressed by gzip.
     pub bytes: &'a [u8],

@@ -113,7 +113,7 @@ fn jobs_side_by_side_are_one_run_and_jobs_in_turn_are_several() {
     assert_snapshot!(fio(deep, &[(0, "", 100.0, 0.0), (1, "\"new_group\":\"1\"", 0.0, 50.0)]), @"jobs[0]: 4096:100%:r67 150.000/s");
     assert_snapshot!(fio("\"bs\":\"4k\"", &[(0, "\"rwmixread\":\"70\"", 71.0, 29.0)]), @r"
     jobs[0]: 4096:100%:r70 100.000/s
-    note: `out.json`: jobs[0]: one operation at a time shows the latency of the system, not what it can do
+    note: `out.json`: jobs[0]: one operation at a time shows the latency of the system, not its capacity
     ");
 }
 
@@ -121,30 +121,30 @@ fn jobs_side_by_side_are_one_run_and_jobs_in_turn_are_several() {
 fn fio_jobs_that_say_nothing_are_refused() {
     assert_snapshot!(changed("fio_rbd_4k_r100.json", "\"error\" : 0", "\"error\" : 5"), @r"
     `fio_rbd_4k_r100.json`: `jobs[0].error`: job `m` had errors: 5
-    hint: mend the cause and measure again
+    hint: fix the cause and measure again
     ");
     assert_snapshot!(changed("fio_rbd_4k_r100.json", "\"iodepth\" : \"16\"", "\"iodepth\" : \"16\", \"rate_iops\" : \"500\""), @r"
-    `fio_rbd_4k_r100.json`: `jobs[0].job options.rate_iops`: job `m` had a limit, rate_iops=500, so it does not show what the system can do
+    `fio_rbd_4k_r100.json`: `jobs[0].job options.rate_iops`: job `m` had a limit, rate_iops=500, so it does not show the capacity of the system
     hint: measure without it, with the queue kept full
     ");
     assert_snapshot!(fio("\"thinktime\":\"100\"", &[(0, "", 100.0, 0.0)]), @r"
-    `out.json`: `jobs[0].job options.thinktime`: job `j` had a limit, thinktime=100, so it does not show what the system can do
+    `out.json`: `jobs[0].job options.thinktime`: job `j` had a limit, thinktime=100, so it does not show the capacity of the system
     hint: measure without it, with the queue kept full
     ");
     assert_snapshot!(fio("\"bs\":\"4k\"", &[(0, "", 0.0, 0.0)]), @r"
-    `out.json`: `jobs[0].read.iops`: job `j` did nothing: reads and writes are zero
-    hint: leave the job out, or see why it did nothing
+    `out.json`: `jobs[0].read.iops`: job `j` did no I/O: reads and writes are zero
+    hint: leave the job out, or find out why it did no I/O
     ");
     assert_snapshot!(fio("\"bs\":\"64k\"", &[(0, "", 100.0, 0.0)]), @r"
-    `out.json`: `jobs[0].read.io_bytes`: job `j` moved 4096 bytes an operation, but its options say 65536
-    hint: jobs of several sizes are hidden behind one by `group_reporting`: leave it out
+    `out.json`: `jobs[0].read.io_bytes`: job `j` moved 4096 bytes per operation, but its options say 65536
+    hint: `group_reporting` merges jobs of several sizes into one: leave it out
     ");
     assert_snapshot!(fio("\"bsrange\":\"4k-64k\"", &[(0, "", 100.0, 0.0)]), @r"
     `out.json`: `jobs[0].job options.bsrange`: sizes were drawn from the range 4k-64k
     hint: measure size by size, or with `bssplit`
     ");
     assert_snapshot!(fio("\"bs\":\"four\"", &[(0, "", 100.0, 0.0)]), @r"
-    `out.json`: `jobs[0].job options.bs`: `four` is no size
+    `out.json`: `jobs[0].job options.bs`: `four` is not a size
     hint: write it as 4k or 4096
     ");
     assert_snapshot!(told("out.json", b"{\"jobs\":[{\"read\":{\"iops\":\"many\"}}]}"), @r#"
@@ -152,7 +152,7 @@ fn fio_jobs_that_say_nothing_are_refused() {
     hint: it should be the output of `fio --output-format=json`
     "#);
     assert_snapshot!(told("out.json", b"{\"jobs\":[]}"), @r"
-    `out.json`: there is no run of reads or writes in it
+    `out.json`: it contains no run of reads or writes
     hint: name the result file of a benchmark that read or wrote
     ");
     assert_snapshot!(told("out.json", b"{\"a\":1}"), @r"
@@ -180,7 +180,7 @@ fn the_other_tools_are_read() {
     ");
     assert_snapshot!(told_of("warp_analyze.csv"), @r"
     line 2: 4194304:100%:r80 500.000/s
-    note: `warp_analyze.csv`: bytes: 4194290 bytes an operation are taken for 4194304
+    note: `warp_analyze.csv`: bytes: 4194290 bytes per operation are taken as 4194304
     ");
     assert_snapshot!(told_of("warp_record.csv"), @"line 2: 1048576:100%:r100 9.750/s");
 }
@@ -189,45 +189,45 @@ fn the_other_tools_are_read() {
 fn the_other_tools_runs_that_say_nothing_are_refused() {
     assert_snapshot!(changed("rados_bench.txt", "Total writes made:      410", "Total writes made:      0"), @"`rados_bench.txt`: `line 7`: nothing was read or written in this run");
     assert_snapshot!(changed("rados_bench.txt", "Read size:            4194304\n", ""), @r"
-    `rados_bench.txt`: `line 27`: the run's sums are cut off
+    `rados_bench.txt`: `line 27`: the totals of the run are incomplete
     hint: keep everything that rados bench prints, down to `Min latency`
     ");
     assert_snapshot!(changed("rados_bench.txt", "hints = 1\n", "read got -2\n"), @r"
     `rados_bench.txt`: `line 1`: the run had errors: `read got -2`
-    hint: mend the cause and measure again
+    hint: fix the cause and measure again
     ");
     assert_snapshot!(changed("rados_bench_read.json", "\"2010\"", "\"many\""), @r#"
-    `rados_bench_read.json`: `total_reads_made`: "many" is no number
+    `rados_bench_read.json`: `total_reads_made`: "many" is not a number
     "#);
     assert_snapshot!(changed("cosbench.csv", "49160192,100%", "49160192,98.5%"), @r"
-    `cosbench.csv`: `line 4, Succ-Ratio`: `98.5%` of the operations of stage `s3-reads` went well; runs with errors say nothing
-    hint: mend the cause and measure again
+    `cosbench.csv`: `line 4, Succ-Ratio`: `98.5%` of the operations of stage `s3-reads` succeeded; runs with errors are not usable
+    hint: fix the cause and measure again
     ");
     assert_snapshot!(changed("cosbench.csv", "49160192,100%,completed", "49160192,100%,terminated"), @r"
     `cosbench.csv`: `line 4, Status`: stage `s3-reads` is `terminated`, not completed
     hint: measure again until its end
     ");
     assert_snapshot!(changed("cosbench.csv", "s3-reads,read,read", "s3-reads,list,list"), @r"
-    `cosbench.csv`: `line 4, Op-Type`: stage `s3-reads` has operations of type `list`, and a capacity is of reads and writes
+    `cosbench.csv`: `line 4, Op-Type`: stage `s3-reads` has operations of type `list`, but a capacity is defined for reads and writes only
     hint: measure a stage that reads and writes only
     ");
     assert_snapshot!(changed("elbencho.csv", "\"-r\"", "\"-r\" \"--limitread\" \"1G\""), @r#"
-    `elbencho.csv`: `line 4, command`: the run had a rate limit, `"--limitread"`, so it does not show what the system can do
+    `elbencho.csv`: `line 4, command`: the run had a rate limit, `"--limitread"`, so it does not show the capacity of the system
     hint: measure without a limit
     "#);
     assert_snapshot!(changed("elbencho.csv", "9673,9048", "9673,"), @"`elbencho.csv`: `line 4, IOPS [last]`: it is empty");
     assert_snapshot!(changed("warp_analyze.csv", "400\t400\t0\t", "400\t400\t3\t"), @r"
     `warp_analyze.csv`: `line 2, errors`: 3 operations failed
-    hint: mend the cause and measure again
+    hint: fix the cause and measure again
     ");
     assert_snapshot!(changed("warp_record.csv", "\tGET\t", "\tSTAT\t"), @r"
-    `warp_record.csv`: `line 6, op`: there are operations of type STAT, and a capacity is of GET and PUT
+    `warp_record.csv`: `line 6, op`: there are operations of type STAT, but a capacity is defined for GET and PUT only
     hint: measure with `warp get`, `warp put`, or `warp mixed --stat-distrib 0 --delete-distrib 0`
     ");
-    assert_snapshot!(changed("warp_record.csv", "p3.rnd\t\t2024-05-21T10:00:00", "p3.rnd\t\tyesterday"), @"`warp_record.csv`: `line 5, start`: `yesterday.300000000+02:00` is no moment, such as 2019-11-13T17:07:06.3173431+01:00");
+    assert_snapshot!(changed("warp_record.csv", "p3.rnd\t\t2024-05-21T10:00:00", "p3.rnd\t\tyesterday"), @"`warp_record.csv`: `line 5, start`: `yesterday.300000000+02:00` is not a timestamp, such as 2019-11-13T17:07:06.3173431+01:00");
     assert_snapshot!(told("warp.csv.zst", &[0x28, 0xb5, 0x2f, 0xfd, 0]), @r"
-    `warp.csv.zst`: it is packed by zstd, which is not read here
-    hint: unpack it first: `zstd -d FILE`
+    `warp.csv.zst`: it is compressed with zstd, which is not supported
+    hint: decompress it first: `zstd -d FILE`
     ");
     assert_snapshot!(told("series.csv", b"Timestamp,Op-Count,Byte-Count\n"), @r"
     `series.csv`: this is COSBench's course of one stage, without totals
@@ -244,7 +244,7 @@ fn our_own_csv() {
     ");
     assert_snapshot!(told_of_text("size,read_percent,iops,note\n# a remark\n16KiB:10%+1MiB:90%,50,77,x\n"), @r"
     line 3: 16384:10%:r50 + 1048576:90%:r50 Operations 77.000/s
-    note: `runs.csv`: columns that are not used: note
+    note: `runs.csv`: unused columns: note
     ");
     assert_snapshot!(told_of_text("size,read_percent,iops,shares\n16KiB:10%+1MiB:90%,50,77,concurrency\n"), @"line 2: 16384:10%:r50 + 1048576:90%:r50 Concurrency 77.000/s");
 }
@@ -252,11 +252,11 @@ fn our_own_csv() {
 #[test]
 fn our_own_csv_is_refused_with_line_and_column() {
     assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB,100,12k\n"), @r"
-    `runs.csv`: `line 2, iops`: `12k` is no plain number from 0 on
-    hint: write it in full, with digits and a point, such as 12500 or 12500.5
+    `runs.csv`: `line 2, iops`: `12k` is not a plain number of at least 0
+    hint: write all digits, with a decimal point, such as 12500 or 12500.5
     ");
     assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB,100,0\n"), @r"
-    `runs.csv`: `line 2, iops`: it is zero, so nothing was done in this run
+    `runs.csv`: `line 2, iops`: it is zero, so this run did no operations
     hint: leave the run out
     ");
     assert_snapshot!(told_of_text("size,read_percent,iops\n4096,100,10\n"), @r#"
@@ -268,34 +268,34 @@ fn our_own_csv_is_refused_with_line_and_column() {
     hint: write `KiB` (1024 bytes) or `kB` (1000 bytes)
     ");
     assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB,110,10\n"), @r"
-    `runs.csv`: `line 2, read_percent`: `110` does not lie between 0 and 100
+    `runs.csv`: `line 2, read_percent`: `110` is not between 0 and 100
     hint: it is the share of reads in percent, such as 70
     ");
     assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB,,10\n"), @"`runs.csv`: `line 2, read_percent`: it is empty");
     assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB:50%+8KiB:60%,10,10\n"), @"`runs.csv`: `line 2, size`: the shares of `4KiB:50%+8KiB:60%` add up to 110 %, not to 100 %");
     assert_snapshot!(told_of_text("size,read_percent,iops,run\n4KiB,10,10,1\n4KiB,10,11,1\n"), @r"
-    `runs.csv`: `line 3, run`: run 1 of this point stands in line 2 already
+    `runs.csv`: `line 3, run`: run 1 of this point is already in line 2
     hint: number the runs of a point, or leave the column out
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops,shares\n4KiB,10,10,ops\n"), @"`runs.csv`: `line 2, shares`: `ops` is none of operations, concurrency, capacity");
+    assert_snapshot!(told_of_text("size,read_percent,iops,shares\n4KiB,10,10,ops\n"), @"`runs.csv`: `line 2, shares`: `ops` is not one of operations, concurrency, capacity");
     assert_snapshot!(told_of_text("size,iops\n4KiB,10\n"), @r"
     `runs.csv`: `read_percent`: there is no such column in `size,iops`
     hint: name the columns in the first line
     ");
     assert_snapshot!(told_of_text("size,iops,iops,read_percent\n4KiB,10,10,10\n"), @r"
-    `runs.csv`: `iops`: this column is there twice
+    `runs.csv`: `iops`: this column occurs twice
     hint: keep one of them
     ");
     assert_snapshot!(told_of_text("size,read_percent,iops\n"), @r"
-    `runs.csv`: there is no run of reads or writes in it
+    `runs.csv`: it contains no run of reads or writes
     hint: name the result file of a benchmark that read or wrote
     ");
     assert_snapshot!(told_of_text("name,value\na,1\n"), @r"
-    `runs.csv`: this is no result of a benchmark that is known; it begins with `name,value`
-    hint: read are fio's JSON, the CSV of COSBench, elbencho and warp, rados bench, and CSV with the columns system,size,read_percent,iops,run
+    `runs.csv`: this is not a known benchmark result; it begins with `name,value`
+    hint: supported formats: fio's JSON, the CSV of COSBench, elbencho and warp, rados bench, and CSV with the columns system,size,read_percent,iops,run
     ");
     assert_snapshot!(told_of_text(""), @r"
-    `runs.csv`: there is nothing in it
+    `runs.csv`: the file is empty
     hint: run the benchmark again
     ");
 }

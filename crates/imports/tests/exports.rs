@@ -118,17 +118,17 @@ fn damage_is_told_with_file_and_key() {
     `osd_dump.json`: missing field `pools` (line 1, column 2)
     `osd_dump.json`: `pools[1].?`: it ends too early: EOF while parsing a string (line 1, column 2999)
     `osd_dump.json`: `pools[0].crush_rule`: invalid value: integer `-1`, expected u32 (line 1, column 884)
-    `osd_dump.json`: `pools[0].size`: 300 is no size of a pool; sizes go from 1 to 255
-    `osd_dump.json`: `osds[0].osd`: 3000000000 is no device; ids go from 0 to 999999 (line 1, column 3855)
-    `osd_dump.json`: `osds[1].osd`: 1 is the id of `osds[0]` too
+    `osd_dump.json`: `pools[0].size`: 300 is not a pool size; sizes go from 1 to 255
+    `osd_dump.json`: `osds[0].osd`: 3000000000 is not a device id; ids go from 0 to 999999 (line 1, column 3855)
+    `osd_dump.json`: `osds[1].osd`: 1 is also the id of `osds[0]`
     `osd_dump.json`: `osds[0].weight`: a number is missing, nan or infinite (line 1, column 3920)
-    `osd_dump.json`: `pg_upmap[0].pgid`: "2" is no placement group, such as "2.3f" (line 1, column 7259)
-    `crush.json`: `rules[0]`: Towtank does not know the step "choose_msr", and would place wrongly without it
-    `crush.json`: `buckets[0]`: "straw3" is no bucket algorithm
-    `crush.json`: `buckets[1]`: -1 is taken, or no id of a bucket
+    `osd_dump.json`: `pg_upmap[0].pgid`: "2" is not a placement group, such as "2.3f" (line 1, column 7259)
+    `crush.json`: `rules[0]`: Towtank does not support the step "choose_msr", and placements without it would be wrong
+    `crush.json`: `buckets[0]`: "straw3" is not a bucket algorithm
+    `crush.json`: `buckets[1]`: -1 is already used, or is not a bucket id
     `crush.json`: line 1, column 12: found `the`, but expected `{`
     `osdmap.bin`: it is neither text nor a binary CRUSH map
-    `pg.json`: there is neither `pg_map` nor `pg_stats` in it
+    `pg.json`: it has neither `pg_map` nor `pg_stats`
     "#);
 }
 

@@ -36,32 +36,29 @@ impl<'a> Step<'a> {
         let now = self.now;
         match action {
             Action::Wake { at, wake } => {
-                debug_assert!(*at >= now, "{wake:?} is asked for at {at}, and it is {now}")
+                debug_assert!(*at >= now, "{wake:?} is requested at {at}, before {now}")
             }
-            Action::Multicast(to) => debug_assert!(!to.is_empty(), "a message is for nobody"),
+            Action::Multicast(to) => debug_assert!(!to.is_empty(), "a message has no receiver"),
             Action::Offer { bits, .. } | Action::GetOffer { bits, .. } | Action::GetFrame { bits, .. } => {
-                debug_assert!(*bits > 0, "a frame of no bits");
+                debug_assert!(*bits > 0, "a frame of 0 bits");
                 debug_assert!(
                     *bits <= self.terms.frame_bits,
                     "a frame has {bits} bits, more than a full one"
                 );
             }
             Action::Frame { bits, .. } => {
-                debug_assert!(
-                    *bits > 0 && *bits <= self.terms.frame_bits,
-                    "a frame has {bits} bits and goes out"
-                );
+                debug_assert!(*bits > 0 && *bits <= self.terms.frame_bits, "a frame of {bits} bits is sent");
             }
             Action::Planned { to, begin, .. } => {
                 debug_assert!(!to.is_empty() && *begin >= now, "data for {to:?} are planned at {begin}");
             }
             Action::Data { to, began, .. } => {
-                debug_assert!(!to.is_empty(), "data are for nobody");
+                debug_assert!(!to.is_empty(), "data have no receiver");
                 debug_assert!(*began <= now, "data that began at {began} end at {now}");
             }
             Action::Write { begin, end, .. } | Action::Read { begin, end, .. } => {
                 debug_assert!(*begin >= now, "a disk began at {begin}, before {now}");
-                debug_assert!(end >= begin, "a disk is done at {end} with what it begins at {begin}");
+                debug_assert!(end >= begin, "a disk access ends at {end}, before it begins at {begin}");
             }
             Action::Deliver { window, .. } => {
                 debug_assert!(window.left <= now, "data are sent before their window {window:?}");
@@ -70,7 +67,7 @@ impl<'a> Step<'a> {
             | Action::GetDone(DoneGet { created, .. })
             | Action::Failed(Done { created, .. })
             | Action::GetFailed(DoneGet { created, .. }) => {
-                debug_assert!(*created <= now, "what ends at {now} was wanted at {created}");
+                debug_assert!(*created <= now, "an operation that ends at {now} was created at {created}");
             }
             Action::Send { .. }
             | Action::AtOnce { .. }
@@ -401,22 +398,22 @@ mod tests {
         let window = Window { left: late, right: SimTime::from_ns(9_000) };
         let (size, span) = (Size(0), SimSpan::from_ns(1));
         let to = || vec![ServerId(1)];
-        check(&Action::Wake { at: early, wake: Wake::Settle }, "is asked for at");
-        check(&Action::Multicast(Vec::new()), "a message is for nobody");
-        check(&Action::Offer { to: ServerId(1), put: PUT, bits: 0 }, "a frame of no bits");
+        check(&Action::Wake { at: early, wake: Wake::Settle }, "is requested at");
+        check(&Action::Multicast(Vec::new()), "a message has no receiver");
+        check(&Action::Offer { to: ServerId(1), put: PUT, bits: 0 }, "a frame of 0 bits");
         check(&Action::GetFrame { get: GET, round: 1, bits: 72_001 }, "more than a full one");
         check(&Action::Frame { to: ServerId(1), put: PUT, bits: 72_001, span }, "a frame has 72001 bits");
         check(&Action::Planned { to: to(), put: PUT, size, begin: early }, "are planned at");
         check(
             &Action::Data { to: Vec::new(), put: PUT, size, began: early, span, window },
-            "data are for nobody",
+            "data have no receiver",
         );
         check(&Action::Data { to: to(), put: PUT, size, began: late, span, window }, "data that began at");
         check(&Action::Write { put: PUT, size, begin: early, end: late }, "a disk began at");
-        check(&Action::Read { get: GET, begin: window.right, end: late }, "a disk is done at");
+        check(&Action::Read { get: GET, begin: window.right, end: late }, "a disk access ends at");
         check(&Action::Deliver { get: GET, size, span, window }, "data are sent before their window");
-        check(&Action::Done(Done { put: PUT, size, created: late }), "what ends at");
-        check(&Action::GetFailed(DoneGet { get: GET, size, created: late }), "what ends at");
+        check(&Action::Done(Done { put: PUT, size, created: late }), "an operation that ends at");
+        check(&Action::GetFailed(DoneGet { get: GET, size, created: late }), "an operation that ends at");
     }
 
     #[test]

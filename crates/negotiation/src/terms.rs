@@ -236,7 +236,7 @@ impl Terms {
         assert!(fixed.data_share <= BILLION, "{} billionths of a link are data", fixed.data_share);
         let kinds = fixed.disks.len();
         let known = fixed.disk_of.iter().all(|&kind| usize::from(kind) < kinds);
-        assert!(known, "a server has a disk of none of {kinds} kinds");
+        assert!(known, "a server has a disk of an unknown class: there are {kinds}");
         let negotiates = fixed.protocol.negotiates();
         let link = fixed.link.bits_per_second();
         let for_data = if negotiates { share_of(link, fixed.data_share) } else { link };
@@ -507,7 +507,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a server has a disk of none of 2 kinds")]
+    #[should_panic(expected = "a server has a disk of an unknown class: there are 2")]
     fn a_disk_of_no_kind_is_refused() {
         let _ = Terms::new(Fixed { disk_of: vec![0, 2], ..fixed(Protocol::ReplicastM) });
     }

@@ -51,7 +51,7 @@ impl Window {
         }
         debug_assert!(
             !busy.iter().any(|window| window.overlaps(&Window::of(at, span))),
-            "a stretch of {span} at {at} is not free"
+            "the interval of {span} at {at} is not free"
         );
         at
     }

@@ -264,11 +264,11 @@ impl World {
                 to.into_iter().for_each(|(server, message)| self.send(way, Event::ToServer(server, message)));
             }
             (Action::Wake { at, wake }, Peer::Gateway(me)) => {
-                assert!(at >= self.now, "{wake:?} lies in the past");
+                assert!(at >= self.now, "{wake:?} is in the past");
                 self.schedule(at.since(self.now), 0, Event::WakeGateway(me, wake));
             }
             (Action::Wake { at, wake }, Peer::Server(me)) => {
-                assert!(at >= self.now, "{wake:?} lies in the past");
+                assert!(at >= self.now, "{wake:?} is in the past");
                 self.schedule(at.since(self.now), 0, Event::WakeServer(me, wake));
             }
             (Action::Offer { put, .. }, _) => self.schedule(SimSpan::ZERO, 0, Event::Granted(put)),

@@ -109,7 +109,7 @@ impl Population {
     #[inline]
     #[must_use]
     pub fn object(&self, id: u64) -> Object {
-        assert!(id < self.strata.objects, "there is no object {id} among {}", self.strata.objects);
+        assert!(id < self.strata.objects, "object {id} is not below {}", self.strata.objects);
         let stratum = self.strata.of_object(id);
         let past = id - stratum.first_object;
         let (file, part) =
@@ -125,7 +125,7 @@ impl Population {
     /// If `file` is not below [`Population::files`].
     #[must_use]
     pub fn file(&self, file: u64) -> File {
-        assert!(file < self.strata.files, "there is no file {file} among {}", self.strata.files);
+        assert!(file < self.strata.files, "file {file} is not below {}", self.strata.files);
         let stratum = self.strata.of_file(file);
         let first = stratum.first_object + (file - stratum.first_file) * stratum.parts;
         let size = Bytes::new(self.size_of(stratum, file));
@@ -224,7 +224,7 @@ impl Population {
     }
 
     fn ids_of_ranks(&self, ranks: Range<u64>, residue: u64, modulus: u64) -> impl Iterator<Item = u64> + '_ {
-        assert!(modulus > 0, "nothing is divided by 0");
+        assert!(modulus > 0, "the modulus is 0");
         let past = ranks.start % modulus;
         let ahead = if past <= residue { residue - past } else { modulus - past + residue };
         // A residue that is not below the modulus has no objects.

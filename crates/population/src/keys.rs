@@ -52,7 +52,7 @@ impl KeySpacing {
     #[inline]
     #[must_use]
     pub fn key(&self, rank: u64) -> u64 {
-        assert!(rank < self.objects, "there is no place {rank} among {}", self.objects);
+        assert!(rank < self.objects, "rank {rank} is not below {}", self.objects);
         let from = u128::from(rank) * self.step;
         let start = (from >> 64) as u64;
         let width = (((from + self.step) >> 64) - u128::from(start)) as u64;

@@ -34,7 +34,7 @@ impl Thinning {
     /// If `probability` is not from 0 to 1.
     #[must_use]
     pub fn new(probability: f64, seed: Seed, purpose: Purpose) -> Thinning {
-        assert!((0.0..=1.0).contains(&probability), "{probability} is no probability");
+        assert!((0.0..=1.0).contains(&probability), "{probability} is not a probability");
         let bits = libm::ilogb(PASSING_MIN / probability.max(f64::MIN_POSITIVE));
         let block_bits = bits.clamp(BLOCK_BITS, BLOCK_BITS_MAX) as u32;
         Thinning { rate: -libm::log1p(-probability), block_bits, seed, purpose }

@@ -11,40 +11,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::number::Num;
 
-/// A published statement beside our own result.
+/// A published statement compared with our result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// Stable snake_case name.
     pub name: String,
     /// Where it was published: paper, figure or table; or the closed form.
     pub source: String,
-    /// What is claimed, in a sentence.
+    /// The claim in one sentence.
     pub statement: String,
     /// The unit of all its numbers; empty for bare numbers.
     pub unit: String,
-    /// What was published.
+    /// The published result.
     pub published: Reading,
-    /// What we got.
+    /// Our result.
     pub ours: Reading,
-    /// How far the two may lie apart.
+    /// The allowed difference between the two.
     pub tolerance: Tolerance,
-    /// Whether it holds.
+    /// Whether the claim holds.
     pub verdict: Verdict,
     /// Of a fitted claim, the verdict that its numbers alone would give.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_be: Option<Verdict>,
-    /// Why the tolerance is looser than the one that the source gives; absent where it is not.
+    /// Why the tolerance is looser than the one that the source gives; absent if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loosened: Option<String>,
-    /// What a reader should know: which seeds, which assumption, why it misses.
+    /// A remark for the reader: which seeds, which assumption, why it misses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// A number with, where there is one, its range.
+/// A number with its range, if it has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reading {
-    /// The number; null when it could not be had.
+    /// The number; null if it is missing.
     pub value: Num,
     /// Lower end of its range: the paper's error bar, or our 95 % range over seeds.
     pub low: Num,
@@ -79,7 +79,7 @@ impl From<&crate::Measure> for Reading {
     }
 }
 
-/// How far ours may lie from what was published.
+/// How far our result may be from the published one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Tolerance {
@@ -90,14 +90,14 @@ pub enum Tolerance {
         #[schemars(with = "Option<f64>")]
         fraction: f64,
     },
-    /// Within this much, in the claim's unit.
+    /// Within this amount, in the claim's unit.
     Absolute {
         /// The amount.
         #[serde(with = "crate::number::or_null")]
         #[schemars(with = "Option<f64>")]
         amount: f64,
     },
-    /// Ours lies between these ends, both included.
+    /// Our result is between these ends, both included.
     Range {
         /// Lower end.
         #[serde(with = "crate::number::or_null")]
@@ -108,13 +108,13 @@ pub enum Tolerance {
         #[schemars(with = "Option<f64>")]
         high: f64,
     },
-    /// The published value lies in our own range (the 95 % range over seeds).
+    /// The published value is in our range (the 95 % range over seeds).
     Interval,
-    /// Ours is at least the published value.
+    /// Our result is at least the published value.
     AtLeast,
-    /// Ours is at most the published value.
+    /// Our result is at most the published value.
     AtMost,
-    /// Ours is more than the published value, with its whole range; without a range this cannot be told.
+    /// Our result exceeds the published value with its whole range; undecided if it has no range.
     Above,
 }
 
@@ -122,11 +122,11 @@ pub enum Tolerance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Ours agrees with the published value, with its whole range where it has one.
+    /// Our result agrees with the published value, with its whole range if it has one.
     Holds,
-    /// It does not, with its whole range where it has one.
+    /// Our result does not agree, with its whole range if it has one.
     Misses,
-    /// The range of ours lies on both sides of the tolerance, or a number is missing.
+    /// Our range is partly inside the tolerance and partly outside, or a number is missing.
     CannotTell,
     /// The published value was used to calibrate the model, so agreeing with it proves nothing.
     Fitted,

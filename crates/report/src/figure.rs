@@ -11,21 +11,21 @@ use crate::number::Num;
 /// A figure with its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// Stable name, also of the downloaded SVG.
+    /// Stable name; also the name of the downloaded SVG.
     pub id: String,
     /// Heading.
     pub title: String,
     /// One or two sentences below the figure: what to see in it. May be empty.
     pub caption: String,
-    /// What is drawn.
+    /// The type of the figure, with its data.
     pub kind: Kind,
 }
 
-/// What is drawn.
+/// A type of figure, with its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Kind {
-    /// Lines or points over a numeric axis; log-log when both axes say so.
+    /// Lines or points over a numeric axis; log-log if both axes are logarithmic.
     Line {
         /// Horizontal axis.
         x: Axis,
@@ -33,31 +33,31 @@ pub enum Kind {
         y: Axis,
         /// The lines.
         series: Vec<LineSeries>,
-        /// What they are held against: an ideal line, a limit.
+        /// References: an ideal line, a limit.
         #[serde(default)]
         references: Vec<Reference>,
     },
-    /// Box and whiskers, one a category.
+    /// Box plots, one per category.
     Box {
-        /// What the categories are: `servers`.
+        /// Name of the category axis: `servers`.
         x: String,
         /// Vertical axis.
         y: Axis,
         /// The boxes, left to right.
         boxes: Vec<BoxStats>,
-        /// Limits to hold them against.
+        /// References, such as limits.
         #[serde(default)]
         references: Vec<Reference>,
     },
-    /// Histograms over common or own bins.
+    /// Histograms with common or separate bins.
     Histogram {
         /// Horizontal axis: the value.
         x: Axis,
         /// Vertical axis: count, share or density.
         y: Axis,
-        /// One histogram a series.
+        /// One histogram per series.
         series: Vec<HistogramSeries>,
-        /// Marks to hold them against: a mean, a limit.
+        /// References: a mean, a limit.
         #[serde(default)]
         references: Vec<Reference>,
     },
@@ -65,63 +65,64 @@ pub enum Kind {
     Ecdf {
         /// Horizontal axis: the value.
         x: Axis,
-        /// One step line a series.
+        /// One step line per series.
         series: Vec<EcdfSeries>,
-        /// Marks to hold them against.
+        /// References, such as limits.
         #[serde(default)]
         references: Vec<Reference>,
-        /// Draw the share above the value on a logarithmic axis instead: shows the tail.
+        /// Whether to draw the share above the value on a logarithmic axis, which shows the tail.
         #[serde(default)]
         tail: bool,
     },
-    /// Coloured squares.
+    /// A heat map: coloured squares.
     Heatmap {
-        /// What the columns are.
+        /// Name of the column axis.
         x: String,
-        /// What the rows are.
+        /// Name of the row axis.
         y: String,
         /// Names of the columns, left to right.
         columns: Vec<String>,
         /// Names of the rows, top to bottom.
         rows: Vec<String>,
-        /// What the colour shows.
+        /// The quantity that the colour shows.
         value: Axis,
-        /// One list a row.
+        /// The values, one list per row.
         values: Vec<Vec<Num>>,
     },
-    /// Spans and marks on lanes over time.
+    /// A timeline: spans and marks on lanes.
     Timeline {
         /// Horizontal axis: time.
         x: Axis,
         /// The lanes, top to bottom.
         lanes: Vec<Lane>,
     },
-    /// Flows between members of one set, drawn as ribbons inside a circle.
+    /// A chord diagram: flows between members of one set, drawn as ribbons inside a circle.
     Chord {
-        /// What the numbers are.
+        /// The quantity that flows.
         value: Axis,
-        /// Names round the circle.
+        /// Names of the members, around the circle.
         labels: Vec<String>,
-        /// Groups that share a colour (racks), one a label; empty when each label has its own.
+        /// The group (rack) of each label; members of a group share a colour. Empty if each label has its
+        /// own.
         #[serde(default)]
         groups: Vec<String>,
-        /// `matrix[from][to]`: what flows between the two.
+        /// `matrix[from][to]`: the flow from one member to another.
         matrix: Vec<Vec<Num>>,
     },
     /// Bars, side by side or stacked.
     Bar {
-        /// What the categories are.
+        /// Name of the category axis.
         x: String,
         /// Vertical axis.
         y: Axis,
         /// Names of the categories, left to right.
         categories: Vec<String>,
-        /// One bar a category each.
+        /// The series, each with one bar per category.
         series: Vec<BarSeries>,
-        /// Stacked instead of side by side.
+        /// Whether bars are stacked instead of side by side.
         #[serde(default)]
         stacked: bool,
-        /// Limits to hold them against.
+        /// References, such as limits.
         #[serde(default)]
         references: Vec<Reference>,
     },
@@ -130,7 +131,7 @@ pub enum Kind {
 /// An axis or a colour scale.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
-    /// What it shows, without the unit.
+    /// The quantity, without the unit.
     pub label: String,
     /// The unit of its numbers; empty for none.
     pub unit: String,
@@ -152,17 +153,17 @@ impl Axis {
     }
 }
 
-/// How an axis is divided.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Equal steps.
+    /// Equal distances are equal differences.
     Linear,
-    /// Equal factors.
+    /// Equal distances are equal factors.
     Log,
 }
 
-/// One line.
+/// A line of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LineSeries {
     /// Name in the legend.
@@ -173,12 +174,12 @@ pub struct LineSeries {
     pub draw: Draw,
 }
 
-/// A point of a line, with its interval where there is one.
+/// A point of a line, with its interval if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePoint {
-    /// Across.
+    /// Position on the horizontal axis.
     pub x: Num,
-    /// Up; missing makes a gap.
+    /// Position on the vertical axis; a missing value leaves a gap.
     pub y: Num,
     /// Lower end of the interval.
     #[serde(default)]
@@ -207,15 +208,15 @@ impl CurvePoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
-    /// Straight lines, and dots where the points are few.
+    /// Straight lines, with dots if there are few points.
     Line,
     /// Steps: each value holds until the next point.
     Step,
-    /// Dots alone.
+    /// Dots without lines.
     Points,
 }
 
-/// What results are held against.
+/// A reference that results are compared with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Reference {
@@ -230,14 +231,14 @@ pub enum Reference {
     Horizontal {
         /// Name beside the line.
         name: String,
-        /// Where.
+        /// The value on the vertical axis.
         at: Num,
     },
     /// A value of the horizontal axis: a deadline.
     Vertical {
         /// Name beside the line.
         name: String,
-        /// Where.
+        /// The value on the horizontal axis.
         at: Num,
     },
 }
@@ -267,7 +268,7 @@ pub struct BoxStats {
     pub n: u64,
 }
 
-/// One histogram.
+/// The histogram of one series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HistogramSeries {
     /// Name in the legend.
@@ -276,7 +277,7 @@ pub struct HistogramSeries {
     pub bins: Vec<Bin>,
 }
 
-/// A bin: values from `from` up to, not with, `to`.
+/// A bin: values from `from` up to, but not including, `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bin {
     /// Lower end.
@@ -287,7 +288,7 @@ pub struct Bin {
     pub height: Num,
 }
 
-/// One empirical distribution.
+/// The empirical distribution of one series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EcdfSeries {
     /// Name in the legend.
@@ -301,34 +302,34 @@ pub struct EcdfSeries {
 pub struct Lane {
     /// Name at its left.
     pub name: String,
-    /// What went on, from when to when.
+    /// Activities with their start and end.
     #[serde(default)]
     pub spans: Vec<Span>,
-    /// Moments.
+    /// Events without a duration.
     #[serde(default)]
     pub marks: Vec<Mark>,
 }
 
-/// Something that lasted.
+/// An activity with a start and an end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
-    /// Start.
+    /// Start, in the unit of the time axis.
     pub from: Num,
-    /// End.
+    /// End, in the unit of the time axis.
     pub to: Num,
-    /// What it was; spans of one name share a colour and a legend entry.
+    /// Name of the activity; spans of one name share a colour and a legend entry.
     pub what: String,
-    /// More about it, shown on hover; may be empty.
+    /// Details, shown on hover; may be empty.
     #[serde(default)]
     pub note: String,
 }
 
-/// A moment.
+/// An event without a duration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// When.
+    /// Time of the event.
     pub at: Num,
-    /// What happened.
+    /// Name of the event.
     pub what: String,
 }
 
@@ -337,12 +338,12 @@ pub struct Mark {
 pub struct BarSeries {
     /// Name in the legend.
     pub name: String,
-    /// One value a category.
+    /// One value per category.
     pub values: Vec<Num>,
-    /// Lower ends of the intervals, one a category; empty for none.
+    /// Lower ends of the intervals, one per category; empty if there are none.
     #[serde(default)]
     pub low: Vec<Num>,
-    /// Upper ends of the intervals, one a category; empty for none.
+    /// Upper ends of the intervals, one per category; empty if there are none.
     #[serde(default)]
     pub high: Vec<Num>,
 }

@@ -53,7 +53,7 @@ impl Shown {
             ("d", "") => span(8.64e13),
             ("bytes" | "byte" | "B", _) => Self::ladder(&SIZES, size, 1.0, per),
             ("bits" | "bit", _) => Self::ladder(&BITS, size, 1.0, per),
-            // Units that tell machines what a bare number is; people do not need them.
+            // Units that say to programs what a bare number is; people do not need them.
             ("fraction" | "ratio" | "1", "") => Self { factor: 1.0, unit: String::new() },
             ("per_s", "") => Self { factor: 1.0, unit: "/s".to_owned() },
             _ => Self { factor: 1.0, unit: unit.to_owned() },

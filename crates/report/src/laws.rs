@@ -86,7 +86,7 @@ fn of_front(broken: &mut Vec<Broken>, report: &Report) {
         match measure(name).map(|measure| title::fault(text, measure.unit())) {
             None => breaks("a title belongs to a measure", format!("there is no `{name}`")),
             Some(Some(fault)) => {
-                breaks("a title is in words and leaves the unit out", format!("of `{text}` {fault}"));
+                breaks("a title is in words, without the unit", format!("`{text}`: {fault}"));
             }
             Some(None) => {}
         }
@@ -98,7 +98,7 @@ fn of_measures(broken: &mut Vec<Broken>, at: &str, summary: &Ordered<Measure>, r
     for (name, measure) in summary {
         let Some(value) = measure.value() else { continue };
         if measure.unit() == "fraction" && !(-ROUNDING..=1.0 + ROUNDING).contains(&value) {
-            breaks("a share lies within 0 and 1", format!("`{name}`{at} is {value}"));
+            breaks("a share is between 0 and 1", format!("`{name}`{at} is {value}"));
         }
         let signed = SIGNED.contains(&measure.unit()) || DIFFERENCES.contains(&name.as_str());
         if value < 0.0 && measure.unit() != "fraction" && !signed {
@@ -109,13 +109,13 @@ fn of_measures(broken: &mut Vec<Broken>, at: &str, summary: &Ordered<Measure>, r
             );
         }
         if let Some((low, high)) = measure.interval().filter(|range| !ordered(range.0, value, range.1)) {
-            breaks("a value lies in its interval", format!("`{name}`{at} is {value} in {low} to {high}"));
+            breaks("a value is within its interval", format!("`{name}`{at} is {value} in {low} to {high}"));
         }
         if replicates > 0 && measure.n() > replicates {
             let n = measure.n();
             breaks(
-                "a mean is taken over the replicates",
-                format!("`{name}`{at} is one over {n} of {replicates}"),
+                "a mean covers no more replicates than there are",
+                format!("`{name}`{at} is a mean over {n} of {replicates}"),
             );
         }
     }
@@ -143,7 +143,7 @@ fn relations(summary: &Ordered<Measure>) -> Vec<(String, String, &'static str)> 
             let Some(at) = name.find(part) else { continue };
             let (front, back) = (&name[..at], &name[at + part.len()..]);
             if back.is_empty() || back.starts_with('_') {
-                let law = "quantiles rise, and a mean lies between the least and the greatest";
+                let law = "quantiles do not decrease, and a mean is between the minimum and the maximum";
                 found.push((name.clone(), format!("{front}{next}{back}"), law));
             }
         }
@@ -163,7 +163,7 @@ fn of_table(broken: &mut Vec<Broken>, table: &Table) {
             if !(-ROUNDING..=1.0 + ROUNDING).contains(&value) {
                 let (name, id) = (&column.name, table.id());
                 let found = format!("`{name}` in the table `{id}` is {value}");
-                broken.push(Broken { law: "a share lies within 0 and 1", found });
+                broken.push(Broken { law: "a share is between 0 and 1", found });
             }
         }
     }
@@ -176,14 +176,14 @@ fn of_claim(broken: &mut Vec<Broken>, claim: &Claim) {
         if let Some((value, (low, high))) = known.filter(|(value, (low, high))| !ordered(*low, *value, *high))
         {
             let found = format!("`{whose}` of the claim `{name}` is {value} in {low} to {high}");
-            broken.push(Broken { law: "a value lies in its interval", found });
+            broken.push(Broken { law: "a value is within its interval", found });
         }
     }
     let told = claim.tolerance.verdict(claim.published, claim.ours);
     let said = claim.would_be.unwrap_or(claim.verdict);
     if said != told || claim.would_be.is_some() != (claim.verdict == Verdict::Fitted) {
         let (said, told) = (said.name(), told.name());
-        let found = format!("the claim `{name}` says `{said}` where its numbers give `{told}`");
+        let found = format!("the claim `{name}` says `{said}`, but its numbers give `{told}`");
         broken.push(Broken { law: "a verdict follows from the numbers of its claim", found });
     }
 }

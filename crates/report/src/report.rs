@@ -16,9 +16,10 @@ pub struct Report {
     pub schema: String,
     /// The version of Towtank that made it.
     pub towtank: String,
-    /// Rises whenever a model change moves results; reports of different numbers do not compare.
+    /// Raised whenever a change of the model changes results; reports with different numbers are not
+    /// comparable.
     pub results_version: u32,
-    /// Which study: `queue`, `rebuild`, ….
+    /// Name of the study: `queue`, `rebuild`, ….
     pub study: String,
     /// Heading.
     pub title: String,
@@ -28,7 +29,7 @@ pub struct Report {
     /// The name of the main measure: the number that the page shows first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
-    /// How the data fare; absent where the study does not ask that.
+    /// Safety of the data; absent if the study does not assess it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// The `id` of the figure that shows the answer.
@@ -38,18 +39,18 @@ pub struct Report {
     pub scenario: serde_json::Value,
     /// Hash of the resolved scenario and of the contents of its input files.
     pub scenario_hash: String,
-    /// The seed all random draws come from.
+    /// The seed of all random draws.
     pub seed: u64,
     /// Replicates of each point; 0 where nothing was simulated.
     pub replicates: u32,
-    /// How the kernel ran; the only field that may differ between equal runs.
+    /// The executor of the kernel; the only field that may differ between equal runs.
     pub executor: String,
     /// Digest over all points and replicates; equal on any number of workers.
     pub digest: Option<String>,
     /// Events committed, over all points and replicates.
     #[serde(default)]
     pub events: u64,
-    /// Stopped before its end: what is here was committed, more was to come.
+    /// Whether the run was stopped early; the report then contains only what was committed.
     pub partial: bool,
     /// The axes of the sweep; empty for a single point.
     #[serde(default)]
@@ -59,7 +60,7 @@ pub struct Report {
     /// What each measure means, by name.
     #[serde(default)]
     pub glossary: Ordered<String>,
-    /// Titles of measures in words, by name; they leave the unit out.
+    /// Titles of measures in words, by name; without the unit.
     #[serde(default, skip_serializing_if = "Ordered::is_empty")]
     pub titles: Ordered<String>,
     /// The points of the sweep; empty for a single point.
@@ -69,13 +70,13 @@ pub struct Report {
     /// where nothing was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Table>,
-    /// Tables.
+    /// The tables of the study.
     pub tables: Vec<Table>,
     /// Figures, with their data.
     pub figures: Vec<Figure>,
-    /// Published values beside ours.
+    /// Published values compared with ours.
     pub claims: Vec<Claim>,
-    /// What the reader must know before believing the numbers.
+    /// What the reader must know before trusting the numbers.
     pub warnings: Vec<String>,
 }
 
@@ -114,15 +115,15 @@ impl Default for Report {
     }
 }
 
-/// How the data fare, the worst over all points and replicates.
+/// Safety of the data, the worst case over all points and replicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// All copies are back, and there were at least two all the time.
+    /// All copies are restored, and there were at least two at all times.
     Safe,
-    /// Nothing is lost, but one more failure, or some more data, could have lost or stopped some.
+    /// Nothing is lost, but one more failure, or more data, could have caused a loss or stopped writes.
     AtRisk,
-    /// Data are lost, are not whole again, or are served to nobody.
+    /// Data are lost, not fully redundant again, or unavailable to clients.
     NotSafe,
 }
 
@@ -146,7 +147,7 @@ pub struct PointSummary {
     pub summary: Ordered<Measure>,
     /// Digest over this point's replicates.
     pub digest: Option<String>,
-    /// Some replicate was stopped before its end, or is missing.
+    /// Whether a replicate was stopped early or is missing.
     pub partial: bool,
 }
 
@@ -192,7 +193,7 @@ pub enum ReadError {
     /// Not JSON, or JSON of another shape.
     #[error("not a report: {0}; is it the `report.json` of a run?")]
     Json(#[from] serde_json::Error),
-    /// Another layout.
+    /// The file has another layout.
     #[error(
         "the report is of layout `{found}`, but this version reads `{SCHEMA}`; use the version that wrote it"
     )]

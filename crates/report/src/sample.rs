@@ -215,7 +215,7 @@ fn disks() -> Table {
         Column::flag("source"),
     ];
     let mut table =
-        Table::new("disks", "Disks during the rebuild", columns).about("One row a disk, of replicate 0.");
+        Table::new("disks", "Disks during the rebuild", columns).about("One row per disk, of replicate 0.");
     let mut noise = Noise::new(3);
     for disk in 0_u32..60 {
         let read = 2.4e11 * (0.6 + 0.8 * noise.unit());

@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 pub struct Table {
     /// Stable name: lower-case letters, digits, `_` and `-`; the CSV file is `ID.csv`.
     id: String,
-    /// Heading for people.
+    /// Heading of the table.
     title: String,
-    /// One or two sentences: what a row is, and how its values were taken. May be empty.
+    /// One or two sentences: what a row is, and how its values were measured. May be empty.
     about: String,
     /// The columns, left to right.
     columns: Vec<Column>,
-    /// The rows, each with one cell a column.
+    /// The rows, each with one cell per column.
     rows: Vec<Vec<Cell>>,
 }
 
@@ -132,7 +132,7 @@ impl Table {
         &self.id
     }
 
-    /// Heading for people.
+    /// Heading of the table.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
@@ -157,7 +157,7 @@ impl Table {
     }
 }
 
-/// What a column holds.
+/// The kind of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
@@ -183,11 +183,11 @@ impl ColumnKind {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Column {
-    /// Stable name, by choice in snake case.
+    /// Stable name, preferably in snake case.
     pub name: String,
     /// The unit of its numbers: `s`, `bytes`, `bytes/s`, …; empty for none.
     pub unit: String,
-    /// What it holds.
+    /// The kind of its cells.
     pub kind: ColumnKind,
 }
 
@@ -215,20 +215,20 @@ impl Column {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Nothing stands here, and nothing was expected to.
+    /// An empty cell: no value applies.
     #[default]
     Empty,
     /// True or false.
     Flag(bool),
-    /// A number with every digit it has; JSON numbers are never NaN.
+    /// A number with all its digits; JSON numbers are never NaN.
     Number(serde_json::Number),
     /// Text.
     Text(String),
-    /// A value was expected and could not be had.
+    /// A value that should exist but is missing.
     Missing {
         /// Always null.
         value: (),
-        /// Why.
+        /// Why the value is missing.
         reason: String,
     },
 }
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_table_reads_back_as_it_was_written() {
-        let mut table = Table::new("rates", "Rates", columns()).about("One row a server.");
+        let mut table = Table::new("rates", "Rates", columns()).about("One row per server.");
         table.push(vec!["a".into(), 1.5.into()]);
         table.push(vec!["b".into(), u64::MAX.into()]);
         table.push(vec!["c".into(), f64::NAN.into()]);

@@ -81,7 +81,7 @@ pub fn head(report: &Report, style: Style) -> String {
 }
 
 fn warnings(report: &Report, style: Style) -> Option<String> {
-    let stopped = "stopped before its end: these are the results of the part that was committed";
+    let stopped = "stopped early: the results cover only what was committed";
     // A report of a stopped run should say why; if it has no warning, this one is added.
     let untold = report.partial && report.warnings.is_empty();
     let all: Vec<&str> =

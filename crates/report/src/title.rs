@@ -1,20 +1,20 @@
 //! Titles of measures in words: `time_to_full_redundancy_s` is shown as "Time to full redundancy", since its
-//! unit stands beside its value.
+//! unit is shown beside its value.
 //!
 //! A study may give a better title; this is the one that its name gives.
 
 /// Endings of names, in underscores, that say what is taken of a quantity, and how a title says it.
 const STATISTICS: [(&str, &str, &str); 7] = [
     ("_mean", "Mean ", ""),
-    ("_min", "Least ", ""),
-    ("_max", "Greatest ", ""),
+    ("_min", "Minimum ", ""),
+    ("_max", "Maximum ", ""),
     ("_p50", "", ", median"),
     ("_p90", "", ", 90th percentile"),
     ("_p99", "", ", 99th percentile"),
     ("_p999", "", ", 99.9th percentile"),
 ];
 
-/// Words that no title ends with: short forms of units, which stand beside the value.
+/// Words that no title ends with: short forms of units, which are shown beside the value.
 const UNIT_WORDS: [&str; 9] = ["s", "ms", "us", "ns", "bytes", "byte", "fraction", "percent", "%"];
 
 /// The title that a name and its unit give: the words of the name, without the unit at their end.
@@ -61,7 +61,7 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What is wrong with a title, if anything: it is no text in words, or it ends with the unit.
+/// What is wrong with a title, if anything: it is not written in words, or it ends with the unit.
 #[must_use]
 pub fn fault(title: &str, unit: &str) -> Option<&'static str> {
     let lower = title.to_lowercase();
@@ -95,7 +95,7 @@ mod tests {
             ("moved_bytes", "bytes", "Moved"),
             ("lost_objects", "objects", "Lost"),
             ("objects_affected", "objects", "Objects affected"),
-            ("disk_busy_max", "fraction", "Greatest disk busy"),
+            ("disk_busy_max", "fraction", "Maximum disk busy"),
             ("latency_p99_s[batch job]", "s", "Latency, 99th percentile of batch job"),
             ("little_ratio", "", "Little ratio"),
             ("s", "s", "S"),

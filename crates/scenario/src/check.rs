@@ -93,7 +93,7 @@ impl<'a> Checker<'a> {
             Value::Integer(number) => number.to_string(),
             Value::Float(number) => number.to_string(),
             _ => {
-                let wanted = parse("").map_or_else(|error| error.scale().what(), |()| "a text");
+                let wanted = parse("").map_or_else(|error| error.scale().what(), |()| "a string");
                 let message = format!("`{path}` is {}, but it must be {wanted}", node.quoted());
                 let example = parse("").map_or_else(|error| error.scale().examples()[0], |()| "");
                 return self.push(
@@ -306,7 +306,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The place of a key that stands in the wrong table.
+/// The place of a key that is in the wrong table.
 fn belongs(full: &KeyPath) -> String {
     match full.segments() {
         [_] => format!("`{full}` belongs at the top of the scenario, above the first `[table]`"),

@@ -72,15 +72,17 @@ impl Document {
     /// The name of the study, which determines how the rest of the scenario is read.
     ///
     /// # Errors
-    /// When it is missing or not a text.
+    /// When it is missing or not a string.
     pub fn study(&self) -> Result<(&str, &Place), Problem> {
         let key = KeyPath::root().key("study");
         match self.root.find(&key) {
             Some(Node { value: Value::Text(name), place }) => Ok((name, place)),
-            Some(other) => Err(Problem::new(format!("`study` is {}, but it must be a text", other.quoted()))
-                .hint("write the name of a study in quotes; `towtank list` shows them")
-                .at(other.place.clone())
-                .of_key(key)),
+            Some(other) => {
+                Err(Problem::new(format!("`study` is {}, but it must be a string", other.quoted()))
+                    .hint("write the name of a study in quotes; `towtank list` shows them")
+                    .at(other.place.clone())
+                    .of_key(key))
+            }
             None => Err(Problem::new("`study` is missing")
                 .hint("begin the file with `study = \"…\"`; `towtank list` shows the studies")
                 .at(self.root.place.clone())

@@ -80,7 +80,7 @@ impl Draft {
     /// Reads the file that `key` names. From here on it counts in the scenario's hash.
     ///
     /// # Errors
-    /// When `key` is not a text, or the file cannot be read.
+    /// When `key` is not a string, or the file cannot be read.
     pub fn input(&self, key: &str) -> Result<Input, Problem> {
         let path: KeyPath = key.parse().unwrap_or_default();
         let Some(Value::Text(name)) = self.root.find(&path).map(|node| &node.value) else {
@@ -89,7 +89,7 @@ impl Draft {
                 .hint("write its path in quotes"));
         };
         let files = self.files.as_ref().ok_or_else(|| {
-            self.problem(key, format!("`{key}` names a file, but none can be read here"))
+            self.problem(key, format!("`{key}` names a file, but files cannot be read here"))
                 .hint("run the scenario from a file")
         })?;
         let bytes = files.read(name).map_err(|reason| {

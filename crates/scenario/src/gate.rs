@@ -244,9 +244,9 @@ impl Comparison {
         let fits = written.filter(|written| written.fits(&own));
         let Some(written) = fits else {
             let message = match measure.unit {
-                "" => format!("`{}` is a bare number, and `{}` is no unit for it", self.name, self.unit),
+                "" => format!("`{}` is a bare number, and `{}` is not a unit for it", self.name, self.unit),
                 unit => {
-                    format!("`{}` is measured in {unit}, and `{}` is no unit for it", self.name, self.unit)
+                    format!("`{}` is measured in {unit}, and `{}` is not a unit for it", self.name, self.unit)
                 }
             };
             return Err(Problem::new(message).hint(own.legal()).at(self.limit_place.clone()));

@@ -11,19 +11,19 @@ use crate::header_keys::{KEYS, SWEEP};
 use crate::node::{Node, Table, Value};
 use crate::read::read;
 
-/// What a scenario says beside its study's own keys. Also the schema of these keys.
+/// The keys that a scenario may have in addition to those of its study. Also the schema of these keys.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Header {
-    /// Which question is asked: the name of a study, as `towtank list` shows them.
+    /// The name of the study; `towtank list` shows all studies.
     pub study: String,
-    /// Heading of the report. The study's own where there is none.
+    /// Heading of the report. Default: the title of the study.
     #[serde(default)]
     pub title: Option<String>,
-    /// Where all random draws come from. The same scenario and seed give the same result, to the last digit.
+    /// The seed of all random draws. The same scenario and seed give the same result, to the last digit.
     #[serde(default = "one_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807u64))]
     pub seed: u64,
-    /// How many times each point is run, with other draws each time. From two on, the report has 95 %
+    /// Number of runs of each point, each with different random draws. With two or more, the report has 95 %
     /// intervals.
     #[serde(default = "one_replicate")]
     #[schemars(range(min = 1, max = 1_000_000))]

@@ -12,9 +12,9 @@ pub struct KeyPath(Vec<Segment>);
 /// One step of a [`KeyPath`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
-    /// Into a table.
+    /// A key of a table.
     Key(String),
-    /// Into a list, from 0.
+    /// A position in a list, counted from 0.
     Index(usize),
 }
 
@@ -139,7 +139,7 @@ impl FromStr for KeyPath {
         let (path, used) = KeyPath::read_prefix(text)?;
         match text[used..].chars().next() {
             None => Ok(path),
-            Some(c) => Err(KeyPathError { message: format!("{c:?} cannot stand in a key"), at: used }),
+            Some(c) => Err(KeyPathError { message: format!("{c:?} is not allowed in a key"), at: used }),
         }
     }
 }
@@ -147,7 +147,7 @@ impl FromStr for KeyPath {
 impl From<KeyPathError> for Problem {
     fn from(error: KeyPathError) -> Problem {
         Problem::new(error.message)
-            .hint("write keys as `table.key`, lists as `list[0].key`, odd keys in quotes")
+            .hint("write keys as `table.key`, lists as `list[0].key`, keys with other characters in quotes")
     }
 }
 
@@ -197,7 +197,7 @@ impl Reader<'_> {
                 self.at += len;
                 Ok(rest[..len].to_owned())
             }
-            Some(c) => self.fail(format!("{c:?} cannot begin a key")),
+            Some(c) => self.fail(format!("a key cannot begin with {c:?}")),
             None => self.fail("a key is missing"),
         }
     }
@@ -215,11 +215,11 @@ impl Reader<'_> {
             }
         }
         self.at = start;
-        self.fail("the quote is never closed")
+        self.fail("the quote is not closed")
     }
 
     fn escape(&mut self) -> Result<char, KeyPathError> {
-        let Some(c) = self.peek() else { return self.fail("the quote is never closed") };
+        let Some(c) = self.peek() else { return self.fail("the quote is not closed") };
         self.at += c.len_utf8();
         match c {
             '"' | '\\' => Ok(c),
@@ -235,7 +235,7 @@ impl Reader<'_> {
                     None => self.fail("`\\u` takes four hexadecimal digits of a character"),
                 }
             }
-            c => self.fail(format!("`\\{c}` is no escape")),
+            c => self.fail(format!("`\\{c}` is not an escape sequence")),
         }
     }
 

@@ -65,10 +65,10 @@ impl Node {
     /// The kind of the value, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {
-            Value::Bool(_) => "a truth value",
+            Value::Bool(_) => "a boolean",
             Value::Integer(_) => "a whole number",
             Value::Float(_) => "a number",
-            Value::Text(_) => "a text",
+            Value::Text(_) => "a string",
             Value::Moment(_) => "a date or time",
             Value::List(_) => "a list",
             Value::Table(_) => "a table",
@@ -286,11 +286,11 @@ impl Converter<'_> {
                     Value::Integer(i128::from_str_radix(number.as_str(), number.radix()).map_err(|_| {
                         Problem::new(format!("the number {number} is too large"))
                             .at(place.clone())
-                            .hint(format!("whole numbers reach from {} to {}", i64::MIN, i64::MAX))
+                            .hint(format!("whole numbers range from {} to {}", i64::MIN, i64::MAX))
                     })?)
                 }
                 DeValue::Float(number) => Value::Float(number.as_str().parse().map_err(|_| {
-                    Problem::new(format!("{} is no number", number.as_str())).at(place.clone())
+                    Problem::new(format!("{} is not a number", number.as_str())).at(place.clone())
                 })?),
                 DeValue::Array(items) => Value::List(self.list(items)?),
                 DeValue::Table(table) => return self.table(place, table),
@@ -327,18 +327,18 @@ fn syntax_words(message: &str, text: &str) -> (String, String) {
     }
     if message.starts_with("invalid basic string") && message.ends_with("`\"`") {
         return (
-            "a quote is never closed".to_owned(),
-            "close the text with `\"` on the same line".to_owned(),
+            "a quote is not closed".to_owned(),
+            "close the string with `\"` on the same line".to_owned(),
         );
     }
     if message.starts_with("unclosed table") {
-        return ("a heading is never closed".to_owned(), "close it with `]`, as in `[cluster]`".to_owned());
+        return ("a heading is not closed".to_owned(), "close it with `]`, as in `[cluster]`".to_owned());
     }
     if message.starts_with("duplicate key") {
-        return (format!("`{text}` is there twice"), "keep one of the two".to_owned());
+        return (format!("`{text}` is defined twice"), "keep one of the two".to_owned());
     }
     if is_too_deep(message) {
-        let hint = "no scenario needs so many levels; is a bracket before it never closed?";
+        let hint = "no scenario needs so many levels; is an earlier bracket not closed?";
         return ("brackets or dotted keys are nested too deeply".to_owned(), hint.to_owned());
     }
     let mut message = message.lines().collect::<Vec<_>>().join(", ");

@@ -44,7 +44,9 @@ impl Failure {
             None if key.is_root() => {
                 (self.message.as_str(), "see `towtank schema` for what is allowed".to_owned())
             }
-            None => (self.message.as_str(), format!("change `{key}`; `towtank schema` says what is allowed")),
+            None => {
+                (self.message.as_str(), format!("change `{key}`; `towtank schema` shows what is allowed"))
+            }
         };
         let message = if key.is_root() { message.to_owned() } else { format!("`{key}`: {message}") };
         Problem::new(message).hint(hint).at(place).of_key(key)
@@ -111,7 +113,7 @@ impl<'de> de::Deserializer<'de> for &'de Node {
                 [entry] => visitor.visit_enum(Variant { name: &entry.key, content: Some(entry) }),
                 _ => Err(de::Error::invalid_type(Unexpected::Map, &"a table with one key")),
             },
-            _ => Err(de::Error::custom(format!("{} names no form of this value", self.quoted()))),
+            _ => Err(de::Error::custom(format!("{} is not a form of this value", self.quoted()))),
         }
     }
 

@@ -90,7 +90,7 @@ impl Outline {
                 let value = find(study, &axis.key).cloned().unwrap_or_else(|| node.to_json());
                 if let Some(earlier) = values.iter().position(|earlier| *earlier == value) {
                     let message = format!("the sweep over `{}` has {} twice", axis.key, node.quoted());
-                    let hint = format!("take one out: it equals value {} of the list", earlier + 1);
+                    let hint = format!("remove one: it equals value {} of the list", earlier + 1);
                     problems.push(
                         Problem::new(message).hint(hint).at(node.place.clone()).of_key(axis.key.clone()),
                     );

@@ -69,7 +69,7 @@ fn collect(table: &Table, path: &KeyPath, axes: &mut Vec<Axis>, problems: &mut P
             }
             Value::List(_) => problems.push(
                 Problem::new(format!("the sweep over `{key}` has no values"))
-                    .hint("give it at least one value, or take the line out")
+                    .hint("give it at least one value, or remove the line")
                     .at(entry.node.place.clone())
                     .of_key(key),
             ),

@@ -209,12 +209,12 @@ fn mistakes_in_a_sweep() {
     insta::assert_snapshot!(sweep("end = []"), @"
     the sweep over `end` has no values
       a.toml:4:7 []
-      give it at least one value, or take the line out
+      give it at least one value, or remove the line
     ");
     insta::assert_snapshot!(sweep("end = [\"1s\", \"2s\", \"1000ms\"]"), @r#"
     the sweep over `end` has "1000ms" twice
       a.toml:4:20 "1000ms"
-      take one out: it equals value 1 of the list
+      remove one: it equals value 1 of the list
     "#);
     insta::assert_snapshot!(sweep("seed = [1, 2]"), @"
     `seed` cannot be swept
@@ -227,12 +227,12 @@ fn mistakes_in_a_sweep() {
       keep one of the two
     "#);
     insta::assert_snapshot!(sweep("\"end.x\" = [1]"), @r#"
-    `end.x` does not exist: `end` is a text
+    `end.x` does not exist: `end` is a string
       a.toml:4:1 "end.x"
       set `end` itself
     "#);
     insta::assert_snapshot!(sweep("\"a b\" = [1]"), @r#"
-    `a b` cannot be swept: ' ' cannot stand in a key
+    `a b` cannot be swept: ' ' is not allowed in a key
       a.toml:4:1 "a b"
       name a key of the scenario: "cluster.servers" = [8, 16, 32]
     "#);
@@ -263,17 +263,17 @@ fn mistakes_in_settings_point_at_the_flag() {
       write --set cluster.servers=value
     ");
     insta::assert_snapshot!(refused(TEXT, &["=3"]), @"
-    no key: '=' cannot begin a key
+    no key: a key cannot begin with '='
       --set:1:7 =3
       write --set key=value, as in --set replicates=10
     ");
     insta::assert_snapshot!(refused(TEXT, &["log=\"open"]), @"
-    not valid TOML: a quote is never closed
+    not valid TOML: a quote is not closed
       --set:1:16 
       close every quote and bracket of the value
     ");
     insta::assert_snapshot!(refused(TEXT, &["end.x=3"]), @"
-    `end.x` does not exist: `end` is a text
+    `end.x` does not exist: `end` is a string
       --set:1:7 end.x
       set `end` itself
     ");
@@ -313,24 +313,24 @@ fn broken_toml_is_told_with_its_place() {
       write "10s"
     "#);
     insta::assert_snapshot!(refused("study = \"example\"\nend = \"1s\nlog = 1\n", &[]), @r#"
-    not valid TOML: a quote is never closed
+    not valid TOML: a quote is not closed
       a.toml:2:10 
-      close the text with `"` on the same line
+      close the string with `"` on the same line
     "#);
     insta::assert_snapshot!(refused("study = \"example\"\n[cluster\nservers = 1\n", &[]), @"
-    not valid TOML: a heading is never closed
+    not valid TOML: a heading is not closed
       a.toml:2:9 
       close it with `]`, as in `[cluster]`
     ");
     insta::assert_snapshot!(refused("end = \"1s\"\nend = \"2s\"\n", &[]), @"
-    not valid TOML: `end` is there twice
+    not valid TOML: `end` is defined twice
       a.toml:2:1 end
       keep one of the two
     ");
     insta::assert_snapshot!(refused("x = 99999999999999999999999999999999999999999", &[]), @"
     the number 99999999999999999999999999999999999999999 is too large
       a.toml:1:5 99999999999999999999999999999999999999999
-      whole numbers reach from -9223372036854775808 to 9223372036854775807
+      whole numbers range from -9223372036854775808 to 9223372036854775807
     ");
     insta::assert_snapshot!(refused("", &[]), @r#"
     `study` is missing

@@ -20,14 +20,14 @@ use towtank_units::SimSpan;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Disks {
-    /// How many there are.
+    /// Number of disks.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub disks: u32,
-    /// How long one lives on average.
+    /// Mean lifetime of a disk.
     pub lifetime: SimSpan,
 }
 
-/// The study: what can be asked, and how it is presented.
+/// The study: its scenario, and how its results are presented.
 pub struct FirstFailure;
 
 impl Study for FirstFailure {
@@ -59,7 +59,7 @@ impl Study for FirstFailure {
         &[MeasureSpec {
             name: "first_failure",
             unit: "s",
-            about: "when the first disk failed",
+            about: "time until the first disk fails",
             title: "First failure",
         }]
     }
@@ -67,7 +67,7 @@ impl Study for FirstFailure {
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
         let disks: Disks = draft.read()?;
         if disks.lifetime.is_zero() {
-            let problem = draft.problem("lifetime", "`lifetime` is 0, but a disk must live");
+            let problem = draft.problem("lifetime", "`lifetime` is 0, but it must be longer");
             return Err(problem.hint("take it from the data sheet, as in \"200y\"").into());
         }
         Ok(Box::new(disks))
@@ -75,7 +75,7 @@ impl Study for FirstFailure {
 
     fn present(&self, points: &[PointResult<'_>]) -> Presentation {
         let columns = vec![Column::number("disks", ""), Column::number("expected", "s")];
-        let mut table = Table::new("expected", "What theory says", columns);
+        let mut table = Table::new("expected", "Expected by theory", columns);
         for point in points {
             let disks: Disks = serde_json::from_value(point.scenario.clone()).expect("it was checked");
             let expected = disks.lifetime.as_secs_f64() / f64::from(disks.disks);

@@ -110,7 +110,7 @@ impl Document {
     /// not a table or list.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
         let path: KeyPath =
-            key.parse().map_err(|error| Problem::new(format!("`{key}` is no key: {error}")))?;
+            key.parse().map_err(|error| Problem::new(format!("`{key}` is not a valid key: {error}")))?;
         self.lay(Setting::of_flag(key, &path, value)?)
     }
 
@@ -182,7 +182,7 @@ pub fn read_text(name: &str, from: &mut dyn Read) -> Result<String, Problem> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-        Problem::new(format!("`{name}` is not text: byte {valid}, in line {line}, is no UTF-8"))
+        Problem::new(format!("`{name}` is not text: byte {valid}, in line {line}, is not valid UTF-8"))
             .hint("save it as UTF-8; is it a scenario file?")
     })
 }
@@ -190,7 +190,7 @@ pub fn read_text(name: &str, from: &mut dyn Read) -> Result<String, Problem> {
 fn unreadable(name: &str, error: &io::Error) -> Problem {
     let hint = match error.kind() {
         io::ErrorKind::NotFound => "check the path; `towtank list` shows the built-in scenarios",
-        io::ErrorKind::PermissionDenied => "ask for the right to read it",
+        io::ErrorKind::PermissionDenied => "get permission to read it",
         _ if Path::new(name).is_dir() => "name a scenario file in it",
         _ => "check the path",
     };
@@ -231,11 +231,7 @@ fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, String> {
         file.take(most + 1).read_to_end(&mut bytes).map_err(told)?;
     }
     let size = size.max(bytes.len() as u64);
-    if size > most {
-        Err(format!("it has {size} bytes or more, and at most {most} are read"))
-    } else {
-        Ok(bytes)
-    }
+    if size > most { Err(format!("it has {size} bytes or more, but the limit is {most}")) } else { Ok(bytes) }
 }
 
 #[cfg(test)]
@@ -248,6 +244,6 @@ mod tests {
         let size = fs::metadata(&path).expect("it is there").len();
         assert_eq!(read_up_to(&path, size).expect("it fits").len() as u64, size);
         let refused = read_up_to(&path, size - 1).expect_err("one byte too many");
-        assert_eq!(refused, format!("it has {size} bytes or more, and at most {} are read", size - 1));
+        assert_eq!(refused, format!("it has {size} bytes or more, but the limit is {}", size - 1));
     }
 }

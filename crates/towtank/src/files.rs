@@ -43,7 +43,7 @@ pub(crate) fn write_into(report: &Report, store: &Store) -> Result<(), Trouble> 
     Ok(store.write_report(&files(report))?)
 }
 
-/// Checks before the runs whether the report may be written, or an input lies at one of its paths. The names
+/// Checks before the runs whether the report may be written, or would overwrite an input. The names
 /// of the study's own tables are not known yet; they are checked when they are written.
 pub(crate) fn may_report(store: &Store) -> Result<(), Trouble> {
     let names = ["report.json", "report.html", "summary.csv", "runs.csv", "claims.csv"];

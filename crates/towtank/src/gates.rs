@@ -64,8 +64,8 @@ pub fn read(known: &[Known<'_>], texts: &[String]) -> (Vec<Gate>, Problems) {
 /// When `shard` is not the whole, and there is a gate.
 pub fn refuse_for_part(shard: Shard, first: Option<&str>) -> Result<(), Problem> {
     let Some(gate) = first.filter(|_| !shard.is_whole()) else { return Ok(()) };
-    let message = format!("a gate cannot be judged on part {shard}: it is about the whole");
-    let hint = format!("give it to the command that joins the parts: towtank merge DIR… --fail-if '{gate}'");
+    let message = format!("a gate cannot be evaluated on part {shard}: it applies to the whole campaign");
+    let hint = format!("pass it to the command that joins the parts: towtank merge DIR… --fail-if '{gate}'");
     Err(Problem::new(message).hint(hint))
 }
 
@@ -104,6 +104,9 @@ mod tests {
         assert!(refuse_for_part(part, None).is_ok());
         assert!(refuse_for_part(Shard::WHOLE, Some("a > 1")).is_ok());
         let refused = refuse_for_part(part, Some("a > 1")).unwrap_err();
-        assert_eq!(refused.message(), "a gate cannot be judged on part 1/2: it is about the whole");
+        assert_eq!(
+            refused.message(),
+            "a gate cannot be evaluated on part 1/2: it applies to the whole campaign"
+        );
     }
 }

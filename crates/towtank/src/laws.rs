@@ -40,7 +40,7 @@ mod tests {
         report.summary.insert("uplink_busy_max".to_owned(), Measure::new(1.03, "fraction", 1));
         report.summary.insert("transfer_s".to_owned(), Measure::new(-1.0, "s", 1));
         let Err(Trouble::Failed(problem)) = hold(report) else { panic!("it is no failure of ours") };
-        let law = "a share lies within 0 and 1, but `uplink_busy_max` is 1.03 (and 1 more)";
+        let law = "a share is between 0 and 1, but `uplink_busy_max` is 1.03 (and 1 more)";
         assert_eq!(problem.message(), format!("the results cannot be right, so they are not shown: {law}"));
         let hint = problem.next_step().expect("it says what to do");
         let replay =

@@ -8,7 +8,7 @@
 //!    published scenarios and judges their claims; [`merge()`] joins the shards of a campaign; [`compare()`]
 //!    compares two results. [`preview_of_memory`] estimates the memory of a run beforehand; [`search()`]
 //!    looks for settings that meet goals.
-//! 4. An [`Observer`] is told of progress, and may request a stop. [`Trouble`] is the error of all of these,
+//! 4. An [`Observer`] receives progress, and may request a stop. [`Trouble`] is the error of all of these,
 //!    and says whether the input is at fault.
 //!
 //! ```

@@ -114,10 +114,10 @@ impl Machine {
         let message = format!("{runs} about {} of memory, but {memory}", rounded(needed));
         let lower = match self.fitting(Some(need.each)).map(NonZeroUsize::get) {
             Some(fitting) if jobs > 1 && need.each <= memory.left => format!("lower --jobs to {fitting}"),
-            _ if need.keys.is_empty() => "ask for less at once".to_owned(),
+            _ if need.keys.is_empty() => "make the run smaller".to_owned(),
             _ => format!("lower {}", listed(need.keys)),
         };
-        Err(Problem::new(message).hint(format!("{lower}, or add --allow-memory to run it all the same")))
+        Err(Problem::new(message).hint(format!("{lower}, or add --allow-memory to run it anyway")))
     }
 }
 
@@ -190,9 +190,9 @@ mod tests {
             Some(format!("{problem}; {}", problem.next_step().unwrap_or_default()))
         };
         assert_eq!(refused(&options, 1, 1024, ""), None);
-        insta::assert_snapshot!(refused(&options, 1, 3072, "").unwrap(), @"a run takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it all the same");
-        insta::assert_snapshot!(refused(&options, 1, 3072, "point 2 (servers = 9)").unwrap(), @"a run of point 2 (servers = 9) takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it all the same");
-        insta::assert_snapshot!(refused(&options, 3, 512, "").unwrap(), @"3 runs at once take about 1.5 GiB of memory, but 1 GiB are free; lower --jobs to 2, or add --allow-memory to run it all the same");
+        insta::assert_snapshot!(refused(&options, 1, 3072, "").unwrap(), @"a run takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it anyway");
+        insta::assert_snapshot!(refused(&options, 1, 3072, "point 2 (servers = 9)").unwrap(), @"a run of point 2 (servers = 9) takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it anyway");
+        insta::assert_snapshot!(refused(&options, 3, 512, "").unwrap(), @"3 runs at once take about 1.5 GiB of memory, but 1 GiB are free; lower --jobs to 2, or add --allow-memory to run it anyway");
         assert_eq!(refused(&Options { allow_memory: true, ..options.clone() }, 1, 3072, ""), None);
         let unknown = Machine { memory: None, ..machine };
         let threads = Threads { jobs: NonZeroUsize::MIN, workers: NonZeroU32::MIN };

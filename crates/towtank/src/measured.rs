@@ -32,7 +32,7 @@ fn judged(name: &str, text: &str, of_ceph: bool) -> Result<Report, Trouble> {
     let model = fit(&runs).map_err(Trouble::failed)?;
     let mut warnings = read.notes;
     if of_ceph {
-        warnings.push("of Swift nothing was measured here, so its f_rw of 2 to 3 is not judged".to_owned());
+        warnings.push("Swift was not measured here, so its f_rw of 2 to 3 is not judged".to_owned());
     }
     // A plain file is not a distributed system, to which the paper's claims apply.
     let (claims, tables) =

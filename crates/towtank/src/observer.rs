@@ -75,12 +75,12 @@ impl fmt::Display for Remark<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Remark::Notice(text) => f.write_str(text),
-            Remark::Redone(damaged) => write!(f, "{damaged}; its run is done again"),
+            Remark::Redone(damaged) => write!(f, "{damaged}; its run is repeated"),
             Remark::Kept { runs: 1, out } => {
-                write!(f, "1 run was done already and kept from `{}`", out.display())
+                write!(f, "1 run was already finished and is kept from `{}`", out.display())
             }
             Remark::Kept { runs, out } => {
-                write!(f, "{runs} runs were done already and kept from `{}`", out.display())
+                write!(f, "{runs} runs were already finished and are kept from `{}`", out.display())
             }
             Remark::Unusable(damaged) => damaged.fmt(f),
             Remark::Double(_) => f.write_str("these runs are in more than one part, with equal results:"),

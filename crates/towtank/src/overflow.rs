@@ -29,7 +29,7 @@ pub(crate) fn problem(error: &StudyError, place: &str, scenario: &Value) -> Opti
     let StudyError::Run(RunError::TimeOverflow { place: event, after_ns }) = error else { return None };
     let after = SimSpan::from_ns(*after_ns);
     let message = format!(
-        "{place} goes on beyond 584 years, where simulated time ends: {} at {}, and the next step takes {}",
+        "{place} runs beyond 584 years, the limit of simulated time: {} at {}, and the next step takes {}",
         event.name,
         years(event.key.at.as_ns()),
         if after == SimSpan::MAX { "longer than that".to_owned() } else { years(*after_ns) }
@@ -37,8 +37,8 @@ pub(crate) fn problem(error: &StudyError, place: &str, scenario: &Value) -> Opti
     let mut keys = Vec::new();
     suspects(scenario, &mut String::new(), &mut keys);
     let hint = match keys.len() {
-        0 => "ask for less data, or for faster devices".to_owned(),
-        _ => format!("change what makes it so long: {}", keys.join(", ")),
+        0 => "use less data, or faster devices".to_owned(),
+        _ => format!("change the keys that make it so long: {}", keys.join(", ")),
     };
     Some(Problem::new(message).hint(hint))
 }
@@ -114,7 +114,7 @@ mod tests {
         });
         let said = told(&scenario);
         assert!(!said.contains("Unit"), "{said}");
-        insta::assert_snapshot!(said, @"replicate 0 goes on beyond 584 years, where simulated time ends: server 7 at 146.1 years, and the next step takes longer than that; change what makes it so long: `disk_write` is 1B/s, `stations.counter.arrival_rate` is 0.001/s, `stations.counter.patience` is 500y");
-        insta::assert_snapshot!(told(&json!({ "nic": "10Gbit/s", "objects": 7 })), @"replicate 0 goes on beyond 584 years, where simulated time ends: server 7 at 146.1 years, and the next step takes longer than that; ask for less data, or for faster devices");
+        insta::assert_snapshot!(said, @"replicate 0 runs beyond 584 years, the limit of simulated time: server 7 at 146.1 years, and the next step takes longer than that; change the keys that make it so long: `disk_write` is 1B/s, `stations.counter.arrival_rate` is 0.001/s, `stations.counter.patience` is 500y");
+        insta::assert_snapshot!(told(&json!({ "nic": "10Gbit/s", "objects": 7 })), @"replicate 0 runs beyond 584 years, the limit of simulated time: server 7 at 146.1 years, and the next step takes longer than that; use less data, or faster devices");
     }
 }

@@ -73,6 +73,6 @@ mod tests {
         let short = with(each.get() - 1);
         let refusal = short.refusal.expect("not even one fits");
         assert!(refusal.message().starts_with("a run takes about "), "{refusal}");
-        assert_eq!(refusal.next_step(), Some("lower `span`, or add --allow-memory to run it all the same"));
+        assert_eq!(refusal.next_step(), Some("lower `span`, or add --allow-memory to run it anyway"));
     }
 }

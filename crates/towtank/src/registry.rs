@@ -86,7 +86,7 @@ impl Registry {
     pub fn find_scenario(&self, name: &str) -> Result<&Builtin, Problem> {
         self.scenario(name).ok_or_else(|| {
             let hint = did_you_mean(name, self.scenarios.iter().map(Builtin::name)).unwrap_or_else(|| {
-                "`towtank list` shows the built-in ones; a file of your own is named with its path".to_owned()
+                "`towtank list` shows the built-in ones; name a file of your own by its path".to_owned()
             });
             Problem::new(format!("there is no scenario called `{name}`, and no such file")).hint(hint)
         })

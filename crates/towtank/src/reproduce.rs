@@ -26,7 +26,7 @@ pub fn reproduce(
     options.out.as_deref().map(files::refuse_campaign).transpose()?;
     let mut all = Report {
         study: "reproduce".to_owned(),
-        title: "What was published, and what comes out here".to_owned(),
+        title: "Published results compared with ours".to_owned(),
         executor: options.executor.name().to_owned(),
         ..Report::default()
     };
@@ -82,8 +82,8 @@ fn chosen(registry: &Registry, names: &[String]) -> Result<Vec<&'static str>, Pr
 fn unknown(name: &str, published: impl Iterator<Item = &'static str>) -> Problem {
     let names: Vec<&str> = published.collect();
     let hint = did_you_mean(name, names.iter().copied())
-        .unwrap_or_else(|| format!("what can be reproduced: {}", names.join(", ")));
-    Problem::new(format!("`{name}` is no published scenario and no study")).hint(hint)
+        .unwrap_or_else(|| format!("these can be reproduced: {}", names.join(", ")));
+    Problem::new(format!("`{name}` is neither a published scenario nor a study")).hint(hint)
 }
 
 /// The names of the studies with published scenarios.
@@ -132,7 +132,7 @@ fn summary(claims: &[Claim]) -> String {
     }
     if fitted > 0 {
         let holding = claims.iter().filter(|claim| claim.would_be == Some(Verdict::Holds)).count();
-        words.push_str(&format!("; {fitted} were fitted and so prove nothing ({holding} would hold)"));
+        words.push_str(&format!("; {fitted} were fitted and prove nothing ({holding} would hold)"));
     }
     words + "."
 }
@@ -168,7 +168,7 @@ mod tests {
         ];
         assert_eq!(
             summary(&claims),
-            "1 of 5 claims hold, 1 miss, 1 cannot tell; 2 were fitted and so prove nothing (1 would hold)."
+            "1 of 5 claims hold, 1 miss, 1 cannot tell; 2 were fitted and prove nothing (1 would hold)."
         );
         assert_eq!(summary(&claims[..1]), "1 of 1 claims hold.");
     }

@@ -34,9 +34,9 @@ pub struct Run {
 /// The finished part of a campaign or of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Finished runs.
+    /// Number of finished runs.
     pub runs: usize,
-    /// All runs.
+    /// Number of runs of the campaign or shard.
     pub of: usize,
 }
 
@@ -47,8 +47,7 @@ pub struct Done {
 pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> Result<Run, Trouble> {
     gates::refuse_for_part(options.shard, scenario.fail_if.first().map(String::as_str))?;
     if !options.shard.is_whole() && options.out.is_none() {
-        let message =
-            format!("part {} has no directory, so that nothing would be left to join", options.shard);
+        let message = format!("part {} has no directory, so its results would be lost", options.shard);
         return Err(Problem::new(message).hint("name one with --out").into());
     }
     let plan = scenario.plan()?;
@@ -191,7 +190,7 @@ impl Walk<'_> {
 
     /// The first failure, with the line that replays it.
     fn failed(&self, failures: &[Failure<StudyError>]) -> Trouble {
-        let Some(first) = failures.first() else { return Trouble::failed("a run failed without a word") };
+        let Some(first) = failures.first() else { return Trouble::failed("a run failed without a message") };
         let more = match failures.len() {
             1 => String::new(),
             2 => " (1 more run failed)".to_owned(),
@@ -228,7 +227,7 @@ fn kind_of(notice: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Before, every replicate of an inefficient run reported so in a line of its own.
+    /// A former bug: every replicate of an inefficient run printed its own line.
     #[test]
     fn a_notice_with_other_counts_is_the_same_notice() {
         let notice = |committed, rolled_back| {

@@ -35,8 +35,8 @@ pub fn search(
     let scenario = document.check(registry)?;
     let study = scenario.study();
     let Some(search) = study.search() else {
-        let message = format!("the study `{}` looks for no settings", study.name());
-        return Err(Problem::new(message).hint("`pfs` does: towtank pfs tune").into());
+        let message = format!("the study `{}` cannot search for settings", study.name());
+        return Err(Problem::new(message).hint("`pfs` can: towtank pfs tune").into());
     };
     let mut trials = Laid::new(&scenario, folder, goals, (registry, options, observer))?;
     match (search.find)(&mut trials, schedulers) {
@@ -85,7 +85,8 @@ impl<'a> Laid<'a> {
         (registry, options, observer): (&'a Registry, &'a Options, &'a dyn Observer),
     ) -> Result<Laid<'a>, Trouble> {
         let [point] = scenario.points() else {
-            let message = format!("the scenario has {} points, and one is tuned", scenario.points().len());
+            let message =
+                format!("the scenario has {} points, but only one can be tuned", scenario.points().len());
             return Err(Problem::new(message).hint("leave its sweep out: --set sweep={}").into());
         };
         let resolved = point.prepared.resolved();
@@ -154,7 +155,7 @@ mod tests {
     fn what_cannot_be_tuned_is_refused() {
         let told = |text: &str, goal: &str| searched(text, goal).expect_err("it is refused").to_string();
         let sweep = format!("{SMALL}[sweep]\nservers = [1, 2]");
-        assert_eq!(told(&sweep, "makespan_s < 1h"), "the scenario has 2 points, and one is tuned");
+        assert_eq!(told(&sweep, "makespan_s < 1h"), "the scenario has 2 points, but only one can be tuned");
         assert_eq!(told(SMALL, "makespam_s < 1h"), "unknown measure `makespam_s`");
         let queue =
             "study = \"queue\"\nspan = \"1s\"\n[stations.a]\narrival_rate = \"1/s\"\nservice_time = \"1ms\"";

@@ -17,7 +17,7 @@ fn its_report_agrees_with_theory_at_each_point_of_a_sweep() {
     let report = answer().expect("the example runs");
     assert_eq!(report.study, "first-failure");
     assert_eq!(report.title, "How long until the first of many disks fails");
-    assert_eq!(report.glossary["first_failure"], "when the first disk failed");
+    assert_eq!(report.glossary["first_failure"], "time until the first disk fails");
     let expected: Vec<f64> = report.tables[0].rows().iter().map(|row| number(&row[1])).collect();
     assert_eq!(report.points.len(), expected.len());
     for (point, expected) in report.points.iter().zip(expected) {
@@ -49,9 +49,9 @@ fn only_a_registry_that_has_it_knows_it() {
 fn its_problems_have_places_and_next_steps() {
     let mut document = Document::parse(FIFTY).expect("it is TOML");
     document.set("lifetime", "0s").expect("the key exists");
-    let problems = document.check(&registry()).err().expect("a disk must live");
+    let problems = document.check(&registry()).err().expect("the lifetime is too short");
     let problem = problems.iter().next().expect("there is one");
-    insta::assert_snapshot!(problem, @"`lifetime` is 0, but a disk must live");
+    insta::assert_snapshot!(problem, @"`lifetime` is 0, but it must be longer");
     insta::assert_snapshot!(problem.next_step().expect("there is one"), @r#"take it from the data sheet, as in "200y""#);
     assert_eq!(problem.place().map(|place| place.text().to_owned()), Some("0s".to_owned()));
 }

@@ -120,7 +120,10 @@ fn what_is_stopped_says_how_far_it_came_and_goes_on_from_there() {
     let ran = run(&scenario, &options, &notes).expect("it goes on");
     assert_eq!((ran.done.runs, ran.interrupted), (4, false));
     let last = notes.heard().pop();
-    assert_eq!(last.as_deref(), Some("3 runs were done already and kept from `TMP/street/stopped` 0"));
+    assert_eq!(
+        last.as_deref(),
+        Some("3 runs were already finished and are kept from `TMP/street/stopped` 0")
+    );
 
     let never_begun = Notes { stop_after: Some(0), ..Notes::default() };
     let ran = run(&scenario, &one_by_one(None), &never_begun).expect("to stop is no trouble");
@@ -163,7 +166,7 @@ fn a_part_is_not_judged_by_gates() {
     let shard = Shard::new(1, 2).expect("there are two");
     let refused = run(&scenario, &Options { shard, ..Options::default() }, &());
     let Err(Trouble::Input(problems)) = refused else { panic!("a gate is about the whole") };
-    insta::assert_snapshot!(problems, @"a gate cannot be judged on part 1/2: it is about the whole");
+    insta::assert_snapshot!(problems, @"a gate cannot be evaluated on part 1/2: it applies to the whole campaign");
     let hint = problems.iter().next().and_then(towtank_scenario::Problem::next_step).expect("there is one");
     assert!(hint.ends_with("towtank merge DIR… --fail-if 'wait_mean > 1s'"), "{hint}");
 }
@@ -173,7 +176,7 @@ fn a_part_that_is_kept_nowhere_is_refused() {
     let shard = Shard::new(1, 2).expect("there are two");
     let refused = run(&scenario(&[]), &Options { shard, ..Options::default() }, &());
     let Err(Trouble::Input(problems)) = refused else { panic!("its runs would be lost") };
-    insta::assert_snapshot!(problems, @"part 1/2 has no directory, so that nothing would be left to join");
+    insta::assert_snapshot!(problems, @"part 1/2 has no directory, so its results would be lost");
 }
 
 #[test]

@@ -36,7 +36,7 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
   const count = kind.labels.length;
   const matrix = kind.matrix.map((row) => row.map((value) => Math.max(0, value ?? 0)));
   if (matrix.length !== count || matrix.some((row) => row.length !== count)) {
-    throw new Error(`the matrix must have ${count} rows and columns, one a label`);
+    throw new Error(`the matrix must have ${count} rows and columns, one per label`);
   }
   const directed = isOneWay(matrix);
   const chords = (directed ? chordDirected() : chord())

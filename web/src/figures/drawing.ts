@@ -168,6 +168,6 @@ export function pointerTip<T>(
 /** The svg of a plot without legends of its own. */
 export function svgOf(plot: ReturnType<typeof Plot.plot>): SVGSVGElement {
   // Comparing names, not classes: the tests' DOM has another SVGSVGElement than the page.
-  if (plot.tagName.toLowerCase() !== "svg") throw new Error("the plot came with a legend of its own");
+  if (plot.tagName.toLowerCase() !== "svg") throw new Error("the plot has its own legend");
   return plot as unknown as SVGSVGElement;
 }

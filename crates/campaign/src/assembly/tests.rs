@@ -284,8 +284,8 @@ fn what_is_not_done_is_told() {
     half.enter(Task { point: 1, replicate: 0 }, stopped(1));
     let report = assemble(&plan, half, "sequential").report;
     insta::assert_snapshot!(report.warnings.join("\n"), @r#"
-    5 of 6 runs are missing or were stopped before their end
-    no run of 1 of 3 points ended: they show what was committed
+    5 of 6 runs are missing or were stopped early
+    no run of 1 of 3 points was finished: their values cover only what was committed
     no disk failed (in 1 of 2 runs, first in replicate 0 of point 2 (servers = 16))
     "#);
     assert!(report.partial && report.points.iter().all(|point| point.partial));
@@ -297,7 +297,7 @@ fn what_is_not_done_is_told() {
     only.enter(Task { point: 0, replicate: 0 }, stopped(0));
     let report = assemble(&one, only, "sequential").report;
     insta::assert_snapshot!(report.warnings.join("\n"), @r#"
-    the run was stopped before its end: the values are of what was committed
+    the run was stopped early: the values cover only what was committed
     no disk failed
     "#);
     assert!(report.summary.contains_key("span_s"));

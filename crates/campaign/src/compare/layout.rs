@@ -30,11 +30,11 @@ fn comparison(a: &Side, b: &Side, rows: &[Row]) -> Table {
         (a, b) => format!("A is {a}, B is {b}. "),
     };
     let about = format!(
-        "{who}Means over replicates; the difference is B less A, the ratio B over A. B counts as higher or \
-         lower when the 95 % interval of the paired differences leaves out zero, or, without pairs, when the intervals of \
-         the means lie apart."
+        "{who}Means over replicates; the difference is B minus A, the ratio is B / A. B counts as higher or \
+         lower when the 95 % interval of the paired differences excludes zero, or, without pairs, when the intervals of \
+         the means do not overlap."
     );
-    let mut table = Table::new("comparison", "What differs", columns).about(about);
+    let mut table = Table::new("comparison", "Differences", columns).about(about);
     for row in rows {
         let mut cells = place_cells(&places, row);
         let number = |value: Option<f64>| value.map_or_else(|| Cell::missing(row.why_missing()), Cell::from);
@@ -61,8 +61,8 @@ fn intervals(rows: &[Row]) -> Table {
     let paired = ["paired_difference", "paired_low", "paired_high", "pairs"];
     columns.extend(paired.map(|name| Column::number(name, "")));
     let about = "95 % intervals of the means, and of the differences between replicates that drew the same random numbers. \
-                 Empty where there are fewer than two replicates, other seeds, or no stored runs.";
-    let mut table = Table::new("intervals", "How sure that is", columns).about(about);
+                 Empty if there are fewer than two replicates, the seeds differ, or the runs were not stored.";
+    let mut table = Table::new("intervals", "Intervals of the differences", columns).about(about);
     for row in rows {
         let mut cells = place_cells(&places, row);
         for measure in [&row.a, &row.b] {
@@ -139,10 +139,10 @@ fn ratio_figure(rows: &[Row]) -> Option<Figure> {
         rows.iter().filter_map(|row| Some((row.measure.as_str(), row.ratio()?))).collect();
     let kind = Kind::Bar {
         x: "measure".to_owned(),
-        y: Axis::linear("B over A", ""),
+        y: Axis::linear("B / A", ""),
         categories: ratios.iter().map(|(name, _)| (*name).to_owned()).collect(),
         series: vec![BarSeries {
-            name: "B over A".to_owned(),
+            name: "B / A".to_owned(),
             values: ratios.iter().map(|(_, ratio)| Num::from(*ratio)).collect(),
             low: Vec::new(),
             high: Vec::new(),
@@ -150,10 +150,10 @@ fn ratio_figure(rows: &[Row]) -> Option<Figure> {
         stacked: false,
         references: vec![Reference::Horizontal { name: "equal".to_owned(), at: 1.0.into() }],
     };
-    let caption = "How many times A's value is B's, for each measure.".to_owned();
+    let caption = "B's value divided by A's, for each measure.".to_owned();
     (!ratios.is_empty()).then(|| Figure {
         id: "ratios".to_owned(),
-        title: "B over A".to_owned(),
+        title: "Ratio of B to A".to_owned(),
         caption,
         kind,
     })

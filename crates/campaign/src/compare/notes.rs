@@ -35,7 +35,7 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     tell(
         left.seed != right.seed,
         format!(
-            "the seeds differ ({}): replicates do not pair up, and both add their noise",
+            "the seeds differ ({}): replicates cannot be paired, so the noise of both adds up",
             both(&left.seed, &right.seed)
         ),
     );
@@ -49,7 +49,7 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     let inputs = keys.is_empty() && left.scenario_hash != right.scenario_hash;
     tell(
         inputs && left.results_version == right.results_version,
-        "the scenarios read alike, but the contents of their input files differ".to_owned(),
+        "the scenarios are equal, but the contents of their input files differ".to_owned(),
     );
     notes.extend(only_one_has(a, b));
     notes.extend(a.notes.iter().chain(&b.notes).cloned());

@@ -41,7 +41,7 @@ pub enum LoadError {
         /// What is wrong with it.
         source: ReadError,
     },
-    /// The directory holds nothing of Towtank's.
+    /// The directory contains neither a report nor a campaign.
     #[error("`{}` holds neither a `report.json` nor a campaign; name a directory given to `--out`", dir.display())]
     Neither {
         /// The directory.
@@ -92,7 +92,7 @@ pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
         }
         (Some(report), Some(_)) => {
             let notes = vec![format!(
-                "the runs stored beside the report of {name} are not those it was made of, and were left out"
+                "the runs stored with the report of {name} do not belong to it and were left out"
             )];
             Ok(Side { name, report, points: None, notes })
         }

@@ -1,4 +1,4 @@
-//! Comparisons: what is paired, what counts as different, and what the reader is told.
+//! Comparisons: what is paired, what counts as different, and the notes in the report.
 
 use std::fs;
 use std::path::Path;
@@ -133,7 +133,7 @@ fn readers_are_told_what_else_differs() {
     the results versions differ (1 in A, 2 in B): the model itself changed between them
     they were made by different versions of Towtank (0.1.0 in A, 9.9.9 in B)
     B is partial: not all of its runs are done
-    the seeds differ (7 in A, 9 in B): replicates do not pair up, and both add their noise
+    the seeds differ (7 in A, 9 in B): replicates cannot be paired, so the noise of both adds up
     the numbers of replicates differ (3 in A, 4 in B)
     the scenarios differ in `rate`
     only A has the measures `only_a`
@@ -146,7 +146,7 @@ fn readers_are_told_what_else_differs() {
     hashed.report.scenario_hash = "another".to_owned();
     let report = compare(&toy("A", &examples::plan(&[8], 3)), &hashed).unwrap();
     insta::assert_snapshot!(report.warnings.join("\n"), @r#"
-    the scenarios read alike, but the contents of their input files differ
+    the scenarios are equal, but the contents of their input files differ
     the two are the same result: their digests are equal
     "#);
 }
@@ -155,7 +155,7 @@ fn readers_are_told_what_else_differs() {
 fn what_has_nothing_in_common_is_refused() {
     let message = |a: &Side, b: &Side| compare(a, b).unwrap_err().to_string();
     let (sweep, single) = (toy("A", &examples::plan(&[8, 16], 1)), toy("B", &examples::plan(&[8], 1)));
-    insta::assert_snapshot!(message(&sweep, &single), @"A sweeps over `servers` and B over nothing, and no point of the one is a point of the other: compare results that share some values");
+    insta::assert_snapshot!(message(&sweep, &single), @"A sweeps over `servers` and B over nothing, and they have no point in common: compare results that share some values");
     let mut other = of_values("B", 7, &[1.0], true);
     other.report.study = "put".to_owned();
     insta::assert_snapshot!(message(&single, &other), @"B is a result of the study `toy` and B of `put`, and they have no measure in common: compare results of one study");
@@ -192,7 +192,7 @@ fn a_side_is_a_directory_or_a_report() {
     fs::write(full.join("report.json"), old.to_json()).unwrap();
     let stale = load_side(&full, "A").unwrap();
     assert_eq!((stale.report, stale.points), (old, None));
-    insta::assert_snapshot!(stale.notes.join("\n"), @"the runs stored beside the report of A are not those it was made of, and were left out");
+    insta::assert_snapshot!(stale.notes.join("\n"), @"the runs stored with the report of A do not belong to it and were left out");
 }
 
 #[test]

@@ -98,6 +98,6 @@ fn what_cannot_be_planned_says_why() {
     let same = vec![point("x", json!(1)), point("x", json!(2)), point("x", json!(1))];
     insta::assert_snapshot!(message(plan(1, vec![])), @"the sweep has no points: give every swept key at least one value");
     insta::assert_snapshot!(message(plan(0, vec![point("x", json!(1))])), @"`replicates` is 0, but a mean needs at least 1: set `replicates` to 1 or more");
-    insta::assert_snapshot!(message(plan(1, same)), @"points 1 (x = 1) and 3 (x = 1) of the sweep are the same scenario: take one of the values out");
+    insta::assert_snapshot!(message(plan(1, same)), @"points 1 (x = 1) and 3 (x = 1) of the sweep are the same scenario: remove one of the values");
     insta::assert_snapshot!(message(plan(u32::MAX, vec![point("x", json!(1))])), @"1 points of 4294967295 replicates are 4294967295 runs, and the limit is 10000000: sweep over fewer values or split the scenario");
 }

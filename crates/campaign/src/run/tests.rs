@@ -131,7 +131,7 @@ fn a_disk_that_fills_up_keeps_what_is_stored() {
     let ran = run(&order(&plan, Some(&store), &Stop::new(), 1), &toy);
     let End::Failed(failures) = ran.end else { panic!("{:?}", ran.end) };
     let message = dir.hide(&failures[0]).replace(plan.points()[0].key.as_str(), "KEY");
-    insta::assert_snapshot!(message, @"replicate 3 of point 1 (servers = 8) is done but not stored: cannot write `DIR/points/KEY/r00003.json`: no storage space; an older file there is untouched; free some space or write elsewhere, then run the same command again; what is stored is kept");
+    insta::assert_snapshot!(message, @"replicate 3 of point 1 (servers = 8) is done but not stored: cannot write `DIR/points/KEY/r00003.json`: no storage space; an older file there is unchanged; free some space or write elsewhere, then run the same command again; stored results are kept");
     drop(store);
     let resumed = run(&order(&plan, Some(&open(dir.path(), &plan)), &Stop::new(), 1), &toy);
     assert_eq!(resumed.reused, 3);
@@ -272,7 +272,8 @@ proptest! {
         let lies = sittings.iter().filter(|sitting| matches!(sitting, Sitting::Lies { .. })).count();
         let reopened = Store::open(dir.path(), &plan, Takeover::Refuse, Writer::new(Inputs::default()));
         let store = match reopened {
-            // Only a lying disk can damage the plan; then the user must ask for it to be rewritten.
+            // Only a disk that acknowledges lost writes can damage the plan; then the user must have it
+            // rewritten.
             Err(StoreError::DamagedManifest { .. }) if lies > 0 => {
                 Store::open(dir.path(), &plan, Takeover::Force, Writer::new(Inputs::default())).unwrap()
             }

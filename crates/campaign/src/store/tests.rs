@@ -107,7 +107,7 @@ fn a_directory_of_other_things_is_refused() {
     dir.file("thesis.tex", "");
     let scenario = dir.file("queue.toml", "");
     let plan = examples::plan(&[8], 1);
-    insta::assert_snapshot!(dir.hide(&open(dir.path(), &plan).err().unwrap()), @"`DIR` holds files but no campaign (`queue.toml` and 1 more); choose a new or an empty directory, or write among them with `--force`");
+    insta::assert_snapshot!(dir.hide(&open(dir.path(), &plan).err().unwrap()), @"`DIR` holds files but no campaign (`queue.toml` and 1 more); choose a new or an empty directory, or write into this one with `--force`");
     assert_eq!(dir.files().len(), 2, "a refusal leaves nothing behind");
     assert!(!dir.path().join("campaign.lock").exists());
     open_by_force(dir.path(), &plan).unwrap();
@@ -137,9 +137,9 @@ fn damaged_points_are_told_and_nothing_else_is_lost() {
     assert_eq!(found, 1);
     let words: Vec<_> = damaged.iter().map(|damage| damage.why.clone()).collect();
     insta::assert_snapshot!(words.join("\n"), @r#"
-    it is not a whole point file (EOF while parsing a value at line 1 column 232)
-    it is not a whole point file (EOF while parsing a value at line 1 column 0)
-    its checksum does not fit its contents
+    it is not a complete point file (EOF while parsing a value at line 1 column 232)
+    it is not a complete point file (EOF while parsing a value at line 1 column 0)
+    its checksum does not match its contents
     it belongs to key bab9805bc749bf633cbfc9a622ea458a
     it belongs to replicate 2
     "#);
@@ -152,7 +152,7 @@ fn a_damaged_plan_is_refused_until_forced() {
     let plan = examples::plan(&[8], 2);
     filled(dir.path(), &plan);
     dir.file("campaign.json", "{\"towtank_campaign\":1,\"key\":\"");
-    insta::assert_snapshot!(dir.hide(&open(dir.path(), &plan).err().unwrap()), @"`DIR/campaign.json` cannot be used: it is not a whole campaign file (EOF while parsing a string at line 1 column 29); choose another directory, or write it anew with `--force`, which keeps the points that fit");
+    insta::assert_snapshot!(dir.hide(&open(dir.path(), &plan).err().unwrap()), @"`DIR/campaign.json` cannot be used: it is not a complete campaign file (EOF while parsing a string at line 1 column 29); choose another directory, or write it anew with `--force`, which keeps the points that fit");
     drop(open_by_force(dir.path(), &plan).unwrap());
     assert_eq!(loaded(dir.path(), &plan), (2, vec![]), "the points still fit");
 }
@@ -197,15 +197,15 @@ fn a_full_disk_shows_before_the_first_run() {
     let plan = examples::plan(&[8], 1);
     let writer = Writer::on(Arc::new(FaultyDisk::new(Fault::FullFrom(1))), Inputs::default());
     let error = Store::open(dir.path(), &plan, Takeover::Refuse, writer).err().unwrap();
-    insta::assert_snapshot!(dir.hide(&error), @"cannot write `DIR/campaign.json`: no storage space; an older file there is untouched; free some space or write elsewhere, then run the same command again; what is stored is kept");
+    insta::assert_snapshot!(dir.hide(&error), @"cannot write `DIR/campaign.json`: no storage space; an older file there is unchanged; free some space or write elsewhere, then run the same command again; stored results are kept");
 }
 
 #[test]
 fn a_file_in_the_place_of_the_directory_says_so() {
     let dir = Scratch::new();
     let file = dir.file("out", "");
-    insta::assert_snapshot!(dir.hide(&open(&file, &examples::plan(&[8], 1)).err().unwrap()), @"cannot make the directory `DIR/out`: File exists (os error 17); something on the way is a file, not a directory: write elsewhere");
-    insta::assert_snapshot!(dir.hide(&open(&file.join("x"), &examples::plan(&[8], 1)).err().unwrap()), @"cannot make the directory `DIR/out/x`: Not a directory (os error 20); something on the way is a file, not a directory: write elsewhere");
+    insta::assert_snapshot!(dir.hide(&open(&file, &examples::plan(&[8], 1)).err().unwrap()), @"cannot make the directory `DIR/out`: File exists (os error 17); a part of the path is a file, not a directory: choose another path");
+    insta::assert_snapshot!(dir.hide(&open(&file.join("x"), &examples::plan(&[8], 1)).err().unwrap()), @"cannot make the directory `DIR/out/x`: Not a directory (os error 20); a part of the path is a file, not a directory: choose another path");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn a_full_disk_leaves_the_old_file_and_no_litter() {
     let path = dir.file("report.json", "old");
     let error = writer(Fault::FullFrom(0)).replace(&path, b"new and longer").unwrap_err();
     let message = error.to_string().replace(dir.path().to_str().unwrap(), "DIR");
-    insta::assert_snapshot!(message, @"cannot write `DIR/report.json`: no storage space; an older file there is untouched; free some space or write elsewhere, then run the same command again; what is stored is kept");
+    insta::assert_snapshot!(message, @"cannot write `DIR/report.json`: no storage space; an older file there is unchanged; free some space or write elsewhere, then run the same command again; stored results are kept");
     assert_eq!(fs::read_to_string(&path).unwrap(), "old");
     assert_eq!(leftovers(dir.path()), 0);
 }

@@ -31,7 +31,7 @@ pub(crate) fn bent(point: &Checked) -> Bent {
 /// The likely reason, as a sentence without a full stop.
 pub(crate) fn likely(points: &[&Checked]) -> String {
     if let Some(point) = points.iter().find(|point| point.kind != SizeKind::Measured) {
-        return format!("a size of it was not measured, and its rates are {}", point.kind.name());
+        return format!("one of its sizes was not measured, and its rates are {}", point.kind.name());
     }
     let one_size = points.iter().all(|point| point.mix.single().is_some());
     if one_size
@@ -46,22 +46,22 @@ pub(crate) fn likely(points: &[&Checked]) -> String {
     let most = 4 * agree >= 3 * points.len();
     let reason = match (one_size, most, lean > 0.0) {
         (true, true, true) => {
-            "mixes do more than the pure loads allow: reads and writes use different resources, or some are served from a cache"
+            "mixes are faster than the pure loads predict: reads and writes use different resources, or some are served from a cache"
         }
         (true, true, false) => {
-            "mixes do less than the pure loads allow: reads and writes get in each other's way, so the cost is not linear"
+            "mixes are slower than the pure loads predict: reads and writes interfere, so the cost is not linear"
         }
         (true, false, _) => {
             "errors go both ways: the cost is not linear in the read share, or the runs were disturbed"
         }
         (false, true, true) => {
-            "mixes of sizes do more than their parts allow: small and large operations use different resources"
+            "mixes of sizes are faster than their parts predict: small and large operations use different resources"
         }
         (false, true, false) => {
-            "mixes of sizes do less than their parts allow: large operations hold small ones up, or the shares are of something else"
+            "mixes of sizes are slower than their parts predict: large operations delay small ones, or the shares have another meaning"
         }
         (false, false, _) => {
-            "errors of mixes of sizes go both ways: the shares may be of something else, or the runs were disturbed"
+            "errors of mixes of sizes go both ways: the shares may have another meaning, or the runs were disturbed"
         }
     };
     reason.to_owned()
@@ -78,7 +78,7 @@ fn another_limit(points: &[&Checked]) -> Option<String> {
     };
     let constant = range(&measured) < CONSTANT * mean && range(&estimates) > VARIED * mean;
     constant.then(|| {
-        format!("the total is {mean:.0}/s at every mix: another resource is full, such as the client, its CPU or the network")
+        format!("the total is {mean:.0}/s at every mix: another resource is saturated, such as the client, its CPU or the network")
     })
 }
 
@@ -110,11 +110,11 @@ fn pure_load(points: &[&Checked]) -> Option<String> {
     }
     let cause = match (off > 0.0, what) {
         (true, "reads") => "pure reads were served from a cache that mixes do not have",
-        (true, _) => "pure writes were taken up by a cache or a journal that mixes do not have",
+        (true, _) => "pure writes were absorbed by a cache or a journal that mixes do not have",
         (false, _) => "the pure load did not fill the system, or was disturbed",
     };
     Some(format!(
-        "the mixes lie on a line of their own, which has pure {what} at {implied:.0}/s where {pure:.0}/s were measured: {cause}"
+        "the mixes lie on a different line, with pure {what} at {implied:.0}/s where {pure:.0}/s were measured: {cause}"
     ))
 }
 

@@ -62,12 +62,12 @@ fn reason_for(mixes: impl Fn(f64) -> f64) -> String {
 
 #[test]
 fn reasons_follow_the_shape_of_the_errors() {
-    insta::assert_snapshot!(reason_for(|reads| line(reads, 500.0, 250.0)), @"4KiB: the mixes lie on a line of their own, which has pure reads at 500/s where 1000/s were measured: pure reads were served from a cache that mixes do not have");
-    insta::assert_snapshot!(reason_for(|reads| line(reads, 1000.0, 120.0)), @"4KiB: the mixes lie on a line of their own, which has pure writes at 120/s where 250/s were measured: pure writes were taken up by a cache or a journal that mixes do not have");
-    insta::assert_snapshot!(reason_for(|reads| line(reads, 1000.0, 400.0)), @"4KiB: the mixes lie on a line of their own, which has pure writes at 400/s where 250/s were measured: the pure load did not fill the system, or was disturbed");
-    insta::assert_snapshot!(reason_for(|_| 330.0), @"4KiB: the total is 330/s at every mix: another resource is full, such as the client, its CPU or the network");
-    insta::assert_snapshot!(reason_for(|reads| line(reads, 1000.0, 250.0) / (1.0 + 2.0 * reads * (1.0 - reads))), @"4KiB: mixes do less than the pure loads allow: reads and writes get in each other's way, so the cost is not linear");
-    insta::assert_snapshot!(reason_for(|reads| (1000.0 / reads).min(250.0 / (1.0 - reads))), @"4KiB: mixes do more than the pure loads allow: reads and writes use different resources, or some are served from a cache");
+    insta::assert_snapshot!(reason_for(|reads| line(reads, 500.0, 250.0)), @"4KiB: the mixes lie on a different line, with pure reads at 500/s where 1000/s were measured: pure reads were served from a cache that mixes do not have");
+    insta::assert_snapshot!(reason_for(|reads| line(reads, 1000.0, 120.0)), @"4KiB: the mixes lie on a different line, with pure writes at 120/s where 250/s were measured: pure writes were absorbed by a cache or a journal that mixes do not have");
+    insta::assert_snapshot!(reason_for(|reads| line(reads, 1000.0, 400.0)), @"4KiB: the mixes lie on a different line, with pure writes at 400/s where 250/s were measured: the pure load did not fill the system, or was disturbed");
+    insta::assert_snapshot!(reason_for(|_| 330.0), @"4KiB: the total is 330/s at every mix: another resource is saturated, such as the client, its CPU or the network");
+    insta::assert_snapshot!(reason_for(|reads| line(reads, 1000.0, 250.0) / (1.0 + 2.0 * reads * (1.0 - reads))), @"4KiB: mixes are slower than the pure loads predict: reads and writes interfere, so the cost is not linear");
+    insta::assert_snapshot!(reason_for(|reads| (1000.0 / reads).min(250.0 / (1.0 - reads))), @"4KiB: mixes are faster than the pure loads predict: reads and writes use different resources, or some are served from a cache");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::model::Model;
 /// How the rates of a size are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeKind {
-    /// Measured.
+    /// The size itself was measured.
     Measured,
     /// Between two measured sizes.
     Interpolated,
@@ -36,7 +36,7 @@ impl SizeKind {
 pub struct Located {
     /// Rate of pure reads, T100r.
     pub reads: Elastic,
-    /// T100w.
+    /// Rate of pure writes, T100w.
     pub writes: Elastic,
     /// The curvature of its mixes; 0 if none was fitted.
     pub curvature: f64,

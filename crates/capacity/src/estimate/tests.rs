@@ -82,7 +82,7 @@ fn sizes_between_are_on_the_line_of_logarithms_and_sizes_outside_are_refused() {
     let mix = Mix::parse("256KiB:100%:r100").unwrap();
     let asked = |beyond| Asked { mix: &mix, shares: Shares::Operations, beyond, curved: false };
     let error = estimate(&model, &asked(Beyond::Refuse)).unwrap_err();
-    assert_eq!(error.to_string(), "256KiB lies outside the measured sizes, 4KiB to 64KiB");
+    assert_eq!(error.to_string(), "256KiB is outside the measured sizes, 4KiB to 64KiB");
     let found = estimate(&model, &asked(Beyond::Extrapolate)).unwrap();
     near(found.total.value, 125.0);
     assert_eq!(found.parts[0].kind, SizeKind::Extrapolated);

@@ -22,18 +22,18 @@ fn a_mix_reads_back() {
 
 #[test]
 fn what_is_no_mix_is_told_with_its_place() {
-    insta::assert_snapshot!(refused("16KiB:90%:r70,1MiB:20%:r100"), @"the shares add up to 110%, not to 100% [16KiB:90%:r70,1MiB:20%:r100] change them until they do");
-    insta::assert_snapshot!(refused("16KiB:90%"), @"`16KiB:90%` is no part of a mix [16KiB:90%] a part is SIZE:SHARE%:rREADPERCENT, such as 16KiB:90%:r70");
+    insta::assert_snapshot!(refused("16KiB:90%:r70,1MiB:20%:r100"), @"the shares add up to 110%, not to 100% [16KiB:90%:r70,1MiB:20%:r100] make them add up to 100%");
+    insta::assert_snapshot!(refused("16KiB:90%"), @"`16KiB:90%` is not a part of a mix [16KiB:90%] a part is SIZE:SHARE%:rREADPERCENT, such as 16KiB:90%:r70");
     insta::assert_snapshot!(refused("16KiB:50%:r70,1M:50%:r10"), @"`1M`: `M` is not a unit of a size [1M] write `MiB` (1024² bytes) or `MB` (1000² bytes)");
     insta::assert_snapshot!(refused("16KiB:50:r70,1MiB:50%:r10"), @r#"
     `50` has no unit, but a percentage needs one [50] write "50%" for hundredths; the units are %
     "#);
-    insta::assert_snapshot!(refused("16KiB:0%:r70,1MiB:100%:r10"), @"a share of 0% is none [0%] a share lies above 0% and goes up to 100%; leave out what has none");
-    insta::assert_snapshot!(refused("16KiB:100%:70"), @"`70` is no read share [70] write `r` and the reads in percent, from r0 to r100");
-    insta::assert_snapshot!(refused("16KiB:100%:r101"), @"`r101` is no read share [r101] write `r` and the reads in percent, from r0 to r100");
-    insta::assert_snapshot!(refused("16KiB:100%:rNaN"), @"`rNaN` is no read share [rNaN] write `r` and the reads in percent, from r0 to r100");
-    insta::assert_snapshot!(refused("0B:100%:r1"), @"an operation of no bytes has no size [0B] write a size such as 16KiB");
-    insta::assert_snapshot!(refused(""), @"`` is no part of a mix [] a part is SIZE:SHARE%:rREADPERCENT, such as 16KiB:90%:r70");
+    insta::assert_snapshot!(refused("16KiB:0%:r70,1MiB:100%:r10"), @"a share of 0% is not allowed [0%] a share is above 0% and at most 100%; leave out parts without a share");
+    insta::assert_snapshot!(refused("16KiB:100%:70"), @"`70` is not a read share [70] write `r` and the reads in percent, from r0 to r100");
+    insta::assert_snapshot!(refused("16KiB:100%:r101"), @"`r101` is not a read share [r101] write `r` and the reads in percent, from r0 to r100");
+    insta::assert_snapshot!(refused("16KiB:100%:rNaN"), @"`rNaN` is not a read share [rNaN] write `r` and the reads in percent, from r0 to r100");
+    insta::assert_snapshot!(refused("0B:100%:r1"), @"an operation must have at least 1 byte [0B] write a size such as 16KiB");
+    insta::assert_snapshot!(refused(""), @"`` is not a part of a mix [] a part is SIZE:SHARE%:rREADPERCENT, such as 16KiB:90%:r70");
 }
 
 #[test]

@@ -13,14 +13,14 @@ use crate::model::Model;
 
 /// The measures that gates may name.
 pub const CHECK_MEASURES: [About; 5] = [
-    ("points", "points", "mixes that were held against the model"),
-    ("error_mean", "%", "mean error of the estimates, of the measured value (8)"),
+    ("points", "points", "mixes that were compared with the model"),
+    ("error_mean", "%", "mean error of the estimates, relative to the measured value (8)"),
     ("error_max", "%", "greatest error"),
-    ("bias", "%", "mean error with its sign: above zero where estimates are too high"),
+    ("bias", "%", "mean error with its sign: positive if estimates are too high"),
     (
         "run_spread",
         "%",
-        "standard deviation of single runs of one point, pooled over all points, of their mean",
+        "standard deviation of single runs of one point, pooled over all points, relative to their mean",
     ),
 ];
 
@@ -41,11 +41,11 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
     }
     let mut warnings = notes;
     if checks.spread.is_none() {
-        warnings.push("no point was run twice, so errors cannot be told from chance".to_owned());
+        warnings.push("no point was run twice, so errors cannot be distinguished from chance".to_owned());
     }
     warnings.extend(super::unknown_interval(model));
     if checks.whole.is_none() {
-        warnings.push("there are only pure loads here, which say nothing of mixes".to_owned());
+        warnings.push("there are only pure loads here, which say nothing about mixes".to_owned());
     }
     let mut all = vec![figures::capacity(capacities(model, checks))];
     all.extend(figures(checks));
@@ -68,7 +68,7 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
 
 /// The verdict in one to three sentences.
 pub(super) fn verdict_in_words(checks: &Checks) -> String {
-    let Some(whole) = &checks.whole else { return "There is no mix to hold the model against.".to_owned() };
+    let Some(whole) = &checks.whole else { return "There is no mix to compare the model with.".to_owned() };
     let Verdict { points, error_mean, error_max, reason, .. } = whole;
     let errors = match points {
         1 => format!("The error at the one mix is {error_max:.1} %."),
@@ -85,14 +85,16 @@ pub(super) fn verdict_in_words(checks: &Checks) -> String {
         match kind {
             VerdictKind::Holds => format!(" The hypothesis holds within {within} %{of}."),
             VerdictKind::CannotTell => {
-                format!(" Whether it holds{of} cannot be told: the errors lie within the spread of the runs.")
+                format!(
+                    " It is undecided whether it holds{of}: the errors are within the spread of the runs."
+                )
             }
             VerdictKind::Fails => format!(" It does not hold within {within} %{of}."),
         }
     };
     let kinds = [VerdictKind::Holds, VerdictKind::CannotTell, VerdictKind::Fails];
     let there = kinds.into_iter().filter(|kind| checks.verdicts.iter().any(|verdict| verdict.kind == *kind));
-    let reason = reason.as_ref().map_or(String::new(), |reason| format!(" Likely, for {reason}."));
+    let reason = reason.as_ref().map_or(String::new(), |reason| format!(" Likely reason for {reason}."));
     format!("{errors}{}{reason}", there.map(said).collect::<String>())
 }
 
@@ -118,7 +120,7 @@ fn verdicts(checks: &Checks) -> Table {
         Column::number("error_max", "%"),
         Column::text("verdict"),
     ];
-    let about = "Errors (8) of the straight line. It holds if no error is greater than is asked for; it cannot be told if those that are may be chance.";
+    let about = "Errors (8) of the straight line. It holds if no error exceeds the limit; the verdict is `cannot tell` if the errors that exceed it may be chance.";
     let mut table = Table::new("verdicts", "Does it hold?", columns).about(about);
     for verdict in &checks.verdicts {
         table.push(vec![
@@ -153,7 +155,7 @@ fn curvatures(checks: &Checks) -> Option<Table> {
         Column::number("all_others", "%"),
     ];
     let about = "Mean errors of mixes that were left out: predicted by the straight line, with a curvature fitted to one other mix, and with one fitted to all others.";
-    let mut table = Table::new("curvature", "What a curvature buys", columns).about(about);
+    let mut table = Table::new("curvature", "Benefit of a curvature", columns).about(about);
     for verdict in &checks.verdicts {
         let Some(left) = verdict.left_out else { continue };
         table.push(vec![
@@ -204,7 +206,7 @@ fn forms(checks: &Checks) -> Option<Table> {
         Column::number("as_capacity_error", "%"),
     ];
     let about = "The same points with shares taken as shares of operations, where work adds up, and as shares of capacity, the paper's (7).";
-    let mut table = Table::new("forms", "What the shares may be of", columns).about(about);
+    let mut table = Table::new("forms", "Possible meanings of the shares", columns).about(about);
     for point in &checks.points {
         let Some((operations, capacity)) = point.forms_percent else { continue };
         table.push(vec![
@@ -256,7 +258,7 @@ pub(super) fn figures(checks: &Checks) -> Vec<Figure> {
     if let towtank_report::Kind::Line { series, .. } = &shape
         && !series.is_empty()
     {
-        let caption = "Estimate less measurement, of the measurement. The shape of a line tells the reason: see the table of verdicts.";
+        let caption = "Estimate minus measurement, relative to the measurement. The shape of a line indicates the reason: see the table of verdicts.";
         all.push(figures::figure("error_by_reads", "Errors by read share", caption, shape));
     }
     all

@@ -18,21 +18,21 @@ pub const ESTIMATE_MEASURES: [About; 9] = [
         IOPS,
         "operations per second, reads and writes together; with shares of concurrency, if they are served first come, first served",
     ),
-    ("iops_read", IOPS, "reads per second of them"),
-    ("iops_write", IOPS, "writes per second of them"),
+    ("iops_read", IOPS, "reads per second"),
+    ("iops_write", IOPS, "writes per second"),
     ("bandwidth", "bytes/s", "bytes per second, reads and writes together"),
     (
         "iops_total_sharing",
         IOPS,
         "the total with shares of concurrency, if the streams share the system evenly: the upper end of the bracket",
     ),
-    ("planned", IOPS, "operations per second that are planned"),
-    ("plan_used", "%", "the part of the capacity that the plan takes"),
-    ("headroom", IOPS, "what is left beside the plan; below zero where it does not fit"),
+    ("planned", IOPS, "planned operations per second"),
+    ("plan_used", "%", "the share of the capacity that the plan uses"),
+    ("headroom", IOPS, "capacity that the plan leaves unused; negative if the plan does not fit"),
     (
         "growth_needed",
         "",
-        "how many times the system must be as large for the plan, if it scales linearly; below 1 where it is large enough",
+        "factor by which the system must grow for the plan, if it scales linearly; below 1 if it is large enough",
     ),
 ];
 
@@ -91,8 +91,8 @@ pub fn estimated(answered: &Answered<'_>) -> Result<Report, EstimateError> {
     Ok(Report {
         study: "capacity-estimate".to_owned(),
         title: match &model.system {
-            Some(system) => format!("What {system} can do of {}", asked.mix),
-            None => format!("What the system can do of {}", asked.mix),
+            Some(system) => format!("Capacity of {system} for {}", asked.mix),
+            None => format!("Capacity of the system for {}", asked.mix),
         },
         answer: answer(estimate, bracket, planned.as_ref()),
         glossary: glossary(&summary, &ESTIMATE_MEASURES),
@@ -147,7 +147,7 @@ fn answer(estimate: &Estimate, bracket: bool, planned: Option<&Planned>) -> Stri
     };
     let split = format!(
         "The system does {total}{}: {} of reads and {} of writes, {}.",
-        if bracket { "; by the first" } else { "" },
+        if bracket { "; first come, first served" } else { "" },
         words(estimate.reads.value, IOPS),
         words(estimate.writes.value, IOPS),
         words(estimate.bandwidth.value, "bytes/s")
@@ -155,9 +155,9 @@ fn answer(estimate: &Estimate, bracket: bool, planned: Option<&Planned>) -> Stri
     let Some(planned) = planned else { return split };
     let plan = words(planned.operations, IOPS);
     let verdict = if planned.growth.value <= 1.0 {
-        format!("The plan of {plan} takes {:.1} % of it.", planned.used.value)
+        format!("The plan of {plan} uses {:.1} % of it.", planned.used.value)
     } else {
-        format!("The plan of {plan} needs {:.2} times as much.", planned.growth.value)
+        format!("The plan of {plan} needs {:.2} times this capacity.", planned.growth.value)
     };
     format!("{split} {verdict}")
 }
@@ -171,7 +171,9 @@ fn warnings(answered: &Answered<'_>) -> Vec<String> {
                 model.interpolation_errors().into_iter().flat_map(|(_, reads, writes)| [reads, writes]);
             let most = errors.fold(0.0, f64::max);
             let off = match most > 0.0 {
-                true => format!("; measured sizes that are left out come out up to {most:.0} % off"),
+                true => {
+                    format!("; measured sizes, when left out, are estimated with errors of up to {most:.0} %")
+                }
                 false => String::new(),
             };
             let (size, kind) = (part.part.size(), part.kind.name());
@@ -219,8 +221,7 @@ fn parts(estimate: &Estimate) -> Table {
         Column::number("bandwidth", "bytes/s"),
         Column::text("size_is"),
     ];
-    let about =
-        "What each part of the mix gets; alone is what the system would do of it with nothing else to do.";
+    let about = "The rate of each part of the mix; `alone` is its rate if the system serves nothing else.";
     let mut table = Table::new("parts", "Part by part", columns).about(about);
     for part in &estimate.parts {
         table.push(vec![
@@ -245,8 +246,8 @@ fn forms(shares: Shares, estimate: &Estimate) -> Table {
         Column::number("high", IOPS),
         Column::flag("asked"),
     ];
-    let about = "The total by each meaning of the shares. Concurrency lies between the two rows: at operations if all wait in one line, at capacity if the streams share the system evenly.";
-    let mut table = Table::new("forms", "What the shares are of", columns).about(about);
+    let about = "The total by each meaning of the shares. Concurrency lies between the two rows: at operations if all wait in one queue, at capacity if the streams share the system evenly.";
+    let mut table = Table::new("forms", "Meaning of the shares", columns).about(about);
     for (form, total) in
         [(Shares::Operations, estimate.as_operations), (Shares::Capacity, estimate.as_capacity)]
     {
@@ -266,7 +267,7 @@ fn part_figure(estimate: &Estimate) -> Figure {
     figures::figure(
         "parts",
         "Reads and writes, part by part",
-        "What each part of the mix gets, with 95 % intervals where points were run more than once.",
+        "The rate of each part of the mix, with 95 % intervals where points were run more than once.",
         figures::bars(
             "part",
             Axis::linear("rate", IOPS),
@@ -342,7 +343,7 @@ fn curve_figure(curve: &Curve, mix: &Mix) -> Figure {
     };
     let caption =
         "The total at every read share (6); bands are 95 % intervals where points were run more than once.";
-    figures::figure("curve", "What the system can do, by read share", caption, kind)
+    figures::figure("curve", "Capacity by read share", caption, kind)
 }
 
 /// The total over read shares and shares of the two most frequent sizes.

@@ -52,7 +52,7 @@ pub(super) fn capacity(groups: Vec<LineSeries>) -> Figure {
         series: groups,
         references: Vec::new(),
     };
-    let caption = "C is what the system would do of reads alone, worked back from each mix (3). If the hypothesis holds, each line is flat.";
+    let caption = "C is the rate of reads alone, computed from each mix (3). If the hypothesis holds, each line is flat.";
     figure("capacity_by_reads", "C against the read share", caption, kind)
 }
 

@@ -12,14 +12,18 @@ use crate::model::{Model, SizeModel};
 
 const MEASURES: [About; 6] = [
     ("sizes", "", "sizes with pure reads and pure writes"),
-    ("f_rw_least", "", "the least f_rw: how many reads a write costs, by size"),
-    ("f_rw_most", "", "the greatest f_rw"),
-    ("error_mean", "%", "mean error of the estimates at the measured mixes, of the measured value (8)"),
+    ("f_rw_least", "", "the lowest f_rw of all sizes: how many reads a write costs"),
+    ("f_rw_most", "", "the highest f_rw of all sizes"),
+    (
+        "error_mean",
+        "%",
+        "mean error of the estimates at the measured mixes, relative to the measured value (8)",
+    ),
     ("error_max", "%", "greatest error at a measured mix"),
     (
         "run_spread",
         "%",
-        "standard deviation of single runs of one point, pooled over all points, of their mean",
+        "standard deviation of single runs of one point, pooled over all points, relative to their mean",
     ),
 ];
 
@@ -44,8 +48,8 @@ pub fn fitted(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
     Report {
         study: "capacity-fit".to_owned(),
         title: match &model.system {
-            Some(system) => format!("What {system} can do"),
-            None => "What the system can do".to_owned(),
+            Some(system) => format!("Capacity of {system}"),
+            None => "Capacity of the system".to_owned(),
         },
         answer: answer(model, checks),
         glossary: glossary(&summary, &MEASURES),
@@ -64,9 +68,9 @@ fn answer(model: &Model, checks: &Checks) -> String {
         .iter()
         .map(|size| format!("{} at {}", towtank_report::human::digits(size.f_rw()), size.size()))
         .collect();
-    let costs = format!("Reads that a write costs: {}.", super::listed(&list));
+    let costs = format!("Cost of a write in reads: {}.", super::listed(&list));
     match &checks.whole {
-        None => format!("{costs} No mix was measured, so whether the mixes follow is not known."),
+        None => format!("{costs} No mix was measured, so it is unknown whether mixes follow the model."),
         Some(_) => format!("{costs} {}", super::check::verdict_in_words(checks)),
     }
 }
@@ -75,7 +79,7 @@ fn warnings(model: &Model, checks: &Checks) -> Vec<String> {
     let mut warnings = Vec::new();
     if model.spread.is_none() {
         warnings.push(
-            "no point was run twice, so nothing is known of how far runs scatter: estimates have no intervals"
+            "no point was run twice, so the spread of runs is unknown and estimates have no intervals"
                 .to_owned(),
         );
     }
@@ -97,7 +101,7 @@ fn warnings(model: &Model, checks: &Checks) -> Vec<String> {
     }
     if checks.whole.as_ref().is_some_and(|whole| whole.kind == VerdictKind::Fails) {
         warnings.push(
-            "the hypothesis does not hold here: take estimates of mixes with the errors below".to_owned(),
+            "the hypothesis does not hold here: expect the errors below in estimates of mixes".to_owned(),
         );
     }
     warnings
@@ -116,8 +120,7 @@ fn sizes(model: &Model) -> Table {
         Column::number("writes_low", IOPS),
         Column::number("writes_high", IOPS),
     ];
-    let about =
-        "Pure reads and pure writes of each size, with 95 % intervals; f_rw is the one over the other.";
+    let about = "Pure reads and pure writes of each size, with 95 % intervals; f_rw is the rate of reads divided by the rate of writes.";
     let mut table = Table::new("sizes", "Sizes", columns).about(about);
     for size in &model.sizes {
         let ends = |value: Ranged| value.range.unzip();
@@ -143,8 +146,8 @@ fn sizes(model: &Model) -> Table {
 fn interpolation(model: &Model) -> Option<Table> {
     let columns =
         vec![Column::text("size"), Column::number("reads_error", "%"), Column::number("writes_error", "%")];
-    let about = "Each size left out and interpolated from its neighbours: how far sizes that were not measured may be off.";
-    let mut table = Table::new("interpolation", "Sizes between others", columns).about(about);
+    let about = "Each size is left out and interpolated from its neighbours, to show the error for sizes that were not measured.";
+    let mut table = Table::new("interpolation", "Interpolated sizes", columns).about(about);
     for (size, reads, writes) in model.interpolation_errors() {
         table.push(vec![size.size().into(), reads.into(), writes.into()]);
     }
@@ -158,8 +161,8 @@ fn figures(model: &Model, checks: &Checks) -> Vec<Figure> {
     let mut all = vec![
         figures::figure(
             "f_rw",
-            "What a write costs, by size",
-            "f_rw: pure reads over pure writes per second. Bars below 1 are writes that are cheaper than reads.",
+            "Cost of a write, by size",
+            "f_rw: the rate of pure reads divided by the rate of pure writes. Where a bar is below 1, a write is cheaper than a read.",
             figures::bars(
                 "size",
                 Axis::linear("f_rw", ""),

@@ -39,7 +39,7 @@ fn a_name_that_nothing_has() {
     ");
     assert_snapshot!(run(&["zebra"]), @"
     error: there is no scenario called `zebra`, and no such file
-    hint: `towtank list` shows the built-in ones; a file of your own is named with its path
+    hint: `towtank list` shows the built-in ones; name a file of your own by its path
     exit 2
     ");
 }
@@ -56,7 +56,7 @@ fn a_folder() {
 #[test]
 fn no_text() {
     assert_snapshot!(file("no_text", b"study = \"queue\"\n\xff\xfe"), @"
-    error: `ring.toml` is not text: byte 16, in line 2, is no UTF-8
+    error: `ring.toml` is not text: byte 16, in line 2, is not valid UTF-8
     hint: save it as UTF-8; is it a scenario file?
     exit 2
     ");
@@ -85,9 +85,9 @@ fn a_value_without_quotes() {
 #[test]
 fn a_quote_that_is_never_closed() {
     assert_snapshot!(changed("open", "\"100s\"", "\"100s"), @r#"
-    error: not valid TOML: a quote is never closed
+    error: not valid TOML: a quote is not closed
       --> ring.toml:4:13
-    hint: close the text with `"` on the same line
+    hint: close the string with `"` on the same line
     exit 2
     "#);
 }
@@ -95,7 +95,7 @@ fn a_quote_that_is_never_closed() {
 #[test]
 fn a_key_twice() {
     assert_snapshot!(changed("twice", "warm_up", "span"), @"
-    error: not valid TOML: `span` is there twice
+    error: not valid TOML: `span` is defined twice
       --> ring.toml:4:1
     hint: keep one of the two
     exit 2
@@ -240,7 +240,7 @@ fn a_sweep_over_nothing() {
     assert_snapshot!(file("no_sweep", format!("{COUNTER}[sweep]\n\"stations.counter.servers\" = []\n")), @"
     error: the sweep over `stations.counter.servers` has no values
       --> ring.toml:10:30
-    hint: give it at least one value, or take the line out
+    hint: give it at least one value, or remove the line
     exit 2
     ");
 }
@@ -293,7 +293,7 @@ fn settings_that_set_nothing() {
     exit 2
     "#);
     assert_snapshot!(run(&["counter.toml", "--set", "title=\"open"]), @r#"
-    error: not valid TOML: a quote is never closed
+    error: not valid TOML: a quote is not closed
       --> --set title="open
                            ^
     hint: close every quote and bracket of the value
@@ -336,7 +336,7 @@ fn gates_that_cannot_be_judged() {
     exit 2
     ");
     assert_snapshot!(run(&["counter.toml", "--fail-if", "wait_mean > 3GiB"]), @"
-    error: `wait_mean` is measured in s, and `GiB` is no unit for it
+    error: `wait_mean` is measured in s, and `GiB` is not a unit for it
       --> --fail-if 'wait_mean > 3GiB'
                                  ^^^^
     hint: write one of ns, us, ms, s, min, h, d, or no unit
@@ -446,12 +446,12 @@ fn a_directory_of_something_else() {
     ");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "."]), @"
     error: `.` holds files but no campaign (`results`)
-    hint: choose a new or an empty directory, or write among them with `--force`
+    hint: choose a new or an empty directory, or write into this one with `--force`
     exit 2
     ");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "counter.toml"]), @"
     error: cannot make the directory `counter.toml`: file exists
-    hint: something on the way is a file, not a directory: write elsewhere
+    hint: a part of the path is a file, not a directory: choose another path
     exit 2
     ");
 }

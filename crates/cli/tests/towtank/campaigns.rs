@@ -18,7 +18,7 @@ fn what_is_done_is_not_done_again() {
     folder.run(&["run", "counter.toml", "--out", "o", "--replicates", "2"]).data();
     let more = folder.run(&["run", "counter.toml", "--out", "o", "--format", "json"]);
     assert_snapshot!(more.stderr, @"
-    note: 2 runs were done already and kept from `o`
+    note: 2 runs were already finished and are kept from `o`
     report: o/report.html
     ");
     assert_eq!(more.data(), folder.run(&["run", "counter.toml", "--format", "json"]).data());
@@ -38,7 +38,7 @@ fn a_damaged_run_is_done_again() {
     let again = folder.run(&["run", "counter.toml", "--out", "o", "--format", "json"]);
     assert!(again.stderr.contains("r00001.json` is damaged: "), "{}", again.stderr);
     assert!(
-        again.stderr.contains("its run is done again\nnote: 2 runs were done already"),
+        again.stderr.contains("its run is repeated\nnote: 2 runs were already finished"),
         "{}",
         again.stderr
     );
@@ -151,7 +151,10 @@ fn parts_join_to_the_whole() {
     assert_eq!(merged, whole);
     assert_eq!(folder.read("all/report.json"), whole);
     let again = folder.run(&["run", "counter.toml", "--out", "all", "--format", "json"]);
-    assert_eq!(again.stderr, "note: 3 runs were done already and kept from `all`\nreport: all/report.html\n");
+    assert_eq!(
+        again.stderr,
+        "note: 3 runs were already finished and are kept from `all`\nreport: all/report.html\n"
+    );
     assert_snapshot!(folder.run(&["merge", "one", "two", "all", "--format", "csv"]).stderr, @"
     note: these runs are in more than one part, with equal results:
     double: replicates 0, 2 in `one` and `all`
@@ -181,8 +184,8 @@ fn gates_are_about_the_whole() {
         folder.run(&[&["run", "counter.toml", "--shard", &shard, "--out", out, "--quiet"], more].concat())
     };
     assert_snapshot!(part(1, "one", &["--fail-if", "wait_mean > 1us"]), @"
-    error: a gate cannot be judged on part 1/2: it is about the whole
-    hint: give it to the command that joins the parts: towtank merge DIR… --fail-if 'wait_mean > 1us'
+    error: a gate cannot be evaluated on part 1/2: it applies to the whole campaign
+    hint: pass it to the command that joins the parts: towtank merge DIR… --fail-if 'wait_mean > 1us'
     exit 2
     ");
     assert!(!folder.path().join("one").exists(), "it is refused before anything runs");
@@ -222,7 +225,7 @@ fn what_cannot_be_stored_is_no_run_to_replay() {
     fs::write(&point, "in the way").expect("a file can be written");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "o", "--jobs", "1", "--quiet"]).without_keys(), @"
     error: replicate 0 is done but not stored: cannot make the directory `o/points/KEY`: file exists
-    hint: something on the way is a file, not a directory: write elsewhere
+    hint: a part of the path is a file, not a directory: choose another path
     exit 1
     ");
 }

@@ -70,8 +70,8 @@ fn a_fit() {
     run_spread  1.414 %
     scenario KEY, towtank 0.1.0 (results 1)
     --verbose prints all tables, --out DIR writes the page and the files
-    What box can do
-    Reads that a write costs: 5 at 4KiB and 0.5 at 64KiB. The error at the one mix is 1.0 %. The
+    Capacity of box
+    Cost of a write in reads: 5 at 4KiB and 0.5 at 64KiB. The error at the one mix is 1.0 %. The
     hypothesis holds within 10 % here.
     --
     exit 0
@@ -99,9 +99,9 @@ fn an_estimate() {
              reads, and 14 to 36 % for half writes: measure one
     scenario KEY, towtank 0.1.0 (results 1)
     --verbose prints all tables, --out DIR writes the page and the files
-    What box can do of 4KiB:90%:r70,64KiB:10%:r100
+    Capacity of box for 4KiB:90%:r70,64KiB:10%:r100
     The system does 3,356 ops/s (3,300 ops/s to 3,412 ops/s with 95 % confidence): 2,450 ops/s of reads
-    and 906 ops/s of writes, 32.77 MiB/s. The plan of 8,000 ops/s needs 2.38 times as much.
+    and 906 ops/s of writes, 32.77 MiB/s. The plan of 8,000 ops/s needs 2.38 times this capacity.
     --
     exit 0
     ");
@@ -145,7 +145,7 @@ fn a_check() {
     --verbose prints all tables, --out DIR writes the page and the files
     Does the model of box hold?
     Errors over 4 mixes are 30.4 % on average and 63.4 % at most. It does not hold within 10 % here.
-    Likely, for 16KiB: a size of it was not measured, and its rates are interpolated.
+    Likely reason for 16KiB: one of its sizes was not measured, and its rates are interpolated.
     --
     exit 0
     ");
@@ -212,13 +212,13 @@ fn measurements_that_make_no_model_are_refused() {
     folder.write("zero.csv", "size,read_percent,iops\n4KiB,100,10\n4KiB,0,0\n");
     folder.write("two.csv", format!("{RUNS}other,4KiB,100,5,1\n"));
     assert_snapshot!(refused(&folder, &["fit", "reads.json"]), @r"
-    error: `jobs[0]`: there is no run of pure writes of 4KiB; measured are 100 % reads
+    error: `jobs[0]`: there is no run of pure writes of 4KiB; measured: 100 % reads
       --> reads.json
     hint: measure pure writes of 4KiB too, and name that file as well
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "reads.json", "limited.json"]), @r"
-    error: `jobs[0].job options.rate_iops`: job `m` had a limit, rate_iops=500, so it does not show what the system can do
+    error: `jobs[0].job options.rate_iops`: job `m` had a limit, rate_iops=500, so it does not show the capacity of the system
       --> limited.json
     hint: measure without it, with the queue kept full
     exit 2
@@ -226,17 +226,17 @@ fn measurements_that_make_no_model_are_refused() {
     assert_snapshot!(refused(&folder, &["fit", "reads.json", "failed.json"]), @r"
     error: `jobs[0].error`: job `m` had errors: 5
       --> failed.json
-    hint: mend the cause and measure again
+    hint: fix the cause and measure again
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "units.csv"]), @r"
     error: there are operations of 4kB and of 4KiB, which look like one size in two units
       --> units.csv:2:1
-    hint: give both in the same unit; KiB are 1024 bytes and kB 1000
+    hint: give both in the same unit; a KiB is 1024 bytes and a kB 1000
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "zero.csv"]), @r"
-    error: `iops`: it is zero, so nothing was done in this run
+    error: `iops`: it is zero, so this run did no operations
       --> zero.csv:3:1
     hint: leave the run out
     exit 2
@@ -245,9 +245,9 @@ fn measurements_that_make_no_model_are_refused() {
     packer.write_all(b"size,read_percent,iops\n4KiB,100,many\n").expect("it is packed");
     folder.write("packed.csv.gz", packer.finish().expect("it is packed"));
     assert_snapshot!(refused(&folder, &["fit", "packed.csv.gz"]), @r"
-    error: `line 2, iops`: `many` is no plain number from 0 on
+    error: `line 2, iops`: `many` is not a plain number of at least 0
       --> packed.csv.gz
-    hint: write it in full, with digits and a point, such as 12500 or 12500.5
+    hint: write all digits, with a decimal point, such as 12500 or 12500.5
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "two.csv"]), @r"
@@ -266,7 +266,7 @@ fn measurements_that_make_no_model_are_refused() {
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "zero.csv", "units.csv", "-o", "zero.csv"]), @r"
-    error: `iops`: it is zero, so nothing was done in this run
+    error: `iops`: it is zero, so this run did no operations
       --> zero.csv:3:1
     hint: leave the run out
     exit 2
@@ -283,24 +283,24 @@ fn questions_without_an_answer_are_refused() {
     error: the shares add up to 90%, not to 100%
       --> --mix 4KiB:50%:r70,64KiB:40%:r70
                 ^^^^^^^^^^^^^^^^^^^^^^^^^^
-    hint: change them until they do
+    hint: make them add up to 100%
     exit 2
     ");
     assert_snapshot!(estimate(&["model.json", "--mix", "4KiB:50%"]), @r"
-    error: `4KiB:50%` is no part of a mix
+    error: `4KiB:50%` is not a part of a mix
       --> --mix 4KiB:50%
                 ^^^^^^^^
     hint: a part is SIZE:SHARE%:rREADPERCENT, such as 16KiB:90%:r70
     exit 2
     ");
     assert_snapshot!(estimate(&["model.json", "--mix", "1MiB:100%:r70"]), @r"
-    error: 1MiB lies outside the measured sizes, 4KiB to 64KiB
+    error: 1MiB is outside the measured sizes, 4KiB to 64KiB
       --> --mix 1MiB:100%:r70
-    hint: measure 1MiB, or add --extrapolate to draw the line on
+    hint: measure 1MiB, or add --extrapolate to extend the line
     exit 2
     ");
     assert_snapshot!(estimate(&["model.json", "--mix", "4KiB:100%:r70", "--plan", "many"]), @r"
-    error: invalid value 'many' for '--plan <RATE>': `many` is no rate; write operations such as 200000iops, or bytes such as 4GiB/s
+    error: invalid value 'many' for '--plan <RATE>': `many` is not a rate; write operations such as 200000iops, or bytes such as 4GiB/s
 
     For more information, try '--help'.
     exit 2
@@ -313,13 +313,13 @@ fn questions_without_an_answer_are_refused() {
     exit 2
     ");
     assert_snapshot!(estimate(&["runs.csv", "--mix", "4KiB:100%:r70"]), @r"
-    error: it is no model of a capacity: expected value at line 1 column 1
+    error: it is not a capacity model: expected value at line 1 column 1
       --> runs.csv
     hint: `towtank capacity fit FILE… -o MODEL` makes one
     exit 2
     ");
     assert_snapshot!(estimate(&["old.json", "--mix", "4KiB:100%:r70"]), @r"
-    error: the model is of layout `towtank-capacity/0`, but this version reads `towtank-capacity/1`
+    error: the model has layout `towtank-capacity/0`, but this version reads `towtank-capacity/1`
       --> old.json
     hint: fit it again, or use the version that wrote it
     exit 2
@@ -357,8 +357,8 @@ fn the_paper_is_asked_of_real_measurements() {
     let said = folder.run(&["reproduce", "capacity", "--quiet", "--out", "out"]).data();
     let front: Vec<&str> = said.lines().take(4).collect();
     assert_snapshot!(front.join("\n"), @"
-    The same asked of local-file
-    The paper speaks of distributed systems, and this is none: the rows are not counted as claims.
+    The same statements for local-file
+    The paper is about distributed systems, and this is not one: the rows are not counted as claims.
     statement                                    published [%]  ours [%]  low [%]  high [%]  would_be
     reads and writes of 4KiB, small operations:             10     5.249        0     20.67  cannot_tell
     ");

@@ -112,7 +112,7 @@ fn brackets_without_end_are_one_mistake() {
     assert_snapshot!(never_closed, @"
     error: not valid TOML: brackets or dotted keys are nested too deeply
       --> ring.toml:2:88
-    hint: no scenario needs so many levels; is a bracket before it never closed?
+    hint: no scenario needs so many levels; is an earlier bracket not closed?
     exit 2
     ");
     assert_eq!(nested(format!("{}1{}", "[".repeat(300), "]".repeat(300))), never_closed);

@@ -94,7 +94,7 @@ fn the_same_command_goes_on() {
     let partial: Value = serde_json::from_str(&folder.read("o/report.json")).expect("JSON");
     assert_eq!(partial["partial"], true);
     let again = folder.run(&run);
-    assert!(again.stderr.contains("runs were done already and kept from `o`"), "{}", again.stderr);
+    assert!(again.stderr.contains("runs were already finished and are kept from `o`"), "{}", again.stderr);
     let whole = folder.run(&["run", "short.toml", "--format", "json"]).data();
     assert_eq!(again.data(), whole);
 }

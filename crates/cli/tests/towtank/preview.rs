@@ -262,7 +262,7 @@ fn messy_exports_are_read() {
     osd.5 out: osd.4 would be 90.7 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.564
     TiB/29.93 TiB (8.6 %) bytes to move; the least possible is 2.429 TiB.
 
-    warning: `pg_dump.json.gz` has 1 number that is nan or infinite; taken as missing
+    warning: `pg_dump.json.gz` has 1 number that is nan or infinite; counted as missing
     warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
              so the change stops half-way
     exit 0
@@ -284,7 +284,7 @@ fn messy_exports_are_read() {
     TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
 
     warning: `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was
-             made; sizes and places of some groups may be out of date
+             made; sizes and locations of some groups may be out of date
     warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
              so the change stops half-way
     exit 0
@@ -299,10 +299,10 @@ fn messy_exports_are_read() {
     ");
     folder.write("pg_dump.json.gz", &example("pg_dump.json.gz")[..200]);
     assert_snapshot!(preview(&folder, &[]), @r"
-    error: `pg_dump.json.gz`: it is packed by gzip, and damaged: incomplete deflate stream
+    error: `pg_dump.json.gz`: it is compressed with gzip and damaged: incomplete deflate stream
       --> --pg-dump pg_dump.json.gz
                     ^^^^^^^^^^^^^^^
-    hint: copy or pack it again
+    hint: copy or compress it again
     exit 2
     ");
 }

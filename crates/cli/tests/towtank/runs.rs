@@ -247,7 +247,7 @@ fn reproduce_shows_claims_and_ends_well() {
     assert!(folder.read("results/report.html").contains("<html"));
     assert!(folder.read("results/claims.csv").contains("verdict"));
     let zebra = folder.run(&["reproduce", "zebra"]);
-    let words = "error: `zebra` is no published scenario and no study\nhint: what can be reproduced: queue-mm1, queue-network, ";
+    let words = "error: `zebra` is neither a published scenario nor a study\nhint: these can be reproduced: queue-mm1, queue-network, ";
     assert!(zebra.code == 2 && zebra.stderr.starts_with(words), "{zebra}");
 }
 
@@ -271,7 +271,7 @@ fn a_run_that_does_not_fit_into_memory_is_refused_before_it_starts() {
     assert!(refused.stderr.starts_with("error: a run takes about "), "{refused}");
     assert!(refused.stderr.contains(" of memory, but `ulimit -v` leaves 3."), "{refused}");
     assert!(refused.stderr.contains("hint: lower `objects`"), "{refused}");
-    assert!(refused.stderr.contains("add --allow-memory to run it all the same"), "{refused}");
+    assert!(refused.stderr.contains("add --allow-memory to run it anyway"), "{refused}");
     assert!(!folder.path().join("o").exists(), "nothing is begun");
     assert_eq!(said("4000000", "--print-scenario --allow-memory").code, 0);
     // A run that fits succeeds under the same limit.

@@ -114,7 +114,9 @@ impl CrushDump {
         map.type_names = self.types.iter().map(|kind| (kind.type_id, kind.name.clone())).collect();
         for (at, device) in self.devices.iter().enumerate() {
             if device.id < 0 {
-                return Err(place(format!("devices[{at}].id")).wrong(format!("{} is no device", device.id)));
+                return Err(
+                    place(format!("devices[{at}].id")).wrong(format!("{} is not a device", device.id))
+                );
             }
             map.item_names.insert(device.id, device.name.clone());
             if let Some(class) = &device.class {
@@ -149,10 +151,10 @@ impl CrushDump {
     fn add_choose_args(&self, map: &mut Map, place: &Place<'_>) -> Result<(), ImportError> {
         for (index, entries) in &self.choose_args {
             let number: i64 =
-                index.parse().map_err(|_| place.wrong(format!("{index:?} is no index of a set")))?;
+                index.parse().map_err(|_| place.wrong(format!("{index:?} is not the index of a set")))?;
             for entry in entries {
                 let slot = slot_of(entry.bucket_id).and_then(|slot| u32::try_from(slot).ok());
-                let slot = slot.ok_or_else(|| place.wrong(format!("{} is no bucket", entry.bucket_id)))?;
+                let slot = slot.ok_or_else(|| place.wrong(format!("{} is not a bucket", entry.bucket_id)))?;
                 let fixed =
                     |set: &Vec<f64>| set.iter().map(|weight| (weight * 65_536.0).round() as u32).collect();
                 let arg = ChooseArg {
@@ -169,9 +171,9 @@ impl CrushDump {
 impl BucketEntry {
     fn add_to(&self, map: &mut Map, place: &Place<'_>) -> Result<(), ImportError> {
         let alg = Alg::named(&self.alg)
-            .ok_or_else(|| place.wrong(format!("{:?} is no bucket algorithm", self.alg)))?;
+            .ok_or_else(|| place.wrong(format!("{:?} is not a bucket algorithm", self.alg)))?;
         if self.hash != "rjenkins1" {
-            return Err(place.wrong(format!("{:?} is no hash; Ceph has rjenkins1", self.hash)));
+            return Err(place.wrong(format!("{:?} is not a hash; Ceph has rjenkins1", self.hash)));
         }
         let mut items: Vec<&Item> = self.items.iter().collect();
         items.sort_by_key(|item| item.pos);
@@ -183,7 +185,7 @@ impl BucketEntry {
         let bucket = Bucket::new(spec, items.iter().map(|item| item.id).collect(), weights)
             .map_err(|error| place.wrong(error.to_string()))?;
         map.add_bucket(bucket)
-            .map_err(|_| place.wrong(format!("{} is taken, or no id of a bucket", self.id)))?;
+            .map_err(|_| place.wrong(format!("{} is already used, or is not a bucket id", self.id)))?;
         map.item_names.insert(self.id, self.name.clone());
         Ok(())
     }
@@ -193,7 +195,7 @@ impl RuleEntry {
     fn add_to(&self, map: &mut Map, place: &Place<'_>) -> Result<(), ImportError> {
         let slot = self.rule_id as usize;
         if slot >= RULE_SLOTS_MAX {
-            return Err(place.wrong(format!("{} is no id of a rule", self.rule_id)));
+            return Err(place.wrong(format!("{} is not a rule id", self.rule_id)));
         }
         let steps: Result<Vec<Step>, String> = self.steps.iter().map(|step| step.step(map)).collect();
         let rule = Rule {
@@ -235,7 +237,7 @@ impl StepEntry {
             "set_chooseleaf_stable" => setting(Setting::ChooseleafStable)?,
             other => {
                 return Err(format!(
-                    "Towtank does not know the step {other:?}, and would place wrongly without it"
+                    "Towtank does not support the step {other:?}, and placements without it would be wrong"
                 ));
             }
         })
@@ -247,7 +249,7 @@ impl StepEntry {
 
     fn choose(&self, map: &Map, mode: Mode, leaf: bool) -> Result<Step, String> {
         let name = self.kind.as_deref().ok_or_else(|| self.lacks("type"))?;
-        let kind = map.type_id(name).ok_or_else(|| format!("{name:?} is none of the types"))?;
+        let kind = map.type_id(name).ok_or_else(|| format!("{name:?} is not one of the types"))?;
         Ok(Step::Choose { mode, leaf, count: self.num.ok_or_else(|| self.lacks("num"))?, kind })
     }
 }

@@ -10,7 +10,7 @@ use super::DEVICE_ID_MAX;
 pub(super) fn group<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PgId, D::Error> {
     let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
     parse_group(&text)
-        .ok_or_else(|| D::Error::custom(format!("{text:?} is no placement group, such as \"2.3f\"")))
+        .ok_or_else(|| D::Error::custom(format!("{text:?} is not a placement group, such as \"2.3f\"")))
 }
 
 fn parse_group(text: &str) -> Option<PgId> {
@@ -26,7 +26,7 @@ pub(super) fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, 
     i32::try_from(id)
         .ok()
         .filter(|id| (0..=DEVICE_ID_MAX).contains(id))
-        .ok_or_else(|| D::Error::custom(format!("{id} is no device; ids go from 0 to {DEVICE_ID_MAX}")))
+        .ok_or_else(|| D::Error::custom(format!("{id} is not a device id; ids go from 0 to {DEVICE_ID_MAX}")))
 }
 
 /// The devices of a group; holes are -1 in some places and 2^31 - 1 in others.
@@ -35,7 +35,7 @@ pub(super) fn devices<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
     let one = |id: i64| match i32::try_from(id) {
         Ok(-1 | NONE) => Ok(NONE),
         Ok(id) if (0..=DEVICE_ID_MAX).contains(&id) => Ok(id),
-        _ => Err(D::Error::custom(format!("{id} is no device; ids go from 0 to {DEVICE_ID_MAX}"))),
+        _ => Err(D::Error::custom(format!("{id} is not a device id; ids go from 0 to {DEVICE_ID_MAX}"))),
     };
     ids.into_iter().map(one).collect()
 }
@@ -46,7 +46,7 @@ pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D
     if (0.0..=1.0).contains(&number) {
         Ok((number * 65_536.0).round() as u32)
     } else {
-        Err(D::Error::custom(format!("{number} does not lie between 0 and 1")))
+        Err(D::Error::custom(format!("{number} is not between 0 and 1")))
     }
 }
 

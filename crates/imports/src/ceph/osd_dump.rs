@@ -163,13 +163,13 @@ impl OsdDump {
             if !matches!(pool.kind, 1 | 3) {
                 return wrong(
                     "type",
-                    format!("{} is no type of pool; 1 is replicated and 3 erasure-coded", pool.kind),
+                    format!("{} is not a pool type; 1 is replicated and 3 erasure-coded", pool.kind),
                 );
             }
             if !(1..=POOL_SIZE_MAX).contains(&pool.size) {
                 return wrong(
                     "size",
-                    format!("{} is no size of a pool; sizes go from 1 to {POOL_SIZE_MAX}", pool.size),
+                    format!("{} is not a pool size; sizes go from 1 to {POOL_SIZE_MAX}", pool.size),
                 );
             }
             if pool.pg_num == 0 {
@@ -177,17 +177,17 @@ impl OsdDump {
             }
             if !(1..=pool.pg_num).contains(&pool.pgp_num) {
                 let reason =
-                    format!("{} does not lie between 1 and `pg_num`, which is {}", pool.pgp_num, pool.pg_num);
+                    format!("{} is not between 1 and `pg_num`, which is {}", pool.pgp_num, pool.pg_num);
                 return wrong("pg_placement_num", reason);
             }
             if let Some(first) = seen.insert(pool.id, at) {
-                return wrong("pool", format!("{} is the id of `{prefix}pools[{first}]` too", pool.id));
+                return wrong("pool", format!("{} is also the id of `{prefix}pools[{first}]`", pool.id));
             }
         }
         let mut seen = BTreeMap::new();
         for (at, device) in self.osds.iter().enumerate() {
             if let Some(first) = seen.insert(device.id, at) {
-                let reason = format!("{} is the id of `{prefix}osds[{first}]` too", device.id);
+                let reason = format!("{} is also the id of `{prefix}osds[{first}]`", device.id);
                 return Err(ImportError::new(file, reason).key(format!("{prefix}osds[{at}].osd")));
             }
         }

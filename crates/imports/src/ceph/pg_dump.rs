@@ -99,10 +99,7 @@ pub fn read_pg_dump(file: File<'_>) -> Result<Imported<PgDump>, ImportError> {
         (Some(inner), _) => (inner.pg_stats, inner.osd_stats),
         (None, Some(groups)) => (groups, osd_stats),
         (None, None) => {
-            return Err(hinted(ImportError::new(
-                file.name,
-                "there is neither `pg_map` nor `pg_stats` in it",
-            )));
+            return Err(hinted(ImportError::new(file.name, "it has neither `pg_map` nor `pg_stats`")));
         }
     };
     let devices = devices.iter().map(Statistic::used).collect();

@@ -20,11 +20,11 @@ pub struct Report {
     pub osd_dump: OsdDump,
     /// Bytes and objects of each pool, by its id.
     pub pools: Vec<(i64, GroupSum)>,
-    /// What each device stores on, as far as the daemons say it.
+    /// The medium of each device, if its daemon reports it.
     pub media: Vec<(i32, Medium)>,
 }
 
-/// What a device stores on.
+/// The medium of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// A rotating disk.
@@ -38,7 +38,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// The device class that Ceph gives it by itself; `hybrid` for a disk with metadata on flash, which Ceph
+    /// The device class that Ceph assigns by default; `hybrid` for a disk with metadata on flash, which Ceph
     /// counts among `hdd`.
     #[must_use]
     pub const fn class(self) -> &'static str {

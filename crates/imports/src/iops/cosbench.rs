@@ -42,7 +42,9 @@ pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportEr
             if mean.fract() != 0.0 {
                 let Stage { name, .. } = &stage;
                 let file = table.file().name;
-                notes.push(format!("`{file}`: {what} of stage `{name}` differ in size; taken at their mean of {mean:.0} bytes"));
+                notes.push(format!(
+                    "`{file}`: {what} of stage `{name}` differ in size; their mean of {mean:.0} bytes is used"
+                ));
             }
             Some(Counted { iops: sums.rate, size_bytes: mean.round().max(1.0) as u64 })
         };
@@ -70,7 +72,7 @@ fn take(stages: &mut Vec<Stage>, row: &Row<'_>) -> Result<(), ImportError> {
         "write" => false,
         _ => {
             let reason = format!(
-                "stage `{name}` has operations of type `{kind}`, and a capacity is of reads and writes"
+                "stage `{name}` has operations of type `{kind}`, but a capacity is defined for reads and writes only"
             );
             return Err(row.wrong("Op-Type", reason).hint("measure a stage that reads and writes only"));
         }
@@ -83,7 +85,7 @@ fn take(stages: &mut Vec<Stage>, row: &Row<'_>) -> Result<(), ImportError> {
     };
     if sums.operations == 0.0 || sums.bytes == 0.0 || sums.rate == 0.0 {
         return Err(
-            row.wrong("Op-Count", format!("stage `{name}` did nothing: no operation, no bytes or no rate"))
+            row.wrong("Op-Count", format!("stage `{name}` did no I/O: no operation, no bytes or no rate"))
         );
     }
     if stages.last().is_none_or(|last| last.name != name) {
@@ -104,9 +106,9 @@ fn refuse_failures(row: &Row<'_>, stage: &str) -> Result<(), ImportError> {
         let percent: Option<f64> = ratio.strip_suffix('%').unwrap_or(ratio).parse().ok();
         if percent != Some(100.0) {
             let reason = format!(
-                "`{ratio}` of the operations of stage `{stage}` went well; runs with errors say nothing"
+                "`{ratio}` of the operations of stage `{stage}` succeeded; runs with errors are not usable"
             );
-            return Err(row.wrong("Succ-Ratio", reason).hint("mend the cause and measure again"));
+            return Err(row.wrong("Succ-Ratio", reason).hint("fix the cause and measure again"));
         }
     }
     let status = row.text("Status");

@@ -38,24 +38,23 @@ fn one(row: &Row<'_>, phase: &str) -> Result<Option<Reading>, ImportError> {
     let size_bytes = row.whole("block size")?;
     if size_bytes == 0 {
         return Err(row
-            .wrong("block size", "it is 0, so there is no size of an operation")
+            .wrong("block size", "it is 0, but an operation has at least 1 byte")
             .hint("give elbencho a block size, with -b"));
     }
     let counted = |name: &str| -> Result<Counted, ImportError> {
         let iops = row.number(name)?;
         if iops == 0.0 {
-            return Err(row.wrong(name, "it is zero, so nothing was done in this phase"));
+            return Err(row.wrong(name, "it is zero, so this phase did no operations"));
         }
         Ok(Counted { iops, size_bytes })
     };
     let asked = match percent {
         None => None,
-        Some(text) => Some(
-            text.parse::<f64>()
-                .ok()
-                .filter(|percent| (0.0..=100.0).contains(percent))
-                .ok_or_else(|| row.wrong("operation", format!("`{phase}` names no percentage of reads")))?,
-        ),
+        Some(text) => {
+            Some(text.parse::<f64>().ok().filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(
+                || row.wrong("operation", format!("`{phase}` contains no percentage of reads")),
+            )?)
+        }
     };
     let found = match (phase, asked) {
         ("READ", _) => of_both(Some(counted("IOPS [last]")?), None, None),
@@ -77,7 +76,9 @@ fn refuse_limits(row: &Row<'_>) -> Result<(), ImportError> {
         Some(limit) => Err(row
             .wrong(
                 "command",
-                format!("the run had a rate limit, `{limit}`, so it does not show what the system can do"),
+                format!(
+                    "the run had a rate limit, `{limit}`, so it does not show the capacity of the system"
+                ),
             )
             .hint("measure without a limit")),
     }
@@ -91,6 +92,6 @@ fn apart(row: &Row<'_>, file: &str) -> Result<Option<String>, ImportError> {
     let (first, last) = (row.number(first)?, row.number(last)?);
     let far = last > 0.0 && first < (1.0 - APART) * last;
     Ok(far.then(|| {
-        format!("`{file}`: line {}: the first thread was done after {first} ms and the last after {last} ms, so the load was not even", row.line)
+        format!("`{file}`: line {}: the first thread finished after {first} ms and the last after {last} ms, so the load was not even", row.line)
     }))
 }

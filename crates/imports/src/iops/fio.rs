@@ -82,7 +82,7 @@ fn one(file: File<'_>, streams: &[Stream], notes: &mut Vec<String>) -> Result<Re
     }
     if streams.iter().map(|stream| stream.depth).sum::<f64>() <= 1.0 {
         notes.push(format!(
-            "`{}`: {place}: one operation at a time shows the latency of the system, not what it can do",
+            "`{}`: {place}: one operation at a time shows the latency of the system, not its capacity",
             file.name
         ));
     }
@@ -100,7 +100,7 @@ fn one(file: File<'_>, streams: &[Stream], notes: &mut Vec<String>) -> Result<Re
         }
         return Err(ImportError::new(
             file.name,
-            "jobs of one run have different mixes of sizes, which no share describes",
+            "jobs of one run have different mixes of sizes, which shares cannot describe",
         )
         .key(place)
         .hint("run them one after the other (`stonewall`), or give them one `bssplit`"));

@@ -1,4 +1,4 @@
-//! Our own CSV: `system,size,read_percent,iops[,run][,shares]`, one run per line.
+//! Towtank's own CSV: `system,size,read_percent,iops[,run][,shares]`, one run per line.
 //!
 //! A size is `4KiB`, or a mix such as `16KiB:10%+1MiB:90%`, whose shares are of operations unless the column
 //! `shares` says `concurrency` or `capacity`. `read_percent` holds for all its parts.
@@ -16,14 +16,14 @@ const COLUMNS: [&str; 6] = ["system", "size", "read_percent", "iops", "run", "sh
 pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
     let file = table.file();
     if let Some(name) = table.twice() {
-        return Err(ImportError::new(file.name, "this column is there twice")
+        return Err(ImportError::new(file.name, "this column occurs twice")
             .key(name)
             .hint("keep one of them"));
     }
     let mut notes = Vec::new();
     let others = table.others(&COLUMNS);
     if !others.is_empty() {
-        notes.push(format!("`{}`: columns that are not used: {}", file.name, others.join(", ")));
+        notes.push(format!("`{}`: unused columns: {}", file.name, others.join(", ")));
     }
     let mut runs: BTreeMap<String, usize> = BTreeMap::new();
     let mut readings = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportEr
             let key =
                 format!("{:?} {:?} {:?} {}", reading.system, reading.parts, reading.shares, row.text("run"));
             if let Some(before) = runs.insert(key, row.line) {
-                let reason = format!("run {} of this point stands in line {before} already", row.text("run"));
+                let reason = format!("run {} of this point is already in line {before}", row.text("run"));
                 return Err(row
                     .wrong("run", reason)
                     .hint("number the runs of a point, or leave the column out"));
@@ -47,21 +47,19 @@ pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportEr
 fn one(row: &Row<'_>) -> Result<Reading, ImportError> {
     let percent = row.needed("read_percent")?;
     let read_percent = parse_percent(percent).ok_or_else(|| {
-        row.wrong("read_percent", format!("`{percent}` does not lie between 0 and 100"))
+        row.wrong("read_percent", format!("`{percent}` is not between 0 and 100"))
             .hint("it is the share of reads in percent, such as 70")
     })?;
     let parts = parts(row, row.needed("size")?, read_percent)?;
     let shares = match row.text("shares") {
         "" => Shares::default(),
         name => Shares::NAMES.iter().find(|(one, _)| *one == name).map(|(_, shares)| *shares).ok_or_else(
-            || row.wrong("shares", format!("`{name}` is none of operations, concurrency, capacity")),
+            || row.wrong("shares", format!("`{name}` is not one of operations, concurrency, capacity")),
         )?,
     };
     let iops = row.number("iops")?;
     if iops == 0.0 {
-        return Err(row
-            .wrong("iops", "it is zero, so nothing was done in this run")
-            .hint("leave the run out"));
+        return Err(row.wrong("iops", "it is zero, so this run did no operations").hint("leave the run out"));
     }
     let system = Some(row.text("system")).filter(|name| !name.is_empty()).map(str::to_owned);
     Ok(Reading { system, parts, shares, iops, place: format!("line {}", row.line) })
@@ -79,7 +77,7 @@ fn parts(row: &Row<'_>, text: &str, read_percent: f64) -> Result<Vec<Part>, Impo
     let mut parts = Vec::new();
     for one in text.split('+') {
         let wrong =
-            || row.wrong("size", format!("`{one}` is no part of a mix")).hint("write 16KiB:10%+1MiB:90%");
+            || row.wrong("size", format!("`{one}` is not a part of a mix")).hint("write 16KiB:10%+1MiB:90%");
         let (bytes, share) = one.trim().split_once(':').ok_or_else(wrong)?;
         let share_percent = parse_percent(share.trim()).filter(|share| *share > 0.0).ok_or_else(wrong)?;
         parts.push(Part { size_bytes: size(row, bytes.trim())?, share_percent, read_percent });
@@ -97,7 +95,7 @@ fn size(row: &Row<'_>, text: &str) -> Result<u64, ImportError> {
         .parse()
         .map_err(|error: towtank_units::UnitError| row.wrong("size", error.to_string()).hint(error.hint()))?;
     if bytes.is_zero() {
-        return Err(row.wrong("size", "an operation of no bytes has no size"));
+        return Err(row.wrong("size", "an operation must have at least 1 byte"));
     }
     Ok(bytes.get())
 }

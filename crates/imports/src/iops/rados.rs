@@ -28,7 +28,7 @@ pub(super) fn read_json(file: File<'_>, bytes: &[u8]) -> Result<Imported<Vec<Rea
     let number = |key: &str, value: &Option<Value>| {
         let value = value.as_ref().ok_or_else(|| ImportError::new(file.name, "it is missing").key(key))?;
         let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
-        number.ok_or_else(|| ImportError::new(file.name, format!("{value} is no number")).key(key))
+        number.ok_or_else(|| ImportError::new(file.name, format!("{value} is not a number")).key(key))
     };
     let seconds = number("total_time_run", &Some(summary.total_time_run))?;
     let run = match summary.total_reads_made {
@@ -63,16 +63,16 @@ impl Run {
         let wrong = |reason: String| Err(ImportError::new(file.name, reason).key(place));
         let Run { seconds, made, size, reads } = self;
         if !(seconds.is_finite() && seconds > 0.0) {
-            return wrong(format!("a run of {seconds} s says nothing"));
+            return wrong(format!("a run of {seconds} s is not usable"));
         }
         if !(made.is_finite() && made > 0.0) {
             return wrong("nothing was read or written in this run".to_owned());
         }
         if !(1.0..9e15).contains(&size) {
-            return wrong(format!("{size} is no size of an operation"));
+            return wrong(format!("{size} is not an operation size"));
         }
         if seconds < SECONDS_FEW {
-            notes.push(format!("`{}`: {place}: the run took {seconds:.2} s only", file.name));
+            notes.push(format!("`{}`: {place}: the run took only {seconds:.2} s", file.name));
         }
         let read_percent = if reads { 100.0 } else { 0.0 };
         let parts = vec![Part::alone(size as u64, read_percent)];
@@ -99,7 +99,8 @@ pub(super) fn read_text(file: File<'_>, text: &str) -> Result<Imported<Vec<Readi
         let number = || {
             let first = value.split_whitespace().next().unwrap_or_default();
             first.parse::<f64>().map_err(|_| {
-                ImportError::new(file.name, format!("`{first}` is no number")).key(format!("{place}, {name}"))
+                ImportError::new(file.name, format!("`{first}` is not a number"))
+                    .key(format!("{place}, {name}"))
             })
         };
         match name.trim() {
@@ -127,7 +128,7 @@ pub(super) fn read_text(file: File<'_>, text: &str) -> Result<Imported<Vec<Readi
 fn complete(file: File<'_>, started: &Option<(usize, f64)>) -> Result<(), ImportError> {
     match started {
         None => Ok(()),
-        Some((line, _)) => Err(ImportError::new(file.name, "the run's sums are cut off")
+        Some((line, _)) => Err(ImportError::new(file.name, "the totals of the run are incomplete")
             .key(format!("line {line}"))
             .hint("keep everything that rados bench prints, down to `Min latency`")),
     }
@@ -141,7 +142,7 @@ fn refuse_errors(file: File<'_>, line: &str, place: &str) -> Result<(), ImportEr
     if failed {
         return Err(ImportError::new(file.name, format!("the run had errors: `{line}`"))
             .key(place)
-            .hint("mend the cause and measure again"));
+            .hint("fix the cause and measure again"));
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ impl<'a> Table<'a> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (rows, numbers) = rows_of(text);
         let Some(heading) = rows.lines().next() else {
-            return Err(ImportError::new(file.name, "there is nothing in it").hint("run the benchmark again"));
+            return Err(ImportError::new(file.name, "the file is empty").hint("run the benchmark again"));
         };
         let mark = if heading.contains('\t') { b'\t' } else { b',' };
         let mut reader = csv::ReaderBuilder::new()
@@ -120,15 +120,15 @@ impl Row<'_> {
         let number: Option<f64> =
             text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
         number.ok_or_else(|| {
-            self.wrong(name, format!("`{text}` is no plain number from 0 on"))
-                .hint("write it in full, with digits and a point, such as 12500 or 12500.5")
+            self.wrong(name, format!("`{text}` is not a plain number of at least 0"))
+                .hint("write all digits, with a decimal point, such as 12500 or 12500.5")
         })
     }
 
     /// A cell that is a whole number of at least zero.
     pub(super) fn whole(&self, name: &str) -> Result<u64, ImportError> {
         let text = self.needed(name)?;
-        text.parse().map_err(|_| self.wrong(name, format!("`{text}` is no whole number")))
+        text.parse().map_err(|_| self.wrong(name, format!("`{text}` is not a whole number")))
     }
 
     /// An error about a cell.

@@ -28,7 +28,12 @@ fn kind(row: &Row<'_>) -> Result<Kind, ImportError> {
         "GET" => Ok(Kind::Get),
         "PUT" => Ok(Kind::Put),
         other => Err(row
-            .wrong("op", format!("there are operations of type {other}, and a capacity is of GET and PUT"))
+            .wrong(
+                "op",
+                format!(
+                    "there are operations of type {other}, but a capacity is defined for GET and PUT only"
+                ),
+            )
             .hint(
                 "measure with `warp get`, `warp put`, or `warp mixed --stat-distrib 0 --delete-distrib 0`",
             )),
@@ -64,7 +69,7 @@ fn analysed(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
         if errors > 0.0 {
             return Err(row
                 .wrong("errors", format!("{errors} operations failed"))
-                .hint("mend the cause and measure again"));
+                .hint("fix the cause and measure again"));
         }
         let sums = if kind(&row)? == Kind::Get { &mut gets } else { &mut puts };
         sums.operations += row.number("ops_ended")?;
@@ -84,7 +89,7 @@ fn reading(file: File<'_>, gets: Sums, puts: Sums, key: &str) -> Result<Imported
         let near = nearest_even(one.size_bytes);
         if near != one.size_bytes && (near as f64 / one.size_bytes as f64 - 1.0).abs() <= SIZE_OFF {
             notes.push(format!(
-                "`{}`: {key}: {} bytes an operation are taken for {near}",
+                "`{}`: {key}: {} bytes per operation are taken as {near}",
                 file.name, one.size_bytes
             ));
             one.size_bytes = near;
@@ -124,12 +129,15 @@ fn recorded(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
         if !error.is_empty() {
             return Err(row
                 .wrong("error", format!("the operation failed: {error}"))
-                .hint("mend the cause and measure again"));
+                .hint("fix the cause and measure again"));
         }
         let moment = |name: &str| {
             let text = row.needed(name)?;
             nanoseconds(text).ok_or_else(|| {
-                row.wrong(name, format!("`{text}` is no moment, such as 2019-11-13T17:07:06.3173431+01:00"))
+                row.wrong(
+                    name,
+                    format!("`{text}` is not a timestamp, such as 2019-11-13T17:07:06.3173431+01:00"),
+                )
             })
         };
         all.push(Done {

@@ -1,9 +1,9 @@
-//! SURGE's list of reservations for Replicast-M, in the order in which they were made.
+//! SURGE's list of reservations for Replicast-M, in the order of their creation.
 //!
 //! A cancelled reservation stays in the list as a hole that a later request may get, until it can no longer
-//! be reached in time. A list of more than three entries does not offer its holes. So if control messages are
-//! so many that negotiations fail, bids move further and further into the future: `docs/put.md` shows how
-//! badly. The model's servers keep [`OwnBids`] instead.
+//! be reached in time. A list of more than three entries does not offer its holes. So if there are enough
+//! control messages for negotiations to fail, bids move further and further into the future, with the effect
+//! that `docs/put.md` shows. The model's servers keep [`OwnBids`] instead.
 //!
 //! [`OwnBids`]: super::OwnBids
 
@@ -36,7 +36,7 @@ impl CommonBids {
         self.list.retain(|one| one.state != State::Cancelled || !too_short(one.window, reach, bid));
     }
 
-    /// Makes a bid: a hole, or the time after all others. A hole is offered whole, whatever its width.
+    /// Makes a bid: a hole, or the time after all others. A hole is offered in full, regardless of its width.
     pub fn offer(&mut self, wanted: &Wanted) -> Window {
         if let Some(window) = self.reuse(wanted) {
             return window;

@@ -29,7 +29,7 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
     pub fn offer(&mut self, wanted: &Wanted<Id>, coin: bool) -> Window {
         debug_assert!(
             self.list.iter().all(|one| one.put != wanted.put),
-            "time is offered again for what has some already"
+            "an operation that has a reservation gets another offer"
         );
         let mut left = wanted.from.max(wanted.soonest).max(wanted.now.saturating_add(wanted.disk_wait));
         for one in &self.list {
@@ -42,8 +42,11 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
         let window = Window::of(left, wanted.bid.saturating_add(bonus));
         let at = self.list.partition_point(|one| one.window.left <= left);
         let free = |one: &Reservation<Id>| !one.window.overlaps(&window);
-        debug_assert!(self.list[..at].last().is_none_or(free), "{window:?} overlaps what lies before it");
-        debug_assert!(self.list.get(at).is_none_or(free), "{window:?} overlaps what lies behind it");
+        debug_assert!(
+            self.list[..at].last().is_none_or(free),
+            "{window:?} overlaps the reservation before it"
+        );
+        debug_assert!(self.list.get(at).is_none_or(free), "{window:?} overlaps the reservation after it");
         self.list.insert(at, Reservation { put: wanted.put, window, state: State::Tentative });
         self.assert_in_order();
         window
@@ -95,7 +98,7 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
         let begins = |one: &Reservation<Id>| one.window.left;
         debug_assert!(self.list.is_sorted_by_key(begins), "reservations are out of order");
         let kept = |one: &Reservation<Id>| one.state != State::Cancelled;
-        debug_assert!(self.list.iter().all(kept), "a list without holes holds one");
+        debug_assert!(self.list.iter().all(kept), "a list without holes contains a hole");
     }
 
     fn find(&self, put: Id, state: State) -> Option<usize> {
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "time is offered again for what has some already")]
+    #[should_panic(expected = "an operation that has a reservation gets another offer")]
     fn time_is_offered_once() {
         let mut bids = OwnBids::<PutId>::default();
         bids.offer(&wanted(1, 0), false);
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a list without holes holds one")]
+    #[should_panic(expected = "a list without holes contains a hole")]
     fn a_hole_is_noticed() {
         let mut bids = OwnBids::<PutId>::default();
         bids.offer(&wanted(1, 0), false);

@@ -304,6 +304,10 @@ impl Get {
         self.offers.clear();
         let members = terms.members(terms.group_of(self.chunk));
         self.asked = members.filter(|server| !self.avoided.contains(server)).collect();
-        debug_assert!(self.chosen.is_none(), "a get is asked for whose sender is chosen: {:?}", self.chosen);
+        debug_assert!(
+            self.chosen.is_none(),
+            "a get is requested although its sender is chosen: {:?}",
+            self.chosen
+        );
     }
 }

@@ -85,7 +85,7 @@ impl Deliveries {
             trip: terms.fixed.trip,
         };
         let window = self.list.offer(&wanted, false);
-        debug_assert!(window.left >= answered, "{window:?} begins before its answer can be here");
+        debug_assert!(window.left >= answered, "{window:?} begins before its answer can arrive");
         step.tell(get.gateway, Message::GetBid { get, server: self.me, round, window }, SimSpan::ZERO);
     }
 

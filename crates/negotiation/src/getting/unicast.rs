@@ -76,7 +76,7 @@ impl UnicastGets {
         let current = |get: &Get| get.number == id.number && get.round == round;
         let Some(at) = self.gets.iter().position(current) else { return };
         let get = &mut self.gets[at];
-        debug_assert!(get.bits_left > 0, "a frame has come of a chunk that is here");
+        debug_assert!(get.bits_left > 0, "a frame arrives for a chunk that is complete");
         get.bits_left = get.bits_left.saturating_sub(bits);
         if get.bits_left == 0 {
             let get = self.gets.remove(at);
@@ -106,7 +106,7 @@ impl UnicastGets {
             return;
         }
         get.server = holders[step.draws.below(holders.len() as u64) as usize];
-        debug_assert!(!get.avoided.contains(&get.server), "a server is asked again that did not answer");
+        debug_assert!(!get.avoided.contains(&get.server), "a server that did not answer is asked again");
         debug_assert!(get.avoided.len() < step.terms.replicas(), "{} holders are avoided", get.avoided.len());
         get.round = get.round.wrapping_add(1);
         get.bits_left = step.terms.size(get.size).bytes.get() * 8;
@@ -184,7 +184,7 @@ impl UnicastSends {
         let same = |send: &Send| send.get == get && send.round == round;
         let Some(at) = self.sends.iter().position(same) else { return };
         let send = &mut self.sends[at];
-        debug_assert!(send.frames_left > 0, "a frame goes out of a chunk that is sent");
+        debug_assert!(send.frames_left > 0, "a frame is sent of a chunk that is complete");
         step.act(Action::GetFrame { get, round, bits: send.next_bits(step) });
         send.frames_left -= 1;
         if send.frames_left > 0 {

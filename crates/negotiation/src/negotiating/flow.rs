@@ -27,7 +27,7 @@ impl Flow {
     /// A transfer whose first frame starts at `begin`.
     #[must_use]
     pub fn new(to: Vec<ServerId>, window: Window, begin: SimTime, size: &SizeTerms) -> Flow {
-        debug_assert!(!to.is_empty(), "a transfer is for nobody");
+        debug_assert!(!to.is_empty(), "a transfer has no receiver");
         debug_assert!(begin >= window.left, "a transfer begins at {begin}, before {window:?}");
         Flow { to, window, began: begin, generation: 0, next: begin, left: size.frames }
     }
@@ -68,10 +68,10 @@ impl Flow {
         }
         self.next = free;
         self.generation += 1;
-        debug_assert!(self.left > 0, "a transfer is held that has begun its last frame");
+        debug_assert!(self.left > 0, "a transfer that has started its last frame is held");
         debug_assert!(
             self.began <= self.next,
-            "frames go on at {}, before the first at {}",
+            "frames continue at {}, before the first at {}",
             self.next,
             self.began
         );
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a transfer is for nobody")]
+    #[should_panic(expected = "a transfer has no receiver")]
     fn a_transfer_for_nobody_is_noticed() {
         let terms = Terms::new(fixed(Protocol::ReplicastH));
         let window = Window::of(SimTime::ZERO, SimSpan::from_ns(9));

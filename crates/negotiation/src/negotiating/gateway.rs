@@ -92,7 +92,7 @@ impl NegotiatingGateway {
         };
         put.ask(self.me, step);
         let newer = self.puts.last().is_none_or(|last| last.number < number);
-        debug_assert!(newer, "put {number} is begun after a later one");
+        debug_assert!(newer, "put {number} starts after a later one");
         self.puts.push(put);
         self.hold_data(step);
     }
@@ -288,7 +288,7 @@ impl NegotiatingGateway {
         put.holders.retain(|holder| !silent.contains(&holder.0));
         debug_assert!(
             !silent.iter().any(|server| put.avoided.contains(server)),
-            "servers were chosen that did not answer before: {silent:?}"
+            "servers that did not answer were chosen: {silent:?}"
         );
         put.avoided.extend(silent);
         put.from = step.now;
@@ -454,7 +454,7 @@ impl Put {
             remind(number, &flow, size.frame, step);
             let elsewhere =
                 |other: &Flow| !other.goes_on() || flow.to.iter().all(|to| !other.to.contains(to));
-            debug_assert!(self.flows.iter().all(elsewhere), "a server is sent one put twice at once");
+            debug_assert!(self.flows.iter().all(elsewhere), "a put is sent to one server twice at once");
             self.flows.push(flow);
         };
         if terms.fixed.protocol == Protocol::ReplicastH {

@@ -128,7 +128,7 @@ impl NegotiatingServer {
             Reservations::Own(bids) => bids.remove(put),
         };
         let Service { begin, end } = self.disk.serve(step.now, step.terms.write(self.me, size));
-        debug_assert!(self.disk.audit().is_ok(), "a disk is given more than there is time for");
+        debug_assert!(self.disk.audit().is_ok(), "a disk has more work than time");
         step.act(Action::Write { put, size, begin, end });
         step.tell(put.gateway, Message::Ack { put, server: self.me }, end.since(step.now));
         reservation
@@ -162,9 +162,9 @@ impl NegotiatingServer {
                 bids.offer(&wanted, wide)
             }
         };
-        debug_assert!(window.right > step.now, "time is offered that is over: {window:?}");
+        debug_assert!(window.right > step.now, "a window in the past is offered: {window:?}");
         let offered = |one: &Reservation| one.put == put && one.state == State::Tentative;
-        debug_assert!(self.reservations().iter().any(offered), "a bid is made and not noted");
+        debug_assert!(self.reservations().iter().any(offered), "a bid is not recorded");
         step.tell(put.gateway, Message::Bid { put, server: self.me, round, window }, SimSpan::ZERO);
     }
 

@@ -85,8 +85,8 @@ impl UnicastGateway {
         }
         self.previous.clone_from(&targets);
         let again = |at: usize| targets[..at].contains(&targets[at]);
-        debug_assert!(!(1..targets.len()).any(again), "a replica lies with another: {targets:?}");
-        debug_assert!(!targets.is_empty(), "a put is for no server");
+        debug_assert!(!(1..targets.len()).any(again), "two replicas are on one server: {targets:?}");
+        debug_assert!(!targets.is_empty(), "a put has no server");
         let number = self.next_number;
         self.next_number += 1;
         let mut put = Put {
@@ -101,7 +101,7 @@ impl UnicastGateway {
         };
         put.request(self.me, &mut self.egress, step);
         let newer = self.puts.last().is_none_or(|last| last.number < number);
-        debug_assert!(newer, "put {number} is begun after a later one");
+        debug_assert!(newer, "put {number} starts after a later one");
         self.puts.push(put);
     }
 
@@ -294,7 +294,7 @@ impl Put {
             return;
         }
         let bits = self.next_bits(step.terms);
-        debug_assert!(self.flow.frames_left > 0, "a frame is offered of a replica that is sent");
+        debug_assert!(self.flow.frames_left > 0, "a frame of a complete replica is offered");
         debug_assert!(!self.flow.offered, "a frame is offered while another one is");
         egress.fill(step.now, step.terms.data);
         self.flow.bucket.fill(step.now, self.flow.rate);
@@ -338,7 +338,7 @@ impl Put {
         let before = self.current;
         self.current = self.targets.len().min(self.next_unsent());
         debug_assert!(self.current > before, "a replica is sent again after it was sent");
-        debug_assert_eq!(self.flow.frames_left, 0, "frames are left of a replica that is sent");
+        debug_assert_eq!(self.flow.frames_left, 0, "a replica that was sent has frames left");
         if self.target().is_some() {
             let generation = self.flow.generation.wrapping_add(1);
             self.flow = Flow { generation, ..Flow::new(self.size, step) };

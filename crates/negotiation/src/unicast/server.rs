@@ -111,7 +111,7 @@ impl UnicastServer {
     pub fn receive(&mut self, put: PutId, bits: u64, step: &mut Step<'_>) -> bool {
         let Some(at) = self.flows.iter().position(|flow| flow.put == put) else { return false };
         let flow = &mut self.flows[at];
-        debug_assert!(bits > 0, "a frame of no bits has come");
+        debug_assert!(bits > 0, "a frame of 0 bits arrives");
         flow.bits_left = flow.bits_left.saturating_sub(bits);
         let complete = flow.bits_left == 0;
         if complete {
@@ -166,7 +166,7 @@ impl UnicastServer {
         debug_assert!(
             rate.bits_per_second().saturating_mul(flows as u64)
                 <= step.terms.data.bits_per_second().max(flows as u64),
-            "{flows} flows at {rate:?} are more than a link carries"
+            "{flows} flows at {rate:?} exceed the rate of a link"
         );
         let nearly_done = u128::from(step.terms.frame_bits) + on_wire;
         for flow in self.flows.iter().filter(|flow| u128::from(flow.bits_left) > nearly_done) {
@@ -194,7 +194,7 @@ impl UnicastServer {
 
     fn store(&mut self, put: PutId, size: Size, step: &mut Step<'_>) {
         let Service { begin, end } = self.disk.serve(step.now, step.terms.write(self.me, size));
-        debug_assert!(self.disk.audit().is_ok(), "a disk is given more than there is time for");
+        debug_assert!(self.disk.audit().is_ok(), "a disk has more work than time");
         step.act(Action::Write { put, size, begin, end });
         step.tell(put.gateway, Message::Ack { put, server: self.me }, end.since(step.now));
     }

@@ -73,13 +73,13 @@ fn a_negative_count_or_time_is_found() {
 #[test]
 fn a_value_outside_its_interval_is_found() {
     let outside = measure(5.0, "s").with_interval(1.0, 4.0);
-    breaks(&with(&[("span", outside)]), "a value lies", "`span` is 5 in 1 to 4");
+    breaks(&with(&[("span", outside)]), "a value is within", "`span` is 5 in 1 to 4");
 }
 
 #[test]
 fn a_mean_over_more_replicates_than_there_are_is_found() {
     let many = Measure::new(5.0, "s", 4);
-    breaks(&with(&[("span", many)]), "a mean is taken", "`span` is one over 4 of 3");
+    breaks(&with(&[("span", many)]), "a mean covers", "`span` is a mean over 4 of 3");
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn quantiles_that_fall_are_found() {
         with(&all)
     };
     keeps(&of([1.0, 2.0, 3.0]));
-    breaks(&of([1.0, 4.0, 3.0]), "quantiles rise", "`wait_p99_us` is 4 and `wait_p999_us` 3");
-    breaks(&of([3.0, 2.0, 4.0]), "quantiles rise", "`wait_p50_us` is 3 and `wait_p99_us` 2");
+    breaks(&of([1.0, 4.0, 3.0]), "quantiles do not decrease", "`wait_p99_us` is 4 and `wait_p999_us` 3");
+    breaks(&of([3.0, 2.0, 4.0]), "quantiles do not decrease", "`wait_p50_us` is 3 and `wait_p99_us` 2");
     let busy = [("disk_busy_max", measure(0.2, "fraction")), ("disk_busy_mean", measure(0.3, "fraction"))];
-    breaks(&with(&busy), "quantiles rise", "`disk_busy_mean` is 0.3 and `disk_busy_max` 0.2");
+    breaks(&with(&busy), "quantiles do not decrease", "`disk_busy_mean` is 0.3 and `disk_busy_max` 0.2");
 }
 
 fn claim() -> Claim {
@@ -136,12 +136,12 @@ fn a_verdict_that_its_numbers_do_not_give_is_found() {
     breaks(
         &claims(missing),
         "a verdict",
-        "the claim `rate` says `holds` where its numbers give `cannot_tell`",
+        "the claim `rate` says `holds`, but its numbers give `cannot_tell`",
     );
     let hidden = Claim { verdict: Verdict::Fitted, ..claim() };
     assert_eq!(laws(&claims(hidden)).len(), 1);
     let turned = Claim { ours: Reading::with_range(2.0, 3.0, 4.0), ..claim() };
-    breaks(&claims(turned), "a value lies", "`ours` of the claim `rate` is 2 in 3 to 4");
+    breaks(&claims(turned), "a value is within", "`ours` of the claim `rate` is 2 in 3 to 4");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_title_with_its_unit_or_of_no_measure_is_found() {
     breaks(
         &titled("wait_mean_s", "Mean wait s"),
         "a title is in words",
-        "of `Mean wait s` it ends with a unit",
+        "`Mean wait s`: it ends with a unit",
     );
     breaks(&titled("wait_s", "Wait"), "a title belongs", "there is no `wait_s`");
 }

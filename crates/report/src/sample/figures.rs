@@ -31,7 +31,7 @@ fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
 fn speedup() -> Figure {
     let mut noise = Noise::new(21);
     let series = STREAMS.map(|streams| LineSeries {
-        name: format!("{streams} stream{} a server", if streams == 1 { "" } else { "s" }),
+        name: format!("{streams} stream{} per server", if streams == 1 { "" } else { "s" }),
         points: SERVERS
             .map(|servers| {
                 let span = rebuild_seconds(servers.into(), streams.into());
@@ -338,7 +338,7 @@ fn scatter() -> Figure {
     figure(
         "fill",
         "Fuller disks take longer",
-        "One dot a replicate.",
+        "One dot per replicate.",
         Kind::Line {
             x: Axis::linear("fill", "%"),
             y: Axis::linear("rebuild time", "s"),

@@ -79,7 +79,7 @@ impl Grid {
         }
     }
 
-    /// The blocks: which columns stand side by side.
+    /// The blocks: which columns are shown side by side.
     fn blocks(&self, natural: &[usize], width: usize) -> Vec<Vec<usize>> {
         let keys: Vec<usize> = (0..self.keys.min(self.heads.len())).collect();
         let mut blocks = vec![keys.clone()];

@@ -175,7 +175,7 @@ fn a_partial_report_says_so_first() {
     insta::assert_snapshot!(render(&report, Style::default()), @r"
     queue
 
-    warning: stopped before its end: these are the results of the part that was committed
+    warning: stopped early: the results cover only what was committed
 
     Summary over 1 replicate
           mean  95 % interval

@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
         let [entry] = &table.entries[..] else {
             let message =
                 format!("`{path}` has {} keys, but it must have one of {listed}", table.entries.len());
-            let hint = format!("keep the one that is meant under {}", bracketed(path, "here"));
+            let hint = format!("keep the intended one under {}", bracketed(path, "here"));
             self.problems.push(Problem::new(message).hint(hint).at(node.place.clone()).of_key(path.clone()));
             return;
         };

@@ -163,7 +163,7 @@ fn wrong_kinds() {
       write it without quotes: 0.5
     "#);
     insta::assert_snapshot!(mistake("[cluster]\ntag = 7"), @r#"
-    `cluster.tag` is 7, but it must be a text
+    `cluster.tag` is 7, but it must be a string
       5:7 "7"
       write it in quotes: "7"
     "#);
@@ -315,7 +315,7 @@ fn the_common_keys_are_checked_too() {
     `replicates` is 0, but it must be from 1 to 1000000
       4:14 "0"
       set `replicates` to a value from 1 to 1000000
-    `title` is 3, but it must be a text
+    `title` is 3, but it must be a string
       5:9 "3"
       write it in quotes: "3"
     "#);

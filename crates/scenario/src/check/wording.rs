@@ -28,7 +28,7 @@ pub(super) fn wanted(schema: &Json) -> String {
     let words = types(schema).into_iter().map(|kind| match kind {
         "integer" => "a whole number",
         "number" => "a number",
-        "string" => "a text",
+        "string" => "a string",
         "boolean" => "`true` or `false`",
         "array" => "a list",
         "object" => "a table",

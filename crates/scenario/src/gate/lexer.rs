@@ -106,7 +106,7 @@ impl<'a> Lexer<'a> {
             _ => self.peek().map_or(0, char::len_utf8),
         };
         let word = &self.rest()[..len];
-        Err(Stray { span: self.at..self.at + len, message: format!("`{word}` means nothing here"), hint })
+        Err(Stray { span: self.at..self.at + len, message: format!("`{word}` is unexpected here"), hint })
     }
 
     fn operator(&mut self) -> Result<Kind, Stray> {
@@ -121,9 +121,7 @@ impl<'a> Lexer<'a> {
         match operators.iter().find(|(text, _)| self.rest().starts_with(text)) {
             Some((text, operator)) => Ok(self.take(text.len(), Kind::Operator(*operator))),
             None if self.peek() == Some('=') => self.stray("=", "write `==` to compare"),
-            None => {
-                self.stray("!", "write `!=` for different; turn a comparison round instead of negating it")
-            }
+            None => self.stray("!", "write `!=` for unequal; reverse a comparison instead of negating it"),
         }
     }
 
@@ -176,10 +174,10 @@ impl<'a> Lexer<'a> {
             "or" => return Ok(Kind::Or),
             "AND" | "And" | "OR" | "Or" | "not" | "NOT" => {
                 self.at = start;
-                let hint = "write `and` and `or` in lower case; turn a comparison round instead of `not`";
+                let hint = "write `and` and `or` in lower case; reverse a comparison instead of using `not`";
                 return Err(Stray {
                     span: start..start + name.len(),
-                    message: format!("`{name}` means nothing here"),
+                    message: format!("`{name}` is unexpected here"),
                     hint,
                 });
             }

@@ -24,11 +24,11 @@ pub(super) fn parse(source: &Arc<Source>, span: Range<usize>) -> Result<Expressi
     let expression = parser.any(0)?;
     match parser.peek().kind {
         Kind::End => Ok(expression),
-        Kind::Close => Err(parser.complain("a parenthesis is closed that was never opened", "take it out")),
-        _ => {
-            Err(parser
-                .complain("the expression goes on after its end", "join comparisons with `and` or `or`"))
-        }
+        Kind::Close => Err(parser.complain("there is a `)` without a `(`", "remove it")),
+        _ => Err(parser.complain(
+            "there is more text after the end of the expression",
+            "join comparisons with `and` or `or`",
+        )),
     }
 }
 
@@ -74,13 +74,15 @@ impl<'a> Parser<'a> {
 
     fn part(&mut self, depth: usize) -> Result<Expression, Problem> {
         match &self.peek().kind {
-            Kind::Open if depth >= DEPTH_MAX => Err(self
-                .complain(format!("parentheses are nested more than {DEPTH_MAX} deep"), "write it flatter")),
+            Kind::Open if depth >= DEPTH_MAX => Err(self.complain(
+                format!("parentheses are nested more than {DEPTH_MAX} deep"),
+                "reduce the nesting",
+            )),
             Kind::Open => {
                 self.next();
                 let inner = self.any(depth + 1)?;
                 if self.peek().kind != Kind::Close {
-                    return Err(self.complain("a parenthesis is never closed", "close it with `)`"));
+                    return Err(self.complain("a parenthesis is not closed", "close it with `)`"));
                 }
                 self.next();
                 Ok(inner)
@@ -88,7 +90,7 @@ impl<'a> Parser<'a> {
             Kind::Name { name, part } => self.comparison(name, part.as_deref()),
             Kind::Number { .. } => Err(self.complain(
                 "a comparison begins with a measure, not with a number",
-                "turn it round: `wait_mean > 2ms`",
+                "reverse it: `wait_mean > 2ms`",
             )),
             Kind::End => Err(self.complain(
                 "a comparison is missing",
@@ -107,7 +109,7 @@ impl<'a> Parser<'a> {
             Some("low") => Part::Low,
             Some("high") => Part::High,
             Some(other) => {
-                let message = format!("`.{other}` is no part of a measure");
+                let message = format!("`.{other}` is not a part of a measure");
                 return Err(self.complain(
                     message,
                     "write `.low` or `.high` for the ends of the 95 % interval, nothing for the mean",
@@ -117,7 +119,7 @@ impl<'a> Parser<'a> {
         let name_place = (self.place)(self.next().span.clone());
         let Kind::Operator(operator) = self.peek().kind else {
             return Err(self.complain(
-                format!("`{name}` is compared with nothing"),
+                format!("`{name}` is not compared with a limit"),
                 "write one of < <= > >= == != and a limit",
             ));
         };
@@ -130,7 +132,7 @@ impl<'a> Parser<'a> {
         };
         if number.parse::<f64>().is_err() {
             return Err(self.complain(
-                format!("`{number}` is no number"),
+                format!("`{number}` is not a number"),
                 "write digits, with a point before any decimals",
             ));
         }

@@ -102,7 +102,7 @@ fn mistakes_point_at_the_word() {
     did you mean `wait_mean`?
     ");
     insta::assert_snapshot!(told("wait_mean > 3GiB and latency < 1s"), @r"
-    `wait_mean` is measured in s, and `GiB` is no unit for it
+    `wait_mean` is measured in s, and `GiB` is not a unit for it
     --fail-if 'wait_mean > 3GiB and latency < 1s'
                            ^^^^
     write one of ns, us, ms, s, min, h, d, or no unit
@@ -112,43 +112,43 @@ fn mistakes_point_at_the_word() {
     the measures are wait_mean, utilisation, throughput, moved
     ");
     insta::assert_snapshot!(told("wait_mean = 3ms"), @"
-    `=` means nothing here
+    `=` is unexpected here
     --fail-if 'wait_mean = 3ms'
                          ^
     write `==` to compare
     ");
     insta::assert_snapshot!(told("wait_mean > 3ms && utilisation > 1"), @"
-    `&&` means nothing here
+    `&&` is unexpected here
     --fail-if 'wait_mean > 3ms && utilisation > 1'
                                ^^
     write `and`
     ");
     insta::assert_snapshot!(told("wait_mean > 3ms utilisation > 1"), @"
-    the expression goes on after its end
+    there is more text after the end of the expression
     --fail-if 'wait_mean > 3ms utilisation > 1'
                                ^^^^^^^^^^^
     join comparisons with `and` or `or`
     ");
     insta::assert_snapshot!(told("(wait_mean > 3ms"), @"
-    a parenthesis is never closed
+    a parenthesis is not closed
     --fail-if '(wait_mean > 3ms'
                                ^
     close it with `)`
     ");
     insta::assert_snapshot!(told("wait_mean > 3ms)"), @"
-    a parenthesis is closed that was never opened
+    there is a `)` without a `(`
     --fail-if 'wait_mean > 3ms)'
                               ^
-    take it out
+    remove it
     ");
     insta::assert_snapshot!(told("3ms < wait_mean"), @"
     a comparison begins with a measure, not with a number
     --fail-if '3ms < wait_mean'
                ^^^
-    turn it round: `wait_mean > 2ms`
+    reverse it: `wait_mean > 2ms`
     ");
     insta::assert_snapshot!(told("wait_mean"), @"
-    `wait_mean` is compared with nothing
+    `wait_mean` is not compared with a limit
     --fail-if 'wait_mean'
                         ^
     write one of < <= > >= == != and a limit
@@ -160,13 +160,13 @@ fn mistakes_point_at_the_word() {
     write a number, with a unit or without: `2ms`, `0.95`, `95%`
     ");
     insta::assert_snapshot!(told("wait_mean.max > 1"), @"
-    `.max` is no part of a measure
+    `.max` is not a part of a measure
     --fail-if 'wait_mean.max > 1'
                ^^^^^^^^^^^^^
     write `.low` or `.high` for the ends of the 95 % interval, nothing for the mean
     ");
     insta::assert_snapshot!(told("wait_mean > 1.2.3"), @"
-    `1.2.3` is no number
+    `1.2.3` is not a number
     --fail-if 'wait_mean > 1.2.3'
                            ^^^^^
     write digits, with a point before any decimals
@@ -178,10 +178,10 @@ fn mistakes_point_at_the_word() {
     write a measure, a comparison and a limit: `wait_mean > 2ms`
     ");
     insta::assert_snapshot!(told("not wait_mean > 1"), @"
-    `not` means nothing here
+    `not` is unexpected here
     --fail-if 'not wait_mean > 1'
                ^^^
-    write `and` and `or` in lower case; turn a comparison round instead of `not`
+    write `and` and `or` in lower case; reverse a comparison instead of using `not`
     ");
     insta::assert_snapshot!(told("wait_mean > 1e999s"), @"
     1e999s is too large

@@ -40,7 +40,7 @@ fn of_times() -> Vec<Row> {
         Row::new(
             "time_to_end_s",
             "s",
-            "until all has moved that can: what has no room or no home stays behind",
+            "until everything that can move has moved; data without a target device or room stay behind",
             Seen::ended,
         )
         .titled("Time until nothing moves any more"),
@@ -132,13 +132,13 @@ fn of_risk() -> Vec<Row> {
         Row::new(
             "stuck_objects",
             "objects",
-            "objects that lack a copy or shard and find no home for it, or no room",
+            "objects that lack a copy or shard and have no target device for it, or no room there",
             |seen| {
                 let stuck = seen.recovered.stuck;
                 Ok((stuck.waiting + stuck.homeless + stuck.full) as f64)
             },
         )
-        .titled("Without a home to be rebuilt on"),
+        .titled("Without a target device"),
         Row::new(
             "one_copy_bytes",
             "bytes",

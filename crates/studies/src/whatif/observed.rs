@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
-use towtank_report::Outcome;
+use towtank_report::{Outcome, human};
 use towtank_units::{Percent, SimTime};
 
 use super::case::Ready;
@@ -114,8 +114,9 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let crossed = recovered.stuck.crossed;
     if crossed > 0 {
         beside.warnings.push(format!(
-            "{crossed} objects are left out of the time: so many of their shards change places among the same devices that \
-             too few are left to read from, which is not modelled"
+            "{} objects are left out of the time: too many of their shards change places among the same devices, and too \
+             few are left to read from, which is not modelled",
+            human::digits(crossed as f64)
         ));
     }
     let start = if ready.fails || !ready.asks { 0.0 } else { ready.scenario.start.as_secs_f64() };
@@ -153,7 +154,8 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
 /// Groups that lack copies, and that nothing which fails here has touched.
 fn lacked(groups: u64, asks: bool) -> Option<String> {
     let rest = if asks { "; these are rebuilt too, if they have a target" } else { "" };
-    (groups > 0).then(|| format!("{groups} groups lack copies or shards when it begins{rest}"))
+    let count = human::digits(groups as f64);
+    (groups > 0).then(|| format!("{count} groups lack copies or shards when it begins{rest}"))
 }
 
 /// Bytes on each device without what leaves it, since its room is free in the end. Left out: that a device
@@ -201,7 +203,8 @@ impl Seen {
         let unmoved = self.recovered.stuck.unmoved;
         let full = (unmoved > 0).then(|| {
             format!(
-                "{unmoved} objects stay where they are: their new home would be fuller than `backfillfull_ratio`"
+                "{} objects stay where they are: their target devices would exceed `backfillfull_ratio`",
+                human::digits(unmoved as f64)
             )
         });
         match (left, full) {

@@ -119,7 +119,7 @@ impl Job {
                 return wrong(
                     key,
                     format!("job `{name}` had errors: {error}"),
-                    "mend the cause and measure again",
+                    "fix the cause and measure again",
                 );
             }
         }
@@ -127,7 +127,7 @@ impl Job {
             let Some(value) = asked.text(&[limit]) else { continue };
             if value.split(',').any(|one| !matches!(one.trim(), "" | "0")) {
                 let reason = format!(
-                    "job `{name}` had a limit, {limit}={value}, so it does not show what the system can do"
+                    "job `{name}` had a limit, {limit}={value}, so it does not show the capacity of the system"
                 );
                 return wrong(
                     &format!("job options.{limit}"),
@@ -137,20 +137,21 @@ impl Job {
             }
         }
         if self.mixed.is_some() {
-            let reason = format!("job `{name}` does not tell reads from writes");
+            let reason = format!("job `{name}` does not separate reads from writes");
             return wrong("mixed", reason, "measure with unified_rw_reporting=0");
         }
         if self.trim.iops > 0.0 {
-            let reason = format!("job `{name}` trims, and a capacity is of reads and writes");
+            let reason =
+                format!("job `{name}` has trims, but a capacity is defined for reads and writes only");
             return wrong("trim.iops", reason, "measure without trims");
         }
         let sound = |count: &Count| count.iops.is_finite() && count.iops >= 0.0;
         if !sound(&self.read) || !sound(&self.write) {
-            return wrong("read.iops", format!("job `{name}` has no sound rate"), "measure again");
+            return wrong("read.iops", format!("job `{name}` has no valid rate"), "measure again");
         }
         if self.read.iops + self.write.iops == 0.0 {
-            let reason = format!("job `{name}` did nothing: reads and writes are zero");
-            return wrong("read.iops", reason, "leave the job out, or see why it did nothing");
+            let reason = format!("job `{name}` did no I/O: reads and writes are zero");
+            return wrong("read.iops", reason, "leave the job out, or find out why it did no I/O");
         }
         Ok(())
     }
@@ -193,7 +194,7 @@ impl Job {
                 size::split(&split, kilo).filter(|sizes| sizes.len() <= PARTS_MAX).ok_or_else(|| {
                     wrong(
                         "bssplit",
-                        format!("`{split}` is no split of sizes in percent that is read here"),
+                        format!("`{split}` is not a supported split of sizes in percent"),
                         "write it as 16k/50:256k/50",
                     )
                 })?;
@@ -206,7 +207,7 @@ impl Job {
         // The default of fio.
         let text = asked.text(&["bs", "blocksize"]).unwrap_or_else(|| "4096".to_owned());
         let Sizes { reads, writes } = size::sizes(&text, kilo)
-            .ok_or_else(|| wrong("bs", format!("`{text}` is no size"), "write it as 4k or 4096"))?;
+            .ok_or_else(|| wrong("bs", format!("`{text}` is not a size"), "write it as 4k or 4096"))?;
         self.moved(file, place, (reads as f64, writes as f64), false)?;
         let parts = match percent {
             100.0 => vec![Part::alone(reads, 100.0)],
@@ -235,12 +236,12 @@ impl Job {
             let mean = count.io_bytes as f64 / count.total_ios as f64;
             if (mean - size).abs() > off * size {
                 let reason = format!(
-                    "job `{}` moved {mean:.0} bytes an operation, but its options say {size:.0}",
+                    "job `{}` moved {mean:.0} bytes per operation, but its options say {size:.0}",
                     self.name
                 );
                 return Err(ImportError::new(file.name, reason)
                     .key(format!("{place}.{key}.io_bytes"))
-                    .hint("jobs of several sizes are hidden behind one by `group_reporting`: leave it out"));
+                    .hint("`group_reporting` merges jobs of several sizes into one: leave it out"));
             }
         }
         Ok(())
