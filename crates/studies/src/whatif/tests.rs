@@ -503,7 +503,7 @@ fn filled(held: &[[u32; 3]], spare: usize) -> Folder {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Small clusters with much and little room, and one or two changes, on all executors.
+    /// Small clusters with much and little room, one or two changes, and WPQ or mClock, on all executors.
     #[test]
     fn generated_changes_give_one_result_on_all_executors_and_keep_their_laws(
         places in proptest::collection::vec(0..4_usize, 1..5),
@@ -512,6 +512,7 @@ proptest! {
         osd in 0..4_u32,
         spread in 0..=50_u32,
         spare in 0..4_usize,
+        (queue, release) in (0..6_usize, 16..=20_u32),
         seed in 0..1_000_u64,
     ) {
         const HELD: [[u32; 3]; 4] = [[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]];
@@ -526,8 +527,12 @@ proptest! {
             6 => "add-host h9=1x1.0:hdd@default".to_owned(),
             _ => format!("remove osd.{osd}"),
         };
+        let profiles = ["balanced", "high_client_ops", "high_recovery_ops"];
+        let queue = profiles.get(queue).map_or_else(String::new, |profile| {
+            format!("\nqueue = \"mclock\"\nceph_release = {release}\nprofile = \"{profile}\"")
+        });
         let changes = format!("changes = [\"{}\", \"{}\"]", change(first, osd), change(second, (osd + 1) % 4));
-        let text = format!("{}{changes}", FOUR.replace("\"0%\"", &format!("\"{spread}%\"")));
+        let text = format!("{}{changes}{queue}", FOUR.replace("\"0%\"", &format!("\"{spread}%\"")));
         let prepared = prepared(&Whatif, filled(&held, spare), &format!("osd_df = \"df\"\n{text}"));
         // Only changes that contradict each other are refused, such as of a device that is removed.
         prop_assume!(prepared.is_ok());
@@ -537,8 +542,8 @@ proptest! {
             prepared.run(&context).unwrap_or_else(|error| panic!("{changes}: {error}"))
         };
         let want = run(Executor::Sequential, 1);
-        prop_assert_eq!(broken(&want), Vec::<String>::new(), "{}", changes);
-        prop_assert!(is_settled(&want, changes.contains("fail")), "{}", changes);
+        prop_assert_eq!(broken(&want), Vec::<String>::new(), "{}{}", changes, queue);
+        prop_assert!(is_settled(&want, changes.contains("fail")), "{}{}", changes, queue);
         for (executor, workers) in
             [(Executor::Check, 1), (Executor::Conservative, 2), (Executor::Optimistic, 2)]
         {
@@ -547,4 +552,27 @@ proptest! {
             prop_assert_eq!(&found.measures, &want.measures, "{}: {:?}", changes, executor);
         }
     }
+}
+
+/// Keys of a queue that is not there, and clients of two kinds, are refused; settings that mClock overrides
+/// bring a warning, and so does a dump without a release.
+#[test]
+fn keys_that_contradict_the_queue_are_told() {
+    let asks = |keys: &str| format!("{FOUR}mark_out = \"osd.3\"\n{keys}");
+    let refused = |keys: &str| {
+        let problems = prepared(&Whatif, four(&[[0, 1, 3]], None), &asks(keys)).err().expect(keys);
+        problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ")
+    };
+    for keys in ["profile = \"balanced\"", "osd_capacity = 400", "queue = \"wpq\"\nprofile = \"balanced\""] {
+        assert!(refused(keys).contains("describes mClock, but the queue is not mClock"), "{keys}");
+    }
+    let both = refused("client_load = \"1/s\"\nclient_depth = 2");
+    assert!(both.contains("both say how many operations clients request"), "{both}");
+    let told = |keys: &str| outcome(&Whatif, four(&[[0, 1, 3]], None), &asks(keys)).warnings.join("; ");
+    let mclock = told("queue = \"mclock\"\nceph_release = 18\nrecovery_sleep = \"1s\"\nmax_backfills = 2");
+    for warning in ["`recovery_sleep` has no effect", "mClock resets `osd_max_backfills`"] {
+        assert!(mclock.contains(warning), "{mclock}");
+    }
+    assert!(told("").contains("names no release of Ceph"), "{}", told(""));
+    assert!(!told("ceph_release = 16").contains("names no release"));
 }
