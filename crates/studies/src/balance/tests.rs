@@ -1,0 +1,1 @@
+//! The study on the cluster of the guides.
