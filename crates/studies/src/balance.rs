@@ -45,7 +45,8 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Balance {
     const NAME: &'static str = "balance";
-    const TITLE: &'static str = "how evenly a Ceph cluster is filled, why not, and which moves win space back";
+    const TITLE: &'static str =
+        "how evenly a Ceph cluster is filled, why not, and which moves win space back";
     const ABOUT: &'static str = "Compares what each device holds with what weight and rule would give it, tells the causes of the fullest device apart by \
          computing its fill again without each, and says how much still fits: now, if all were even, and after the loss of a \
          host. Plans moves in stages, as `ceph osd pg-upmap-items` commands to paste. Reads saved exports; no cluster is \

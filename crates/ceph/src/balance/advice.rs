@@ -1,10 +1,12 @@
 //! How many groups each pool should have: a power of two, so that each device holds about as many copies and
 //! shards as Ceph aims at, divided among pools by their bytes.
 //!
-//! The aim is that of Ceph's autoscaler: `mon_target_pg_per_osd` shards on each device, of which a pool gets
-//! the part that its bytes are of all bytes there. Unlike the autoscaler, which divides by the bytes that a
-//! byte takes (2 for two data and two parity shards), this divides by the number of shards of a group, since
-//! each is one on its device. What users say of pools (`target_size_ratio`, `pg_autoscale_bias`) is left out.
+//! The aim is that of Ceph's autoscaler: `mon_target_pg_per_osd` shards on each device. A pool gets the part
+//! of them that its bytes are of all bytes there. The autoscaler (`pg_autoscaler` of Ceph 14 to 16) takes the
+//! part of the capacity instead, so it advises fewer groups while a cluster is empty; it divides by the bytes
+//! that a byte takes (2 for two data and two parity shards), where this divides by the number of shards of a
+//! group; and it acts only from a factor of 3. What users say of pools (`target_size_ratio`,
+//! `pg_autoscale_bias`) is left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +18,6 @@ pub const TARGET_PER_DEVICE: f64 = 100.0;
 /// More groups than this on a device, and Ceph creates no more there: the default of `mon_max_pg_per_osd`
 /// since Ceph 14.
 pub const GROUPS_PER_DEVICE_MAX: u64 = 250;
-
-/// The autoscaler changes nothing while the number of groups is less than this factor away from its target
-/// (the threshold of the module `pg_autoscaler`).
-pub const AUTOSCALER_THRESHOLD: f64 = 3.0;
 
 /// Fewest groups that are advised for a pool: the default of `osd_pool_default_pg_num` since Ceph 15.
 pub const GROUPS_MIN: u32 = 32;
@@ -39,8 +37,6 @@ pub struct Advice {
     pub target: Option<f64>,
     /// The power of two nearest to it, at least [`GROUPS_MIN`] or what the pool has, if that is less.
     pub advised: Option<u32>,
-    /// Whether the autoscaler would change it.
-    pub autoscaled: bool,
 }
 
 /// The advice for each pool.
@@ -60,7 +56,6 @@ pub fn advice(spread: &Spread) -> Vec<Advice> {
         let target = parts * TARGET_PER_DEVICE / f64::from(pool.size.max(1));
         let target = (target > 0.0).then_some(target);
         let advised = target.map(|target| nearest_power(target).max(GROUPS_MIN.min(pool.pg_num)));
-        let factor = advised.map_or(1.0, |advised| f64::from(advised) / f64::from(pool.pg_num.max(1)));
         found.push(Advice {
             pool: pool.name.clone(),
             pg_num: pool.pg_num,
@@ -68,7 +63,6 @@ pub fn advice(spread: &Spread) -> Vec<Advice> {
             share: (parts / devices).clamp(0.0, 1.0),
             target,
             advised,
-            autoscaled: factor > AUTOSCALER_THRESHOLD || factor < 1.0 / AUTOSCALER_THRESHOLD,
         });
     }
     found

@@ -88,9 +88,11 @@ pub fn applied(cluster: &Cluster, spread: &Spread, plan: &[Move], stages: usize)
     let mut cluster = cluster.clone();
     let mut after = spread.clone();
     let mix = spread.in_proportion().unwrap_or_else(|| vec![0.0; spread.pools.len()]);
-    let each = plan.len().div_ceil(stages.max(1)).max(1);
     let mut found = Vec::new();
-    for moves in plan.chunks(each) {
+    // Stages differ by at most one move.
+    let ends = (0..=stages).map(|stage| stage * plan.len() / stages.max(1));
+    let ends: Vec<usize> = ends.collect();
+    for moves in ends.windows(2).map(|ends| &plan[ends[0]..ends[1]]).filter(|moves| !moves.is_empty()) {
         let stage = apply(&mut cluster, &mut after, moves, &mix)?;
         let was = found.last().map_or_else(|| fullest(spread), |last: &Stage| last.fill);
         if let (Some(was), Some(is)) = (was, stage.fill)
@@ -155,7 +157,8 @@ fn check_whole(cluster: &Cluster, before: &Spread, after: &Spread, plan: &[Move]
     kept.overlay.upmap.clear();
     let want = kept.overlay.upmap_items.clone();
     upmaps::drop_broken(&mut kept);
-    if let Some(group) = want.iter().find(|(group, items)| kept.overlay.upmap_items.get(group) != Some(items)) {
+    if let Some(group) = want.iter().find(|(group, items)| kept.overlay.upmap_items.get(group) != Some(items))
+    {
         return Err(Broken::Dropped(*group.0));
     }
     let mut laid_out = LaidOut::new(cluster)?;

@@ -1,9 +1,10 @@
 //! The bytes that fit if every group is placed as well as its rule allows, whatever the weights.
 //!
 //! Shares of devices are amounts, not whole shards: each pool's bytes flow through the tree of its rule to
-//! the devices, and a failure domain takes at most what its part of each group is. So the result is a bound:
-//! no set of explicit mappings gives more, and many small groups come near it. Where groups lie against
-//! their rule already, they may stay there.
+//! the devices, and a failure domain takes at most what its part of each group is. Data stay on the class of
+//! devices that they are on, as in a plan. So the result is a bound: no such set of explicit mappings gives
+//! more, and many small groups come near it. Where groups lie against their rule already, they may stay
+//! there.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,8 @@ pub struct Best<'a> {
     network: Network,
     source: u32,
     sink: u32,
-    demands: Vec<(u32, Amount)>,
+    /// Edges from the source, each with its pool and what must pass.
+    demands: Vec<(u32, usize, Amount)>,
     growing: Vec<Growing>,
     devices: Vec<(u32, u64)>,
 }
@@ -67,8 +69,15 @@ impl<'a> Best<'a> {
     pub fn of(spread: &'a Spread) -> Best<'a> {
         let mut network = Network::default();
         let (source, sink) = (network.node(), network.node());
-        let mut best =
-            Best { spread, network, source, sink, demands: Vec::new(), growing: Vec::new(), devices: Vec::new() };
+        let mut best = Best {
+            spread,
+            network,
+            source,
+            sink,
+            demands: Vec::new(),
+            growing: Vec::new(),
+            devices: Vec::new(),
+        };
         let mut nodes = BTreeMap::new();
         for (id, load) in &spread.devices {
             let node = best.network.node();
@@ -85,26 +94,40 @@ impl<'a> Best<'a> {
         best
     }
 
+    /// A pool, in one part for each class of devices that it is on.
     fn add_pool(&mut self, pool: usize, held: &BTreeMap<ItemId, Amount>, nodes: &BTreeMap<ItemId, u32>) {
         let spread = self.spread;
         let of_pool = || spread.groups.iter().filter(|group| group.pool == pool);
         let one = sum(of_pool().map(|group| Amount { bytes: group.shard as f64, growth: group.growth }));
-        let all = sum(held.values().copied());
-        let node = self.network.node();
-        let edge = self.network.edge(self.source, node);
-        self.demands.push((edge, all));
-        let shape = &spread.pools[pool].shape;
-        for branch in &shape.branches {
-            self.add_node(&branch.top, node, branch.asked, &Context { pool, one, held, nodes });
+        let mut classes: BTreeMap<Option<&str>, BTreeMap<ItemId, Amount>> = BTreeMap::new();
+        for (id, amount) in held {
+            classes.entry(self.class(*id)).or_default().insert(*id, *amount);
         }
-        // Shards on devices that the rule does not reach may stay.
-        for (id, amount) in held.iter().filter(|(id, _)| !shape.devices.contains_key(id)) {
-            let edge = self.network.edge(node, nodes[id]);
-            self.growing.push(Growing { edge, pool, rule: Amount::default(), actual: *amount });
+        let shape = &spread.pools[pool].shape;
+        for (class, held) in classes {
+            let node = self.network.node();
+            let edge = self.network.edge(self.source, node);
+            self.demands.push((edge, pool, sum(held.values().copied())));
+            let context = Context { pool, one, held: &held, nodes, class };
+            for branch in &shape.branches {
+                self.add_node(&branch.top, node, branch.asked, &context);
+            }
+            // Shards on devices that the rule does not reach may stay.
+            for (id, amount) in held.iter().filter(|(id, _)| !shape.devices.contains_key(id)) {
+                let edge = self.network.edge(node, nodes[id]);
+                self.growing.push(Growing { edge, pool, rule: Amount::default(), actual: *amount });
+            }
         }
     }
 
+    fn class(&self, device: ItemId) -> Option<&'a str> {
+        self.spread.devices.get(&device)?.class.as_deref()
+    }
+
     fn add_node(&mut self, node: &Node, above: u32, most: u32, context: &Context<'_>) {
+        if node.item >= 0 && self.class(node.item) != context.class {
+            return;
+        }
         let load = self.spread.devices.get(&node.item);
         let actual = actual_below(node, context.held);
         let usable = node.item < 0 || load.is_some_and(|load| load.effective > 0.0);
@@ -125,8 +148,8 @@ impl<'a> Best<'a> {
     /// Whether this fits.
     fn fits(&mut self, written: f64, mix: &Mix) -> bool {
         let mut wanted = 0u64;
-        for (pool, (edge, amount)) in self.demands.iter().enumerate() {
-            let bytes = amount.at(written, mix[pool]).floor() as u64;
+        for (edge, pool, amount) in &self.demands {
+            let bytes = amount.at(written, mix[*pool]).floor() as u64;
             wanted += bytes;
             self.network.set(*edge, bytes);
         }
@@ -148,7 +171,7 @@ impl<'a> Best<'a> {
             return Room { bytes: 0.0, device: None };
         }
         let free: f64 = self.devices.iter().map(|(_, bytes)| *bytes as f64).sum::<f64>();
-        let stored: f64 = self.demands.iter().map(|(_, amount)| amount.bytes).sum();
+        let stored: f64 = self.demands.iter().map(|(_, _, amount)| amount.bytes).sum();
         let (mut low, mut high) = (known, ((free - stored) / growth).max(0.0));
         if !self.fits(low, mix) {
             (low, high) = (0.0, low.min(high));
@@ -174,6 +197,8 @@ struct Context<'a> {
     one: Amount,
     held: &'a BTreeMap<ItemId, Amount>,
     nodes: &'a BTreeMap<ItemId, u32>,
+    /// The class of devices that this part of the pool is on.
+    class: Option<&'a str>,
 }
 
 fn sum(amounts: impl Iterator<Item = Amount>) -> Amount {

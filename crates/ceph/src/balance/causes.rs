@@ -184,8 +184,7 @@ impl<'a> Told<'a> {
         let fill = ((bytes + overhead) / capacity).max(0.0);
         let even = Cause { kind: CauseKind::EvenFill, added: Some(fill), fill, device: None };
         let mut told = Told { causes: vec![even], devices };
-        let level =
-            told.devices.iter().map(|(id, load)| (*id, bytes * load.capacity / capacity)).collect();
+        let level = told.devices.iter().map(|(id, load)| (*id, bytes * load.capacity / capacity)).collect();
         told.next(CauseKind::Overheads, &level);
         Some(told)
     }
@@ -209,7 +208,7 @@ impl<'a> Told<'a> {
             Some((id, fill)) => (Some(id), fill),
             None => (None, self.last()),
         };
-        let added = known.then(|| fill - self.last());
+        let added = known.then(|| exact(fill - self.last()));
         self.causes.push(Cause { kind, added, fill, device });
     }
 
@@ -219,7 +218,12 @@ impl<'a> Told<'a> {
         let device = spread.devices.iter().find(|(_, own)| std::ptr::eq(*own, load)).map(|(id, _)| *id);
         let moving = spread.pending_bytes > 0 && spread.disagreeing.0 == 0;
         let kind = if moving { CauseKind::UnderWay } else { CauseKind::NotExplained };
-        let added = Some(fill - self.last());
+        let added = Some(exact(fill - self.last()));
         self.causes.push(Cause { kind, added, fill, device });
     }
+}
+
+/// Differences that only come from rounding count as none.
+fn exact(added: f64) -> f64 {
+    if added.abs() < 1e-12 { 0.0 } else { added }
 }

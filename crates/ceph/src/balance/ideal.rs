@@ -127,8 +127,7 @@ pub fn drawn(weights: &[f64], picks: u32) -> Vec<f64> {
         let at = distinct.partition_point(|other| *other < rate);
         chances[at.min(distinct.len() - 1)].min(1.0)
     };
-    let raw: Vec<f64> =
-        weights.iter().map(|&weight| if weight > 0.0 { of(weight) } else { 0.0 }).collect();
+    let raw: Vec<f64> = weights.iter().map(|&weight| if weight > 0.0 { of(weight) } else { 0.0 }).collect();
     // What the integral misses is spread, so that the sum is exact.
     let total: f64 = raw.iter().sum();
     raw.iter().map(|chance| (chance * picks as f64 / total).min(1.0)).collect()

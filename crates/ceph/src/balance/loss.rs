@@ -61,11 +61,10 @@ pub fn losses(cluster: &Cluster, spread: &Spread, mixes: &[Mix]) -> Result<Vec<L
         after.overlay.pg_temp.clear();
         let mut left = Left { spread, growths: growths.clone(), bytes: BTreeMap::new(), groups_short: 0 };
         let mut laid_out = LaidOut::new(&after)?;
-        let touches = |group: &Placed| {
-            real(&group.raw).chain(group.held()).any(|id| devices.contains(&id))
-        };
+        let touches = |group: &Placed| real(&group.raw).chain(group.held()).any(|id| devices.contains(&id));
         for group in &spread.groups {
-            let short = |held: &[ItemId]| (real(held).count() as u64) < u64::from(spread.pools[group.pool].size);
+            let short =
+                |held: &[ItemId]| (real(held).count() as u64) < u64::from(spread.pools[group.pool].size);
             if !touches(group) {
                 left.groups_short += u64::from(short(&group.up));
                 continue;

@@ -144,7 +144,8 @@ fn bins<'a>(spread: &'a Spread, mix: &Mix) -> BTreeMap<ItemId, Bin<'a>> {
             continue;
         }
         let around = together(spread, id);
-        let takes = || around.iter().filter_map(|id| spread.devices.get(id)).filter(|load| load.effective > 0.0);
+        let takes =
+            || around.iter().filter_map(|id| spread.devices.get(id)).filter(|load| load.effective > 0.0);
         let capacity: f64 = takes().map(|load| load.capacity).sum();
         let used: f64 = takes().map(|load| load.bytes as f64 + load.overhead).sum();
         let even = if capacity > 0.0 { used / capacity } else { f64::INFINITY };
@@ -174,7 +175,8 @@ impl Planner<'_> {
                 !stuck.contains(*id) && bin.fill() > bin.even * (1.0 + TOLERANCE) && !bin.groups.is_empty()
             });
             let fullest = gives.map(|(id, bin)| (bin.fill(), *id));
-            let Some((_, from)) = fullest.reduce(|best, next| if next.0 > best.0 { next } else { best }) else {
+            let Some((_, from)) = fullest.reduce(|best, next| if next.0 > best.0 { next } else { best })
+            else {
                 return;
             };
             if !self.give(from) {
@@ -255,10 +257,11 @@ impl Planner<'_> {
         let others = || super::spread::real(&self.placed[at]).filter(|id| *id != from);
         let free = |other: ItemId| {
             let Some(spot) = spots.get(&other) else { return false };
-            other != to && spot.iter().zip(new).all(|pair| match pair {
-                (Some(other), Some(new)) => other.domain != new.domain,
-                _ => true,
-            })
+            other != to
+                && spot.iter().zip(new).all(|pair| match pair {
+                    (Some(other), Some(new)) => other.domain != new.domain,
+                    _ => true,
+                })
         };
         stands && others().all(free)
     }

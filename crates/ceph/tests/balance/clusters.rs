@@ -86,7 +86,8 @@ fn text(hosts: &[Host]) -> String {
 /// overhead.
 pub fn cluster(hosts: &[Host], pools: &[PoolSpec], stretch: impl Fn(usize) -> f64) -> Cluster {
     let text = text(hosts);
-    let map = read_map(File { name: "map", bytes: text.as_bytes() }).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let map = read_map(File { name: "map", bytes: text.as_bytes() })
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let weights: Vec<f64> = hosts.iter().flat_map(|host| host.weights.iter().copied()).collect();
     let overlay = Overlay { devices: vec![Device::IN; weights.len()], ..Overlay::default() };
     let pools = (1..).zip(pools).map(|(id, spec)| PoolState {
@@ -102,7 +103,11 @@ pub fn cluster(hosts: &[Host], pools: &[PoolSpec], stretch: impl Fn(usize) -> f6
         },
         data_shards: spec.data_shards,
         min_size: Some(1),
-        groups: spec.bytes.iter().map(|&bytes| Group { bytes, stated: Some(Stated::default()), ..Group::default() }).collect(),
+        groups: spec
+            .bytes
+            .iter()
+            .map(|&bytes| Group { bytes, stated: Some(Stated::default()), ..Group::default() })
+            .collect(),
     });
     let mut cluster =
         Cluster { map: map.value, overlay, pools: pools.collect(), fill: std::collections::BTreeMap::new() };
@@ -164,7 +169,8 @@ pub fn drawn(seed: u64) -> Cluster {
     for at in 0..(draws.pick(&[3, 4, 4, 5, 6, 8]).max(2 * racks)) {
         let devices = if equal { 3 } else { 1 + draws.below(4) };
         let class = if ssd && at % 3 == 0 { "ssd" } else { "hdd" };
-        let weights = (0..devices).map(|_| if equal { 2.0 } else { draws.pick(&[1.0, 2.0, 2.0, 4.0, 3.638]) });
+        let weights =
+            (0..devices).map(|_| if equal { 2.0 } else { draws.pick(&[1.0, 2.0, 2.0, 4.0, 3.638]) });
         hosts.push(Host { rack: at % racks, class, weights: weights.collect() });
     }
     let mut pools = Vec::new();
@@ -182,7 +188,8 @@ pub fn drawn(seed: u64) -> Cluster {
         pools.push(PoolSpec { erasure, size, data_shards, pg_num: pg_num as u32, rule, bytes });
     }
     let skewed = draws.below(3) == 0;
-    let stretches: Vec<f64> = (0..64).map(|_| if skewed { draws.pick(&[0.8, 1.0, 1.25]) } else { 1.0 }).collect();
+    let stretches: Vec<f64> =
+        (0..64).map(|_| if skewed { draws.pick(&[0.8, 1.0, 1.25]) } else { 1.0 }).collect();
     let mut cluster = cluster(&hosts, &pools, |at| stretches[at % 64]);
     let count = cluster.overlay.devices.len() as u64;
     if draws.below(3) == 0 {
@@ -197,7 +204,8 @@ pub fn drawn(seed: u64) -> Cluster {
     if draws.below(2) == 0 {
         for _ in 0..draws.below(12) {
             let pool = &cluster.pools[draws.below(cluster.pools.len() as u64) as usize];
-            let group = PgId { pool: pool.placed.id, seed: draws.below(u64::from(pool.placed.pg_num)) as u32 };
+            let group =
+                PgId { pool: pool.placed.id, seed: draws.below(u64::from(pool.placed.pg_num)) as u32 };
             let pair = (draws.below(count) as i32, draws.below(count) as i32);
             cluster.overlay.upmap_items.insert(group, vec![pair]);
         }

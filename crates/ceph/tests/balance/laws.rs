@@ -123,7 +123,8 @@ fn stages_are_the_plan(answer: &Answer) -> Result<(), String> {
 }
 
 fn fill_never_rises(answer: &Answer) -> Result<(), String> {
-    let fullest = |spread: &Spread| spread.devices.values().filter_map(|load| load.fill()).fold(0.0, f64::max);
+    let fullest =
+        |spread: &Spread| spread.devices.values().filter_map(|load| load.fill()).fold(0.0, f64::max);
     let (before, after) = (fullest(&answer.spread), fullest(&answer.applied.after));
     is(after <= before + 1e-12, || format!("{before} before and {after} after"))
 }
@@ -195,7 +196,10 @@ fn laws_hold_on_a_thousand_clusters() {
         spans += usize::from(answer.applied.stages.len() == STAGES);
     }
     // The clusters are not so plain that laws hold for want of a case.
-    assert!(moves > 5_000 && upmaps > 300 && spans > 500, "{moves} moves, {upmaps} mappings, {spans} in stages");
+    assert!(
+        moves > 5_000 && upmaps > 300 && spans > 500,
+        "{moves} moves, {upmaps} mappings, {spans} in stages"
+    );
 }
 
 /// A violation of each law, and the law that it breaks.
@@ -249,10 +253,12 @@ fn the_audit_catches_a_planted_violation() {
     let hosts = cluster.hosts();
     let mut bad = plan.clone();
     let one = &mut bad[0];
-    let at = spread.groups.iter().position(|group| {
-        (spread.pools[group.pool].id, group.seed) == (one.pool, one.seed)
-    });
-    let others: Vec<i32> = spread.groups[at.unwrap()].up.iter().copied().filter(|id| *id != one.from).collect();
+    let at = spread
+        .groups
+        .iter()
+        .position(|group| (spread.pools[group.pool].id, group.seed) == (one.pool, one.seed));
+    let others: Vec<i32> =
+        spread.groups[at.unwrap()].up.iter().copied().filter(|id| *id != one.from).collect();
     let twin = hosts.keys().copied().find(|id| {
         !others.contains(id) && *id != one.from && others.iter().any(|other| hosts[other] == hosts[id])
     });
@@ -266,7 +272,10 @@ fn the_audit_catches_a_planted_violation() {
     bad[0].items = vec![(bad[0].to, bad[0].from)];
     assert!(matches!(audit(&bad), Some(Broken::Bytes(..))));
     // Moves to the fullest device.
-    let fullest = spread.devices.iter().max_by(|left, right| left.1.fill().unwrap().total_cmp(&right.1.fill().unwrap()));
+    let fullest = spread
+        .devices
+        .iter()
+        .max_by(|left, right| left.1.fill().unwrap().total_cmp(&right.1.fill().unwrap()));
     let fullest = *fullest.unwrap().0;
     let group = spread.groups.iter().filter(|group| {
         group.up.iter().all(|id| hosts[id] != hosts[&fullest])

@@ -6,7 +6,7 @@ use towtank_report::human;
 use super::Balance;
 use super::dangers::{dangers, percent};
 use super::measures::largest;
-use super::observed::{Fits, Kept};
+use super::observed::{Device, Fits, Kept};
 use crate::Point;
 
 /// One point with the results of its first replicate; all replicates give the same.
@@ -56,7 +56,7 @@ pub fn words(kind: CauseKind) -> &'static str {
         CauseKind::SizesWithinPools => "groups of unequal size within pools",
         CauseKind::Upmaps => "explicit mappings",
         CauseKind::UnderWay => "moves under way",
-        CauseKind::NotExplained => "not explained",
+        CauseKind::NotExplained => "the rest, which the exports do not explain",
     }
 }
 
@@ -64,8 +64,9 @@ pub fn words(kind: CauseKind) -> &'static str {
 #[must_use]
 pub fn answer(view: &View<'_>) -> String {
     let kept = view.kept;
-    let mut said = dangers(kept);
-    said.extend(fullest(kept));
+    let unsafe_now = dangers(kept).join("; ");
+    let mut said: Vec<String> = Some(unsafe_now).filter(|text| !text.is_empty()).into_iter().collect();
+    said.extend(fullest(kept).or_else(|| most_groups(kept)));
     said.extend(why(kept).filter(|_| view.sized()));
     said.extend(kept.whole.as_ref().filter(|_| view.sized()).map(cost));
     if kept.whole.is_none() {
@@ -97,6 +98,15 @@ fn fullest(kept: &Kept) -> Option<String> {
     ))
 }
 
+/// Where nobody knows the fill: the device that is farthest above its share.
+fn most_groups(kept: &Kept) -> Option<String> {
+    let above = kept.devices.iter().filter(|device| device.shards.1 > 0.0);
+    let part = |device: &Device| device.shards.0 as f64 / device.shards.1;
+    let most = above.reduce(|best, next| if part(next) > part(best) { next } else { best })?;
+    let (now, ideal, _) = most.shards;
+    Some(format!("{} has {now} copies and shards, where weight and rule give {ideal:.1}", most.name))
+}
+
 /// Contributions below this, in parts of a device, are left out of the answer; the table has them.
 const WORTH_TELLING: f64 = 0.000_5;
 
@@ -111,16 +121,14 @@ fn why(kept: &Kept) -> Option<String> {
     if added.is_empty() {
         return None;
     }
-    let told: Vec<String> = added
-        .iter()
-        .map(|(cause, added)| format!("{} {:+.1}", words(cause.kind), added * 100.0))
-        .collect();
+    let told: Vec<String> =
+        added.iter().map(|(cause, added)| format!("{} {:+.1}", words(cause.kind), added * 100.0)).collect();
     Some(format!("Causes, in percent points: {}", told.join(", ")))
 }
 
 fn cost(whole: &Fits) -> String {
     let mut text = format!(
-        "{} more fit until a device is full, {} if every group were placed as well as rules allow",
+        "{} more fit until a device is full, {} if every group were placed as well as its rule allows",
         bytes(whole.now.bytes),
         bytes(whole.balanced)
     );
@@ -170,7 +178,7 @@ pub fn compared(views: &[View<'_>]) -> String {
     for view in views {
         let unsafe_now = dangers(view.kept);
         if !unsafe_now.is_empty() && views.iter().all(|other| dangers(other.kept) == unsafe_now) {
-            said.extend(unsafe_now);
+            said.push(unsafe_now.join("; "));
             break;
         }
     }

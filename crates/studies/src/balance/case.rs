@@ -52,7 +52,8 @@ impl Ready {
         };
         let Joined { cluster, mut warnings, osd_dump, .. } = exports::load(&exported, draft)?;
         let destinations = destinations(&scenario, &cluster, draft)?;
-        if let Some(pool) = cluster.pools.iter().find(|pool| cluster.map.choose_args_for(pool.placed.id).is_some())
+        if let Some(pool) =
+            cluster.pools.iter().find(|pool| cluster.map.choose_args_for(pool.placed.id).is_some())
         {
             warnings.push(format!(
                 "the map has weight sets (choose_args), which pool `{}` uses; what they change counts as `too_few_groups`",

@@ -27,7 +27,12 @@ pub fn figures(view: &View<'_>) -> Vec<Figure> {
 }
 
 fn series(name: &str, values: impl Iterator<Item = f64>) -> BarSeries {
-    BarSeries { name: name.to_owned(), values: values.map(Num::from).collect(), low: Vec::new(), high: Vec::new() }
+    BarSeries {
+        name: name.to_owned(),
+        values: values.map(Num::from).collect(),
+        low: Vec::new(),
+        high: Vec::new(),
+    }
 }
 
 /// Devices that take data, or hold any.
@@ -44,10 +49,7 @@ fn by_device(devices: &[&Device], axis: Axis, lines: [Line; 3], references: Vec<
             categories: devices.iter().map(|device| device.name.clone()).collect(),
             series: lines.map(of).into(),
             stacked: false,
-            references: references
-                .into_iter()
-                .map(|(name, at)| Reference::Horizontal { name, at })
-                .collect(),
+            references: references.into_iter().map(|(name, at)| Reference::Horizontal { name, at }).collect(),
         };
     }
     let of = |(name, of): Line| {
@@ -70,8 +72,9 @@ fn fill(kept: &Kept) -> Figure {
         ("after the plan", |device| 100.0 * device.fill.map_or(0.0, |fill| fill.2)),
     ];
     let limits = &kept.safety.limits;
-    let references = [("nearfull", limits.nearfull), ("backfillfull", limits.backfillfull), ("full", limits.full)]
-        .map(|(name, limit)| (name.to_owned(), Num::from((limit * 1e5).round() / 1e3)));
+    let references =
+        [("nearfull", limits.nearfull), ("backfillfull", limits.backfillfull), ("full", limits.full)]
+            .map(|(name, limit)| (name.to_owned(), Num::from((limit * 1e5).round() / 1e3)));
     Figure {
         id: "fill".to_owned(),
         title: "Fill of the devices".to_owned(),
@@ -117,9 +120,8 @@ fn causes(kept: &Kept) -> Figure {
 #[must_use]
 pub fn plans(views: &[View<'_>]) -> Figure {
     let tib = |value: Option<f64>| value.unwrap_or(0.0) / (1u64 << 40) as f64;
-    let of = |name: &str, measure: &str| {
-        series(name, views.iter().map(|view| tib(view.point.value(measure))))
-    };
+    let of =
+        |name: &str, measure: &str| series(name, views.iter().map(|view| tib(view.point.value(measure))));
     Figure {
         id: "plans".to_owned(),
         title: "What fits after each plan".to_owned(),

@@ -54,9 +54,17 @@ const CAUSES: [(CauseKind, &str, &str); 12] = [
     (CauseKind::EvenFill, "fill_even", "fill of all devices if all were equally full"),
     (CauseKind::Overheads, "added_by_overheads", "added by used space beyond the bytes of objects"),
     (CauseKind::Rule, "added_by_rule", "added because rules keep copies apart and pools to their devices"),
-    (CauseKind::CrushWeights, "added_by_crush_weights", "added by weights that do not fit the sizes of devices"),
+    (
+        CauseKind::CrushWeights,
+        "added_by_crush_weights",
+        "added by weights that do not fit the sizes of devices",
+    ),
     (CauseKind::Reweights, "added_by_reweights", "added by overrides of weights"),
-    (CauseKind::Draws, "added_by_draws", "added because CRUSH gives heavy failure domains less than their weight"),
+    (
+        CauseKind::Draws,
+        "added_by_draws",
+        "added because CRUSH gives heavy failure domains less than their weight",
+    ),
     (CauseKind::TooFewGroups, "added_by_too_few_groups", "added by chance, since groups are few"),
     (
         CauseKind::SizesBetweenPools,
@@ -91,7 +99,8 @@ fn of_causes() -> Vec<Row> {
 fn of_room() -> Vec<Row> {
     let row = |name: &'static str, about: &'static str, of: fn(&Fits) -> Option<f64>| {
         Row::new(name, "bytes", about, move |seen: &Seen| {
-            let whole = seen.kept.whole.as_ref().ok_or("nothing is stored, so nothing grows in proportion")?;
+            let whole =
+                seen.kept.whole.as_ref().ok_or("nothing is stored, so nothing grows in proportion")?;
             let value = of(whole).ok_or("there is only one host")?;
             sized(&seen.kept, Some(value))
         })
@@ -125,8 +134,10 @@ fn of_plan() -> Vec<Row> {
         Row::new(name, unit, about, move |seen: &Seen| Ok(seen.kept.stages.iter().map(of).sum::<f64>()))
     };
     vec![
-        sum("moved_bytes", "bytes", "bytes of copies and shards that the plan moves", |stage| stage.bytes as f64)
-            .titled("Data to move"),
+        sum("moved_bytes", "bytes", "bytes of copies and shards that the plan moves", |stage| {
+            stage.bytes as f64
+        })
+        .titled("Data to move"),
         sum("moved_shards", "shards", "copies and shards that the plan moves", |stage| stage.shards as f64)
             .titled("Copies and shards to move"),
         Row::new("moved_groups", "groups", "placement groups that the plan moves", |seen| {
@@ -138,12 +149,18 @@ fn of_plan() -> Vec<Row> {
         })
         .titled("Time of the plan, at least"),
         Row::new("upmaps", "mappings", "explicit mappings now", |seen| Ok(seen.kept.safety.upmaps.0 as f64)),
-        Row::new("upmaps_dropped", "mappings", "explicit mappings that the monitors would drop or cut", |seen| {
-            Ok(seen.kept.safety.upmaps.1 as f64)
-        }),
-        Row::new("upmaps_to_fuller", "mappings", "explicit mappings that move data to a fuller device", |seen| {
-            Ok(seen.kept.safety.upmaps.2 as f64)
-        }),
+        Row::new(
+            "upmaps_dropped",
+            "mappings",
+            "explicit mappings that the monitors would drop or cut",
+            |seen| Ok(seen.kept.safety.upmaps.1 as f64),
+        ),
+        Row::new(
+            "upmaps_to_fuller",
+            "mappings",
+            "explicit mappings that move data to a fuller device",
+            |seen| Ok(seen.kept.safety.upmaps.2 as f64),
+        ),
     ]
 }
 
@@ -160,9 +177,12 @@ fn of_groups() -> Vec<Row> {
             Ok(seen.kept.devices.iter().map(|device| device.bytes.0).sum::<u64>() as f64)
         })
         .titled("Data stored"),
-        Row::new("pending_bytes", "bytes", "bytes that are on their way to where the map puts them", |seen| {
-            Ok(seen.kept.safety.pending_bytes as f64)
-        })
+        Row::new(
+            "pending_bytes",
+            "bytes",
+            "bytes that are on their way to where the map puts them",
+            |seen| Ok(seen.kept.safety.pending_bytes as f64),
+        )
         .titled("Data that moves now"),
         Row::new(
             "device_groups_max_before",

@@ -181,8 +181,9 @@ pub fn seen(ready: &Ready, context: &RunContext<'_>) -> Result<Option<Kept>, Stu
     let limits =
         Limits { moves: ready.scenario.max_moves as usize, destinations: ready.destinations.clone() };
     let plan = plan(&spread, &cluster.overlay, &limits);
-    let applied = applied(cluster, &spread, &plan, ready.scenario.stages as usize)
-        .map_err(|broken| StudyError::Model { message: format!("the plan is wrong: {broken}"), hint: None })?;
+    let applied = applied(cluster, &spread, &plan, ready.scenario.stages as usize).map_err(|broken| {
+        StudyError::Model { message: format!("the plan is wrong: {broken}"), hint: None }
+    })?;
     if context.stopped() {
         return Ok(None);
     }

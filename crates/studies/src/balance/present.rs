@@ -1,6 +1,6 @@
 //! Tables of an answer.
 
-use towtank_ceph::balance::{AUTOSCALER_THRESHOLD, GROUPS_PER_DEVICE_MAX, TARGET_PER_DEVICE};
+use towtank_ceph::balance::{GROUPS_PER_DEVICE_MAX, TARGET_PER_DEVICE};
 use towtank_report::{Cell, Column, Table};
 
 use super::Balance;
@@ -36,12 +36,7 @@ fn of_point(view: &View<'_>) -> Presentation {
     let kept = view.kept;
     let mut tables = vec![causes(kept), usable(view), stages(view)];
     tables.extend([commands(kept), groups(kept), devices(kept)]);
-    Presentation {
-        answer: answer(view),
-        tables,
-        figures: figures::figures(view),
-        ..Presentation::default()
-    }
+    Presentation { answer: answer(view), tables, figures: figures::figures(view), ..Presentation::default() }
 }
 
 const NO_SIZE: &str = "no export has the size of the device";
@@ -101,7 +96,7 @@ fn usable(view: &View<'_>) -> Table {
     let about = format!(
         "Bytes of objects, without copies, until the first device is {} full (`full_ratio`), if this pool alone grows, evenly \
          over its groups; overheads do not grow. Last row: all pools grow in proportion. Balanced is a bound: no placement \
-         within the rules holds more. After the loss of the worst host its devices are out, and all copies are made again.",
+         within rules and device classes holds more. After the loss of the worst host its devices are out, and all copies are made again.",
         super::dangers::percent(kept.safety.limits.full)
     );
     let mut table = Table::new("usable", "What still fits", columns).about(about);
@@ -134,7 +129,8 @@ fn stages(view: &View<'_>) -> Table {
     ];
     let rate = match view.point.scenario.recovery_rate {
         Some(rate) => format!("{rate}, as asked"),
-        None => "the write rate of its class in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others)".to_owned(),
+        None => "the write rate of its class in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others)"
+            .to_owned(),
     };
     let about = format!(
         "Time is a lower bound: the device that gives or takes most, without a pause, at {rate}. Seeks, rests \
@@ -180,13 +176,12 @@ fn groups(kept: &Kept) -> Table {
         Column::number("share", "percent"),
         Column::number("target", "groups"),
         Column::number("pg_num_advised", "groups"),
-        Column::text("autoscaler"),
     ];
     let about = format!(
         "The advice is the power of two nearest to the target: {TARGET_PER_DEVICE:.0} shards on each device \
          (`mon_target_pg_per_osd`), of which a pool gets its share of the bytes on its devices. Ceph warns above \
-         {GROUPS_PER_DEVICE_MAX} groups a device (`mon_max_pg_per_osd`). Its autoscaler acts only from a factor of \
-         {AUTOSCALER_THRESHOLD:.0}."
+         {GROUPS_PER_DEVICE_MAX} groups a device (`mon_max_pg_per_osd`). Its autoscaler takes the share of the capacity \
+         instead, and acts only from a factor of 3."
     );
     let mut table = Table::new("pg_num", "Numbers of groups", columns).about(about);
     for advice in &kept.advice {
@@ -201,7 +196,6 @@ fn groups(kept: &Kept) -> Table {
             (advice.share * 100.0).into(),
             cell(advice.target),
             cell(advice.advised.map(f64::from)),
-            if advice.autoscaled { "acts" } else { "keeps it" }.into(),
         ]);
     }
     table
@@ -211,9 +205,8 @@ fn devices(kept: &Kept) -> Table {
     let mut columns = vec![Column::text("device"), Column::text("host")];
     columns.extend(["shards", "shards_ideal", "shards_after"].map(|name| Column::number(name, "shards")));
     columns.extend(["bytes", "bytes_ideal", "bytes_after"].map(|name| Column::number(name, "bytes")));
-    columns.extend(
-        ["fill_now", "fill", "fill_ideal", "fill_after"].map(|name| Column::number(name, "percent")),
-    );
+    columns
+        .extend(["fill_now", "fill", "fill_ideal", "fill_after"].map(|name| Column::number(name, "percent")));
     let about = "Copies and shards where the map puts them; ideal is what weight, override and rule give; after is after the plan. \
                  Fill now is as reported; the others are the same with other bytes of objects and the same overheads.";
     let mut table = Table::new("devices", "Results of each device", columns).about(about);
