@@ -83,7 +83,7 @@ impl<'a> Best<'a> {
             let node = best.network.node();
             let edge = best.network.edge(node, sink);
             let room = spread.limits.full * load.capacity - load.overhead;
-            // A device that is over the limit already keeps what it has: nothing fits then in any case.
+            // A device whose overhead alone is above the limit takes nothing.
             best.devices.push((edge, room.max(0.0) as u64));
             nodes.insert(*id, node);
         }

@@ -10,7 +10,8 @@
 //!   anything leaves it;
 //! - the room that is left in the cluster does not shrink.
 //!
-//! A shard moves at most once in a plan. Groups that have a whole explicit mapping (`pg_upmap`) stay.
+//! A shard moves at most once in a plan. Groups that are moving already, that are broken, or that have a whole
+//! explicit mapping (`pg_upmap`) stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -133,7 +134,7 @@ pub fn plan(spread: &Spread, overlay: &Overlay, limits: &Limits) -> Vec<Move> {
 fn bins<'a>(spread: &'a Spread, mix: &Mix) -> BTreeMap<ItemId, Bin<'a>> {
     let growths = super::room::growths(&spread.groups, mix);
     let mut groups: BTreeMap<ItemId, BTreeSet<usize>> = BTreeMap::new();
-    for (at, group) in spread.groups.iter().enumerate() {
+    for (at, group) in spread.groups.iter().enumerate().filter(|(_, group)| group.settled) {
         group.held().for_each(|id| {
             groups.entry(id).or_default().insert(at);
         });

@@ -77,6 +77,8 @@ pub struct Placed {
     pub mapped: Vec<ItemId>,
     /// The devices that the map gives it: those of `mapped` that are up. [`NONE`] marks holes.
     pub up: Vec<ItemId>,
+    /// Whether it serves its clients from these devices; groups that are moving or broken are not planned.
+    pub settled: bool,
     /// Bytes of each copy or shard.
     pub shard: u64,
     /// Bytes that each copy or shard grows by if the pool grows by one byte.
@@ -199,11 +201,13 @@ impl Spread {
                     spread.disagreeing.1.get_or_insert_with(|| id.to_string());
                 }
                 let part = part_of_hashes(seed, pool.placed.pg_num) as f64 / (1u64 << 32) as f64;
+                let sound = group.stated.is_none_or(|state| !(state.lost || state.inactive || state.unknown));
+                let settled = sound && !differs(held, &up, coded);
                 let raw = place.raw.devices;
                 let plain = real(&raw).filter(|id| cluster.serves(*id)).collect();
                 let growth = part / f64::from(pool.data_shards);
                 let mapped = mapped(cluster, PgId { pool: pool.placed.id, seed }, &raw);
-                spread.groups.push(Placed { pool: at, seed, plain, raw, mapped, up, shard, growth });
+                spread.groups.push(Placed { pool: at, seed, plain, raw, mapped, up, settled, shard, growth });
             }
         }
         spread.note_devices(cluster, &present);

@@ -1,9 +1,9 @@
 //! Clusters that are worked out by hand.
 
-use towtank_ceph::Cluster;
 use towtank_ceph::balance::{
     Best, CauseKind, Limits, Spread, advice, applied, causes, command, losses, plan, room,
 };
+use towtank_ceph::{Cluster, Stated};
 use towtank_placement::crush::pools::PgId;
 
 use crate::clusters::{Host, PoolSpec, TIB, cluster, limits, settle};
@@ -127,6 +127,24 @@ fn a_plan_fills_the_double_host() {
     let fill = applied.stages[3].fill.unwrap();
     // By hand, 1/3 is the least. One shard is 4 GiB of 1 TiB: 0.4 percent points.
     assert!((1.0 / 3.0..1.0 / 3.0 + 0.008).contains(&fill), "{fill}");
+}
+
+/// Groups that are on their way elsewhere, or that do not serve, are not in the plan.
+#[test]
+fn what_moves_already_is_left_alone() {
+    let mut cluster = one_double_host(3, 256, GIB);
+    let touched = |cluster: &Cluster| -> Vec<u32> {
+        let moves = plan(&spread(cluster), &cluster.overlay, &Limits { moves: 1_000, destinations: None });
+        moves.iter().map(|one| one.seed).collect()
+    };
+    let (first, second) = (touched(&cluster)[0], touched(&cluster)[1]);
+    let groups = &mut cluster.pools[0].groups;
+    groups[first as usize].acting = Some(vec![2, 4, 6]);
+    groups[second as usize].stated = Some(Stated { inactive: true, ..Stated::default() });
+    let seeds = touched(&cluster);
+    assert!(!seeds.is_empty() && !seeds.contains(&second));
+    let settled = spread(&cluster).groups[first as usize].settled;
+    assert!(settled || !seeds.contains(&first));
 }
 
 #[test]

@@ -72,7 +72,11 @@ pub fn answer(view: &View<'_>) -> String {
     if kept.whole.is_none() {
         said.push("Nothing is stored, so nothing can be balanced".to_owned());
     } else {
-        said.push(remedy(view));
+        said.push(format!("Remedy: {}", remedy(view)));
+        let moves: u64 = kept.stages.iter().map(|stage| stage.shards).sum();
+        if moves > 0 && moves >= u64::from(view.point.scenario.max_moves) {
+            said.push("The plan ends at `max_moves`".to_owned());
+        }
     }
     let mut text = said.join(". ") + ".";
     if let Some(first) = text.get(..1).map(str::to_uppercase).filter(|_| !text.starts_with("osd.")) {
@@ -128,7 +132,7 @@ fn why(kept: &Kept) -> Option<String> {
 
 fn cost(whole: &Fits) -> String {
     let mut text = format!(
-        "{} more fit until a device is full, {} if every group were placed as well as its rule allows",
+        "{} more fit until a device is full, {} if every group were placed as well as rule and class allow",
         bytes(whole.now.bytes),
         bytes(whole.balanced)
     );
@@ -145,28 +149,26 @@ fn remedy(view: &View<'_>) -> String {
     let kept = view.kept;
     let Some(last) = kept.stages.last() else {
         return match view.point.scenario.max_moves {
-            0 => "Remedy: not asked, no move is allowed".to_owned(),
-            _ => "Remedy: no move would help".to_owned(),
+            0 => "not asked, no move is allowed".to_owned(),
+            _ => "no move would help".to_owned(),
         };
     };
     let (moves, moved) =
         kept.stages.iter().fold((0, 0), |sum, stage| (sum.0 + stage.shards, sum.1 + stage.bytes));
     let time: f64 = kept.stages.iter().map(|stage| stage.time_s).sum();
-    let stages = match kept.stages.len() {
-        1 => "1 stage".to_owned(),
-        count => format!("{count} stages"),
-    };
+    let count =
+        |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
     let mut text = format!(
-        "Remedy: {moves} moves in {stages} ({}, at least {})",
+        "{} in {} ({}, at least {})",
+        count(moves, "move"),
+        count(kept.stages.len() as u64, "stage"),
         bytes(moved as f64),
         human::quantity(time, "s")
     );
     if let Some(fill) = last.fill.filter(|_| view.sized()) {
         let won: f64 = kept.stages.iter().map(|stage| stage.fits.1).sum();
-        text += &format!(" win {}; the fullest device is then {} full", bytes(won), percent(fill));
-    }
-    if moves >= u64::from(view.point.scenario.max_moves) {
-        text += "; the plan ends at `max_moves`";
+        let win = if moves == 1 { "wins" } else { "win" };
+        text += &format!(" {win} {}; the fullest device is then {} full", bytes(won), percent(fill));
     }
     text
 }

@@ -90,8 +90,9 @@ pub fn warnings(kept: &Kept) -> Vec<String> {
     let mut warnings = Vec::new();
     if let (count @ 1.., Some(example)) = &safety.disagreeing {
         warnings.push(format!(
-            "{count} groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as {example}: were they \
-             exported at different times?"
+            "{} elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as {example}: were they \
+             exported at different times?",
+            groups(*count, ("belongs", "belong"))
         ));
     }
     if safety.upmaps.1 > 0 {
