@@ -8,7 +8,8 @@
 //!
 //! - `scenario`: the keys of a scenario; `case`: the cluster, checked;
 //! - `observed`: the answer of one replicate; `measures`: its numbers;
-//! - `dangers`: what is unsafe or not known; `answer`: all in words; `present`, `figures`: tables and figures.
+//! - `dangers`: what is unsafe or not known; `answer`: all in words;
+//! - `present`, `figures`: tables and figures.
 
 mod answer;
 mod case;
@@ -83,7 +84,11 @@ impl Question for Balance {
 
     fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
         Ok(match observed::seen(ready, context)? {
-            Some(kept) => observed::replicate(ready, kept),
+            Some(kept) => {
+                let mut beside = Outcome { warnings: ready.warnings.clone(), ..Outcome::default() };
+                beside.warnings.extend(dangers::warnings(&kept));
+                Replicate { seen: Ok(Seen { kept }), beside }
+            }
             None => Replicate {
                 seen: Err("the run was stopped before every group was placed"),
                 beside: Outcome { partial: true, ..Outcome::default() },

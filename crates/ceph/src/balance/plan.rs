@@ -10,8 +10,8 @@
 //!   anything leaves it;
 //! - the room that is left in the cluster does not shrink.
 //!
-//! A shard moves at most once in a plan. Groups that are moving already, that are broken, or that have a whole
-//! explicit mapping (`pg_upmap`) stay.
+//! A shard moves at most once in a plan. Groups that are moving already, that are broken, or that have a
+//! whole explicit mapping (`pg_upmap`) stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -129,6 +129,26 @@ fn a_plan_fills_the_double_host() {
     assert!((1.0 / 3.0..1.0 / 3.0 + 0.008).contains(&fill), "{fill}");
 }
 
+/// Sixty equal devices in ten hosts, 4,096 equal groups of three copies: 204 or 205 on each device. No more
+/// moves than copies above that, as with `osdmaptool --upmap` and a deviation of 1.
+#[test]
+fn a_plan_of_equal_groups_takes_the_least_moves() {
+    let hosts: Vec<Host> = (0..10).map(|_| Host { rack: 0, class: "hdd", weights: vec![1.0; 6] }).collect();
+    let bytes = vec![2 * GIB; 4_096];
+    let pool = PoolSpec { erasure: false, size: 3, data_shards: 1, pg_num: 4_096, rule: 0, bytes };
+    let cluster = cluster(&hosts, &[pool], |_| 1.0);
+    let spread = spread(&cluster);
+    let most = spread.devices.values().map(|load| load.shards).max().unwrap();
+    let least: u64 = spread.devices.values().map(|load| load.shards.saturating_sub(205)).sum();
+    let moves = plan(&spread, &cluster.overlay, &Limits { moves: 10_000, destinations: None });
+    let after = applied(&cluster, &spread, &moves, 1).unwrap().after;
+    let counts: Vec<u64> = after.devices.values().map(|load| load.shards).collect();
+    let (low, high) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+    assert!(most > 220 && high - low <= 1, "{most} shards on a device, then {low} to {high}");
+    let up_to_one = least..=least + 60;
+    assert!(up_to_one.contains(&(moves.len() as u64)), "{} moves, at least {least}", moves.len());
+}
+
 /// Groups that are on their way elsewhere, or that do not serve, are not in the plan.
 #[test]
 fn what_moves_already_is_left_alone() {

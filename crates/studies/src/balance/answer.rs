@@ -5,7 +5,6 @@ use towtank_report::human;
 
 use super::Balance;
 use super::dangers::{dangers, percent};
-use super::measures::largest;
 use super::observed::{Device, Fits, Kept};
 use crate::Point;
 
@@ -92,7 +91,7 @@ fn fullest(kept: &Kept) -> Option<String> {
         .filter_map(|device| Some((device, device.fill_now?)))
         .reduce(|best, next| if next.1 > best.1 { next } else { best })?;
     let even = kept.causes.first()?.fill;
-    let by_weight = largest(kept, |device| Some(device.fill?.1))?;
+    let by_weight = kept.largest(|device| Some(device.fill?.1))?;
     Some(format!(
         "The fullest device, {}, is {} full; weight and rule alone would make it {}, and an even fill {}",
         fullest.0.name,

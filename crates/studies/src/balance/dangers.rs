@@ -109,7 +109,7 @@ pub fn warnings(kept: &Kept) -> Vec<String> {
 #[must_use]
 pub fn status(kept: &Kept) -> Status {
     let safety = &kept.safety;
-    let fullest = super::measures::largest(kept, |device| device.fill_now);
+    let fullest = kept.largest(|device| device.fill_now);
     let full = fullest.and_then(|fill| safety.limits.above(fill)) == Some(FillLevel::Full);
     let fits = kept.whole.as_ref().and_then(|whole| whole.after_loss.as_ref());
     let lossy = fits.is_some_and(|loss| loss.room.bytes <= 0.0);

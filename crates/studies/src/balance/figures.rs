@@ -99,12 +99,15 @@ fn shards(kept: &Kept) -> Figure {
 }
 
 fn causes(kept: &Kept) -> Figure {
-    let known = || kept.causes.iter().filter(|cause| cause.added.is_some());
+    let even = kept.causes.first().map_or(0.0, |cause| 100.0 * cause.fill);
+    let known = || kept.causes.iter().skip(1).filter(|cause| cause.added.is_some());
     let name = |name: &str| name.replace('_', " ");
     Figure {
         id: "causes".to_owned(),
         title: "What makes the fullest device so full".to_owned(),
-        caption: "Each bar is what one fact adds; the sum is the fill that is reported.".to_owned(),
+        caption: format!(
+            "Each bar is what one fact adds to an even fill of {even:.1} %; together they are the fill that is reported."
+        ),
         kind: Kind::Bar {
             x: "cause".to_owned(),
             y: Axis::linear("added", "percent points"),

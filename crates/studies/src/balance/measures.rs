@@ -2,7 +2,7 @@
 
 use towtank_ceph::balance::{Cause, CauseKind};
 
-use super::observed::{Device, Fits, Kept, Safety, Seen};
+use super::observed::{Fits, Kept, Safety, Seen};
 use crate::{Measure, Value};
 
 type Row = Measure<Seen>;
@@ -25,26 +25,21 @@ fn sized(kept: &Kept, value: Option<f64>) -> Value {
     value.filter(|_| known).ok_or_else(|| NO_SIZES.to_owned())
 }
 
-/// The largest of a number of each device that has one.
-pub(super) fn largest(kept: &Kept, of: impl Fn(&Device) -> Option<f64>) -> Option<f64> {
-    kept.devices.iter().filter_map(of).max_by(f64::total_cmp)
-}
-
 fn of_fill() -> Vec<Row> {
     vec![
         Row::new("max_device_fill", "ratio", "fill of the fullest device now, as reported", |seen| {
-            sized(&seen.kept, largest(&seen.kept, |device| device.fill_now))
+            sized(&seen.kept, seen.kept.largest(|device| device.fill_now))
         })
         .titled("Fill of the fullest device now"),
         Row::new(
             "fill_max_ideal",
             "ratio",
             "fill of the fullest device if each held what weight and rule give it",
-            |seen| sized(&seen.kept, largest(&seen.kept, |device| Some(device.fill?.1))),
+            |seen| sized(&seen.kept, seen.kept.largest(|device| Some(device.fill?.1))),
         )
         .titled("Fill of the fullest device by weight and rule"),
         Row::new("fill_max_after", "ratio", "fill of the fullest device after the plan", |seen| {
-            sized(&seen.kept, largest(&seen.kept, |device| Some(device.fill?.2)))
+            sized(&seen.kept, seen.kept.largest(|device| Some(device.fill?.2)))
         })
         .titled("Fill of the fullest device after the plan"),
     ]

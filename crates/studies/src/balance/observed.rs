@@ -10,12 +10,10 @@ use towtank_ceph::balance::{
 use towtank_ceph::{FillLimits, Stated, upmaps};
 use towtank_placement::crush::pools::PgId;
 use towtank_placement::crush::{ItemId, NONE};
-use towtank_report::Outcome;
 use towtank_units::{Bytes, Rate, SimSpan};
 
 use super::case::Ready;
-use super::dangers;
-use crate::{Progress, Replicate, RunContext, StudyError};
+use crate::{Progress, RunContext, StudyError};
 
 /// The results of one replicate.
 pub struct Seen {
@@ -159,6 +157,13 @@ pub struct Safety {
     pub limits: FillLimits,
 }
 
+impl Kept {
+    /// The largest of a number of each device that has one.
+    pub(super) fn largest(&self, of: impl Fn(&Device) -> Option<f64>) -> Option<f64> {
+        self.devices.iter().filter_map(of).max_by(f64::total_cmp)
+    }
+}
+
 /// Finds the answer; nothing if the user stopped it.
 ///
 /// # Errors
@@ -202,14 +207,6 @@ pub fn seen(ready: &Ready, context: &RunContext<'_>) -> Result<Option<Kept>, Stu
         advice: advice(&spread),
         safety: safety(ready, &spread),
     }))
-}
-
-/// The replicate of an answer.
-#[must_use]
-pub fn replicate(ready: &Ready, kept: Kept) -> Replicate<Seen> {
-    let mut beside = Outcome { warnings: ready.warnings.clone(), ..Outcome::default() };
-    beside.warnings.extend(dangers::warnings(&kept));
-    Replicate { seen: Ok(Seen { kept }), beside }
 }
 
 fn devices(spread: &Spread, applied: &Applied) -> Vec<Device> {

@@ -88,15 +88,14 @@ fn cells(kept: &Kept, fits: &Fits, known: bool) -> Vec<Cell> {
 fn usable(view: &View<'_>) -> Table {
     let kept = view.kept;
     let mut columns = vec![Column::text("pool"), Column::number("stored", "bytes")];
-    columns.extend(
-        ["usable", "usable_balanced", "usable_after_plan", "usable_after_loss"]
-            .map(|name| Column::number(name, "bytes")),
-    );
+    columns
+        .extend(["usable", "balanced", "after_plan", "after_loss"].map(|name| Column::number(name, "bytes")));
     columns.extend(["worst_host", "first_full"].map(Column::text));
     let about = format!(
         "Bytes of objects, without copies, until the first device is {} full (`full_ratio`), if this pool alone grows, evenly \
          over its groups; overheads do not grow. Last row: all pools grow in proportion. Balanced is a bound: no placement \
-         within rules and device classes holds more. After the loss of the worst host its devices are out, and all copies are made again.",
+         within rules and device classes holds more. After the loss of the worst host its devices are out, and all copies \
+         are made again.",
         super::dangers::percent(kept.safety.limits.full)
     );
     let mut table = Table::new("usable", "What still fits", columns).about(about);
