@@ -122,25 +122,25 @@ fn the_whole_answer() {
     alone grows, evenly over its groups; overheads do not grow. Last row: all pools grow in proportion.
     Balanced is a bound: no placement within rules and device classes holds more. After the loss of the
     worst host its devices are out, and all copies are made again.
-    pool               stored [TiB]  usable [TiB]  usable_balanced [TiB]  usable_after_plan [TiB]
-    rbd                       8.799         3.37                   3.804                    3.675
-    archive                   1.817         4.147                  6.763                    4.666
-    all in proportion        10.62          3.481                  4.112                    4.009
+    pool               stored [TiB]  usable [TiB]  balanced [TiB]  after_plan [TiB]  after_loss [B]
+    rbd                       8.799         3.37            3.804             3.675               0
+    archive                   1.817         4.147           6.763             4.666               0
+    all in proportion        10.62          3.481           4.112             4.009               0
 
-    pool               usable_after_loss [B]  worst_host  first_full
-    rbd                                    0  h0          osd.14
-    archive                                0  h0          osd.14
-    all in proportion                      0  h0          osd.14
+    pool               worst_host  first_full
+    rbd                h0          osd.14
+    archive            h0          osd.14
+    all in proportion  h0          osd.14
 
     The plan, stage by stage
-    Time is a lower bound: the device that gives or takes most, without a pause, at the write rate of
-    its class in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Seeks, rests
+    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
+    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
     (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
     pools grow in proportion.
     stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
         1               2        73.48                3.466  osd.12                      70.86
-        2               2        73.38                3.471  osd.0                       70.27
-        3               2        74.11                3.511  osd.4                       69.88
+        2               2        73.38                3.471  osd.12                      70.27
+        3               2        74.11                3.511  osd.6                       69.88
         4               3        95.26                3.258  osd.10                      69.28
 
     stage  usable_after [TiB]  won [GiB]
@@ -291,7 +291,7 @@ fn a_full_device_comes_first() {
     mappings +8.5, too few groups -4.8, groups of unequal size between pools -0.7, groups of unequal
     size within pools -0.2. 0 B more fit until a device is full, 3.795 TiB if every group were placed as
     well as rule and class allow, 0 B after the loss of h0 (a device would be 125.2 % full). Remedy: 26
-    moves in 4 stages (928.2 GiB, at least 1.457 h) win 3.618 TiB; the fullest device is then 71.2 %
+    moves in 4 stages (928.2 GiB, at least 20.49 min) win 3.618 TiB; the fullest device is then 71.2 %
     full.
     exit 0
     ");

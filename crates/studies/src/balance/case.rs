@@ -64,7 +64,7 @@ impl Ready {
         Ok(Ready { scenario, cluster, limits, warnings, destinations })
     }
 
-    /// Bytes per second that a device takes or gives at most.
+    /// Bytes per second that a device takes at most.
     pub fn rate(&self, class: Option<&str>) -> u64 {
         let own = || class.and_then(write_rate).or_else(|| write_rate(FASTEST));
         let asked = self.scenario.recovery_rate.map(|rate| rate.bytes_per_second());

@@ -277,10 +277,11 @@ fn stages(ready: &Ready, spread: &Spread, applied: &Applied) -> Vec<Staged> {
     let mix = spread.in_proportion();
     let mut last = mix.map_or(0.0, |mix| room(spread, &mix).bytes);
     let of = |stage: &Stage| {
-        let time = |(id, (into, out)): (&ItemId, &(u64, u64))| {
+        // A moved copy is read from the primary of its group, so what a device gives does not bound the time.
+        let time = |(id, (into, _)): (&ItemId, &(u64, u64))| {
             let load = spread.devices.get(id)?;
             let rate = Rate::from_bytes_per_second(ready.rate(load.class.as_deref()))?;
-            Some((rate.span_for(Bytes::new(*into.max(out))), load.name.clone()))
+            Some((rate.span_for(Bytes::new(*into)), load.name.clone()))
         };
         let times = stage.devices.iter().filter_map(time);
         let slowest = times.reduce(|best, next| if next.0 > best.0 { next } else { best });

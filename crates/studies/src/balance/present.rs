@@ -132,7 +132,7 @@ fn stages(view: &View<'_>) -> Table {
             .to_owned(),
     };
     let about = format!(
-        "Time is a lower bound: the device that gives or takes most, without a pause, at {rate}. Seeks, rests \
+        "Time is a lower bound: the device that takes most, without a pause, at {rate}. Reads, seeks, rests \
          (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all pools grow in \
          proportion."
     );

@@ -36,7 +36,7 @@ pub struct Scenario {
     /// Devices or buckets that may take data: `osd.7`, `host=h9`. Left out: all that the rules allow.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub destination: Texts,
-    /// Rate at which a device takes or gives data. Left out: the write rate of its class in `rebuild`:
+    /// Rate at which a device takes data. Left out: the write rate of its class in `rebuild`:
     /// 190MB/s for hdd, 500MB/s for ssd, 2GB/s for nvme and for all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_rate: Option<Rate>,
