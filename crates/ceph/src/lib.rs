@@ -5,11 +5,13 @@
 //! - `cluster`: the state; `tree`: what the map's buckets say about it; `fill`: fill levels of devices;
 //! - `laid_out`: where groups belong; `gains`: which devices gain a copy when a group moves; `split`: the
 //!   groups of a pool after a change of their number;
+//! - [`balance`]: how evenly devices are filled, and which explicit mappings would make it more even;
 //! - `edit`: operators' changes to map and devices; `upmaps`: explicit mappings that the monitors then drop.
 //!
 //! Placement follows Ceph 16.2.15. Left out on purpose: opening files and naming them (typed imports are
 //! arguments), keys of scenarios, speeds of machines, and time.
 
+pub mod balance;
 mod cluster;
 mod edit;
 mod fill;

@@ -31,7 +31,7 @@ pub fn parts_of(pool: &PoolState, pg_num_after: u32, amount: impl Fn(&Group) -> 
 
 /// How many of the 2^32 hashes belong to a group. Between powers of two, lower groups also take those of the
 /// groups that do not exist yet.
-fn part_of_hashes(group: u32, count: u32) -> u64 {
+pub(crate) fn part_of_hashes(group: u32, count: u32) -> u64 {
     let top = u64::from(count).next_power_of_two();
     let each = (1u64 << 32) / top;
     let upper = u64::from(group) + top / 2;

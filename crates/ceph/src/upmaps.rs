@@ -21,7 +21,7 @@ pub fn drop_broken(cluster: &mut Cluster) -> usize {
     let mut verdicts = Vec::new();
     {
         let placer = Placer::new(&cluster.map, &plain);
-        let mut domains = Domains { map: &cluster.map, known: BTreeMap::new(), devices: BTreeMap::new() };
+        let mut domains = Domains::of(&cluster.map);
         for group in groups {
             let pool = cluster.pools.iter().find(|pool| pool.placed.id == group.pool).map(|pool| pool.placed);
             let raw = pool
@@ -82,7 +82,7 @@ fn kept(
 }
 
 /// Applies the explicit mappings to raw devices, as Ceph does.
-fn apply(
+pub(crate) fn apply(
     raw: &[ItemId],
     whole: Option<&Vec<ItemId>>,
     swaps: Option<&Vec<(ItemId, ItemId)>>,
@@ -107,13 +107,18 @@ fn apply(
 }
 
 /// The buckets of a type that hold each device, per rule.
-struct Domains<'a> {
+pub(crate) struct Domains<'a> {
     map: &'a Map,
     known: BTreeMap<(usize, i32), BTreeMap<ItemId, ItemId>>,
     devices: BTreeMap<usize, BTreeMap<ItemId, bool>>,
 }
 
-impl Domains<'_> {
+impl<'a> Domains<'a> {
+    /// Nothing is looked up before it is needed.
+    pub(crate) fn of(map: &'a Map) -> Domains<'a> {
+        Domains { map, known: BTreeMap::new(), devices: BTreeMap::new() }
+    }
+
     fn takes(&self, rule: usize) -> Vec<ItemId> {
         let steps = self.map.rule(rule).map(|rule| rule.steps.as_slice()).unwrap_or_default();
         steps.iter().filter_map(|step| if let Step::Take(item) = step { Some(*item) } else { None }).collect()
@@ -167,7 +172,7 @@ impl Domains<'_> {
     }
 
     /// Whether the rule could have placed the devices this way.
-    fn allow(&mut self, pool: &Pool, devices: &[ItemId]) -> bool {
+    pub(crate) fn allow(&mut self, pool: &Pool, devices: &[ItemId]) -> bool {
         let rule = pool.rule as usize;
         let steps = self.map.rule(rule).map(|rule| rule.steps.clone()).unwrap_or_default();
         let real = || devices.iter().copied().filter(|id| *id != NONE);

@@ -3,12 +3,15 @@
 
 #[cfg(test)]
 pub(crate) mod samples;
+mod texts;
 
 use towtank_ceph::{Export, Exports, JoinError, Joined, Named};
 use towtank_imports::ceph::{self, DeviceUse, OsdDump, PgDump, Report};
 use towtank_imports::{File, ImportError, Imported};
 use towtank_placement::crush::Map;
 use towtank_scenario::{Draft, Input, Problem, Problems};
+
+pub use self::texts::Texts;
 
 /// The files that a user names, each under the key of its name.
 #[derive(Clone, Copy, Debug)]

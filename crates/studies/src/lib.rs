@@ -8,6 +8,7 @@
 //! What is deliberately absent: printing, flags, files, threads and clocks.
 
 pub mod backfill;
+pub mod balance;
 pub mod capacity_sim;
 mod checked;
 mod context;
@@ -48,6 +49,7 @@ pub fn all() -> &'static [&'static dyn Study] {
         &preview::Preview,
         &rebuild::Rebuild,
         &whatif::Whatif,
+        &balance::Balance,
         &backfill::Backfill,
         &pfs::Pfs,
         &put::Put,

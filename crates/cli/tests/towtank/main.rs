@@ -1,6 +1,7 @@
 //! The binary as users run it: its output and its exit codes.
 
 mod bad_input;
+mod balance;
 mod bench;
 mod campaigns;
 mod capacity;

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::exports::Texts;
+
 /// The exports of a cluster, and the changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -51,35 +53,4 @@ pub struct Scenario {
     /// A profile of tunables: legacy, argonaut, bobtail, firefly, hammer, jewel, optimal or default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tunables: Option<String>,
-}
-
-/// One text, or a list of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Texts {
-    /// One.
-    One(String),
-    /// Any number.
-    Many(Vec<String>),
-}
-
-impl Default for Texts {
-    fn default() -> Self {
-        Self::Many(Vec::new())
-    }
-}
-
-impl Texts {
-    /// All texts, in order.
-    #[must_use]
-    pub fn all(&self) -> &[String] {
-        match self {
-            Self::One(text) => std::slice::from_ref(text),
-            Self::Many(texts) => texts,
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.all().is_empty()
-    }
 }

@@ -25,6 +25,7 @@ use towtank_units::{Bytes, Percent};
 use self::failing::Failure;
 use self::groups::Groups;
 use self::machines::Machines;
+pub(crate) use self::machines::write_rate;
 use super::cluster::{limits, memory_of_machines, waiting};
 use super::levers;
 use super::observed::{self, Replicate, Seen, Setting};

@@ -92,6 +92,12 @@ const CLASSES: [Class; 4] = [
     },
 ];
 
+/// Bytes per second that a disk of this class writes at most; nothing for a class without known speeds.
+#[must_use]
+pub(crate) fn write_rate(class: &str) -> Option<u64> {
+    CLASSES.iter().find(|known| known.name == class).map(|known| known.write)
+}
+
 /// A server: a host of the map by its name, or a device outside any host.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {

@@ -1,0 +1,320 @@
+//! Which copies and shards to move, so that the fullest devices become less full: a list of moves, in the
+//! form of `ceph osd pg-upmap-items`.
+//!
+//! The fullest device gives first. It gives one shard to the emptiest device that may take it; of its shards
+//! the one that brings both nearest to each other. Devices that have nothing to give are passed over. A move
+//! is made only if
+//! - the rule allows it: the new device stands in no failure domain that the group uses already, and under
+//!   the same bucket of every level above; it has the class of the old one;
+//! - the new device stays less full than the old one was, and below `backfillfull_ratio` even before
+//!   anything leaves it;
+//! - the room that is left in the cluster does not shrink.
+//!
+//! A shard moves at most once in a plan. Groups that are moving already, that are broken, or that have a
+//! whole explicit mapping (`pg_upmap`) stay.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use towtank_placement::crush::ItemId;
+use towtank_placement::crush::pools::{Overlay, PgId};
+
+use super::causes::together;
+use super::room::{Mix, until_full};
+use super::shape::Spot;
+use super::spread::{Load, Spread};
+
+/// What may be planned.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Moves in all.
+    pub moves: usize,
+    /// The devices that may take data; none for all.
+    pub destinations: Option<BTreeSet<ItemId>>,
+}
+
+/// One copy or shard that moves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Move {
+    /// Its pool.
+    pub pool: i64,
+    /// The number of its group.
+    pub seed: u32,
+    /// The device that gives it.
+    pub from: ItemId,
+    /// The device that takes it.
+    pub to: ItemId,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The explicit mapping of the group after the move; empty if none is left.
+    pub items: Vec<(ItemId, ItemId)>,
+}
+
+impl Move {
+    /// The group.
+    #[must_use]
+    pub fn group(&self) -> PgId {
+        PgId { pool: self.pool, seed: self.seed }
+    }
+}
+
+/// The command that gives a group this explicit mapping.
+#[must_use]
+pub fn command(group: PgId, items: &[(ItemId, ItemId)]) -> String {
+    if items.is_empty() {
+        return format!("ceph osd rm-pg-upmap-items {group}");
+    }
+    let pairs: Vec<String> = items.iter().map(|(from, to)| format!("{from} {to}")).collect();
+    format!("ceph osd pg-upmap-items {group} {}", pairs.join(" "))
+}
+
+/// Fills that differ by less than this part of the mean count as equal.
+const TOLERANCE: f64 = 0.002;
+
+/// What is known of a device while moves are planned.
+struct Bin<'a> {
+    load: &'a Load,
+    bytes: f64,
+    growth: f64,
+    /// Bytes that it would hold if nothing had left it yet.
+    arrived: f64,
+    /// Groups on it that did not move yet.
+    groups: BTreeSet<usize>,
+    /// The fill of all devices that share pools with it, if it were the same on all.
+    even: f64,
+}
+
+impl Bin<'_> {
+    fn fill(&self) -> f64 {
+        self.load.fill_with(self.bytes).unwrap_or(0.0)
+    }
+
+    fn room(&self, full: f64) -> f64 {
+        if self.growth > 1e-15 { until_full(self.load, self.bytes, self.growth, full) } else { f64::INFINITY }
+    }
+}
+
+struct Planner<'a> {
+    spread: &'a Spread,
+    limits: &'a Limits,
+    mix: Mix,
+    overlay: &'a Overlay,
+    spots: Vec<BTreeMap<ItemId, Vec<Option<Spot>>>>,
+    bins: BTreeMap<ItemId, Bin<'a>>,
+    /// Where groups are with the moves so far, on devices that are up or not, and their explicit mappings.
+    placed: Vec<Vec<ItemId>>,
+    items: BTreeMap<usize, Vec<(ItemId, ItemId)>>,
+    moves: Vec<Move>,
+}
+
+/// Plans moves. The overlay is that of the cluster, with the explicit mappings of now.
+#[must_use]
+pub fn plan(spread: &Spread, overlay: &Overlay, limits: &Limits) -> Vec<Move> {
+    let Some(mix) = spread.in_proportion() else { return Vec::new() };
+    let mut planner = Planner {
+        spread,
+        limits,
+        overlay,
+        spots: spread.pools.iter().map(|pool| pool.shape.spots()).collect(),
+        bins: bins(spread, &mix),
+        mix,
+        placed: spread.groups.iter().map(|group| group.mapped.clone()).collect(),
+        items: BTreeMap::new(),
+        moves: Vec::new(),
+    };
+    loop {
+        let before = planner.moves.len();
+        planner.pass();
+        if planner.moves.len() == before || planner.moves.len() >= limits.moves {
+            return planner.moves;
+        }
+    }
+}
+
+fn bins<'a>(spread: &'a Spread, mix: &Mix) -> BTreeMap<ItemId, Bin<'a>> {
+    let growths = super::room::growths(&spread.groups, mix);
+    let mut groups: BTreeMap<ItemId, BTreeSet<usize>> = BTreeMap::new();
+    for (at, group) in spread.groups.iter().enumerate().filter(|(_, group)| group.settled) {
+        group.held().for_each(|id| {
+            groups.entry(id).or_default().insert(at);
+        });
+    }
+    let mut evens: BTreeMap<ItemId, f64> = BTreeMap::new();
+    for &id in spread.devices.keys() {
+        if evens.contains_key(&id) {
+            continue;
+        }
+        let around = together(spread, id);
+        let takes =
+            || around.iter().filter_map(|id| spread.devices.get(id)).filter(|load| load.effective > 0.0);
+        let capacity: f64 = takes().map(|load| load.capacity).sum();
+        let used: f64 = takes().map(|load| load.bytes as f64 + load.overhead).sum();
+        let even = if capacity > 0.0 { used / capacity } else { f64::INFINITY };
+        evens.extend(around.into_iter().map(|id| (id, even)));
+    }
+    let bin = |(id, load): (&ItemId, &'a Load)| {
+        let bytes = load.bytes as f64;
+        let bin = Bin {
+            load,
+            bytes,
+            growth: growths.get(id).copied().unwrap_or(0.0),
+            arrived: bytes,
+            groups: groups.remove(id).unwrap_or_default(),
+            even: evens.get(id).copied().unwrap_or(f64::INFINITY),
+        };
+        (*id, bin)
+    };
+    spread.devices.iter().filter(|(_, load)| load.capacity > 0.0).map(bin).collect()
+}
+
+impl Planner<'_> {
+    /// From the fullest device to the emptiest, as long as each has something to give.
+    fn pass(&mut self) {
+        let mut stuck: BTreeSet<ItemId> = BTreeSet::new();
+        while self.moves.len() < self.limits.moves {
+            let gives = self.bins.iter().filter(|(id, bin)| {
+                !stuck.contains(*id) && bin.fill() > bin.even * (1.0 + TOLERANCE) && !bin.groups.is_empty()
+            });
+            let fullest = gives.map(|(id, bin)| (bin.fill(), *id));
+            let Some((_, from)) = fullest.reduce(|best, next| if next.0 > best.0 { next } else { best })
+            else {
+                return;
+            };
+            if !self.give(from) {
+                stuck.insert(from);
+            }
+        }
+    }
+
+    /// Moves one shard away from a device, if one may move.
+    fn give(&mut self, from: ItemId) -> bool {
+        let giver = &self.bins[&from];
+        let fill = giver.fill();
+        let mut takers: Vec<(f64, ItemId)> = self
+            .bins
+            .iter()
+            .filter(|(id, bin)| {
+                let wanted = self.limits.destinations.as_ref().is_none_or(|wanted| wanted.contains(*id));
+                wanted && bin.load.effective > 0.0 && bin.load.class == giver.load.class && bin.fill() < fill
+            })
+            .map(|(id, bin)| (bin.fill(), *id))
+            .collect();
+        takers.sort_by(|left, right| left.0.total_cmp(&right.0).then(left.1.cmp(&right.1)));
+        let floor =
+            self.bins.values().map(|bin| bin.room(self.spread.limits.full)).fold(f64::INFINITY, f64::min);
+        for (_, to) in takers {
+            if let Some((group, items)) = self.best(from, to, floor) {
+                self.take(group, from, to, items);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The shard that brings both devices nearest to each other, and the explicit mapping that moves it.
+    fn best(&self, from: ItemId, to: ItemId, floor: f64) -> Option<(usize, Vec<(ItemId, ItemId)>)> {
+        let (giver, taker) = (&self.bins[&from], &self.bins[&to]);
+        let (high, low) = (giver.fill(), taker.fill());
+        let (give, take) = (giver.load.capacity, taker.load.capacity);
+        let wanted = (high - low) * give * take / (give + take);
+        let limits = self.spread.limits;
+        let fits = |at: &usize| {
+            let group = &self.spread.groups[*at];
+            let bytes = group.shard as f64;
+            let growth = group.growth * self.mix[group.pool];
+            let then = until_full(taker.load, taker.bytes + bytes, taker.growth + growth, limits.full);
+            let filled = taker.load.fill_with(taker.arrived + bytes).unwrap_or(f64::INFINITY);
+            bytes > 0.0
+                && low + bytes / take <= high - TOLERANCE * giver.even
+                && filled <= limits.backfillfull
+                && (growth <= 0.0 || then >= floor)
+        };
+        let mut groups: Vec<(f64, usize)> = giver
+            .groups
+            .iter()
+            .filter(|at| fits(at))
+            .map(|&at| ((self.spread.groups[at].shard as f64 - wanted).abs(), at))
+            .collect();
+        groups.sort_by(|left, right| left.0.total_cmp(&right.0).then(left.1.cmp(&right.1)));
+        groups
+            .into_iter()
+            .filter(|(_, at)| self.allowed(*at, from, to))
+            .find_map(|(_, at)| Some((at, self.mapping(at, from, to)?)))
+    }
+
+    /// Whether the rule of a group allows one device in place of another.
+    fn allowed(&self, at: usize, from: ItemId, to: ItemId) -> bool {
+        let group = &self.spread.groups[at];
+        // What left a device does not come back: one move would do for two.
+        if group.mapped.contains(&to) {
+            return false;
+        }
+        let spots = &self.spots[group.pool];
+        let (Some(old), Some(new)) = (spots.get(&from), spots.get(&to)) else { return false };
+        let stands = old.iter().zip(new).all(|pair| match pair {
+            (Some(old), Some(new)) => old.within == new.within,
+            (old, new) => old.is_none() && new.is_none(),
+        });
+        let others = || super::spread::real(&self.placed[at]).filter(|id| *id != from);
+        let free = |other: ItemId| {
+            let Some(spot) = spots.get(&other) else { return false };
+            other != to
+                && spot.iter().zip(new).all(|pair| match pair {
+                    (Some(other), Some(new)) => other.domain != new.domain,
+                    _ => true,
+                })
+        };
+        stands && others().all(free)
+    }
+
+    /// The explicit mapping of a group after a move; nothing if Ceph would not apply it as meant.
+    fn mapping(&self, at: usize, from: ItemId, to: ItemId) -> Option<Vec<(ItemId, ItemId)>> {
+        let group = &self.spread.groups[at];
+        let id = PgId { pool: self.spread.pools[group.pool].id, seed: group.seed };
+        if self.overlay.upmap.contains_key(&id) {
+            return None;
+        }
+        let now = self.items.get(&at).or_else(|| self.overlay.upmap_items.get(&id));
+        let mut items: Vec<(ItemId, ItemId)> = Vec::new();
+        let mut moved = false;
+        for &(source, target) in now.into_iter().flatten() {
+            // Pairs whose source CRUSH does not give have no effect.
+            if !group.raw.contains(&source) {
+                continue;
+            }
+            let target = if target == from { to } else { target };
+            moved |= target == to;
+            if source != target {
+                items.push((source, target));
+            }
+        }
+        if !moved {
+            items.push((from, to));
+        }
+        let mut want = self.placed[at].clone();
+        want.iter_mut().filter(|id| **id == from).for_each(|id| *id = to);
+        let out = |id: ItemId| self.spread.devices.get(&id).is_some_and(|load| load.reweight <= 0.0);
+        let found = crate::upmaps::apply(&group.raw, None, Some(&items), out);
+        let same = !crate::gains::differs(&found, &want, true);
+        same.then_some(items)
+    }
+
+    fn take(&mut self, at: usize, from: ItemId, to: ItemId, items: Vec<(ItemId, ItemId)>) {
+        let group = &self.spread.groups[at];
+        let (bytes, growth) = (group.shard as f64, group.growth * self.mix[group.pool]);
+        self.placed[at].iter_mut().filter(|id| **id == from).for_each(|id| *id = to);
+        if let Some(giver) = self.bins.get_mut(&from) {
+            giver.bytes -= bytes;
+            giver.growth -= growth;
+            giver.groups.remove(&at);
+        }
+        if let Some(taker) = self.bins.get_mut(&to) {
+            taker.bytes += bytes;
+            taker.arrived += bytes;
+            taker.growth += growth;
+        }
+        let pool = self.spread.pools[group.pool].id;
+        self.items.insert(at, items.clone());
+        self.moves.push(Move { pool, seed: group.seed, from, to, bytes: group.shard, items });
+    }
+}

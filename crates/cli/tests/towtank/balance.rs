@@ -1,0 +1,329 @@
+//! `towtank balance` as users run it: the cluster of the guide, and what is wrong or missing.
+
+use std::fs;
+use std::path::PathBuf;
+
+use flate2::read::GzDecoder;
+use insta::assert_snapshot;
+use std::io::Read as _;
+
+use super::tool::{Folder, Said};
+
+const USUAL: [&str; 7] =
+    ["balance", "--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
+
+/// The cluster of the guide.
+fn cluster(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    for file in ["crush.txt", "osd_dump.json", "pg_dump.json.gz"] {
+        folder.write(file, example(file));
+    }
+    folder
+}
+
+fn example(file: &str) -> Vec<u8> {
+    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster");
+    fs::read(examples.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The cluster with one part of the dump of groups replaced.
+fn planted(name: &str, from: &str, to: &str) -> Folder {
+    let mut text = String::new();
+    GzDecoder::new(&example("pg_dump.json.gz")[..]).read_to_string(&mut text).expect("it is packed by gzip");
+    assert!(text.contains(from), "the dump has no `{from}`");
+    let folder = cluster(name);
+    folder.write("pg_dump.json.gz", text.replace(from, to));
+    folder
+}
+
+fn balance(folder: &Folder, more: &[&str]) -> Said {
+    folder.run(&[&USUAL, more, &["--quiet", "--verbose"]].concat())
+}
+
+/// A short form for snapshots: the answer, and the warnings.
+fn told(folder: &Folder, more: &[&str]) -> String {
+    let said = balance(folder, more);
+    let front = said.stdout.lines().skip(1).take_while(|line| !line.starts_with("Summary"));
+    format!("{}\n{}exit {}", front.collect::<Vec<_>>().join("\n").trim_end(), said.stderr, said.code)
+}
+
+#[test]
+fn the_whole_answer() {
+    assert_snapshot!(balance(&cluster("balance"), &[]).without_keys(), @"
+    How evenly a Ceph cluster is filled, why not, and which moves win space back
+    The fullest device, osd.14, is 71.8 % full; weight and rule alone would make it 69 %, and an even
+    fill 60.2 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
+    to their devices +8.6, explicit mappings -7.7, groups of unequal size between pools +0.4, overheads
+    that differ between devices +0.2, groups of unequal size within pools +0.2. 3.481 TiB more fit until
+    a device is full, 4.112 TiB if every group were placed as well as rule and class allow, 0 B after
+    the loss of h0 (a device would be 101 % full). Remedy: 9 moves in 4 stages (316.2 GiB, at least
+    13.71 min) win 539.9 GiB; the fullest device is then 69.3 % full.
+
+    Summary over 1 replicate
+                                               mean  95 % interval
+    max_device_fill                 0.7184
+    fill_max_ideal                  0.6903
+    fill_max_after                  0.6928
+    fill_even                       0.6017
+    added_by_overheads            0.002251
+    added_by_rule                  0.08638
+    added_by_crush_weights        4.274e-8
+    added_by_reweights                   0
+    added_by_draws                       0
+    added_by_too_few_groups        0.09961
+    added_by_sizes_between_pools  0.004113
+    added_by_sizes_within_pools   0.001825
+    added_by_upmaps               -0.07745
+    added_by_moves_under_way             0
+    not_explained                        0
+    usable_bytes                     3.481 TiB
+    usable_bytes_balanced            4.112 TiB
+    usable_bytes_after_plan          4.009 TiB
+    usable_bytes_after_loss              0 B
+    usable_bytes_lost                645.4 GiB
+    moved_bytes                      316.2 GiB
+    moved_shards                         9 shards
+    moved_groups                         9 groups
+    plan_time_at_least_s             13.71 min
+    upmaps                              28 mappings
+    upmaps_dropped                       0 mappings
+    upmaps_to_fuller                    12 mappings
+    stored_bytes                     30.03 TiB
+    pending_bytes                        0 B
+    device_groups_max_before            77 groups
+    device_groups_max_after             74 groups
+    groups_short_now                     0 groups
+    groups_inactive_now                  0 groups
+    groups_lost_now                      0 groups
+    groups_unknown_now                   0 groups
+
+    Why the fullest device is so full
+    The fill of the fullest device, computed with one more fact in each row. Added are percent points;
+    they sum to the fill that is reported. What a row adds depends on the rows above it.
+    cause                added [percent]  fill [percent]  fullest  meaning
+    even_fill                  60.17               60.17  all      all devices equally full
+    overheads                   0.2251             60.4   osd.14   overheads that differ between devices
+    rule                        8.638              69.03  osd.14   rules that keep copies apart and
+                                                                   pools to their devices
+    crush_weights               4.274e-6           69.03  osd.14   weights that do not fit the sizes of
+                                                                   devices
+    reweights                   0                  69.03  osd.14   overrides of weights
+    draws                       0                  69.03  osd.14   draws of CRUSH, which give heavy
+                                                                   hosts less than their weight
+    too_few_groups              9.961              78.99  osd.13   too few groups
+    sizes_between_pools         0.4113             79.41  osd.13   groups of unequal size between pools
+    sizes_within_pools          0.1825             79.59  osd.13   groups of unequal size within pools
+    upmaps                     -7.745              71.84  osd.14   explicit mappings
+    not_explained               0                  71.84  osd.14   the rest, which the exports do not
+                                                                   explain
+
+    What still fits
+    Bytes of objects, without copies, until the first device is 95 % full (`full_ratio`), if this pool
+    alone grows, evenly over its groups; overheads do not grow. Last row: all pools grow in proportion.
+    Balanced is a bound: no placement within rules and device classes holds more. After the loss of the
+    worst host its devices are out, and all copies are made again.
+    pool               stored [TiB]  usable [TiB]  balanced [TiB]  after_plan [TiB]  after_loss [B]
+    rbd                       8.799         3.37            3.804             3.675               0
+    archive                   1.817         4.147           6.763             4.666               0
+    all in proportion        10.62          3.481           4.112             4.009               0
+
+    pool               worst_host  first_full
+    rbd                h0          osd.14
+    archive            h0          osd.14
+    all in proportion  h0          osd.14
+
+    The plan, stage by stage
+    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
+    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
+    pools grow in proportion.
+    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
+        1               2        73.48                3.466  osd.12                      70.86
+        2               2        73.38                3.471  osd.12                      70.27
+        3               2        74.11                3.511  osd.6                       69.88
+        4               3        95.26                3.258  osd.10                      69.28
+
+    stage  usable_after [TiB]  won [GiB]
+        1               3.679      202.5
+        2               3.802      125.6
+        3               3.881       81.3
+        4               4.009      130.5
+
+    Commands of the plan
+    To paste, stage by stage, each when the one before has ended (HEALTH_OK). Towtank runs none of them.
+    Switch the balancer off before (`ceph balancer off`), or it may move the groups back.
+    stage  command
+        1  ceph osd pg-upmap-items 1.46 4 10
+        1  ceph osd pg-upmap-items 1.d1 14 12
+        2  ceph osd pg-upmap-items 1.2d 1 8 14 2
+        2  ceph osd pg-upmap-items 1.f3 0 12
+        3  ceph osd pg-upmap-items 1.86 4 6
+        3  ceph osd pg-upmap-items 1.cf 1 8
+        4  ceph osd pg-upmap-items 1.41 14 10
+        4  ceph osd pg-upmap-items 1.d4 9 13
+        4  ceph osd pg-upmap-items 2.1d 0 2
+
+    Numbers of groups
+    The advice is the power of two nearest to the target: 100 shards on each device
+    (`mon_target_pg_per_osd`), of which a pool gets its share of the bytes on its devices. Ceph warns
+    above 250 groups a device (`mon_max_pg_per_osd`). Its autoscaler takes the share of the capacity
+    instead, and acts only from a factor of 3.
+    pool     pg_num [groups]  size [shards]  share [percent]  target [groups]  pg_num_advised [groups]
+    rbd                  256              3            89.45            357.8                      256
+    archive               32              4            32.91            131.7                      128
+
+    Results of each device
+    Copies and shards where the map puts them; ideal is what weight, override and rule give; after is
+    after the plan. Fill now is as reported; the others are the same with other bytes of objects and the
+    same overheads.
+    device  host  shards [shards]  shards_ideal [shards]  shards_after [shards]  bytes [TiB]
+    osd.0   h0                 75                 73.14                      73      2.514
+    osd.1   h0                 75                 73.14                      74      2.505
+    osd.2   h0                 71                 73.14                      73      2.395
+    osd.3   h0                  3                  4.571                      3      0.08673
+    osd.4   h1                 76                 73.14                      74      2.539
+    osd.5   h1                 73                 73.14                      73      2.463
+    osd.6   h1                 71                 73.14                      72      2.405
+    osd.7   h1                  4                  4.571                      4      0.1138
+    osd.8   h2                 71                 73.14                      72      2.405
+    osd.9   h2                 74                 73.14                      73      2.484
+    osd.10  h2                 71                 73.14                      73      2.39
+    osd.11  h2                  8                  4.571                      8      0.2289
+    osd.12  h3                 70                 73.14                      72      2.37
+    osd.13  h3                 72                 73.14                      73      2.429
+    osd.14  h3                 77                 73.14                      74      2.561
+    osd.15  h3                  5                  4.571                      5      0.1398
+
+    device  bytes_ideal [TiB]  bytes_after [TiB]  fill_now [percent]  fill [percent]
+    osd.0              2.459             2.451                70.51           70.51
+    osd.1              2.459             2.469                70.27           70.27
+    osd.2              2.459             2.458                67.18           67.18
+    osd.3              0.1298            0.08673               4.917           4.917
+    osd.4              2.459             2.466                71.2            71.2
+    osd.5              2.459             2.463                69.07           69.07
+    osd.6              2.459             2.442                67.46           67.46
+    osd.7              0.1298            0.1138                6.432           6.432
+    osd.8              2.459             2.441                67.46           67.46
+    osd.9              2.459             2.452                69.68           69.68
+    osd.10             2.459             2.46                 67.04           67.04
+    osd.11             0.1298            0.2289               12.89           12.89
+    osd.12             2.459             2.442                66.47           66.47
+    osd.13             2.459             2.461                68.13           68.13
+    osd.14             2.459             2.456                71.84           71.84
+    osd.15             0.1298            0.1398                7.893           7.893
+
+    device  fill_ideal [percent]  fill_after [percent]
+    osd.0                 69.01                 68.78
+    osd.1                 69                    69.28
+    osd.2                 68.94                 68.9
+    osd.3                  7.283                 4.917
+    osd.4                 69.02                 69.22
+    osd.5                 68.98                 69.07
+    osd.6                 68.95                 68.47
+    osd.7                  7.312                 6.432
+    osd.8                 68.95                 68.45
+    osd.9                 68.99                 68.79
+    osd.10                68.94                 68.95
+    osd.11                 7.439                12.89
+    osd.12                68.93                 68.44
+    osd.13                68.96                 69.01
+    osd.14                69.03                 68.95
+    osd.15                 7.341                 7.893
+
+    seed 1, executor sequential, digest KEY, scenario
+    KEY, towtank 0.1.0 (results 1)
+
+    How evenly a Ceph cluster is filled, why not, and which moves win space back
+    The fullest device, osd.14, is 71.8 % full; weight and rule alone would make it 69 %, and an even
+    fill 60.2 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
+    to their devices +8.6, explicit mappings -7.7, groups of unequal size between pools +0.4, overheads
+    that differ between devices +0.2, groups of unequal size within pools +0.2. 3.481 TiB more fit until
+    a device is full, 4.112 TiB if every group were placed as well as rule and class allow, 0 B after
+    the loss of h0 (a device would be 101 % full). Remedy: 9 moves in 4 stages (316.2 GiB, at least
+    13.71 min) win 539.9 GiB; the fullest device is then 69.3 % full.
+    --
+    exit 0
+    ");
+}
+
+#[test]
+fn what_is_wrong_is_told_with_a_next_step() {
+    let folder = cluster("balance_names");
+    assert_snapshot!(balance(&folder, &["--destination", "osd.55"]), @r#"
+    error: `destination` is "osd.55": there is no device or bucket called `osd.55`
+      --> --destination osd.55
+                        ^^^^^^
+    hint: did you mean `osd.5`?
+    exit 2
+    "#);
+    assert_snapshot!(balance(&folder, &["--destination", "rack=h1"]), @r#"
+    error: `destination` is "rack=h1": `h1` is of type host
+      --> --destination rack=h1
+                        ^^^^^^^
+    hint: write `host=h1`
+    exit 2
+    "#);
+    assert_snapshot!(balance(&folder, &["--stages", "0"]), @"
+    error: `stages` is 0, but it must be from 1 to 100
+      --> --stages 0
+                   ^
+    hint: set `stages` to a value from 1 to 100
+    exit 2
+    ");
+    assert_snapshot!(folder.run(&["balance", "--crush-map", "crush.txt", "--quiet", "--verbose"]), @r#"
+    error: `osd_dump` is missing
+    hint: name the file that `ceph osd dump -f json` wrote: --osd-dump FILE, or osd_dump = "FILE"; or set `report` to the output of `ceph report`
+    exit 2
+    "#);
+}
+
+#[test]
+fn a_full_device_comes_first() {
+    let folder = planted(
+        "balance_full",
+        r#""osd":14,"kb":3906272755,"kb_used":2806402785"#,
+        r#""osd":14,"kb":3906272755,"kb_used":3750021844"#,
+    );
+    assert_snapshot!(told(&folder, &[]), @"
+    osd.14 is 96 % full, above full (95 %). The fullest device, osd.14, is 96 % full; weight and rule
+    alone would make it 93.2 %, and an even fill 61.9 %. Causes, in percent points: overheads that
+    differ between devices +22.7, rules that keep copies apart and pools to their devices +8.6, explicit
+    mappings +8.5, too few groups -4.8, groups of unequal size between pools -0.7, groups of unequal
+    size within pools -0.2. 0 B more fit until a device is full, 3.795 TiB if every group were placed as
+    well as rule and class allow, 0 B after the loss of h0 (a device would be 125.2 % full). Remedy: 26
+    moves in 4 stages (928.2 GiB, at least 20.49 min) win 3.618 TiB; the fullest device is then 71.2 %
+    full.
+    exit 0
+    ");
+}
+
+#[test]
+fn exports_of_different_times_are_told() {
+    let folder =
+        planted("balance_disagree", r#""up":[13,5,10],"acting":[13,5,10]"#, r#""up":[13,5],"acting":[13,5]"#);
+    assert_snapshot!(told(&folder, &[]), @"
+    1 group is short of copies. The fullest device, osd.14, is 71.8 % full; weight and rule alone would
+    make it 69.9 %, and an even fill 60.2 %. Causes, in percent points: too few groups +9.1, rules that
+    keep copies apart and pools to their devices +8.6, explicit mappings -7.7, overheads that differ
+    between devices +1.0, groups of unequal size between pools +0.4, groups of unequal size within pools
+    +0.2. 3.481 TiB more fit until a device is full, 4.099 TiB if every group were placed as well as
+    rule and class allow, 0 B after the loss of h0 (a device would be 101 % full). Remedy: 9 moves in 4
+    stages (319.3 GiB, at least 13.61 min) win 537.8 GiB; the fullest device is then 69.3 % full.
+
+    warning: 1 group belongs elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 1.0:
+             were they exported at different times?
+    exit 0
+    ");
+}
+
+#[test]
+fn a_gate_on_the_fullest_device() {
+    let folder = cluster("balance_gate");
+    let gate = ["--quiet", "--format", "csv", "--fail-if", "max_device_fill > 70%"];
+    let said = folder.run(&[&USUAL[..], &gate].concat());
+    assert_snapshot!(format!("{}exit {}", said.stderr, said.code), @"
+    gate not met: --fail-if 'max_device_fill > 70%'
+      `max_device_fill` is 0.7184349278753833, which is > 70%
+    exit 3
+    ");
+}

@@ -1,0 +1,178 @@
+//! What is unsafe or not known, in words: it comes first, the worst before the rest.
+
+use towtank_ceph::FillLevel;
+use towtank_ceph::balance::GROUPS_PER_DEVICE_MAX;
+use towtank_report::Status;
+
+use super::observed::{Device, Kept};
+
+/// `12.3 %`.
+pub(super) fn percent(part: f64) -> String {
+    format!("{} %", (part * 1e3).round() / 10.0)
+}
+
+fn groups(count: u64, verb: (&str, &str)) -> String {
+    if count == 1 { format!("1 group {}", verb.0) } else { format!("{count} groups {}", verb.1) }
+}
+
+/// What is unsafe or not known, the worst first; empty where there is nothing.
+#[must_use]
+pub fn dangers(kept: &Kept) -> Vec<String> {
+    let safety = &kept.safety;
+    let mut said: Vec<String> = FillLevel::ALL.into_iter().filter_map(|level| above(kept, level)).collect();
+    let mut say = |count: u64, verb: (&str, &str), rest: &str| {
+        if count > 0 {
+            said.push(groups(count, verb) + rest);
+        }
+    };
+    say(safety.lost, ("has", "have"), " unfound data");
+    say(safety.inactive, ("serves", "serve"), " no requests");
+    say(safety.unknown, ("is", "are"), " in an unknown state");
+    say(safety.short, ("is", "are"), " short of copies");
+    said.extend(crowded(kept));
+    said.extend(not_known(kept));
+    said
+}
+
+/// The devices above a limit of fill, without those above a worse one.
+fn above(kept: &Kept, level: FillLevel) -> Option<String> {
+    let limits = &kept.safety.limits;
+    let is = |device: &&Device| device.fill_now.is_some_and(|fill| limits.above(fill) == Some(level));
+    let mut found: Vec<&Device> = kept.devices.iter().filter(is).collect();
+    found.sort_by(|left, right| right.fill_now.unwrap_or(0.0).total_cmp(&left.fill_now.unwrap_or(0.0)));
+    let (first, limit) = (found.first()?, percent(limits.at(level)));
+    let fill = percent(first.fill_now.unwrap_or(0.0));
+    let name = level.name();
+    Some(match found.len() - 1 {
+        0 => format!("{} is {fill} full, above {name} ({limit})", first.name),
+        more => format!("{} is {fill} full, and {more} more are above {name} ({limit})", first.name),
+    })
+}
+
+/// Devices with more groups than Ceph allows.
+fn crowded(kept: &Kept) -> Option<String> {
+    let crowded = || kept.devices.iter().filter(|device| device.shards_now > GROUPS_PER_DEVICE_MAX);
+    let worst = crowded().max_by_key(|device| device.shards_now)?;
+    let more = match crowded().count() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more are above it"),
+    };
+    Some(format!(
+        "{} has {} groups, above {GROUPS_PER_DEVICE_MAX} (the default of mon_max_pg_per_osd){more}",
+        worst.name, worst.shards_now
+    ))
+}
+
+fn not_known(kept: &Kept) -> Vec<String> {
+    let mut said = Vec::new();
+    let takes = || kept.devices.iter().filter(|device| device.takes);
+    let unknown = takes().filter(|device| !device.reported).count();
+    if unknown > 0 && unknown == takes().count() {
+        said.push(
+            "the sizes and the fill of the devices are not known, so 1 TiB for each unit of weight is assumed".to_owned(),
+        );
+    } else if unknown > 0 {
+        said.push(format!(
+            "the sizes of {unknown} devices are not known, so 1 TiB for each unit of weight is assumed for them"
+        ));
+    }
+    let unsized_pools = kept.pools.iter().filter(|pool| !pool.sized && pool.bytes > 0).count();
+    if unsized_pools > 0 {
+        said.push("the sizes of groups are not known, so those of a pool count as equal".to_owned());
+    }
+    said
+}
+
+/// Warnings for the reader.
+#[must_use]
+pub fn warnings(kept: &Kept) -> Vec<String> {
+    let safety = &kept.safety;
+    let mut warnings = Vec::new();
+    if let (count @ 1.., Some(example)) = &safety.disagreeing {
+        warnings.push(format!(
+            "{} elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as {example}: were they \
+             exported at different times?",
+            groups(*count, ("belongs", "belong"))
+        ));
+    }
+    if safety.upmaps.1 > 0 {
+        warnings.push(format!(
+            "{} of {} explicit mappings have no effect or would be dropped or cut by the monitors",
+            safety.upmaps.1, safety.upmaps.0
+        ));
+    }
+    warnings
+}
+
+/// Not safe where a device is full or data are lost or not served; at risk where anything else is unsafe or
+/// not known, or a host could not be lost.
+#[must_use]
+pub fn status(kept: &Kept) -> Status {
+    let safety = &kept.safety;
+    let fullest = kept.largest(|device| device.fill_now);
+    let full = fullest.and_then(|fill| safety.limits.above(fill)) == Some(FillLevel::Full);
+    let fits = kept.whole.as_ref().and_then(|whole| whole.after_loss.as_ref());
+    let lossy = fits.is_some_and(|loss| loss.room.bytes <= 0.0);
+    if full || safety.lost + safety.inactive > 0 {
+        Status::NotSafe
+    } else if lossy || !dangers(kept).is_empty() {
+        Status::AtRisk
+    } else {
+        Status::Safe
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towtank_ceph::FillLimits;
+
+    use super::super::observed::Safety;
+    use super::*;
+
+    fn device(fill: f64, shards_now: u64) -> Device {
+        Device {
+            name: format!("osd.{shards_now}"),
+            shards_now,
+            fill_now: Some(fill),
+            reported: true,
+            takes: true,
+            ..Device::default()
+        }
+    }
+
+    #[test]
+    fn the_worst_comes_first_and_nothing_is_said_of_what_is_well() {
+        let of = |devices: Vec<Device>| Kept { devices, ..Kept::default() };
+        assert_eq!(dangers(&of(vec![device(0.5, 100)])), Vec::<String>::new());
+        assert_eq!(status(&of(vec![device(0.5, 100)])), Status::Safe);
+        let safety = Safety { lost: 1, short: 4, limits: FillLimits::default(), ..Safety::default() };
+        let bad = Kept {
+            devices: vec![device(0.86, 1), device(0.87, 2), device(0.91, 3), device(0.97, 300)],
+            safety,
+            ..Kept::default()
+        };
+        assert_eq!(
+            dangers(&bad),
+            [
+                "osd.300 is 97 % full, above full (95 %)",
+                "osd.3 is 91 % full, above backfillfull (90 %)",
+                "osd.2 is 87 % full, and 1 more are above nearfull (85 %)",
+                "1 group has unfound data",
+                "4 groups are short of copies",
+                "osd.300 has 300 groups, above 250 (the default of mon_max_pg_per_osd)",
+            ]
+        );
+        assert_eq!(status(&bad), Status::NotSafe);
+    }
+
+    #[test]
+    fn sizes_that_nobody_knows_are_told() {
+        let mut unknown = device(0.5, 1);
+        (unknown.reported, unknown.fill_now) = (false, None);
+        let one = Kept { devices: vec![device(0.5, 2), unknown.clone()], ..Kept::default() };
+        assert!(dangers(&one)[0].starts_with("the sizes of 1 devices are not known"));
+        let all = Kept { devices: vec![unknown], ..Kept::default() };
+        assert!(dangers(&all)[0].starts_with("the sizes and the fill of the devices are not known"));
+        assert_eq!(status(&all), Status::AtRisk);
+    }
+}
