@@ -67,7 +67,7 @@ fuzz: setup-build $(FUZZ) ## fuzz every parser for FUZZ_SECONDS each (60)
 	done
 
 soak: setup-build ## random scenarios of every study, and schedules of replication, for SECONDS each (600)
-	for study in pfs backfill rebuild put capacity-sim queue place; do \
+	for study in pfs backfill rebuild whatif balance put capacity-sim queue place; do \
 	  SOAK_STUDY=$$study SOAK_SECONDS=$(SECONDS) SOAK_SEED=$(SEED) \
 	    cargo test --release --locked -p towtank-studies --test soak -- --nocapture --test-threads 1; \
 	done

@@ -6,12 +6,16 @@
 //! records follow a changed map, places that are left move too (`following`).
 
 mod following;
+mod returning;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
+use towtank_units::SimSpan;
 
 use self::following::Placed;
+use self::returning::Returning;
+pub use self::returning::Writes;
 use crate::affected::{Affected, Kind};
 use crate::hardware::Hardware;
 use crate::homes::Wanted;
@@ -120,6 +124,10 @@ pub struct Ledger<'a> {
     gained: Vec<u64>,
     /// Durable units of each object that is partly rebuilt.
     begun: std::collections::BTreeMap<usize, u32>,
+    /// Copies on devices that come back.
+    returning: Returning,
+    /// Whether copies count again since `took_back` was asked, without a write.
+    took_back: bool,
     /// Scratch space.
     spare: [Vec<DeviceId>; 2],
 }
@@ -159,8 +167,16 @@ impl<'a> Ledger<'a> {
             done,
             gained: vec![0; hardware.devices() as usize],
             begun: std::collections::BTreeMap::new(),
+            returning: Returning::default(),
+            took_back: false,
             spare: Default::default(),
         }
+    }
+
+    /// Remembers what devices hold that go down, since some of them come back.
+    #[must_use]
+    pub fn with_returns(self, writes: Option<Writes>) -> Ledger<'a> {
+        Ledger { returning: Returning::new(writes), ..self }
     }
 
     fn places(&self, record: usize) -> std::ops::Range<usize> {
@@ -190,27 +206,108 @@ impl<'a> Ledger<'a> {
         assert_eq!(standing.out.len(), devices, "each device is given up or not");
         let early = |(out, down): (&bool, &bool)| *out && !*down;
         assert!(!standing.out.iter().zip(&standing.down).any(early), "a device is given up that is not down");
-        for holder in &mut self.holders {
+        self.returning.leave_again(&standing.down);
+        let width = self.affected.width;
+        for (at, holder) in self.holders.iter_mut().enumerate() {
             if *holder != NOWHERE && standing.down[holder.index()] {
+                self.returning.leave(at / width, at % width, *holder);
                 *holder = NOWHERE;
             }
         }
     }
 
-    /// The plan for what is missing now.
+    /// Clients have written for some time to all records with enough copies or shards.
+    pub fn write(&mut self, span: SimSpan) {
+        let mut returning = std::mem::take(&mut self.returning);
+        returning.write(span, |record| {
+            let live = self.holders[self.places(record)].iter().filter(|holder| **holder != NOWHERE).count();
+            live as u32 >= self.affected.kind(record).min_size
+        });
+        self.returning = returning;
+    }
+
+    /// Devices come back, empty or with the copies that they had. Copies to which nothing was written count
+    /// at once.
+    pub fn come_back(&mut self, devices: &[DeviceId], empty: bool) {
+        for record in self.returning.come_back(devices, empty) {
+            let record = record as usize;
+            for copy in self.returning.of(record).to_vec() {
+                let place = self.places(record).start + copy.place as usize;
+                let first = self.affected.first_object(record);
+                let objects = first..first + self.affected.sizes(record).len();
+                let written = |object| self.returning.is_written(&copy, object, self.rules.seed);
+                let held = self.holders[self.places(record)].contains(&copy.device);
+                if self.holders[place] == NOWHERE && !held && !objects.clone().any(written) {
+                    self.holders[place] = copy.device;
+                    let places = self.places(record);
+                    self.aims[places].fill(NOWHERE);
+                    self.done[objects].fill(false);
+                    self.returning.forget(record, copy.device);
+                    self.took_back = true;
+                }
+            }
+        }
+    }
+
+    /// Whether copies of devices that came back count again without a write, since this was last asked.
+    pub fn took_back(&mut self) -> bool {
+        std::mem::take(&mut self.took_back)
+    }
+
+    /// The copies of a record on devices that have come back, and are among its new homes.
+    fn kept(&self, record: usize) -> impl Iterator<Item = &returning::Back> {
+        let places = self.places(record);
+        let by_place = self.affected.kind(record).by_place;
+        let aims = &self.aims[places];
+        self.returning.of(record).iter().filter(move |copy| {
+            if by_place { aims[copy.place as usize] == copy.device } else { aims.contains(&copy.device) }
+        })
+    }
+
+    /// Whether a new home of a record has this object already, since it has come back with it.
+    fn has(&self, record: usize, home: DeviceId, object: usize) -> bool {
+        let has = |copy: &returning::Back| {
+            copy.device == home && !self.returning.is_written(copy, object, self.rules.seed)
+        };
+        self.kept(record).any(has)
+    }
+
+    /// Counts objects as done that all new homes of their record have already. If these are all, the record
+    /// is complete on its new homes.
+    fn keep(&mut self, record: usize) {
+        if self.kept(record).next().is_none() {
+            return;
+        }
+        let first = self.affected.first_object(record);
+        let places = self.places(record);
+        for object in first..first + self.affected.sizes(record).len() {
+            let mut homes = self.aims[places.clone()].iter().filter(|aim| **aim != NOWHERE);
+            if homes.all(|home| self.has(record, *home, object)) {
+                self.done[object] = true;
+            }
+        }
+        self.adopt(record);
+        self.took_back |= self.aims[places].iter().all(|aim| *aim == NOWHERE);
+    }
+
+    /// The plan for what is missing now, after so many later changes of the map.
     ///
     /// # Panics
     /// If the state of a record contradicts itself.
-    pub fn plan(&mut self, standing: &mut Standing) -> Planned {
+    pub fn plan(&mut self, standing: &mut Standing, changes: usize) -> Planned {
         let mut orders = Vec::new();
         let mut stuck = Stuck::default();
         let out = standing.out.clone();
         let mut below_min_size = 0;
         let mut read_load = vec![0u64; self.hardware.devices() as usize];
         let affected = self.affected;
-        let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(&out));
+        let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(changes, &out));
         for record in 0..self.affected.records() {
             let places = self.places(record);
+            if !self.returning.of(record).is_empty() && self.is_readable(record) {
+                self.aim(record, standing, homes.as_deref_mut());
+                self.keep(record);
+            }
             let missing = self.holders[places.clone()].iter().filter(|holder| **holder == NOWHERE).count();
             if missing == 0 && !self.affected.follows {
                 continue;
@@ -223,7 +320,7 @@ impl<'a> Ledger<'a> {
             let data = kind.redundancy.data;
             let copies = kind.redundancy.width - missing as u32;
             let bytes: u64 = self.affected.sizes(record).iter().sum();
-            below_min_size += u64::from(copies < kind.min_size);
+            below_min_size += u64::from(copies + self.logged(record) < kind.min_size);
             if copies < data {
                 stuck.lost += objects;
                 stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(missing as u64));
@@ -233,6 +330,7 @@ impl<'a> Ledger<'a> {
             stuck.crossed += if aimed.crossed { objects } else { 0 };
             let mut staying = aimed.staying;
             assert!(aimed.found <= missing, "a record has more homes than it lacks copies");
+            self.keep(record);
             if aimed.any() && !self.has_room(record, standing) {
                 staying += aimed.moved;
                 aimed = Aimed { found: 0, moved: 0, ..aimed };
@@ -261,6 +359,23 @@ impl<'a> Ledger<'a> {
         let (plan, jobs) = self.write_plan(&orders);
         assert!(plan.tasks().len() <= orders.len(), "more tasks are planned than records");
         Planned { plan, jobs, stuck, below_min_size }
+    }
+
+    fn is_readable(&self, record: usize) -> bool {
+        let holders = &self.holders[self.places(record)];
+        holders.iter().filter(|holder| **holder != NOWHERE).count() >= self.data(record)
+    }
+
+    /// How many lost places of a record are on devices that came back and that the log brings up to date:
+    /// they take writes meanwhile.
+    fn logged(&self, record: usize) -> u32 {
+        let objects = self.affected.sizes(record).len();
+        let places = self.places(record);
+        let takes = |copy: &&returning::Back| {
+            self.holders[places.start + copy.place as usize] == NOWHERE
+                && !self.returning.needs_backfill(copy, objects)
+        };
+        self.returning.of(record).iter().filter(takes).count() as u32
     }
 
     /// Finds homes for the lost places of a record. If they differ from its earlier homes, its rebuild starts
@@ -352,7 +467,10 @@ impl<'a> Ledger<'a> {
     fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
         let bytes: u64 = self.affected.sizes(record).iter().sum();
         let aims = &self.aims[self.places(record)];
-        let targets = || aims.iter().filter(|aim| **aim != NOWHERE).map(|aim| aim.index());
+        // A device that came back has the room of its old copy.
+        let old: Vec<DeviceId> = self.kept(record).map(|copy| copy.device).collect();
+        let new = |aim: &&DeviceId| **aim != NOWHERE && !old.contains(aim);
+        let targets = || aims.iter().filter(new).map(|aim| aim.index());
         if targets().any(|target| standing.used[target].saturating_add(bytes) > standing.limit[target]) {
             return false;
         }
@@ -434,10 +552,16 @@ impl<'a> Ledger<'a> {
                 targets.extend(self.aims[self.places(at)].iter().copied().filter(|aim| *aim != NOWHERE));
                 let kind = self.affected.kind(at);
                 let below = self.is_below(at, kind);
+                let objects = self.affected.sizes(at).len();
+                let kept = self.kept(at).next().is_some();
+                let compares = self.kept(at).any(|copy| self.returning.needs_backfill(copy, objects));
                 if self.affected.grouped {
                     let remote: Vec<DeviceId> =
                         targets.iter().copied().filter(|_| self.rules.reserve).collect();
                     plan.next_task(self.affected.numbers[at] as u32, (u32::from(urgency), below), &remote);
+                    if compares {
+                        plan.compare_first(self.returning.comparing(objects));
+                    }
                 } else if priority != Some(urgency) {
                     assert!(
                         priority < Some(urgency),
@@ -450,7 +574,13 @@ impl<'a> Ledger<'a> {
                 for (object, &bytes) in (first..).zip(self.affected.sizes(at)) {
                     if !self.done[object] && bytes > 0 {
                         let resume = self.begun.get(&object).copied().unwrap_or(0);
-                        plan.next_job(bytes, resume, &sources, &targets);
+                        if kept {
+                            let lacks = |home: &DeviceId| !self.has(at, *home, object);
+                            let lacking: Vec<DeviceId> = targets.iter().copied().filter(lacks).collect();
+                            plan.next_job(bytes, resume, &sources, &lacking);
+                        } else {
+                            plan.next_job(bytes, resume, &sources, &targets);
+                        }
                         jobs.push((record, object as u32));
                     }
                 }
@@ -468,7 +598,7 @@ impl<'a> Ledger<'a> {
         let (holders, aims) = (&self.holders[places.clone()], &self.aims[places]);
         let live = holders.iter().filter(|holder| **holder != NOWHERE).count() as u32;
         let fills = holders.iter().zip(aims).any(|(holder, aim)| *holder == NOWHERE && *aim != NOWHERE);
-        live < kind.min_size && fills
+        live + self.logged(record) < kind.min_size && fills
     }
 
     /// Objects with bytes whose record lacks a copy or shard.
@@ -529,11 +659,14 @@ impl<'a> Ledger<'a> {
             let bytes: u64 = sizes.iter().sum();
             let places = self.places(record);
             for place in places.clone() {
-                if self.holders[place] == NOWHERE || self.aims[place] != NOWHERE {
-                    self.holders[place] = self.aims[place];
-                    if let Some(gained) = self.gained.get_mut(self.aims[place].index()) {
+                let home = self.aims[place];
+                if self.holders[place] == NOWHERE || home != NOWHERE {
+                    let old = self.kept(record).any(|copy| copy.device == home);
+                    self.holders[place] = home;
+                    if let Some(gained) = self.gained.get_mut(home.index()).filter(|_| !old) {
                         *gained += bytes;
                     }
+                    self.returning.forget(record, home);
                 }
                 self.aims[place] = NOWHERE;
             }

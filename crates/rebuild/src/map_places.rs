@@ -34,7 +34,7 @@ pub struct Asked<'a> {
 }
 
 impl Homes for MapPlaces {
-    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
+    fn with_out<'a>(&'a self, _: usize, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
         Box::new(self.asked(out))
     }
 }

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use towtank_units::SimSpan;
+
 /// A disk of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct DeviceId(pub u32);
@@ -49,6 +51,8 @@ pub struct Task {
     pub priority: u32,
     /// Its records accept no writes until the task is done, because too few copies or shards are left.
     pub below: bool,
+    /// Time before its first job in which its objects are compared.
+    pub compares: SimSpan,
     reserves: Range<u32>,
 }
 
@@ -127,8 +131,17 @@ impl Plan {
         self.reserved[at as usize..].sort_unstable();
         debug_assert!(no_device_twice(&self.reserved[at as usize..]), "a task reserves a device twice");
         let reserves = at..self.reserved.len() as u32;
-        self.tasks.push(Task { group, jobs: jobs..jobs, priority, below, reserves });
+        let compares = SimSpan::ZERO;
+        self.tasks.push(Task { group, jobs: jobs..jobs, priority, below, compares, reserves });
         self.drivers.last_mut().expect("a driver has begun").end += 1;
+    }
+
+    /// Sets for how long the objects of the current task are compared before its first job.
+    ///
+    /// # Panics
+    /// If no task has been started.
+    pub fn compare_first(&mut self, span: SimSpan) {
+        self.tasks.last_mut().expect("a task has begun").compares = span;
     }
 
     /// Adds a job to the current task.

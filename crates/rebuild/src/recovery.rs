@@ -16,7 +16,7 @@ use crate::affected::Affected;
 use crate::bound::{Survivors, Work};
 use crate::failures::Struck;
 use crate::hardware::Hardware;
-use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck};
+use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck, Writes};
 use crate::model::{
     Active, Arrivals, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Slot,
 };
@@ -55,6 +55,37 @@ pub struct Waiting {
     pub rack_out: bool,
 }
 
+/// What happens after the beginning, besides failures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Later {
+    /// When the map changes again, in order.
+    pub changes: Vec<SimTime>,
+    /// Devices that failed and come back, in order.
+    pub returns: Vec<Return>,
+    /// What clients write while devices are away.
+    pub writes: Writes,
+}
+
+impl Later {
+    /// Nothing but failures happens.
+    pub const NOTHING: &Later = &Later {
+        changes: Vec::new(),
+        returns: Vec::new(),
+        writes: Writes { each_per_s: 0.0, log: 0, begin: SimSpan::ZERO, look: SimSpan::ZERO },
+    };
+}
+
+/// Devices that failed and come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Return {
+    /// When they do.
+    pub at: SimTime,
+    /// The devices.
+    pub devices: Vec<DeviceId>,
+    /// Whether they come back without their data.
+    pub empty: bool,
+}
+
 /// The input of a recovery.
 #[derive(Clone)]
 pub struct Recovery<'a> {
@@ -66,6 +97,8 @@ pub struct Recovery<'a> {
     pub affected: &'a Affected,
     /// What fails.
     pub struck: &'a [Struck],
+    /// What happens later.
+    pub later: &'a Later,
     /// The delays between a failure and its rebuild.
     pub waiting: Waiting,
     /// How plans are made.
@@ -117,6 +150,8 @@ pub struct Recovered {
     pub moving: SimSpan,
     /// When the last write was durable; zero if there was none.
     pub last_write: SimTime,
+    /// When the last copies counted again that devices came back with and nothing was written to.
+    pub taken_back: Option<SimTime>,
     /// The last write of objects, by the number of copies or shards to spare.
     pub last_by_spare: [Option<SimTime>; SPARES],
     /// What could not be rebuilt in the end.
@@ -184,6 +219,8 @@ impl Recovery<'_> {
             moments.insert(down);
             moments.extend(out);
         }
+        moments.extend(&self.later.changes);
+        moments.extend(self.later.returns.iter().map(|back| back.at));
         moments.into_iter().collect()
     }
 
@@ -208,7 +245,11 @@ impl Recovery<'_> {
         }
         for struck in self.struck {
             let (down, out) = self.moments_of(struck);
-            for device in &struck.devices {
+            let back = |device: &DeviceId| {
+                let is = |back: &Return| back.at <= at && back.devices.contains(device);
+                self.later.returns.iter().any(is)
+            };
+            for device in struck.devices.iter().filter(|device| !back(device)) {
                 standing.stopped[device.index()] |= SimTime::ZERO.saturating_add(struck.at) <= at;
                 standing.down[device.index()] |= down <= at;
                 standing.out[device.index()] |= out.is_some_and(|out| out <= at);
@@ -222,7 +263,9 @@ impl Recovery<'_> {
     /// # Errors
     /// If the model fails.
     pub fn run<S: Simulator>(&self, simulator: &S) -> Result<Recovered, RecoveryError> {
-        let mut ledger = Ledger::new(self.affected, self.hardware, self.rules);
+        let returns = !self.later.returns.is_empty();
+        let mut ledger = Ledger::new(self.affected, self.hardware, self.rules)
+            .with_returns(returns.then_some(self.later.writes));
         let mut found = self.nothing();
         let moments = self.moments();
         for (at, &moment) in moments.iter().enumerate() {
@@ -231,7 +274,12 @@ impl Recovery<'_> {
                 self.used.iter().zip(ledger.gained()).map(|(used, gained)| used.saturating_add(*gained));
             let mut standing = self.standing(moment, held.collect());
             ledger.strike(&standing);
-            let planned = ledger.plan(&mut standing);
+            for back in self.later.returns.iter().filter(|back| back.at == moment) {
+                ledger.come_back(&back.devices, back.empty);
+            }
+            let changes = self.later.changes.iter().filter(|change| **change <= moment).count();
+            let planned = ledger.plan(&mut standing, changes);
+            found.taken_back = ledger.took_back().then_some(moment).or(found.taken_back);
             found.below_min_size = found.below_min_size.max(planned.below_min_size);
             found.below.push((moment, planned.below_min_size));
             found.stuck = planned.stuck;
@@ -246,6 +294,9 @@ impl Recovery<'_> {
             }
             if found.partial {
                 break;
+            }
+            if let Some(next) = next {
+                ledger.write(next.since(moment));
             }
         }
         if !found.partial {
@@ -267,7 +318,7 @@ impl Recovery<'_> {
     /// that is long enough.
     fn quiet<S: Simulator>(&self, found: &mut Recovered, simulator: &S) -> Result<(), RunError> {
         let Some(load) = self.clients else { return Ok(()) };
-        let mut plan = Plan::new();
+        let mut plan = Plan::new().of_groups(self.affected.grouped);
         (0..self.hardware.devices()).for_each(|_| plan.next_driver());
         let clients = self.clients(|device| !self.down.contains(&device));
         let model = Rebuild::new(self.hardware, &plan, self.limits).with_clients(clients);
@@ -295,6 +346,7 @@ impl Recovery<'_> {
             first_transfer: SimTime::MAX,
             moving: SimSpan::ZERO,
             last_write: SimTime::ZERO,
+            taken_back: None,
             last_by_spare: [None; SPARES],
             stuck: Stuck::default(),
             bytes: 0,

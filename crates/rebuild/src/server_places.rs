@@ -83,7 +83,7 @@ struct ServersAsked<'a> {
 }
 
 impl Homes for ServerPlaces {
-    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
+    fn with_out<'a>(&'a self, _: usize, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
         Box::new(ServersAsked { places: self, out, servers: Vec::new() })
     }
 }
@@ -146,7 +146,7 @@ struct DrawnAsked<'a> {
 }
 
 impl Homes for DrawnPlaces {
-    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
+    fn with_out<'a>(&'a self, _: usize, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
         Box::new(DrawnAsked { places: self, out, list: Vec::new() })
     }
 }

@@ -335,7 +335,7 @@ fn broken_toml_is_told_with_its_place() {
     insta::assert_snapshot!(refused("", &[]), @r#"
     `study` is missing
       a.toml:1:1 
-      add `study = "…"`: which question is asked: the name of a study, as `towtank list` shows them
+      add `study = "…"`: the name of the study; `towtank list` shows all studies
     "#);
 }
 

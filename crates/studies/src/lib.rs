@@ -36,8 +36,8 @@ pub use measures::{Measure, Value};
 pub use points::{Point, Points};
 pub use question::{Question, Replicate};
 pub use study::{
-    Answer, Flag, Found, Given, MeasureSpec, PointResult, Prepared, Presentation, Search, Study, Subcommand,
-    SubcommandFlag, Summary, TrialError, Trials,
+    Answer, Flag, Found, Given, MeasureSpec, Ordered, PointResult, Prepared, Presentation, Search, Study,
+    Subcommand, SubcommandFlag, Summary, TrialError, Trials,
 };
 
 /// The studies that come with Towtank, in the order of `towtank list`.

@@ -16,7 +16,7 @@ use towtank_units::Bytes;
 use crate::measures::{self, Measure};
 use crate::points::Points;
 use crate::study::{Search, Subcommand};
-use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+use crate::{Flag, MeasureSpec, Ordered, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
 
 /// One question, with the types of its scenario and its answer.
 pub trait Question: Sized + Sync + 'static {
@@ -32,6 +32,9 @@ pub trait Question: Sized + Sync + 'static {
     const EXAMPLES: &'static [&'static str] = &[];
     /// As [`Study::flags`].
     const FLAGS: &'static [Flag];
+
+    /// Flags whose order counts.
+    const ORDERED: Option<Ordered> = None;
     /// As [`Study::memory_keys`].
     const MEMORY_KEYS: &'static [&'static str] = &[];
     /// As [`Study::published`].
@@ -137,6 +140,10 @@ impl<Q: Question> Study for Q {
 
     fn flags(&self) -> &'static [Flag] {
         Q::FLAGS
+    }
+
+    fn ordered(&self) -> Option<Ordered> {
+        Q::ORDERED
     }
 
     fn schema(&self) -> schemars::Schema {

@@ -40,6 +40,11 @@ pub trait Study: Sync {
     /// `--set`.
     fn flags(&self) -> &'static [Flag];
 
+    /// Flags whose order counts, if there are any.
+    fn ordered(&self) -> Option<Ordered> {
+        None
+    }
+
     /// The JSON Schema of the study's own keys: `schemars::schema_for!(MyScenario)`.
     fn schema(&self) -> schemars::Schema;
 
@@ -93,6 +98,15 @@ pub struct Flag {
     /// The scenario key it sets: `cluster.servers`, `stations[0].servers`. Its help text is the key's
     /// description in the schema.
     pub key: &'static str,
+}
+
+/// Keys whose flags are made in the order of the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Ordered {
+    /// The key of the list that keeps the order: each entry is the name of a flag and its value.
+    pub list: &'static str,
+    /// The keys.
+    pub keys: &'static [&'static str],
 }
 
 /// A command of a study that runs no replicates: it computes an answer from its flags, and prints it.

@@ -5,8 +5,8 @@
 //! places it. How long it takes is a rebuild's: the same machines, reservations, rests and limits, with each
 //! copy or shard that must be made on a new device as a unit of work. A copy that is lost is made from those
 //! that are left; one that only moves is read by the primary (a shard: from its old device), and comes after
-//! those that are lost. What it leaves out: recovery by log, what balancer and autoscaler do next,
-//! and all that `rebuild` leaves out.
+//! those that are lost. What it leaves out: what balancer and autoscaler do next, and all that `rebuild`
+//! leaves out.
 //!
 //! - `scenario`, `asked`: the keys of a scenario, and the changes in their order;
 //! - `case`: the cluster before, after, and in the end;
@@ -29,7 +29,7 @@ use towtank_units::Bytes;
 use self::case::Ready;
 use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
-use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+use crate::{Flag, Measure, Ordered, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The study of a change.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,7 @@ const FLAGS: &[Flag] = &[
     flag("change", "changes"),
     flag("after-map", "after_map"),
     flag("fail", "fail"),
+    flag("returns", "returns"),
     flag("replace", "replace"),
     flag("add-host", "add_host"),
     flag("remove", "remove"),
@@ -77,6 +78,7 @@ const FLAGS: &[Flag] = &[
     flag("client-read", "client_read"),
     flag("client-size", "client_size"),
     flag("client-weight", "client_weight"),
+    flag("client-writes", "client_writes"),
     flag("down-out", "down_out"),
     flag("noout", "noout"),
     flag("failure-rate", "failure_rate"),
@@ -89,17 +91,20 @@ impl Question for Whatif {
     const ABOUT: &'static str = "One change, or several in order, on the exports of a real cluster, as `preview` and `rebuild` read them; no cluster is \
          contacted. Says whether it is safe, what moves, how long that takes with the queue of its release (WPQ, or mClock from 17 on), what is \
          at risk meanwhile, and what holds it up. Without a change: the recovery that is under way.\n\n\
-         --fail takes a device, host or rack away, and Ceph gives it up after ten minutes; --replace puts an empty device in \
-         its place at once; --drain and --mark-out empty a device that still serves. --change takes any of them in order: \
-         --change \"add-host h9=4x3.6\" --change \"drain host=h1\"; other flags follow in a fixed order. Not modelled: \
-         recovery by log, and what balancer and autoscaler do next.";
+         --fail takes a device, host or rack away, and Ceph gives it up after ten minutes; --returns osd.3@40min brings it \
+         back with its data, and what clients wrote meanwhile is copied; --replace puts an empty device in its place at \
+         once; --drain and --mark-out empty a device that still serves. Changes are made in the order of the command \
+         line; a time behind an @ (--drain host=h1@2h) makes one later, also while an earlier one is under way. Not \
+         modelled: what balancer and autoscaler do next.";
     const RESULTS_VERSION: u32 = 2;
     const EXAMPLES: &'static [&'static str] = &[
-        "towtank whatif --report ceph-report.json --fail osd.3",
-        "towtank whatif --report ceph-report.json --change 'add-host h9=4x3.6:hdd' --change 'drain host=h1'",
+        "towtank whatif --report ceph-report.json --fail osd.3 --returns osd.3@40min --client-writes 200/s",
+        "towtank whatif --report ceph-report.json --add-host h9=4x3.6:hdd --drain host=h1@2h",
         "towtank whatif --report ceph-report.json --replace osd.5 --disk ssd --client-load 200/s",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
+
+    const ORDERED: Option<Ordered> = Some(Ordered { list: "changes", keys: &asked::VERBS });
 
     type Scenario = Scenario;
     type Settled = Scenario;

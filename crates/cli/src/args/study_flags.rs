@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args as _};
 use serde_json::Value as Json;
 use towtank::heading;
 use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting, other_names};
-use towtank_studies::{Study, Subcommand, SubcommandFlag};
+use towtank_studies::{Flag, Ordered, Study, Subcommand, SubcommandFlag};
 
 use super::{RunFlags, SCENARIO, SearchFlags};
 
@@ -78,7 +78,7 @@ pub fn given(subcommand: &Subcommand, matches: &ArgMatches) -> Vec<(&'static str
     subcommand.flags.iter().filter_map(value).collect()
 }
 
-fn study_flag(flag: &towtank_studies::Flag, schema: &Json) -> Arg {
+fn study_flag(flag: &Flag, schema: &Json) -> Arg {
     let key = key_of(flag);
     let about = Description::of(schema, &key);
     Arg::new(flag.name)
@@ -91,7 +91,7 @@ fn study_flag(flag: &towtank_studies::Flag, schema: &Json) -> Arg {
         .allow_negative_numbers(true)
 }
 
-fn key_of(flag: &towtank_studies::Flag) -> KeyPath {
+fn key_of(flag: &Flag) -> KeyPath {
     flag.key.parse().unwrap_or_else(|error| panic!("flag --{} names no key: {error}", flag.name))
 }
 
@@ -118,18 +118,61 @@ pub fn named_flags(study: &dyn Study) -> Vec<FlagName> {
         .collect()
 }
 
-/// The settings made by the flags of a study's command, in the order of its flags.
+/// The settings made by the flags of a study's command, in the order of its flags. Flags whose order counts
+/// become one list, if more than one of them is given.
 pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
+    let in_order = in_order(study, matches);
     let given = study.flags().iter().filter_map(|flag| {
+        if in_order.is_some() && study.ordered().is_some_and(|ordered| is_of(&ordered, flag)) {
+            return None;
+        }
         let values: Vec<&String> = matches.get_many(flag.name)?.collect();
         let value = match values[..] {
             [one] => one.clone(),
             // A list key whose flag is given several times: equivalent to the list in a file.
-            _ => serde_json::to_string(&values).expect("texts have a JSON form, which TOML reads too"),
+            _ => as_list(&values.iter().map(|value| value.as_str()).collect::<Vec<_>>()),
         };
         Some(Setting::of_flag(&format!("--{}", flag.name), &key_of(flag), &value))
     });
-    given.collect()
+    given.collect::<Result<Vec<_>, _>>().and_then(|mut settings| {
+        settings.extend(in_order.transpose()?);
+        Ok(settings)
+    })
+}
+
+/// Whether a flag is one of those whose order counts.
+fn is_of(ordered: &Ordered, flag: &Flag) -> bool {
+    flag.key == ordered.list || ordered.keys.contains(&flag.key)
+}
+
+/// The flags whose order counts as one list, if more than one of them is given.
+fn in_order(study: &dyn Study, matches: &ArgMatches) -> Option<Result<Setting, Problem>> {
+    let ordered = study.ordered()?;
+    let flags = study.flags().iter().filter(|flag| is_of(&ordered, flag));
+    let mut given: Vec<(usize, &Flag, &String)> = Vec::new();
+    let mut names = Vec::new();
+    for flag in flags {
+        let Some(places) = matches.indices_of(flag.name) else { continue };
+        let values = matches.get_many::<String>(flag.name).into_iter().flatten();
+        given.extend(places.zip(values).map(|(place, value)| (place, flag, value)));
+        names.push(format!("--{}", flag.name));
+    }
+    if names.len() < 2 {
+        return None;
+    }
+    given.sort_by_key(|(place, ..)| *place);
+    let text = |(_, flag, value): (usize, &Flag, &String)| {
+        if flag.key == ordered.list { value.clone() } else { format!("{} {value}", flag.name) }
+    };
+    let texts: Vec<String> = given.into_iter().map(text).collect();
+    let key = ordered.list.parse().unwrap_or_else(|error| panic!("{} is no key: {error}", ordered.list));
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    Some(Setting::of_flag(&names.join(" "), &key, &as_list(&texts)))
+}
+
+/// Texts as a list in a file.
+fn as_list(values: &[&str]) -> String {
+    serde_json::to_string(values).expect("texts have a JSON form, which TOML reads too")
 }
 
 /// The schema's description of a key.

@@ -14,3 +14,4 @@ mod preview;
 mod put;
 mod runs;
 mod tool;
+mod whatif;

@@ -60,7 +60,7 @@ proptest! {
         let mut standing = standing(&gone, out, room);
         ledger.strike(&standing);
         prop_assert_eq!(ledger.lacking(), affected.objects() as u64);
-        let planned = ledger.plan(&mut standing);
+        let planned = ledger.plan(&mut standing, 0);
         planned.plan.assert_whole();
         let objects: std::collections::BTreeSet<u32> = planned.jobs.iter().map(|(_, object)| *object).collect();
         prop_assert_eq!(objects.len(), planned.jobs.len(), "an object has two jobs");
@@ -85,7 +85,7 @@ proptest! {
         prop_assert_eq!(ledger.lacking(), planned.stuck.objects());
         prop_assert_eq!(ledger.gained(), &promised[..]);
         // Nothing more is left to plan.
-        let again = ledger.plan(&mut standing);
+        let again = ledger.plan(&mut standing, 0);
         prop_assert_eq!(again.stuck.objects(), planned.stuck.objects());
         if room == u64::MAX {
             prop_assert_eq!(again.jobs.len(), 0);
@@ -101,10 +101,10 @@ proptest! {
         let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
         let mut standing = standing(&[gone], true, u64::MAX);
         ledger.strike(&standing);
-        let first = ledger.plan(&mut standing);
+        let first = ledger.plan(&mut standing, 0);
         ledger.settle(&first, |_| Progress::Units(units));
         prop_assert!(ledger.gained().iter().all(|&bytes| bytes == 0));
-        let second = ledger.plan(&mut standing);
+        let second = ledger.plan(&mut standing, 0);
         prop_assert_eq!(&first.jobs, &second.jobs);
         for (before, after) in first.plan.jobs().iter().zip(second.plan.jobs()) {
             prop_assert_eq!((before.resume, after.resume), (0, units));
@@ -127,7 +127,7 @@ fn what_is_not_given_up_waits() {
     let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
     let mut down = standing(&[0], false, u64::MAX);
     ledger.strike(&down);
-    let planned = ledger.plan(&mut down);
+    let planned = ledger.plan(&mut down, 0);
     let all = affected.objects() as u64;
     assert!(all > 10, "{all} of 60 objects lie on one of seven servers");
     assert_eq!((planned.stuck.waiting, planned.stuck.objects()), (all, all));
@@ -142,7 +142,7 @@ fn what_has_no_room_is_told() {
     let mut ledger = Ledger::new(&affected, &hardware, rules(Source::LeastLoaded, Gather::Primary));
     let mut full = standing(&[0], true, 3 * UNIT);
     ledger.strike(&full);
-    let planned = ledger.plan(&mut full);
+    let planned = ledger.plan(&mut full, 0);
     // Each of the six others has room for one object.
     assert_eq!(planned.jobs.len(), 6);
     assert_eq!(planned.stuck.full, affected.objects() as u64 - 6);
@@ -177,7 +177,7 @@ fn an_object_that_is_made_whole_twice_is_noticed() {
     let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
     let mut standing = standing(&[0], true, u64::MAX);
     ledger.strike(&standing);
-    let mut planned = ledger.plan(&mut standing);
+    let mut planned = ledger.plan(&mut standing, 0);
     planned.jobs[1] = planned.jobs[0];
     ledger.settle(&planned, |_| Progress::Whole);
 }
@@ -189,7 +189,7 @@ fn a_job_with_all_its_units_is_done() {
     let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
     let mut standing = standing(&[0], true, u64::MAX);
     ledger.strike(&standing);
-    let planned = ledger.plan(&mut standing);
+    let planned = ledger.plan(&mut standing, 0);
     ledger.settle(&planned, |_| Progress::Units(3));
 }
 
@@ -198,7 +198,7 @@ fn a_job_with_all_its_units_is_done() {
 struct Fixed(Vec<DeviceId>);
 
 impl crate::homes::Homes for Fixed {
-    fn with_out<'a>(&'a self, _: &'a [bool]) -> Box<dyn Wanted + 'a> {
+    fn with_out<'a>(&'a self, _: usize, _: &'a [bool]) -> Box<dyn Wanted + 'a> {
         Box::new(self.clone())
     }
 }
@@ -237,7 +237,7 @@ fn what_is_left_follows_the_map() {
         let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
         let mut standing = standing(&[], false, u64::MAX);
         ledger.strike(&standing);
-        let planned = ledger.plan(&mut standing);
+        let planned = ledger.plan(&mut standing, 0);
         assert_eq!((planned.jobs.len(), planned.stuck), (2, Stuck::default()), "{held:?} to {wanted:?}");
         let ids = |devices: &[DeviceId]| devices.iter().map(|device| device.0).collect::<Vec<_>>();
         for (driver, task, job) in planned.plan.each() {
@@ -246,7 +246,7 @@ fn what_is_left_follows_the_map() {
             assert_eq!(ids(planned.plan.writes(job)), writes, "{held:?} to {wanted:?}");
         }
         ledger.settle(&planned, |_| Progress::Whole);
-        assert!(ledger.plan(&mut standing).jobs.is_empty(), "{held:?} to {wanted:?}");
+        assert!(ledger.plan(&mut standing, 0).jobs.is_empty(), "{held:?} to {wanted:?}");
     }
 }
 
@@ -254,7 +254,7 @@ fn what_is_left_follows_the_map() {
 fn what_has_no_room_stays_where_it_is() {
     let (affected, hardware) = (follower(&[0, 1, 2], &[0, 1, 5], 1), sample::hardware(SIZE));
     let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
-    let planned = ledger.plan(&mut standing(&[], false, UNIT));
+    let planned = ledger.plan(&mut standing(&[], false, UNIT), 0);
     assert!(planned.jobs.is_empty() && !planned.stuck.any());
     assert_eq!(planned.stuck.unmoved, 2);
     assert_eq!(planned.stuck.staying_bytes, 3 * UNIT);
@@ -271,8 +271,80 @@ fn shards_that_stay_are_counted_with_their_bytes() {
     for (wanted, crossed, bytes) in cases {
         let (affected, hardware) = (follower(&[0, 1, 2, 3], wanted, 2), sample::hardware(SIZE));
         let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
-        let planned = ledger.plan(&mut standing(&[], false, u64::MAX));
+        let planned = ledger.plan(&mut standing(&[], false, u64::MAX), 0);
         assert!(planned.jobs.is_empty(), "{wanted:?}");
         assert_eq!((planned.stuck.crossed, planned.stuck.staying_bytes), (crossed, bytes), "{wanted:?}");
     }
+}
+
+/// A group of 1,000 objects on devices 0, 1 and 2 with a given `min_size`, of which device 2 was away for a
+/// second.
+fn away<T>(
+    min_size: u32,
+    written: Writes,
+    empty: bool,
+    check: impl FnOnce(&mut Ledger<'_>, Planned) -> T,
+) -> T {
+    let devices = [0, 1, 2].map(DeviceId);
+    let kind = Kind { redundancy: Redundancy { data: 1, width: 3 }, min_size, by_place: false };
+    let mut affected = Affected::of_groups(vec![kind], Box::new(Fixed(devices.to_vec())));
+    affected.push_group_of(0, 0, &devices, (0..1_000).map(|_| UNIT));
+    affected.follows = true;
+    let hardware = sample::hardware(SIZE);
+    let rules = rules(Source::Primary, Gather::Primary);
+    let mut ledger = Ledger::new(&affected, &hardware, rules).with_returns(Some(written));
+    let mut gone = standing(&[2], false, u64::MAX);
+    ledger.strike(&gone);
+    assert!(ledger.plan(&mut gone, 0).jobs.is_empty(), "device 2 is not out");
+    ledger.write(SimSpan::from_secs(1));
+    ledger.come_back(&[DeviceId(2)], empty);
+    let planned = ledger.plan(&mut standing(&[], false, 0), 0);
+    check(&mut ledger, planned)
+}
+
+fn at_rate(each_per_s: f64) -> Writes {
+    Writes { each_per_s, log: 500, begin: SimSpan::from_ms(1), look: SimSpan::from_us(1) }
+}
+
+/// The log of a group covers few writes; after many, all its objects are compared first, and it takes no
+/// writes with two of three copies where it needs three. A device has room for what it had.
+#[test]
+fn a_copy_that_comes_back_takes_what_was_written() {
+    away(3, at_rate(0.0), false, |ledger, planned| {
+        assert!(
+            planned.jobs.is_empty() && ledger.lacking() == 0,
+            "two copies take no writes, nor do any come"
+        );
+    });
+    away(2, at_rate(0.1), false, |ledger, planned| {
+        let jobs = planned.jobs.len();
+        // 1 - exp(-0.1) of 1,000, within five standard deviations of a binomial.
+        assert!((95 - 47..=95 + 47).contains(&jobs), "{jobs} objects");
+        assert_eq!((planned.plan.task(0).compares, planned.below_min_size), (SimSpan::ZERO, 0));
+        let writes = |job| planned.plan.writes(planned.plan.job(job)).to_vec();
+        assert!((0..jobs as u32).all(|job| writes(job) == [DeviceId(2)]));
+        ledger.settle(&planned, |_| Progress::Whole);
+        assert_eq!((ledger.lacking(), ledger.gained()[2]), (0, 0), "it holds the group, and gains no bytes");
+        assert!(ledger.plan(&mut standing(&[], false, 0), 0).jobs.is_empty());
+    });
+    away(2, at_rate(0.6), false, |_, planned| {
+        assert_eq!(planned.plan.task(0).compares, SimSpan::from_ms(2), "600 writes, and a log of 500");
+    });
+}
+
+/// Where too few copies take no writes, the one that comes back is up to date.
+#[test]
+fn without_min_size_nothing_is_written() {
+    away(3, at_rate(100.0), false, |ledger, planned| {
+        assert!(planned.jobs.is_empty() && ledger.lacking() == 0);
+    });
+}
+
+/// An empty device has no room for what it lost where its limit is 0, and takes everything where it has.
+#[test]
+fn an_empty_device_takes_everything() {
+    away(2, at_rate(0.0), true, |ledger, planned| {
+        assert_eq!((planned.jobs.len(), planned.stuck.full), (0, 1_000));
+        assert_eq!(ledger.plan(&mut standing(&[], false, u64::MAX), 0).jobs.len(), 1_000);
+    });
 }

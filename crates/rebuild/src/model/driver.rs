@@ -7,6 +7,7 @@ use super::event::{Event, Kind, Marks};
 use super::server::{Active, Device, Server, Slot, WINDOW_MAX};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild, Sample};
+use crate::plan::Task;
 
 /// The unit of a [`Kind::Start`] after the driver's own work.
 const WORKED: u32 = 2;
@@ -134,16 +135,19 @@ impl Rebuild<'_> {
         if self.limits.serial {
             context.record(Sample::Begun(context.now()));
         }
-        if self.limits.job_cost.is_zero() {
+        let Slot { job, task, .. } = server.devices[at.place].slots[at.slot];
+        let Task { jobs, compares, .. } = self.plan.task(task);
+        let first = if jobs.start == job { *compares } else { SimSpan::ZERO };
+        let cost = self.limits.job_cost.saturating_add(first);
+        if cost.is_zero() {
             return self.issue(server, at, context);
         }
-        let job = server.devices[at.place].slots[at.slot].job;
         let ready = Event {
             slot: at.slot as u16,
             unit: WORKED,
             ..self.about(Kind::Start, job, at.device, at.device)
         };
-        context.send(context.me(), self.limits.job_cost, ready);
+        context.send(context.me(), cost, ready);
     }
 
     /// A driver goes to sleep.

@@ -46,7 +46,17 @@ struct Course {
     waiting: Waiting,
     down: Option<u32>,
     limits: Limits,
+    returns: Option<Comes>,
     seed: Seed,
+}
+
+/// The first failure comes back.
+#[derive(Clone, Copy, Debug)]
+struct Comes {
+    after: SimSpan,
+    empty: bool,
+    /// Thousands of writes to each object in a second.
+    rate: u32,
 }
 
 const SIZE: Size = Size { racks: 4, servers: 8, disks: 2 };
@@ -68,6 +78,7 @@ impl Course {
             },
             down: None,
             limits: sample::limits(),
+            returns: None,
             seed: Seed(3),
         }
     }
@@ -90,11 +101,24 @@ impl Course {
             stopped: &|| false,
         };
         let affected = search.run().expect("eight servers").expect("nobody stops it");
+        let returns = self.returns.map(|comes| Return {
+            at: SimTime::ZERO.saturating_add(struck[0].at).saturating_add(comes.after),
+            devices: struck[0].devices.clone(),
+            empty: comes.empty,
+        });
+        let writes = Writes {
+            each_per_s: 1_000.0 * self.returns.map_or(0.0, |comes| f64::from(comes.rate)),
+            log: 5,
+            begin: SimSpan::from_us(30),
+            look: SimSpan::from_us(2),
+        };
+        let later = Later { changes: Vec::new(), returns: returns.into_iter().collect(), writes };
         check(&Recovery {
             hardware: &hardware,
             limits: &self.limits,
             affected: &affected,
             struck: &struck,
+            later: &later,
             waiting: self.waiting,
             rules: Rules {
                 source: Source::Primary,
@@ -126,20 +150,24 @@ fn course() -> impl Strategy<Value = Course> {
     let waiting = (0u64..200, 0u64..900, prop::bool::weighted(0.2), any::<bool>());
     let kept = prop_oneof![Just((1, 3)), Just((1, 2)), Just((2, 4)), Just((3, 5))];
     let rest = (kept, any::<bool>(), prop::option::weighted(0.2, 0u32..16), any::<bool>(), any::<u64>());
-    (failures, waiting, rest).prop_map(|(mut failures, waiting, (kept, groups, down, reserve, seed))| {
-        failures.sort_by_key(|failure| failure.at);
-        let (detection, down_out, noout, rack_out) = waiting;
-        let (detection, down_out) = (SimSpan::from_us(detection), SimSpan::from_us(down_out));
-        Course {
-            redundancy: Redundancy { data: kept.0, width: kept.1 },
-            groups: groups.then_some(24),
-            failures,
-            waiting: Waiting { detection, down_out, noout, rack_out },
-            down,
-            limits: Limits { reservations: (groups && reserve).then_some(1), ..sample::limits() },
-            seed: Seed(seed),
-        }
-    })
+    let back = prop::option::of((1u64..3_000, any::<bool>(), 0u32..4));
+    (failures, waiting, rest, back).prop_map(
+        |(mut failures, waiting, (kept, groups, down, reserve, seed), back)| {
+            failures.sort_by_key(|failure| failure.at);
+            let (detection, down_out, noout, rack_out) = waiting;
+            let (detection, down_out) = (SimSpan::from_us(detection), SimSpan::from_us(down_out));
+            Course {
+                redundancy: Redundancy { data: kept.0, width: kept.1 },
+                groups: groups.then_some(24),
+                failures,
+                waiting: Waiting { detection, down_out, noout, rack_out },
+                down,
+                limits: Limits { reservations: (groups && reserve).then_some(1), ..sample::limits() },
+                returns: back.map(|(us, empty, rate)| Comes { after: SimSpan::from_us(us), empty, rate }),
+                seed: Seed(seed),
+            }
+        },
+    )
 }
 
 proptest! {
@@ -163,7 +191,7 @@ proptest! {
         prop_assert_eq!(&found.digests, &again.digests);
         prop_assert_eq!((found.bytes, found.events), (again.bytes, again.events));
         prop_assert_eq!(found.last_write, again.last_write);
-        if course.waiting.noout {
+        if course.waiting.noout && course.returns.is_none() {
             prop_assert_eq!(found.jobs, 0, "nothing is given up, and something is rebuilt");
         }
     }
@@ -187,7 +215,8 @@ proptest! {
             };
             let now = SimTime::from_ns(at * 1_000);
             let (before, after) = (count(now)?, count(now.saturating_add(SimSpan::from_us(50)))?);
-            prop_assert!(before.iter().zip(&after).all(|(before, after)| before <= after));
+            let grows = before.iter().zip(&after).all(|(before, after)| before <= after);
+            prop_assert!(grows || course.returns.is_some());
             let last = count(moments.last().copied().unwrap_or_default())?;
             prop_assert_eq!(last[0], last[1], "all that stops is known in the end");
             let stays = course.waiting.noout || !course.waiting.rack_out;
@@ -225,6 +254,49 @@ fn who_never_gives_up_rebuilds_nothing() {
     let found = racks.run();
     assert_eq!(found.jobs, 0);
     assert!(found.stuck.waiting > 0 && found.stuck.objects() == found.stuck.waiting, "{:?}", found.stuck);
+}
+
+/// A server that comes back before anything is rebuilt elsewhere: what clients wrote to it is copied again,
+/// from nothing to everything.
+#[test]
+fn what_was_written_meanwhile_is_copied_again() {
+    let usual = Course::usual();
+    let never = Course { waiting: Waiting { noout: true, ..usual.waiting }, ..usual };
+    let found = |rate, empty| {
+        let comes = Comes { after: SimSpan::from_ms(1), empty, rate };
+        let found = Course { returns: Some(comes), ..never.clone() }.run();
+        assert_eq!(found.stuck, Stuck::default());
+        found
+    };
+    let all = found(0, true);
+    assert_eq!(all.jobs, Course::usual().run().jobs, "an empty one takes all objects");
+    assert_eq!(found(0, false).jobs, 0, "nothing was written");
+    // It was known to be down for 0.9 ms: 1,000 writes a second to each object alter 59.3 % of them.
+    let some = found(1, false);
+    let (share, want): (f64, f64) = (some.jobs as f64 / all.jobs as f64, 1.0 - libm::exp(-0.9));
+    let five_sigma = 5.0 * libm::sqrt(want * (1.0 - want) / all.jobs as f64);
+    assert!((share - want).abs() < five_sigma, "{} of {} objects", some.jobs, all.jobs);
+    assert_eq!(found(1_000_000, false).jobs, all.jobs, "everything was written");
+}
+
+/// A server that comes back while its copies are rebuilt elsewhere: the rebuild stops, and what is complete
+/// stays where it is.
+#[test]
+fn a_return_ends_the_rebuild() {
+    let usual = Course::usual();
+    let whole = usual.run();
+    let half = Comes {
+        after: whole
+            .first_transfer
+            .since(SimTime::ZERO)
+            .saturating_add(SimSpan::from_ns(whole.moving.as_ns() / 2))
+            .saturating_sub(SimSpan::from_ms(1)),
+        empty: false,
+        rate: 0,
+    };
+    let found = Course { returns: Some(half), ..usual }.run();
+    assert!(0 < found.jobs && found.jobs < whole.jobs, "{} of {} jobs", found.jobs, whole.jobs);
+    assert_eq!((found.stuck, found.unfinished), (Stuck::default(), 0));
 }
 
 fn broken(damage: fn(&mut Recovered)) {

@@ -87,7 +87,7 @@ proptest! {
         let affected = found(&placing, size, &failing(24, &[gone]), Seed(seed));
         let hardware = sample::hardware(size);
         let out = failing(24, &[gone]);
-        let mut homes = affected.homes.as_ref().expect("a map says where they belong").with_out(&out);
+        let mut homes = affected.homes.as_ref().expect("a map says where they belong").with_out(0, &out);
         for record in 0..affected.records() {
             let mut now = vec![NOWHERE; affected.width];
             homes.find(affected.name(record), &mut now);

@@ -45,7 +45,7 @@ proptest! {
         let places = ServerPlaces { placement: Arc::from(placement), hardware: hardware.clone(), spare: 2 };
         let find = |out: &[bool]| {
             let mut devices = [NOWHERE; 3];
-            places.with_out(out).find((0, key), &mut devices);
+            places.with_out(0, out).find((0, key), &mut devices);
             devices
         };
         let before = find(&[false; 24]);
@@ -74,14 +74,14 @@ proptest! {
         out[gone as usize] = true;
         for id in 0..40 {
             let mut homes = [NOWHERE; 3];
-            places.with_out(&out).find((id, 0), &mut homes);
+            places.with_out(0, &out).find((id, 0), &mut homes);
             let found: Vec<DeviceId> = homes.iter().copied().filter(|home| *home != NOWHERE).collect();
             let mut servers: Vec<u32> = found.iter().map(|&device| hardware.server_of(device)).collect();
             servers.sort_unstable();
             prop_assert!(servers.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", homes);
             prop_assert!(found.iter().all(|device| !out[device.index()]));
             let mut again = [NOWHERE; 3];
-            places.with_out(&out).find((id, 7), &mut again);
+            places.with_out(0, &out).find((id, 7), &mut again);
             prop_assert_eq!(homes, again, "object {} finds other homes", id);
         }
     }

@@ -17,7 +17,7 @@ use towtank_rebuild::failures::{Failing, Struck, strike};
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::Rules;
 use towtank_rebuild::model::Limits;
-use towtank_rebuild::recovery::{Recovered, Recovery};
+use towtank_rebuild::recovery::{Later, Recovered, Recovery};
 use towtank_rebuild::search::Search;
 
 /// The data of a replicate.
@@ -123,6 +123,7 @@ fn recovery<'a>(
         limits,
         affected,
         struck,
+        later: Later::NOTHING,
         waiting: waiting(scenario),
         rules: Rules {
             source: scenario.source,

@@ -41,7 +41,7 @@ use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::Rules;
 use towtank_rebuild::model::{Limits, Queues};
 use towtank_rebuild::plan::DeviceId;
-use towtank_rebuild::recovery::{Recovery, Waiting};
+use towtank_rebuild::recovery::{Later, Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 
 /// A checked scenario with the cluster of its exports.
@@ -56,14 +56,12 @@ pub struct Ready {
     warnings: Vec<String>,
 }
 
-/// A change of the map of a cluster.
+/// Changes of the map of a cluster.
 pub(crate) struct Change {
-    /// The cluster afterwards, with the explicit mappings that the monitors keep.
-    pub after: Cluster,
-    /// The devices before, each in the class that its disk is of.
-    pub disks_before: Cluster,
-    /// The devices afterwards, likewise.
-    pub disks_after: Cluster,
+    /// The cluster after each change, in order, with the explicit mappings that the monitors keep.
+    pub after: Vec<Cluster>,
+    /// The devices before and after each change, each in the class that its disk is of.
+    pub disks: Vec<Cluster>,
 }
 
 /// All that a recovery takes.
@@ -76,6 +74,8 @@ pub(crate) struct Staged {
     pub affected: Affected,
     /// What fails.
     pub struck: Vec<Struck>,
+    /// What happens later.
+    pub later: Later,
     /// Whether each device fails.
     pub failing: Vec<bool>,
     /// Groups that lack copies or shards before anything fails, and that what fails does not touch.
@@ -209,7 +209,7 @@ impl Ready {
         }
         let machines = match &change {
             None => Machines::of(&[&cluster], &asked, &scenario),
-            Some(change) => Machines::of(&[&change.disks_before, &change.disks_after], &asked, &scenario),
+            Some(change) => Machines::of(&change.disks.iter().collect::<Vec<_>>(), &asked, &scenario),
         };
         warnings.extend(machines.warnings.iter().cloned());
         let may_rest = change.is_some();
@@ -297,7 +297,20 @@ impl Ready {
         let warnings = self.told(&struck);
         let (used, limit, capacity) = self.fill();
         let limits = self.limits();
-        Some(Staged { hardware, limits, affected, struck, failing, lacking, used, limit, capacity, warnings })
+        let later = Later::default();
+        Some(Staged {
+            hardware,
+            limits,
+            affected,
+            struck,
+            later,
+            failing,
+            lacking,
+            used,
+            limit,
+            capacity,
+            warnings,
+        })
     }
 
     /// The recovery of what is staged.
@@ -308,6 +321,7 @@ impl Ready {
             limits: &staged.limits,
             affected: &staged.affected,
             struck: &staged.struck,
+            later: &staged.later,
             waiting: self.waiting(),
             rules: Rules {
                 source: scenario.source,

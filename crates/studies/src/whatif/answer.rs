@@ -135,6 +135,9 @@ fn safety(view: &View<'_>) -> String {
 
 fn what_moves(view: &View<'_>) -> String {
     let moves = &view.kept.moves;
+    if view.kept.observed.lasts {
+        return course(view);
+    }
     if moves.moved_shards == 0 {
         return "Nothing moves".to_owned();
     }
@@ -146,6 +149,30 @@ fn what_moves(view: &View<'_>) -> String {
         moves.groups,
         100.0 * moves.moved_fraction(),
     )
+}
+
+/// What is written where changes follow each other: more than what lies elsewhere in the end.
+fn course(view: &View<'_>) -> String {
+    let moves = &view.kept.moves;
+    let objects = view.value("moved_objects").unwrap_or(0.0);
+    let written = match objects > 0.0 {
+        true => format!(
+            "{} in {} objects are written until the end",
+            view.shown("written_bytes", "bytes").unwrap_or_default(),
+            human::digits(objects)
+        ),
+        false => "Nothing is written".to_owned(),
+    };
+    let end = match moves.moved_shards {
+        0 => "then all groups are where they are now".to_owned(),
+        _ => format!(
+            "then {} of {} of {} groups are on other devices than now",
+            human::quantity(moves.moved_bytes as f64, "bytes"),
+            moves.moved_groups,
+            moves.groups
+        ),
+    };
+    format!("{written}; {end}")
 }
 
 /// How long, with the times of slower and faster disks.

@@ -1,7 +1,8 @@
 //! The changes that a scenario asks for, in their order: first the list `changes` as it stands, then the
-//! other keys, in a fixed order.
+//! other keys, in a fixed order. A change with a time is made then; changes at the same time keep their order.
 
-use towtank_scenario::{Draft, Problems, did_you_mean};
+use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
+use towtank_units::SimSpan;
 
 use super::scenario::Scenario;
 use crate::preview::changes::Step;
@@ -10,33 +11,53 @@ use crate::preview::scenario::Texts;
 /// What is asked, sorted by who does it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// What fails.
-    pub fail: Vec<String>,
-    /// Devices that are replaced by empty ones.
-    pub replace: Vec<String>,
+    /// What fails, with its time.
+    pub fail: Vec<Change>,
+    /// Devices that are replaced at once by empty ones.
+    pub replace: Vec<Change>,
+    /// What comes back: with its data, or replaced after it failed.
+    pub returns: Vec<Change>,
     /// Changes of the map, in their order.
     pub map: Vec<Change>,
 }
 
-/// One change of the map.
+/// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    key: String,
-    verb: String,
-    text: String,
-    written: String,
+    /// The key in which it stands.
+    pub key: String,
+    /// What it does.
+    pub verb: String,
+    /// To what.
+    pub text: String,
+    /// When.
+    pub at: SimSpan,
+    /// As it stands at the key.
+    pub written: String,
 }
 
 impl Change {
     fn step(&self) -> Step<'_> {
-        let Change { key, verb, text, written } = self;
+        let Change { key, verb, text, written, .. } = self;
         Step { key, verb, text, written }
+    }
+
+    /// A problem with it.
+    pub fn problem(&self, draft: &Draft, message: &str) -> Problem {
+        draft.problem(&self.key, format!("`{}` has \"{}\": {message}", self.key, self.written))
+    }
+
+    /// With its time, for the answer.
+    #[must_use]
+    pub fn timed(&self, words: &str) -> String {
+        if self.at.is_zero() { words.to_owned() } else { format!("{words} after {}", self.at) }
     }
 }
 
 /// All verbs, in the order in which keys are read.
-const VERBS: [&str; 12] = [
+pub const VERBS: [&str; 13] = [
     "fail",
+    "returns",
     "replace",
     "add_host",
     "remove",
@@ -72,49 +93,94 @@ impl Asked {
                 problems.push(draft.problem("changes", message).hint(hint));
                 continue;
             }
-            asked.add("changes", &verb, text.trim(), written);
+            let change = timed("changes", &verb, text.trim(), written);
+            asked.add(change, draft, &mut problems);
         }
         for (verb, texts) in VERBS.into_iter().zip(keys(scenario)) {
-            texts.all().iter().for_each(|text| asked.add(verb, verb, text, text));
-        }
-        for text in &asked.fail {
-            let key = if scenario.fail.all().contains(text) { "fail" } else { "changes" };
-            if DRAWN.contains(&text.trim()) || text.contains('@') {
-                let message =
-                    format!("`{key}` is \"{text}\", but here what fails is named, and fails at once");
-                let hint = "write osd.3, host=NAME or rack=NAME; `towtank rebuild` draws failures, and lets several follow";
-                problems.push(draft.problem(key, message).hint(hint));
+            for text in texts.all() {
+                asked.add(timed(verb, verb, text.trim(), text), draft, &mut problems);
             }
+        }
+        for list in [&mut asked.fail, &mut asked.returns, &mut asked.map] {
+            list.sort_by_key(|change| change.at);
         }
         problems.into_result(asked)
     }
 
-    fn add(&mut self, key: &str, verb: &str, text: &str, written: &str) {
-        match verb {
-            "fail" => self.fail.push(text.to_owned()),
-            "replace" => self.replace.push(text.to_owned()),
-            _ => self.map.push(Change {
-                key: key.to_owned(),
-                verb: verb.to_owned(),
-                text: text.to_owned(),
-                written: written.to_owned(),
-            }),
+    fn add(&mut self, change: Change, draft: &Draft, problems: &mut Problems) {
+        if let Some((message, hint)) = wrong(&change) {
+            problems.push(change.problem(draft, &message).hint(hint));
+            return;
+        }
+        match change.verb.as_str() {
+            "fail" => self.fail.push(change),
+            "replace" if change.at.is_zero() => self.replace.push(change),
+            "returns" | "replace" => self.returns.push(change),
+            _ => self.map.push(change),
         }
     }
 
-    /// The changes of the map, for the one who makes them.
+    /// Whether something fails or is replaced at the beginning.
     #[must_use]
-    pub fn steps(&self) -> Vec<Step<'_>> {
-        self.map.iter().map(Change::step).collect()
+    pub fn fails_at_once(&self) -> bool {
+        !self.replace.is_empty() || self.fail.iter().any(|change| change.at.is_zero())
+    }
+
+    /// Whether anything happens later.
+    #[must_use]
+    pub fn lasts(&self) -> bool {
+        let later = |change: &Change| !change.at.is_zero();
+        !self.returns.is_empty() || self.fail.iter().chain(&self.map).any(later)
+    }
+
+    /// The changes of the map by their time, those at the beginning first, even where there are none.
+    #[must_use]
+    pub fn stages(&self) -> Vec<(SimSpan, Vec<Step<'_>>)> {
+        let mut stages = vec![(SimSpan::ZERO, Vec::new())];
+        for change in &self.map {
+            match stages.last_mut() {
+                Some((at, steps)) if *at == change.at => steps.push(change.step()),
+                _ => stages.push((change.at, vec![change.step()])),
+            }
+        }
+        stages
     }
 }
 
+/// A change, with the time that stands behind its last `@`. In `add_host` a location may stand there.
+fn timed(key: &str, verb: &str, text: &str, written: &str) -> Change {
+    let split = text.rsplit_once('@');
+    let time = split.and_then(|(what, at)| Some((what.trim(), at.trim().parse::<SimSpan>().ok()?)));
+    let (text, at) = time.unwrap_or((text, SimSpan::ZERO));
+    let [key, verb, text, written] = [key, verb, text, written].map(str::to_owned);
+    Change { key, verb, text, at, written }
+}
+
+/// What is wrong with a change by itself, and a hint.
+fn wrong(change: &Change) -> Option<(String, String)> {
+    let Change { verb, text, at, .. } = change;
+    if verb == "fail" && DRAWN.contains(&text.as_str()) {
+        let hint = "write osd.3, host=NAME or rack=NAME; `towtank rebuild` draws what fails";
+        return Some(("what fails must be named here".to_owned(), hint.to_owned()));
+    }
+    if let Some((_, time)) = text.rsplit_once('@').filter(|_| verb != "add_host") {
+        let hint = "write a time with its unit behind the `@`: @40min".to_owned();
+        return Some((format!("`{time}` is no time"), hint));
+    }
+    if verb == "returns" && at.is_zero() {
+        let hint = format!("write it behind an `@`: {text}@40min");
+        return Some(("it does not say when".to_owned(), hint));
+    }
+    None
+}
+
 /// The texts of each verb.
-fn keys(scenario: &Scenario) -> [&Texts; 12] {
-    let Scenario { fail, replace, add_host, remove, drain, crush_reweight, .. } = scenario;
+fn keys(scenario: &Scenario) -> [&Texts; 13] {
+    let Scenario { fail, returns, replace, add_host, remove, drain, crush_reweight, .. } = scenario;
     let Scenario { mark_out, reweight, pg_num, pgp_num, upmap, upmap_items, .. } = scenario;
     [
         fail,
+        returns,
         replace,
         add_host,
         remove,

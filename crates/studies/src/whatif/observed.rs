@@ -54,6 +54,9 @@ pub struct Observed {
     pub changes: Vec<String>,
     /// Whether something fails or is replaced.
     pub fails: bool,
+    /// Whether anything happens after the beginning.
+    #[serde(default)]
+    pub lasts: bool,
     /// What held it up.
     pub bottleneck: Option<String>,
     /// Changes that were tried, the one that helps most first.
@@ -119,14 +122,17 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
             human::digits(crossed as f64)
         ));
     }
-    let start = if ready.fails || !ready.asks { 0.0 } else { ready.scenario.start.as_secs_f64() };
-    tried.iter_mut().for_each(|tried| tried.time_s = tried.time_s.map(|time| start + time));
+    let start = ready.start.as_secs_f64();
+    // Trials count from the first failure.
+    let first = staged.struck.iter().map(|struck| struck.at).min().unwrap_or_default().as_secs_f64();
+    tried.iter_mut().for_each(|tried| tried.time_s = tried.time_s.map(|time| start + first + time));
     let seconds = |steps: &Vec<(SimTime, u64)>| {
         steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
     };
     let observed = Observed {
         changes: ready.case.changes.clone(),
         fails: ready.fails,
+        lasts: ready.lasts,
         bottleneck: bottleneck::name(&resources, staged.limits.reservations, &tried),
         tried,
         resources,
@@ -167,6 +173,11 @@ fn left_on(ready: &Ready, moves: &Moves) -> Vec<u64> {
     devices
         .map(|((osd, used), fails)| if *fails { *used } else { used.saturating_sub(leaves(osd)) })
         .collect()
+}
+
+/// When the last copy was written, or counted again.
+fn last(recovered: &Recovered) -> SimTime {
+    recovered.last_write.max(recovered.taken_back.unwrap_or(SimTime::ZERO))
 }
 
 /// The same with slower and with faster disks.
@@ -219,13 +230,13 @@ impl Seen {
 
     /// Until all has moved.
     pub fn clean(&self) -> Value {
-        self.left().map_or_else(|| Ok(self.counted(self.recovered.last_write)), Err)
+        self.left().map_or_else(|| Ok(self.counted(last(&self.recovered))), Err)
     }
 
     /// The same with slower (0) or faster (1) disks.
     pub fn clean_at(&self, which: usize) -> Value {
         let clean = self.clean()?;
-        Ok(self.spread.as_ref().map_or(clean, |spread| self.counted(spread[which].last_write)))
+        Ok(self.spread.as_ref().map_or(clean, |spread| self.counted(last(&spread[which]))))
     }
 
     /// Until all has moved that can.
@@ -233,13 +244,15 @@ impl Seen {
         if self.recovered.partial {
             return Err("the run was stopped before everything had moved".to_owned());
         }
-        Ok(self.counted(self.recovered.last_write))
+        Ok(self.counted(last(&self.recovered)))
     }
 
     /// Until no record that lacked a copy or shard is left with at most this many to spare.
     fn until(&self, spare: usize) -> f64 {
         let rows = &self.recovered.last_by_spare[..=spare.min(SPARES - 2)];
-        self.counted(rows.iter().flatten().max().copied().unwrap_or(SimTime::ZERO))
+        // How few copies were left beside those that count again is not known, so they count in each row.
+        let last = rows.iter().chain([&self.recovered.taken_back]).flatten().max();
+        self.counted(last.copied().unwrap_or(SimTime::ZERO))
     }
 
     /// Until no copy or shard is missing.

@@ -31,16 +31,22 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
     /// Changes in their order, each as its flag would have it without the dashes: `["fail osd.3", "add-host
-    /// h9=4x3.6"]`. The changes of the other keys come behind these, in the order of the keys below.
+    /// h9=4x3.6@40min"]`. A time behind an `@` makes a change later, also while an earlier one is under way.
+    /// The changes of the other keys come behind these, in the order of the keys below.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub changes: Texts,
     /// The new map; further changes are made to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_map: Option<String>,
-    /// What fails: `osd.3`, `host=h1`, `rack=r1`. It is marked out after `detection` and `down_out`.
+    /// What fails: `osd.3`, `host=h1`, `rack=r1@2h`. It is marked out after `detection` and `down_out`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub fail: Texts,
-    /// Devices that are replaced by empty ones under the same number: `osd.3`.
+    /// What failed and comes back with its data, and when: `osd.3@40min`. Only what clients wrote meanwhile
+    /// is copied to it.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub returns: Texts,
+    /// Devices that are replaced by empty ones under the same number: `osd.3`; with a time, `osd.3@2h`, those
+    /// that have failed before.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub replace: Texts,
     /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a location
@@ -153,6 +159,13 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000))]
     pub client_weight: Option<u32>,
+    /// Rate at which clients write objects in the whole cluster while a device is away that `returns`. Left
+    /// out: the writes of `client_load`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_writes: Option<Frequency>,
+    /// Writes that the log of a group remembers. Left out: as Ceph sets it by the groups on each device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_entries: Option<u32>,
     /// Time from a failure until the cluster detects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection: Option<SimSpan>,

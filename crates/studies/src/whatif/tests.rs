@@ -13,6 +13,8 @@ use super::*;
 use crate::exports::samples::{EXAMPLE, Folder, example, files};
 use crate::{Prepared, Study};
 
+mod later;
+
 fn prepared(study: &dyn Study, folder: Folder, text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"{}\"\n{text}", study.name());
     let document = Document::parse(&Source::file("asked.toml", text))?.with_files(Arc::new(folder));
@@ -181,8 +183,8 @@ fn refused(text: &str) -> String {
 #[test]
 fn what_cannot_be_is_refused() {
     for (text, part) in [
-        ("fail = \"osd\"", "here what fails is named"),
-        ("fail = \"osd.3@10min\"", "here what fails is named"),
+        ("fail = \"osd\"", "what fails must be named here"),
+        ("fail = \"osd.3@10\"", "`10` is no time"),
         ("changes = \"explode osd.3\"", "is no change"),
         ("replace = \"host=h1\"", "no device of the osd dump"),
         ("upmap_items = \"1.1 osd.3\"", "each swap has two"),

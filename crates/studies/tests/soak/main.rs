@@ -10,6 +10,7 @@
 
 mod backfill;
 mod capacity_sim;
+mod clusters;
 mod pfs;
 mod place;
 mod put;
@@ -35,7 +36,7 @@ struct Kind {
     cases: u64,
 }
 
-static KINDS: [Kind; 7] = [
+static KINDS: [Kind; 9] = [
     Kind { study: "backfill", scenario: backfill::scenario, laws: backfill::laws, cases: 60 },
     Kind { study: "rebuild", scenario: rebuild::scenario, laws: rebuild::laws, cases: 150 },
     Kind { study: "put", scenario: put::scenario, laws: put::laws, cases: 60 },
@@ -43,6 +44,8 @@ static KINDS: [Kind; 7] = [
     Kind { study: "queue", scenario: queue::scenario, laws: queue::laws, cases: 60 },
     Kind { study: "place", scenario: place::scenario, laws: place::laws, cases: 60 },
     Kind { study: "pfs", scenario: pfs::scenario, laws: pfs::laws, cases: 60 },
+    Kind { study: "whatif", scenario: clusters::change, laws: clusters::laws_of_change, cases: 150 },
+    Kind { study: "balance", scenario: clusters::plan, laws: clusters::laws_of_plan, cases: 60 },
 ];
 
 /// The entry of a study.
@@ -93,7 +96,7 @@ fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
 fn check(text: &str) -> Result<CheckedScenario, String> {
     let source = Source::file("soak.toml", text.to_owned());
     let document = Document::parse(&source).map_err(|error| format!("{error:?}"))?;
-    let document = document.with_files(Arc::new(pfs::Traces));
+    let document = document.with_files(Arc::new(clusters::Drawn));
     towtank_studies::check(towtank_studies::all(), document).map_err(|problems| format!("{problems:?}"))
 }
 
@@ -240,6 +243,16 @@ fn random_capacities_agree_on_all_executors_and_keep_their_laws() {
 }
 
 #[test]
+fn random_changes_agree_on_all_executors_and_keep_their_laws() {
+    soak(kind("whatif"));
+}
+
+#[test]
+fn random_plans_agree_on_all_executors_and_keep_their_laws() {
+    soak(kind("balance"));
+}
+
+#[test]
 fn random_queues_agree_on_all_executors_and_keep_their_laws() {
     soak(kind("queue"));
 }
@@ -247,6 +260,34 @@ fn random_queues_agree_on_all_executors_and_keep_their_laws() {
 #[test]
 fn random_placements_agree_on_all_executors_and_keep_their_laws() {
     soak(kind("place"));
+}
+
+/// An outcome that obeys the laws of its study, changed so that it does not.
+#[test]
+fn the_laws_of_changes_and_plans_notice_what_breaks_them() {
+    type Damage = (&'static str, &'static [(&'static str, f64)]);
+    let cases: [Damage; 2] = [
+        ("whatif", &[("time_to_full_redundancy_s", 1e12), ("written_bytes", 0.0), ("moved_bytes", 1e18)]),
+        ("balance", &[("moved_shards", 0.0), ("max_device_fill", -1.0)]),
+    ];
+    for (study, damages) in cases {
+        let kind = kind(study);
+        let sound = |seed: u64| {
+            let checked = check(&(kind.scenario)(&mut draws(seed))).ok()?;
+            let outcome = run(&checked, seed, (Executor::Sequential, 1)).ok()?;
+            let whole = |(name, _): &(&str, f64)| outcome.measures.get(*name).and_then(|found| found.value());
+            let moves = if study == "balance" { "moved_shards" } else { "time_to_clean_s" };
+            let clean = outcome.measures[moves].value()? > 0.0;
+            (clean && damages.iter().all(|damage| whole(damage).is_some())).then_some(outcome)
+        };
+        let sound = (1..).find_map(sound).expect("some scenario ends well");
+        assert_eq!((kind.laws)(&sound), Ok(()));
+        for (name, value) in damages {
+            let mut damaged = sound.clone();
+            damaged.measure(*name, *value, "");
+            assert!((kind.laws)(&damaged).is_err(), "{study}: {name} = {value} is not noticed");
+        }
+    }
 }
 
 /// Tests the laws themselves, on outcomes that were changed.

@@ -84,13 +84,14 @@ fn one(text: &str, groups: &Groups) -> Result<Failure, Wrong> {
             let hint = "name what fails instead: osd.3, or host=NAME";
             return Err(("`fail` is `rack`, but the map has no racks".to_owned(), hint.to_owned()));
         }
-        name => named(name, groups)?,
+        name => named("fail", name, groups).map(|(devices, name)| What::Named(devices, name))?,
     };
     Ok(Failure { what, at })
 }
 
-/// Finds a device by its name or number, or a bucket by its name, with its type or without.
-fn named(text: &str, groups: &Groups) -> Result<What, Wrong> {
+/// Finds a device by its name or number, or a bucket by its name, with its type or without: its devices, and
+/// its name.
+pub fn named(key: &str, text: &str, groups: &Groups) -> Result<(Vec<DeviceId>, String), Wrong> {
     let map = &groups.cluster.map;
     let (kind, name) = match text.split_once('=') {
         Some((kind, name)) => (Some(kind.trim()), name.trim()),
@@ -99,13 +100,13 @@ fn named(text: &str, groups: &Groups) -> Result<What, Wrong> {
     let number = name.strip_prefix("osd.").or((kind == Some("osd") || kind == Some("disk")).then_some(name));
     let by_number = || number?.parse::<ItemId>().ok().filter(|osd| groups.machines.devices.contains_key(osd));
     let item = map.item_id(name).filter(|_| !name.contains('~')).or_else(by_number);
-    let item = item.ok_or_else(|| no_such(name, groups))?;
+    let item = item.ok_or_else(|| no_such(key, name, groups))?;
     let own = map.bucket(item).map_or(0, |bucket| i32::from(bucket.kind));
     let own = map.type_names.get(&own).map_or("osd", String::as_str);
     let kind = kind.map(|kind| if kind == "server" { "host" } else { kind });
     if kind.is_some_and(|kind| kind != own && !(kind == "disk" && item >= 0)) {
         return Err((
-            format!("`fail` names `{text}`, but `{name}` is of type {own}"),
+            format!("`{key}` names `{text}`, but `{name}` is of type {own}"),
             format!("write `{own}={name}`"),
         ));
     }
@@ -119,13 +120,13 @@ fn named(text: &str, groups: &Groups) -> Result<What, Wrong> {
     }
     if devices.is_empty() {
         let hint = "`towtank crush --tree -i MAP` shows what the map holds".to_owned();
-        return Err((format!("`fail` names `{text}`, which holds no device"), hint));
+        return Err((format!("`{key}` names `{text}`, which holds no device"), hint));
     }
     let name = if item >= 0 { format!("osd.{item}") } else { format!("{own} {}", item_name(map, item)) };
-    Ok(What::Named(devices.into_iter().collect(), name))
+    Ok((devices.into_iter().collect(), name))
 }
 
-fn no_such(name: &str, groups: &Groups) -> Wrong {
+fn no_such(key: &str, name: &str, groups: &Groups) -> Wrong {
     let map = &groups.cluster.map;
     let mut names: Vec<String> = map
         .item_names
@@ -138,7 +139,7 @@ fn no_such(name: &str, groups: &Groups) -> Wrong {
         let first: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
         format!("the cluster has {}", first.join(", "))
     });
-    (format!("`fail` names `{name}`, but the map has no device or bucket of that name"), hint)
+    (format!("`{key}` names `{name}`, but the map has no device or bucket of that name"), hint)
 }
 
 /// The devices of each failure, and whether the monitors keep them in because a whole rack is down.

@@ -23,9 +23,9 @@ pub struct Groups {
     /// Its machines.
     pub machines: Machines,
     mapper: Mapper,
-    /// The same cluster after a change of its map, where there is one: then groups belong where it puts them,
-    /// and what is left of them moves there too.
-    changed: Option<(Cluster, Mapper)>,
+    /// The same cluster after each change of its map, in order, where there are any: then groups belong where
+    /// they put them, and what is left of them moves there too.
+    changed: Vec<(Cluster, Mapper)>,
 }
 
 /// Finds where the records of one run belong.
@@ -37,11 +37,11 @@ struct Homeward {
     width: usize,
 }
 
-/// A group in the finer of the divisions before and after a change: where it is, and where it goes.
+/// A group in the finest of the divisions before and after all changes, and where it is.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
+    number: u32,
     source: u32,
-    target: u32,
     bytes: u64,
     objects: u64,
 }
@@ -57,21 +57,24 @@ impl Groups {
     /// The fault of a map that cannot be compiled.
     pub fn new(cluster: Cluster, machines: Machines) -> Result<Groups, String> {
         let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
-        Ok(Groups { cluster, machines, mapper, changed: None })
+        Ok(Groups { cluster, machines, mapper, changed: Vec::new() })
     }
 
-    /// The same groups, to be moved to where `changed` puts them.
+    /// The same groups, to be moved to where each of `changed` puts them, one after another.
     ///
     /// # Errors
     /// The fault of a map that cannot be compiled.
-    pub fn followed_to(self, changed: Cluster) -> Result<Groups, String> {
-        let mapper = changed.map.compile().map_err(|fault| fault.to_string())?;
-        Ok(Groups { changed: Some((changed, mapper)), ..self })
+    pub fn followed_to(self, changed: Vec<Cluster>) -> Result<Groups, String> {
+        let compiled = changed.into_iter().map(|cluster| {
+            let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
+            Ok((cluster, mapper))
+        });
+        Ok(Groups { changed: compiled.collect::<Result<_, String>>()?, ..self })
     }
 
-    /// The state that says where groups belong.
-    fn wanted(&self) -> (&Cluster, &Mapper) {
-        match &self.changed {
+    /// The state that says where groups belong after so many later changes.
+    fn wanted(&self, changes: usize) -> (&Cluster, &Mapper) {
+        match self.changed.get(changes) {
             Some((cluster, mapper)) => (cluster, mapper),
             None => (&self.cluster, &self.mapper),
         }
@@ -79,8 +82,8 @@ impl Groups {
 
     /// The state that says where groups belong when these devices are out, without its groups. All devices
     /// are taken as up: one that is down but not out still counts, since its groups wait for it.
-    fn wanted_with_out(&self, out: &[bool]) -> Cluster {
-        let (wanted, _) = self.wanted();
+    fn wanted_with_out(&self, changes: usize, out: &[bool]) -> Cluster {
+        let (wanted, _) = self.wanted(changes);
         let mut state = Cluster {
             map: wanted.map.clone(),
             overlay: wanted.overlay.clone(),
@@ -116,7 +119,9 @@ impl Groups {
 
     /// Devices that are not serving, neither now nor after the change.
     pub fn down(&self) -> Vec<DeviceId> {
-        let serves = |osd: ItemId| self.cluster.serves(osd) || self.wanted().0.serves(osd);
+        let serves = |osd: ItemId| {
+            self.cluster.serves(osd) || self.changed.iter().any(|(cluster, _)| cluster.serves(osd))
+        };
         let devices = self.machines.devices.iter();
         devices.filter(|(osd, _)| !serves(**osd)).map(|(_, device)| *device).collect()
     }
@@ -132,12 +137,12 @@ impl Groups {
     pub fn affected(self: &Arc<Self>, failing: &[bool], context: &RunContext<'_>) -> Option<(Affected, u64)> {
         let placer = Placer::new(&self.cluster.map, &self.cluster.overlay);
         // Groups may move when the map changes, and others when what fails is given up.
-        let mut homes = self.changed.as_ref().map(|(_, mapper)| {
-            let mut states = vec![self.wanted_with_out(&[])];
-            states.extend(failing.contains(&true).then(|| self.wanted_with_out(failing)));
-            (mapper, states, Workspace::default())
-        });
-        let mut workspace = Workspace::default();
+        let mut homes: Vec<(&Mapper, Cluster)> = Vec::new();
+        for (changes, (_, mapper)) in self.changed.iter().enumerate() {
+            homes.push((mapper, self.wanted_with_out(changes, &[])));
+            homes.extend(failing.contains(&true).then(|| (mapper, self.wanted_with_out(changes, failing))));
+        }
+        let (mut workspace, mut moving) = (Workspace::default(), Workspace::default());
         let mut kinds: Vec<Kind> = Vec::new();
         let mut records = Vec::new();
         let (mut number, mut asked, mut lacking) = (0u64, 0, 0);
@@ -165,13 +170,12 @@ impl Groups {
                 let list = self.list(acting, group.primary, own, width);
                 let lacks = list.contains(&NOWHERE);
                 let touches = list.iter().any(|device| *device != NOWHERE && failing[device.index()]);
-                let moves = homes.as_mut().is_some_and(|(mapper, states, workspace)| {
-                    states.iter().any(|state| {
-                        let placer = Placer::new(&state.map, &state.overlay);
-                        let which = (&state.pools[at].placed, unit.target);
-                        let up = Self::placed(mapper, &placer, workspace, which);
-                        self.differs(&list, &up, own)
-                    })
+                let moves = homes.iter().any(|(mapper, state)| {
+                    let placer = Placer::new(&state.map, &state.overlay);
+                    let placed = &state.pools[at].placed;
+                    let which = (placed, stable_mod(unit.number, placed.pg_num));
+                    let up = Self::placed(mapper, &placer, &mut moving, which);
+                    self.differs(&list, &up, own)
                 });
                 lacking += u64::from(lacks && !touches && unit.bytes + unit.objects > 0);
                 if lacks || touches || moves {
@@ -186,7 +190,7 @@ impl Groups {
         let homes = Homeward { groups: Arc::clone(self), numbers, width };
         let mut affected = Affected::of_groups(kinds, Box::new(homes));
         affected.asked = asked;
-        affected.follows = self.changed.is_some();
+        affected.follows = !self.changed.is_empty();
         for (kind, number, list, unit, data) in records {
             affected.push_group_of(kind, number, &list, sizes(unit.objects, unit.bytes, data));
         }
@@ -222,15 +226,17 @@ impl Groups {
         }
     }
 
-    /// The groups of a pool in the finer of its divisions before and after, in order.
+    /// The groups of a pool in the finest of its divisions, in order.
     fn units(&self, at: usize) -> impl Iterator<Item = Unit> {
-        let (pool, then) = (&self.cluster.pools[at], self.wanted().0.pools[at].placed.pg_num);
+        let pool = &self.cluster.pools[at];
+        let finest = self.changed.iter().map(|(cluster, _)| cluster.pools[at].placed.pg_num).max();
+        let then = finest.unwrap_or(pool.placed.pg_num);
         let bytes = parts_of(pool, then, |group| group.bytes);
         let objects = parts_of(pool, then, Self::objects);
         let before = pool.placed.pg_num;
         let unit = move |(unit, (bytes, objects)): (u32, (u64, u64))| Unit {
+            number: unit,
             source: stable_mod(unit, before),
-            target: stable_mod(unit, then),
             bytes,
             objects,
         };
@@ -261,10 +267,10 @@ fn sizes(objects: u64, bytes: u64, data: u32) -> impl Iterator<Item = u64> + use
 }
 
 impl Homes for Homeward {
-    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
+    fn with_out<'a>(&'a self, changes: usize, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
         let groups = &self.groups;
-        let (_, mapper) = groups.wanted();
-        let state = groups.wanted_with_out(out);
+        let (_, mapper) = groups.wanted(changes);
+        let state = groups.wanted_with_out(changes, out);
         let placer = Placer::new(&state.map, &state.overlay);
         let mut workspace = Workspace::default();
         let mut table = vec![NOWHERE; self.numbers.len() * self.width];
@@ -274,7 +280,7 @@ impl Homes for Homeward {
             let units: Vec<Unit> = groups.units(at).collect();
             let end = first + units.len() as u64;
             while let Some((number, row)) = numbers.next_if(|(number, _)| *number < end) {
-                let seed = units[(number - first) as usize].target;
+                let seed = stable_mod(units[(number - first) as usize].number, pool.placed.pg_num);
                 let up = Groups::placed(mapper, &placer, &mut workspace, (&pool.placed, seed));
                 for (place, osd) in row.iter_mut().zip(up).filter(|(_, osd)| *osd != NONE) {
                     *place = groups.machines.devices.get(&osd).copied().unwrap_or(NOWHERE);

@@ -103,7 +103,7 @@ fn new_homes_are_those_of_osdmaptool() {
     let context = RunContext::alone(Seed(1), 1);
     let (affected, lacking) = ready.groups.affected(&failing, &context).unwrap();
     assert_eq!((affected.records(), lacking), (73, 0));
-    let mut homes: Box<dyn Wanted> = affected.homes.as_ref().unwrap().with_out(&failing);
+    let mut homes: Box<dyn Wanted> = affected.homes.as_ref().unwrap().with_out(0, &failing);
     let mut compared = 0;
     for record in 0..affected.records() {
         // The pool of copies comes first in the numbering.

@@ -61,7 +61,7 @@ fn affected(complete: &Complete, failing: &[u32], seed: u64) -> Affected {
 /// For each record, its list and its targets with these devices out.
 fn homes(affected: &Affected, devices: u32, out: &[u32]) -> Vec<(Vec<DeviceId>, Vec<DeviceId>)> {
     let out: Vec<bool> = (0..devices).map(|device| out.contains(&device)).collect();
-    let mut asked = affected.homes.as_ref().expect("servers have several disks").with_out(&out);
+    let mut asked = affected.homes.as_ref().expect("servers have several disks").with_out(0, &out);
     let of = |record: usize| {
         let mut found = vec![NOWHERE; affected.width];
         asked.find(affected.name(record), &mut found);

@@ -1,0 +1,150 @@
+//! Devices that come back with the copies that they had when they failed.
+//!
+//! What clients have written meanwhile is copied again; the rest is kept. Clients write to a group while at
+//! least `min_size` of its copies are left, each write to an object drawn at random, so an object was written
+//! after a time t with probability 1 - exp(-rate t). If the log of the group covers all these writes, they
+//! are known from the log; else both sides list all objects of the group and compare them (a backfill). An
+//! object is copied as a whole, although Ceph may copy less of it.
+
+use std::collections::BTreeMap;
+
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
+use towtank_units::SimSpan;
+
+use crate::plan::DeviceId;
+
+/// What clients write while devices are away, and what it takes to find out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Writes {
+    /// Writes to each object in a second.
+    pub each_per_s: f64,
+    /// Writes that the log of a group remembers.
+    pub log: u64,
+    /// Time to begin a backfill.
+    pub begin: SimSpan,
+    /// Time of a backfill to compare one object.
+    pub look: SimSpan,
+}
+
+/// A copy or shard on a device that is down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Away {
+    record: u32,
+    place: u32,
+    device: DeviceId,
+    /// For how long clients have written to the record since.
+    written: SimSpan,
+}
+
+/// A copy or shard on a device that has come back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Back {
+    pub(super) place: u32,
+    pub(super) device: DeviceId,
+    /// For how long clients wrote to the record while the device was away.
+    pub(super) written: SimSpan,
+}
+
+/// The copies of devices that come back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Returning {
+    /// Empty unless devices come back.
+    writes: Option<Writes>,
+    away: Vec<Away>,
+    back: BTreeMap<u32, Vec<Back>>,
+}
+
+const WRITTEN: Purpose = Purpose(47);
+
+impl Returning {
+    pub(super) fn new(writes: Option<Writes>) -> Returning {
+        Returning { writes, ..Returning::default() }
+    }
+
+    /// A device goes down that holds this place of a record.
+    pub(super) fn leave(&mut self, record: usize, place: usize, device: DeviceId) {
+        if self.writes.is_some() {
+            let (record, place) = (record as u32, place as u32);
+            self.away.push(Away { record, place, device, written: SimSpan::ZERO });
+        }
+    }
+
+    /// Devices that had come back go down again: what was not copied again is still old.
+    pub(super) fn leave_again(&mut self, down: &[bool]) {
+        for (&record, copies) in &mut self.back {
+            copies.retain(|&Back { place, device, written }| {
+                let again = down[device.index()];
+                if again {
+                    self.away.push(Away { record, place, device, written });
+                }
+                !again
+            });
+        }
+    }
+
+    /// Clients have written to these records for some time.
+    pub(super) fn write(&mut self, span: SimSpan, accepts: impl Fn(usize) -> bool) {
+        for away in self.away.iter_mut().filter(|away| accepts(away.record as usize)) {
+            away.written = away.written.saturating_add(span);
+        }
+    }
+
+    /// Devices come back, with their copies or empty. Returns the records whose copies are back.
+    pub(super) fn come_back(&mut self, devices: &[DeviceId], empty: bool) -> Vec<u32> {
+        let mut records = Vec::new();
+        let back = &mut self.back;
+        self.away.retain(|&Away { record, place, device, written }| {
+            let returns = devices.contains(&device);
+            if returns && !empty {
+                back.entry(record).or_default().push(Back { place, device, written });
+                records.push(record);
+            }
+            !returns
+        });
+        records.sort_unstable();
+        records.dedup();
+        records
+    }
+
+    /// The copies of a record on devices that have come back.
+    pub(super) fn of(&self, record: usize) -> &[Back] {
+        self.back.get(&(record as u32)).map_or(&[], Vec::as_slice)
+    }
+
+    /// A copy is whole again, or needed no more.
+    pub(super) fn forget(&mut self, record: usize, device: DeviceId) {
+        if let Some(copies) = self.back.get_mut(&(record as u32)) {
+            copies.retain(|copy| copy.device != device);
+            if copies.is_empty() {
+                self.back.remove(&(record as u32));
+            }
+        }
+    }
+
+    /// Whether an object was written while this copy of it was away.
+    pub(super) fn is_written(&self, copy: &Back, object: usize, seed: Seed) -> bool {
+        let Some(writes) = self.writes else { return true };
+        let expected = writes.each_per_s * copy.written.as_secs_f64();
+        if expected <= 0.0 {
+            return false;
+        }
+        // One draw an object: what was written in a short time was also written in a longer one.
+        let mut draws = Draws::new(seed, u32::MAX - 3, object as u64);
+        draws.of(WRITTEN).unit_f64() < -libm::expm1(-expected)
+    }
+
+    /// Whether the log of a group of so many objects does not cover what was written, so that a backfill is
+    /// needed.
+    pub(super) fn needs_backfill(&self, copy: &Back, objects: usize) -> bool {
+        self.writes.is_some_and(|writes| {
+            writes.each_per_s * copy.written.as_secs_f64() * objects as f64 > writes.log as f64
+        })
+    }
+
+    /// The time of a backfill to find out what was written to a group of so many objects.
+    pub(super) fn comparing(&self, objects: usize) -> SimSpan {
+        self.writes.map_or(SimSpan::ZERO, |writes| {
+            writes.begin.saturating_add(SimSpan::from_ns(writes.look.as_ns().saturating_mul(objects as u64)))
+        })
+    }
+}

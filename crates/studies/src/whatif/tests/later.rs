@@ -1,0 +1,191 @@
+//! Changes that come later, and devices that come back.
+
+use super::*;
+
+/// Two groups of ten objects where the map wants them, and a device that holds both.
+fn settled() -> ([[u32; 3]; 2], u32) {
+    const HELD: [[u32; 3]; 4] = [[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]];
+    let all = HELD.iter().flat_map(|first| HELD.iter().map(|second| [*first, *second]));
+    let is_settled =
+        |held: &[[u32; 3]; 2]| value(&outcome(&Whatif, four(held, None), FOUR), "moved_bytes") == 0.0;
+    let held = all.into_iter().find(is_settled).expect("the map wants the groups somewhere");
+    let osd = (0..4).find(|osd| held.iter().all(|group| group.contains(osd)));
+    (held, osd.expect("two groups leave out two devices at most"))
+}
+
+/// These groups; `DOWN` in the text is the device.
+fn two(text: &str) -> Outcome {
+    let (held, osd) = settled();
+    let text = text.replace("DOWN", &format!("osd.{osd}"));
+    outcome(&Whatif, four(&held, None), &format!("{FOUR}recovery_sleep = \"0s\"\n{text}"))
+}
+
+/// A change takes as long later as now, counted from its own moment.
+#[test]
+fn a_later_change_ends_later() {
+    for change in ["mark-out osd.6", "add-host h9=4x3.638:hdd@default", "pgp-num rbd=128"] {
+        let now = with_room(&format!("changes = [\"{change}\"]"));
+        let later = with_room(&format!("changes = [\"{change}@2h\"]"));
+        for measure in ["moved_bytes", "moved_objects", "written_bytes", "moved_groups", "transfer_s"] {
+            assert_eq!(value(&later, measure), value(&now, measure), "{change}: {measure}");
+        }
+        let (now, later) = (value(&now, "time_to_clean_s"), value(&later, "time_to_clean_s"));
+        assert!((later - now - 7_200.0).abs() < 1e-6, "{change}: {now} and {later}");
+    }
+}
+
+/// A change while an earlier one is under way: what has moved by then moves again where it must, and all of
+/// it ends where the last map wants it.
+#[test]
+fn a_change_comes_while_another_is_under_way() {
+    let out = "mark-out osd.6";
+    let drained = with_room(&format!("changes = [\"{out}\"]"));
+    let half = value(&drained, "time_to_clean_s") / 2.0;
+    let back = with_room(&format!("changes = [\"{out}\", \"reweight osd.6=1@{half:.0}s\"]"));
+    // The monitors drop the explicit mappings to a device that is out, so not all groups go back.
+    assert!(value(&back, "upmaps_dropped") > 0.0);
+    assert!(value(&back, "moved_bytes") < value(&drained, "moved_bytes"));
+    assert!(value(&back, "written_bytes") > value(&back, "moved_bytes"));
+    assert!(value(&back, "time_to_clean_s") > half);
+    let both = with_room(&format!("changes = [\"{out}\", \"mark-out osd.7@{half:.0}s\"]"));
+    let at_once = with_room(&format!("changes = [\"{out}\", \"mark-out osd.7\"]"));
+    assert_eq!(value(&both, "moved_bytes"), value(&at_once, "moved_bytes"));
+    assert!(value(&both, "written_bytes") >= value(&both, "moved_bytes"));
+    assert!(value(&both, "time_to_clean_s") > half);
+}
+
+/// Before it is given up, a device comes back with all that was not written meanwhile; empty, it takes
+/// everything.
+#[test]
+fn a_device_that_comes_back_keeps_what_was_not_written() {
+    let fails = "fail = \"DOWN\"\n";
+    let seen = two(&format!("{fails}returns = \"DOWN@5min\"\nclient_writes = \"0/s\""));
+    assert_eq!(value(&seen, "written_bytes"), 0.0);
+    assert_eq!(value(&seen, "time_to_full_redundancy_s"), 300.0, "copies were missing until then");
+    assert_eq!(value(&seen, "time_to_clean_s"), 300.0);
+    let all = two(&format!("{fails}returns = \"DOWN@5min\"\nclient_writes = \"1000000/s\""));
+    assert_eq!((value(&all, "moved_objects"), value(&all, "moved_bytes")), (20.0, 0.0));
+    assert_eq!(value(&all, "written_bytes"), 83_886_080.0);
+    assert!(value(&all, "time_to_clean_s") > 300.0);
+    let empty = two(&format!("{fails}replace = \"DOWN@5min\""));
+    assert_eq!(value(&empty, "written_bytes"), 83_886_080.0);
+    // 100,000 writes a second and 10,000 in the log: groups are compared first, for 0.32 s and 22 us an object.
+    let compared = value(&all, "transfer_s") - value(&empty, "transfer_s");
+    assert!(
+        (compared - 2.0 * (0.32 + 10.0 * 22e-6)).abs() < 1e-3 || (compared - 0.32022).abs() < 1e-3,
+        "{compared}"
+    );
+}
+
+/// Clients write to 20 objects at random: of those that were written in 280 s, the share is that of a Poisson
+/// process. Over 30 seeds it lies within five standard deviations.
+#[test]
+fn as_much_is_copied_as_was_written() {
+    let (held, osd) = settled();
+    let text = format!(
+        "{FOUR}recovery_sleep = \"0s\"\nfail = \"DOWN\"\nreturns = \"DOWN@5min\"\nclient_writes = \"0.05/s\""
+    )
+    .replace("DOWN", &format!("osd.{osd}"));
+    let prepared = prepared(&Whatif, four(&held, None), &text).unwrap();
+    let written: f64 = (0..30)
+        .map(|seed| value(&prepared.run(&RunContext::alone(Seed(seed), 0)).unwrap(), "moved_objects"))
+        .sum();
+    let share = 1.0 - (-0.05_f64 * 280.0 / 20.0).exp();
+    let want = 600.0 * share;
+    assert!((written - want).abs() < 5.0 * (600.0 * share * (1.0 - share)).sqrt(), "{written} of {want}");
+}
+
+/// A device that comes back after its data were rebuilt elsewhere takes them back: only what was written
+/// since it failed is copied.
+#[test]
+fn a_device_comes_back_after_it_was_given_up() {
+    let text = "fail = \"DOWN\"\nreturns = \"DOWN@2h\"\nclient_writes = \"0/s\"";
+    let seen = two(text);
+    assert_eq!((value(&seen, "moved_objects"), value(&seen, "moved_bytes")), (20.0, 0.0));
+    assert_eq!(value(&seen, "time_to_clean_s"), 7_200.0, "then its copies count again");
+    assert!(value(&seen, "transfer_s") < 60.0);
+}
+
+/// What cannot be is refused, with what to write instead.
+#[test]
+fn times_and_returns_that_cannot_be_are_refused() {
+    let refused = |keys: &str| {
+        let text = format!("{FOUR}{keys}");
+        let problems = prepared(&Whatif, four(&[[0, 1, 3]], None), &text).err().expect(keys);
+        problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ")
+    };
+    for (keys, message) in [
+        ("fail = \"osd.3\"\nreturns = \"osd.3\"", "does not say when"),
+        ("fail = \"osd.3\"\nreturns = \"osd.3@40\"", "`40` is no time"),
+        ("mark_out = \"osd.3@soon\"", "`soon` is no time"),
+        ("fail = \"osd.3\"\nreturns = \"osd.3@40min\"", "how much clients write meanwhile is not given"),
+        (
+            "fail = \"osd.3@1h\"\nreturns = \"osd.3@40min\"\nclient_writes = \"1/s\"",
+            "osd.3 has not failed before 40min",
+        ),
+        ("returns = \"osd.3@40min\"\nclient_writes = \"1/s\"", "has not failed before"),
+        (
+            "fail = \"osd.3\"\nreturns = \"osd.7@40min\"\nclient_writes = \"1/s\"",
+            "no device or bucket of that name",
+        ),
+        (
+            "fail = \"osd.3\"\nreturns = [\"osd.3@40min\", \"osd.3@50min\"]\nclient_writes = \"1/s\"",
+            "has come back before",
+        ),
+        ("fail = \"disk@1h\"", "what fails must be named here"),
+    ] {
+        let told = refused(keys);
+        assert!(told.contains(message), "{keys}: {told}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    /// Small clusters in which devices fail, come back or are replaced while the map changes, on all
+    /// executors.
+    #[test]
+    fn generated_courses_give_one_result_on_all_executors_and_keep_their_laws(
+        places in proptest::collection::vec(0..4_usize, 1..5),
+        (fails, back, change) in (0..60_u32, 1..1_500_u32, 0..1_500_u32),
+        (which, empty) in (0..5_usize, any::<bool>()),
+        writes in 0..4_usize,
+        spare in 0..4_usize,
+        osd in 0..4_u32,
+        seed in 0..1_000_u64,
+    ) {
+        const HELD: [[u32; 3]; 4] = [[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]];
+        let held: Vec<[u32; 3]> = places.iter().map(|at| HELD[*at]).collect();
+        let other = (osd + 1) % 4;
+        let map = match which {
+            0 => format!("mark-out osd.{other}"),
+            1 => format!("reweight osd.{other}=0.5"),
+            2 => format!("drain osd.{other}"),
+            3 => "add-host h9=1x1.0:hdd@default".to_owned(),
+            _ => format!("fail osd.{other}"),
+        };
+        let verb = if empty { "replace" } else { "returns" };
+        let changes = format!(
+            "changes = [\"fail osd.{osd}@{fails}s\", \"{verb} osd.{osd}@{}s\", \"{map}@{change}s\"]",
+            fails + back
+        );
+        let writes = ["0/s", "0.01/s", "0.2/s", "1000/s"][writes];
+        let text = format!("osd_df = \"df\"\n{FOUR}{changes}\nclient_writes = \"{writes}\"\nlog_entries = 12");
+        let prepared = prepared(&Whatif, filled(&held, spare), &text);
+        let prepared = prepared.unwrap_or_else(|problems| panic!("{changes}: {problems:?}"));
+        let run = |executor, workers| {
+            let context = RunContext { executor, workers, ..RunContext::alone(Seed(seed), 0) };
+            prepared.run(&context).unwrap_or_else(|error| panic!("{changes}: {error}"))
+        };
+        let want = run(Executor::Sequential, 1);
+        prop_assert_eq!(broken(&want), Vec::<String>::new(), "{}", changes);
+        prop_assert!(is_settled(&want, true), "{}", changes);
+        for (executor, workers) in
+            [(Executor::Check, 1), (Executor::Conservative, 2), (Executor::Optimistic, 2)]
+        {
+            let found = run(executor, workers);
+            prop_assert_eq!(&found.digest, &want.digest, "{}: {:?}", changes, executor);
+            prop_assert_eq!(&found.measures, &want.measures, "{}: {:?}", changes, executor);
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Exports of small Ceph clusters, drawn from the numbers in their names, with changes and upmap plans on
+//! them: pools of copies and of shards, devices that are down or out, and much or little room.
+
+use std::fmt::Write as _;
+
+use towtank_report::Outcome;
+use towtank_scenario::Files;
+
+type Draw<'a> = &'a mut dyn FnMut(u64) -> u64;
+
+/// A drawn cluster: its exports are `cluster-N.map`, `.osds`, `.pgs` and `.df`.
+struct Cluster {
+    hosts: u64,
+    disks: u64,
+    racks: u64,
+    /// Devices that are down, and that are out.
+    down: Option<u64>,
+    out: Option<u64>,
+    flash: bool,
+    pools: Vec<Pool>,
+    /// The size of a device in MiB.
+    size: u64,
+}
+
+struct Pool {
+    /// Data shards; 1 for copies.
+    data: u64,
+    width: u64,
+    groups: u64,
+    /// Objects of the first group, and MiB of an object.
+    objects: u64,
+    mib: u64,
+}
+
+impl Cluster {
+    fn of(number: u64) -> Cluster {
+        let mut draw = super::draws(number ^ 0x5eed_c1a5);
+        let (hosts, disks) = (3 + draw(5), 1 + draw(3));
+        let racks = if draw(3) == 0 { 2 + draw(2) } else { 0 };
+        let some = |draw: Draw<'_>| (draw(6) == 0).then(|| draw(hosts * disks));
+        let (down, out) = (some(&mut draw), some(&mut draw));
+        let pool = |draw: Draw<'_>| {
+            let [data, width] = [[1, 2], [1, 3], [2, 3], [2, 4], [4, 6]][draw(5) as usize];
+            let width = if width > hosts { 3 } else { width };
+            let data = if width == 3 && data > 2 { 2 } else { data };
+            Pool { data, width, groups: 1 << draw(5), objects: 1 + draw(12), mib: 1 + draw(8) }
+        };
+        let pools: Vec<Pool> = (0..1 + draw(3)).map(|_| pool(&mut draw)).collect();
+        let bytes: u64 = pools.iter().map(|pool| pool.bytes() * pool.width / pool.data).sum();
+        let size = bytes / (hosts * disks) * (105 + draw(300)) / 100 + 64;
+        Cluster { hosts, disks, racks, down, out, flash: draw(4) == 0, pools, size }
+    }
+
+    fn devices(&self) -> u64 {
+        self.hosts * self.disks
+    }
+
+    fn map(&self) -> String {
+        let class = if self.flash { "ssd" } else { "hdd" };
+        let mut map = String::new();
+        for osd in 0..self.devices() {
+            let _ = writeln!(map, "device {osd} osd.{osd} class {class}");
+        }
+        map += "type 0 osd\ntype 1 host\ntype 3 rack\ntype 11 root\n";
+        let mut bucket = |kind: &str, name: &str, id: u64, items: &[(String, u64)]| {
+            let _ = write!(map, "{kind} {name} {{\n\tid -{id}\n\talg straw2\n\thash 0\n");
+            for (item, weight) in items {
+                let _ = writeln!(map, "\titem {item} weight {weight}.0");
+            }
+            map += "}\n";
+        };
+        for host in 0..self.hosts {
+            let disks: Vec<(String, u64)> =
+                (0..self.disks).map(|disk| (format!("osd.{}", host * self.disks + disk), 1)).collect();
+            bucket("host", &format!("h{host}"), host + 2, &disks);
+        }
+        let hosts = |rack: u64| {
+            let of = (0..self.hosts).filter(|host| self.racks == 0 || host % self.racks == rack);
+            of.map(|host| (format!("h{host}"), self.disks)).collect::<Vec<_>>()
+        };
+        for rack in 0..self.racks {
+            bucket("rack", &format!("r{rack}"), self.hosts + 2 + rack, &hosts(rack));
+        }
+        let racks = (0..self.racks)
+            .map(|rack| (format!("r{rack}"), hosts(rack).len() as u64 * self.disks))
+            .collect::<Vec<_>>();
+        bucket("root", "default", 1, if self.racks == 0 { &hosts(0) } else { &racks });
+        for (id, kind, step) in [(0, "replicated", "firstn"), (1, "erasure", "indep")] {
+            let _ = write!(
+                map,
+                "rule {kind} {{\n\tid {id}\n\ttype {kind}\n\tmin_size 1\n\tmax_size 10\n\tstep take default\n\
+                 \tstep chooseleaf {step} 0 type host\n\tstep emit\n}}\n"
+            );
+        }
+        map
+    }
+
+    fn osds(&self) -> String {
+        let osd = |osd: u64| {
+            let (up, into) = (u64::from(self.down != Some(osd)), u64::from(self.out != Some(osd)));
+            format!(r#"{{"osd":{osd},"up":{up},"in":{into},"weight":{into}.0}}"#)
+        };
+        let osds: Vec<String> = (0..self.devices()).map(osd).collect();
+        let pool = |(number, pool): (usize, &Pool)| {
+            let Pool { data, width, groups, .. } = pool;
+            let coded = *data > 1;
+            let (kind, rule) = if coded { (3, 1) } else { (1, 0) };
+            let least = if coded { data + u64::from(width - data > 1) } else { width.div_ceil(2) };
+            let profile = if coded { format!("k{data}") } else { String::new() };
+            format!(
+                r#"{{"pool":{},"pool_name":"p{number}","type":{kind},"size":{width},"min_size":{least},"crush_rule":{rule},"flags":1,"pg_num":{groups},"pg_placement_num":{groups},"erasure_code_profile":"{profile}"}}"#,
+                number + 1
+            )
+        };
+        let pools: Vec<String> = self.pools.iter().enumerate().map(pool).collect();
+        let profiles = [2, 4].map(|data| format!(r#""k{data}":{{"k":"{data}"}}"#)).join(",");
+        format!(
+            r#"{{"pools":[{}],"osds":[{}],"erasure_code_profiles":{{{profiles}}}}}"#,
+            pools.join(","),
+            osds.join(",")
+        )
+    }
+
+    fn groups(&self) -> String {
+        let mut stats = Vec::new();
+        for (number, pool) in self.pools.iter().enumerate() {
+            for seed in 0..pool.groups {
+                let (objects, bytes) = pool.group(seed);
+                stats.push(format!(
+                    r#"{{"pgid":"{}.{seed:x}","state":"active+clean","up":[],"acting":[],"acting_primary":-1,"stat_sum":{{"num_bytes":{bytes},"num_objects":{objects}}}}}"#,
+                    number + 1
+                ));
+            }
+        }
+        format!("[{}]", stats.join(","))
+    }
+
+    fn fill(&self) -> String {
+        let each = self.pools.iter().map(|pool| pool.bytes() * pool.width / pool.data).sum::<u64>();
+        let used = each / self.devices() * 1_024;
+        let node = |osd: u64| format!(r#"{{"id":{osd},"kb":{},"kb_used":{used}}}"#, self.size * 1_024);
+        format!(r#"{{"nodes":[{}]}}"#, (0..self.devices()).map(node).collect::<Vec<_>>().join(","))
+    }
+}
+
+impl Pool {
+    /// Objects and bytes of a group: later groups hold less.
+    fn group(&self, seed: u64) -> (u64, u64) {
+        let objects = self.objects - seed % self.objects.min(3).max(1);
+        (objects, objects * self.mib << 20)
+    }
+
+    /// MiB of all groups.
+    fn bytes(&self) -> u64 {
+        (0..self.groups).map(|seed| self.group(seed).1 >> 20).sum()
+    }
+}
+
+/// The export of a name.
+pub fn read(path: &str) -> Option<Vec<u8>> {
+    let (number, kind) = path.strip_prefix("cluster-")?.split_once('.')?;
+    let cluster = Cluster::of(number.parse().ok()?);
+    let text = match kind {
+        "map" => cluster.map(),
+        "osds" => cluster.osds(),
+        "pgs" => cluster.groups(),
+        "df" => cluster.fill(),
+        _ => return None,
+    };
+    Some(text.into_bytes())
+}
+
+/// The files of all drawn scenarios.
+#[derive(Debug)]
+pub struct Drawn;
+
+impl Files for Drawn {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        read(path).map_or_else(|| super::pfs::Traces.read(path), Ok)
+    }
+}
+
+fn exports(study: &str, number: u64) -> String {
+    let mut text = format!("study = \"{study}\"\n");
+    for (key, kind) in [("crush_map", "map"), ("osd_dump", "osds"), ("pg_dump", "pgs"), ("osd_df", "df")] {
+        let _ = writeln!(text, "{key} = \"cluster-{number}.{kind}\"");
+    }
+    text
+}
+
+/// Changes of a drawn cluster.
+pub fn change(draw: Draw<'_>) -> String {
+    let number = draw(1 << 40);
+    let cluster = Cluster::of(number);
+    let mut text = exports("whatif", number);
+    let (devices, hosts) = (cluster.devices(), cluster.hosts);
+    let mut changes = Vec::new();
+    for _ in 0..1 + draw(3) {
+        let (osd, host, pool) = (draw(devices), draw(hosts), draw(cluster.pools.len() as u64));
+        let groups = cluster.pools[pool as usize].groups;
+        let change = match draw(11) {
+            0 => format!("fail osd.{osd}"),
+            1 => format!("fail host=h{host}"),
+            2 => format!("mark-out osd.{osd}"),
+            3 => format!("reweight osd.{osd}=0.{}", draw(10)),
+            4 => format!("crush-reweight osd.{osd}={}.5", draw(3)),
+            5 => format!("drain host=h{host}"),
+            6 => format!("add-host new{osd}={}x1.0@default", 1 + draw(2)),
+            7 => format!("remove osd.{osd}"),
+            8 => format!("pg-num p{pool}={}", groups << draw(3)),
+            9 => format!("pgp-num p{pool}={}", 1 + draw(groups)),
+            _ => format!("fail osd.{osd}\", \"returns osd.{osd}@{}s", 1 + draw(2_000)),
+        };
+        // A time stands behind the change, except where one stands there.
+        let later = draw(3) == 0 && !change.contains("returns");
+        let time = if later { format!("@{}s", draw(1_500)) } else { String::new() };
+        changes.push(format!("\"{change}{time}\""));
+    }
+    let _ = writeln!(text, "changes = [{}]", changes.join(", "));
+    let writes = ["0/s", "0.01/s", "1/s", "1000/s"][draw(4) as usize];
+    let _ = writeln!(text, "client_writes = \"{writes}\"\nlog_entries = {}", 1 + draw(40));
+    match draw(5) {
+        0 => text += "recovery_sleep = \"0s\"\n",
+        1 | 2 => {
+            let profile = ["balanced", "high_client_ops", "high_recovery_ops"][draw(3) as usize];
+            let release = 14 + draw(7);
+            let _ = writeln!(
+                text,
+                "queue = \"mclock\"\nprofile = \"{profile}\"\nceph_release = {}",
+                release.max(16)
+            );
+        }
+        3 => {
+            let _ = writeln!(text, "max_backfills = {}\nrecovery_max_active = {}", draw(4), 1 + draw(4));
+        }
+        _ => {}
+    }
+    if draw(5) == 0 {
+        text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
+    }
+    text
+}
+
+/// Plans for a drawn cluster.
+pub fn plan(draw: Draw<'_>) -> String {
+    let number = draw(1 << 40);
+    let mut text = exports("balance", number);
+    let _ = writeln!(text, "max_moves = {}\nstages = {}", 1 + draw(40), 1 + draw(3));
+    text
+}
+
+/// The value of a measure, if it has one.
+fn known(outcome: &Outcome, name: &str) -> Option<f64> {
+    outcome.measures.get(name)?.value()
+}
+
+/// Shares lie in 0 to 1, and nothing is negative.
+fn bounded(outcome: &Outcome) -> Result<(), String> {
+    for (name, found) in &outcome.measures {
+        let value = found.value().unwrap_or(0.0);
+        let signed = name.starts_with("added_by") || name.contains("won");
+        if !value.is_finite() || (value < 0.0 && !signed) || (found.unit() == "fraction" && value > 1.0) {
+            return Err(format!("{name} = {value}"));
+        }
+    }
+    Ok(())
+}
+
+/// The laws of a change.
+pub fn laws_of_change(outcome: &Outcome) -> Result<(), String> {
+    bounded(outcome)?;
+    for (less, more) in [
+        ("time_to_full_redundancy_s", "time_to_clean_s"),
+        ("time_to_two_copies_s", "time_to_full_redundancy_s"),
+        ("time_to_end_s", "time_to_clean_s"),
+        ("transfer_s", "time_to_clean_s"),
+        ("minimum_bytes", "moved_bytes"),
+    ] {
+        if let (Some(low), Some(high)) = (known(outcome, less), known(outcome, more))
+            && low > high * (1.0 + 1e-9)
+        {
+            return Err(format!("{less} = {low} exceeds {more} = {high}"));
+        }
+    }
+    let of = |name: &str| known(outcome, name).unwrap_or(0.0);
+    let observed = &outcome.series["observed"];
+    let unfinished = observed["unfinished"].as_f64().unwrap_or(f64::NAN);
+    // A shard is rounded up to a whole byte for each object.
+    let (in_all, moved) = (of("written_bytes") + unfinished, of("moved_bytes"));
+    if !(in_all >= moved - 1e-9 * moved - 6.0 * 400.0) {
+        return Err(format!("{in_all} bytes are written or left of {moved} that move"));
+    }
+    let progress: f64 =
+        observed["progress"].as_array().into_iter().flatten().filter_map(|step| step[1].as_f64()).sum();
+    if progress > of("written_bytes") {
+        return Err(format!("{progress} bytes are finished of {} written", of("written_bytes")));
+    }
+    Ok(())
+}
+
+/// The laws of a plan: devices hold as many copies and bytes as before, the fullest is no fuller, and what
+/// moves is at least what devices gain.
+pub fn laws_of_plan(outcome: &Outcome) -> Result<(), String> {
+    bounded(outcome)?;
+    let devices = outcome.series["devices"].as_array().ok_or("no devices")?;
+    let of = |row: &str, at: usize| devices.iter().filter_map(move |device| device[row][at].as_f64());
+    for row in ["shards", "bytes"] {
+        let (now, after): (f64, f64) = (of(row, 0).sum(), of(row, 2).sum());
+        if now != after {
+            return Err(format!("{row}: {now} now and {after} after the plan"));
+        }
+    }
+    let most = |at: usize| of("fill", at).fold(0.0, f64::max);
+    if most(2) > most(0) * (1.0 + 1e-9) {
+        return Err(format!("the plan fills a device to {}, and now the fullest has {}", most(2), most(0)));
+    }
+    let gained: f64 = of("shards", 0).zip(of("shards", 2)).map(|(now, after)| (after - now).max(0.0)).sum();
+    let moved = known(outcome, "moved_shards").ok_or("no moves are known")?;
+    if moved < gained { Err(format!("devices gain {gained} copies, and {moved} move")) } else { Ok(()) }
+}
