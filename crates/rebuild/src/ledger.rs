@@ -324,6 +324,8 @@ impl<'a> Ledger<'a> {
             if copies < data {
                 stuck.lost += objects;
                 stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(missing as u64));
+                let staying = self.staying(record, standing, homes.as_deref_mut());
+                stuck.staying_bytes = stuck.staying_bytes.saturating_add(bytes.saturating_mul(staying));
                 continue;
             }
             let mut aimed = self.aim(record, standing, homes.as_deref_mut());
@@ -359,6 +361,19 @@ impl<'a> Ledger<'a> {
         let (plan, jobs) = self.write_plan(&orders);
         assert!(plan.tasks().len() <= orders.len(), "more tasks are planned than records");
         Planned { plan, jobs, stuck, below_min_size }
+    }
+
+    /// How many shards of a lost record are left, and belong elsewhere.
+    fn staying(&self, record: usize, standing: &Standing, homes: Option<&mut (dyn Wanted + '_)>) -> u64 {
+        if !self.affected.follows || !self.affected.kind(record).by_place {
+            return 0;
+        }
+        let places = self.places(record);
+        let mut wanted = vec![NOWHERE; places.len()];
+        self.wanted(record, standing, homes, &mut wanted);
+        let (holders, data) = (&self.holders[places], self.data(record));
+        let placed = Placed { holders, wanted: &wanted, data, down: &standing.down };
+        placed.staying(&vec![NOWHERE; wanted.len()]) as u64
     }
 
     fn is_readable(&self, record: usize) -> bool {

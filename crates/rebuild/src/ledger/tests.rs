@@ -348,3 +348,15 @@ fn an_empty_device_takes_everything() {
         assert_eq!(ledger.plan(&mut standing(&[], false, u64::MAX), 0).jobs.len(), 1_000);
     });
 }
+
+/// A shard of a lost group that belongs elsewhere stays where it is, and is counted.
+#[test]
+fn shards_of_a_lost_group_stay() {
+    let (affected, hardware) = (follower(&[0, 1, 2, 3], &[0, 4, 5, 6], 2), sample::hardware(SIZE));
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+    let mut gone = standing(&[0, 1, 2], true, u64::MAX);
+    ledger.strike(&gone);
+    let planned = ledger.plan(&mut gone, 0);
+    assert_eq!((planned.stuck.lost, planned.stuck.bytes), (2, 3 * 3 * UNIT));
+    assert_eq!(planned.stuck.staying_bytes, 3 * UNIT, "the shard on device 3 belongs on device 6");
+}

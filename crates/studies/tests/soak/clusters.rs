@@ -84,7 +84,8 @@ impl Cluster {
         let racks = (0..self.racks)
             .map(|rack| (format!("r{rack}"), hosts(rack).len() as u64 * self.disks))
             .collect::<Vec<_>>();
-        bucket("root", "default", 1, if self.racks == 0 { &hosts(0) } else { &racks });
+        let below = if self.racks == 0 { hosts(0) } else { racks };
+        bucket("root", "default", 1, &below);
         for (id, kind, step) in [(0, "replicated", "firstn"), (1, "erasure", "indep")] {
             let _ = write!(
                 map,
@@ -303,7 +304,7 @@ pub fn laws_of_change(outcome: &Outcome) -> Result<(), String> {
 pub fn laws_of_plan(outcome: &Outcome) -> Result<(), String> {
     bounded(outcome)?;
     let devices = outcome.series["devices"].as_array().ok_or("no devices")?;
-    let of = |row: &str, at: usize| devices.iter().filter_map(move |device| device[row][at].as_f64());
+    let of = |row: &'static str, at: usize| devices.iter().filter_map(move |device| device[row][at].as_f64());
     for row in ["shards", "bytes"] {
         let (now, after): (f64, f64) = (of(row, 0).sum(), of(row, 2).sum());
         if now != after {

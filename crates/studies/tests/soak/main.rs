@@ -3,7 +3,8 @@
 //!
 //! `cargo test` draws a fixed number of scenarios of each study; `make soak SECONDS=600` continues for the
 //! given time. A failure prints the scenario and the seed that draws it again: `SOAK_STUDY=rebuild
-//! SOAK_SEED=17 SOAK_CASES=1 cargo test -p towtank-studies --test soak`.
+//! SOAK_SEED=17 SOAK_CASES=1 cargo test -p towtank-studies --test soak`. With `SOAK_OUT=DIR` the scenario and the
+//! exports that it names are written there.
 
 // A test may read the clock to know when to stop.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
@@ -135,6 +136,11 @@ fn run_until(
 /// One case: `None` if the scenario is refused.
 fn case(kind: &Kind, seed: u64) -> Option<Result<u64, String>> {
     let text = (kind.scenario)(&mut draws(seed));
+    if let Some(folder) = env("SOAK_OUT") {
+        let names = text.split('"').filter_map(|name| Some((name, clusters::read(name)?)));
+        let files = names.chain([("scenario.toml", text.clone().into_bytes())]);
+        files.for_each(|(name, bytes)| std::fs::write(format!("{folder}/{name}"), bytes).unwrap());
+    }
     let checked = check(&text).ok()?;
     let tried = || {
         let told = |who: &str, what: String| format!("{who}: {what}\nSOAK_SEED={seed}\n{text}");
