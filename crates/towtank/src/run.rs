@@ -9,7 +9,7 @@ use towtank_campaign::{
     Assembled, End, Failure, Ledger, Order, Plan, PointKey, Ran, Shard, Stop, Store, Writer,
 };
 use towtank_kernel::Executor;
-use towtank_report::{Outcome, Report};
+use towtank_report::{Outcome, Report, Warning};
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
 use towtank_studies::{MeasureSpec, PointResult, RunContext, Study, StudyError};
@@ -92,7 +92,7 @@ pub(crate) fn report(
     ledger: Ledger,
     executor: Executor,
 ) -> Result<Option<Report>, Trouble> {
-    let Assembled { mut report, points } = towtank_campaign::assemble(plan, ledger, executor.name());
+    let Assembled { mut report, points, mut warnings } = towtank_campaign::assemble(plan, ledger, executor.name());
     let results: Vec<PointResult<'_>> = plan
         .points()
         .iter()
@@ -115,7 +115,8 @@ pub(crate) fn report(
     report.tables = shown.tables;
     report.figures = shown.figures;
     report.claims = shown.claims;
-    report.warnings.extend(shown.warnings);
+    warnings.extend(shown.warnings);
+    report.warnings = Warning::by_severity(warnings);
     let summaries =
         || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
     let about = gates::measures(study, plan.points().iter().map(|point| &point.scenario));

@@ -1,6 +1,6 @@
 //! The answer and the tables of a backfill: one row per point and discovery.
 
-use towtank_report::{Cell, Column, Status, Table, human};
+use towtank_report::{Cell, Column, Status, Table, Warning, human};
 
 use super::Backfill;
 use super::figures;
@@ -147,7 +147,7 @@ fn discoveries(views: &[View<'_>], swept: bool) -> Table {
     table
 }
 
-fn warnings(views: &[View<'_>]) -> Vec<String> {
+fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for view in views {
         for method in view.methods() {
@@ -156,18 +156,18 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
                 let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
                 let backfills =
                     if fell_back == 1 { "1 backfill".to_owned() } else { format!("{fell_back} backfills") };
-                warnings.push(format!(
+                warnings.push(Warning::note(format!(
                     "{method}{place}: {backfills} fell back to levels of the tree or to a scan: more objects differed than \
                      `sketch_cells` can hold, or no replica kept what was needed"
-                ));
+                )));
             }
         }
         if view.scenario.cached_objects > 0 && view.scenario.objects_per_group <= view.scenario.cached_objects
         {
-            warnings.push(format!(
+            warnings.push(Warning::note(format!(
                 "comparing objects is free: `objects_per_group` {} is at most `cached_objects` {}, which is a hypothesis",
                 view.scenario.objects_per_group, view.scenario.cached_objects
-            ));
+            )));
         }
     }
     warnings.dedup();

@@ -1,6 +1,6 @@
 //! The answer and the tables of a parallel file system.
 
-use towtank_report::{Cell, Column, Status, Table, human};
+use towtank_report::{Cell, Column, Status, Table, Warning, human};
 
 use super::observed::Run;
 use super::view::{DISKS, View};
@@ -222,16 +222,16 @@ fn servers(views: &[View<'_>], swept: bool) -> Table {
     table
 }
 
-fn warnings(views: &[View<'_>]) -> Vec<String> {
+fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for view in views {
         let lost: u64 = view.runs().map(|run| run.lost).sum();
         if lost > 0 {
             let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
             let lost = human::digits(lost as f64);
-            warnings.push(format!(
+            warnings.push(Warning::note(format!(
                 "{lost} messages were lost and sent again after `network.timeout`{place}: TCP would resend sooner, and reduce its rate"
-            ));
+            )));
         }
     }
     for view in views {
@@ -247,9 +247,9 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         if reserved > most && disk.model == super::scenario::DiskModel::Rate && disk.drive.is_none() {
             let (reserved, most) =
                 (human::quantity(reserved as f64, "bytes/s"), human::quantity(most as f64, "bytes/s"));
-            warnings.push(format!(
+            warnings.push(Warning::note(format!(
                 "reservations add up to {reserved} at each server, but its disk has {most}: not all can be met"
-            ));
+            )));
         }
     }
     warnings.dedup();

@@ -313,7 +313,7 @@ fn real_exports_are_read_with_what_to_know() {
     let told = |text: &str| {
         let case = draft_case(files(), text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
         let mut lines = vec![answer(&case)];
-        lines.extend(outcome(&case).warnings.iter().map(|warning| format!("  {warning}")));
+        lines.extend(outcome(&case).warnings.iter().map(|warning| format!("  {}", warning.text)));
         lines.join("\n")
     };
     let all = [
@@ -332,7 +332,7 @@ fn real_exports_are_read_with_what_to_know() {
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
     host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
-      there is no `pg_dump`, so the groups of a pool are taken as equally large, and where the map puts them
+      there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be where the map places them
     no change: 65 groups are short of copies now; 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
       `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out

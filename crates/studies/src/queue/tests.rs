@@ -115,7 +115,7 @@ fn one_queue_agrees_with_its_closed_form() {
         assert_eq!(names, promised);
     }
     let presentation = presented(&*prepared, &outcomes);
-    assert_eq!(presentation.warnings, Vec::<String>::new());
+    assert_eq!(presentation.warnings, []);
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
     insta::assert_snapshot!(presentation.answer, @"A job waits 2.342 s on average (95 % interval 2.268 to 2.417 s), where theory says 2.333 s; its servers are busy 70 % of the time.");
@@ -278,14 +278,14 @@ fn short_runs_are_warned_of() {
     let presentation = presented(&*prepared, &replicates(&*prepared, 2));
     assert_eq!(presentation.warnings.len(), 2, "{:?}", presentation.warnings);
     assert!(
-        presentation.warnings[0].starts_with("`warm_up` is 10s, only 0.3 relaxation times"),
+        presentation.warnings[0].text.starts_with("`warm_up` is 10s, only 0.3 relaxation times"),
         "{}",
-        presentation.warnings[0]
+        presentation.warnings[0].text
     );
     assert!(
-        presentation.warnings[1].starts_with("`span` is 1000s, only 26.7 relaxation times"),
+        presentation.warnings[1].text.starts_with("`span` is 1000s, only 26.7 relaxation times"),
         "{}",
-        presentation.warnings[1]
+        presentation.warnings[1].text
     );
 }
 

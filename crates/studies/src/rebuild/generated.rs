@@ -19,6 +19,7 @@ use towtank_rebuild::ledger::Rules;
 use towtank_rebuild::model::Limits;
 use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_rebuild::search::Search;
+use towtank_report::Warning;
 
 /// The data of a replicate.
 ///
@@ -172,7 +173,7 @@ pub(super) fn seen(
 ) -> Result<crate::Replicate<Seen>, StudyError> {
     let Some((replicate, population)) = replicate(complete, context)? else { return Ok(observed::stopped()) };
     let mut seen = observed::replicate(replicate, waiting(&complete.scenario));
-    seen.beside.warnings.extend(complete.data.warnings.iter().cloned());
+    seen.beside.warnings.extend(complete.data.warnings.iter().map(Warning::note));
     if let (0, Ok(seen)) = (context.replicate, &mut seen.seen) {
         seen.population = Some(Shown::of(&complete.data, &population));
     }

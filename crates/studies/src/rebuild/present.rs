@@ -1,7 +1,7 @@
 //! The answer, tables and figures of a rebuild.
 
 use towtank_ceph::{FillLevel, FillLimits};
-use towtank_report::{Cell, Column, Outcome, Status, Table, human};
+use towtank_report::{Cell, Column, Outcome, Status, Table, Warning, human};
 
 use super::Rebuild;
 use super::figures;
@@ -188,24 +188,26 @@ fn told(view: &View<'_>) -> Option<String> {
     ))
 }
 
-fn warnings(views: &[View<'_>]) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
-    let mut say = |text: String| {
-        if !warnings.contains(&text) {
-            warnings.push(text);
+fn warnings(views: &[View<'_>]) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
+    let mut say = |text: &str| {
+        if warnings.iter().all(|warning| warning.text != text) {
+            warnings.push(Warning::note(text));
         }
     };
     for view in views {
         let seen = &view.observed[0];
         if seen.found.starts_with("drawn") {
-            say("the objects on failed devices were drawn from the exact distribution of their placement, not found by \
-                 looking up every object"
-                .to_owned());
+            say(
+                "the objects on failed devices were drawn from the exact distribution of their placement, not found by \
+                 looking up every object",
+            );
         }
         if !seen.grouped && view.scenario.max_backfills > 0 {
-            say("objects are placed one by one, so there are no reservations, only streams per disk; with groups, \
-                 `max_backfills` limits the rebuild more than the placement does"
-                .to_owned());
+            say(
+                "objects are placed one by one, so there are no reservations, only streams per disk; with groups, \
+                 `max_backfills` limits the rebuild more than the placement does",
+            );
         }
     }
     warnings

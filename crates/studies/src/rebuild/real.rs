@@ -43,6 +43,7 @@ use towtank_rebuild::model::{Limits, Queues};
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
+use towtank_report::Warning;
 
 /// A checked scenario with the cluster of its exports.
 pub struct Ready {
@@ -53,7 +54,7 @@ pub struct Ready {
     pub(crate) groups: Arc<Groups>,
     fill_limits: FillLimits,
     failures: Vec<Failure>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 /// A change of the map of a cluster.
@@ -87,7 +88,7 @@ pub(crate) struct Staged {
     /// The size of each, where the exports say it.
     pub capacity: Option<Vec<u64>>,
     /// Warnings about what fails.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Keys of a generated cluster; a real one has these properties in its exports.
@@ -187,13 +188,13 @@ impl Ready {
             scenario.noout = true;
             let text = "`noout` is set in the osd dump, so failed devices are not marked out; noout = false shows what happens \
                         without it";
-            warnings.push(text.to_owned());
+            warnings.push(Warning::note(text));
         }
         for flag in ["nobackfill", "norecover"] {
             if osd_dump.has_flag(flag) {
-                warnings.push(format!(
-                    "`{flag}` is set in the osd dump; it is taken as unset, or nothing would be rebuilt"
-                ));
+                warnings.push(Warning::note(format!(
+                    "`{flag}` is set in the osd dump; it is ignored here, since nothing would be rebuilt with it"
+                )));
             }
         }
         if scenario.ceph_release.is_none() {
@@ -205,7 +206,7 @@ impl Ready {
         if scenario.ceph_release.is_none() && scenario.queue.is_some() && !draft.says("queue") {
             let text = "the osd dump names no release of Ceph, so its queue is taken to be that of Ceph 16 (WPQ); set \
                         ceph_release";
-            warnings.push(text.to_owned());
+            warnings.push(Warning::note(text));
         }
         let machines = match &change {
             None => Machines::of(&[&cluster], &asked, &scenario),
@@ -324,7 +325,7 @@ impl Ready {
     }
 
     /// One replicate, with its warnings; none if the user stopped it before anything was known.
-    fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<String>)>, StudyError> {
+    fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<Warning>)>, StudyError> {
         let Some(staged) = self.staged(context) else { return Ok(None) };
         let recovery = self.recovery(&staged, context);
         let recovered = recovery.run(context)?;
@@ -334,10 +335,10 @@ impl Ready {
         let Staged { hardware, limits, affected, struck, failing, capacity, mut warnings, lacking, .. } =
             staged;
         if lacking > 0 {
-            warnings.push(format!(
+            warnings.push(Warning::danger(format!(
                 "{lacking} groups lacked copies or shards before the failure; these are rebuilt too, if they have a \
                  target"
-            ));
+            )));
         }
         let live = |device: DeviceId| !failing[device.index()] && !down.contains(&device);
         let survivors =
@@ -353,7 +354,7 @@ impl Ready {
     }
 
     /// Warnings about what fails.
-    fn told(&self, struck: &[Struck]) -> Vec<String> {
+    fn told(&self, struck: &[Struck]) -> Vec<Warning> {
         let mut warnings = self.warnings.clone();
         let machines = &self.groups.machines;
         let down = self.groups.down();
@@ -362,17 +363,17 @@ impl Ready {
             if already > 0 {
                 let (name, all) = (&struck.name, struck.devices.len());
                 let which = if all == 1 { String::new() } else { format!("{already} of {all} devices of ") };
-                warnings.push(format!(
+                warnings.push(Warning::note(format!(
                     "{which}{name} no longer served when the dump was made; the time still counts from the \
                      failure"
-                ));
+                )));
             }
             if struck.rack && !self.scenario.noout && !self.scenario.rack_out {
-                warnings.push(format!(
+                warnings.push(Warning::danger(format!(
                     "{}: a whole rack is down then, which Ceph does not mark out by itself (`mon_osd_down_out_subtree_limit`); \
                      rack_out = true shows what happens if an operator does",
                     struck.name
-                ));
+                )));
             }
         }
         let out: BTreeSet<i32> = struck
@@ -381,11 +382,11 @@ impl Ready {
             .map(|device| machines.osds[device.index()])
             .collect();
         if !self.scenario.noout && out.len() > 1 && self.groups.cluster.share_in(&out) < IN_RATIO_MIN {
-            warnings.push(format!(
+            warnings.push(Warning::danger(format!(
                 "less than {:.0} % of the devices would stay in; Ceph's monitors then stop marking devices out by themselves \
                  (`mon_osd_min_in_ratio`), but here all are marked out",
                 100.0 * IN_RATIO_MIN
-            ));
+            )));
         }
         warnings
     }

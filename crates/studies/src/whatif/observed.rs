@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
-use towtank_report::{Outcome, human};
+use towtank_report::{Outcome, Warning, human};
 use towtank_units::{Percent, SimTime};
 
 use super::case::Ready;
@@ -113,11 +113,11 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     beside.warnings.extend(dangers::warnings(&moves));
     let crossed = recovered.stuck.crossed;
     if crossed > 0 {
-        beside.warnings.push(format!(
+        beside.warnings.push(Warning::unknown(format!(
             "{} objects are left out of the time: too many of their shards change places among the same devices, and too \
              few are left to read from, which is not modelled",
             human::digits(crossed as f64)
-        ));
+        )));
     }
     let start = if ready.fails || !ready.asks { 0.0 } else { ready.scenario.start.as_secs_f64() };
     tried.iter_mut().for_each(|tried| tried.time_s = tried.time_s.map(|time| start + time));
@@ -152,10 +152,11 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
 }
 
 /// Groups that lack copies, and that nothing which fails here has touched.
-fn lacked(groups: u64, asks: bool) -> Option<String> {
+fn lacked(groups: u64, asks: bool) -> Option<Warning> {
     let rest = if asks { "; these are rebuilt too, if they have a target" } else { "" };
     let count = human::digits(groups as f64);
-    (groups > 0).then(|| format!("{count} groups lack copies or shards when it begins{rest}"))
+    let text = || format!("{count} groups lack copies or shards at the beginning{rest}");
+    (groups > 0).then(|| Warning::danger(text()))
 }
 
 /// Bytes on each device without what leaves it, since its room is free in the end. Left out: that a device

@@ -46,7 +46,7 @@ fn reason<'a>(outcome: &'a Outcome, measure: &str) -> &'a str {
 }
 
 fn told(outcome: &Outcome, text: &str) -> bool {
-    outcome.warnings.iter().any(|warning| warning.contains(text))
+    outcome.warnings.iter().any(|warning| warning.text.contains(text))
 }
 
 /// A generated test cluster: racks of two hosts with one hdd each, one pool whose copies are in different
@@ -313,7 +313,7 @@ fn a_device_that_is_down_already_may_fail() {
 fn a_report_alone_will_do() {
     let outcome = run(&ready(live(&["report.json.gz"]), "report = \"report.json.gz\"\nfail = \"osd.0\""));
     assert_eq!(value(&outcome, "groups_affected"), 65.0);
-    assert!(told(&outcome, "taken as equally large"), "{:?}", outcome.warnings);
+    assert!(told(&outcome, "assumed to have the same size"), "{:?}", outcome.warnings);
 }
 
 /// The failure of all devices has an answer: nothing is left.
