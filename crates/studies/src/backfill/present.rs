@@ -81,15 +81,16 @@ fn answer(view: &View<'_>) -> String {
         });
         return told.join(" ");
     };
+    let shown = human::Shown::fitting(least, "s");
     let others: Vec<String> =
-        times[1..].iter().map(|(time, method)| format!("{method} {}", human::quantity(*time, "s"))).collect();
+        times[1..].iter().map(|(time, method)| format!("{method} {}", shown.quantity(*time))).collect();
     let stale = view.mean(best, "objects_stale").map_or_else(String::new, |count| {
         let all = f64::from(view.scenario.objects_per_group)
             * view.runs(best).map(|run| run.backfills.0).max().unwrap_or(1).max(1) as f64;
         format!(" for {} stale objects of {}", human::digits(count), human::digits(all))
     });
     let with = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
-    told.push(format!("The backfill takes {} with {best}{stale}{with}.", human::quantity(least, "s")));
+    told.push(format!("The backfill takes {} with {best}{stale}{with}.", shown.quantity(least)));
     told.join(" ")
 }
 

@@ -57,7 +57,7 @@ fn answer(view: &View<'_>) -> String {
         _ => told.push("No request of the measured phase was completed.".to_owned()),
     }
     if let (Some(mean), Some(most)) = (view.mean("latency_mean_s"), view.mean("latency_p99_s")) {
-        let (mean, most) = (human::quantity(mean, "s"), human::quantity(most, "s"));
+        let [mean, most] = human::alike([mean, most], "s");
         told.push(format!("A request takes {mean} on average, and 99 % take at most {most}."));
     }
     let names = view.scenario.names();
@@ -107,12 +107,10 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
         .collect();
     rates.sort_by(|left, right| right.0.total_cmp(&left.0));
     if let (Some(best), Some(worst)) = (rates.first(), rates.last()) {
+        let [highest, lowest] = human::alike([best.0, worst.0], "bytes/s");
         told.push(format!(
-            "Highest throughput with {}: {}; lowest with {}: {}.",
-            best.1,
-            human::quantity(best.0, "bytes/s"),
-            worst.1,
-            human::quantity(worst.0, "bytes/s")
+            "Highest throughput with {}: {highest}; lowest with {}: {lowest}.",
+            best.1, worst.1
         ));
     }
     told.join(" ")
@@ -245,8 +243,7 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
         let disk = &view.scenario.disk;
         let most = disk.read.bytes_per_second().max(disk.write.bytes_per_second());
         if reserved > most && disk.model == super::scenario::DiskModel::Rate && disk.drive.is_none() {
-            let (reserved, most) =
-                (human::quantity(reserved as f64, "bytes/s"), human::quantity(most as f64, "bytes/s"));
+            let [reserved, most] = human::alike([reserved as f64, most as f64], "bytes/s");
             warnings.push(Warning::note(format!(
                 "reservations add up to {reserved} at each server, but its disk has {most}: not all can be met"
             )));

@@ -193,7 +193,6 @@ pub fn helps_most(tried: &[Tried], change: &str) -> bool {
 #[must_use]
 pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
     let best = tried.first()?;
-    let time = |seconds: f64| towtank_report::human::quantity(seconds, "s");
     Some(match best.time_s.filter(|&seconds| seconds < 0.99 * time_s) {
         Some(seconds) => {
             let of = if tried.len() > 1 {
@@ -202,7 +201,8 @@ pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
                 String::new()
             };
             let verb = if tried.len() > 1 { "helps most" } else { "helps" };
-            format!("{of}`{}` {verb}: {} instead of {}", best.change, time(seconds), time(time_s))
+            let [with, without] = towtank_report::human::alike([seconds, time_s], "s");
+            format!("{of}`{}` {verb}: {with} instead of {without}", best.change)
         }
         None if tried.len() == 1 => format!("`{}` was tried and saves less than 1 %", best.change),
         None => format!("{} changes were tried, and none saves 1 %", tried.len()),

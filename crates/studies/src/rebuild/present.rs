@@ -47,7 +47,7 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
 fn answer(views: &[View<'_>]) -> String {
     let [one] = views else { return compared(views) };
     let time = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "s"));
-    let rate = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "bytes/s"));
+    let mean = |measure: &str| Some(one.mean(measure)?.mean);
     let failed = one.observed[0].failed.join(", ");
     let not_safe = not_safe(one);
     let Some(full) = time("time_to_full_redundancy_s") else {
@@ -58,12 +58,13 @@ fn answer(views: &[View<'_>]) -> String {
         None => format!("{failed}: redundancy is fully restored after {full}"),
     };
     if let (Some(rate), Some(ideal), Some(share)) =
-        (rate("aggregate_rate_bytes_per_s"), rate("ideal_rate_bytes_per_s"), one.mean("ideal_share"))
+        (mean("aggregate_rate_bytes_per_s"), mean("ideal_rate_bytes_per_s"), mean("ideal_share"))
     {
+        let [rate, ideal] = human::alike([rate, ideal], "bytes/s");
         text += &format!(
             "; {} at {rate}, {:.0} % of the ideal {ideal}",
             human::quantity(one.mean("bytes_rebuilt").map_or(0.0, |bytes| bytes.mean), "bytes"),
-            100.0 * share.mean
+            100.0 * share
         );
     }
     if let Some(bottleneck) = &one.observed[0].bottleneck {
@@ -167,8 +168,12 @@ fn compared(views: &[View<'_>]) -> String {
         all.push(format!("at risk meanwhile: {}", risky.join(", ")));
     }
     let (slowest, fastest) = (timed.first(), timed.last().filter(|_| timed.len() > 1));
+    let shown = human::Shown::fitting(slowest.map_or(0.0, |(time, _)| *time), "s");
     for (word, point) in [("slowest", slowest), ("fastest", fastest)] {
-        all.extend(point.and_then(|(_, view)| Some(format!("{word}: {}", told(view)?))));
+        all.extend(point.and_then(|(time, view)| {
+            let told = told(view, &shown.quantity(*time))?;
+            Some(format!("{word}: {told}"))
+        }));
     }
     let between = timed.len().saturating_sub(2);
     let rest = if between > 0 { format!("; {between} more in between") } else { String::new() };
@@ -177,12 +182,11 @@ fn compared(views: &[View<'_>]) -> String {
 }
 
 /// A point with its time, its rate and its share of the ideal.
-fn told(view: &View<'_>) -> Option<String> {
+fn told(view: &View<'_>, time: &str) -> Option<String> {
     let mean = |measure: &str| Some(view.mean(measure)?.mean);
     Some(format!(
-        "{}, {} at {} ({:.0} % of ideal)",
+        "{}, {time} at {} ({:.0} % of ideal)",
         view.name(),
-        human::quantity(mean("time_to_full_redundancy_s")?, "s"),
         human::quantity(mean("aggregate_rate_bytes_per_s")?, "bytes/s"),
         100.0 * mean("ideal_share")?
     ))

@@ -172,7 +172,8 @@ fn how_long(view: &View<'_>) -> String {
     }
     let full = view.value("time_to_full_redundancy_s").filter(|full| *full > 0.0 && *full < clean);
     if let Some(full) = full {
-        text += &format!(", redundancy is fully restored after {}", human::quantity(full, "s"));
+        let full = human::Shown::fitting(clean, "s").quantity(full);
+        text += &format!(", redundancy is fully restored after {full}");
     }
     text
 }
@@ -184,14 +185,17 @@ fn interval(low: f64, high: f64) -> Option<String> {
 }
 
 fn clients(view: &View<'_>) -> String {
-    let wait = |measure: &str| view.shown(measure, "us");
+    let wait = |measure: &str| view.value(measure);
     let (reads, quiet) = (wait("client_read_latency_p99_us"), wait("client_read_latency_quiet_p99_us"));
     let (writes, still) = (wait("client_write_latency_p99_us"), wait("client_write_latency_quiet_p99_us"));
     match (reads, quiet, writes, still) {
-        (Some(reads), Some(quiet), Some(writes), Some(still)) => format!(
-            "Clients: {}one read in a hundred takes {reads} or longer ({quiet} when nothing moves), one write {writes} ({still})",
-            rates(view)
-        ),
+        (Some(reads), Some(quiet), Some(writes), Some(still)) => {
+            let [reads, quiet, writes, still] = human::alike([reads, quiet, writes, still], "us");
+            format!(
+                "Clients: {}one read in a hundred takes {reads} or longer ({quiet} when nothing moves), one write {writes} ({still})",
+                rates(view)
+            )
+        }
         _ if view.point.scenario.has_clients() => {
             "Clients: nothing is known, since nothing moves or no operation was done".to_owned()
         }
@@ -272,11 +276,12 @@ fn help(view: &View<'_>) -> Option<String> {
     let first = view.point.result.outcomes[0].measures.get("time_to_clean_s")?.value()?;
     let tried = &view.kept.observed.tried;
     let helps = |tried: &&Tried| tried.time_s.is_some_and(|time| time < 0.99 * first);
-    let best: Vec<String> = tried.iter().filter(helps).take(BEST).map(told).collect();
+    let shown = human::Shown::fitting(first, "s");
+    let best: Vec<String> = tried.iter().filter(helps).take(BEST).map(|tried| told(tried, &shown)).collect();
     if best.len() < 2 {
         return Some(format!("Improvement: {}", advice(tried, first)?));
     }
-    let now = human::quantity(first, "s");
+    let now = shown.quantity(first);
     Some(format!("Improvement, of {} changes that were tried: {} (now {now})", tried.len(), best.join("; ")))
 }
 
@@ -284,10 +289,11 @@ fn help(view: &View<'_>) -> Option<String> {
 const BEST: usize = 3;
 
 /// A change that was tried, its time, and what it costs clients.
-fn told(tried: &Tried) -> String {
-    let time = human::quantity(tried.time_s.unwrap_or(f64::INFINITY), "s");
-    let wait =
-        |name: &str, micros: Option<f64>| micros.map(|us| format!("{name} {}", human::quantity(us, "us")));
+fn told(tried: &Tried, shown: &human::Shown) -> String {
+    let time = shown.quantity(tried.time_s.unwrap_or(f64::INFINITY));
+    let wait = |name: &str, micros: Option<f64>| {
+        micros.map(|micros| format!("{name} {}", human::quantity(micros, "us")))
+    };
     let cost = tried.clients.map(|cost| {
         let waits = [wait("reads", cost.read_p99_us), wait("writes", cost.write_p99_us)];
         let waits: Vec<String> = waits.into_iter().flatten().collect();
