@@ -47,7 +47,8 @@ pub struct Done {
 pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> Result<Run, Trouble> {
     gates::refuse_for_part(options.shard, scenario.fail_if.first().map(String::as_str))?;
     if !options.shard.is_whole() && options.out.is_none() {
-        let message = format!("part {} has no directory, so its results would be lost", options.shard);
+        let message =
+            format!("no directory is given for part {}, so its results would be lost", options.shard);
         return Err(Problem::new(message).hint("name one with --out").into());
     }
     let plan = scenario.plan()?;
@@ -92,7 +93,8 @@ pub(crate) fn report(
     ledger: Ledger,
     executor: Executor,
 ) -> Result<Option<Report>, Trouble> {
-    let Assembled { mut report, points, mut warnings } = towtank_campaign::assemble(plan, ledger, executor.name());
+    let Assembled { mut report, points, mut warnings } =
+        towtank_campaign::assemble(plan, ledger, executor.name());
     let results: Vec<PointResult<'_>> = plan
         .points()
         .iter()

@@ -291,7 +291,7 @@ fn messy_exports_are_read() {
     ");
     folder.write("pg_dump.json.gz", "dumped all\n");
     assert_snapshot!(preview(&folder, &[]), @r"
-    error: `pg_dump.json.gz`: there is no JSON in it
+    error: `pg_dump.json.gz`: the file contains no JSON
       --> --pg-dump pg_dump.json.gz
                     ^^^^^^^^^^^^^^^
     hint: export it with `-f json`, as in `ceph osd dump -f json`

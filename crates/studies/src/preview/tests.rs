@@ -286,13 +286,13 @@ fn mistakes_are_told_with_what_is_near() {
       hint: did you mean `jewel`?
     `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was made
       hint: wait until `ceph pg dump -f json` says "pg_ready": true, and export it again
-    `pg_dump.json.gz`: there is no JSON in it
+    `pg_dump.json.gz`: the file contains no JSON
       hint: export it with `-f json`, as in `ceph osd dump -f json`
     `osd_dump.json`: `pools[1].crush_rule`: pool `archive` has rule 7, which `crush.txt` lacks
       hint: export both at the same time; the rules of the map are 0 (replicated_rule), 1 (coded)
     `osd_dump.json`: `pools[1].erasure_code_profile`: pool `archive` has profile `k2m2`, but `erasure_code_profiles` has no `k` for it
       hint: export it again, in full: shards are 1/k of the data
-    `osd_dump.json`: `pools[0].pg_num`: 0 groups hold nothing; a pool has at least 1
+    `osd_dump.json`: `pools[0].pg_num`: it is 0, but a pool has at least 1 placement group
       hint: export `osd_dump` again, or correct it
     `osd_dump.json`: `osds[0].weight`: a number is missing, nan or infinite (line 6, column 36)
       hint: it should be the output of `ceph osd dump -f json`

@@ -4,7 +4,7 @@
 //! the rebuild. So each change is run, and reported with the time it takes. The trials together take at most
 //! as many events as the rebuild itself took, or `EVENTS_LEAST` where that is more. Where that does not
 //! suffice for all of them, the most promising come first: those whose setting or resource caused the largest
-//! share of rests, waits or busy time.
+//! share of sleep, waiting or busy time.
 
 use serde::{Deserialize, Serialize};
 use towtank_units::{Rate, SimSpan};
@@ -22,8 +22,8 @@ const EVENTS_LEAST: u64 = 500_000;
 /// Limits of so many groups or objects bind nothing.
 const MOST: u32 = 1_000;
 
-/// The change that removes the rests.
-pub const NO_REST: &str = "recovery_sleep = 0s";
+/// The change that removes the recovery sleep.
+pub const NO_SLEEP: &str = "recovery_sleep = 0s";
 
 /// A change, and its effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,8 +132,8 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     let (limits, hardware) = (recovery.limits, recovery.hardware);
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
     let busiest = |name: &str| of(name).map_or(0.0, |resource| resource.busiest);
-    let machines = ["disks", "cards, sending", "cards, receiving", "rack uplinks", QUEUE];
-    let idle = 1.0 - machines.into_iter().map(busiest).fold(busiest("rests"), f64::max);
+    let machines = ["disks", "NICs, sending", "NICs, receiving", "rack uplinks", QUEUE];
+    let idle = 1.0 - machines.into_iter().map(busiest).fold(busiest("sleep"), f64::max);
     let mut levers = Vec::new();
     let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {
         levers.push(Lever { change, chance, limits, hardware });
@@ -141,10 +141,10 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     if !limits.sleep.is_zero() || limits.paces.iter().any(|pace| !pace.sleep.is_zero()) {
         let mut changed = Limits { sleep: SimSpan::ZERO, ..limits.clone() };
         changed.paces.iter_mut().for_each(|pace| pace.sleep = SimSpan::ZERO);
-        // Where no resource is busy, disks that wait for others wait for disks that rest.
-        let rested = busiest("rests");
-        let chance = if rested > 0.0 { rested.max(idle) } else { 0.0 };
-        add(chance, NO_REST.to_owned(), changed, None);
+        // Where no resource is busy, disks that wait for others wait for disks that sleep.
+        let slept = busiest("sleep");
+        let chance = if slept > 0.0 { slept.max(idle) } else { 0.0 };
+        add(chance, NO_SLEEP.to_owned(), changed, None);
     }
     if let Some(most) = limits.reservations.filter(|most| *most < MOST) {
         let more = most.saturating_mul(4);
@@ -156,8 +156,8 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         let more = streams.saturating_mul(4).min(1_024);
         let mut changed = Limits { streams: more, ..limits.clone() };
         changed.paces.iter_mut().for_each(|pace| pace.streams = more);
-        // A disk that rests works on one object at a time, whatever its limit is.
-        let one_at_a_time = of("rests").is_some_and(|rests| rests.busiest > 0.0);
+        // A disk that sleeps works on one object at a time, whatever its limit is.
+        let one_at_a_time = of("sleep").is_some_and(|sleep| sleep.busiest > 0.0);
         let chance = if one_at_a_time { 0.0 } else { idle / 2.0 };
         add(chance, format!("recovery_max_active = {more}"), changed, None);
     }
@@ -174,9 +174,9 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         let changed = Limits { device_rate: Some(rate), ..limits.clone() };
         add(busiest("rate cap") / 2.0, format!("rate_cap = {rate}"), changed, None);
     }
-    let cards = busiest("cards, sending").max(busiest("cards, receiving"));
+    let cards = busiest("NICs, sending").max(busiest("NICs, receiving"));
     add(busiest("disks") / 2.0, "disks twice as fast".into(), limits.clone(), Some(hardware.faster_disks()));
-    add(cards / 2.0, "cards twice as fast".into(), limits.clone(), Some(hardware.faster_cards()));
+    add(cards / 2.0, "NICs twice as fast".into(), limits.clone(), Some(hardware.faster_cards()));
     if let Some(faster) = hardware.faster_uplinks() {
         add(busiest("rack uplinks") / 2.0, "uplinks twice as fast".into(), limits.clone(), Some(faster));
     }

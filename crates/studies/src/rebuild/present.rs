@@ -51,7 +51,7 @@ fn answer(views: &[View<'_>]) -> String {
     let failed = one.observed[0].failed.join(", ");
     let not_safe = not_safe(one);
     let Some(full) = time("time_to_full_redundancy_s") else {
-        return format!("{failed}: {}.", not_safe.unwrap_or_else(|| "nothing is known".to_owned()));
+        return format!("{failed}: {}.", not_safe.unwrap_or_else(|| "the result is not known".to_owned()));
     };
     let mut text = match not_safe {
         Some(not_safe) => format!("{not_safe}; in the others it is fully restored after {full}"),

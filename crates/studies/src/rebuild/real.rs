@@ -134,7 +134,7 @@ const STATES: [(&str, &str); 6] = [
     ("stale", "they have not been reported for a while, so their sizes are old"),
     ("degraded", "what they lack is rebuilt as whole copies or shards, if it has a target"),
     ("undersized", "they have fewer copies or shards than their pool requires"),
-    ("remapped", "they are taken to be on their acting devices; data in transit is not counted"),
+    ("remapped", "their acting devices are used; data in transit is not counted"),
     ("incomplete", "their data may be lost already"),
 ];
 
@@ -204,8 +204,8 @@ impl Ready {
         let mut problems = check_pools(&cluster, &scenario, draft);
         warnings.extend(scenario.check_queue(draft, &mut problems));
         if scenario.ceph_release.is_none() && scenario.queue.is_some() && !draft.says("queue") {
-            let text = "the osd dump names no release of Ceph, so its queue is taken to be that of Ceph 16 (WPQ); set \
-                        ceph_release";
+            let text = "the osd dump names no release of Ceph, so the queue of Ceph 16 (WPQ) is assumed; set \
+                        `ceph_release`";
             warnings.push(Warning::note(text));
         }
         let machines = match &change {
@@ -237,7 +237,7 @@ impl Ready {
     /// The limits, with those of each device class.
     fn limits(&self) -> Limits {
         let paces = self.groups.machines.paces.clone();
-        // The rest that the report shows is the longest of all classes.
+        // The sleep that the report shows is the longest of all classes.
         let sleep = paces.iter().map(|pace| pace.sleep).max().unwrap_or_default();
         let queues = self.scenario.mclock.map(|mclock| self.queues(&mclock));
         Limits { paces, sleep, queues, ..limits(&self.scenario) }

@@ -55,7 +55,7 @@ pub(super) fn value(outcome: &Outcome, measure: &str) -> f64 {
 }
 
 /// Small clusters of every kind: copies and shards, gathered at different places, groups with reservations,
-/// racks, rests, rates, several disks, and successive failures.
+/// racks, sleeps, rates, several disks, and successive failures.
 const KINDS: [&str; 13] = [
     "servers = 8\nper_server = \"2GiB\"",
     "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
@@ -151,7 +151,7 @@ fn rests_set_the_time_where_they_are_long() {
                 [population]\ndistribution = \"constant\"\nsize = \"1KiB\"";
     let outcome = outcome(text, 2);
     let seen: super::observed::Observed = serde_json::from_value(outcome.series["observed"].clone()).unwrap();
-    // The disk that leads the most objects rests after each object but the last.
+    // The disk that leads the most objects sleeps after each object but the last.
     let most = seen.servers.iter().map(|server| server.read / 1024).max().unwrap() as f64;
     let found = value(&outcome, "transfer_s");
     assert!(found > 0.1 * (most - 1.0) && found < 0.11 * most, "{found} s for {most} objects");

@@ -119,7 +119,7 @@ fn safety(view: &View<'_>) -> String {
     }
     if view.some("below_min_size") {
         let groups = view.value("below_min_size").unwrap_or(0.0);
-        dangers.push(format!("{} groups take no writes for a while", human::digits(groups)));
+        dangers.push(format!("{} groups accept no writes for a while", human::digits(groups)));
     }
     if view.crowded() {
         let most = view.value("device_groups_max_after").unwrap_or(0.0);
@@ -136,7 +136,7 @@ fn safety(view: &View<'_>) -> String {
 fn what_moves(view: &View<'_>) -> String {
     let moves = &view.kept.moves;
     if moves.moved_shards == 0 {
-        return "Nothing moves".to_owned();
+        return "No data move".to_owned();
     }
     format!(
         "{} in {} objects and {} of {} groups move, {:.1} % of all bytes",
@@ -151,7 +151,7 @@ fn what_moves(view: &View<'_>) -> String {
 /// How long, with the times of slower and faster disks.
 fn how_long(view: &View<'_>) -> String {
     let Some(clean) = view.value("time_to_clean_s") else {
-        let reason = view.reason("time_to_clean_s").unwrap_or("nothing is known");
+        let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
         let end = view.shown("time_to_end_s", "s").filter(|_| view.some("time_to_end_s"));
         let end = end.map_or(String::new(), |end| format!("; what can move has moved after {end}"));
         return format!("Not all groups become clean: {reason}{end}");
@@ -197,9 +197,9 @@ fn clients(view: &View<'_>) -> String {
             )
         }
         _ if view.point.scenario.has_clients() => {
-            "Clients: nothing is known, since nothing moves or no operation was done".to_owned()
+            "Clients: the effect is not known, since no data move or no operation was completed".to_owned()
         }
-        _ => "Clients: not asked, no client load given".to_owned(),
+        _ => "Clients: the effect was not simulated, since no client load was given".to_owned(),
     }
 }
 
@@ -241,7 +241,7 @@ fn risk(view: &View<'_>) -> String {
             format!("; the probability of losing data is {most} at {rate} failures a year")
         }
         None => format!("; the probability of a loss is not known: {}", {
-            view.reason("data_loss_probability_fraction").unwrap_or("nothing is known")
+            view.reason("data_loss_probability_fraction").unwrap_or("the reason is not known")
         }),
     };
     text

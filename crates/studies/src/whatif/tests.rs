@@ -236,7 +236,7 @@ const FOUR: &str =
     "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\nstart = \"0s\"\nspeed_spread = \"0%\"\n";
 
 /// One group on three of four devices, worked by hand: with osd.3 out all groups belong on the others, so the
-/// copy of osd.3 moves to the device that has none. The disks rest 0.1 s before the first of 10 objects and
+/// copy of osd.3 moves to the device that has none. The disks sleep 0.1 s before the first of 10 objects and
 /// between them; an object takes less than a tenth of a second.
 #[test]
 fn one_copy_moves_in_the_time_of_its_rests() {
@@ -361,7 +361,7 @@ fn profiles_are_in_order_and_releases_have_their_queues() {
     assert_eq!(time(""), time("recovery_sleep = \"100ms\"\nmax_backfills = 1"), "the defaults of 16");
 }
 
-/// The same cluster with WPQ and the default rest of 0.1 s, nothing fitted: osd.3 out took 31.0 and 27.8 s
+/// The same cluster with WPQ and the default sleep of 0.1 s, nothing fitted: osd.3 out took 31.0 and 27.8 s
 /// from the first object to the last, and its empty return 44.1 s. The objects are those that moved there.
 #[test]
 fn a_live_cluster_with_rests_took_somewhat_longer() {
