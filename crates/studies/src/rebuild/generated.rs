@@ -97,10 +97,13 @@ pub fn course(
     let Some(affected) = affected else { return Ok(None) };
     let limits = limits(scenario);
     let recovery = recovery(complete, (&hardware, &limits), (&affected, &struck), &population, context);
-    let recovered = recovery.run(context)?;
+    let own = if tries { levers::own_share(context) } else { 1.0 };
+    let recovered = context.within(0.0..own, |context| recovery.run(context))?;
     let resources = resources::resources(&recovery, &recovered);
     let tried = if tries {
-        levers::tried(&recovery, &recovered, (&resources, Vec::new()), context)?
+        context.within(own..1.0, |context| {
+            levers::tried(&recovery, &recovered, (&resources, Vec::new()), context)
+        })?
     } else {
         Vec::new()
     };

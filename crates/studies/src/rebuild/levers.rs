@@ -69,6 +69,13 @@ struct Lever {
     hardware: Option<Hardware>,
 }
 
+/// The share of a replicate's work that the rebuild itself is taken to be, for progress: the trials together
+/// take at most about as many events again.
+#[must_use]
+pub fn own_share(context: &RunContext<'_>) -> f64 {
+    if context.replicate == 0 { 0.5 } else { 1.0 }
+}
+
 /// Tries changes that may help, after a rebuild that ran to its end.
 ///
 /// # Errors
@@ -94,6 +101,8 @@ pub fn tried(
     levers.sort_by(|left, right| right.chance.total_cmp(&left.chance));
     let most = recovered.events.max(EVENTS_LEAST);
     let mut spent = 0;
+    // The share of the trials that is shown as done. A trial that takes fewer events must not lower it.
+    let mut shown: f64 = 0.0;
     let first = recovery.struck.iter().map(|struck| struck.at).min().unwrap_or_default();
     let mut tried = Vec::new();
     for lever in levers {
@@ -107,7 +116,10 @@ pub fn tried(
             quiet: false,
             ..recovery.clone()
         };
-        let found = trial.run(context)?;
+        let part = |events: u64| (events as f64 / most as f64).min(1.0);
+        let begin = shown.max(part(spent));
+        shown = begin.max(part(spent + recovered.events));
+        let found = context.within(begin..shown, |context| trial.run(context))?;
         if found.partial {
             break;
         }

@@ -328,9 +328,12 @@ impl Ready {
     fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<Warning>)>, StudyError> {
         let Some(staged) = self.staged(context) else { return Ok(None) };
         let recovery = self.recovery(&staged, context);
-        let recovered = recovery.run(context)?;
+        let own = levers::own_share(context);
+        let recovered = context.within(0.0..own, |context| recovery.run(context))?;
         let resources = resources(&recovery, &recovered);
-        let tried = levers::tried(&recovery, &recovered, (&resources, self.alternatives()), context)?;
+        let tried = context.within(own..1.0, |context| {
+            levers::tried(&recovery, &recovered, (&resources, self.alternatives()), context)
+        })?;
         let down = self.groups.down();
         let Staged { hardware, limits, affected, struck, failing, capacity, mut warnings, lacking, .. } =
             staged;

@@ -3,6 +3,7 @@
 mod damaged;
 mod homes;
 mod mended;
+mod progress;
 
 use proptest::prelude::*;
 use towtank_kernel::Executor;
