@@ -87,7 +87,7 @@ fn a_link_in_the_place_of_the_lock_is_refused_and_its_target_kept() {
     folder.write("thesis.txt", "years");
     std::os::unix::fs::symlink("../thesis.txt", folder.path().join("o/campaign.lock")).expect("a link");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "o"]), @"
-    error: `o/campaign.lock` is a link, where a run puts its lock: nothing is written there
+    error: `o/campaign.lock` is a link, where the lock of a run should be: nothing is written there
     hint: move it away, or choose another directory
     exit 2
     ");

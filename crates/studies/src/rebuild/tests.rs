@@ -337,7 +337,7 @@ fn mistakes_are_told_with_their_next_step() {
     insta::assert_snapshot!(told("groups = 8\ngroups_per_server = 3"), @"`groups` and `groups_per_server` both set the number of groups | leave one of them out");
     insta::assert_snapshot!(told("failure_domain = \"rack\"\nracks = 4"), @r#"`failure_domain` is `rack`, but only `crush-straw2` supports racks | set placement = "crush-straw2""#);
     insta::assert_snapshot!(told("servers = 4\nclient_load = \"50000/s\""), @"`client_load` is 50000/s, but the cluster serves at most 1151/s of 64KiB at 90 % of its disks or NICs | lower it, or set more or faster disks");
-    insta::assert_snapshot!(told("client_size = \"4KiB\""), @r#"`client_size` describes clients, but `client_load` is left out | set client_load = "1000/s", or leave it out"#);
+    insta::assert_snapshot!(told("client_size = \"4KiB\""), @r#"`client_size` describes clients, but `client_load` and `client_depth` are left out | set client_load = "1000/s", or leave it out"#);
     insta::assert_snapshot!(told("client_load = \"5/s\"\nclient_size = \"1GiB\""), @"`client_size` is 1GiB, but it must lie from 512B to 64MiB | leave it out for 64KiB");
     insta::assert_snapshot!(told("objects = 5\nper_server = \"1GiB\""), @"`objects` and `per_server` both set the amount of data | leave one of them out");
 }
