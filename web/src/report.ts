@@ -492,6 +492,6 @@ export interface Report {
   figures: Figure[];
   /** Published values compared with ours. */
   claims: Claim[];
-  /** What the reader must know before trusting the numbers. */
+  /** What the reader must know before trusting the numbers, the most serious first. */
   warnings: string[];
 }

@@ -4,7 +4,7 @@ import { table as csvTable, tableFiles } from "./csv";
 import { type Exact, numberOf, settingText } from "./data";
 import { h, prose } from "./dom";
 import { digits, quantity, range, Shown } from "./human";
-import { titleOf } from "./measures";
+import { headline, titleOf } from "./measures";
 import type { Claim, Measure, Reading, Report, Table, Tolerance } from "./report";
 import { type Heading, type Shown as Cell, tableElement } from "./table";
 
@@ -38,7 +38,9 @@ export function points(report: Report): HTMLElement | null {
   const first = report.points[0];
   if (first === undefined) return null;
   const keys = Object.keys(first.settings);
-  const names = [...new Set(report.points.flatMap((point) => Object.keys(point.summary)))];
+  const main = headline(report);
+  const every = [...new Set(report.points.flatMap((point) => Object.keys(point.summary)))];
+  const names = [...every.filter((name) => name === main), ...every.filter((name) => name !== main)];
   const units = names.map((name) => {
     const all = report.points.map((point) => point.summary[name]).filter((measure) => measure !== undefined);
     return Shown.column(all.map((measure) => measure.value ?? 0), all[0]?.unit ?? "");

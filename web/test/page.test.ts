@@ -51,6 +51,19 @@ test("the status, the main number and the main figure come first, the other meas
   ]);
 });
 
+test("the points of a sweep begin with the main measure", () => {
+  const report = JSON.parse(text("rebuild.json"));
+  const keys = Object.keys(report.points[0].settings).length;
+  const names = Object.keys(report.points[0].summary);
+  const firstShown = (headline: string | undefined) => {
+    render(root, embed(JSON.stringify({ ...report, headline })));
+    const cell = [...root.querySelectorAll("#points thead th")][keys];
+    return names.find((name) => cell?.getAttribute("title")?.startsWith(name));
+  };
+  expect(firstShown(names[2])).toBe(names[2]);
+  expect(firstShown(undefined)).toBe(names[0]);
+});
+
 test("a report of an earlier version, without headline and status, shows its first measure and no status", () => {
   const { headline: _headline, status: _status, main_figure: _figure, titles: _titles, ...older } = JSON.parse(text("queue.json"));
   render(root, embed(JSON.stringify(older)));

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use towtank_metrics::mean_interval_95;
 use towtank_report::runs::Run;
-use towtank_report::{Measure, Measurement, Ordered, Outcome, PointSummary, Report, Table};
+use towtank_report::{
+    Measure, Measurement, Ordered, Outcome, PointSummary, Report, Severity, Table, Warning,
+};
 
 use crate::fingerprint::Fingerprint;
 use crate::point_file::Stored;
@@ -21,6 +23,8 @@ pub struct Assembled {
     pub report: Report,
     /// The outcomes of each point, in plan order. A point without any outcome has an empty entry.
     pub points: Vec<PointOutcomes>,
+    /// The warnings of the report with their severities, so that those of the study can be sorted in.
+    pub warnings: Vec<Warning>,
 }
 
 /// Builds the report of the available outcomes. `executor` says how the kernel ran; it is in no digest.
@@ -50,7 +54,7 @@ pub fn assemble(plan: &Plan, ledger: Ledger, executor: &str) -> Assembled {
         events: points.iter().flat_map(|point| &point.outcomes).map(|outcome| outcome.events).sum(),
         partial: open > 0,
         sweep: plan.axes().to_vec(),
-        warnings,
+        warnings: Warning::by_severity(warnings.clone()),
         ..Report::default()
     };
     report.runs = runs_table(&summaries, &points);
@@ -59,7 +63,7 @@ pub fn assemble(plan: &Plan, ledger: Ledger, executor: &str) -> Assembled {
     } else {
         report.points = summaries;
     }
-    Assembled { report, points }
+    Assembled { report, points, warnings }
 }
 
 /// A row for each available replicate.
@@ -136,15 +140,15 @@ fn outcome_digest(outcome: &Outcome) -> String {
     })
 }
 
-fn incomplete(plan: &Plan, points: &[PointOutcomes], open: usize) -> Vec<String> {
+fn incomplete(plan: &Plan, points: &[PointOutcomes], open: usize) -> Vec<Warning> {
     let total = plan.task_count();
     let stopped = |point: &&PointOutcomes| point.outcomes.iter().any(|outcome| outcome.partial);
     let shown = points.iter().filter(stopped).count();
     match (open, total, shown) {
         (0, _, _) => Vec::new(),
-        (_, 1, 0) => vec!["the run was stopped before it had a value".to_owned()],
+        (_, 1, 0) => vec![Warning::unknown("the run was stopped before it had a value")],
         (_, 1, _) => {
-            vec!["the run was stopped early: the values cover only what was committed".to_owned()]
+            vec![Warning::unknown("the run was stopped early: the values cover only what was committed")]
         }
         _ => {
             let missing = format!("{open} of {total} runs are missing or were stopped early");
@@ -154,13 +158,13 @@ fn incomplete(plan: &Plan, points: &[PointOutcomes], open: usize) -> Vec<String>
                     points.len()
                 )
             });
-            [Some(missing), shown].into_iter().flatten().collect()
+            [Some(missing), shown].into_iter().flatten().map(Warning::unknown).collect()
         }
     }
 }
 
 /// Warnings for means over only some of the replicates, which can mislead because the others have no value.
-fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
+fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<Warning> {
     let mut gaps: Ordered<Told> = Ordered::new();
     for (at, point) in points.iter().enumerate() {
         let with_value: BTreeSet<&String> =
@@ -180,23 +184,29 @@ fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
     let words = gaps.into_iter().map(|(name, told)| {
         let Told { count, place, reason } = told;
         let place = plan.describe(place);
-        format!("`{name}` has no value in {count} of {total} runs (first in {place}: {reason}); its means are over the others")
+        Warning::unknown(format!(
+            "`{name}` has no value in {count} of {total} runs (first in {place}: {reason}); its means are over the others"
+        ))
     });
     words.collect()
 }
 
 /// Warnings of the runs: each text once, with how often it occurs and where first.
-fn outcome_warnings(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
-    let mut texts: Ordered<Told> = Ordered::new();
+fn outcome_warnings(plan: &Plan, points: &[PointOutcomes]) -> Vec<Warning> {
+    let mut texts: Ordered<(Severity, Told)> = Ordered::new();
     for (place, outcome) in runs(points) {
-        for text in &outcome.warnings {
-            texts.entry(text.clone()).or_insert_with(|| Told::first(place, "")).count += 1;
+        for Warning { severity, text } in &outcome.warnings {
+            let (_, told) = texts.entry(text.clone()).or_insert_with(|| (*severity, Told::first(place, "")));
+            told.count += 1;
         }
     }
     let total = points.iter().map(|point| point.outcomes.len()).sum::<usize>();
-    let words = texts.into_iter().map(|(text, told)| match told.count {
-        count if count >= total => text,
-        count => format!("{text} (in {count} of {total} runs, first in {})", plan.describe(told.place)),
+    let words = texts.into_iter().map(|(text, (severity, told))| match told.count {
+        count if count >= total => Warning { severity, text },
+        count => {
+            let place = plan.describe(told.place);
+            Warning { severity, text: format!("{text} (in {count} of {total} runs, first in {place})") }
+        }
     });
     words.collect()
 }

@@ -1,7 +1,7 @@
 //! A small study for tests: its outcomes are a pure function of the point and the replicate.
 
 use serde_json::json;
-use towtank_report::{Outcome, SweepAxis};
+use towtank_report::{Outcome, SweepAxis, Warning};
 
 use crate::{Header, KeyParts, Plan, PointKey, PointSpec};
 
@@ -50,7 +50,7 @@ pub(crate) fn outcome(point: &PointSpec, replicate: u32) -> Outcome {
     outcome.measure("span_s", span, "s");
     if (replicate + servers as u32).is_multiple_of(4) {
         outcome.missing("lost_bytes", "bytes", "no disk failed");
-        outcome.warnings.push("no disk failed".to_owned());
+        outcome.warnings.push(Warning::note("no disk failed"));
     } else {
         outcome.measure("lost_bytes", 1e18 + span, "bytes");
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use towtank_imports::ceph::{DeviceUse, GroupStat, Medium, OsdDump, PgDump, PoolEntry, Report};
 use towtank_placement::crush::pools::{Device, PgId};
 use towtank_placement::crush::{Map, RuleKind};
+use towtank_report::{Severity, Warning};
 
 use crate::cluster::{Cluster, Group, PoolState};
 use crate::tree::device_list;
@@ -53,7 +54,7 @@ pub struct Joined {
     /// The state.
     pub cluster: Cluster,
     /// Warnings, as sentences.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The osd dump itself, for what placement does not need.
     pub osd_dump: OsdDump,
     /// The medium of each device by its id, if the report has it.
@@ -175,10 +176,10 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
         }
         (None, Some(report)) => {
             share_sums(&mut cluster, report);
-            warnings.push(
-                "there is no `pg_dump`, so the groups of a pool are taken as equally large, and where the map puts them"
-                    .to_owned(),
-            );
+            warnings.push(Warning::note(
+                "there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be where the \
+                 map places them",
+            ));
         }
         (None, None) => return Err(vec![JoinError::NoGroups]),
     }
@@ -236,7 +237,7 @@ fn no_rule(dump: &Named<OsdDump>, map: &Named<Map>, at: usize, entry: &PoolEntry
 }
 
 /// Warns of devices that only one of the files has.
-fn note_devices(cluster: &Cluster, map_file: &str, dump_file: &str, warnings: &mut Vec<String>) {
+fn note_devices(cluster: &Cluster, map_file: &str, dump_file: &str, warnings: &mut Vec<Warning>) {
     let held: BTreeSet<i32> = cluster
         .map
         .each_bucket()
@@ -246,35 +247,35 @@ fn note_devices(cluster: &Cluster, map_file: &str, dump_file: &str, warnings: &m
     let known = |id: i32| cluster.overlay.devices.get(id as usize).is_some_and(|device| device.exists);
     let strange: Vec<i32> = held.iter().copied().filter(|id| !known(*id)).collect();
     if !strange.is_empty() {
-        warnings.push(format!(
-            "`{map_file}` holds {}, which `{dump_file}` lacks; nothing is placed there",
+        warnings.push(Warning::note(format!(
+            "`{map_file}` contains {}, which `{dump_file}` lacks; nothing is placed there",
             device_list(&strange)
-        ));
+        )));
     }
     let serving = |device: &Device| device.exists && device.weight > 0;
     let ids = (0..).zip(&cluster.overlay.devices);
     let apart: Vec<i32> =
         ids.filter(|(id, device)| serving(device) && !held.contains(id)).map(|(id, _)| id).collect();
     if !apart.is_empty() {
-        warnings.push(format!(
+        warnings.push(Warning::note(format!(
             "{} of `{dump_file}` is in no bucket of `{map_file}`, so it gets no data",
             device_list(&apart)
-        ));
+        )));
     }
 }
 
 /// Warns of pools whose number of groups is changing already.
-fn note_targets(dump: &OsdDump, warnings: &mut Vec<String>) {
+fn note_targets(dump: &OsdDump, warnings: &mut Vec<Warning>) {
     for pool in &dump.pools {
         let going = |now: u32, target: Option<u32>| target.filter(|target| *target != now && *target > 0);
         for (what, now, target) in
             [("pg_num", pool.pg_num, pool.pg_num_target), ("pgp_num", pool.pgp_num, pool.pgp_num_target)]
         {
             if let Some(target) = going(now, target) {
-                warnings.push(format!(
+                warnings.push(Warning::note(format!(
                     "`{what}` of pool `{}` is changing from {now} to {target}; {now} is used",
                     pool.name
-                ));
+                )));
             }
         }
     }
@@ -284,14 +285,15 @@ fn take_groups(
     cluster: &mut Cluster,
     dump: &PgDump,
     file: &str,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<(), JoinError> {
     if dump.ready == Some(false) {
         if dump.groups.is_empty() {
             return Err(JoinError::NotReady { file: file.to_owned() });
         }
         let message = not_ready(file);
-        warnings.push(format!("{message}; sizes and locations of some groups may be out of date"));
+        let doubt = "sizes and locations of some groups may be out of date";
+        warnings.push(Warning::unknown(format!("{message}; {doubt}")));
     }
     let mut seen = BTreeSet::new();
     let mut unknown_pools: BTreeMap<i64, u64> = BTreeMap::new();
@@ -310,14 +312,14 @@ fn take_groups(
         }
     }
     for (pool, groups) in unknown_pools {
-        warnings.push(format!(
+        warnings.push(Warning::unknown(format!(
             "`{file}` has {groups} groups of pool {pool}, which the osd dump lacks; they are left out"
-        ));
+        )));
     }
     if beyond > 0 {
-        warnings.push(format!(
+        warnings.push(Warning::unknown(format!(
             "`{file}` has {beyond} groups beyond the `pg_num` of their pools, which are left out; was the cluster splitting?"
-        ));
+        )));
     }
     for pool in &cluster.pools {
         let absent: Vec<u32> = (0..)
@@ -331,24 +333,34 @@ fn take_groups(
             .filter(|group| !seen.contains(group))
             .collect();
         if let Some(first) = absent.first() {
-            warnings.push(format!(
+            warnings.push(Warning::unknown(format!(
                 "`{file}` lacks {} groups of pool `{}`, such as {first}; they count as empty",
                 absent.len(),
                 pool.name
-            ));
+            )));
         }
     }
     Ok(())
 }
 
 /// Warns of groups in states that affect the result.
-fn note_states(groups: &[GroupStat], file: &str, states: &[(&str, &str)], warnings: &mut Vec<String>) {
+fn note_states(groups: &[GroupStat], file: &str, states: &[(&str, &str)], warnings: &mut Vec<Warning>) {
     for (word, effect) in states {
         let count = groups.iter().filter(|stat| stat.is(word)).count();
         if count > 0 {
             let all = groups.len();
-            warnings.push(format!("{count} of {all} groups in `{file}` are {word}: {effect}"));
+            let text = format!("{count} of {all} groups in `{file}` are {word}: {effect}");
+            warnings.push(Warning { severity: severity_of(word), text });
         }
+    }
+}
+
+/// How serious it is that groups are in this state.
+fn severity_of(state: &str) -> Severity {
+    match state {
+        "degraded" | "undersized" | "incomplete" | "down" | "inactive" => Severity::Danger,
+        "unknown" | "stale" => Severity::Unknown,
+        _ => Severity::Note,
     }
 }
 

@@ -48,7 +48,7 @@ fn cluster() -> Cluster {
 fn every_group_belongs_where_the_dump_has_it() {
     let joined = joined(|_, _, _| {}).unwrap_or_else(|errors| panic!("{errors:?}"));
     let cluster = joined.cluster;
-    assert!(joined.warnings.iter().any(|told| told.ends_with("are active: they serve")));
+    assert!(joined.warnings.iter().any(|told| told.text.ends_with("are active: they serve")));
     let mut laid_out = LaidOut::new(&cluster).unwrap();
     let mut groups = 0;
     for pool in &cluster.pools {

@@ -92,10 +92,28 @@ struct State {
     done: usize,
     total: usize,
     reused: usize,
-    /// The progress and events of each run in flight.
-    running: BTreeMap<Which, towtank_studies::Progress>,
+    /// The progress of each run in flight.
+    running: BTreeMap<Which, Running>,
     /// Events of runs that have ended.
     events: u64,
+}
+
+/// A run in flight.
+#[derive(Clone, Copy, Default)]
+struct Running {
+    progress: towtank_studies::Progress,
+    /// Events of the models that the run has finished.
+    before: u64,
+}
+
+impl Running {
+    /// Takes the next report. Events count from 0 again with each model of a run.
+    fn take(&mut self, progress: towtank_studies::Progress) {
+        if progress.events < self.progress.events {
+            self.before += self.progress.events;
+        }
+        self.progress = progress;
+    }
 }
 
 impl Bar {
@@ -128,7 +146,7 @@ impl Bar {
     /// A run has made progress.
     pub fn run(&self, which: Which, progress: towtank_studies::Progress) {
         self.change(|state| {
-            state.running.insert(which, progress);
+            state.running.entry(which).or_default().take(progress);
         });
     }
 
@@ -168,7 +186,7 @@ impl Bar {
 
 impl State {
     fn fraction_running(&self) -> f64 {
-        self.running.values().map(|progress| progress.fraction.clamp(0.0, 1.0)).sum()
+        self.running.values().map(|running| running.progress.fraction.clamp(0.0, 1.0)).sum()
     }
 
     fn steps(&self) -> u64 {
@@ -178,9 +196,11 @@ impl State {
     fn message(&self, elapsed: Duration) -> String {
         let seconds = elapsed.as_secs_f64();
         let fresh = (self.done - self.reused.min(self.done)) as f64 + self.fraction_running();
-        let events = self.events + self.running.values().map(|progress| progress.events).sum::<u64>();
+        let in_flight = self.running.values().map(|running| running.before + running.progress.events);
+        let events = self.events + in_flight.sum::<u64>();
         let mut words =
             vec![format!("{}/{} {}", self.done, self.total, if self.total == 1 { "run" } else { "runs" })];
+        words.extend(self.inside());
         if seconds > 0.5 && events > 0 {
             words.push(format!("{} events/s", rate(events as f64 / seconds)));
         }
@@ -189,6 +209,22 @@ impl State {
             words.push(format!("{} left", span(seconds * open / fresh)));
         }
         words.join(", ")
+    }
+}
+
+impl State {
+    /// How far the only run is: the share that is done, or where that is not known the simulated time.
+    fn inside(&self) -> Option<String> {
+        let (1, Some(Running { progress, .. })) = (self.total, self.running.values().next()) else {
+            return None;
+        };
+        let simulated = progress.now.as_secs_f64();
+        if progress.fraction > 0.0 {
+            // Rounded down: a run that goes on is not at 100 %.
+            Some(format!("{:.0} % done", (100.0 * progress.fraction).floor().min(99.0)))
+        } else {
+            (simulated > 0.0).then(|| format!("{simulated:.1} s of simulated time"))
+        }
     }
 }
 
@@ -217,6 +253,7 @@ mod tests {
     use indicatif::TermLike;
 
     use super::*;
+    use towtank_units::SimTime;
 
     /// A terminal that records its calls.
     #[derive(Clone, Debug, Default)]
@@ -295,8 +332,26 @@ mod tests {
         let mut state = State { done: 6, total: 10, reused: 2, events: 3_000_000, ..State::default() };
         assert_eq!(state.message(Duration::from_secs(2)), "6/10 runs, 1.5 M events/s, 2 s left");
         let which = Which { point: 0, replicate: 1 };
-        state.running.insert(which, towtank_studies::Progress { fraction: 0.5, events: 1_000 });
+        let half = towtank_studies::Progress { fraction: 0.5, events: 1_000, ..Default::default() };
+        state.running.insert(which, Running { progress: half, before: 0 });
         assert_eq!(state.steps(), 6_500);
         assert_eq!(State { total: 1, ..State::default() }.message(Duration::ZERO), "0/1 run");
+    }
+
+    #[test]
+    fn a_single_run_says_how_far_it_is() {
+        let mut state = State { total: 1, ..State::default() };
+        let which = Which { point: 0, replicate: 0 };
+        let mut after = |fraction, events, now| {
+            let progress = towtank_studies::Progress { fraction, events, now: SimTime::from_ns(now) };
+            state.running.entry(which).or_default().take(progress);
+            state.message(Duration::from_secs(4))
+        };
+        // Without an end, there is neither a share nor a time left.
+        assert_eq!(after(0.0, 8_000, 1_500_000_000), "0/1 run, 1.5 s of simulated time, 2 k events/s");
+        assert_eq!(after(0.25, 20_000, 0), "0/1 run, 25 % done, 5 k events/s, 12 s left");
+        // The next model of the same run: its events are added to those before.
+        assert_eq!(after(0.5, 4_000, 0), "0/1 run, 50 % done, 6 k events/s, 4 s left");
+        assert_eq!(after(1.0, 4_000, 0), "0/1 run, 99 % done, 6 k events/s");
     }
 }

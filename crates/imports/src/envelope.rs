@@ -97,7 +97,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(
         return Err(osd_map(file.name));
     }
     let Some(start) = json_start(bytes) else {
-        return Err(ImportError::new(file.name, "there is no JSON in it")
+        return Err(ImportError::new(file.name, "the file contains no JSON")
             .hint("export it with `-f json`, as in `ceph osd dump -f json`"));
     };
     let (json, replaced) = without_special_numbers(trim_tail(&bytes[start..]));
@@ -239,8 +239,8 @@ mod tests {
     #[test]
     fn damage_is_told_with_its_place() {
         let check = |bytes: &[u8], want: &str| assert_eq!(read(bytes).unwrap_err().to_string(), want);
-        check(b"", "`dump.json`: there is no JSON in it");
-        check(b"dumped all\n", "`dump.json`: there is no JSON in it");
+        check(b"", "`dump.json`: the file contains no JSON");
+        check(b"dumped all\n", "`dump.json`: the file contains no JSON");
         check(
             b"{\"a\":",
             "`dump.json`: `a`: it ends too early: EOF while parsing a value (line 1, column 5)",

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use towtank_iosched::{Discipline, Fifo, FlowId, NoMessage, Request};
 use towtank_units::{SimSpan, SimTime};
 
-/// The cheapest request first, but whoever has waited for longer than its patience goes before all others.
+/// The cheapest request first. A request that has waited for longer than `patience` goes before all others.
 #[derive(Clone)]
 struct Shortest<T> {
     patience: SimSpan,
-    /// With the instants of arrival, in order of coming.
+    /// Requests and their arrival times, in order of arrival.
     waiting: VecDeque<(SimTime, Request<T>)>,
 }
 

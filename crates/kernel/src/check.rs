@@ -101,7 +101,7 @@ impl<'m, M: Model> Check<'m, M> {
                 }
             }
             if self.plain.run.committed.is_multiple_of(u64::from(options.batch)) {
-                options.report(scheduled.key.at, self.plain.run.committed);
+                options.report(scheduled.key.at, self.plain.run.committed, self.plain.work);
                 if options.stop_asked() {
                     partial = self.plain.floor() < end;
                     break;

@@ -30,6 +30,8 @@ pub(crate) struct Conservative<'m, M: Model> {
     me: usize,
     round: u64,
     phase: Phase,
+    /// The work of the other workers, as of the last window.
+    work_elsewhere: u64,
     /// Packets of this round and, from peers that are ahead, of the next.
     heard: Vec<Window<M::Event>>,
     shares: Vec<Share<M>>,
@@ -73,6 +75,7 @@ impl<'m, M: Model> Conservative<'m, M> {
             round: 0,
             // The first window is empty: it delivers what the entities sent when they were started.
             phase: Phase::Running(EventKey::MIN),
+            work_elsewhere: 0,
             heard: Vec::new(),
             shares: Vec::new(),
             result: None,
@@ -121,8 +124,8 @@ impl<'m, M: Model> Conservative<'m, M> {
             false
         });
         if self.me == 0 {
-            options
-                .report(self.plain.last.map_or(EventKey::MIN, |(key, _)| key).at, self.plain.run.committed);
+            let now = self.plain.last.map_or(EventKey::MIN, |(key, _)| key).at;
+            options.report(now, self.plain.run.committed, self.plain.work + self.work_elsewhere);
         }
         // Within a window no event touches another partition, so a stop in the middle leaves a consistent
         // state.
@@ -155,6 +158,7 @@ impl<'m, M: Model> Conservative<'m, M> {
                 floor,
                 reach,
                 committed: self.plain.run.committed,
+                work: self.plain.work,
                 last: self.plain.last,
                 error: self.error.clone(),
                 stop,
@@ -177,6 +181,7 @@ impl<'m, M: Model> Conservative<'m, M> {
         let (now, later): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.heard).into_iter().partition(|window| window.round == self.round);
         self.heard = later;
+        self.work_elsewhere = now.iter().map(|window| window.work).sum();
         for window in now {
             floor = floor.min(window.floor);
             reach = reach.min(window.reach);

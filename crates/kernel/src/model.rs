@@ -128,6 +128,13 @@ pub trait Model: Sized + Sync {
         format!("entity {id}")
     }
 
+    /// The share of the run that is done once its samples have reported this much work
+    /// ([`Statistics::work`]); `None` if the model does not know how much there is. Only shown as progress.
+    fn share_done(&self, work: u64) -> Option<f64> {
+        let _ = work;
+        None
+    }
+
     /// Checks the model's conservation laws on the committed state at the end of the run.
     ///
     /// # Errors
@@ -149,6 +156,13 @@ pub trait Statistics: Default + Clone + PartialEq + Debug + Hash + Send {
 
     /// Merges the statistics of another entity into these.
     fn merge(&mut self, other: &Self);
+
+    /// The work that a sample reports as done, in a unit of the model's choice. The executors add it up for
+    /// the progress of the run.
+    fn work(sample: &Self::Sample) -> u64 {
+        let _ = sample;
+        0
+    }
 }
 
 /// For models without statistics.

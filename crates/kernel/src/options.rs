@@ -73,6 +73,9 @@ pub struct Progress {
     pub now: SimTime,
     /// The number of events committed so far; with the conservative executor, by worker 0 alone.
     pub committed: u64,
+    /// The work that committed samples have reported; with the conservative executor, that of other workers
+    /// as of the last window.
+    pub work: u64,
 }
 
 /// The default limit of undo history. Measured on PHOLD: small enough that the history stays in the
@@ -184,9 +187,9 @@ impl RunOptions<'_> {
         self.stop.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn report(&self, now: SimTime, committed: u64) {
+    pub(crate) fn report(&self, now: SimTime, committed: u64, work: u64) {
         if let Some(progress) = self.progress {
-            progress(Progress { now, committed });
+            progress(Progress { now, committed, work });
         }
     }
 }

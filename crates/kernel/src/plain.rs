@@ -33,6 +33,8 @@ pub(crate) struct Plain<'m, M: Model, R> {
     /// When pending events can reach other realms; `None` if not needed.
     pub reach: Option<Reach>,
     pub run: RunStatistics,
+    /// The work that samples have reported.
+    pub work: u64,
     /// The key and entity of the last committed event.
     pub last: Option<(EventKey, EntityId)>,
     current: Option<Scheduled<M::Event>>,
@@ -49,6 +51,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             outgoing: Vec::new(),
             reach: None,
             run: RunStatistics::default(),
+            work: 0,
             last: None,
             current: None,
             rules,
@@ -117,7 +120,10 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         }
         if !desk.samples.is_empty() {
             let statistics = &mut self.slots[local].statistics;
-            desk.samples.drain(..).for_each(|sample| statistics.add(sample));
+            for sample in desk.samples.drain(..) {
+                self.work += M::Statistics::work(&sample);
+                statistics.add(sample);
+            }
         }
         if !desk.outputs.is_empty() {
             self.outputs.extend(desk.outputs.drain(..).map(|output| Written { key, by: id, output }));

@@ -29,7 +29,8 @@ pub(crate) fn run<M: Model>(
         if allowance == 0 || !plain.batch(end, allowance)? {
             break;
         }
-        options.report(plain.last.map_or(EventKey::MIN, |(key, _)| key).at, plain.run.committed);
+        let now = plain.last.map_or(EventKey::MIN, |(key, _)| key).at;
+        options.report(now, plain.run.committed, plain.work);
         if options.stop_asked() {
             partial = plain.floor() < end;
             break;

@@ -93,6 +93,8 @@ pub(crate) struct Window<E> {
     #[serde(with = "crate::key::nanoseconds")]
     pub reach: SimTime,
     pub committed: u64,
+    /// The work that its samples have reported.
+    pub work: u64,
     pub last: Option<(EventKey, EntityId)>,
     pub error: Option<RunError>,
     pub stop: bool,
@@ -137,6 +139,8 @@ pub(crate) struct Token {
     pub in_transit: i64,
     pub floor: EventKey,
     pub committed: u64,
+    /// The work that committed samples have reported.
+    pub work: u64,
     pub rolled_back: u64,
     pub last: Option<(EventKey, EntityId)>,
     /// Whether a worker holds more than its bound.

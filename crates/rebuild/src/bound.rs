@@ -2,7 +2,7 @@
 //!
 //! Both are computed from the work done: every transfer of each disk, NIC and uplink, and for every object
 //! one seek to begin reading and one to begin writing, which no order of requests avoids. Reservations,
-//! rests, windows and waiting come on top and are left out.
+//! sleep, windows and waiting come on top and are left out.
 //!
 //! - The *bound*: the busiest device works without a pause. It is a property of the placement.
 //! - The *ideal*: the same total cost in bytes and requests, spread evenly over all surviving disks, the NICs

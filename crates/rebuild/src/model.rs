@@ -114,6 +114,9 @@ pub struct Rebuild<'a> {
     dead: Vec<bool>,
     slack: Slack,
     clients: Option<Clients>,
+    /// Bytes over all targets: those of this plan, and those that earlier phases made durable.
+    planned: u64,
+    before: u64,
 }
 
 /// What is counted at a server.
@@ -226,6 +229,14 @@ impl Statistics for Counts {
         }
         self.assert_adds_up();
     }
+
+    /// The bytes of finished jobs.
+    fn work(sample: &Sample) -> u64 {
+        match sample {
+            Sample::Done { bytes, .. } => *bytes,
+            _ => 0,
+        }
+    }
 }
 
 impl Counts {
@@ -285,7 +296,15 @@ impl<'a> Rebuild<'a> {
             );
         }
         let slack = Slack::new(hardware, plan, limits);
-        Rebuild { hardware, plan, limits, dead: Vec::new(), slack, clients: None }
+        let bytes = |job| plan.bytes_over_targets(job);
+        let planned = plan.jobs().iter().map(bytes).fold(0, u64::saturating_add);
+        Rebuild { hardware, plan, limits, dead: Vec::new(), slack, clients: None, planned, before: 0 }
+    }
+
+    /// Counts the bytes of earlier phases as done in the progress of this one.
+    #[must_use]
+    pub fn after(self, bytes: u64) -> Rebuild<'a> {
+        Rebuild { before: bytes, ..self }
     }
 
     /// Adds clients, which use the devices until the rebuild is complete.
@@ -384,6 +403,12 @@ impl Model for Rebuild<'_> {
 
     fn links(&self) -> Links {
         Links::all(self.hardware.card().spec().latency)
+    }
+
+    /// Bytes that are durable, of those planned up to now. A later failure may add to the plan.
+    fn share_done(&self, work: u64) -> Option<f64> {
+        let whole = self.before.saturating_add(self.planned);
+        (whole > 0).then(|| self.before.saturating_add(work) as f64 / whole as f64)
     }
 
     #[inline]

@@ -258,6 +258,13 @@ impl Plan {
         &self.devices[at..at + usize::from(job.writes)]
     }
 
+    /// The bytes that a job makes durable, over all its targets.
+    #[inline]
+    #[must_use]
+    pub fn bytes_over_targets(&self, job: &Job) -> u64 {
+        job.bytes.saturating_mul(self.writes(job).len() as u64)
+    }
+
     /// The devices that a task must reserve, in order.
     #[inline]
     #[must_use]

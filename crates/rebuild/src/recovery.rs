@@ -321,7 +321,7 @@ impl Recovery<'_> {
         let mut plan = Plan::new().of_groups(self.affected.grouped);
         (0..self.hardware.devices()).for_each(|_| plan.next_driver());
         let clients = self.clients(|device| !self.down.contains(&device));
-        let model = Rebuild::new(self.hardware, &plan, self.limits).with_clients(clients);
+        let model = Rebuild::new(self.hardware, &plan, self.limits).after(found.bytes).with_clients(clients);
         let seed = simulator.seed().part(found.digests.len() as u32);
         let gap = match load.arrivals {
             Arrivals::Open(rate) => rate.mean_gap_ns_f64(),
@@ -388,6 +388,7 @@ impl Recovery<'_> {
         let Phase { from, until } = phase;
         assert!(until.is_none_or(|until| until > from), "a phase ends before it begins");
         let model = Rebuild::new(self.hardware, &planned.plan, self.limits)
+            .after(found.bytes)
             .with_dead(standing.stopped.clone())
             .with_clients(self.clients(|device| !standing.stopped[device.index()]));
         let span = until.map(|until| SimTime::ZERO.saturating_add(until.since(from)));
@@ -412,7 +413,7 @@ impl Recovery<'_> {
         found.unfinished = (0..)
             .zip(planned.plan.jobs())
             .filter(|(number, _)| progress[*number] != Progress::Whole)
-            .map(|(_, job)| job.bytes.saturating_mul(planned.plan.writes(job).len() as u64))
+            .map(|(_, job)| planned.plan.bytes_over_targets(job))
             .fold(0, u64::saturating_add);
         found.take(self.hardware, &planned.plan, &run, from, span);
         let drives = |device: &u32| !planned.plan.tasks_of(DeviceId(*device)).is_empty();

@@ -96,7 +96,13 @@ impl Shown {
         digits(value / self.factor)
     }
 
-    /// The same with two digits, for half widths of intervals.
+    /// The same with the unit's name.
+    #[must_use]
+    pub fn quantity(&self, value: f64) -> String {
+        with_unit(&self.digits(value), &self.unit)
+    }
+
+    /// The digits alone, only two of them, for half widths of intervals.
     #[must_use]
     pub fn rough(&self, value: f64) -> String {
         digits_to(2, value / self.factor)
@@ -106,8 +112,15 @@ impl Shown {
 /// A number with its unit: `1.25 ms`, `340 MiB/s`, `12,345 requests`, `0.8`, `12 %`.
 #[must_use]
 pub fn quantity(value: f64, unit: &str) -> String {
-    let shown = Shown::fitting(value, unit);
-    with_unit(&shown.digits(value), shown.unit())
+    Shown::fitting(value, unit).quantity(value)
+}
+
+/// Quantities that one sentence compares, all in the unit of the largest: `0.86 min` and `1.19 min`.
+#[must_use]
+pub fn alike<const N: usize>(values: [f64; N], unit: &str) -> [String; N] {
+    let sizes = values.iter().map(|value| value.abs()).filter(|size| size.is_finite());
+    let shown = Shown::fitting(sizes.fold(0.0, f64::max), unit);
+    values.map(|value| shown.quantity(value))
 }
 
 /// A range in one unit: `3.92 to 4.04 s`. Ends that are shown with the same digits are shown once.
@@ -255,6 +268,10 @@ mod tests {
         }
         assert_eq!(range(3.921, 4.04, "s"), "3.921 to 4.04 s");
         assert_eq!(range(900.0, 4000.0, "bytes/s"), "0.8789 to 3.906 KiB/s");
+        // One by one, these have two units.
+        assert_eq!([51.52, 71.52].map(|time| quantity(time, "s")), ["51.52 s", "1.192 min"]);
+        assert_eq!(alike([51.52, 71.52], "s"), ["0.8587 min", "1.192 min"]);
+        assert_eq!(alike([0.0, f64::NAN, 900.0], "bytes"), ["0 B", "– B", "900 B"]);
         assert_eq!(heading("mean_wait"), "Mean wait");
         assert_eq!(heading(""), "");
     }

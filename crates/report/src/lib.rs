@@ -36,6 +36,7 @@ pub mod text;
 pub mod title;
 #[cfg(test)]
 mod typescript;
+mod warning;
 
 pub use claim::{Claim, ClaimDraft, Reading, Tolerance, Verdict};
 pub use figure::{
@@ -49,6 +50,7 @@ pub use outcome::Outcome;
 pub use report::{PointSummary, ReadError, Report, SCHEMA, Status, SweepAxis};
 pub use samples::even_edges;
 pub use table::{Cell, Column, ColumnKind, Table, TableError};
+pub use warning::{Severity, Warning};
 
 /// A map that keeps insertion order, which is the order that readers see.
 pub type Ordered<T> = indexmap::IndexMap<String, T>;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Claim, Measurement, Ordered, Table};
+use crate::{Claim, Measurement, Ordered, Table, Warning};
 
 /// The result of one replicate of one point, before any averaging.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Outcome {
     pub claims: Vec<Claim>,
     /// Warnings that the reader must know before trusting the numbers.
     #[serde(default)]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Digest of the committed run.
     #[serde(default)]
     pub digest: Option<String>,

@@ -76,7 +76,7 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Published values compared with ours.
     pub claims: Vec<Claim>,
-    /// What the reader must know before trusting the numbers.
+    /// What the reader must know before trusting the numbers, the most serious first.
     pub warnings: Vec<String>,
 }
 

@@ -137,8 +137,11 @@ fn interval(measure: &Measure) -> String {
 fn points(report: &Report, style: Style) -> Option<String> {
     let first = report.points.first()?;
     let keys: Vec<&String> = first.settings.keys().collect();
+    let mut measures: Vec<(&String, &Measure)> = first.summary.iter().collect();
+    // A screen often has room for the first block of columns only, so the headline must be in it.
+    measures.sort_by_key(|(name, _)| report.headline.as_ref() != Some(*name));
     let results: Vec<(String, Vec<String>)> =
-        first.summary.iter().map(|(name, measure)| point_column(report, name, measure.unit())).collect();
+        measures.into_iter().map(|(name, measure)| point_column(report, name, measure.unit())).collect();
     let names = short_names(&keys);
     let key_columns = names.iter().map(|name| (*name, Align::Number));
     let columns: Vec<(&str, Align)> =

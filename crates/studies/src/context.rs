@@ -1,5 +1,6 @@
 //! What a replicate gets beside its scenario, and how it runs its model on the kernel.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use towtank_kernel::{Executor, RunError, RunOptions, Runs, Simulator};
@@ -31,8 +32,10 @@ pub struct RunContext<'a> {
 pub struct Progress {
     /// Share of the run that is done, from 0 to 1. Stays 0 where the end is not known.
     pub fraction: f64,
-    /// Events committed so far.
+    /// Events committed so far, by the model that runs now: a replicate may run several, one after the other.
     pub events: u64,
+    /// The simulated time that the model has reached, where the share that is done is not known; else zero.
+    pub now: SimTime,
 }
 
 /// A stop flag that is never set.
@@ -63,6 +66,16 @@ impl RunContext<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// Does a part of the replicate, whose own progress from 0 to 1 is shown as that of the replicate from
+    /// `part.start` to `part.end`.
+    pub fn within<R>(&self, part: Range<f64>, work: impl FnOnce(&RunContext<'_>) -> R) -> R {
+        let tell = |progress: Progress| {
+            let fraction = part.start + progress.fraction * (part.end - part.start);
+            (self.progress)(Progress { fraction, ..progress });
+        };
+        work(&RunContext { progress: &tell, ..*self })
+    }
+
     /// Runs a model on the kernel until `end` (or until no events are left), with the settings of this
     /// context. The bound on `M` ensures that the model of every study can be divided among processes.
     ///
@@ -75,9 +88,13 @@ impl RunContext<'_> {
         end: Option<SimTime>,
     ) -> Result<towtank_kernel::Outcome<M>, RunError> {
         let tell = |progress: towtank_kernel::Progress| {
-            let end_ns = end.map_or(f64::INFINITY, |end| end.as_ns() as f64);
-            let fraction = (progress.now.as_ns() as f64 / end_ns).min(1.0);
-            (self.progress)(Progress { fraction, events: progress.committed });
+            let towtank_kernel::Progress { now, committed, work } = progress;
+            let of_time = || end.map(|end| now.as_ns() as f64 / end.as_ns().max(1) as f64);
+            let (fraction, now) = match model.share_done(work).or_else(of_time) {
+                Some(share) => (share.min(1.0), SimTime::ZERO),
+                None => (0.0, now),
+            };
+            (self.progress)(Progress { fraction, events: committed, now });
         };
         let at_once = |notice: &towtank_kernel::Notice| (self.notice)(&notice.to_string());
         let options = RunOptions {

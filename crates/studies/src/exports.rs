@@ -9,6 +9,7 @@ use towtank_ceph::{Export, Exports, JoinError, Joined, Named};
 use towtank_imports::ceph::{self, DeviceUse, OsdDump, PgDump, Report};
 use towtank_imports::{File, ImportError, Imported};
 use towtank_placement::crush::Map;
+use towtank_report::Warning;
 use towtank_scenario::{Draft, Input, Problem, Problems};
 
 pub use self::texts::Texts;
@@ -79,7 +80,7 @@ fn missing(draft: &Draft, key: &str, export: &str) -> Problem {
     ))
 }
 
-fn read_all(named: &Exported<'_>, draft: &Draft, warnings: &mut Vec<String>) -> Result<Read, Problems> {
+fn read_all(named: &Exported<'_>, draft: &Draft, warnings: &mut Vec<Warning>) -> Result<Read, Problems> {
     let mut problems = Problems::new();
     let mut reader = Reader { draft, warnings, problems: &mut problems };
     let read = Read {
@@ -96,7 +97,7 @@ fn read_all(named: &Exported<'_>, draft: &Draft, warnings: &mut Vec<String>) -> 
 pub(crate) fn read_map(
     draft: &Draft,
     key: &str,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Option<Map>, Problems> {
     let mut problems = Problems::new();
     let mut reader = Reader { draft, warnings, problems: &mut problems };
@@ -106,7 +107,7 @@ pub(crate) fn read_map(
 
 struct Reader<'a> {
     draft: &'a Draft,
-    warnings: &'a mut Vec<String>,
+    warnings: &'a mut Vec<Warning>,
     problems: &'a mut Problems,
 }
 
@@ -131,7 +132,7 @@ impl Reader<'_> {
         };
         match read(File { name: &input.path, bytes: &input.bytes }) {
             Ok(Imported { value, notes }) => {
-                self.warnings.extend(notes);
+                self.warnings.extend(notes.into_iter().map(Warning::note));
                 Some(Named { value, file: input.path })
             }
             Err(error) => {

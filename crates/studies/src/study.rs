@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use towtank_report::{Claim, Figure, Measure, Outcome, Status, Table};
+use towtank_report::{Claim, Figure, Measure, Outcome, Status, Table, Warning};
 use towtank_scenario::gate::Gate;
 use towtank_scenario::{Draft, Problem, Problems};
 use towtank_units::Bytes;
@@ -290,6 +290,6 @@ pub struct Presentation {
     pub figures: Vec<Figure>,
     /// What was published, what was computed here, and whether they agree.
     pub claims: Vec<Claim>,
-    /// Warnings that a reader needs before trusting the numbers.
-    pub warnings: Vec<String>,
+    /// Warnings that a reader needs before trusting the numbers. The report sorts them by severity.
+    pub warnings: Vec<Warning>,
 }

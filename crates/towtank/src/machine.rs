@@ -62,7 +62,7 @@ impl Machine {
             (executor, Some(workers)) if workers.get() > 1 => {
                 let message = format!("--workers is {workers}, but the {executor} executor uses one");
                 let hint =
-                    "add --executor conservative (or optimistic), or take --jobs to run replicates at once";
+                    "use --executor conservative or optimistic, or run replicates in parallel with --jobs";
                 Err(Problem::new(message).hint(hint))
             }
             (_, _) => Ok(NonZeroU32::MIN),

@@ -73,7 +73,7 @@ fn study_of(registry: &Registry, merged: &towtank_campaign::Merged) -> Result<&'
     })?;
     if study.results_version() != header.results_version {
         return Err(Trouble::input(format!(
-            "the parts have results version {} of `{}`, and this version of towtank makes {}; merge with the version that ran them",
+            "the parts have results version {} of `{}`, but this version of towtank has {}; merge with the version that ran them",
             header.results_version,
             header.study,
             study.results_version()
@@ -101,8 +101,11 @@ fn tell(merged: &towtank_campaign::Merged, observer: &dyn Observer) -> bool {
 fn refuse_part(out: &Path, parts: &[PathBuf]) -> Result<(), Problem> {
     let Ok(target) = out.canonicalize() else { return Ok(()) };
     if parts.iter().any(|part| part.canonicalize().is_ok_and(|part| part == target)) {
-        return Err(Problem::new(format!("`{}` is one of the parts, which are only read", out.display()))
-            .hint("name another directory with --out"));
+        return Err(Problem::new(format!(
+            "`{}` is one of the parts, which must not be changed",
+            out.display()
+        ))
+        .hint("name another directory with --out"));
     }
     Ok(())
 }

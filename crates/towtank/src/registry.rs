@@ -16,7 +16,7 @@ pub struct Registry {
 
 /// Two studies or two scenarios with one name, which would be ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is a {what} called `{name}` already; choose another name")]
+#[error("a {what} called `{name}` already exists; choose another name")]
 pub struct NameTaken {
     /// `study` or `scenario`.
     pub what: &'static str,
@@ -102,7 +102,7 @@ mod tests {
         let builtin = Registry::builtin();
         let first = builtin.studies()[0];
         let twice = builtin.clone().with(first).err().map(|error| error.to_string());
-        let want = format!("there is a study called `{}` already; choose another name", first.name());
+        let want = format!("a study called `{}` already exists; choose another name", first.name());
         assert_eq!(twice, Some(want));
 
         let mine = Builtin { path: "mine/two-counters.toml", text: "study = \"queue\"" };

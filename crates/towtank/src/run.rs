@@ -9,7 +9,7 @@ use towtank_campaign::{
     Assembled, End, Failure, Ledger, Order, Plan, PointKey, Ran, Shard, Stop, Store, Writer,
 };
 use towtank_kernel::Executor;
-use towtank_report::{Outcome, Report};
+use towtank_report::{Outcome, Report, Warning};
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
 use towtank_studies::{MeasureSpec, PointResult, RunContext, Study, StudyError};
@@ -47,7 +47,8 @@ pub struct Done {
 pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> Result<Run, Trouble> {
     gates::refuse_for_part(options.shard, scenario.fail_if.first().map(String::as_str))?;
     if !options.shard.is_whole() && options.out.is_none() {
-        let message = format!("part {} has no directory, so its results would be lost", options.shard);
+        let message =
+            format!("no directory is given for part {}, so its results would be lost", options.shard);
         return Err(Problem::new(message).hint("name one with --out").into());
     }
     let plan = scenario.plan()?;
@@ -92,7 +93,8 @@ pub(crate) fn report(
     ledger: Ledger,
     executor: Executor,
 ) -> Result<Option<Report>, Trouble> {
-    let Assembled { mut report, points } = towtank_campaign::assemble(plan, ledger, executor.name());
+    let Assembled { mut report, points, mut warnings } =
+        towtank_campaign::assemble(plan, ledger, executor.name());
     let results: Vec<PointResult<'_>> = plan
         .points()
         .iter()
@@ -115,7 +117,8 @@ pub(crate) fn report(
     report.tables = shown.tables;
     report.figures = shown.figures;
     report.claims = shown.claims;
-    report.warnings.extend(shown.warnings);
+    warnings.extend(shown.warnings);
+    report.warnings = Warning::by_severity(warnings);
     let summaries =
         || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
     let about = gates::measures(study, plan.points().iter().map(|point| &point.scenario));

@@ -176,7 +176,7 @@ fn a_part_that_is_kept_nowhere_is_refused() {
     let shard = Shard::new(1, 2).expect("there are two");
     let refused = run(&scenario(&[]), &Options { shard, ..Options::default() }, &());
     let Err(Trouble::Input(problems)) = refused else { panic!("its runs would be lost") };
-    insta::assert_snapshot!(problems, @"part 1/2 has no directory, so its results would be lost");
+    insta::assert_snapshot!(problems, @"no directory is given for part 1/2, so its results would be lost");
 }
 
 #[test]

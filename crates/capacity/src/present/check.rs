@@ -2,6 +2,7 @@
 
 use towtank_report::{
     Axis, BarSeries, Cell, Column, CurvePoint, Draw, Figure, LineSeries, Ordered, Reference, Report, Table,
+    Warning,
 };
 
 use super::figures::{self, IOPS};
@@ -39,13 +40,15 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
     if let Some(spread) = checks.spread {
         put(&mut summary, CHECK_MEASURES[4], sure(100.0 * spread.deviation));
     }
-    let mut warnings = notes;
+    let mut warnings: Vec<Warning> = notes.into_iter().map(Warning::note).collect();
     if checks.spread.is_none() {
-        warnings.push("no point was run twice, so errors cannot be distinguished from chance".to_owned());
+        let text = "no point was run twice, so errors cannot be distinguished from chance";
+        warnings.push(Warning::unknown(text));
     }
-    warnings.extend(super::unknown_interval(model));
+    warnings.extend(super::unknown_interval(model).map(Warning::unknown));
     if checks.whole.is_none() {
-        warnings.push("there are only pure loads here, which say nothing about mixes".to_owned());
+        let text = "there are only pure loads here, which say nothing about mixes";
+        warnings.push(Warning::unknown(text));
     }
     let mut all = vec![figures::capacity(capacities(model, checks))];
     all.extend(figures(checks));
@@ -60,7 +63,7 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
         summary,
         tables: tables(checks),
         figures: all,
-        warnings,
+        warnings: Warning::by_severity(warnings),
         replicates: 0,
         ..Report::default()
     }

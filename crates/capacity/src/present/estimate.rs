@@ -1,7 +1,9 @@
 //! The report of an estimate: the rates of the mix, by part and by each meaning of the shares, and compared
 //! with a plan.
 
-use towtank_report::{Axis, Column, CurvePoint, Draw, Figure, Kind, Num, Ordered, Reference, Report, Table};
+use towtank_report::{
+    Axis, Column, CurvePoint, Draw, Figure, Kind, Num, Ordered, Reference, Report, Table, Warning,
+};
 use towtank_units::Bytes;
 
 use super::figures::{self, IOPS};
@@ -99,7 +101,7 @@ pub fn estimated(answered: &Answered<'_>) -> Result<Report, EstimateError> {
         summary,
         tables,
         figures: all,
-        warnings: warnings(answered),
+        warnings: Warning::by_severity(warnings(answered)),
         replicates: 0,
         ..Report::default()
     })
@@ -162,7 +164,7 @@ fn answer(estimate: &Estimate, bracket: bool, planned: Option<&Planned>) -> Stri
     format!("{split} {verdict}")
 }
 
-fn warnings(answered: &Answered<'_>) -> Vec<String> {
+fn warnings(answered: &Answered<'_>) -> Vec<Warning> {
     let Answered { model, asked, estimate, .. } = *answered;
     let mut warnings = Vec::new();
     for part in &estimate.parts {
@@ -177,13 +179,13 @@ fn warnings(answered: &Answered<'_>) -> Vec<String> {
                 false => String::new(),
             };
             let (size, kind) = (part.part.size(), part.kind.name());
-            warnings.push(format!("{size} was not measured: its rates are {kind}{off}"));
+            warnings.push(Warning::unknown(format!("{size} was not measured: its rates are {kind}{off}")));
         }
     }
     if model.spread.is_none() {
-        warnings.push("no point was run twice, so the estimate has no interval".to_owned());
+        warnings.push(Warning::unknown("no point was run twice, so the estimate has no interval"));
     }
-    warnings.extend(super::unknown_interval(model));
+    warnings.extend(super::unknown_interval(model).map(Warning::unknown));
     let straight = !asked.curved;
     let bends = model.sizes.iter().filter_map(|size| Some((size.size(), size.curvature?.left_out?)));
     let asked_sizes: Vec<String> = asked
@@ -195,17 +197,16 @@ fn warnings(answered: &Answered<'_>) -> Vec<String> {
         .collect();
     for (size, left) in bends.filter(|(size, _)| straight && asked_sizes.contains(size)) {
         if left.curved_percent < 0.75 * left.straight_percent {
-            warnings.push(format!(
+            warnings.push(Warning::note(format!(
                 "mixes of {size} that were left out are predicted within {:.1} % on average with --curved, and {:.1} % without",
                 left.curved_percent, left.straight_percent
-            ));
+            )));
         }
     }
     if asked.mix.parts().len() > 1 && model.mixtures.is_empty() {
-        warnings.push(
-            "no mix of sizes was measured; on a measured Ceph such estimates were 3 to 15 % off for reads, and 14 to 36 % for half writes: measure one"
-                .to_owned(),
-        );
+        warnings.push(Warning::unknown(
+            "no mix of sizes was measured; on a measured Ceph such estimates were 3 to 15 % off for reads, and 14 to 36 % for half writes: measure one",
+        ));
     }
     warnings
 }

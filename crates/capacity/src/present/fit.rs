@@ -1,7 +1,7 @@
 //! The report of a fit: sizes, the check of the hypothesis with the measured mixes, and the benefit of
 //! curvatures.
 
-use towtank_report::{Axis, Column, Draw, Figure, Ordered, Reference, Report, Table};
+use towtank_report::{Axis, Column, Draw, Figure, Ordered, Reference, Report, Table, Warning};
 
 use super::figures::{self, IOPS};
 use super::{About, glossary, put, sure, words};
@@ -56,7 +56,9 @@ pub fn fitted(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
         summary,
         tables,
         figures: figures(model, checks),
-        warnings: notes.into_iter().chain(warnings(model, checks)).collect(),
+        warnings: Warning::by_severity(
+            notes.into_iter().map(Warning::note).chain(warnings(model, checks)).collect(),
+        ),
         replicates: 0,
         ..Report::default()
     }
@@ -75,34 +77,33 @@ fn answer(model: &Model, checks: &Checks) -> String {
     }
 }
 
-fn warnings(model: &Model, checks: &Checks) -> Vec<String> {
+fn warnings(model: &Model, checks: &Checks) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if model.spread.is_none() {
-        warnings.push(
-            "no point was run twice, so the spread of runs is unknown and estimates have no intervals"
-                .to_owned(),
-        );
+        warnings.push(Warning::unknown(
+            "no point was run twice, so the spread of runs is unknown and estimates have no intervals",
+        ));
     }
-    warnings.extend(super::unknown_interval(model));
+    warnings.extend(super::unknown_interval(model).map(Warning::unknown));
     for size in &model.sizes {
         for (what, pure) in [("reads", &size.reads), ("writes", &size.writes)] {
             let most = pure.runs.iter().copied().fold(0.0, f64::max);
             let least = pure.runs.iter().copied().fold(f64::INFINITY, f64::min);
             if most > 1.25 * least {
-                warnings.push(format!(
+                warnings.push(Warning::unknown(format!(
                     "runs of pure {what} of {} differ by {:.0} %: {} to {}; measure them again",
                     size.size(),
                     100.0 * (most / least - 1.0),
                     words(least, IOPS),
                     words(most, IOPS)
-                ));
+                )));
             }
         }
     }
     if checks.whole.as_ref().is_some_and(|whole| whole.kind == VerdictKind::Fails) {
-        warnings.push(
-            "the hypothesis does not hold here: expect the errors below in estimates of mixes".to_owned(),
-        );
+        warnings.push(Warning::danger(
+            "the hypothesis does not hold here: expect the errors below in estimates of mixes",
+        ));
     }
     warnings
 }

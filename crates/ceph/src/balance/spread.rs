@@ -290,7 +290,7 @@ impl Spread {
     }
 
     /// Bytes of objects that a cluster with these shards of each pool has on each device, if all shards of a
-    /// pool are equally large.
+    /// pool have the same size.
     #[must_use]
     pub fn bytes_of(&self, shards: &[BTreeMap<ItemId, f64>]) -> BTreeMap<ItemId, f64> {
         let mut bytes = BTreeMap::new();

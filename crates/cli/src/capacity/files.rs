@@ -11,7 +11,7 @@ use towtank_scenario::{Place, Problem, Source, did_you_mean};
 use crate::crush::{name_of, put, read_bytes};
 use towtank::Trouble;
 
-/// The runs of some files, and notes on skipped parts.
+/// The benchmark runs of several files, and notes on parts of them that were skipped.
 pub struct Measurements {
     pub runs: Vec<Run>,
     pub notes: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Reads results of benchmarks; with `system`, only its runs.
+    /// Reads benchmark results; with `system`, keeps only the runs of that system.
     pub fn read(files: &[PathBuf], system: Option<&str>) -> Result<Self, Problem> {
         let mut all = Self { runs: Vec::new(), notes: Vec::new(), texts: BTreeMap::new() };
         for path in files {
@@ -48,10 +48,10 @@ impl Measurements {
         }
         let hint =
             did_you_mean(system, names.iter().map(String::as_str)).unwrap_or_else(|| match names.len() {
-                0 => "the files name no system: leave --system out".to_owned(),
-                _ => format!("there are: {}", names.join(", ")),
+                0 => "the files name no system: omit --system".to_owned(),
+                _ => format!("the files have: {}", names.join(", ")),
             });
-        Err(Problem::new(format!("no run is of the system `{system}`")).hint(hint))
+        Err(Problem::new(format!("no run belongs to the system `{system}`")).hint(hint))
     }
 
     fn of_import(&self, error: &ImportError) -> Problem {
@@ -62,7 +62,7 @@ impl Measurements {
         }
     }
 
-    /// Why these runs do not make a model.
+    /// The reason why no model can be fitted to these runs.
     pub fn of_fit(&self, error: &FitError) -> Problem {
         let problem = match &error.at {
             Some((file, place)) => self.at(file, place, &error.reason),
@@ -71,7 +71,7 @@ impl Measurements {
         problem.hint(error.hint.clone())
     }
 
-    /// A problem at a key of a file, or at a line of it if the key names one.
+    /// A problem at a key of a file, or at a line if the key names one.
     fn at(&self, file: &str, key: &str, reason: &str) -> Problem {
         let (line, short) = match key.strip_prefix("line ") {
             Some(rest) => {
@@ -86,34 +86,34 @@ impl Measurements {
             let end = before + text.get(before..)?.lines().next()?.len();
             Some(Place::new(&Source::file(file, text), before..end))
         });
-        // A compressed file has no lines to point at, so the message names them.
+        // The text of a compressed file cannot be shown, so the message names the line.
         let key = if place.is_some() { short } else { key };
         let message = if key.is_empty() { reason.to_owned() } else { format!("`{key}`: {reason}") };
         Problem::new(message).at(place.unwrap_or_else(|| Place::whole(&Source::file(file, ""))))
     }
 }
 
-/// Reads a model.
+/// Reads a model file.
 pub fn read_model(path: &Path) -> Result<Model, Problem> {
     let (name, bytes) = (name_of(path), read_bytes(path)?);
     let place = Place::whole(&Source::file(name.as_str(), ""));
-    let hint = "`towtank capacity fit FILE… -o MODEL` makes one";
+    let hint = "`towtank capacity fit FILE… -o MODEL` writes a model";
     let text = String::from_utf8(bytes).map_err(|_| {
-        Problem::new("it is no model of a capacity: it is no text").hint(hint).at(place.clone())
+        Problem::new("the file is not a capacity model: it is not UTF-8 text").hint(hint).at(place.clone())
     })?;
     Model::from_json(&name, &text).map_err(|error| match error {
         ReadError::Fit(error) => {
             let key = error.at.as_ref().map_or(String::new(), |(_, key)| format!("`{key}`: "));
             Problem::new(format!("{key}{}", error.reason)).hint(error.hint).at(place)
         }
-        ReadError::Schema { .. } => {
-            Problem::new(error.to_string()).hint("fit it again, or use the version that wrote it").at(place)
-        }
+        ReadError::Schema { .. } => Problem::new(error.to_string())
+            .hint("fit the model again, or use the version of towtank that wrote it")
+            .at(place),
         error => Problem::new(error.to_string()).hint(hint).at(place),
     })
 }
 
-/// Writes a model to its path, but never over one of its inputs.
+/// Writes a model to a file. It refuses to overwrite an input file.
 pub fn write_model(path: &Path, model: &Model, inputs: &[PathBuf]) -> Result<(), Trouble> {
     Writer::new(Inputs::new(inputs)).clear(path).map_err(Trouble::input)?;
     put(path, model.to_json().as_bytes())

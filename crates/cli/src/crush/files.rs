@@ -21,16 +21,16 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
         let size = fs::metadata(path).map_or(0, |known| known.len());
         if let Some(refusal) = towtank::refusal_of_file(Bytes::new(size), Memory::here()) {
             let message = format!("`{}` is too large: {refusal}", path.display());
-            return Err(Problem::new(message).hint("free some memory, or raise the limit"));
+            return Err(Problem::new(message).hint("free memory, or raise the memory limit"));
         }
         fs::read(path)
     };
     read.map_err(|error| {
         let hint = match error.kind() {
             io::ErrorKind::NotFound => "check the path",
-            io::ErrorKind::PermissionDenied => "ask for the right to read it",
-            io::ErrorKind::IsADirectory => "name a file in it",
-            _ => "see to the cause, then run the same command again",
+            io::ErrorKind::PermissionDenied => "get read permission for the file",
+            io::ErrorKind::IsADirectory => "name a file in that directory",
+            _ => "correct the cause, then run the command again",
         };
         let text = error.to_string().to_lowercase();
         let reason = text.split(" (os error").next().unwrap_or(&text);
@@ -38,12 +38,12 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     })
 }
 
-/// The name of a file in messages.
+/// The file name that messages show.
 pub fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "<stdin>".to_owned() } else { path.display().to_string() }
 }
 
-/// Reads a text map.
+/// Reads the text of a map.
 pub fn read_text(path: &Path) -> Result<Arc<Source>, Problem> {
     text_of(path, read(path)?)
 }
@@ -52,14 +52,14 @@ fn text_of(path: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Problem> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-        Problem::new(format!("not a text map: byte {valid}, in line {line}, is no UTF-8"))
-            .hint("a binary map is read with -i, or turned into text with -d")
+        Problem::new(format!("not a text map: byte {valid}, in line {line}, is not valid UTF-8"))
+            .hint("read a binary map with -i, or convert it to text with -d")
             .at(whole(path))
     })?;
     Ok(Source::file(name(path), text))
 }
 
-/// The whole file as a place, without a line.
+/// A place that names the file, without a line.
 fn whole(path: &Path) -> Place {
     Place::whole(&Source::file(name(path), ""))
 }
@@ -73,15 +73,15 @@ fn parse_binary(path: &Path, bytes: &[u8]) -> Result<Map, Problem> {
     binary::read(bytes).map_err(|error| {
         let texty = !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
         let hint = if texty {
-            "it looks like a text map: compile it first, with -c FILE -o MAP"
+            "the file looks like a text map: compile it first with -c FILE -o MAP"
         } else {
-            "name a binary map, such as `ceph osd getcrushmap -o FILE` writes"
+            "name a binary map, as written by `ceph osd getcrushmap -o FILE`"
         };
         Problem::new(error.to_string()).hint(hint).at(whole(path))
     })
 }
 
-/// Reads a map in either form.
+/// Reads a binary or a text map.
 pub fn read_either(path: &Path) -> Result<Map, Problem> {
     let bytes = read(path)?;
     // The first word of a binary map contains a zero byte; no text map does.
@@ -92,7 +92,7 @@ pub fn read_either(path: &Path) -> Result<Map, Problem> {
     compile(source.text()).map_err(|error| text_problem(&source, &error))
 }
 
-/// A problem in a text map, with its line.
+/// A problem in a text map, at its line and column.
 pub fn text_problem(source: &Arc<Source>, error: &TextError) -> Problem {
     let text = source.text();
     let before: usize = text.split_inclusive('\n').take(error.line as usize - 1).map(str::len).sum();
@@ -107,12 +107,12 @@ pub fn text_problem(source: &Arc<Source>, error: &TextError) -> Problem {
     }
 }
 
-/// Replaces a file atomically, even the map that was read. A path that is not a regular file (a pipe, a
-/// terminal) is written to directly.
+/// Replaces a file atomically; it may be the map that was read. Pipes, terminals and other files that are not
+/// regular are written to directly.
 pub fn put(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
     let failed = |error: io::Error| {
         Trouble::failed(format!(
-            "cannot write `{}`: {error}; see to the cause, then run it again",
+            "cannot write `{}`: {error}; correct the cause, then run the command again",
             path.display()
         ))
     };

@@ -23,7 +23,7 @@ fn errors_say_what_to_do() {
     insta::assert_snapshot!(refuse(&["-i", "bad.txt", "--tree"]), @r"
     error: not a binary CRUSH map: it starts with 0x69766564 instead of 0x00010000
       --> bad.txt
-    hint: it looks like a text map: compile it first, with -c FILE -o MAP
+    hint: the file looks like a text map: compile it first with -c FILE -o MAP
     ");
     insta::assert_snapshot!(refuse(&["-i", "map.bin"]), @r"
     error: nothing to do is given

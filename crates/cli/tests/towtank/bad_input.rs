@@ -371,7 +371,7 @@ fn scenario_and_gate_are_told_together() {
 fn more_threads_than_make_sense() {
     assert_snapshot!(run(&["counter.toml", "--workers", "4"]), @"
     error: --workers is 4, but the sequential executor uses one
-    hint: add --executor conservative (or optimistic), or take --jobs to run replicates at once
+    hint: use --executor conservative or optimistic, or run replicates in parallel with --jobs
     exit 2
     ");
     let said = run(&["counter.toml", "--jobs", "100000"]);

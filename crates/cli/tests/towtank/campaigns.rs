@@ -161,7 +161,7 @@ fn parts_join_to_the_whole() {
     double: replicate 1 in `two` and `all`
     ");
     assert_snapshot!(folder.run(&["merge", "one", "two", "--out", "./two", "--force"]), @r"
-    error: `./two` is one of the parts, which are only read
+    error: `./two` is one of the parts, which must not be changed
     hint: name another directory with --out
     exit 2
     ");

@@ -256,7 +256,7 @@ fn measurements_that_make_no_model_are_refused() {
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "two.csv", "--system", "bx"]), @r"
-    error: no run is of the system `bx`
+    error: no run belongs to the system `bx`
     hint: did you mean `box`?
     exit 2
     ");
@@ -315,19 +315,19 @@ fn questions_without_an_answer_are_refused() {
     assert_snapshot!(estimate(&["runs.csv", "--mix", "4KiB:100%:r70"]), @r"
     error: it is not a capacity model: expected value at line 1 column 1
       --> runs.csv
-    hint: `towtank capacity fit FILE… -o MODEL` makes one
+    hint: `towtank capacity fit FILE… -o MODEL` writes a model
     exit 2
     ");
     assert_snapshot!(estimate(&["old.json", "--mix", "4KiB:100%:r70"]), @r"
     error: the model has layout `towtank-capacity/0`, but this version reads `towtank-capacity/1`
       --> old.json
-    hint: fit it again, or use the version that wrote it
+    hint: fit the model again, or use the version of towtank that wrote it
     exit 2
     ");
     assert_snapshot!(estimate(&["edited.json", "--mix", "4KiB:100%:r70"]), @r"
     error: `sizes[0].t100r`: runs are one or more numbers above zero
       --> edited.json
-    hint: `towtank capacity fit FILE… -o MODEL` makes one
+    hint: `towtank capacity fit FILE… -o MODEL` writes a model
     exit 2
     ");
     folder.write("pure.csv", "size,read_percent,iops\n4KiB,100,10\n4KiB,0,5\n");

@@ -221,11 +221,11 @@ fn exports_that_disagree_are_refused_or_told() {
     no change: 5/288 (1.74 %) groups, 143.2 GiB/30.03 TiB (0.5 %) bytes to move; the least possible is
     143.2 GiB.
 
-    warning: `crush.txt` holds osd.15, which `osd_dump.json` lacks; nothing is placed there
-    warning: osd.25 of `osd_dump.json` is in no bucket of `crush.txt`, so it gets no data
-    warning: nothing is changed; data that moves is already in transit
     warning: 5 groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 2.6:
              were they exported at different times?
+    warning: `crush.txt` contains osd.15, which `osd_dump.json` lacks; nothing is placed there
+    warning: osd.25 of `osd_dump.json` is in no bucket of `crush.txt`, so it gets no data
+    warning: nothing is changed; data that moves is already in transit
     exit 0
     ");
     folder.write("osd_dump.json", "{}");
@@ -262,9 +262,9 @@ fn messy_exports_are_read() {
     osd.5 out: osd.4 would be 90.7 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.564
     TiB/29.93 TiB (8.6 %) bytes to move; the least possible is 2.429 TiB.
 
-    warning: `pg_dump.json.gz` has 1 number that is nan or infinite; counted as missing
     warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
              so the change stops half-way
+    warning: `pg_dump.json.gz` has 1 number that is nan or infinite; counted as missing
     exit 0
     ");
     folder.write("pg_dump.json.gz", groups.replacen("\"active+clean\"", "\"stale+down\"", 1));
@@ -272,10 +272,10 @@ fn messy_exports_are_read() {
     osd.5 out: 1 group is in an unknown state; osd.4 would be 91.6 % full, above backfillfull (90 %);
     77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
 
-    warning: 1 of 288 groups in `pg_dump.json.gz` are stale: they have not been reported for a while, so
-             their sizes are old
     warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
              so the change stops half-way
+    warning: 1 of 288 groups in `pg_dump.json.gz` are stale: they have not been reported for a while, so
+             their sizes are old
     exit 0
     ");
     folder.write("pg_dump.json.gz", groups.replacen("\"pg_ready\":true", "\"pg_ready\":false", 1));
@@ -283,15 +283,15 @@ fn messy_exports_are_read() {
     osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598
     TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
 
-    warning: `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was
-             made; sizes and locations of some groups may be out of date
     warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
              so the change stops half-way
+    warning: `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was
+             made; sizes and locations of some groups may be out of date
     exit 0
     ");
     folder.write("pg_dump.json.gz", "dumped all\n");
     assert_snapshot!(preview(&folder, &[]), @r"
-    error: `pg_dump.json.gz`: there is no JSON in it
+    error: `pg_dump.json.gz`: the file contains no JSON
       --> --pg-dump pg_dump.json.gz
                     ^^^^^^^^^^^^^^^
     hint: export it with `-f json`, as in `ceph osd dump -f json`

@@ -173,7 +173,7 @@ impl OsdDump {
                 );
             }
             if pool.pg_num == 0 {
-                return wrong("pg_num", "0 groups hold nothing; a pool has at least 1".to_owned());
+                return wrong("pg_num", "it is 0, but a pool has at least 1 placement group".to_owned());
             }
             if !(1..=pool.pg_num).contains(&pool.pgp_num) {
                 let reason =

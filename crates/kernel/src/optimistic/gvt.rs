@@ -94,6 +94,7 @@ impl<M: Model> Optimistic<'_, M> {
             in_transit: 0,
             floor: EventKey::MAX,
             committed: 0,
+            work: 0,
             rolled_back: 0,
             last: None,
             pressed: false,
@@ -121,6 +122,7 @@ impl<M: Model> Optimistic<'_, M> {
         token.in_transit += self.census.past;
         token.floor = token.floor.min(self.floor()).min(self.sent_floor);
         token.committed += self.run.committed;
+        token.work += self.work;
         token.rolled_back += self.run.rolled_back;
         token.last = token.last.max(self.last);
         token.pressed |= self.is_pressed(options);
@@ -180,7 +182,7 @@ impl<M: Model> Optimistic<'_, M> {
         self.lead.under_way = false;
         self.lead.steps = 0;
         self.lead.urgent = self.lead.closing || halt.is_some() || token.pressed;
-        options.report(gvt.min(end).at, token.committed);
+        options.report(gvt.min(end).at, token.committed, token.work);
         self.hear(Announcement { round, gvt, pressed: token.pressed, halt, verdict }, transport, options);
     }
 

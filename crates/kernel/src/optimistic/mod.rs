@@ -73,6 +73,8 @@ pub(crate) struct Optimistic<'m, M: Model> {
     outbox: Vec<Vec<Letter<M::Event>>>,
     outputs: Vec<Written<M::Output>>,
     run: RunStatistics,
+    /// The work that committed samples have reported.
+    work: u64,
     next_id: u64,
     gvt: EventKey,
     /// The greatest key executed so far: an event with a greater key cannot be late.
@@ -119,6 +121,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
             outbox: (0..plan.partitions()).map(|_| Vec::new()).collect(),
             outputs: Vec::new(),
             run: RunStatistics::default(),
+            work: 0,
             next_id: (me as u64) << ID_BITS,
             gvt: EventKey::MIN,
             watermark: EventKey::MIN,
@@ -363,8 +366,20 @@ impl<'m, M: Model> Optimistic<'m, M> {
 
     /// Commits the entries at the front of the history that lie before global virtual time.
     fn commit(&mut self) {
-        let Optimistic { history, slots, territory, outputs, rules, gvt, restart, run, last, error, .. } =
-            self;
+        let Optimistic {
+            history,
+            slots,
+            territory,
+            outputs,
+            rules,
+            gvt,
+            restart,
+            run,
+            work,
+            last,
+            error,
+            ..
+        } = self;
         while let Some(entry) = history.front_mut() {
             let (key, by) = (entry.sent.scheduled.key, entry.sent.scheduled.to);
             if key >= *gvt && !matches!(entry.deed, Deed::Undone) {
@@ -388,7 +403,10 @@ impl<'m, M: Model> Optimistic<'m, M> {
                 Deed::Running(_) => unreachable!("no handler runs while events commit"),
             }
             history.drop_front(|effect| match effect {
-                Effect::Sample(sample) => slots[territory.own(by)].statistics.add(sample),
+                Effect::Sample(sample) => {
+                    *work += M::Statistics::work(&sample);
+                    slots[territory.own(by)].statistics.add(sample);
+                }
                 Effect::Output(output) => outputs.push(Written { key, by, output }),
                 Effect::Sent(_) | Effect::Timer(_) => {}
             });

@@ -304,7 +304,7 @@ impl Rebuild<'_> {
         assert_eq!(done.acks, [0; WINDOW_MAX], "acknowledgements of job {job} are left over");
         assert_eq!(done.next, self.hardware.units(done.bytes), "units of job {job} that began");
         let job = self.plan.job(job);
-        let bytes = job.bytes * self.plan.writes(job).len() as u64;
+        let bytes = self.plan.bytes_over_targets(job);
         let spare = self.plan.task(task).priority.min(u32::from(u8::MAX)) as u8;
         let now = context.now();
         context.record(Sample::Done { bytes, at: now, spare });

@@ -88,6 +88,31 @@ fn a_sweep_with_claims_and_warnings() {
     ");
 }
 
+/// Why the points of a sweep do not begin with the headline measure; `None` if they do.
+fn buried(shown: &str, keys: &[&str], headline: &str) -> Option<String> {
+    let head = shown.lines().find(|line| line.trim_start().starts_with(keys[0])).unwrap_or_default();
+    let first = head.split_whitespace().nth(keys.len()).unwrap_or("missing");
+    (first != headline).then(|| format!("the first measure is {first}"))
+}
+
+#[test]
+fn the_points_of_a_sweep_begin_with_the_headline() {
+    let (keys, name) = (["servers", "streams"], "loss_probability");
+    let report = Report { headline: Some(name.to_owned()), ..sample::rebuild() };
+    for style in [Style::default(), NARROW] {
+        for shown in [render(&report, style), brief(&report, style)] {
+            assert_eq!(buried(&shown, &keys, name), None, "{shown}");
+        }
+        let whole = render(&report, style);
+        assert!(
+            ["rebuild_span [h]", "bytes_moved [TiB]"].iter().all(|other| whole.contains(other)),
+            "{whole}"
+        );
+    }
+    // A report without a headline keeps the order of the study.
+    assert!(buried(&render(&sample::rebuild(), Style::default()), &keys, name).is_some());
+}
+
 #[test]
 fn a_narrow_terminal_gets_blocks() {
     let report = Report { tables: Vec::new(), claims: Vec::new(), ..sample::rebuild() };

@@ -1,6 +1,6 @@
 //! The answer and the tables of a backfill: one row per point and discovery.
 
-use towtank_report::{Cell, Column, Status, Table, human};
+use towtank_report::{Cell, Column, Status, Table, Warning, human};
 
 use super::Backfill;
 use super::figures;
@@ -81,15 +81,16 @@ fn answer(view: &View<'_>) -> String {
         });
         return told.join(" ");
     };
+    let shown = human::Shown::fitting(least, "s");
     let others: Vec<String> =
-        times[1..].iter().map(|(time, method)| format!("{method} {}", human::quantity(*time, "s"))).collect();
+        times[1..].iter().map(|(time, method)| format!("{method} {}", shown.quantity(*time))).collect();
     let stale = view.mean(best, "objects_stale").map_or_else(String::new, |count| {
         let all = f64::from(view.scenario.objects_per_group)
             * view.runs(best).map(|run| run.backfills.0).max().unwrap_or(1).max(1) as f64;
         format!(" for {} stale objects of {}", human::digits(count), human::digits(all))
     });
     let with = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
-    told.push(format!("The backfill takes {} with {best}{stale}{with}.", human::quantity(least, "s")));
+    told.push(format!("The backfill takes {} with {best}{stale}{with}.", shown.quantity(least)));
     told.join(" ")
 }
 
@@ -147,7 +148,7 @@ fn discoveries(views: &[View<'_>], swept: bool) -> Table {
     table
 }
 
-fn warnings(views: &[View<'_>]) -> Vec<String> {
+fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for view in views {
         for method in view.methods() {
@@ -156,18 +157,18 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
                 let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
                 let backfills =
                     if fell_back == 1 { "1 backfill".to_owned() } else { format!("{fell_back} backfills") };
-                warnings.push(format!(
+                warnings.push(Warning::note(format!(
                     "{method}{place}: {backfills} fell back to levels of the tree or to a scan: more objects differed than \
                      `sketch_cells` can hold, or no replica kept what was needed"
-                ));
+                )));
             }
         }
         if view.scenario.cached_objects > 0 && view.scenario.objects_per_group <= view.scenario.cached_objects
         {
-            warnings.push(format!(
+            warnings.push(Warning::note(format!(
                 "comparing objects is free: `objects_per_group` {} is at most `cached_objects` {}, which is a hypothesis",
                 view.scenario.objects_per_group, view.scenario.cached_objects
-            ));
+            )));
         }
     }
     warnings.dedup();

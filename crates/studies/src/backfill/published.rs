@@ -40,7 +40,8 @@ const TABLE_2: [(u32, u64, f64); 16] = [
 /// The thesis's own straight lines agree with its table within this.
 const OF_LINES: f64 = 0.05;
 
-/// Measured backfills of one group without a rest: objects, altered, seconds, and whether the fit used it.
+/// Measured backfills of one group without recovery sleep: objects, altered, seconds, and whether the fit
+/// used it.
 const LIVE: [(u32, u32, f64, bool); 12] = [
     (5_000, 50, 0.306, true),
     (5_000, 250, 0.707, true),
@@ -56,7 +57,7 @@ const LIVE: [(u32, u32, f64, bool); 12] = [
     (20_000, 4_000, 5.304, true),
 ];
 
-/// Measured backfills of one group with the default rest of 0.1 s: objects, altered, seconds.
+/// Measured backfills of one group with the default recovery sleep of 0.1 s: objects, altered, seconds.
 const LIVE_RESTING: [(u32, u32, f64); 2] = [(5_000, 250, 27.449), (10_000, 500, 54.11)];
 
 /// The tolerance between a live backfill and the model: the fit's own rows differ by up to 39 %, and

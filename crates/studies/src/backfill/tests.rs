@@ -24,7 +24,7 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     found.value().unwrap_or_else(|| panic!("{measure} is missing: {:?}", found.reason()))
 }
 
-/// 5.2 ms per object looked at and 0.135 s per object recovered, with a rest after each batch: the total is
+/// 5.2 ms per object looked at and 0.135 s per object recovered, with a sleep after each batch: the total is
 /// their sum, plus only messages.
 #[test]
 fn a_scan_takes_what_its_steps_take() {

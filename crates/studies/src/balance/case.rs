@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use towtank_ceph::{Cluster, FillLimits, Joined};
 use towtank_placement::crush::ItemId;
+use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems, did_you_mean};
 
 use super::scenario::Scenario;
@@ -19,7 +20,7 @@ pub struct Ready {
     /// Its limits of fill.
     pub limits: FillLimits,
     /// Warnings about the exports.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The devices that may take data; none for all.
     pub destinations: Option<BTreeSet<ItemId>>,
 }
@@ -55,10 +56,10 @@ impl Ready {
         if let Some(pool) =
             cluster.pools.iter().find(|pool| cluster.map.choose_args_for(pool.placed.id).is_some())
         {
-            warnings.push(format!(
+            warnings.push(Warning::note(format!(
                 "the map has weight sets (choose_args), which pool `{}` uses; what they change counts as `too_few_groups`",
                 pool.name
-            ));
+            )));
         }
         let limits = FillLimits::of(&osd_dump);
         Ok(Ready { scenario, cluster, limits, warnings, destinations })

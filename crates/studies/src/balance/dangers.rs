@@ -2,7 +2,7 @@
 
 use towtank_ceph::FillLevel;
 use towtank_ceph::balance::GROUPS_PER_DEVICE_MAX;
-use towtank_report::Status;
+use towtank_report::{Status, Warning};
 
 use super::observed::{Device, Kept};
 
@@ -85,21 +85,21 @@ fn not_known(kept: &Kept) -> Vec<String> {
 
 /// Warnings for the reader.
 #[must_use]
-pub fn warnings(kept: &Kept) -> Vec<String> {
+pub fn warnings(kept: &Kept) -> Vec<Warning> {
     let safety = &kept.safety;
     let mut warnings = Vec::new();
     if let (count @ 1.., Some(example)) = &safety.disagreeing {
-        warnings.push(format!(
+        warnings.push(Warning::unknown(format!(
             "{} elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as {example}: were they \
              exported at different times?",
             groups(*count, ("belongs", "belong"))
-        ));
+        )));
     }
     if safety.upmaps.1 > 0 {
-        warnings.push(format!(
+        warnings.push(Warning::note(format!(
             "{} of {} explicit mappings have no effect or would be dropped or cut by the monitors",
             safety.upmaps.1, safety.upmaps.0
-        ));
+        )));
     }
     warnings
 }

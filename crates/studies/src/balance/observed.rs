@@ -172,7 +172,7 @@ pub fn seen(ready: &Ready, context: &RunContext<'_>) -> Result<Option<Kept>, Stu
     let cluster = &ready.cluster;
     let fault = |message: String| StudyError::Model { message, hint: Some("correct the map".to_owned()) };
     let mut goes_on = |done: f64| {
-        (context.progress)(Progress { fraction: done / 2.0, events: 0 });
+        (context.progress)(Progress { fraction: done / 2.0, ..Progress::default() });
         !context.stopped()
     };
     let spread = Spread::of(cluster, ready.limits, &mut goes_on).map_err(|error| fault(error.to_string()))?;

@@ -3,7 +3,7 @@
 
 use towtank_metrics::mean_interval_95;
 use towtank_report::{
-    Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference, Table, human,
+    Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference, Table, Warning, human,
 };
 
 use super::CapacitySim;
@@ -231,7 +231,7 @@ fn control(view: &View<'_>) -> Figure {
     }
 }
 
-fn warnings(views: &[View<'_>]) -> Vec<String> {
+fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let few = |view: &&View<'_>| {
         let least = view
             .measured()
@@ -240,10 +240,10 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         least * view.point.scenario.duration.as_secs_f64() < 1_000.0
     };
     let warn = |view: &View<'_>| {
-        format!(
+        Warning::unknown(format!(
             "{}: a mix has fewer than 1,000 operations, so its rate varies by 3 %; lengthen `duration`",
             view.name()
-        )
+        ))
     };
     views.iter().filter(few).map(warn).collect()
 }

@@ -1,6 +1,6 @@
 //! The answer and the tables of a parallel file system.
 
-use towtank_report::{Cell, Column, Status, Table, human};
+use towtank_report::{Cell, Column, Status, Table, Warning, human};
 
 use super::observed::Run;
 use super::view::{DISKS, View};
@@ -57,7 +57,7 @@ fn answer(view: &View<'_>) -> String {
         _ => told.push("No request of the measured phase was completed.".to_owned()),
     }
     if let (Some(mean), Some(most)) = (view.mean("latency_mean_s"), view.mean("latency_p99_s")) {
-        let (mean, most) = (human::quantity(mean, "s"), human::quantity(most, "s"));
+        let [mean, most] = human::alike([mean, most], "s");
         told.push(format!("A request takes {mean} on average, and 99 % take at most {most}."));
     }
     let names = view.scenario.names();
@@ -107,12 +107,10 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
         .collect();
     rates.sort_by(|left, right| right.0.total_cmp(&left.0));
     if let (Some(best), Some(worst)) = (rates.first(), rates.last()) {
+        let [highest, lowest] = human::alike([best.0, worst.0], "bytes/s");
         told.push(format!(
-            "Highest throughput with {}: {}; lowest with {}: {}.",
-            best.1,
-            human::quantity(best.0, "bytes/s"),
-            worst.1,
-            human::quantity(worst.0, "bytes/s")
+            "Highest throughput with {}: {highest}; lowest with {}: {lowest}.",
+            best.1, worst.1
         ));
     }
     told.join(" ")
@@ -222,16 +220,16 @@ fn servers(views: &[View<'_>], swept: bool) -> Table {
     table
 }
 
-fn warnings(views: &[View<'_>]) -> Vec<String> {
+fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for view in views {
         let lost: u64 = view.runs().map(|run| run.lost).sum();
         if lost > 0 {
             let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
             let lost = human::digits(lost as f64);
-            warnings.push(format!(
+            warnings.push(Warning::note(format!(
                 "{lost} messages were lost and sent again after `network.timeout`{place}: TCP would resend sooner, and reduce its rate"
-            ));
+            )));
         }
     }
     for view in views {
@@ -245,11 +243,10 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         let disk = &view.scenario.disk;
         let most = disk.read.bytes_per_second().max(disk.write.bytes_per_second());
         if reserved > most && disk.model == super::scenario::DiskModel::Rate && disk.drive.is_none() {
-            let (reserved, most) =
-                (human::quantity(reserved as f64, "bytes/s"), human::quantity(most as f64, "bytes/s"));
-            warnings.push(format!(
+            let [reserved, most] = human::alike([reserved as f64, most as f64], "bytes/s");
+            warnings.push(Warning::note(format!(
                 "reservations add up to {reserved} at each server, but its disk has {most}: not all can be met"
-            ));
+            )));
         }
     }
     warnings.dedup();

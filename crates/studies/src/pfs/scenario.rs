@@ -712,8 +712,8 @@ pub struct Ready {
     pub settled: Settled,
     /// The records of each application that has a trace.
     pub replays: Replays,
-    /// Notes for the user on how traces are replayed.
-    pub notes: Vec<String>,
+    /// Warnings on how traces are replayed.
+    pub notes: Vec<towtank_report::Warning>,
     /// Memory that the files of traces take, in bytes.
     pub file_bytes: u64,
 }

@@ -247,7 +247,7 @@ impl Keys<'_> {
                     return true;
                 }
                 let fraction = (f64::from(pass) + *item as f64 / self.items as f64) / PASSES;
-                (self.context.progress)(Progress { fraction, events: *item });
+                (self.context.progress)(Progress { fraction, events: *item, ..Progress::default() });
                 !self.context.stopped()
             })
             .map(|item| match (self.grouped, self.by_number) {

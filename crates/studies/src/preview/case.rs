@@ -1,6 +1,7 @@
 //! A cluster before and after the changes of a scenario.
 
 use towtank_ceph::{Cluster, FillLimits, Joined};
+use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 
 use super::changes::{self, Asked, Changed};
@@ -15,7 +16,7 @@ pub struct Case {
     /// The cluster as it would be; the groups are those of `before`.
     pub after: Cluster,
     /// Warnings about the exports and about the changes.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The number of explicit mappings that the monitors would drop or change.
     pub upmaps_dropped: usize,
     /// The changes in words.
@@ -56,7 +57,7 @@ impl Case {
         let Changed { after, upmaps_dropped, words } =
             changes::apply(&Asked::of(scenario), draft, &before, &mut warnings)?;
         if words.is_empty() {
-            warnings.push("nothing is changed; data that moves is already in transit".to_owned());
+            warnings.push(Warning::note("nothing is changed; data that moves is already in transit"));
         }
         let limits = FillLimits::of(&osd_dump);
         Ok(Case { before, after, warnings, upmaps_dropped, changes: words, limits })

@@ -6,6 +6,7 @@ use towtank_ceph::{Cluster, GROUPS_MAX, NewHost, PoolState, device_list, upmaps}
 use towtank_placement::crush::edit::EditError;
 use towtank_placement::crush::pools::{Device, FULL, PgId};
 use towtank_placement::crush::{ItemId, Map, Tunables};
+use towtank_report::Warning;
 use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 
 use super::scenario::Scenario;
@@ -70,7 +71,7 @@ pub fn apply(
     asked: &Asked<'_>,
     draft: &Draft,
     before: &Cluster,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Changed, Problems> {
     let mut after = before.clone();
     let mut words = Vec::new();
@@ -154,7 +155,7 @@ fn at_key(draft: &Draft, key: &str, text: &str, fault: Fault) -> Problem {
 struct Editor<'a> {
     cluster: &'a mut Cluster,
     words: &'a mut Vec<String>,
-    warnings: &'a mut Vec<String>,
+    warnings: &'a mut Vec<Warning>,
 }
 
 /// Parses `name=value`, with blanks around both parts ignored.
@@ -226,7 +227,7 @@ impl Editor<'_> {
         for device in self.devices_of(text)? {
             let state = self.state_of(device)?;
             if state.weight == 0 {
-                self.warnings.push(format!("osd.{device} is out already"));
+                self.warnings.push(Warning::note(format!("osd.{device} is out already")));
                 continue;
             }
             state.weight = 0;
@@ -377,9 +378,9 @@ impl Editor<'_> {
     fn pg_num(&mut self, text: &str) -> Result<(), Fault> {
         let (name, count) = groups_asked(text)?;
         if self.pool(name)?.set_pg_num(count) {
-            self.warnings.push(format!(
+            self.warnings.push(Warning::note(format!(
                 "`pgp_num` of pool `{name}` follows `pg_num` down to {count}: groups are moved together, then merged"
-            ));
+            )));
         }
         self.words.push(format!("{name} with {count} groups"));
         Ok(())

@@ -1,28 +1,28 @@
 //! What is unsafe or not known, in words: it comes before what moves, the worst first.
 
 use towtank_ceph::FillLevel;
-use towtank_report::Status;
+use towtank_report::{Status, Warning};
 
 use super::moves::{DeviceMoves, Moves};
 
 /// Warnings for the reader.
 #[must_use]
-pub fn warnings(moves: &Moves) -> Vec<String> {
+pub fn warnings(moves: &Moves) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if moves.disagreeing > 0 {
-        warnings.push(format!(
+        warnings.push(Warning::unknown(format!(
             "{} groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as {}: were they exported \
              at different times?",
             moves.disagreeing, moves.disagreeing_example
-        ));
+        )));
     }
     if moves.groups_homeless > 0 {
-        warnings.push(format!(
+        warnings.push(Warning::danger(format!(
             "{} groups would have no device left: their data would not be served, and might be lost",
             moves.groups_homeless
-        ));
+        )));
     }
-    warnings.extend(fill_warnings(moves));
+    warnings.extend(fill_warnings(moves).into_iter().map(Warning::danger));
     warnings
 }
 

@@ -128,6 +128,7 @@ impl Moves {
                     (context.progress)(crate::Progress {
                         fraction: fraction.min(1.0),
                         events: tally.moves.groups,
+                        ..crate::Progress::default()
                     });
                 }
                 let source = stable_mod(unit, old.placed.pg_num);

@@ -1,6 +1,6 @@
 //! How many groups are unsafe or in an unknown state, now and after a change.
 //!
-//! A group is short if it is on fewer devices than its pool asks for, and takes no writes on fewer than
+//! A group is short if it is on fewer devices than its pool asks for, and accepts no writes on fewer than
 //! `min_size`. "Now" is where the dump says that it is served; "after" is where the map puts it when all that
 //! can move has moved.
 

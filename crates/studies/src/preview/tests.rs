@@ -286,13 +286,13 @@ fn mistakes_are_told_with_what_is_near() {
       hint: did you mean `jewel`?
     `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was made
       hint: wait until `ceph pg dump -f json` says "pg_ready": true, and export it again
-    `pg_dump.json.gz`: there is no JSON in it
+    `pg_dump.json.gz`: the file contains no JSON
       hint: export it with `-f json`, as in `ceph osd dump -f json`
     `osd_dump.json`: `pools[1].crush_rule`: pool `archive` has rule 7, which `crush.txt` lacks
       hint: export both at the same time; the rules of the map are 0 (replicated_rule), 1 (coded)
     `osd_dump.json`: `pools[1].erasure_code_profile`: pool `archive` has profile `k2m2`, but `erasure_code_profiles` has no `k` for it
       hint: export it again, in full: shards are 1/k of the data
-    `osd_dump.json`: `pools[0].pg_num`: 0 groups hold nothing; a pool has at least 1
+    `osd_dump.json`: `pools[0].pg_num`: it is 0, but a pool has at least 1 placement group
       hint: export `osd_dump` again, or correct it
     `osd_dump.json`: `osds[0].weight`: a number is missing, nan or infinite (line 6, column 36)
       hint: it should be the output of `ceph osd dump -f json`
@@ -313,7 +313,7 @@ fn real_exports_are_read_with_what_to_know() {
     let told = |text: &str| {
         let case = draft_case(files(), text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
         let mut lines = vec![answer(&case)];
-        lines.extend(outcome(&case).warnings.iter().map(|warning| format!("  {warning}")));
+        lines.extend(outcome(&case).warnings.iter().map(|warning| format!("  {}", warning.text)));
         lines.join("\n")
     };
     let all = [
@@ -332,7 +332,7 @@ fn real_exports_are_read_with_what_to_know() {
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
     host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
-      there is no `pg_dump`, so the groups of a pool are taken as equally large, and where the map puts them
+      there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be where the map places them
     no change: 65 groups are short of copies now; 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
       `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out

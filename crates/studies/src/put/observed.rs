@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
 use towtank_negotiation::Protocol;
 use towtank_puts::{Cluster, Counted, Counts, Fidelity, Spec, Trace};
-use towtank_report::Outcome;
+use towtank_report::{Outcome, Warning};
 use towtank_units::SimTime;
 
 use crate::{Measure, Value};
@@ -339,13 +339,14 @@ fn warn(outcome: &mut Outcome, spec: &Spec, cluster: &Cluster, counted: &Counted
     let name = cluster.terms.fixed.protocol.name();
     let left = spec.servers - cluster.terms.fixed.servers;
     if left > 0 {
-        outcome.warnings.push(format!(
+        outcome.warnings.push(Warning::note(format!(
             "{name}: {left} of {} servers belong to no complete group of {} and store nothing",
             spec.servers, spec.group
-        ));
+        )));
     }
     if spec.fidelity == Fidelity::Model && counted.total.dropped > 0 {
-        outcome.warnings.push(format!("{name}: {} chunks were dropped", counted.total.dropped));
+        let text = format!("{name}: {} chunks were dropped", counted.total.dropped);
+        outcome.warnings.push(Warning::danger(text));
     }
 }
 

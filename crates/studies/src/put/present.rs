@@ -1,7 +1,7 @@
 //! All replicates of all points: one row per protocol and point, and the sentence at the head of the report.
 
 use towtank_puts::Fidelity;
-use towtank_report::{Cell, Column, Figure, Status, Table, human};
+use towtank_report::{Cell, Column, Figure, Status, Table, Warning, human};
 use towtank_units::Percent;
 
 use super::Put;
@@ -118,38 +118,38 @@ fn counted(views: &[View<'_>]) -> Table {
 /// Fewer puts than this do not determine a tail.
 const PUTS_FOR_TAIL: u64 = 1_000;
 
-fn warnings(views: &[View<'_>]) -> Vec<String> {
+fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for view in views {
         let (puts, name) = (view.latencies().count(), view.name());
         if puts < PUTS_FOR_TAIL && view.settled.spec.read_share < Percent::FULL {
-            warnings.push(format!(
+            warnings.push(Warning::unknown(format!(
                 "{name}: {puts} puts are too few for p99.9; lengthen `duration` or add replicates"
-            ));
+            )));
         }
         if let Some(failed) = view.mean("puts_failed").filter(|failed| failed.mean > 0.0) {
-            warnings.push(format!(
+            warnings.push(Warning::danger(format!(
                 "{name}: {} puts per replicate were given up because no servers were left",
                 failed.mean
-            ));
+            )));
         }
         let gets = view.got().count();
         if gets < PUTS_FOR_TAIL && view.reads() {
-            warnings.push(format!(
+            warnings.push(Warning::unknown(format!(
                 "{name}: {gets} gets are too few for p99.9; lengthen `duration` or add replicates"
-            ));
+            )));
         }
         if let Some(failed) = view.mean("gets_failed").filter(|failed| failed.mean > 0.0) {
-            warnings.push(format!(
+            warnings.push(Warning::danger(format!(
                 "{name}: {} gets per replicate were given up because no server with the chunk answered",
                 failed.mean
-            ));
+            )));
         }
         if let Some(broken) = view.mean("violations").filter(|broken| broken.mean > 0.0) {
-            warnings.push(format!(
+            warnings.push(Warning::danger(format!(
                 "{name}: {} violations per replicate: transfers outside their window, or windows that overlap",
                 broken.mean
-            ));
+            )));
         }
     }
     warnings

@@ -16,9 +16,10 @@ pub fn of_point(view: &View<'_>) -> String {
         Some((low, high)) => format!(" (95 % interval {})", human::range(low, high, "s")),
         None => " in this one replicate".to_owned(),
     };
-    let formula = formula(view, measure)
-        .map(|formula| format!(", where theory says {}", human::quantity(formula, "s")));
-    let ours = human::quantity(mean.mean, "s");
+    let shown = human::Shown::fitting(mean.mean, "s");
+    let formula =
+        formula(view, measure).map(|formula| format!(", where theory says {}", shown.quantity(formula)));
+    let ours = shown.quantity(mean.mean);
     let (busiest, load) = busiest(view);
     let load = human::digits(load * 100.0);
     let place = if single {
@@ -36,13 +37,13 @@ pub fn of_sweep(views: &[View<'_>]) -> String {
         views.iter().filter_map(|view| Some((view.mean("wait_mean")?.mean, view))).collect();
     waits.sort_by(|(left, _), (right, _)| left.total_cmp(right));
     match waits[..] {
-        [(least, first), .., (most, last)] => format!(
-            "The mean wait of a visit lies between {} with {} and {} with {}.",
-            human::quantity(least, "s"),
-            first.label,
-            human::quantity(most, "s"),
-            last.label
-        ),
+        [(least, first), .., (most, last)] => {
+            let [least, most] = human::alike([least, most], "s");
+            format!(
+                "The mean wait of a visit lies between {least} with {} and {most} with {}.",
+                first.label, last.label
+            )
+        }
         _ => String::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! All replicates of all points, compared with the closed forms: tables, claims and warnings.
 
-use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict};
+use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict, Warning};
 
 use super::closed_form::Mmk;
 use super::observed::{ObservedStation, ROWS, Row};
@@ -160,7 +160,7 @@ const WARM_UP_LEAST: f64 = 5.0;
 /// A span of fewer relaxation times than this has too few independent stretches for a mean.
 const SPAN_LEAST: f64 = 100.0;
 
-fn warnings(views: &[View<'_>]) -> Vec<String> {
+fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for view in views {
         let relaxation = view.theory.relaxation();
@@ -173,10 +173,10 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
             let count = span.as_secs_f64() / relaxation;
             if count < least {
                 let enough = super::scenario::rounded_span(least * relaxation);
-                warnings.push(format!(
+                warnings.push(Warning::unknown(format!(
                     "`{key}` is {span}{at}, only {count:.1} relaxation times of the slowest station, so {effect}; \
                      {least:.0} of them are {enough}"
-                ));
+                )));
             }
         }
     }

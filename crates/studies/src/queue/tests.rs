@@ -115,7 +115,7 @@ fn one_queue_agrees_with_its_closed_form() {
         assert_eq!(names, promised);
     }
     let presentation = presented(&*prepared, &outcomes);
-    assert_eq!(presentation.warnings, Vec::<String>::new());
+    assert_eq!(presentation.warnings, []);
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
     insta::assert_snapshot!(presentation.answer, @"A job waits 2.342 s on average (95 % interval 2.268 to 2.417 s), where theory says 2.333 s; its servers are busy 70 % of the time.");
@@ -154,7 +154,7 @@ fn a_sweep_is_drawn_over_utilisation() {
         .collect();
     let presentation = Queue.present(&results);
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
-    insta::assert_snapshot!(presentation.answer, @"The mean wait of a visit lies between 407.7 ms with arrival_rate = 0.3/s and 1.457 s with arrival_rate = 0.6/s.");
+    insta::assert_snapshot!(presentation.answer, @"The mean wait of a visit lies between 0.4077 s with arrival_rate = 0.3/s and 1.457 s with arrival_rate = 0.6/s.");
     assert_eq!(ids, ["wait_mean_by_utilisation", "number_mean_by_utilisation"]);
     assert_eq!(presentation.tables[0].rows().len(), 2 * ROWS.len());
     let names: Vec<&str> = presentation.claims.iter().map(|claim| claim.name.as_str()).collect();
@@ -278,14 +278,14 @@ fn short_runs_are_warned_of() {
     let presentation = presented(&*prepared, &replicates(&*prepared, 2));
     assert_eq!(presentation.warnings.len(), 2, "{:?}", presentation.warnings);
     assert!(
-        presentation.warnings[0].starts_with("`warm_up` is 10s, only 0.3 relaxation times"),
+        presentation.warnings[0].text.starts_with("`warm_up` is 10s, only 0.3 relaxation times"),
         "{}",
-        presentation.warnings[0]
+        presentation.warnings[0].text
     );
     assert!(
-        presentation.warnings[1].starts_with("`span` is 1000s, only 26.7 relaxation times"),
+        presentation.warnings[1].text.starts_with("`span` is 1000s, only 26.7 relaxation times"),
         "{}",
-        presentation.warnings[1]
+        presentation.warnings[1].text
     );
 }
 

@@ -6,6 +6,7 @@ use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Arrivals, Load, WINDOW_MAX};
 use towtank_rebuild::placing::{Domain, Placing};
 use towtank_rebuild::redundancy::Redundancy;
+use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Percent};
 
@@ -166,7 +167,7 @@ const QUEUE: [&str; 4] = ["ceph_release", "queue", "profile", "osd_capacity"];
 
 impl Settled {
     /// Checks the keys of the queue against each other, and warns of settings that it overrides.
-    pub(super) fn check_queue(&self, draft: &Draft, problems: &mut Problems) -> Vec<String> {
+    pub(super) fn check_queue(&self, draft: &Draft, problems: &mut Problems) -> Vec<Warning> {
         let Some(mclock) = self.mclock else {
             let unused = if self.preset == Preset::Paper { &QUEUE[..] } else { &QUEUE[2..] };
             for key in unused.iter().filter(|key| draft.says(key)) {
@@ -177,16 +178,16 @@ impl Settled {
         };
         let mut warnings = Vec::new();
         if draft.says("recovery_sleep") {
-            warnings
-                .push("mClock sets all recovery sleeps to 0, so `recovery_sleep` has no effect".to_owned());
+            let text = "mClock sets all recovery sleeps to 0, so `recovery_sleep` has no effect";
+            warnings.push(Warning::note(text));
         }
         let keys = ["max_backfills", "recovery_max_active"];
         for key in keys.into_iter().filter(|key| draft.says(key)) {
-            warnings.push(if mclock.release < 17 {
+            warnings.push(Warning::note(if mclock.release < 17 {
                 format!("Ceph {} sets `osd_{key}` to 1,000 under a profile; here it is as given", mclock.release)
             } else {
                 format!("mClock resets `osd_{key}` unless `osd_mclock_override_recovery_settings` is true; here it is as given")
-            });
+            }));
         }
         warnings
     }

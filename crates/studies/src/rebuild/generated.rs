@@ -19,6 +19,7 @@ use towtank_rebuild::ledger::Rules;
 use towtank_rebuild::model::Limits;
 use towtank_rebuild::recovery::{Later, Recovered, Recovery};
 use towtank_rebuild::search::Search;
+use towtank_report::Warning;
 
 /// The data of a replicate.
 ///
@@ -96,10 +97,13 @@ pub fn course(
     let Some(affected) = affected else { return Ok(None) };
     let limits = limits(scenario);
     let recovery = recovery(complete, (&hardware, &limits), (&affected, &struck), &population, context);
-    let recovered = recovery.run(context)?;
+    let own = if tries { levers::own_share(context) } else { 1.0 };
+    let recovered = context.within(0.0..own, |context| recovery.run(context))?;
     let resources = resources::resources(&recovery, &recovered);
     let tried = if tries {
-        levers::tried(&recovery, &recovered, (&resources, Vec::new()), context)?
+        context.within(own..1.0, |context| {
+            levers::tried(&recovery, &recovered, (&resources, Vec::new()), context)
+        })?
     } else {
         Vec::new()
     };
@@ -173,7 +177,7 @@ pub(super) fn seen(
 ) -> Result<crate::Replicate<Seen>, StudyError> {
     let Some((replicate, population)) = replicate(complete, context)? else { return Ok(observed::stopped()) };
     let mut seen = observed::replicate(replicate, waiting(&complete.scenario));
-    seen.beside.warnings.extend(complete.data.warnings.iter().cloned());
+    seen.beside.warnings.extend(complete.data.warnings.iter().map(Warning::note));
     if let (0, Ok(seen)) = (context.replicate, &mut seen.seen) {
         seen.population = Some(Shown::of(&complete.data, &population));
     }

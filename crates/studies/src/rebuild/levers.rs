@@ -4,7 +4,7 @@
 //! the rebuild. So each change is run, and reported with the time it takes. The trials together take at most
 //! as many events as the rebuild itself took, or `EVENTS_LEAST` where that is more. Where that does not
 //! suffice for all of them, the most promising come first: those whose setting or resource caused the largest
-//! share of rests, waits or busy time.
+//! share of sleep, waiting or busy time.
 
 use serde::{Deserialize, Serialize};
 use towtank_units::{Rate, SimSpan};
@@ -22,8 +22,8 @@ const EVENTS_LEAST: u64 = 500_000;
 /// Limits of so many groups or objects bind nothing.
 const MOST: u32 = 1_000;
 
-/// The change that removes the rests.
-pub const NO_REST: &str = "recovery_sleep = 0s";
+/// The change that removes the recovery sleep.
+pub const NO_SLEEP: &str = "recovery_sleep = 0s";
 
 /// A change, and its effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +69,13 @@ struct Lever {
     hardware: Option<Hardware>,
 }
 
+/// The share of a replicate's work that the rebuild itself is taken to be, for progress: the trials together
+/// take at most about as many events again.
+#[must_use]
+pub fn own_share(context: &RunContext<'_>) -> f64 {
+    if context.replicate == 0 { 0.5 } else { 1.0 }
+}
+
 /// Tries changes that may help, after a rebuild that ran to its end.
 ///
 /// # Errors
@@ -94,6 +101,8 @@ pub fn tried(
     levers.sort_by(|left, right| right.chance.total_cmp(&left.chance));
     let most = recovered.events.max(EVENTS_LEAST);
     let mut spent = 0;
+    // The share of the trials that is shown as done. A trial that takes fewer events must not lower it.
+    let mut shown: f64 = 0.0;
     let first = recovery.struck.iter().map(|struck| struck.at).min().unwrap_or_default();
     let mut tried = Vec::new();
     for lever in levers {
@@ -107,7 +116,10 @@ pub fn tried(
             quiet: false,
             ..recovery.clone()
         };
-        let found = trial.run(context)?;
+        let part = |events: u64| (events as f64 / most as f64).min(1.0);
+        let begin = shown.max(part(spent));
+        shown = begin.max(part(spent + recovered.events));
+        let found = context.within(begin..shown, |context| trial.run(context))?;
         if found.partial {
             break;
         }
@@ -132,8 +144,8 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     let (limits, hardware) = (recovery.limits, recovery.hardware);
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
     let busiest = |name: &str| of(name).map_or(0.0, |resource| resource.busiest);
-    let machines = ["disks", "cards, sending", "cards, receiving", "rack uplinks", QUEUE];
-    let idle = 1.0 - machines.into_iter().map(busiest).fold(busiest("rests"), f64::max);
+    let machines = ["disks", "NICs, sending", "NICs, receiving", "rack uplinks", QUEUE];
+    let idle = 1.0 - machines.into_iter().map(busiest).fold(busiest("sleep"), f64::max);
     let mut levers = Vec::new();
     let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {
         levers.push(Lever { change, chance, limits, hardware });
@@ -141,10 +153,10 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     if !limits.sleep.is_zero() || limits.paces.iter().any(|pace| !pace.sleep.is_zero()) {
         let mut changed = Limits { sleep: SimSpan::ZERO, ..limits.clone() };
         changed.paces.iter_mut().for_each(|pace| pace.sleep = SimSpan::ZERO);
-        // Where no resource is busy, disks that wait for others wait for disks that rest.
-        let rested = busiest("rests");
-        let chance = if rested > 0.0 { rested.max(idle) } else { 0.0 };
-        add(chance, NO_REST.to_owned(), changed, None);
+        // Where no resource is busy, disks that wait for others wait for disks that sleep.
+        let slept = busiest("sleep");
+        let chance = if slept > 0.0 { slept.max(idle) } else { 0.0 };
+        add(chance, NO_SLEEP.to_owned(), changed, None);
     }
     if let Some(most) = limits.reservations.filter(|most| *most < MOST) {
         let more = most.saturating_mul(4);
@@ -156,8 +168,8 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         let more = streams.saturating_mul(4).min(1_024);
         let mut changed = Limits { streams: more, ..limits.clone() };
         changed.paces.iter_mut().for_each(|pace| pace.streams = more);
-        // A disk that rests works on one object at a time, whatever its limit is.
-        let one_at_a_time = of("rests").is_some_and(|rests| rests.busiest > 0.0);
+        // A disk that sleeps works on one object at a time, whatever its limit is.
+        let one_at_a_time = of("sleep").is_some_and(|sleep| sleep.busiest > 0.0);
         let chance = if one_at_a_time { 0.0 } else { idle / 2.0 };
         add(chance, format!("recovery_max_active = {more}"), changed, None);
     }
@@ -174,9 +186,9 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         let changed = Limits { device_rate: Some(rate), ..limits.clone() };
         add(busiest("rate cap") / 2.0, format!("rate_cap = {rate}"), changed, None);
     }
-    let cards = busiest("cards, sending").max(busiest("cards, receiving"));
+    let cards = busiest("NICs, sending").max(busiest("NICs, receiving"));
     add(busiest("disks") / 2.0, "disks twice as fast".into(), limits.clone(), Some(hardware.faster_disks()));
-    add(cards / 2.0, "cards twice as fast".into(), limits.clone(), Some(hardware.faster_cards()));
+    add(cards / 2.0, "NICs twice as fast".into(), limits.clone(), Some(hardware.faster_cards()));
     if let Some(faster) = hardware.faster_uplinks() {
         add(busiest("rack uplinks") / 2.0, "uplinks twice as fast".into(), limits.clone(), Some(faster));
     }
@@ -193,7 +205,6 @@ pub fn helps_most(tried: &[Tried], change: &str) -> bool {
 #[must_use]
 pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
     let best = tried.first()?;
-    let time = |seconds: f64| towtank_report::human::quantity(seconds, "s");
     Some(match best.time_s.filter(|&seconds| seconds < 0.99 * time_s) {
         Some(seconds) => {
             let of = if tried.len() > 1 {
@@ -202,7 +213,8 @@ pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
                 String::new()
             };
             let verb = if tried.len() > 1 { "helps most" } else { "helps" };
-            format!("{of}`{}` {verb}: {} instead of {}", best.change, time(seconds), time(time_s))
+            let [with, without] = towtank_report::human::alike([seconds, time_s], "s");
+            format!("{of}`{}` {verb}: {with} instead of {without}", best.change)
         }
         None if tried.len() == 1 => format!("`{}` was tried and saves less than 1 %", best.change),
         None => format!("{} changes were tried, and none saves 1 %", tried.len()),

@@ -42,14 +42,14 @@ fn of_times_and_rates() -> Vec<Row> {
         Row::new("down_out_s", "s", "from then until the failed devices are marked out", Seen::down_out)
             .titled("Time from detection until marked out"),
         Row::new("transfer_s", "s", "time of the transfers, without the time between them", Seen::transfer)
-            .titled("Time of the transfers"),
+            .titled("Transfer time"),
         Row::new(
             "aggregate_rate_bytes_per_s",
             "bytes/s",
             "bytes rebuilt over the time of the transfers",
             Seen::rate,
         )
-        .titled("Rate of the rebuild"),
+        .titled("Throughput of the rebuild"),
         Row::new(
             "ideal_rate_bytes_per_s",
             "bytes/s",
@@ -113,10 +113,10 @@ fn of_what_was_lost() -> Vec<Row> {
         Row::new(
             "below_min_size",
             "groups",
-            "maximum number of groups, or single objects, that took no writes",
+            "maximum number of groups, or single objects, that accepted no writes at the same time",
             |seen| Ok(seen.recovered().below_min_size as f64),
         )
-        .titled("Maximum that took no writes"),
+        .titled("Maximum of groups that accepted no writes"),
     ]
 }
 
@@ -163,7 +163,7 @@ fn of_machines() -> Vec<Row> {
             "sleeping_share",
             "fraction",
             "share of the transfer time that leading disks slept",
-            |seen| Ok(seen.mean_of("rests")),
+            |seen| Ok(seen.mean_of("sleep")),
         )
         .titled("Time in recovery sleep"),
         Row::new("max_device_fill", "ratio", "fill of the fullest disk after the rebuild", Seen::fill)

@@ -1,7 +1,7 @@
 //! The answer, tables and figures of a rebuild.
 
 use towtank_ceph::{FillLevel, FillLimits};
-use towtank_report::{Cell, Column, Outcome, Status, Table, human};
+use towtank_report::{Cell, Column, Outcome, Status, Table, Warning, human};
 
 use super::Rebuild;
 use super::figures;
@@ -47,23 +47,24 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
 fn answer(views: &[View<'_>]) -> String {
     let [one] = views else { return compared(views) };
     let time = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "s"));
-    let rate = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "bytes/s"));
+    let mean = |measure: &str| Some(one.mean(measure)?.mean);
     let failed = one.observed[0].failed.join(", ");
     let not_safe = not_safe(one);
     let Some(full) = time("time_to_full_redundancy_s") else {
-        return format!("{failed}: {}.", not_safe.unwrap_or_else(|| "nothing is known".to_owned()));
+        return format!("{failed}: {}.", not_safe.unwrap_or_else(|| "the result is not known".to_owned()));
     };
     let mut text = match not_safe {
         Some(not_safe) => format!("{not_safe}; in the others it is fully restored after {full}"),
         None => format!("{failed}: redundancy is fully restored after {full}"),
     };
     if let (Some(rate), Some(ideal), Some(share)) =
-        (rate("aggregate_rate_bytes_per_s"), rate("ideal_rate_bytes_per_s"), one.mean("ideal_share"))
+        (mean("aggregate_rate_bytes_per_s"), mean("ideal_rate_bytes_per_s"), mean("ideal_share"))
     {
+        let [rate, ideal] = human::alike([rate, ideal], "bytes/s");
         text += &format!(
             "; {} at {rate}, {:.0} % of the ideal {ideal}",
             human::quantity(one.mean("bytes_rebuilt").map_or(0.0, |bytes| bytes.mean), "bytes"),
-            100.0 * share.mean
+            100.0 * share
         );
     }
     if let Some(bottleneck) = &one.observed[0].bottleneck {
@@ -167,8 +168,12 @@ fn compared(views: &[View<'_>]) -> String {
         all.push(format!("at risk meanwhile: {}", risky.join(", ")));
     }
     let (slowest, fastest) = (timed.first(), timed.last().filter(|_| timed.len() > 1));
+    let shown = human::Shown::fitting(slowest.map_or(0.0, |(time, _)| *time), "s");
     for (word, point) in [("slowest", slowest), ("fastest", fastest)] {
-        all.extend(point.and_then(|(_, view)| Some(format!("{word}: {}", told(view)?))));
+        all.extend(point.and_then(|(time, view)| {
+            let told = told(view, &shown.quantity(*time))?;
+            Some(format!("{word}: {told}"))
+        }));
     }
     let between = timed.len().saturating_sub(2);
     let rest = if between > 0 { format!("; {between} more in between") } else { String::new() };
@@ -177,35 +182,36 @@ fn compared(views: &[View<'_>]) -> String {
 }
 
 /// A point with its time, its rate and its share of the ideal.
-fn told(view: &View<'_>) -> Option<String> {
+fn told(view: &View<'_>, time: &str) -> Option<String> {
     let mean = |measure: &str| Some(view.mean(measure)?.mean);
     Some(format!(
-        "{}, {} at {} ({:.0} % of ideal)",
+        "{}, {time} at {} ({:.0} % of ideal)",
         view.name(),
-        human::quantity(mean("time_to_full_redundancy_s")?, "s"),
         human::quantity(mean("aggregate_rate_bytes_per_s")?, "bytes/s"),
         100.0 * mean("ideal_share")?
     ))
 }
 
-fn warnings(views: &[View<'_>]) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
-    let mut say = |text: String| {
-        if !warnings.contains(&text) {
-            warnings.push(text);
+fn warnings(views: &[View<'_>]) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
+    let mut say = |text: &str| {
+        if warnings.iter().all(|warning| warning.text != text) {
+            warnings.push(Warning::note(text));
         }
     };
     for view in views {
         let seen = &view.observed[0];
         if seen.found.starts_with("drawn") {
-            say("the objects on failed devices were drawn from the exact distribution of their placement, not found by \
-                 looking up every object"
-                .to_owned());
+            say(
+                "the objects on failed devices were drawn from the exact distribution of their placement, not found by \
+                 looking up every object",
+            );
         }
         if !seen.grouped && view.scenario.max_backfills > 0 {
-            say("objects are placed one by one, so there are no reservations, only streams per disk; with groups, \
-                 `max_backfills` limits the rebuild more than the placement does"
-                .to_owned());
+            say(
+                "objects are placed one by one, so there are no reservations, only streams per disk; with groups, \
+                 `max_backfills` limits the rebuild more than the placement does",
+            );
         }
     }
     warnings

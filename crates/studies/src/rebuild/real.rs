@@ -43,6 +43,7 @@ use towtank_rebuild::model::{Limits, Queues};
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Later, Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
+use towtank_report::Warning;
 
 /// A checked scenario with the cluster of its exports.
 pub struct Ready {
@@ -53,7 +54,7 @@ pub struct Ready {
     pub(crate) groups: Arc<Groups>,
     fill_limits: FillLimits,
     failures: Vec<Failure>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 /// Changes of the map of a cluster.
@@ -87,7 +88,7 @@ pub(crate) struct Staged {
     /// The size of each, where the exports say it.
     pub capacity: Option<Vec<u64>>,
     /// Warnings about what fails.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Keys of a generated cluster; a real one has these properties in its exports.
@@ -133,7 +134,7 @@ const STATES: [(&str, &str); 6] = [
     ("stale", "they have not been reported for a while, so their sizes are old"),
     ("degraded", "what they lack is rebuilt as whole copies or shards, if it has a target"),
     ("undersized", "they have fewer copies or shards than their pool requires"),
-    ("remapped", "they are taken to be on their acting devices; data in transit is not counted"),
+    ("remapped", "their acting devices are used; data in transit is not counted"),
     ("incomplete", "their data may be lost already"),
 ];
 
@@ -187,13 +188,13 @@ impl Ready {
             scenario.noout = true;
             let text = "`noout` is set in the osd dump, so failed devices are not marked out; noout = false shows what happens \
                         without it";
-            warnings.push(text.to_owned());
+            warnings.push(Warning::note(text));
         }
         for flag in ["nobackfill", "norecover"] {
             if osd_dump.has_flag(flag) {
-                warnings.push(format!(
-                    "`{flag}` is set in the osd dump; it is taken as unset, or nothing would be rebuilt"
-                ));
+                warnings.push(Warning::note(format!(
+                    "`{flag}` is set in the osd dump; it is ignored here, since nothing would be rebuilt with it"
+                )));
             }
         }
         if scenario.ceph_release.is_none() {
@@ -203,9 +204,9 @@ impl Ready {
         let mut problems = check_pools(&cluster, &scenario, draft);
         warnings.extend(scenario.check_queue(draft, &mut problems));
         if scenario.ceph_release.is_none() && scenario.queue.is_some() && !draft.says("queue") {
-            let text = "the osd dump names no release of Ceph, so its queue is taken to be that of Ceph 16 (WPQ); set \
-                        ceph_release";
-            warnings.push(text.to_owned());
+            let text = "the osd dump names no release of Ceph, so the queue of Ceph 16 (WPQ) is assumed; set \
+                        `ceph_release`";
+            warnings.push(Warning::note(text));
         }
         let machines = match &change {
             None => Machines::of(&[&cluster], &asked, &scenario),
@@ -236,7 +237,7 @@ impl Ready {
     /// The limits, with those of each device class.
     fn limits(&self) -> Limits {
         let paces = self.groups.machines.paces.clone();
-        // The rest that the report shows is the longest of all classes.
+        // The sleep that the report shows is the longest of all classes.
         let sleep = paces.iter().map(|pace| pace.sleep).max().unwrap_or_default();
         let queues = self.scenario.mclock.map(|mclock| self.queues(&mclock));
         Limits { paces, sleep, queues, ..limits(&self.scenario) }
@@ -338,20 +339,23 @@ impl Ready {
     }
 
     /// One replicate, with its warnings; none if the user stopped it before anything was known.
-    fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<String>)>, StudyError> {
+    fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<Warning>)>, StudyError> {
         let Some(staged) = self.staged(context) else { return Ok(None) };
         let recovery = self.recovery(&staged, context);
-        let recovered = recovery.run(context)?;
+        let own = levers::own_share(context);
+        let recovered = context.within(0.0..own, |context| recovery.run(context))?;
         let resources = resources(&recovery, &recovered);
-        let tried = levers::tried(&recovery, &recovered, (&resources, self.alternatives()), context)?;
+        let tried = context.within(own..1.0, |context| {
+            levers::tried(&recovery, &recovered, (&resources, self.alternatives()), context)
+        })?;
         let down = self.groups.down();
         let Staged { hardware, limits, affected, struck, failing, capacity, mut warnings, lacking, .. } =
             staged;
         if lacking > 0 {
-            warnings.push(format!(
+            warnings.push(Warning::danger(format!(
                 "{lacking} groups lacked copies or shards before the failure; these are rebuilt too, if they have a \
                  target"
-            ));
+            )));
         }
         let live = |device: DeviceId| !failing[device.index()] && !down.contains(&device);
         let survivors =
@@ -367,7 +371,7 @@ impl Ready {
     }
 
     /// Warnings about what fails.
-    fn told(&self, struck: &[Struck]) -> Vec<String> {
+    fn told(&self, struck: &[Struck]) -> Vec<Warning> {
         let mut warnings = self.warnings.clone();
         let machines = &self.groups.machines;
         let down = self.groups.down();
@@ -376,17 +380,17 @@ impl Ready {
             if already > 0 {
                 let (name, all) = (&struck.name, struck.devices.len());
                 let which = if all == 1 { String::new() } else { format!("{already} of {all} devices of ") };
-                warnings.push(format!(
+                warnings.push(Warning::note(format!(
                     "{which}{name} no longer served when the dump was made; the time still counts from the \
                      failure"
-                ));
+                )));
             }
             if struck.rack && !self.scenario.noout && !self.scenario.rack_out {
-                warnings.push(format!(
+                warnings.push(Warning::danger(format!(
                     "{}: a whole rack is down then, which Ceph does not mark out by itself (`mon_osd_down_out_subtree_limit`); \
                      rack_out = true shows what happens if an operator does",
                     struck.name
-                ));
+                )));
             }
         }
         let out: BTreeSet<i32> = struck
@@ -395,11 +399,11 @@ impl Ready {
             .map(|device| machines.osds[device.index()])
             .collect();
         if !self.scenario.noout && out.len() > 1 && self.groups.cluster.share_in(&out) < IN_RATIO_MIN {
-            warnings.push(format!(
+            warnings.push(Warning::danger(format!(
                 "less than {:.0} % of the devices would stay in; Ceph's monitors then stop marking devices out by themselves \
                  (`mon_osd_min_in_ratio`), but here all are marked out",
                 100.0 * IN_RATIO_MIN
-            ));
+            )));
         }
         warnings
     }

@@ -45,8 +45,8 @@ pub fn resources(recovery: &Recovery<'_>, recovered: &Recovered) -> Vec<Resource
     };
     let mut all = vec![
         kind("disks", disks.collect()),
-        kind("cards, sending", card(0).collect()),
-        kind("cards, receiving", card(1).collect()),
+        kind("NICs, sending", card(0).collect()),
+        kind("NICs, receiving", card(1).collect()),
     ];
     if hardware.uplinks().is_some() {
         let ways = (0u32..).zip(&recovered.uplinks).flat_map(|(rack, lanes)| {
@@ -66,7 +66,7 @@ pub fn resources(recovery: &Recovery<'_>, recovered: &Recovered) -> Vec<Resource
         all.push(part("reservations", recovered.reserving, f64::from(slots)));
     }
     if !limits.sleep.is_zero() {
-        all.push(part("rests", recovered.sleeping, 1.0));
+        all.push(part("sleep", recovered.sleeping, 1.0));
     }
     if limits.queues.is_some() {
         let flows = recovered.limited.iter().map(|((device, shard), taken)| {

@@ -37,7 +37,7 @@ pub struct Settled {
     pub recovery_max_active: u32,
     /// The maximum number of groups that a disk leads at once; 0: no reservations.
     pub max_backfills: u32,
-    /// How long the rebuilds of a disk rest after each object.
+    /// Recovery sleep of a disk after each object.
     pub recovery_sleep: SimSpan,
     /// Ceph's own work on each object.
     pub object_cost: SimSpan,
@@ -164,7 +164,7 @@ impl Settled {
     }
 }
 
-/// The release that exports which name none are taken to be of.
+/// The release that is assumed if exports name none.
 const RELEASE_USUAL: u32 = 16;
 
 /// The mClock queue of a scenario, whose queue and profile are then set. Its sleeps are 0 whatever they are

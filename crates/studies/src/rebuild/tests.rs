@@ -3,6 +3,7 @@
 mod damaged;
 mod homes;
 mod mended;
+mod progress;
 
 use proptest::prelude::*;
 use towtank_kernel::Executor;
@@ -55,7 +56,7 @@ pub(super) fn value(outcome: &Outcome, measure: &str) -> f64 {
 }
 
 /// Small clusters of every kind: copies and shards, gathered at different places, groups with reservations,
-/// racks, rests, rates, several disks, and successive failures.
+/// racks, sleeps, rates, several disks, and successive failures.
 const KINDS: [&str; 13] = [
     "servers = 8\nper_server = \"2GiB\"",
     "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
@@ -151,7 +152,7 @@ fn rests_set_the_time_where_they_are_long() {
                 [population]\ndistribution = \"constant\"\nsize = \"1KiB\"";
     let outcome = outcome(text, 2);
     let seen: super::observed::Observed = serde_json::from_value(outcome.series["observed"].clone()).unwrap();
-    // The disk that leads the most objects rests after each object but the last.
+    // The disk that leads the most objects sleeps after each object but the last.
     let most = seen.servers.iter().map(|server| server.read / 1024).max().unwrap() as f64;
     let found = value(&outcome, "transfer_s");
     assert!(found > 0.1 * (most - 1.0) && found < 0.11 * most, "{found} s for {most} objects");
@@ -336,7 +337,7 @@ fn mistakes_are_told_with_their_next_step() {
     insta::assert_snapshot!(told("groups = 8\ngroups_per_server = 3"), @"`groups` and `groups_per_server` both set the number of groups | leave one of them out");
     insta::assert_snapshot!(told("failure_domain = \"rack\"\nracks = 4"), @r#"`failure_domain` is `rack`, but only `crush-straw2` supports racks | set placement = "crush-straw2""#);
     insta::assert_snapshot!(told("servers = 4\nclient_load = \"50000/s\""), @"`client_load` is 50000/s, but the cluster serves at most 1151/s of 64KiB at 90 % of its disks or NICs | lower it, or set more or faster disks");
-    insta::assert_snapshot!(told("client_size = \"4KiB\""), @r#"`client_size` describes clients, but `client_load` is left out | set client_load = "1000/s", or leave it out"#);
+    insta::assert_snapshot!(told("client_size = \"4KiB\""), @r#"`client_size` describes clients, but `client_load` and `client_depth` are left out | set client_load = "1000/s", or leave it out"#);
     insta::assert_snapshot!(told("client_load = \"5/s\"\nclient_size = \"1GiB\""), @"`client_size` is 1GiB, but it must lie from 512B to 64MiB | leave it out for 64KiB");
     insta::assert_snapshot!(told("objects = 5\nper_server = \"1GiB\""), @"`objects` and `per_server` both set the amount of data | leave one of them out");
 }

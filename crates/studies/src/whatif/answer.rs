@@ -119,7 +119,7 @@ fn safety(view: &View<'_>) -> String {
     }
     if view.some("below_min_size") {
         let groups = view.value("below_min_size").unwrap_or(0.0);
-        dangers.push(format!("{} groups take no writes for a while", human::digits(groups)));
+        dangers.push(format!("{} groups accept no writes for a while", human::digits(groups)));
     }
     if view.crowded() {
         let most = view.value("device_groups_max_after").unwrap_or(0.0);
@@ -139,7 +139,7 @@ fn what_moves(view: &View<'_>) -> String {
         return course(view);
     }
     if moves.moved_shards == 0 {
-        return "Nothing moves".to_owned();
+        return "No data move".to_owned();
     }
     format!(
         "{} in {} objects and {} of {} groups move, {:.1} % of all bytes",
@@ -178,7 +178,7 @@ fn course(view: &View<'_>) -> String {
 /// How long, with the times of slower and faster disks.
 fn how_long(view: &View<'_>) -> String {
     let Some(clean) = view.value("time_to_clean_s") else {
-        let reason = view.reason("time_to_clean_s").unwrap_or("nothing is known");
+        let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
         let end = view.shown("time_to_end_s", "s").filter(|_| view.some("time_to_end_s"));
         let end = end.map_or(String::new(), |end| format!("; what can move has moved after {end}"));
         return format!("Not all groups become clean: {reason}{end}");
@@ -199,7 +199,8 @@ fn how_long(view: &View<'_>) -> String {
     }
     let full = view.value("time_to_full_redundancy_s").filter(|full| *full > 0.0 && *full < clean);
     if let Some(full) = full {
-        text += &format!(", redundancy is fully restored after {}", human::quantity(full, "s"));
+        let full = human::Shown::fitting(clean, "s").quantity(full);
+        text += &format!(", redundancy is fully restored after {full}");
     }
     text
 }
@@ -211,18 +212,21 @@ fn interval(low: f64, high: f64) -> Option<String> {
 }
 
 fn clients(view: &View<'_>) -> String {
-    let wait = |measure: &str| view.shown(measure, "us");
+    let wait = |measure: &str| view.value(measure);
     let (reads, quiet) = (wait("client_read_latency_p99_us"), wait("client_read_latency_quiet_p99_us"));
     let (writes, still) = (wait("client_write_latency_p99_us"), wait("client_write_latency_quiet_p99_us"));
     match (reads, quiet, writes, still) {
-        (Some(reads), Some(quiet), Some(writes), Some(still)) => format!(
-            "Clients: {}one read in a hundred takes {reads} or longer ({quiet} when nothing moves), one write {writes} ({still})",
-            rates(view)
-        ),
-        _ if view.point.scenario.has_clients() => {
-            "Clients: nothing is known, since nothing moves or no operation was done".to_owned()
+        (Some(reads), Some(quiet), Some(writes), Some(still)) => {
+            let [reads, quiet, writes, still] = human::alike([reads, quiet, writes, still], "us");
+            format!(
+                "Clients: {}one read in a hundred takes {reads} or longer ({quiet} when nothing moves), one write {writes} ({still})",
+                rates(view)
+            )
         }
-        _ => "Clients: not asked, no client load given".to_owned(),
+        _ if view.point.scenario.has_clients() => {
+            "Clients: the effect is not known, since no data move or no operation was completed".to_owned()
+        }
+        _ => "Clients: the effect was not simulated, since no client load was given".to_owned(),
     }
 }
 
@@ -264,7 +268,7 @@ fn risk(view: &View<'_>) -> String {
             format!("; the probability of losing data is {most} at {rate} failures a year")
         }
         None => format!("; the probability of a loss is not known: {}", {
-            view.reason("data_loss_probability_fraction").unwrap_or("nothing is known")
+            view.reason("data_loss_probability_fraction").unwrap_or("the reason is not known")
         }),
     };
     text
@@ -299,11 +303,12 @@ fn help(view: &View<'_>) -> Option<String> {
     let first = view.point.result.outcomes[0].measures.get("time_to_clean_s")?.value()?;
     let tried = &view.kept.observed.tried;
     let helps = |tried: &&Tried| tried.time_s.is_some_and(|time| time < 0.99 * first);
-    let best: Vec<String> = tried.iter().filter(helps).take(BEST).map(told).collect();
+    let shown = human::Shown::fitting(first, "s");
+    let best: Vec<String> = tried.iter().filter(helps).take(BEST).map(|tried| told(tried, &shown)).collect();
     if best.len() < 2 {
         return Some(format!("Improvement: {}", advice(tried, first)?));
     }
-    let now = human::quantity(first, "s");
+    let now = shown.quantity(first);
     Some(format!("Improvement, of {} changes that were tried: {} (now {now})", tried.len(), best.join("; ")))
 }
 
@@ -311,10 +316,11 @@ fn help(view: &View<'_>) -> Option<String> {
 const BEST: usize = 3;
 
 /// A change that was tried, its time, and what it costs clients.
-fn told(tried: &Tried) -> String {
-    let time = human::quantity(tried.time_s.unwrap_or(f64::INFINITY), "s");
-    let wait =
-        |name: &str, micros: Option<f64>| micros.map(|us| format!("{name} {}", human::quantity(us, "us")));
+fn told(tried: &Tried, shown: &human::Shown) -> String {
+    let time = shown.quantity(tried.time_s.unwrap_or(f64::INFINITY));
+    let wait = |name: &str, micros: Option<f64>| {
+        micros.map(|micros| format!("{name} {}", human::quantity(micros, "us")))
+    };
     let cost = tried.clients.map(|cost| {
         let waits = [wait("reads", cost.read_p99_us), wait("writes", cost.write_p99_us)];
         let waits: Vec<String> = waits.into_iter().flatten().collect();

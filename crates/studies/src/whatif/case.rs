@@ -46,11 +46,11 @@ pub struct Ready {
 
 /// States of groups in which the dump does not tell everything.
 const STATES: [(&str, &str); 5] = [
-    ("unknown", "the map says where they are taken to be"),
-    ("stale", "nobody has reported them for a while, so their sizes are old"),
+    ("unknown", "their location is taken from the map"),
+    ("stale", "they have not been reported for a while, so their sizes are old"),
     ("backfilling", "what they have copied already is not known, so they are copied as a whole"),
     ("recovering", "what they have recovered already is not known, so they are copied as a whole"),
-    ("incomplete", "their data may be lost, which no change of the map mends"),
+    ("incomplete", "their data may be lost, which no change of the map repairs"),
 ];
 
 impl Ready {

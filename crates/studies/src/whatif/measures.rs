@@ -28,22 +28,22 @@ fn of_times() -> Vec<Row> {
             "from the change or failure until all data are where they belong",
             Seen::clean,
         )
-        .titled("Time until all is clean"),
+        .titled("Time until all groups are clean"),
         Row::new("time_to_clean_fast_s", "s", "the same with disks faster by `speed_spread`", |seen| {
             seen.clean_at(1)
         })
-        .titled("Time until all is clean, faster disks"),
+        .titled("Time until all groups are clean, faster disks"),
         Row::new("time_to_clean_slow_s", "s", "the same with disks slower by `speed_spread`", |seen| {
             seen.clean_at(0)
         })
-        .titled("Time until all is clean, slower disks"),
+        .titled("Time until all groups are clean, slower disks"),
         Row::new(
             "time_to_end_s",
             "s",
             "until everything that can move has moved; data without a target device or room stay behind",
             Seen::ended,
         )
-        .titled("Time until nothing moves any more"),
+        .titled("Time until the last move has ended"),
         Row::new(
             "time_to_full_redundancy_s",
             "s",
@@ -57,11 +57,11 @@ fn of_times() -> Vec<Row> {
             "until no object is left with a single copy (or just k shards)",
             Seen::two_copies,
         )
-        .titled("Time until nothing is down to one copy"),
+        .titled("Time until no object has a single copy"),
         Row::new("transfer_s", "s", "the transfers themselves, without the time between them", |seen| {
             transfer(&seen.recovered).map(|span| span.as_secs_f64()).ok_or_else(nothing_moved)
         })
-        .titled("Time of the transfers"),
+        .titled("Transfer time"),
         Row::new(
             "aggregate_rate_bytes_per_s",
             "bytes/s",
@@ -72,7 +72,7 @@ fn of_times() -> Vec<Row> {
                 if bytes > 0.0 && span > 0.0 { Ok(bytes / span) } else { Err(nothing_moved()) }
             },
         )
-        .titled("Rate of the move"),
+        .titled("Throughput of the move"),
     ]
 }
 
@@ -95,21 +95,21 @@ fn of_moves() -> Vec<Row> {
             Ok(seen.moves.moved_fraction())
         })
         .titled("Share of all data to move"),
-        Row::new("moved_groups", "groups", "placement groups with something to copy", |seen| {
+        Row::new("moved_groups", "groups", "placement groups with data to copy", |seen| {
             Ok(seen.moves.moved_groups as f64)
         })
-        .titled("With something to move"),
+        .titled("Placement groups with data to move"),
         Row::new("written_bytes", "bytes", "bytes that devices wrote for it", |seen| {
             Ok(seen.recovered.disks.iter().map(|disk| disk.2).sum::<u64>() as f64)
         })
-        .titled("Written"),
+        .titled("Data written"),
         Row::new(
             "minimum_bytes",
             "bytes",
-            "what devices must gain in all: no placement with this outcome moves less",
+            "bytes that devices must gain in total: no placement with this outcome moves less",
             |seen| Ok(seen.moves.minimum_bytes() as f64),
         )
-        .titled("Least that could move"),
+        .titled("Minimum data to move"),
         Row::new("pending_bytes", "bytes", "bytes that would move without the change", |seen| {
             Ok(seen.moves.pending_bytes as f64)
         })
@@ -128,7 +128,7 @@ fn of_risk() -> Vec<Row> {
         Row::new("lost_objects", "objects", "objects of which too few copies or shards are left", |seen| {
             Ok(seen.recovered.stuck.lost as f64)
         })
-        .titled("Lost for good"),
+        .titled("Objects lost for good"),
         Row::new(
             "stuck_objects",
             "objects",
@@ -138,7 +138,7 @@ fn of_risk() -> Vec<Row> {
                 Ok((stuck.waiting + stuck.homeless + stuck.full) as f64)
             },
         )
-        .titled("Without a target device"),
+        .titled("Objects without a target device"),
         Row::new(
             "one_copy_bytes",
             "bytes",
@@ -187,10 +187,13 @@ fn of_groups() -> Vec<Row> {
                 known.ok_or_else(|| "the osd dump does not say the `min_size` of each pool".to_owned())
             },
         ),
-        Row::new("below_min_size", "groups", "placement groups that took no writes, at the most", |seen| {
-            Ok(seen.recovered.below_min_size as f64)
-        })
-        .titled("Took no writes, at the most"),
+        Row::new(
+            "below_min_size",
+            "groups",
+            "maximum number of placement groups that accepted no writes at the same time",
+            |seen| Ok(seen.recovered.below_min_size as f64),
+        )
+        .titled("Maximum of groups that accepted no writes"),
         Row::new(
             "groups_short",
             "groups",
@@ -225,8 +228,8 @@ fn of_devices() -> Vec<Row> {
     vec![
         row("fill_max_before", "fill of the fullest device now", |fill| fill.0)
             .titled("Fill of the fullest device now"),
-        row("fill_max_after", "fill of the fullest device then", |fill| fill.1)
-            .titled("Fill of the fullest device then"),
+        row("fill_max_after", "fill of the fullest device afterwards", |fill| fill.1)
+            .titled("Fill of the fullest device afterwards"),
         groups("device_groups_max_before", "placement groups on the device with the most, now", |device| {
             device.present_shards
         }),

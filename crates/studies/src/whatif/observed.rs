@@ -1,10 +1,12 @@
 //! One replicate: what moves, how long it takes with usual, slower and faster disks, and what is at risk
 //! meanwhile.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
-use towtank_report::{Outcome, human};
+use towtank_report::{Outcome, Warning, human};
 use towtank_units::{Percent, SimTime};
 
 use super::case::Ready;
@@ -96,14 +98,22 @@ fn stopped() -> Replicate<Seen> {
 
 /// Runs one replicate.
 pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
-    let Some(moves) = Moves::of(&ready.case, context)? else { return Ok(stopped()) };
+    // Progress is that of the recoveries, which take nearly all the time.
+    let moves = context.within(0.0..0.0, |context| Moves::of(&ready.case, context))?;
+    let Some(moves) = moves else { return Ok(stopped()) };
     let staged = &ready.staged;
     let exposure = Exposure::of(&staged.affected, &staged.hardware, &staged.failing);
     let recovery = Recovery { used: left_on(ready, &moves), ..ready.real.recovery(staged, context) };
-    let recovered = recovery.run(context)?;
+    let permille = (ready.scenario.speed_spread.fraction_f64() * 1e3).round() as u64;
+    // The recoveries with slower and with faster disks take as many events as the one before the trials.
+    let own = levers::own_share(context);
+    let all = if permille > 0 { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
+    let recovered = context.within(0.0..all * own, |context| recovery.run(context))?;
     let resources = resources(&recovery, &recovered);
-    let mut tried = levers::tried(&recovery, &recovered, (&resources, ready.real.alternatives()), context)?;
-    let spread = spread(&recovery, &recovered, ready.scenario.speed_spread, context)?;
+    let mut tried = context.within(all * own..all, |context| {
+        levers::tried(&recovery, &recovered, (&resources, ready.real.alternatives()), context)
+    })?;
+    let spread = context.within(all..1.0, |context| spread(&recovery, &recovered, permille, context))?;
     let mut beside = Outcome {
         digest: recovered.digests.first().map(ToString::to_string),
         events: recovered.events,
@@ -116,11 +126,11 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     beside.warnings.extend(dangers::warnings(&moves));
     let crossed = recovered.stuck.crossed;
     if crossed > 0 {
-        beside.warnings.push(format!(
+        beside.warnings.push(Warning::unknown(format!(
             "{} objects are left out of the time: too many of their shards change places among the same devices, and too \
              few are left to read from, which is not modelled",
             human::digits(crossed as f64)
-        ));
+        )));
     }
     let start = ready.start.as_secs_f64();
     // Trials count from the first failure.
@@ -158,10 +168,11 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
 }
 
 /// Groups that lack copies, and that nothing which fails here has touched.
-fn lacked(groups: u64, asks: bool) -> Option<String> {
+fn lacked(groups: u64, asks: bool) -> Option<Warning> {
     let rest = if asks { "; these are rebuilt too, if they have a target" } else { "" };
     let count = human::digits(groups as f64);
-    (groups > 0).then(|| format!("{count} groups lack copies or shards when it begins{rest}"))
+    let text = || format!("{count} groups lack copies or shards at the beginning{rest}");
+    (groups > 0).then(|| Warning::danger(text()))
 }
 
 /// Bytes on each device without what leaves it, since its room is free in the end. Left out: that a device
@@ -184,20 +195,20 @@ fn last(recovered: &Recovered) -> SimTime {
 fn spread(
     recovery: &Recovery<'_>,
     recovered: &Recovered,
-    by: Percent,
+    permille: u64,
     context: &RunContext<'_>,
 ) -> Result<Option<[Recovered; 2]>, StudyError> {
-    let permille = (by.fraction_f64() * 1e3).round() as u64;
     let stuck = recovered.stuck;
     let ended = !recovered.partial && !stuck.any() && stuck.unmoved == 0 && recovered.jobs > 0;
     if !ended || permille == 0 {
         return Ok(None);
     }
-    let at = |permille: u64| {
+    let at = |permille: u64, part: Range<f64>| {
         let hardware = recovery.hardware.with_disks_at(permille);
-        Recovery { hardware: &hardware, quiet: false, ..recovery.clone() }.run(context)
+        let changed = Recovery { hardware: &hardware, quiet: false, ..recovery.clone() };
+        context.within(part, |context| changed.run(context))
     };
-    let [slow, fast] = [at(1_000 - permille)?, at(1_000 + permille)?];
+    let [slow, fast] = [at(1_000 - permille, 0.0..0.5)?, at(1_000 + permille, 0.5..1.0)?];
     Ok((!slow.partial && !fast.partial).then_some([slow, fast]))
 }
 

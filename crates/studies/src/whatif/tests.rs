@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use towtank_kernel::Executor;
-use towtank_report::Outcome;
+use towtank_report::{Outcome, Warning};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
@@ -238,7 +238,7 @@ const FOUR: &str =
     "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\nstart = \"0s\"\nspeed_spread = \"0%\"\n";
 
 /// One group on three of four devices, worked by hand: with osd.3 out all groups belong on the others, so the
-/// copy of osd.3 moves to the device that has none. The disks rest 0.1 s before the first of 10 objects and
+/// copy of osd.3 moves to the device that has none. The disks sleep 0.1 s before the first of 10 objects and
 /// between them; an object takes less than a tenth of a second.
 #[test]
 fn one_copy_moves_in_the_time_of_its_rests() {
@@ -363,7 +363,7 @@ fn profiles_are_in_order_and_releases_have_their_queues() {
     assert_eq!(time(""), time("recovery_sleep = \"100ms\"\nmax_backfills = 1"), "the defaults of 16");
 }
 
-/// The same cluster with WPQ and the default rest of 0.1 s, nothing fitted: osd.3 out took 31.0 and 27.8 s
+/// The same cluster with WPQ and the default sleep of 0.1 s, nothing fitted: osd.3 out took 31.0 and 27.8 s
 /// from the first object to the last, and its empty return 44.1 s. The objects are those that moved there.
 #[test]
 fn a_live_cluster_with_rests_took_somewhat_longer() {
@@ -559,6 +559,22 @@ proptest! {
 /// Keys of a queue that is not there, and clients of two kinds, are refused; settings that mClock overrides
 /// bring a warning, and so does a dump without a release.
 #[test]
+fn what_is_unsafe_is_told_before_assumptions() {
+    // CRUSH's number for no device: the group has two of its three copies.
+    let none = 0x7fff_ffff;
+    let asks = format!("{FOUR}mark_out = \"osd.3\"\n");
+    let warnings = outcome(&Whatif, four(&[[0, 1, none]], Some(3)), &asks).warnings;
+    let ordered = |texts: &[String]| {
+        let place = |word: &str| texts.iter().position(|text| text.contains(word)).expect(word);
+        place("lack copies") < place("names no release") && place("lack copies") < place("is out already")
+    };
+    let as_made: Vec<String> = warnings.iter().map(|warning| warning.text.clone()).collect();
+    assert!(!ordered(&as_made), "they are made in another order: {as_made:?}");
+    let shown = Warning::by_severity(warnings);
+    assert!(ordered(&shown), "{shown:?}");
+}
+
+#[test]
 fn keys_that_contradict_the_queue_are_told() {
     let asks = |keys: &str| format!("{FOUR}mark_out = \"osd.3\"\n{keys}");
     let refused = |keys: &str| {
@@ -570,7 +586,9 @@ fn keys_that_contradict_the_queue_are_told() {
     }
     let both = refused("client_load = \"1/s\"\nclient_depth = 2");
     assert!(both.contains("both say how many operations clients request"), "{both}");
-    let told = |keys: &str| outcome(&Whatif, four(&[[0, 1, 3]], None), &asks(keys)).warnings.join("; ");
+    let told = |keys: &str| {
+        Warning::by_severity(outcome(&Whatif, four(&[[0, 1, 3]], None), &asks(keys)).warnings).join("; ")
+    };
     let mclock = told("queue = \"mclock\"\nceph_release = 18\nrecovery_sleep = \"1s\"\nmax_backfills = 2");
     for warning in ["`recovery_sleep` has no effect", "mClock resets `osd_max_backfills`"] {
         assert!(mclock.contains(warning), "{mclock}");

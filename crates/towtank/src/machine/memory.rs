@@ -79,7 +79,7 @@ pub fn refusal_of_file(size: Bytes, memory: Option<Memory>) -> Option<String> {
     let needed = Bytes::new(size.get().saturating_mul(BYTES_A_BYTE));
     (needed > memory.left).then(|| {
         let (size, needed) = (super::rounded(size), super::rounded(needed));
-        format!("it has {size}, and reading it takes up to {needed} of memory, but {memory}")
+        format!("its size is {size}, and reading it takes up to {needed} of memory, but {memory}")
     })
 }
 
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(refusal_of_file(Bytes::from_mib(320), left(6_000)), None);
         assert_eq!(refusal_of_file(Bytes::from_mib(320), None), None);
         assert_eq!(refusal_of_file(Bytes::from_mib(8), left(1)), None);
-        insta::assert_snapshot!(refusal_of_file(Bytes::from_mib(320), left(5_000)).unwrap(), @"it has 320 MiB, and reading it takes up to 5.625 GiB of memory, but 4.883 GiB are free");
+        insta::assert_snapshot!(refusal_of_file(Bytes::from_mib(320), left(5_000)).unwrap(), @"its size is 320 MiB, and reading it takes up to 5.625 GiB of memory, but 4.883 GiB are free");
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Preset {
     pub(super) fn shipped(self) -> Shipped {
         match self {
             // 5.2 ms per object looked at, half of it on each side, and 0.135 s per object recovered fit
-            // table 2 from 10,000 objects on within 6 %. Of the latter, 0.1 s is Ceph's rest on rotating
+            // table 2 from 10,000 objects on within 6 %. Of the latter, 0.1 s is Ceph's sleep on rotating
             // disks, 12.5 ms each are the read and the write of a disk with 80 random operations per second
             // (the thesis's own figure), and 10 ms are left. The rows of 5,000 objects fit only where looking
             // is free; a metadata cache that holds 5,000 objects but not 10,000 would explain that, but this
@@ -55,7 +55,7 @@ impl Preset {
                 latency: SimSpan::from_us(100),
             },
             // Fitted by relative least squares on the eight runs of repetition 0 with one group of 5,000 or
-            // 20,000 objects and no rest: 0.163 s, 25.8 us per object, 1.204 ms per altered object. The last
+            // 20,000 objects and no sleep: 0.163 s, 25.8 us per object, 1.204 ms per altered object. The last
             // includes everything that recovering an object takes, so disk and network cost next to nothing
             // in addition.
             Preset::Ceph16Loopback => Shipped {

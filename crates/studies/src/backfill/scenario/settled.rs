@@ -58,7 +58,7 @@ pub struct Settled {
     pub max_backfills: u32,
     /// Objects that a group recovers at once.
     pub recovery_max_active: u32,
-    /// The rest after each recovered object and each scanned batch.
+    /// Recovery sleep after each recovered object and each scanned batch.
     pub recovery_sleep: SimSpan,
     /// Objects per scanned batch.
     pub scan_batch: u32,

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_pfs::{END_MAX, Loop as Pace, Operation, RECORD_MAX_BYTES, Record, Replay, Stripe};
-use towtank_report::human;
+use towtank_report::{Warning, human};
 use towtank_scenario::{Draft, Problem};
 use towtank_traces::{Format, Op, Options, Reader, Record as Read, TraceError, When, read_layouts};
 use towtank_units::{SimSpan, SimTime};
@@ -79,7 +79,7 @@ pub struct Recording {
     /// Whether the trace has waits between one request and the next.
     pub waits: bool,
     /// Notes for the user on how it is replayed.
-    pub notes: Vec<String>,
+    pub notes: Vec<Warning>,
     /// Memory that the file takes, in bytes.
     pub file_bytes: u64,
     /// The number of each file in the model, by its number in the trace.
@@ -151,12 +151,12 @@ impl Recording {
         }
         if self.layouts.len() < named {
             let digits = |count: usize| human::digits(count as f64);
-            self.notes.push(format!(
+            self.notes.push(Warning::note(format!(
                 "{} of {} layouts of `{}` are for files that the trace does not name",
                 digits(named - self.layouts.len()),
                 digits(named),
                 input.path
-            ));
+            )));
         }
         Ok(self)
     }
@@ -459,25 +459,27 @@ impl Taken {
         text
     }
 
-    fn notes(&self, path: &str) -> Vec<String> {
+    fn notes(&self, path: &str) -> Vec<Warning> {
         let digits = |count: u64| human::digits(count as f64);
         let mut notes = Vec::new();
         let left_out: u64 = self.left_out.values().sum();
         if left_out > 0 {
             let (left_out, all) = (digits(left_out), digits(self.all));
-            notes.push(format!("{left_out} of {all} records of `{path}` are not replayed: {}", self.told()));
+            let why = self.told();
+            let text = format!("{left_out} of {all} records of `{path}` are not replayed: {why}");
+            notes.push(Warning::unknown(text));
         }
         if self.back > 0 && !has_waits(self.format) {
             let back = digits(self.back);
-            notes.push(format!(
+            notes.push(Warning::note(format!(
                 "{back} records of `{path}` are earlier than the one before them: each client replays its records in order of time"
-            ));
+            )));
         }
         if self.at_once > 0 {
             let count = digits(self.at_once);
-            notes.push(format!(
+            notes.push(Warning::note(format!(
                 "{count} records of `{path}` have a time, but follow one with a wait: they start when the one before has ended"
-            ));
+            )));
         }
         notes
     }

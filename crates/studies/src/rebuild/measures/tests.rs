@@ -54,7 +54,7 @@ fn seen() -> Seen {
         count: 1,
     };
     seen.observed.resources = vec![
-        resource("rests", 0.91, 0.09),
+        resource("sleep", 0.91, 0.09),
         resource("disks", 0.92, 0.45),
         resource("rack uplinks", 0.55, 0.01),
         resource("reservations", 0.93, 0.15),

@@ -17,6 +17,7 @@ use super::super::settled::Settled;
 use towtank_rebuild::hardware::{Hardware, Layout, Names, Uplinks};
 use towtank_rebuild::model::Pace;
 use towtank_rebuild::plan::DeviceId;
+use towtank_report::Warning;
 
 /// Machines, and the mapping between their devices and those of Ceph.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ pub struct Machines {
     /// For each class present, whether its disks rotate.
     pub rotates: Vec<bool>,
     /// Warnings for the reader.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// A device class with the properties of its disks.
@@ -230,7 +231,7 @@ impl Classes {
         self.met.iter().map(one).unzip()
     }
 
-    fn warnings(&self, asked: &Scenario, scenario: &Settled) -> Vec<String> {
+    fn warnings(&self, asked: &Scenario, scenario: &Settled) -> Vec<Warning> {
         let mut taken = Vec::new();
         for class in
             self.met.iter().map(|class| &CLASSES[*class]).filter(|_| scenario.preset == Preset::CephWpq)
@@ -260,15 +261,16 @@ impl Classes {
         }
         let mut warnings = Vec::new();
         if !taken.is_empty() {
-            warnings.push(format!(
+            warnings.push(Warning::note(format!(
                 "the exports do not have the speed of the machines, so typical values are assumed: {}; set yours with \
                  `disk_read`, `disk_write`, `seeks`, `nic`, `recovery_sleep`",
                 taken.join("; ")
-            ));
+            )));
         }
         if !self.strange.is_empty() && scenario.preset == Preset::CephWpq {
             let names: Vec<&str> = self.strange.iter().map(String::as_str).collect();
-            warnings.push(format!("devices of {} are assumed to be rotating disks", names.join(", ")));
+            let names = names.join(", ");
+            warnings.push(Warning::note(format!("devices of {names} are assumed to be rotating disks")));
         }
         warnings
     }

@@ -46,7 +46,7 @@ fn reason<'a>(outcome: &'a Outcome, measure: &str) -> &'a str {
 }
 
 fn told(outcome: &Outcome, text: &str) -> bool {
-    outcome.warnings.iter().any(|warning| warning.contains(text))
+    outcome.warnings.iter().any(|warning| warning.text.contains(text))
 }
 
 /// A generated test cluster: racks of two hosts with one hdd each, one pool whose copies are in different
@@ -170,9 +170,9 @@ fn executors_and_workers_never_show() {
 }
 
 /// Backfills of a live Ceph 16.2: three devices, three copies, objects of 1 KiB, one device back after a
-/// while. The groups, the objects in all, the operations (objects that had changed, and one in 512 for
-/// scans), whether with the default rest of 0.1 s, and the seconds that the groups were in backfill. All 20
-/// that were measured; four more runs recovered by log.
+/// while. The groups, the objects in total, the operations (objects that had changed, and one in 512 for
+/// scans), whether with the default recovery sleep of 0.1 s, and the seconds that the groups were in
+/// backfill. All 20 that were measured; four more runs recovered by log.
 const BACKFILLS: [(u64, u64, u64, bool, f64); 20] = [
     (1, 5_000, 260, true, 27.449),
     (1, 10_000, 520, true, 54.11),
@@ -237,11 +237,11 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
 fn every_live_backfill_stands_beside_the_model() {
     let (mut table, mut in_guide) = (String::new(), true);
     let guide = include_str!("../../../../../docs/rebuild.md");
-    for (groups, objects, operations, rest, took) in BACKFILLS {
+    for (groups, objects, operations, sleeps, took) in BACKFILLS {
         let of = |class: &str| {
-            let sleep = if rest { "" } else { "\nrecovery_sleep = \"0s\"" };
+            let key = if sleeps { "" } else { "\nrecovery_sleep = \"0s\"" };
             let ready =
-                ready(backfilled(groups, operations, class), &format!("{SMALL}fail = \"osd.2\"{sleep}"));
+                ready(backfilled(groups, operations, class), &format!("{SMALL}fail = \"osd.2\"{key}"));
             let outcome = run(&ready);
             let full = &outcome.measures["time_to_full_redundancy_s"];
             assert_eq!(value(&outcome, "objects_rebuilt"), operations as f64, "{groups} groups: {full:?}");
@@ -249,18 +249,18 @@ fn every_live_backfill_stands_beside_the_model() {
         };
         let (hdd, ssd) = (of("hdd"), of("ssd"));
         let (of_hdd, of_ssd) = (hdd / took, ssd / took);
-        let ssd_told = if rest { "has no rest".to_owned() } else { format!("{ssd:.4} ({of_ssd:.3})") };
-        let holds = rest || (of_ssd - 1.0).abs() < 0.1;
-        let (rested, verdict) =
-            (if rest { "0.1 s" } else { "none" }, if holds { "holds" } else { "**misses**" });
+        let ssd_told = if sleeps { "has no sleep".to_owned() } else { format!("{ssd:.4} ({of_ssd:.3})") };
+        let holds = sleeps || (of_ssd - 1.0).abs() < 0.1;
+        let (sleep, verdict) =
+            (if sleeps { "0.1 s" } else { "none" }, if holds { "holds" } else { "**misses**" });
         let row = format!(
-            "| {groups} | {} | {} | {rested} | {took} | {hdd:.3} ({of_hdd:.2}) | {ssd_told} | {verdict} |\n",
+            "| {groups} | {} | {} | {sleep} | {took} | {hdd:.3} ({of_hdd:.2}) | {ssd_told} | {verdict} |\n",
             with_commas(objects),
             with_commas(operations),
         );
         in_guide &= guide.contains(&row);
         table += &row;
-        if rest {
+        if sleeps {
             assert!((of_hdd - 1.0).abs() < 0.1, "{operations} took {hdd} s, not {took} s");
         } else {
             let within = if operations < 1_000 { 0.2..0.6 } else { 0.66..1.34 };
@@ -313,7 +313,7 @@ fn a_device_that_is_down_already_may_fail() {
 fn a_report_alone_will_do() {
     let outcome = run(&ready(live(&["report.json.gz"]), "report = \"report.json.gz\"\nfail = \"osd.0\""));
     assert_eq!(value(&outcome, "groups_affected"), 65.0);
-    assert!(told(&outcome, "taken as equally large"), "{:?}", outcome.warnings);
+    assert!(told(&outcome, "assumed to have the same size"), "{:?}", outcome.warnings);
 }
 
 /// The failure of all devices has an answer: nothing is left.

@@ -70,8 +70,8 @@ fn a_rate_holds_from_the_first_unit_on() {
     }
 }
 
-/// Ten objects of 4 MiB over an uplink of 1 MiB/s, with a rest of 5 s after each: at least 40 s of transfer
-/// and 45 s of rest.
+/// Ten objects of 4 MiB over an uplink of 1 MiB/s, with a sleep of 5 s after each: at least 40 s of transfer
+/// and 45 s of sleep.
 #[test]
 fn an_uplink_saves_no_idle_time() {
     let text = "servers = 6\nracks = 3\nobjects = 10\ngroups = 1\nreplicas = 2\nfailure_domain = \"rack\"\n\
@@ -210,8 +210,8 @@ fn clients_come_anew_in_each_phase() {
     assert!(same < 3, "{same} of {} means are equal", first.len().min(later.len()));
 }
 
-/// On disks that rest and wait for one another most of the time, no resource seems busy; the change that
-/// helps is to remove the rest.
+/// On disks that sleep and wait for one another most of the time, no resource seems busy; the change that
+/// helps is to remove the sleep.
 #[test]
 fn rests_are_tried_first_where_only_one_trial_fits() {
     let text = "preset = \"ceph-wpq\"\nservers = 6\ngroups = 24\nplacement = \"crush-straw2\"\nobjects = 60000\n[population]\n\

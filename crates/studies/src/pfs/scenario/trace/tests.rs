@@ -79,7 +79,8 @@ const SAMPLES: [(&str, u64); 13] = [
 
 /// The number of records that the warnings report as left out.
 fn left_out(outcome: &Outcome) -> u64 {
-    let first = outcome.warnings.iter().find(|text| text.contains("are not replayed"));
+    let first =
+        outcome.warnings.iter().map(|warning| &warning.text).find(|text| text.contains("are not replayed"));
     first.map_or(0, |text| text.split(' ').next().and_then(|word| word.parse().ok()).expect("a count"))
 }
 
@@ -131,7 +132,10 @@ fn a_trace_runs_beside_generated_work() {
 
 #[test]
 fn records_that_go_back_or_cannot_be_replayed_are_told() {
-    let of = |file: &str| outcome(&format!("[trace]\nfile = \"{file}\"\nformat = \"alibaba\"")).warnings;
+    let of = |file: &str| {
+        let outcome = outcome(&format!("[trace]\nfile = \"{file}\"\nformat = \"alibaba\""));
+        Warning::by_severity(outcome.warnings)
+    };
     // The first record is at 0, so none can be before it; others may be earlier than the one before them.
     let told = |text: &str| match check(text) {
         Ok(_) => panic!("{text} was taken"),
