@@ -402,7 +402,7 @@ mod tests {
         check(&Action::Multicast(Vec::new()), "a message has no receiver");
         check(&Action::Offer { to: ServerId(1), put: PUT, bits: 0 }, "a frame of 0 bits");
         check(&Action::GetFrame { get: GET, round: 1, bits: 72_001 }, "more than a full one");
-        check(&Action::Frame { to: ServerId(1), put: PUT, bits: 72_001, span }, "a frame has 72001 bits");
+        check(&Action::Frame { to: ServerId(1), put: PUT, bits: 72_001, span }, "a frame of 72001 bits");
         check(&Action::Planned { to: to(), put: PUT, size, begin: early }, "are planned at");
         check(
             &Action::Data { to: Vec::new(), put: PUT, size, began: early, span, window },

@@ -390,7 +390,7 @@ impl<'a> Ledger<'a> {
             self.holders[places.start + copy.place as usize] == NOWHERE
                 && !self.returning.needs_backfill(copy, objects)
         };
-        self.returning.of(record).iter().filter(takes).count() as u32
+        self.kept(record).filter(takes).count() as u32
     }
 
     /// Finds homes for the lost places of a record. If they differ from its earlier homes, its rebuild starts

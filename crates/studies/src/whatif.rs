@@ -10,6 +10,7 @@
 //!
 //! - `scenario`, `asked`: the keys of a scenario, and the changes in their order;
 //! - `case`: the cluster before, after, and in the end;
+//! - `later`: later changes, and devices that come back;
 //! - `exposure`: what further failures would lose;
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
@@ -18,6 +19,7 @@ mod answer;
 mod asked;
 mod case;
 mod exposure;
+mod later;
 mod measures;
 mod observed;
 mod present;

@@ -21,7 +21,7 @@ fn changes_are_made_in_the_order_of_the_command_line() {
     }
     let (add, drain) = (["--add-host", "h9=4x3.638:hdd@default"], ["--drain", "host=h9"]);
     let right = whatif(&folder, &[add, drain].concat());
-    assert!(right.stdout.contains("host=h9 drained: safe. Nothing moves"), "{}", right.stdout);
+    assert!(right.stdout.contains("host=h9 drained: safe. No data move"), "{}", right.stdout);
     let wrong = whatif(&folder, &[drain, add].concat());
     assert_eq!(wrong.code, 2);
     assert!(wrong.stderr.contains("there is no device or bucket called `h9`"), "{}", wrong.stderr);

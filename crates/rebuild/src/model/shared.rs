@@ -8,10 +8,9 @@ use towtank_devices::Line;
 use towtank_iosched::Fair;
 use towtank_units::SimTime;
 
-use super::Clients;
-use super::clients::Weights;
 use super::event::Event;
 use super::resource::Resource;
+use super::{Clients, Weights};
 
 /// The queue of a resource, and the unit in service.
 pub type SharedLine = Line<Fair<Event>>;

@@ -7,9 +7,9 @@
 //! share of sleep, waiting or busy time.
 
 use serde::{Deserialize, Serialize};
+use towtank_metrics::Histogram;
 use towtank_units::{Rate, SimSpan};
 
-use super::observed::micros;
 use super::resources::{QUEUE, Resource};
 use crate::{RunContext, StudyError};
 use towtank_rebuild::hardware::Hardware;
@@ -46,6 +46,11 @@ pub struct Cost {
     pub read_p99_us: Option<f64>,
     /// The same of writes.
     pub write_p99_us: Option<f64>,
+}
+
+/// A quantile in microseconds.
+pub(crate) fn micros(histogram: &Histogram, q: f64) -> Option<f64> {
+    histogram.quantile(q).map(|estimate| estimate.value / 1e3)
 }
 
 impl Cost {

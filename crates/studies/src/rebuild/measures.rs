@@ -3,7 +3,8 @@
 use towtank_metrics::Histogram;
 use towtank_units::{SimSpan, SimTime};
 
-use super::observed::{Seen, ServerSeen, left, micros, transfer};
+use super::levers::micros;
+use super::observed::{Seen, ServerSeen, left, transfer};
 use super::resources::Resource;
 use crate::{Measure, Value};
 use towtank_rebuild::recovery::{Recovered, Waited};

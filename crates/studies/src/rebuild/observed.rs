@@ -7,7 +7,7 @@ use towtank_report::Outcome;
 use towtank_units::{SimSpan, SimTime};
 
 use super::bottleneck::name as name_bottleneck;
-use super::levers::Tried;
+use super::levers::{Tried, micros};
 use super::population::Shown;
 use super::resources::Resource;
 use towtank_rebuild::affected::Affected;
@@ -131,10 +131,6 @@ impl ClientsSeen {
         };
         ClientsSeen { kinds: [kind(0), kind(1)] }
     }
-}
-
-pub(crate) fn micros(histogram: &Histogram, q: f64) -> Option<f64> {
-    histogram.quantile(q).map(|estimate| estimate.value / 1e3)
 }
 
 /// The work of one server.

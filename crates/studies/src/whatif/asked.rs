@@ -1,5 +1,6 @@
 //! The changes that a scenario asks for, in their order: first the list `changes` as it stands, then the
-//! other keys, in a fixed order. A change with a time is made then; changes at the same time keep their order.
+//! other keys, in a fixed order. A change with a time is made then; changes at the same time keep their
+//! order.
 
 use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 use towtank_units::SimSpan;

@@ -6,22 +6,20 @@ use std::collections::BTreeSet;
 use towtank_ceph::{Cluster, FillLimits, Joined, LaidOut, upmaps};
 use towtank_placement::crush::pools::FULL;
 use towtank_placement::crush::{NONE, RuleKind};
-use towtank_rebuild::failures::Struck;
-use towtank_rebuild::ledger::Writes;
 use towtank_rebuild::plan::DeviceId;
-use towtank_rebuild::recovery::{Later, Return};
+use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
-use towtank_units::{Bytes, Frequency, Percent, SimSpan, SimTime};
+use towtank_units::{Bytes, SimSpan};
 
-use super::asked::{Asked, Change as Asking};
+use super::asked::Asked;
+use super::later;
 use super::scenario::Scenario;
 use crate::RunContext;
 use crate::exports::{self, Exported};
 use crate::preview::case::Case;
 use crate::preview::changes::{self, Changed};
-use crate::rebuild::real::groups::Groups;
-use crate::rebuild::real::{self, Change, Staged, failing};
+use crate::rebuild::real::{self, Change, Staged};
 
 /// A checked scenario.
 pub struct Ready {
@@ -76,20 +74,7 @@ impl Ready {
         let start = joined.cluster.clone();
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
-        let mut upmaps_dropped = 0;
-        let mut after: Vec<Cluster> = Vec::new();
-        let stages = asked.stages();
-        for (at, steps) in &stages {
-            let after_map = scenario.after_map.is_some() && after.is_empty();
-            let steps = changes::Asked { after_map, steps: steps.clone() };
-            let before = after.last().unwrap_or(&start);
-            let changed = changes::apply(&steps, draft, before, &mut warnings)?;
-            let Changed { after: then, upmaps_dropped: dropped, words: of_map } = changed;
-            let timed = |word| if at.is_zero() { word } else { format!("{word} after {at}") };
-            words.extend(of_map.into_iter().map(timed));
-            upmaps_dropped += dropped;
-            after.push(then);
-        }
+        let (after, upmaps_dropped) = stages(&asked, (&scenario, draft), &start, &mut words, &mut warnings)?;
         let mut disks = vec![classed(&start, &joined, &scenario)];
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
         let end = after.last().expect("there is a stage at the beginning").clone();
@@ -100,34 +85,12 @@ impl Ready {
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
         let mut staged =
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
-        let returns = returns(&asked, &real, &staged.struck, draft)?;
         words.extend(asked.returns.iter().map(|change| {
             let verb = if change.verb == "returns" { "returns" } else { "replaced" };
             change.timed(&format!("{} {verb}", change.text))
         }));
         let asks = !words.is_empty();
-        // Times count from the first object that moves, except where something fails at once.
-        let begins = if asks { scenario.start } else { SimSpan::ZERO };
-        let start_of_moves = if asked.fails_at_once() { SimSpan::ZERO } else { begins };
-        let moment = |at: SimSpan| {
-            SimTime::ZERO.saturating_add(at.saturating_add(begins).saturating_sub(start_of_moves))
-        };
-        staged.later = Later {
-            changes: stages.iter().skip(1).map(|(at, _)| moment(*at)).collect(),
-            returns: returns
-                .iter()
-                .map(|(change, devices)| Return {
-                    at: moment(change.at),
-                    devices: devices.clone(),
-                    empty: change.verb != "returns",
-                })
-                .collect(),
-            writes: writes(&scenario, &asked, &real, draft)?,
-        };
-        for struck in &mut staged.struck {
-            struck.at = struck.at.saturating_sub(start_of_moves);
-        }
-        let back = returns.iter().flat_map(|(_, devices)| devices).copied().collect();
+        let (start_of_moves, back) = later::add(&mut staged, &asked, (&scenario, asks), &real, draft)?;
         let after = given_up(end, &real, &back);
         let case = Case { before: start, after, warnings, upmaps_dropped, changes: words, limits };
         let lasts = asked.lasts();
@@ -142,82 +105,27 @@ impl Ready {
     }
 }
 
-/// What comes back, with its devices.
-fn returns<'a>(
-    asked: &'a Asked,
-    real: &real::Ready,
-    struck: &[Struck],
-    draft: &Draft,
-) -> Result<Vec<(&'a Asking, Vec<DeviceId>)>, Problems> {
-    let mut found: Vec<(&Asking, Vec<DeviceId>)> = Vec::new();
-    let mut problems = Problems::new();
-    for change in &asked.returns {
-        let devices = match failing::named(&change.verb, &change.text, &real.groups) {
-            Ok((devices, _)) => devices,
-            Err((message, hint)) => {
-                problems.push(draft.problem(&change.key, message).hint(hint));
-                continue;
-            }
-        };
-        let fails_before = |device: &DeviceId| {
-            struck.iter().any(|struck| struck.at < change.at && struck.devices.contains(device))
-        };
-        let name = |device: &DeviceId| format!("osd.{}", real.groups.machines.osds[device.index()]);
-        if let Some(device) = devices.iter().find(|device| !fails_before(device)) {
-            let message = format!("{} has not failed before {}", name(device), change.at);
-            let hint = format!("say when it fails: --fail {}", change.text);
-            problems.push(change.problem(draft, &message).hint(hint));
-        }
-        let again = devices.iter().find(|device| found.iter().any(|(_, earlier)| earlier.contains(device)));
-        if let Some(device) = again {
-            let message = format!("{} has come back before", name(device));
-            problems.push(change.problem(draft, &message).hint("leave one of them out"));
-        }
-        found.push((change, devices));
+/// The cluster after each change of the map, and how many explicit mappings the monitors drop.
+fn stages(
+    asked: &Asked,
+    (scenario, draft): (&Scenario, &Draft),
+    start: &Cluster,
+    words: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
+) -> Result<(Vec<Cluster>, usize), Problems> {
+    let mut upmaps_dropped = 0;
+    let mut after: Vec<Cluster> = Vec::new();
+    for (at, steps) in asked.stages() {
+        let after_map = scenario.after_map.is_some() && after.is_empty();
+        let before = after.last().unwrap_or(start);
+        let changed = changes::apply(&changes::Asked { after_map, steps }, draft, before, warnings)?;
+        let Changed { after: then, upmaps_dropped: dropped, words: of_map } = changed;
+        let timed = |word| if at.is_zero() { word } else { format!("{word} after {at}") };
+        words.extend(of_map.into_iter().map(timed));
+        upmaps_dropped += dropped;
+        after.push(then);
     }
-    problems.into_result(found)
-}
-
-/// What clients write while devices are away.
-fn writes(scenario: &Scenario, asked: &Asked, real: &real::Ready, draft: &Draft) -> Result<Writes, Problems> {
-    let Some(change) = asked.returns.iter().find(|change| change.verb == "returns") else {
-        return Ok(Later::NOTHING.writes);
-    };
-    let read = scenario.client_read.unwrap_or(CLIENT_READ).fraction_f64();
-    let of_load = scenario.client_load.map(|load| load.per_second_f64() * (1.0 - read));
-    let rate = scenario.client_writes.map(Frequency::per_second_f64).or(of_load);
-    let Some(rate) = rate else {
-        let message = "how much clients write meanwhile is not given, and all of that is copied";
-        let hint = "set client_writes to the writes of all clients: 200/s; 0/s if there are none";
-        return Err(change.problem(draft, message).hint(hint).into());
-    };
-    let cluster = &real.groups.cluster;
-    let groups = || cluster.pools.iter().flat_map(|pool| &pool.groups);
-    let objects: u64 = groups().map(Groups::objects).sum();
-    let shards: u64 =
-        cluster.pools.iter().map(|pool| u64::from(pool.placed.pg_num) * u64::from(pool.placed.size)).sum();
-    let devices = cluster.devices().len() as u64;
-    let log = scenario.log_entries.map_or_else(|| log_of(shards / devices.max(1)), u64::from);
-    Ok(Writes {
-        each_per_s: rate / objects.max(1) as f64,
-        log,
-        begin: SimSpan::from_ms(BACKFILL_BEGIN_MS),
-        look: SimSpan::from_us(BACKFILL_LOOK_US),
-    })
-}
-
-/// The share of reads where it is left out, as in a rebuild.
-const CLIENT_READ: Percent = Percent::from_billionths(700_000_000);
-
-/// Backfills of Ceph 16.2.15 without sleep took 0.32 s, and 22 us for each object of the group, besides the
-/// work on objects that had been altered: fitted to 20 runs with 5,000 to 20,000 objects of 1 KiB.
-const BACKFILL_BEGIN_MS: u64 = 320;
-const BACKFILL_LOOK_US: u64 = 22;
-
-/// The entries of a group's log, by the groups on a device: the defaults of `osd_target_pg_log_entries_per_osd`,
-/// `osd_min_pg_log_entries` and `osd_max_pg_log_entries` of Ceph 16.2.15, and the same since Ceph 14.
-fn log_of(groups: u64) -> u64 {
-    (300_000 / groups.max(1)).clamp(250, 10_000)
+    Ok((after, upmaps_dropped))
 }
 
 fn check_shares(scenario: &Scenario, draft: &Draft) -> Problems {

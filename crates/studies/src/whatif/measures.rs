@@ -4,7 +4,8 @@ use towtank_rebuild::recovery::Waited;
 
 use super::observed::Seen;
 use crate::preview::moves::DeviceMoves;
-use crate::rebuild::observed::{micros, transfer};
+use crate::rebuild::levers::micros;
+use crate::rebuild::observed::transfer;
 use crate::{Measure, Value};
 
 type Row = Measure<Seen>;

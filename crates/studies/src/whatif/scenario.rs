@@ -1,7 +1,7 @@
 //! The keys of a scenario: the exports of a cluster, what is changed, and how fast its machines are.
 //!
-//! Speeds and limits are those of a rebuild; a key that is left out takes the value of the release of Ceph for
-//! the class of each disk.
+//! Speeds and limits are those of a rebuild; a key that is left out takes the value of the release of Ceph
+//! for the class of each disk.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,8 +130,8 @@ pub struct Scenario {
     /// Profile of mClock, `osd_mclock_profile`. Left out: that of the release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// Random writes of 4 KiB per second of a device, as mClock measured them: `osd_mclock_max_capacity_iops`.
-    /// Left out: 315 of a rotating disk, 21,500 of flash.
+    /// Random writes of 4 KiB per second of a device, as mClock measured them:
+    /// `osd_mclock_max_capacity_iops`. Left out: 315 of a rotating disk, 21,500 of flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub osd_capacity: Option<u32>,

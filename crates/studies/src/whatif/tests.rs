@@ -306,8 +306,9 @@ const MEASURED: [(&str, [f64; 3], f64); 4] = [
     ("balanced", [39.0, 114.0, 210.0], 72.5),
 ];
 
-/// Nothing is fitted but the start of 3.1 s, which is that of the runs with WPQ. The tail is long because replies of osd.0 share the limit of
-/// work items: 41 objects of three groups whose new copies are on osd.0 wait in one shard of osd.1.
+/// Nothing is fitted but the start of 3.1 s, which is that of the runs with WPQ. The tail is long because
+/// replies of osd.0 share the limit of work items: 41 objects of three groups whose new copies are on osd.0
+/// wait in one shard of osd.1.
 #[test]
 fn mclock_recovers_as_a_live_cluster_did() {
     let start_s = 3.1;
@@ -383,8 +384,15 @@ fn a_live_cluster_with_rests_took_somewhat_longer() {
     }
 }
 
-/// The laws of the measures that an outcome breaks.
+/// The laws of the measures that an outcome breaks. With the limits of mClock faster disks may take longer:
+/// what arrives earlier takes the turn of something that others wait for (Graham, "Bounds on Multiprocessing
+/// Timing Anomalies", 1969).
 fn broken(seen: &Outcome) -> Vec<String> {
+    broken_with(seen, false)
+}
+
+fn broken_with(seen: &Outcome, mclock: bool) -> Vec<String> {
+    let in_turn = |less: &str| mclock && less.starts_with("time_to_clean");
     let known = |name: &str| seen.measures.get(name).and_then(|found| found.value());
     let mut broken = Vec::new();
     for (less, more) in [
@@ -396,6 +404,7 @@ fn broken(seen: &Outcome) -> Vec<String> {
     ] {
         if let (Some(less_value), Some(more_value)) = (known(less), known(more))
             && less_value > more_value * (1.0 + 1e-9)
+            && !in_turn(less)
         {
             broken.push(format!("{less} = {less_value} exceeds {more} = {more_value}"));
         }
@@ -544,7 +553,7 @@ proptest! {
             prepared.run(&context).unwrap_or_else(|error| panic!("{changes}: {error}"))
         };
         let want = run(Executor::Sequential, 1);
-        prop_assert_eq!(broken(&want), Vec::<String>::new(), "{}{}", changes, queue);
+        prop_assert_eq!(broken_with(&want, !queue.is_empty()), Vec::<String>::new(), "{}{}", changes, queue);
         prop_assert!(is_settled(&want, changes.contains("fail")), "{}{}", changes, queue);
         for (executor, workers) in
             [(Executor::Check, 1), (Executor::Conservative, 2), (Executor::Optimistic, 2)]

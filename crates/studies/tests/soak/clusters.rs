@@ -246,6 +246,13 @@ pub fn change(draw: Draw<'_>) -> String {
 pub fn plan(draw: Draw<'_>) -> String {
     let number = draw(1 << 40);
     let mut text = exports("balance", number);
+    // Without the sizes of devices, or with the same fill on all.
+    if draw(2) == 0 {
+        text = text
+            .lines()
+            .filter(|line| !line.contains("osd_df"))
+            .fold(String::new(), |all, line| all + line + "\n");
+    }
     let _ = writeln!(text, "max_moves = {}\nstages = {}", 1 + draw(40), 1 + draw(3));
     text
 }

@@ -3,8 +3,8 @@
 //!
 //! `cargo test` draws a fixed number of scenarios of each study; `make soak SECONDS=600` continues for the
 //! given time. A failure prints the scenario and the seed that draws it again: `SOAK_STUDY=rebuild
-//! SOAK_SEED=17 SOAK_CASES=1 cargo test -p towtank-studies --test soak`. With `SOAK_OUT=DIR` the scenario and the
-//! exports that it names are written there.
+//! SOAK_SEED=17 SOAK_CASES=1 cargo test -p towtank-studies --test soak`. With `SOAK_OUT=DIR` the scenario and
+//! the exports that it names are written there.
 
 // A test may read the clock to know when to stop.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
@@ -274,7 +274,7 @@ fn the_laws_of_changes_and_plans_notice_what_breaks_them() {
     type Damage = (&'static str, &'static [(&'static str, f64)]);
     let cases: [Damage; 2] = [
         ("whatif", &[("time_to_full_redundancy_s", 1e12), ("written_bytes", 0.0), ("moved_bytes", 1e18)]),
-        ("balance", &[("moved_shards", 0.0), ("max_device_fill", -1.0)]),
+        ("balance", &[("moved_shards", 0.0), ("moved_bytes", -1.0)]),
     ];
     for (study, damages) in cases {
         let kind = kind(study);

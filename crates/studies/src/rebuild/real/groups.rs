@@ -238,7 +238,8 @@ impl Groups {
             number: unit,
             source: stable_mod(unit, before),
             bytes,
-            objects,
+            // A group that is split into more parts than it has objects: each part with bytes has one.
+            objects: if bytes > 0 { objects.max(1) } else { objects },
         };
         (0u32..).zip(bytes.into_iter().zip(objects)).map(unit)
     }
