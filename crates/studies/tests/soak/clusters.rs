@@ -147,8 +147,8 @@ impl Cluster {
 impl Pool {
     /// Objects and bytes of a group: later groups hold less.
     fn group(&self, seed: u64) -> (u64, u64) {
-        let objects = self.objects - seed % self.objects.min(3).max(1);
-        (objects, objects * self.mib << 20)
+        let objects = self.objects - seed % self.objects.clamp(1, 3);
+        (objects, (objects * self.mib) << 20)
     }
 
     /// MiB of all groups.
@@ -295,7 +295,7 @@ pub fn laws_of_change(outcome: &Outcome) -> Result<(), String> {
     let unfinished = observed["unfinished"].as_f64().unwrap_or(f64::NAN);
     // A shard is rounded up to a whole byte for each object.
     let (in_all, moved) = (of("written_bytes") + unfinished, of("moved_bytes"));
-    if !(in_all >= moved - 1e-9 * moved - 6.0 * 400.0) {
+    if in_all.is_nan() || in_all < moved - 1e-9 * moved - 6.0 * 400.0 {
         return Err(format!("{in_all} bytes are written or left of {moved} that move"));
     }
     let progress: f64 =
