@@ -119,8 +119,8 @@ const BACKFILL_BEGIN_MS: u64 = 320;
 const BACKFILL_LOOK_US: u64 = 22;
 
 /// The entries of a group's log, by the groups on a device: the defaults of
-/// `osd_target_pg_log_entries_per_osd`, `osd_min_pg_log_entries` and `osd_max_pg_log_entries` of Ceph 16.2.15,
-/// and the same since Ceph 14.
+/// `osd_target_pg_log_entries_per_osd`, `osd_min_pg_log_entries` and `osd_max_pg_log_entries` of Ceph
+/// 16.2.15, and the same since Ceph 14.
 fn log_of(groups: u64) -> u64 {
     (300_000 / groups.max(1)).clamp(250, 10_000)
 }
