@@ -39,7 +39,7 @@ fn seen() -> Seen {
     waited.during.writes = histogram([1_000, 2_000]);
     waited.quiet.reads = histogram([130, 150]);
     waited.quiet.writes = histogram([710, 750]);
-    (waited.during_span, waited.quiet_span) = (SimSpan::from_secs(8), SimSpan::from_secs(5));
+    (waited.during_span, waited.quiet_span) = (SimSpan::from_secs(16), SimSpan::from_secs(5));
     seen.observed.servers.truncate(3);
     let busy = [(800, 0.5, 0.1, 0.35), (100, 0.25, 0.2, 0.15), (0, 0.1, 0.05, 0.3)];
     for (server, (written, disk, sending, receiving)) in seen.observed.servers.iter_mut().zip(busy) {
@@ -99,7 +99,7 @@ fn each_measure_has_its_own_value() {
         ("sleeping_share", 0.09),
         ("max_device_fill", 0.7),
         ("client_operations", 4.0),
-        ("client_operations_per_s", 0.5),
+        ("client_operations_per_s", 0.25),
         ("client_operations_quiet_per_s", 0.8),
         ("client_read_latency_mean_us", 320.0),
         ("client_read_latency_p99_us", 420.0),
