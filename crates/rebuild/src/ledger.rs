@@ -376,6 +376,12 @@ impl<'a> Ledger<'a> {
         placed.staying(&vec![NOWHERE; wanted.len()]) as u64
     }
 
+    /// Whether a device held a part of the record before anything happened: then the bytes on it at first
+    /// include it.
+    fn held(&self, record: usize, device: DeviceId) -> bool {
+        self.affected.list(record)[..self.affected.width].contains(&device)
+    }
+
     fn is_readable(&self, record: usize) -> bool {
         let holders = &self.holders[self.places(record)];
         holders.iter().filter(|holder| **holder != NOWHERE).count() >= self.data(record)
@@ -482,9 +488,9 @@ impl<'a> Ledger<'a> {
     fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
         let bytes: u64 = self.affected.sizes(record).iter().sum();
         let aims = &self.aims[self.places(record)];
-        // A device that came back has the room of its old copy.
+        // Devices that held it at first, or came back with it, have room for it.
         let old: Vec<DeviceId> = self.kept(record).map(|copy| copy.device).collect();
-        let new = |aim: &&DeviceId| **aim != NOWHERE && !old.contains(aim);
+        let new = |aim: &&DeviceId| **aim != NOWHERE && !old.contains(aim) && !self.held(record, **aim);
         let targets = || aims.iter().filter(new).map(|aim| aim.index());
         if targets().any(|target| standing.used[target].saturating_add(bytes) > standing.limit[target]) {
             return false;
@@ -676,10 +682,14 @@ impl<'a> Ledger<'a> {
             for place in places.clone() {
                 let home = self.aims[place];
                 if self.holders[place] == NOWHERE || home != NOWHERE {
-                    let old = self.kept(record).any(|copy| copy.device == home);
-                    self.holders[place] = home;
+                    let old = self.kept(record).any(|copy| copy.device == home) || self.held(record, home);
+                    let left = std::mem::replace(&mut self.holders[place], home);
                     if let Some(gained) = self.gained.get_mut(home.index()).filter(|_| !old) {
                         *gained += bytes;
+                    }
+                    // A device that had gained it, and gives it up again.
+                    if left != NOWHERE && !self.held(record, left) {
+                        self.gained[left.index()] = self.gained[left.index()].saturating_sub(bytes);
                     }
                     self.returning.forget(record, home);
                 }

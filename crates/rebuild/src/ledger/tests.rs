@@ -340,13 +340,40 @@ fn without_min_size_nothing_is_written() {
     });
 }
 
-/// An empty device has no room for what it lost where its limit is 0, and takes everything where it has.
+/// An empty device has room for what it held, and takes everything.
 #[test]
 fn an_empty_device_takes_everything() {
     away(2, at_rate(0.0), true, |ledger, planned| {
-        assert_eq!((planned.jobs.len(), planned.stuck.full), (0, 1_000));
-        assert_eq!(ledger.plan(&mut standing(&[], false, u64::MAX), 0).jobs.len(), 1_000);
+        assert_eq!((planned.jobs.len(), planned.stuck.full), (1_000, 0));
+        ledger.settle(&planned, |_| Progress::Whole);
+        assert_eq!((ledger.lacking(), ledger.gained()[2]), (0, 0), "the bytes on it at first include them");
     });
+}
+
+/// Homes that change with the map.
+#[derive(Debug)]
+struct Changing(Vec<Vec<DeviceId>>);
+
+impl crate::homes::Homes for Changing {
+    fn with_out<'a>(&'a self, changes: usize, _: &'a [bool]) -> Box<dyn Wanted + 'a> {
+        Box::new(Fixed(self.0[changes].clone()))
+    }
+}
+
+/// A copy that moves away and back: the device that had it in between is as empty as before.
+#[test]
+fn a_copy_that_moves_back_leaves_room() {
+    let mut affected = follower(&[0, 1, 2], &[0, 1, 2], 1);
+    let lists = [[0, 1, 5], [0, 1, 2]].map(|ids| ids.map(DeviceId).to_vec());
+    affected.homes = Some(Box::new(Changing(lists.to_vec())));
+    let hardware = sample::hardware(SIZE);
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+    for (changes, room, [two, five]) in [(0, 3 * UNIT, [0, 3 * UNIT]), (1, 0, [0, 0])] {
+        let planned = ledger.plan(&mut standing(&[], false, room), changes);
+        assert_eq!(planned.jobs.len(), 2, "after {changes} changes");
+        ledger.settle(&planned, |_| Progress::Whole);
+        assert_eq!([ledger.gained()[2], ledger.gained()[5]], [two, five], "after {changes} changes");
+    }
 }
 
 /// A shard of a lost group that belongs elsewhere stays where it is, and is counted.
