@@ -129,15 +129,15 @@ pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>,
         let values: Vec<&String> = matches.get_many(flag.name)?.collect();
         let value = match values[..] {
             [one] => one.clone(),
-            // A list key whose flag is given several times: equivalent to the list in a file.
-            _ => as_list(&values.iter().map(|value| value.as_str()).collect::<Vec<_>>()),
+            // A list key whose flag is given several times: equivalent to the list in a file. TOML reads a
+            // JSON list of texts.
+            _ => serde_json::json!(values).to_string(),
         };
         Some(Setting::of_flag(&format!("--{}", flag.name), &key_of(flag), &value))
     });
-    given.collect::<Result<Vec<_>, _>>().and_then(|mut settings| {
-        settings.extend(in_order.transpose()?);
-        Ok(settings)
-    })
+    let mut settings = given.collect::<Result<Vec<_>, _>>()?;
+    settings.extend(in_order.transpose()?);
+    Ok(settings)
 }
 
 /// Whether a flag is one of those whose order counts.
@@ -166,13 +166,7 @@ fn in_order(study: &dyn Study, matches: &ArgMatches) -> Option<Result<Setting, P
     };
     let texts: Vec<String> = given.into_iter().map(text).collect();
     let key = ordered.list.parse().unwrap_or_else(|error| panic!("{} is no key: {error}", ordered.list));
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    Some(Setting::of_flag(&names.join(" "), &key, &as_list(&texts)))
-}
-
-/// Texts as a list in a file.
-fn as_list(values: &[&str]) -> String {
-    serde_json::to_string(values).expect("texts have a JSON form, which TOML reads too")
+    Some(Setting::of_flag(&names.join(" "), &key, &serde_json::json!(texts).to_string()))
 }
 
 /// The schema's description of a key.

@@ -1,55 +1,29 @@
 //! `towtank balance` as users run it: the cluster of the guide, and what is wrong or missing.
 
-use std::fs;
-use std::path::PathBuf;
-
-use flate2::read::GzDecoder;
 use insta::assert_snapshot;
-use std::io::Read as _;
 
-use super::tool::{Folder, Said};
-
-const USUAL: [&str; 7] =
-    ["balance", "--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
-
-/// The cluster of the guide.
-fn cluster(name: &str) -> Folder {
-    let folder = Folder::new(name);
-    for file in ["crush.txt", "osd_dump.json", "pg_dump.json.gz"] {
-        folder.write(file, example(file));
-    }
-    folder
-}
-
-fn example(file: &str) -> Vec<u8> {
-    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster");
-    fs::read(examples.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
-}
+use super::tool::{EXPORTS, Folder, Said, groups};
 
 /// The cluster with one part of the dump of groups replaced.
 fn planted(name: &str, from: &str, to: &str) -> Folder {
-    let mut text = String::new();
-    GzDecoder::new(&example("pg_dump.json.gz")[..]).read_to_string(&mut text).expect("it is packed by gzip");
+    let text = groups();
     assert!(text.contains(from), "the dump has no `{from}`");
-    let folder = cluster(name);
+    let folder = Folder::with_cluster(name);
     folder.write("pg_dump.json.gz", text.replace(from, to));
     folder
 }
 
 fn balance(folder: &Folder, more: &[&str]) -> Said {
-    folder.run(&[&USUAL, more, &["--quiet", "--verbose"]].concat())
+    folder.run(&[&["balance"], &EXPORTS[..], more, &["--quiet", "--verbose"]].concat())
 }
 
-/// A short form for snapshots: the answer, and the warnings.
 fn told(folder: &Folder, more: &[&str]) -> String {
-    let said = balance(folder, more);
-    let front = said.stdout.lines().skip(1).take_while(|line| !line.starts_with("Summary"));
-    format!("{}\n{}exit {}", front.collect::<Vec<_>>().join("\n").trim_end(), said.stderr, said.code)
+    balance(folder, more).told()
 }
 
 #[test]
 fn the_whole_answer() {
-    assert_snapshot!(balance(&cluster("balance"), &[]).without_keys(), @"
+    assert_snapshot!(balance(&Folder::with_cluster("balance"), &[]).without_keys(), @"
     How evenly a Ceph cluster is filled, why not, and which moves win space back
     The fullest device, osd.14, is 71.8 % full; weight and rule alone would make it 69 %, and an even
     fill 60.2 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
@@ -248,7 +222,7 @@ fn the_whole_answer() {
 
 #[test]
 fn what_is_wrong_is_told_with_a_next_step() {
-    let folder = cluster("balance_names");
+    let folder = Folder::with_cluster("balance_names");
     assert_snapshot!(balance(&folder, &["--destination", "osd.55"]), @r#"
     error: `destination` is "osd.55": there is no device or bucket called `osd.55`
       --> --destination osd.55
@@ -318,9 +292,9 @@ fn exports_of_different_times_are_told() {
 
 #[test]
 fn a_gate_on_the_fullest_device() {
-    let folder = cluster("balance_gate");
+    let folder = Folder::with_cluster("balance_gate");
     let gate = ["--quiet", "--format", "csv", "--fail-if", "max_device_fill > 70%"];
-    let said = folder.run(&[&USUAL[..], &gate].concat());
+    let said = folder.run(&[&["balance"], &EXPORTS[..], &gate].concat());
     assert_snapshot!(format!("{}exit {}", said.stderr, said.code), @"
     gate not met: --fail-if 'max_device_fill > 70%'
       `max_device_fill` is 0.7184349278753833, which is > 70%

@@ -8,6 +8,7 @@ mod capacity;
 mod help;
 mod hostile;
 mod interrupt;
+mod large;
 mod lists;
 mod place;
 mod preview;

@@ -1,51 +1,20 @@
 //! `towtank preview` as users run it: the cluster of the guide, and exports as irregular as real ones.
 
-use std::fs;
-use std::path::PathBuf;
-
-use flate2::read::GzDecoder;
 use insta::assert_snapshot;
-use std::io::Read as _;
 
-use super::tool::{Folder, Said};
-
-const USUAL: [&str; 7] =
-    ["preview", "--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
-
-/// The cluster of the guide.
-fn cluster(name: &str) -> Folder {
-    let folder = Folder::new(name);
-    for file in ["crush.txt", "osd_dump.json", "pg_dump.json.gz"] {
-        folder.write(file, example(file));
-    }
-    folder
-}
-
-fn example(file: &str) -> Vec<u8> {
-    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster");
-    fs::read(examples.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
-}
-
-fn groups() -> String {
-    let mut text = String::new();
-    GzDecoder::new(&example("pg_dump.json.gz")[..]).read_to_string(&mut text).expect("it is packed by gzip");
-    text
-}
+use super::tool::{EXPORTS, Folder, Said, example, groups};
 
 fn preview(folder: &Folder, more: &[&str]) -> Said {
-    folder.run(&[&USUAL, more, &["--quiet", "--verbose"]].concat())
+    folder.run(&[&["preview"], &EXPORTS[..], more, &["--quiet", "--verbose"]].concat())
 }
 
-/// A short form for snapshots: the first sentence, and the warnings.
 fn told(folder: &Folder, more: &[&str]) -> String {
-    let said = preview(folder, more);
-    let front = said.stdout.lines().skip(1).take_while(|line| !line.starts_with("Summary"));
-    format!("{}\n{}exit {}", front.collect::<Vec<_>>().join("\n").trim_end(), said.stderr, said.code)
+    preview(folder, more).told()
 }
 
 #[test]
 fn the_whole_answer_at_eighty_columns() {
-    assert_snapshot!(preview(&cluster("preview"), &["--mark-out", "osd.5"]).without_keys(), @"
+    assert_snapshot!(preview(&Folder::with_cluster("preview"), &["--mark-out", "osd.5"]).without_keys(), @"
     What moves if I change the map of a Ceph cluster
     osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598
     TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
@@ -150,7 +119,7 @@ fn the_whole_answer_at_eighty_columns() {
 
 #[test]
 fn near_names_are_told() {
-    let folder = cluster("preview_names");
+    let folder = Folder::with_cluster("preview_names");
     assert_snapshot!(preview(&folder, &["--mark-out", "osd.55"]), @r#"
     error: `mark_out` is "osd.55": there is no device or bucket called `osd.55`
       --> --mark-out osd.55
@@ -186,7 +155,7 @@ fn near_names_are_told() {
 
 #[test]
 fn removing_every_device_is_an_answer() {
-    assert_snapshot!(told(&cluster("preview_all"), &["--remove", "default"]), @r"
+    assert_snapshot!(told(&Folder::with_cluster("preview_all"), &["--remove", "default"]), @r"
     default removed: 288 groups would have no device left; 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %)
     bytes to move; the least possible is 0 B.
 
@@ -197,7 +166,7 @@ fn removing_every_device_is_an_answer() {
 
 #[test]
 fn exports_that_disagree_are_refused_or_told() {
-    let folder = cluster("preview_disagree");
+    let folder = Folder::with_cluster("preview_disagree");
     let dump = String::from_utf8(example("osd_dump.json")).expect("it is text");
     folder.write("osd_dump.json", dump.replace("\"crush_rule\":1", "\"crush_rule\":7"));
     assert_snapshot!(preview(&folder, &[]), @r"
@@ -248,7 +217,7 @@ fn exports_that_disagree_are_refused_or_told() {
 
 #[test]
 fn messy_exports_are_read() {
-    let folder = cluster("preview_messy");
+    let folder = Folder::with_cluster("preview_messy");
     let want = preview(&folder, &["--mark-out", "osd.5", "--format", "csv"]).data();
     let groups = groups();
     // Uncompressed, and with the line that `ceph pg dump` prints before its JSON.

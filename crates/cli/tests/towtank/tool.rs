@@ -2,9 +2,12 @@
 
 use std::fmt;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flate2::read::GzDecoder;
 
 /// A folder to run in.
 pub struct Folder(PathBuf);
@@ -28,6 +31,23 @@ service_rate = \"10/s\"
 arrival_rate = \"5/s\"
 ";
 
+/// The exports of the guide's cluster, as flags of the studies that read them.
+pub const EXPORTS: [&str; 6] =
+    ["--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
+
+/// A file of the guide's cluster.
+pub fn example(file: &str) -> Vec<u8> {
+    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster");
+    fs::read(examples.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The dump of the groups of the guide's cluster.
+pub fn groups() -> String {
+    let mut text = String::new();
+    GzDecoder::new(&example("pg_dump.json.gz")[..]).read_to_string(&mut text).expect("it is packed by gzip");
+    text
+}
+
 impl Folder {
     /// An empty folder of this test alone.
     pub fn new(name: &str) -> Folder {
@@ -45,6 +65,15 @@ impl Folder {
     pub fn with_counter(name: &str) -> Folder {
         let folder = Folder::new(name);
         folder.write("counter.toml", COUNTER);
+        folder
+    }
+
+    /// The exports of the guide's cluster.
+    pub fn with_cluster(name: &str) -> Folder {
+        let folder = Folder::new(name);
+        for file in EXPORTS.into_iter().filter(|word| !word.starts_with('-')) {
+            folder.write(file, example(file));
+        }
         folder
     }
 
@@ -109,6 +138,12 @@ impl Said {
             *text = text.split_inclusive('\n').filter(|line| !is_other(line)).collect();
         }
         self
+    }
+
+    /// A short form for snapshots: the answer, the warnings and the exit code, without title and tables.
+    pub fn told(&self) -> String {
+        let front = self.stdout.lines().skip(1).take_while(|line| !line.starts_with("Summary"));
+        format!("{}\n{}exit {}", front.collect::<Vec<_>>().join("\n").trim_end(), self.stderr, self.code)
     }
 
     /// Asserts success, and returns stdout.

@@ -1,24 +1,14 @@
 //! `towtank whatif` as users run it: changes in the order of the command line.
 
-use std::fs;
-use std::path::PathBuf;
-
-use super::tool::{Folder, Said};
-
-const EXPORTS: [&str; 3] = ["crush.txt", "osd_dump.json", "pg_dump.json.gz"];
+use super::tool::{EXPORTS, Folder, Said};
 
 fn whatif(folder: &Folder, changes: &[&str]) -> Said {
-    let usual = ["whatif", "--crush-map", EXPORTS[0], "--osd-dump", EXPORTS[1], "--pg-dump", EXPORTS[2]];
-    folder.run(&[&usual, changes, &["--quiet"]].concat())
+    folder.run(&[&["whatif"], &EXPORTS[..], changes, &["--quiet"]].concat())
 }
 
 #[test]
 fn changes_are_made_in_the_order_of_the_command_line() {
-    let folder = Folder::new("whatif-order");
-    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster");
-    for file in EXPORTS {
-        folder.write(file, fs::read(examples.join(file)).expect("the example has it"));
-    }
+    let folder = Folder::with_cluster("whatif-order");
     let (add, drain) = (["--add-host", "h9=4x3.638:hdd@default"], ["--drain", "host=h9"]);
     let right = whatif(&folder, &[add, drain].concat());
     assert!(right.stdout.contains("host=h9 drained: safe. No data move"), "{}", right.stdout);

@@ -9,6 +9,7 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::population::PopulationSpec;
 use super::queue::{Profile, Queue};
+use crate::exports::Texts;
 
 /// A cluster, its data, its failures, and how lost copies are rebuilt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,8 +87,8 @@ pub struct Scenario {
     pub ec: Option<String>,
     /// What fails, and when: `server`, `disk`, `rack` draw one; `server=5`, `osd.3`, `rack=1`, `host=node7`
     /// name one; `@30s` behind it is the time.
-    #[serde(default)]
-    pub fail: FailWords,
+    #[serde(default = "server")]
+    pub fail: Texts,
     /// How lost objects are found: by looking up every object, or drawn from the exact distribution if the
     /// placement has no inverse.
     #[serde(default)]
@@ -237,29 +238,8 @@ fn ninety() -> Percent {
     Percent::from_percent(90).expect("less than all")
 }
 
-/// What fails: one text, or a list of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum FailWords {
-    /// One.
-    One(String),
-    /// Any number.
-    Many(Vec<String>),
-}
-
-impl Default for FailWords {
-    fn default() -> FailWords {
-        FailWords::One("server".to_owned())
-    }
-}
-
-impl FailWords {
-    pub(super) fn all(&self) -> &[String] {
-        match self {
-            FailWords::One(text) => std::slice::from_ref(text),
-            FailWords::Many(texts) => texts,
-        }
-    }
+fn server() -> Texts {
+    Texts::One("server".to_owned())
 }
 
 /// The source of defaults.

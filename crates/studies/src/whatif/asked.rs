@@ -51,8 +51,13 @@ impl Change {
     /// With its time, for the answer.
     #[must_use]
     pub fn timed(&self, words: &str) -> String {
-        if self.at.is_zero() { words.to_owned() } else { format!("{words} after {}", self.at) }
+        timed(words.to_owned(), self.at)
     }
+}
+
+/// A change in words, with its time.
+pub fn timed(words: String, at: SimSpan) -> String {
+    if at.is_zero() { words } else { format!("{words} after {at}") }
 }
 
 /// All verbs, in the order in which keys are read.
@@ -94,12 +99,12 @@ impl Asked {
                 problems.push(draft.problem("changes", message).hint(hint));
                 continue;
             }
-            let change = timed("changes", &verb, text.trim(), written);
+            let change = with_time("changes", &verb, text.trim(), written);
             asked.add(change, draft, &mut problems);
         }
         for (verb, texts) in VERBS.into_iter().zip(keys(scenario)) {
             for text in texts.all() {
-                asked.add(timed(verb, verb, text.trim(), text), draft, &mut problems);
+                asked.add(with_time(verb, verb, text.trim(), text), draft, &mut problems);
             }
         }
         for list in [&mut asked.fail, &mut asked.returns, &mut asked.map] {
@@ -149,7 +154,7 @@ impl Asked {
 }
 
 /// A change, with the time that stands behind its last `@`. In `add_host` a location may stand there.
-fn timed(key: &str, verb: &str, text: &str, written: &str) -> Change {
+fn with_time(key: &str, verb: &str, text: &str, written: &str) -> Change {
     let split = text.rsplit_once('@');
     let time = split.and_then(|(what, at)| Some((what.trim(), at.trim().parse::<SimSpan>().ok()?)));
     let (text, at) = time.unwrap_or((text, SimSpan::ZERO));

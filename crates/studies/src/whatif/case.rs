@@ -12,7 +12,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
 use towtank_units::{Bytes, SimSpan};
 
-use super::asked::Asked;
+use super::asked::{Asked, timed};
 use super::later;
 use super::scenario::Scenario;
 use crate::RunContext;
@@ -120,8 +120,7 @@ fn stages(
         let before = after.last().unwrap_or(start);
         let changed = changes::apply(&changes::Asked { after_map, steps }, draft, before, warnings)?;
         let Changed { after: then, upmaps_dropped: dropped, words: of_map } = changed;
-        let timed = |word| if at.is_zero() { word } else { format!("{word} after {at}") };
-        words.extend(of_map.into_iter().map(timed));
+        words.extend(of_map.into_iter().map(|word| timed(word, at)));
         upmaps_dropped += dropped;
         after.push(then);
     }

@@ -9,7 +9,7 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use crate::preview::scenario::Texts;
 use crate::rebuild::queue::{Profile, Queue};
-use crate::rebuild::scenario::{FailWords, Preset, Scenario as Rebuild, Seeks};
+use crate::rebuild::scenario::{Preset, Scenario as Rebuild, Seeks};
 
 /// A cluster's exports, what is changed in it, and the speeds of its machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -242,7 +242,7 @@ impl Scenario {
             pg_dump: self.pg_dump.clone(),
             osd_df: self.osd_df.clone(),
             report: self.report.clone(),
-            fail: FailWords::Many(fail),
+            fail: Texts::Many(fail),
             disk_read: self.disk_read,
             disk_write: self.disk_write,
             seeks: self.seeks,
