@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::{Clock, now};
 use crate::engine::{Engine, EngineError, Sync, Table};
 
-/// Has `writers` threads write objects of `bytes` bytes for a time, each object in a separate transaction
+/// Has `writers` threads write these data for a time, each time under a new key and in a separate transaction
 /// that is as durable as those of a store. Returns how long each write took. The directory must be empty or
 /// not exist.
 ///
@@ -15,19 +15,19 @@ use crate::engine::{Engine, EngineError, Sync, Table};
 pub fn writes(
     directory: &Path,
     sync: Sync,
-    (writers, bytes): (u32, usize),
+    (writers, data): (u32, &[u8]),
     span: Duration,
     stopped: &(dyn Fn() -> bool + std::marker::Sync),
 ) -> Result<Vec<Duration>, EngineError> {
     let engine = Engine::open(directory, sync)?;
     let clock = Clock::start();
     let write = |writer: u32| -> Result<Vec<Duration>, EngineError> {
-        let (mut latencies, data) = (Vec::new(), vec![0x5a; bytes]);
+        let mut latencies = Vec::new();
         while clock.elapsed() < span && !stopped() {
             let began = now();
             let mut transaction = engine.begin();
             let key = [&writer.to_be_bytes()[..], &(latencies.len() as u64).to_be_bytes()].concat();
-            transaction.set(Table::Data, key, data.clone());
+            transaction.set(Table::Data, key, data.to_vec());
             transaction.commit()?;
             latencies.push(now().duration_since(began));
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
+use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 use serde::{Deserialize, Serialize};
 use towtank_replication::{Key, Version};
 
@@ -111,6 +111,7 @@ impl Engine {
             Database::builder(directory)
                 .cache_size(CACHE_BYTES)
                 .max_journaling_size(if is_small { JOURNAL_BYTES_SMALL } else { JOURNAL_BYTES })
+                .journal_compression(CompressionType::None)
                 .worker_threads(2)
                 .open()
         };
@@ -129,8 +130,9 @@ impl Engine {
         };
         let plain = |name: &str| database.keyspace(name, options);
         // Values of some KiB and more are stored apart from the keys, and are not rewritten when tables are
-        // merged.
-        let apart = || options().with_kv_separation(Some(KvSeparationOptions::default()));
+        // merged. Objects are not compressed, so that a write costs the same whatever is in it.
+        let separation = || KvSeparationOptions::default().compression(CompressionType::None);
+        let apart = || options().with_kv_separation(Some(separation()));
         let tables = [
             plain("heads")?,
             database.keyspace("data", apart)?,

@@ -29,6 +29,7 @@ use crate::health::Health;
 use crate::names::Address;
 use crate::settings::{Home, Settings};
 use faults::Cluster;
+pub use faults::Kind;
 
 /// The parameters of a torture run.
 #[derive(Clone, Debug)]
@@ -47,6 +48,8 @@ pub struct Torture {
     pub clients: u32,
     /// The number of objects.
     pub objects: u32,
+    /// The kinds of faults.
+    pub kinds: Vec<Kind>,
 }
 
 /// The results of a torture run.

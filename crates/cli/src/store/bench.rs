@@ -12,6 +12,7 @@ use towtank::Trouble;
 use towtank_store::StoreError;
 use towtank_store::client::Client;
 use towtank_store::settings::Home;
+use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 
 use super::flags::{Bench, Form};
 use super::{home, print, span, trouble};
@@ -67,8 +68,7 @@ impl Measured {
 pub fn bench(flags: &Bench) -> Result<Exit, Trouble> {
     let home = home(&flags.place.dir)?;
     let size = flags.size.get();
-    let data =
-        vec![0x5a_u8; usize::try_from(size).unwrap_or(usize::MAX).min(towtank_store::content::DATA_MAX)];
+    let data = noise(usize::try_from(size).unwrap_or(usize::MAX).min(towtank_store::content::DATA_MAX));
     let run = std::process::id();
     let name = |client: u32, number: u64| format!("bench/{run}/{client}/{number}");
     let stop = interrupt::watch();
@@ -103,7 +103,7 @@ pub fn bench(flags: &Bench) -> Result<Exit, Trouble> {
             Ok(Vec::new())
         })?;
     }
-    let bare = if flags.bare && !stop.raised() { Some(bare(&home, flags, limit)?) } else { None };
+    let bare = if flags.bare && !stop.raised() { Some(bare(&home, flags, &data, limit)?) } else { None };
     match flags.format {
         Form::Json => print(&format!(
             "{:#}\n",
@@ -131,14 +131,21 @@ pub fn bench(flags: &Bench) -> Result<Exit, Trouble> {
     Ok(if stop.raised() { Exit::Interrupted } else { Exit::Done })
 }
 
+/// Bytes that no compression shortens.
+fn noise(size: usize) -> Vec<u8> {
+    let mut draws = Draws::new(Seed(1), 0, 0);
+    let mut source = draws.of(Purpose(0));
+    let words = std::iter::repeat_with(|| source.next_u64().to_le_bytes());
+    words.flatten().take(size).collect()
+}
+
 /// The embedded tree alone, in a directory beside those of the daemons, which is removed afterwards.
-fn bare(home: &Home, flags: &Bench, limit: Duration) -> Result<Measured, Trouble> {
+fn bare(home: &Home, flags: &Bench, data: &[u8], limit: Duration) -> Result<Measured, Trouble> {
     let sync = home.settings().map_err(|error| trouble(error.into()))?.sync;
     let directory = home.path(&format!("bare.{}", std::process::id()));
     let (stop, began) = (interrupt::watch(), Instant::now());
-    let size = flags.size.get() as usize;
     let found =
-        towtank_store::bare::writes(&directory, sync, (flags.clients, size), limit, &|| stop.raised());
+        towtank_store::bare::writes(&directory, sync, (flags.clients, data), limit, &|| stop.raised());
     let seconds = began.elapsed().as_secs_f64();
     let removed = std::fs::remove_dir_all(&directory);
     let mut latencies = found.map_err(|error| trouble(error.into()))?;

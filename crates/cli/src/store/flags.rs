@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use towtank_replication::Discovery;
+use towtank_store::torture::Kind;
 use towtank_units::{Bytes, Percent, SimSpan};
 
 use crate::args::output_flags::{OutputFlags, ReportFlags};
@@ -94,6 +95,12 @@ pub enum Form {
 fn discovery() -> impl TypedValueParser<Value = Discovery> {
     let names = PossibleValuesParser::new(Discovery::ALL.map(Discovery::name));
     names.map(|name| Discovery::named(&name).expect("it is one of their names"))
+}
+
+/// Parses a kind of fault by its name.
+fn fault() -> impl TypedValueParser<Value = Kind> {
+    let names = PossibleValuesParser::new(Kind::ALL.map(Kind::name));
+    names.map(|name| Kind::named(&name).expect("it is one of their names"))
 }
 
 /// When a write counts as durable.
@@ -430,6 +437,9 @@ pub struct Torture {
     /// Objects
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub objects: u32,
+    /// Kinds of faults, separated by commas [default: all]
+    #[arg(long, value_parser = fault(), value_name = "LIST", value_delimiter = ',')]
+    pub faults: Vec<Kind>,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,

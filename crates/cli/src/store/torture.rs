@@ -6,7 +6,7 @@ use serde_json::json;
 use towtank::Trouble;
 use towtank_scenario::Problem;
 use towtank_store::settings::Settings;
-use towtank_store::torture::{Torture as Plan, Tortured, torture as run};
+use towtank_store::torture::{Kind, Torture as Plan, Tortured, torture as run};
 
 use super::flags::{Form, Torture};
 use super::{cluster, home, print, trouble};
@@ -46,6 +46,7 @@ pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
         seed: flags.seed,
         clients: flags.clients,
         objects: flags.objects,
+        kinds: if flags.faults.is_empty() { Kind::ALL.to_vec() } else { flags.faults.clone() },
     };
     let stop = interrupt::watch_with_processes();
     let found = run(&plan, &|| stop.raised()).map_err(trouble)?;

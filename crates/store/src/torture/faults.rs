@@ -25,6 +25,66 @@ const PAUSE_MS: (u64, u64) = (80, 500);
 const SPAN_DENSE_MS: (u64, u64) = (150, 2_850);
 const SPAN_SPARSE_MS: (u64, u64) = (600, 2_600);
 
+/// A kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A daemon is killed.
+    Kill,
+    /// A daemon is asked to end.
+    Stop,
+    /// A daemon is paused.
+    Pause,
+    /// The monitor is killed.
+    Monitor,
+    /// All daemons are killed at once, as in a power failure.
+    Power,
+    /// Some processes are cut off from others.
+    Partition,
+    /// The objects of a daemon are moved elsewhere; only with more daemons than replicas.
+    Move,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 7] =
+        [Kind::Kill, Kind::Stop, Kind::Pause, Kind::Monitor, Kind::Power, Kind::Partition, Kind::Move];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Kill => "kill",
+            Kind::Stop => "stop",
+            Kind::Pause => "pause",
+            Kind::Monitor => "monitor",
+            Kind::Power => "power",
+            Kind::Partition => "partition",
+            Kind::Move => "move",
+        }
+    }
+
+    /// The kind with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// One of these kinds: partitions and kills are the most frequent.
+    fn drawn(kinds: &[Kind], draws: Draw<'_>) -> Option<Kind> {
+        const TRIES: u32 = 1_000;
+        let drawn = (0..TRIES).map(|_| match draws(20) {
+            0..4 => Kind::Kill,
+            4 => Kind::Stop,
+            5..7 => Kind::Pause,
+            7 => Kind::Monitor,
+            8 => Kind::Power,
+            9..17 => Kind::Partition,
+            _ => Kind::Move,
+        });
+        drawn.into_iter().find(|kind| kinds.contains(kind))
+    }
+}
+
 /// A fault that must end at some time.
 enum Outage {
     Away(Daemon),
@@ -111,29 +171,28 @@ impl Cluster {
         let osds = plan.settings.osds;
         let osd = Daemon::Osd(draws(osds.into()) as u32);
         let acts = self.children.has(osd) && !self.stands_still(osd);
-        match draws(20) {
-            0..4 if acts => {
+        match Kind::drawn(&plan.kinds, draws) {
+            Some(Kind::Kill) if acts => {
                 self.children.end(osd, Ending::Killed)?;
                 found.kills += 1;
                 self.last(draws, Outage::Away(osd));
             }
-            4 if acts => {
+            Some(Kind::Stop) if acts => {
                 self.children.end(osd, Ending::Asked)?;
                 found.stops += 1;
                 self.last(draws, Outage::Away(osd));
             }
-            5..7 if acts => {
+            Some(Kind::Pause) if acts => {
                 control::pause(&self.home, osd, true)?;
                 found.pauses += 1;
                 self.last(draws, Outage::Paused(osd));
             }
-            7 if self.children.has(Daemon::Monitor) => {
+            Some(Kind::Monitor) if self.children.has(Daemon::Monitor) => {
                 self.children.end(Daemon::Monitor, Ending::Killed)?;
                 found.monitor_kills += 1;
                 self.last(draws, Outage::Away(Daemon::Monitor));
             }
-            // All at once, as in a power failure.
-            8 if draws(3) == 0 => {
+            Some(Kind::Power) if draws(3) == 0 => {
                 let acts = |osd: &Daemon| self.children.has(*osd) && !self.stands_still(*osd);
                 let all: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(acts).collect();
                 for osd in all {
@@ -142,13 +201,13 @@ impl Cluster {
                     self.last(draws, Outage::Away(osd));
                 }
             }
-            9..17 => {
+            Some(Kind::Partition) => {
                 let directions = cut_of(osds, osd, draws);
                 self.relays.cut(&directions);
                 found.partitions += 1;
                 self.last(draws, Outage::Cut(directions));
             }
-            17.. if osds > plan.settings.replicas => self.move_off(draws, osd, found),
+            Some(Kind::Move) if osds > plan.settings.replicas => self.move_off(draws, osd, found),
             _ => {}
         }
         Ok(())
@@ -252,13 +311,27 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn partitions_of_every_kind_are_drawn() {
+    fn draws() -> impl FnMut(u64) -> u64 {
         let mut state = 1_u64;
-        let mut draws = |below: u64| {
+        move |below| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
-        };
+        }
+    }
+
+    #[test]
+    fn only_the_kinds_that_were_chosen_are_drawn() {
+        let mut draws = draws();
+        for kinds in [&Kind::ALL[..], &[Kind::Kill, Kind::Power], &[Kind::Move], &[]] {
+            let drawn: Vec<Option<Kind>> = (0..200).map(|_| Kind::drawn(kinds, &mut draws)).collect();
+            assert!(kinds.iter().all(|kind| drawn.contains(&Some(*kind))), "{kinds:?}: {drawn:?}");
+            assert!(drawn.iter().flatten().all(|kind| kinds.contains(kind)), "{kinds:?}: {drawn:?}");
+        }
+    }
+
+    #[test]
+    fn partitions_of_every_kind_are_drawn() {
+        let mut draws = draws();
         let cuts: BTreeSet<Vec<Direction>> =
             (0..200).map(|_| cut_of(3, Daemon::Osd(1), &mut draws)).collect();
         let (one, two, monitor) = (Daemon::Osd(1), Daemon::Osd(2), Daemon::Monitor);
