@@ -107,6 +107,7 @@ wasm:
 
 web: web/node_modules/.package-lock.json
 	$(call heading,web: types$(,) tests$(,) whether the checked-in bundle is current$(,) and its layout in Chromium)
+	cargo build --locked -p towtank-cli
 	cd web && npm test && ./check-bundle.sh && npm run browser
 
 web-lint: web/node_modules/.package-lock.json

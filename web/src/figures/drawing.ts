@@ -103,6 +103,70 @@ export function ownerOf(name: string, series: readonly string[]): { at: number; 
   return rest === undefined ? null : { at: longest.at, rest };
 }
 
+/** The width of a letter of a label and the height of its line, in pixels, at the most. */
+const LETTER = 7;
+const LINE = 13;
+
+/** Where the labels of horizontal lines end, in pixels: to the left of one that lies on the same height. */
+export function besideEachOther(names: readonly string[], heights: readonly number[], right: number): number[] {
+  const placed: { y: number; left: number }[] = [];
+  return names.map((name, index) => {
+    const y = heights[index] ?? 0;
+    const near = placed.filter((other) => Math.abs(other.y - y) < LINE).map((other) => other.left);
+    const end = Math.min(right, ...near) - (near.length > 0 ? LETTER : 0);
+    placed.push({ y, left: end - LETTER * name.length });
+    return end;
+  });
+}
+
+/** The rows of labels of vertical lines: each goes to the first row in which it touches no other. */
+export function rowsOf(names: readonly string[], places: readonly number[]): number[] {
+  const rows: { from: number; to: number }[][] = [];
+  return names.map((name, index) => {
+    const half = (LETTER * (name.length + 1)) / 2;
+    const span = { from: (places[index] ?? 0) - half, to: (places[index] ?? 0) + half };
+    const free = rows.findIndex((row) => row.every((other) => other.to <= span.from || span.to <= other.from));
+    const row = free < 0 ? rows.length : free;
+    rows[row] = [...(rows[row] ?? []), span];
+    return row;
+  });
+}
+
+type Level = { name: string; at: number };
+
+/** The values of a channel in pixels. */
+function pixels(channels: object, name: "x" | "y", scales: Plot.ScaleFunctions): number[] {
+  const values = Array.from((channels as Record<string, { value: Iterable<number> }>)[name]?.value ?? []);
+  const scale = scales[name];
+  return scale === undefined ? values : values.map((value) => Number(scale(value)));
+}
+
+/** The names of horizontal lines at their right ends. */
+function horizontalNames(levels: readonly Level[], style: Plot.TextOptions): Plot.Markish {
+  const names = levels.map((level) => level.name);
+  const options = { y: (level: Level) => level.at, text: "name", textAnchor: "end" as const, dy: -7, ...style };
+  const place: Plot.InitializerFunction = (data, facets, channels, scales, dimensions) => {
+    // Plot moves what stands on bands by half a band.
+    const band = (scales.x as { bandwidth?: () => number } | undefined)?.bandwidth?.() ?? 0;
+    const right = dimensions.width - dimensions.marginRight - band / 2;
+    const ends = besideEachOther(names, pixels(channels, "y", scales), right);
+    return { data, facets, channels: { x: { value: Float64Array.from(ends) } } };
+  };
+  return Plot.text(levels, Plot.initializer(options, place));
+}
+
+/** The names of vertical lines: the first row lies above the frame, the next ones in it. */
+function verticalNames(levels: readonly Level[], style: Plot.TextOptions): Plot.Markish {
+  const names = levels.map((level) => level.name);
+  const options = { x: (level: Level) => level.at, text: "name", lineAnchor: "bottom" as const, dy: -5, ...style };
+  const place: Plot.InitializerFunction = (data, facets, channels, scales, dimensions) => {
+    const rows = rowsOf(names, pixels(channels, "x", scales));
+    const heights = rows.map((row) => dimensions.marginTop + (row === 0 ? 0 : LINE * row + 10));
+    return { data, facets, channels: { y: { value: Float64Array.from(heights) } } };
+  };
+  return Plot.text(levels, Plot.initializer(options, place));
+}
+
 /** Reference lines with their names beside them. Curves go to the legend; those of a series have its colour. */
 export function referenceMarks(
   references: readonly Reference[],
@@ -111,30 +175,25 @@ export function referenceMarks(
   series: readonly string[] = [],
 ): Plot.Markish[] {
   const halo = { fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 4, paintOrder: "stroke" as const };
-  return references.flatMap((each): Plot.Markish[] => {
-    const line = { stroke: "var(--reference)", strokeWidth: 1.5, strokeDasharray: DASH };
-    switch (each.type) {
-      case "curve": {
-        if (x === null) return [];
-        const owner = ownerOf(each.name, series);
-        const stroke = owner === null ? line.stroke : seriesColour(owner.at);
-        const points = each.points.map((point): [number, number] => [x.to(point.x), y.to(point.y)]);
-        return [Plot.line(points, { ...line, stroke, clip: true })];
-      }
-      case "horizontal": {
-        const at = y.to(each.at);
-        if (Number.isNaN(at)) return [];
-        const text = { text: [each.name], frameAnchor: "right" as const, textAnchor: "end" as const, dy: -7 };
-        return [Plot.ruleY([at], line), Plot.text([at], { y: [at], ...text, ...halo })];
-      }
-      case "vertical": {
-        const at = x?.to(each.at) ?? Number.NaN;
-        if (Number.isNaN(at)) return [];
-        const text = { text: [each.name], frameAnchor: "top" as const, lineAnchor: "bottom" as const, dy: -5 };
-        return [Plot.ruleX([at], line), Plot.text([at], { x: [at], ...text, ...halo })];
-      }
-    }
+  const line = { stroke: "var(--reference)", strokeWidth: 1.5, strokeDasharray: DASH };
+  const levels = (type: "horizontal" | "vertical", axis: NumericAxis | null): Level[] =>
+    references
+      .flatMap((each) => (each.type === type ? [{ name: each.name, at: axis?.to(each.at) ?? Number.NaN }] : []))
+      .filter((level) => !Number.isNaN(level.at));
+  const curves = references.flatMap((each): Plot.Markish[] => {
+    if (each.type !== "curve" || x === null) return [];
+    const owner = ownerOf(each.name, series);
+    const stroke = owner === null ? line.stroke : seriesColour(owner.at);
+    const points = each.points.map((point): [number, number] => [x.to(point.x), y.to(point.y)]);
+    return [Plot.line(points, { ...line, stroke, clip: true })];
   });
+  const [across, down] = [levels("horizontal", y), levels("vertical", x)];
+  const at = (level: Level): number => level.at;
+  return [
+    ...curves,
+    ...(across.length > 0 ? [Plot.ruleY(across.map(at), line), horizontalNames(across, halo)] : []),
+    ...(down.length > 0 ? [Plot.ruleX(down.map(at), line), verticalNames(down, halo)] : []),
+  ];
 }
 
 /** Legend entries of series and reference curves; a lone series needs none when the title says what it is. */

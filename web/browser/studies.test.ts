@@ -1,0 +1,73 @@
+// The checked-in bundle with a report of every study, in a real browser at three widths and on paper.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { embed } from "../test/golden";
+import { badLabels, belowTheFold, overflows, places } from "./checks";
+import { Chromium } from "./chromium";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const program = process.env["TOWTANK"] ?? join(root, "target/debug/towtank");
+const bundle = join(root, "crates/report/assets/report.html");
+const folder = mkdtempSync(join(tmpdir(), "towtank-studies-"));
+const cluster = join(root, "docs/examples/cluster");
+const exports = ["--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
+let browser: Chromium;
+
+/** The arguments of each study, small enough for a build that is not optimised. */
+const RUNS: Record<string, string[]> = {
+  backfill: ["backfill", "--objects-per-group", "2000"],
+  balance: ["balance", ...exports],
+  "capacity-sim": ["capacity-sim"],
+  pfs: ["run", "pfs-interactive"],
+  place: ["place", "--keys", "10000"],
+  preview: ["preview", ...exports, "--mark-out", "osd.5"],
+  put: ["put"],
+  queue: ["run", "queue-network"],
+  "queue-load": ["run", "queue-load"],
+  rebuild: ["rebuild", "--objects", "20000"],
+  whatif: ["whatif", ...exports, "--fail", "osd.3"],
+};
+
+beforeAll(async () => {
+  if (!existsSync(program)) throw new Error(`${program} is not built: cargo build -p towtank-cli, or set TOWTANK to its path`);
+  browser = await Chromium.start();
+});
+
+afterAll(async () => {
+  await browser.stop();
+  rmSync(folder, { recursive: true });
+});
+
+describe.each(Object.keys(RUNS))("the page of %s", (name) => {
+  const page = join(folder, `${name}.html`);
+
+  beforeAll(() => {
+    execFileSync(program, [...(RUNS[name] ?? []), "--quiet", "--out", join(folder, name)], { cwd: cluster, stdio: "pipe" });
+    const report = readFileSync(join(folder, name, "report.json"), "utf8");
+    const html = readFileSync(bundle, "utf8").replace("__TOWTANK_TITLE__", name);
+    writeFileSync(page, html.replace("__TOWTANK_REPORT__", () => embed(report)));
+  }, 120_000);
+
+  test.each([
+    { width: 390, height: 844 },
+    { width: 820, height: 1180 },
+    { width: 1400, height: 900 },
+  ])("is laid out right at $width x $height", async (view) => {
+    await browser.open(page, { ...view, scheme: "light" });
+    expect(browser.errors).toEqual([]);
+    expect(await browser.evaluate(overflows)).toEqual([]);
+    expect(await browser.evaluate(badLabels)).toEqual([]);
+    expect(belowTheFold(await browser.evaluate(places), view.height, view.width >= 1400)).toEqual([]);
+  });
+
+  test("loses nothing on paper", async () => {
+    await browser.open(page, { width: 688, height: 1000, scheme: "light", print: true });
+    expect(await browser.evaluate(overflows)).toEqual([]);
+    expect(await browser.evaluate(badLabels)).toEqual([]);
+  });
+});
