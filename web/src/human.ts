@@ -65,7 +65,9 @@ export class Shown {
     if (bare === "bytes" || bare === "byte" || bare === "B") return Shown.ladder(SIZES, size, 1, per);
     if (bare === "bits" || bare === "bit") return Shown.ladder(BITS, size, 1, per);
     // Words that tell machines what a bare number is; a reader sees that it is one.
-    if (unit === "fraction" || unit === "ratio" || unit === "1") return new Shown(1, "");
+    if (unit === "ratio" || unit === "1") return new Shown(1, "");
+    // Parts of a whole; a share may be negative or exceed the whole.
+    if (unit === "fraction" || unit === "share") return new Shown(0.01, "%");
     return new Shown(1, unit === "per_s" ? "/s" : unit);
   }
 

@@ -129,7 +129,7 @@ function groupOf(unit: string): Group {
   if (["s", "ms", "us", "µs", "ns", "min", "h", "d"].includes(unit)) return "Times";
   if (unit.endsWith("/s") || unit === "per_s") return "Rates";
   if (unit === "bytes" || unit === "bits") return "Data";
-  return ["", "1", "%", "percent", "fraction", "ratio"].includes(unit) ? "Shares and ratios" : "Counts";
+  return ["", "1", "%", "percent", "fraction", "share", "ratio"].includes(unit) ? "Shares and ratios" : "Counts";
 }
 
 /** The values of a measure, of the report or of all its points. */

@@ -54,7 +54,9 @@ impl Shown {
             ("bytes" | "byte" | "B", _) => Self::ladder(&SIZES, size, 1.0, per),
             ("bits" | "bit", _) => Self::ladder(&BITS, size, 1.0, per),
             // Units that say to programs what a bare number is; people do not need them.
-            ("fraction" | "ratio" | "1", "") => Self { factor: 1.0, unit: String::new() },
+            ("ratio" | "1", "") => Self { factor: 1.0, unit: String::new() },
+            // Parts of a whole; a share may be negative or exceed the whole.
+            ("fraction" | "share", "") => Self { factor: 0.01, unit: "%".to_owned() },
             ("per_s", "") => Self { factor: 1.0, unit: "/s".to_owned() },
             _ => Self { factor: 1.0, unit: unit.to_owned() },
         }
@@ -253,7 +255,9 @@ mod tests {
             (12_345.67, "requests/s", "12,346 requests/s"),
             (1234.5, "", "1,235"),
             (0.8, "", "0.8"),
-            (0.8, "fraction", "0.8"),
+            (0.8, "fraction", "80 %"),
+            (1.01, "share", "101 %"),
+            (1.01, "ratio", "1.01"),
             (154.9, "per_s", "154.9 /s"),
             (f64::NAN, "s", "– d"),
             (f64::INFINITY, "", "–"),
@@ -279,7 +283,20 @@ mod tests {
     /// The page must round as the terminal does; its tests read this file.
     #[test]
     fn the_page_is_given_the_same_cases() {
-        let units = ["", "s", "ns", "bytes", "bytes/s", "bits/s", "requests/s", "%", "fraction", "per_s"];
+        let units = [
+            "",
+            "s",
+            "ns",
+            "bytes",
+            "bytes/s",
+            "bits/s",
+            "requests/s",
+            "%",
+            "fraction",
+            "share",
+            "ratio",
+            "per_s",
+        ];
         let mut seeds =
             vec![0.0, 0.5, 1.0, 1.5, 2.5, 1234.5, 1235.5, 0.12345, 999.95, 9999.5, 1023.96, 59.996];
         seeds.extend((-12..20).flat_map(|power| [1.0, 3.765_432_1, 9.9996].map(|m| scaled(m, power))));

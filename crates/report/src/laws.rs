@@ -49,7 +49,7 @@ const RISING: [(&str, &str); 5] =
     [("_p50", "_p99"), ("_p99", "_p999"), ("_mean", "_max"), ("_min", "_mean"), ("_min", "_max")];
 
 /// Units whose numbers may be negative: differences and bare numbers.
-const SIGNED: [&str; 4] = ["", "ratio", "%", "percent"];
+const SIGNED: [&str; 5] = ["", "ratio", "share", "%", "percent"];
 
 /// Measures that are differences although they have a unit of counts.
 const DIFFERENCES: [&str; 1] = ["headroom"];

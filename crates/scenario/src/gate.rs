@@ -279,7 +279,7 @@ impl Comparison {
     fn reason(&self, value: f64) -> String {
         let Comparison { operator, number, unit, .. } = self;
         let own = match self.measure_unit.as_str() {
-            "" | "fraction" | "ratio" => String::new(),
+            "" | "fraction" | "share" | "ratio" => String::new(),
             unit => format!(" {unit}"),
         };
         format!("`{}` is {value}{own}, which is {operator} {number}{unit}", self.full_name())

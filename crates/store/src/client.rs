@@ -18,8 +18,9 @@ use crate::settings::{Home, Settings};
 use crate::ways;
 use crate::wire::{self, ClusterKey};
 
-/// How long to wait before a group that is not ready is asked again.
+/// How long to wait before a group that is not ready is asked again: at first, and at most.
 const RETRY: Duration = Duration::from_millis(20);
+const RETRY_MAX: Duration = Duration::from_millis(320);
 
 /// How long one daemon may take before the client looks for a newer map.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
@@ -353,16 +354,22 @@ impl Client {
     fn ask(&mut self, group: u32, what: &Wanted) -> Result<Told, StoreError> {
         let ask = Ask { request: self.request(), group, what: what.clone() };
         let until = now() + self.patience;
+        // Both grow from one attempt to the next: clients that repeat fast would take the time that a slow
+        // cluster needs to answer.
+        let (mut wait, mut pause) = (self.answer_time, RETRY);
         loop {
             let primary = self.places.map_of(&self.map, group).acting.first().copied();
             if let Some(primary) = primary {
-                let left = until.saturating_duration_since(now()).min(self.answer_time);
+                let left = until.saturating_duration_since(now()).min(wait);
                 match self.exchange(primary.0, &ask, left.max(RETRY)) {
                     Ok(Told::Retry(_)) => {}
                     Ok(Told::Refused(why)) => return Err(StoreError::Refused(why)),
                     Ok(told) => return Ok(told),
                     // The daemon may be gone: then the next map tells.
-                    Err(StoreError::Wire(_) | StoreError::Io(_)) => drop(self.lines.remove(&primary.0)),
+                    Err(StoreError::Wire(_) | StoreError::Io(_)) => {
+                        self.lines.remove(&primary.0);
+                        wait *= 2;
+                    }
                     Err(error) => return Err(error),
                 }
             }
@@ -370,7 +377,8 @@ impl Client {
                 let what = format!("group {group} did not answer");
                 return Err(StoreError::TimedOut { what, seconds: self.patience.as_secs() });
             }
-            std::thread::sleep(RETRY);
+            std::thread::sleep(pause);
+            pause = (2 * pause).min(RETRY_MAX);
             self.renew_map(until);
         }
     }

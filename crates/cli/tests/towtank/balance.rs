@@ -35,21 +35,21 @@ fn the_whole_answer() {
 
     Summary over 1 replicate
                                                mean  95 % interval
-    max_device_fill                 0.7184
-    fill_max_ideal                  0.6903
-    fill_max_after                  0.6928
-    fill_even                       0.6017
-    added_by_overheads            0.002251
-    added_by_rule                  0.08638
-    added_by_crush_weights        4.274e-8
-    added_by_reweights                   0
-    added_by_draws                       0
-    added_by_too_few_groups        0.09961
-    added_by_sizes_between_pools  0.004113
-    added_by_sizes_within_pools   0.001825
-    added_by_upmaps               -0.07745
-    added_by_moves_under_way             0
-    not_explained                        0
+    max_device_fill                  71.84 %
+    fill_max_ideal                   69.03 %
+    fill_max_after                   69.28 %
+    fill_even                        60.17 %
+    added_by_overheads              0.2251 %
+    added_by_rule                    8.638 %
+    added_by_crush_weights        4.274e-6 %
+    added_by_reweights                   0 %
+    added_by_draws                       0 %
+    added_by_too_few_groups          9.961 %
+    added_by_sizes_between_pools    0.4113 %
+    added_by_sizes_within_pools     0.1825 %
+    added_by_upmaps                 -7.745 %
+    added_by_moves_under_way             0 %
+    not_explained                        0 %
     usable_bytes                     3.481 TiB
     usable_bytes_balanced            4.112 TiB
     usable_bytes_after_plan          4.009 TiB

@@ -26,35 +26,35 @@ fn the_whole_answer_at_eighty_columns() {
     draws), and the change moves 1.02 times the minimum.
 
     Summary over 2 replicates
-                                        mean  95 % interval
-    load_deviation           0.05759          -0.1327 to 0.2479
-    load_deviation_binomial  0.02887          0.02887
-    load_max                   1.076          0.9235 to 1.228
-    load_max_binomial          1.041          1.041
-    peers_mean                     7 servers  7 servers
-    peers_min                      7 servers  7 servers
-    failure_lost                 765          307.6 to 1,222
-    failure_expected             750          750
-    rebuilt_max                155.5          -41.45 to 352.4
-    rebuilt_none                   0 servers  0 servers
-    rebuilt_max_over_mean      1.419          0.4659 to 2.373
-    moved_fraction            0.1275          0.05126 to 0.2037
-    minimum_fraction           0.125          0.125
-    moved_over_minimum          1.02          0.4101 to 1.63
+                                      mean  95 % interval
+    load_deviation           5.759 %        -13.27 to 24.79 %
+    load_deviation_binomial  2.887 %        2.887 %
+    load_max                 1.076          0.9235 to 1.228
+    load_max_binomial        1.041          1.041
+    peers_mean                   7 servers  7 servers
+    peers_min                    7 servers  7 servers
+    failure_lost               765          307.6 to 1,222
+    failure_expected           750          750
+    rebuilt_max              155.5          -41.45 to 352.4
+    rebuilt_none                 0 servers  0 servers
+    rebuilt_max_over_mean    1.419          0.4659 to 2.373
+    moved_fraction           12.75 %        5.126 to 20.37 %
+    minimum_fraction          12.5 %        12.5 %
+    moved_over_minimum        1.02          0.4101 to 1.63
 
     Results of each placement
     Means over the replicates. The last server fails, and is the one that a change removes or halves.
-    placement  placed        load_deviation  load_deviation_binomial  load_max  load_max_binomial
-    ring       2000 objects         0.05759                  0.02887     1.076              1.041
+    placement  placed        load_deviation [%]  load_deviation_binomial [%]  load_max
+    ring       2000 objects               5.759                        2.887     1.076
 
-    placement  peers_mean [servers]  peers_min [servers]  failure_lost  failure_expected  rebuilt_max
-    ring                          7                    7           765               750        155.5
+    placement  load_max_binomial  peers_mean [servers]  peers_min [servers]  failure_lost
+    ring                   1.041                     7                    7           765
 
-    placement  rebuilt_none [servers]  rebuilt_max_over_mean  moved_fraction  minimum_fraction
-    ring                            0                  1.419          0.1275             0.125
+    placement  failure_expected  rebuilt_max  rebuilt_none [servers]  rebuilt_max_over_mean
+    ring                    750        155.5                       0                  1.419
 
-    placement  moved_over_minimum
-    ring                     1.02
+    placement  moved_fraction [%]  minimum_fraction [%]  moved_over_minimum
+    ring                    12.75                  12.5                1.02
 
     Guarantees of the algorithms
     Properties by construction, without sampling noise. Replicas are on different servers; no larger

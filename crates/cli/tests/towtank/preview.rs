@@ -23,25 +23,25 @@ fn the_whole_answer_at_eighty_columns() {
              so the change stops half-way
 
     Summary over 1 replicate
-                                       mean  95 % interval
-    moved_bytes              2.598 TiB
-    moved_fraction         0.08651
-    moved_groups                77 groups
-    moved_shards                77 shards
-    minimum_bytes            2.463 TiB
-    pending_bytes                0 B
-    stored_bytes             30.03 TiB
-    primaries_changed           25 groups
-    upmaps_dropped               6 mappings
-    groups_short                 0 groups
-    groups_homeless              0 groups
-    groups_below_min_size        0 groups
-    groups_short_now             0 groups
-    groups_inactive_now          0 groups
-    groups_lost_now              0 groups
-    groups_unknown_now           0 groups
-    fill_max_before         0.7184
-    fill_max_after          0.9161
+                                     mean  95 % interval
+    moved_bytes            2.598 TiB
+    moved_fraction         8.651 %
+    moved_groups              77 groups
+    moved_shards              77 shards
+    minimum_bytes          2.463 TiB
+    pending_bytes              0 B
+    stored_bytes           30.03 TiB
+    primaries_changed         25 groups
+    upmaps_dropped             6 mappings
+    groups_short               0 groups
+    groups_homeless            0 groups
+    groups_below_min_size      0 groups
+    groups_short_now           0 groups
+    groups_inactive_now        0 groups
+    groups_lost_now            0 groups
+    groups_unknown_now         0 groups
+    fill_max_before        71.84 %
+    fill_max_after         91.61 %
 
     Results of each device
     Bytes of objects; each copy and shard counts. Fill is the used space that the device reports,

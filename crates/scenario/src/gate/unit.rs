@@ -125,7 +125,7 @@ impl Unit {
         }
         match name.as_str() {
             "%" => unit(Dimension::Share, Size::tens(-2)),
-            "fraction" | "ratio" => unit(Dimension::Share, Size::ONE),
+            "fraction" | "share" | "ratio" => unit(Dimension::Share, Size::ONE),
             _ => unit(Dimension::Word(name), Size::ONE),
         }
     }

@@ -199,7 +199,7 @@ const LINES: &[Line] = &[
     Line {
         applies: |_| true,
         name: "share_of_scan",
-        unit: "ratio",
+        unit: "share",
         about: "time of its backfills over that of scan",
         value: |run, seen| {
             let scan = seen.runs.iter().find(|run| run.discovery == "scan");

@@ -27,18 +27,18 @@ fn sized(kept: &Kept, value: Option<f64>) -> Value {
 
 fn of_fill() -> Vec<Row> {
     vec![
-        Row::new("max_device_fill", "ratio", "fill of the fullest device now, as reported", |seen| {
+        Row::new("max_device_fill", "share", "fill of the fullest device now, as reported", |seen| {
             sized(&seen.kept, seen.kept.largest(|device| device.fill_now))
         })
         .titled("Fill of the fullest device now"),
         Row::new(
             "fill_max_ideal",
-            "ratio",
+            "share",
             "fill of the fullest device if each held what weight and rule give it",
             |seen| sized(&seen.kept, seen.kept.largest(|device| Some(device.fill?.1))),
         )
         .titled("Fill of the fullest device by weight and rule"),
-        Row::new("fill_max_after", "ratio", "fill of the fullest device after the plan", |seen| {
+        Row::new("fill_max_after", "share", "fill of the fullest device after the plan", |seen| {
             sized(&seen.kept, seen.kept.largest(|device| Some(device.fill?.2)))
         })
         .titled("Fill of the fullest device after the plan"),
@@ -78,7 +78,7 @@ const CAUSES: [(CauseKind, &str, &str); 12] = [
 
 fn of_causes() -> Vec<Row> {
     let row = |(kind, name, about): (CauseKind, &'static str, &'static str)| {
-        Row::new(name, "ratio", about, move |seen: &Seen| {
+        Row::new(name, "share", about, move |seen: &Seen| {
             let found = |cause: &&Cause| cause.kind == kind;
             match seen.kept.causes.iter().find(found) {
                 Some(cause) if cause.added.is_none() => Err("the sizes of groups are not known".to_owned()),

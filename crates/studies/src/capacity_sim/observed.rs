@@ -111,15 +111,15 @@ fn of_the_method() -> Vec<Row> {
         Row::new("writes_per_second", "operations/s", "rate of pure writes, T100w", Seen::writes)
             .titled("Rate of pure writes"),
         Row::new("f_rw", "", "cost of a write, in reads", Seen::f_rw).titled("Cost of a write, in reads"),
-        Row::new("error_25", "ratio", "estimate at 25 % reads over the measured rate, minus 1", |seen| {
+        Row::new("error_25", "share", "estimate at 25 % reads over the measured rate, minus 1", |seen| {
             seen.error(25)
         })
         .titled("Error at 25 % reads"),
-        Row::new("error_50", "ratio", "the same at 50 % reads", |seen| seen.error(50))
+        Row::new("error_50", "share", "the same at 50 % reads", |seen| seen.error(50))
             .titled("Error at 50 % reads"),
-        Row::new("error_75", "ratio", "the same at 75 % reads", |seen| seen.error(75))
+        Row::new("error_75", "share", "the same at 75 % reads", |seen| seen.error(75))
             .titled("Error at 75 % reads"),
-        Row::new("error_worst", "ratio", "largest absolute value of the three", Seen::error_worst)
+        Row::new("error_worst", "share", "largest absolute value of the three", Seen::error_worst)
             .titled("Largest error of a mix"),
     ]
 }

@@ -62,11 +62,11 @@ pub fn measures() -> Vec<Row> {
 
 fn of_loads() -> Vec<Row> {
     vec![
-        Row::new("load_deviation", "ratio", "standard deviation of load over expected load", |seen| {
+        Row::new("load_deviation", "share", "standard deviation of load over expected load", |seen| {
             known(seen.balance.relative_deviation())
         })
         .titled("Standard deviation of relative load"),
-        Row::new("load_deviation_binomial", "ratio", "the same for independent draws", |seen| {
+        Row::new("load_deviation_binomial", "share", "the same for independent draws", |seen| {
             known(seen.balance.binomial_deviation())
         })
         .titled("Standard deviation of relative load, independent draws"),

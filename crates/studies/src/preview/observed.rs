@@ -62,11 +62,11 @@ pub fn measures() -> Vec<Row> {
     let mut measures = of_what_moves();
     measures.extend(of_groups());
     measures.extend([
-        Row::new("fill_max_before", "ratio", "fill of the fullest device now", |seen| {
+        Row::new("fill_max_before", "share", "fill of the fullest device now", |seen| {
             seen.fullest(|fill| fill.0)
         })
         .titled("Fill of the fullest device now"),
-        Row::new("fill_max_after", "ratio", "fill of the fullest device after the change", |seen| {
+        Row::new("fill_max_after", "share", "fill of the fullest device after the change", |seen| {
             seen.fullest(|fill| fill.1)
         })
         .titled("Fill of the fullest device after the change"),
@@ -81,7 +81,7 @@ fn of_what_moves() -> Vec<Row> {
         })
         .titled("Data to move"),
         // A group with one copy left gets two new ones, so this may exceed 1.
-        Row::new("moved_fraction", "ratio", "moved bytes over all bytes stored", |seen| {
+        Row::new("moved_fraction", "share", "moved bytes over all bytes stored", |seen| {
             Ok(seen.moves.moved_fraction())
         })
         .titled("Share of all data to move"),

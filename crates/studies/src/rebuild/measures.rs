@@ -167,7 +167,7 @@ fn of_machines() -> Vec<Row> {
             |seen| Ok(seen.mean_of("sleep")),
         )
         .titled("Time in recovery sleep"),
-        Row::new("max_device_fill", "ratio", "fill of the fullest disk after the rebuild", Seen::fill)
+        Row::new("max_device_fill", "share", "fill of the fullest disk after the rebuild", Seen::fill)
             .titled("Fill of the fullest device"),
     ]
 }

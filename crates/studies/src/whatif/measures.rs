@@ -92,7 +92,7 @@ fn of_moves() -> Vec<Row> {
         })
         .titled("Objects moved"),
         // A group with one copy left gets two new ones, so this may exceed 1.
-        Row::new("moved_fraction", "ratio", "the bytes to copy, over all bytes stored", |seen| {
+        Row::new("moved_fraction", "share", "the bytes to copy, over all bytes stored", |seen| {
             Ok(seen.moves.moved_fraction())
         })
         .titled("Share of all data to move"),
@@ -215,7 +215,7 @@ fn of_groups() -> Vec<Row> {
 
 fn of_devices() -> Vec<Row> {
     let row = |name: &'static str, about, of: fn((f64, f64)) -> f64| {
-        Row::new(name, "ratio", about, move |seen: &Seen| {
+        Row::new(name, "share", about, move |seen: &Seen| {
             let fills = seen.moves.devices.values().filter_map(DeviceMoves::fill);
             let fullest = fills.map(of).max_by(f64::total_cmp);
             fullest.ok_or_else(|| "no export says how large the devices are".to_owned())
