@@ -216,10 +216,12 @@ fn credential(text: &str) -> Result<(String, [String; 4]), Fault> {
 }
 
 fn canonical(request: &Request, claim: &Claim) -> String {
-    let mut query: Vec<String> = request
-        .parameters
-        .iter()
-        .filter(|(key, _)| key != "X-Amz-Signature")
+    // The signature of an address covers every parameter but itself.
+    let is_own = |(key, _): &(String, String)| claim.presigned && key == "X-Amz-Signature";
+    let own = request.parameters.iter().position(is_own);
+    let mut query: Vec<String> = (0..request.parameters.len())
+        .filter(|at| Some(*at) != own)
+        .map(|at| &request.parameters[at])
         .map(|(key, value)| format!("{}={}", escape(key, false), escape(value, false)))
         .collect();
     query.sort_by(|one, other| one.split_once('=').cmp(&other.split_once('=')));
