@@ -15,7 +15,7 @@ use crate::signature::Seed;
 use crate::source::Source;
 
 /// The longest line between chunks.
-const LINE_MAX: usize = 1 << 10;
+pub(crate) const LINE_MAX: usize = 1 << 10;
 
 /// The most headers after the last chunk.
 const TRAILERS_MAX: usize = 8;
@@ -93,9 +93,15 @@ impl<S: Source> Chunks<S> {
     }
 
     /// The bytes that have been read and not yet passed on.
-    #[cfg(test)]
-    fn waiting(&self) -> usize {
+    #[cfg(any(test, feature = "hostile"))]
+    pub(crate) fn waiting(&self) -> usize {
         self.buffer.len()
+    }
+
+    /// All trailing headers.
+    #[cfg(any(test, feature = "hostile"))]
+    pub(crate) fn trailers(&self) -> &BTreeMap<String, String> {
+        &self.trailers
     }
 
     fn begin_chunk(&mut self) -> Result<(), Fault> {

@@ -11,8 +11,8 @@ const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 /// The greatest depth of a document.
 const DEPTH_MAX: usize = 8;
 
-/// The most elements of a document: completing an upload of 10,000 parts with checksums takes fewer. In memory
-/// an element takes many times the four bytes that it takes in a document.
+/// The most elements of a document: completing an upload of 10,000 parts with checksums takes fewer. An
+/// element takes many more bytes in memory than the four that it takes in a document.
 const ELEMENTS_MAX: usize = 1 << 17;
 
 /// A document being written.
