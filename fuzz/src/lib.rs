@@ -16,7 +16,7 @@ use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime}
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 30] = [
     ("crush_binary", crush_binary),
     ("crush_edit", crush_edit),
     ("crush_text", crush_text),
@@ -42,6 +42,11 @@ pub const TARGETS: [Target; 25] = [
     ("frames", frames),
     ("content", content),
     ("wire", wire),
+    ("gateway_body", gateway_body),
+    ("gateway_connection", gateway_connection),
+    ("gateway_document", gateway_document),
+    ("gateway_request", gateway_request),
+    ("gateway_stored", gateway_stored),
 ];
 
 /// A CRUSH map in Ceph's binary form. What is read is sound, and written again it reads the same.
@@ -518,4 +523,29 @@ pub fn wire(data: &[u8]) {
         let taken = taking.join().expect("bytes of a stranger do not end a thread");
         assert!(!matches!(taken, Ok(Some(_))), "a frame was read that nobody has sealed");
     }
+}
+
+/// A body in chunks, as it is and signed.
+pub fn gateway_body(data: &[u8]) {
+    towtank_gateway::hostile::body(data);
+}
+
+/// The bytes of an HTTP connection to the gateway that nobody has signed.
+pub fn gateway_connection(data: &[u8]) {
+    towtank_gateway::hostile::connection(data);
+}
+
+/// An XML document of a request to the gateway.
+pub fn gateway_document(data: &[u8]) {
+    towtank_gateway::hostile::document(data);
+}
+
+/// A request to the gateway: unsigned, signed, and changed after it was signed.
+pub fn gateway_request(data: &[u8]) {
+    towtank_gateway::hostile::request(data);
+}
+
+/// What the store holds for the gateway besides the bytes of objects.
+pub fn gateway_stored(data: &[u8]) {
+    towtank_gateway::hostile::stored(data);
 }

@@ -15,7 +15,7 @@ use crate::signature::Seed;
 use crate::source::Source;
 
 /// The longest line between chunks.
-const LINE_MAX: usize = 1 << 10;
+pub(crate) const LINE_MAX: usize = 1 << 10;
 
 /// The most headers after the last chunk.
 const TRAILERS_MAX: usize = 8;
@@ -76,18 +76,32 @@ impl<S: Source> Chunks<S> {
     /// The next line, without its end.
     fn line(&mut self) -> Result<String, Fault> {
         loop {
-            if let Some(at) = self.buffer.windows(2).position(|two| two == b"\r\n") {
+            let end = self.buffer.windows(2).position(|two| two == b"\r\n");
+            // Whether a line is too long does not depend on the runs in which it arrives.
+            if end.unwrap_or(self.buffer.len().saturating_sub(1)) > LINE_MAX {
+                return Err(malformed("a line is too long"));
+            }
+            if let Some(at) = end {
                 let line = self.buffer.split_to(at + 2);
                 let line = std::str::from_utf8(&line[..at]).map_err(|_| malformed("a line is not UTF-8"))?;
                 return Ok(line.to_owned());
-            }
-            if self.buffer.len() > LINE_MAX {
-                return Err(malformed("a line is too long"));
             }
             if !self.fill()? {
                 return Err(Code::IncompleteBody.because("the body ends before its last chunk"));
             }
         }
+    }
+
+    /// The bytes that have been read and not yet passed on.
+    #[cfg(any(test, feature = "hostile"))]
+    pub(crate) fn waiting(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// All trailing headers.
+    #[cfg(any(test, feature = "hostile"))]
+    pub(crate) fn trailers(&self) -> &BTreeMap<String, String> {
+        &self.trailers
     }
 
     fn begin_chunk(&mut self) -> Result<(), Fault> {
@@ -115,14 +129,25 @@ impl<S: Source> Chunks<S> {
             (false, _) => State::DataEnd,
             (true, true) => State::Trailer,
             (true, false) => {
-                // An empty line follows the last chunk; some clients leave it out.
-                while self.fill()? {}
-                match &self.buffer[..] {
-                    b"\r\n" | b"" => State::End,
-                    _ => return Err(malformed("data follows the last chunk")),
-                }
+                self.expect_end()?;
+                State::End
             }
         })
+    }
+
+    /// An empty line follows the last chunk; some clients leave it out, and nothing else may follow.
+    fn expect_end(&mut self) -> Result<(), Fault> {
+        loop {
+            if !b"\r\n".starts_with(&self.buffer) {
+                return Err(malformed("data follows the last chunk"));
+            }
+            if !self.fill()? {
+                return match self.buffer.len() {
+                    1 => Err(malformed("data follows the last chunk")),
+                    _ => Ok(()),
+                };
+            }
+        }
     }
 
     fn take_trailers(&mut self) -> Result<(), Fault> {
@@ -155,6 +180,7 @@ impl<S: Source> Chunks<S> {
             let signature = signature.ok_or_else(|| malformed("the trailers are not signed"))?;
             seed.take_trailer(signature, &Sha256::digest(&self.signed))?;
         }
+        self.expect_end()?;
         self.state = State::End;
         Ok(())
     }
@@ -247,8 +273,39 @@ mod tests {
             let found = read(body, 7, false).map_err(|fault| fault.code);
             assert_eq!(found, Err(want), "{}", String::from_utf8_lossy(body));
         }
+        for more in ["x", "\r\nx", "\r"] {
+            let found = read(format!("0\r\na:b\r\n\r\n{more}").as_bytes(), 7, true);
+            assert_eq!(
+                found.map_err(|fault| fault.code),
+                Err(Code::InvalidRequest),
+                "{more:?} after trailers"
+            );
+        }
         let many = format!("0\r\n{}\r\n", "a:b\r\n".repeat(TRAILERS_MAX + 1));
         assert!(read(many.as_bytes(), 7, true).is_err());
+    }
+
+    /// What follows the last chunk was read to its end and kept before it was refused.
+    #[test]
+    fn data_after_the_last_chunk_is_not_kept() {
+        let body = [&b"0\r\n\r\n"[..], &[b'x'; 10_000]].concat();
+        for has_trailer in [false, true] {
+            let mut chunks = Chunks::new(Runs::of(&body, 10), None, has_trailer);
+            assert!(chunks.next().is_err_and(|fault| fault.code == Code::InvalidRequest));
+            assert!(chunks.waiting() <= 20, "{} bytes are kept", chunks.waiting());
+        }
+    }
+
+    /// A line longer than the limit was accepted where it arrived in one run.
+    #[test]
+    fn the_limit_of_a_line_does_not_depend_on_runs() {
+        for (length, want) in [(LINE_MAX, Ok(())), (LINE_MAX + 1, Err(Code::InvalidRequest))] {
+            let body = format!("0;{}\r\n\r\n", "x".repeat(length - 2));
+            for run in [1, 7, 1_024, 1_025, 1_026, 1_027, 5_000] {
+                let found = read(body.as_bytes(), run, false).map(|_| ()).map_err(|fault| fault.code);
+                assert_eq!(found, want, "{length} bytes in runs of {run}");
+            }
+        }
     }
 
     proptest! {

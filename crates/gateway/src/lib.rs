@@ -9,6 +9,7 @@
 //! - `depot` keeps buckets and objects in the store: `manifest` records where the bytes of large objects are,
 //!   `attributes` what is stored with them, `listing` makes listings, and `leases` tracks readers.
 //! - `shelf` is the interface to a store, and `pool` implements it with the real one.
+//! - `hostile`, with the feature of this name, is what fuzz targets call.
 //!
 //! **Readers see an old object or a new one**: an object is a single object of the store, or its manifest is.
 //!
@@ -24,6 +25,8 @@ mod dates;
 mod depot;
 mod escape;
 mod fault;
+#[cfg(any(test, feature = "hostile"))]
+pub mod hostile;
 mod leases;
 mod listing;
 mod manifest;

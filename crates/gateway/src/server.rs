@@ -62,6 +62,17 @@ struct Shared<S> {
     answered: AtomicU64,
 }
 
+impl<S> Shared<S> {
+    fn new(service: Arc<Service<S>>) -> Shared<S> {
+        Shared {
+            service,
+            turns: Arc::new(Semaphore::new(REQUESTS_MAX)),
+            waiting: AtomicUsize::new(0),
+            answered: AtomicU64::new(0),
+        }
+    }
+}
+
 /// Serves requests until `stopped` returns true, and then until requests in progress have ended.
 ///
 /// # Errors
@@ -76,12 +87,7 @@ pub fn serve<S: Shelf + 'static>(
         .enable_all()
         .max_blocking_threads(REQUESTS_MAX + 1)
         .build()?;
-    let shared = Arc::new(Shared {
-        service,
-        turns: Arc::new(Semaphore::new(REQUESTS_MAX)),
-        waiting: AtomicUsize::new(0),
-        answered: AtomicU64::new(0),
-    });
+    let shared = Arc::new(Shared::new(service));
     let served = runtime.block_on(accept(listener, &shared, stopped));
     // Whatever has not ended by now is abandoned.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -121,15 +127,24 @@ async fn accept<S: Shelf + 'static>(
 async fn connection<S: Shelf + 'static>(
     stream: tokio::net::TcpStream,
     shared: Arc<Shared<S>>,
-    mut ending: watch::Receiver<bool>,
+    ending: watch::Receiver<bool>,
 ) {
     // If this fails, replies are slightly delayed.
     let _ = stream.set_nodelay(true);
+    converse(TokioIo::new(stream), shared, ending).await;
+}
+
+/// Serves the requests of one connection.
+async fn converse<S: Shelf + 'static>(
+    stream: impl hyper::rt::Read + hyper::rt::Write + Unpin,
+    shared: Arc<Shared<S>>,
+    mut ending: watch::Receiver<bool>,
+) {
     let service = service_fn(move |request| handle(Arc::clone(&shared), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(stream, service);
     let mut connection = std::pin::pin!(connection);
     let mut ending = std::pin::pin!(async move { ending.wait_for(|ends| *ends).await.map(|_| ()) });
     let mut is_told = false;
@@ -142,6 +157,19 @@ async fn connection<S: Shelf + 'static>(
     });
     // An error of a broken connection need not be reported.
     let _ = both.await;
+}
+
+/// Serves the requests of one connection that is not a socket.
+#[cfg(any(test, feature = "hostile"))]
+pub(crate) fn serve_one<S: Shelf + 'static>(
+    service: Arc<Service<S>>,
+    stream: impl hyper::rt::Read + hyper::rt::Write + Unpin,
+) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let (_end, ending) = watch::channel(false);
+    runtime.block_on(converse(stream, Arc::new(Shared::new(service)), ending));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(())
 }
 
 type Answer = hyper::Response<Sent>;

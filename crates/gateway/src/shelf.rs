@@ -55,5 +55,5 @@ pub trait Walk {
     fn skip_to(&mut self, name: &str);
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "hostile"))]
 pub(crate) mod memory;

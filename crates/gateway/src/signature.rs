@@ -62,9 +62,7 @@ impl Seed {
     /// # Errors
     /// If the signature is wrong.
     pub fn take_chunk(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
-        let text =
-            format!("AWS4-HMAC-SHA256-PAYLOAD\n{}\n{}\n{EMPTY}\n{}", self.middle, self.last, hex(sha256));
-        self.take(signature, &text)
+        self.take(signature, &self.text_of_chunk(sha256))
     }
 
     /// Checks the signature of the headers that follow the last chunk, and advances.
@@ -72,8 +70,15 @@ impl Seed {
     /// # Errors
     /// If the signature is wrong.
     pub fn take_trailer(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
-        let text = format!("AWS4-HMAC-SHA256-TRAILER\n{}\n{}\n{}", self.middle, self.last, hex(sha256));
-        self.take(signature, &text)
+        self.take(signature, &self.text_of_trailer(sha256))
+    }
+
+    fn text_of_chunk(&self, sha256: &[u8]) -> String {
+        format!("AWS4-HMAC-SHA256-PAYLOAD\n{}\n{}\n{EMPTY}\n{}", self.middle, self.last, hex(sha256))
+    }
+
+    fn text_of_trailer(&self, sha256: &[u8]) -> String {
+        format!("AWS4-HMAC-SHA256-TRAILER\n{}\n{}\n{}", self.middle, self.last, hex(sha256))
     }
 
     fn take(&mut self, signature: &str, text: &str) -> Result<(), Fault> {
@@ -216,10 +221,12 @@ fn credential(text: &str) -> Result<(String, [String; 4]), Fault> {
 }
 
 fn canonical(request: &Request, claim: &Claim) -> String {
-    let mut query: Vec<String> = request
-        .parameters
-        .iter()
-        .filter(|(key, _)| key != "X-Amz-Signature")
+    // The signature of an address covers every parameter but itself.
+    let is_own = |(key, _): &(String, String)| claim.presigned && key == "X-Amz-Signature";
+    let own = request.parameters.iter().position(is_own);
+    let mut query: Vec<String> = (0..request.parameters.len())
+        .filter(|at| Some(*at) != own)
+        .map(|at| &request.parameters[at])
         .map(|(key, value)| format!("{}={}", escape(key, false), escape(value, false)))
         .collect();
     query.sort_by(|one, other| one.split_once('=').cmp(&other.split_once('=')));
@@ -278,37 +285,11 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
-/// Signs a request in its header, as clients do.
-#[cfg(test)]
-pub(crate) fn sign(request: &mut Request, keys: &Credentials, now: Moment, payload: &str) {
-    let mut set = |name: &str, value: &str| drop(request.headers.insert(name.to_owned(), value.to_owned()));
-    set("x-amz-date", &now.basic());
-    set("x-amz-content-sha256", payload);
-    set("host", "localhost");
-    let day = now.basic()[..8].to_owned();
-    let scope = [day, "us-east-1".to_owned(), "s3".to_owned(), "aws4_request".to_owned()];
-    let mut claim = Claim {
-        access_key: keys.access_key.clone(),
-        signed: request.headers.keys().cloned().collect(),
-        signature: String::new(),
-        date: now.basic(),
-        payload: payload.to_owned(),
-        presigned: false,
-        scope,
-    };
-    let first = format!("AWS4{}", keys.secret_key).into_bytes();
-    let key = claim.scope.iter().fold(first, |key, part| mac(&key, part).to_vec());
-    let canonical = hex(&Sha256::digest(canonical(request, &claim)));
-    let scope = claim.scope.join("/");
-    claim.signature = hex(&mac(&key, &format!("{ALGORITHM}\n{}\n{scope}\n{canonical}", claim.date)));
-    let text = format!(
-        "{ALGORITHM} Credential={}/{scope}, SignedHeaders={}, Signature={}",
-        claim.access_key,
-        claim.signed.join(";"),
-        claim.signature
-    );
-    request.headers.insert("authorization".to_owned(), text);
-}
+#[cfg(any(test, feature = "hostile"))]
+mod signing;
+
+#[cfg(any(test, feature = "hostile"))]
+pub(crate) use signing::*;
 
 #[cfg(test)]
 mod tests;

@@ -17,11 +17,11 @@ pub trait Source {
 }
 
 /// Runs that are in memory.
-#[cfg(test)]
+#[cfg(any(test, feature = "hostile"))]
 #[derive(Debug, Default)]
 pub struct Runs(pub std::collections::VecDeque<Bytes>);
 
-#[cfg(test)]
+#[cfg(any(test, feature = "hostile"))]
 impl Runs {
     /// Bytes in runs of `run` bytes.
     #[must_use]
@@ -30,7 +30,7 @@ impl Runs {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "hostile"))]
 impl Source for Runs {
     fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         Ok(self.0.pop_front())

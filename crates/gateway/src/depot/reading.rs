@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{Depot, absent};
 use crate::attributes::{Attributes, Form};
 use crate::fault::{Code, Fault};
-use crate::manifest::{Manifest, Slice};
+use crate::manifest::Manifest;
 use crate::names::{Place, piece};
 use crate::shelf::Shelf;
 use crate::source::Source;
@@ -66,12 +66,11 @@ impl<'d, S: Shelf> Opened<'d, S> {
     /// A reader of a range, which must lie within the object.
     #[must_use]
     pub fn reader(self, range: Range<u64>) -> Reader<'d, S> {
-        let slices: Vec<Slice> = self.manifest.slices(range.start, range.end).collect();
         let run = match self.attributes.form {
             Form::Whole => self.data.slice(range.start as usize..range.end as usize),
             Form::Pieces => Bytes::new(),
         };
-        Reader { opened: self, run, slices: slices.into_iter() }
+        Reader { opened: self, run, left: range }
     }
 }
 
@@ -79,7 +78,8 @@ impl<'d, S: Shelf> Opened<'d, S> {
 pub struct Reader<'d, S: Shelf> {
     opened: Opened<'d, S>,
     run: Bytes,
-    slices: std::vec::IntoIter<Slice>,
+    /// The range that has not been read, if the object has pieces. An object of 5 TiB has 655,360 of them.
+    left: Range<u64>,
 }
 
 impl<S: Shelf> Source for Reader<'_, S> {
@@ -87,7 +87,9 @@ impl<S: Shelf> Source for Reader<'_, S> {
         if !self.run.is_empty() {
             return Ok(Some(std::mem::take(&mut self.run)));
         }
-        let Some(slice) = self.slices.next() else { return Ok(None) };
+        let slice = self.opened.manifest.slices(self.left.start, self.left.end).next();
+        let Some(slice) = slice else { return Ok(None) };
+        self.left.start += slice.length;
         let found = self.opened.depot.shelf.get(&piece(&slice.id, slice.piece))?;
         let (first, end) = (slice.at as usize, (slice.at + slice.length) as usize);
         let data = found.map(|(_, data)| Bytes::from(data)).filter(|data| data.len() >= end);

@@ -368,3 +368,16 @@ fn checksums_of_uploads_are_those_of_the_whole() {
         assert_eq!((made.value, made.is_composite), (want, is_composite));
     }
 }
+
+/// A reader held a record of every piece that it had yet to read.
+#[test]
+fn readers_of_very_many_pieces_take_little_memory() {
+    let memory = Memory::new();
+    let depot = with_bucket(&memory);
+    let length = 1 << 50;
+    let manifest = Manifest { segments: vec![Segment { id: "absent".to_owned(), length, piece: 1 }] };
+    let attributes = Attributes { length, form: Form::Pieces, ..Attributes::default() };
+    memory.put(&place("key").object(), &attributes.encode(), &manifest.encode()).expect("it is there");
+    let mut reader = depot.open_object(&place("key")).expect("it is sound").reader(0..length);
+    assert_eq!(reader.next().map_err(|fault| fault.code), Err(Code::InternalError), "the piece is missing");
+}

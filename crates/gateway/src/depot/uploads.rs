@@ -68,21 +68,21 @@ pub struct PartsPage {
 
 /// The store's record of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(crate) struct Record {
     pub(super) attributes: Attributes,
     /// Where its bytes are; none for an empty part.
     pub(super) segment: Option<Segment>,
 }
 
 impl Record {
-    fn encode(&self) -> shelf::Labels {
+    pub(crate) fn encode(&self) -> shelf::Labels {
         let mut labels = self.attributes.encode();
         let text = |segment: &Segment| format!("{} {}", segment.id, segment.piece);
         labels.extend(self.segment.iter().map(|segment| ("segment".to_owned(), text(segment))));
         labels
     }
 
-    pub(super) fn decode(labels: &shelf::Labels) -> Result<Record, Fault> {
+    pub(crate) fn decode(labels: &shelf::Labels) -> Result<Record, Fault> {
         let attributes = Attributes::decode(labels)?;
         let fault = || Code::InternalError.because("the stored record of a part is invalid");
         let segment = labels.get("segment").map(|text| {

@@ -124,6 +124,15 @@ fn what_is_not_as_it_was_signed_is_refused() {
     refused(&get(), &other, at(), Code::InvalidAccessKeyId);
 }
 
+/// The signature's parameter was left out of what is signed wherever it stood, so that a caller could add it.
+#[test]
+fn a_second_signature_in_the_address_is_refused() {
+    for mut changed in [get(), presigned()] {
+        changed.parameters.push(("X-Amz-Signature".to_owned(), "00".to_owned()));
+        refused(&changed, &keys(), at(), Code::SignatureDoesNotMatch);
+    }
+}
+
 #[test]
 fn what_is_not_covered_late_or_malformed_is_refused() {
     let mut open = get();
