@@ -9,6 +9,7 @@ use towtank_placement::crush::{Map, RuleKind};
 use towtank_report::{Severity, Warning};
 
 use crate::cluster::{Cluster, Group, PoolState};
+use crate::rule::rules_of;
 use crate::tree::device_list;
 
 /// The most groups accepted: the largest known clusters have some 300,000.
@@ -232,7 +233,7 @@ fn no_rule(dump: &Named<OsdDump>, map: &Named<Map>, at: usize, entry: &PoolEntry
         pool: entry.name.clone(),
         rule,
         map: map.file.clone(),
-        rules: map.value.rule_names.iter().map(|(id, name)| format!("{id} ({name})")).collect(),
+        rules: rules_of(&map.value, None),
     })
 }
 

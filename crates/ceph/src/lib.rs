@@ -6,7 +6,8 @@
 //! - `laid_out`: where groups belong; `gains`: which devices gain a copy when a group moves; `split`: the
 //!   groups of a pool after a change of their number;
 //! - [`balance`]: how evenly devices are filled, and which explicit mappings would make it more even;
-//! - `edit`: operators' changes to map and devices; `upmaps`: explicit mappings that the monitors then drop.
+//! - `edit`: operators' changes to map and devices; `rule`: the rules that a pool may have; `upmaps`:
+//!   explicit mappings that the monitors then drop.
 //!
 //! Placement follows Ceph 16.2.15. Left out on purpose: opening files and naming them (typed imports are
 //! arguments), keys of scenarios, speeds of machines, and time.
@@ -18,6 +19,7 @@ mod fill;
 mod gains;
 mod join;
 mod laid_out;
+mod rule;
 mod split;
 mod tree;
 pub mod upmaps;
@@ -28,5 +30,6 @@ pub use fill::{FillLevel, FillLimits};
 pub use gains::{Gains, differs};
 pub use join::{Export, Exports, GROUPS_MAX, JoinError, Joined, Named, join};
 pub use laid_out::LaidOut;
+pub use rule::{RuleError, rule_for, rule_name};
 pub use split::{parts, parts_of};
 pub use tree::{device_list, item_name, parents};

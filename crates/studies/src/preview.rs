@@ -50,6 +50,7 @@ const FLAGS: &[Flag] = &[
     Flag { name: "crush-reweight", key: "crush_reweight" },
     Flag { name: "pg-num", key: "pg_num" },
     Flag { name: "pgp-num", key: "pgp_num" },
+    Flag { name: "rule", key: "rule" },
     Flag { name: "add-host", key: "add_host" },
     Flag { name: "tunables", key: "tunables" },
 ];
@@ -63,8 +64,9 @@ impl Question for Preview {
          place of the first two, and of the third if groups of equal size suffice. Compressed files are read directly.\n\n\
          Changes may be repeated and combined. --mark-out takes a device out, and it stays in the map; --remove takes it \
          out of the map too. --reweight is the override from 0 to 1, and the host keeps its weight; --crush-reweight \
-         changes the weight in the map. --pg-num splits groups in place; --pgp-num moves them. Not modelled: how long the \
-         moves take, and what the balancer and the autoscaler do next.";
+         changes the weight in the map. --pg-num splits groups in place; --pgp-num moves them. --rule gives a pool \
+         another CRUSH rule of the map. Not modelled: how long the moves take, and what the balancer and the autoscaler do \
+         next.";
     const RESULTS_VERSION: u32 = 2;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank preview --report ceph-report.json --mark-out osd.3",

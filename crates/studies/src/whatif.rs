@@ -60,6 +60,7 @@ const FLAGS: &[Flag] = &[
     flag("reweight", "reweight"),
     flag("pg-num", "pg_num"),
     flag("pgp-num", "pgp_num"),
+    flag("rule", "rule"),
     flag("upmap", "upmap"),
     flag("upmap-items", "upmap_items"),
     flag("disk", "disk"),

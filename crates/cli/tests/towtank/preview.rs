@@ -141,6 +141,20 @@ fn near_names_are_told() {
     hint: did you mean `archive`?
     exit 2
     "#);
+    assert_snapshot!(preview(&folder, &["--rule", "rbd=by_rack"]), @r#"
+    error: `rule` is "rbd=by_rack": there is no rule called `by_rack`
+      --> --rule rbd=by_rack
+                 ^^^^^^^^^^^
+    hint: the rules of the map are 0 (replicated_rule), 1 (coded)
+    exit 2
+    "#);
+    assert_snapshot!(preview(&folder, &["--rule", "rbd=coded"]), @r#"
+    error: `rule` is "rbd=coded": rule `coded` is for erasure-coded pools, but pool `rbd` is replicated
+      --> --rule rbd=coded
+                 ^^^^^^^^^
+    hint: the only rule for replicated pools is 0 (replicated_rule)
+    exit 2
+    "#);
     assert_snapshot!(preview(&folder, &["--mark-of", "osd.5"]), @r"
     error: unexpected argument '--mark-of' found
 

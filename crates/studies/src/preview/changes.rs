@@ -2,7 +2,9 @@
 //! items removed, weights), then the devices, the pools and the tunables. Those of a list: as they stand in
 //! it. In the end the monitors react.
 
-use towtank_ceph::{Cluster, GROUPS_MAX, NewHost, PoolState, device_list, upmaps};
+use towtank_ceph::{
+    Cluster, GROUPS_MAX, NewHost, PoolState, RuleError, device_list, rule_for, rule_name, upmaps,
+};
 use towtank_placement::crush::edit::EditError;
 use towtank_placement::crush::pools::{Device, FULL, PgId};
 use towtank_placement::crush::{ItemId, Map, Tunables};
@@ -55,6 +57,7 @@ impl<'a> Asked<'a> {
             ("reweight", scenario.reweight.all()),
             ("pg_num", scenario.pg_num.all()),
             ("pgp_num", scenario.pgp_num.all()),
+            ("rule", scenario.rule.all()),
             ("tunables", scenario.tunables.as_slice()),
         ];
         let steps = texts.into_iter().flat_map(|(key, texts)| {
@@ -118,6 +121,7 @@ fn change_of<'a>(verb: &str) -> Option<Change<'a>> {
         "reweight" => Editor::reweight,
         "pg_num" => Editor::pg_num,
         "pgp_num" => Editor::pgp_num,
+        "rule" => Editor::rule,
         "tunables" => Editor::tunables,
         "upmap" => Editor::upmap,
         "upmap_items" => Editor::upmap_items,
@@ -357,22 +361,21 @@ impl Editor<'_> {
         Ok(())
     }
 
+    /// Finds a pool by its name or its id.
+    fn pool_at(&self, name: &str) -> Result<usize, Fault> {
+        let pools = &self.cluster.pools;
+        let named = pools.iter().position(|pool| pool.name == name);
+        named.or_else(|| pools.iter().position(|pool| pool.placed.id.to_string() == name)).ok_or_else(|| {
+            let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
+            let hint = did_you_mean(name, names.iter().copied())
+                .unwrap_or_else(|| format!("the pools are {}", names.join(", ")));
+            Fault::new(format!("there is no pool called `{name}`"), hint)
+        })
+    }
+
     fn pool(&mut self, name: &str) -> Result<&mut PoolState, Fault> {
-        let at = self
-            .cluster
-            .pools
-            .iter()
-            .position(|pool| pool.name == name)
-            .or_else(|| self.cluster.pools.iter().position(|pool| pool.placed.id.to_string() == name));
-        match at {
-            Some(at) => Ok(&mut self.cluster.pools[at]),
-            None => {
-                let names: Vec<&str> = self.cluster.pools.iter().map(|pool| pool.name.as_str()).collect();
-                let hint = did_you_mean(name, names.iter().copied())
-                    .unwrap_or_else(|| format!("the pools are {}", names.join(", ")));
-                Err(Fault::new(format!("there is no pool called `{name}`"), hint))
-            }
-        }
+        let at = self.pool_at(name)?;
+        Ok(&mut self.cluster.pools[at])
     }
 
     fn pg_num(&mut self, text: &str) -> Result<(), Fault> {
@@ -397,6 +400,25 @@ impl Editor<'_> {
         }
         pool.pgp_num = count;
         self.words.push(format!("{name} with pgp_num {count}"));
+        Ok(())
+    }
+
+    fn rule(&mut self, text: &str) -> Result<(), Fault> {
+        let (name, asked) = assignment(text, "rbd=replicated_rule")?;
+        let at = self.pool_at(name)?;
+        let id = rule_for(self.map(), &self.cluster.pools[at], asked).map_err(|error| {
+            let near = did_you_mean(asked, self.map().rule_names.values().map(String::as_str));
+            let near = near.filter(|_| matches!(error, RuleError::Unknown { .. }));
+            let hint = near.map_or_else(|| error.hint(), |near| format!("{near} {}", error.hint()));
+            Fault::new(error.to_string(), hint)
+        })?;
+        let rule = rule_name(self.map(), id);
+        let pool = &mut self.cluster.pools[at].placed;
+        if pool.rule == id {
+            self.warnings.push(Warning::note(format!("pool `{name}` has rule `{rule}` already")));
+        }
+        pool.rule = id;
+        self.words.push(format!("{name} with rule {rule}"));
         Ok(())
     }
 }

@@ -47,6 +47,9 @@ pub struct Scenario {
     /// `pgp_num` of pools: `rbd=128`. This moves groups after a split.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub pgp_num: Texts,
+    /// CRUSH rules of pools, by name or id, as `ceph osd pool set POOL crush_rule` sets them: `rbd=by_rack`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub rule: Texts,
     /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a location `h9=4x3.6:ssd@rack1`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub add_host: Texts,

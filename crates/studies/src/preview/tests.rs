@@ -14,6 +14,8 @@ use super::*;
 use crate::exports::samples::{self, Folder};
 use crate::{PointResult, Study};
 
+mod rule;
+
 fn usual() -> BTreeMap<String, Vec<u8>> {
     samples::example().0
 }
@@ -146,14 +148,22 @@ fn change() -> impl Strategy<Value = String> {
             .prop_map(|name| format!("tunables = \"{name}\"")),
         (1..6u32).prop_map(|count| format!("add_host = \"h9={count}x2.5:hdd\"")),
         (1..=256u32).prop_map(|count| format!("pgp_num = \"rbd={count}\"")),
+        another_rule(),
+        (another_rule(), 0..16u32).prop_map(|(rule, id)| format!("{rule}\nmark_out = \"osd.{id}\"")),
     ]
+}
+
+fn another_rule() -> impl Strategy<Value = String> {
+    let of_rbd = prop_oneof!["by_osd", "flash", "two_hosts", "one_device", "2"];
+    prop_oneof![of_rbd.prop_map(|rule| format!("rbd={rule}")), Just("archive=shards_by_osd".to_owned())]
+        .prop_map(|text| format!("rule = \"{text}\""))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
     #[test]
     fn moves_are_those_of_the_definition(changes in change()) {
-        let case = case(&changes);
+        let case = rule::ruled_case(&changes);
         let found = moves(&case);
         let (moved, groups, minimum) = oracle(&case);
         prop_assert_eq!((found.moved_bytes, found.moved_groups, found.minimum_bytes()), (moved, groups, minimum));

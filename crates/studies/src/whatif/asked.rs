@@ -61,7 +61,7 @@ pub fn timed(words: String, at: SimSpan) -> String {
 }
 
 /// All verbs, in the order in which keys are read.
-pub const VERBS: [&str; 13] = [
+pub const VERBS: [&str; 14] = [
     "fail",
     "returns",
     "replace",
@@ -73,6 +73,7 @@ pub const VERBS: [&str; 13] = [
     "reweight",
     "pg_num",
     "pgp_num",
+    "rule",
     "upmap",
     "upmap_items",
 ];
@@ -181,9 +182,9 @@ fn wrong(change: &Change) -> Option<(String, String)> {
 }
 
 /// The texts of each verb.
-fn keys(scenario: &Scenario) -> [&Texts; 13] {
+fn keys(scenario: &Scenario) -> [&Texts; 14] {
     let Scenario { fail, returns, replace, add_host, remove, drain, crush_reweight, .. } = scenario;
-    let Scenario { mark_out, reweight, pg_num, pgp_num, upmap, upmap_items, .. } = scenario;
+    let Scenario { mark_out, reweight, pg_num, pgp_num, rule, upmap, upmap_items, .. } = scenario;
     [
         fail,
         returns,
@@ -196,6 +197,7 @@ fn keys(scenario: &Scenario) -> [&Texts; 13] {
         reweight,
         pg_num,
         pgp_num,
+        rule,
         upmap,
         upmap_items,
     ]

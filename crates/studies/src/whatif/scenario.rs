@@ -76,6 +76,9 @@ pub struct Scenario {
     /// `pgp_num` of pools: `rbd=128`. This moves groups after a split.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub pgp_num: Texts,
+    /// CRUSH rules of pools, by name or id, as `ceph osd pool set POOL crush_rule` sets them: `rbd=by_rack`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub rule: Texts,
     /// A group and the devices that it is to have, as in `ceph osd pg-upmap`: `1.7 osd.3 osd.5 osd.8`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub upmap: Texts,

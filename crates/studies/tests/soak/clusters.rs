@@ -86,12 +86,18 @@ impl Cluster {
             .collect::<Vec<_>>();
         let below = if self.racks == 0 { hosts(0) } else { racks };
         bucket("root", "default", 1, &below);
-        for (id, kind, step) in [(0, "replicated", "firstn"), (1, "erasure", "indep")] {
-            let _ = write!(
-                map,
-                "rule {kind} {{\n\tid {id}\n\ttype {kind}\n\tmin_size 1\n\tmax_size 10\n\tstep take default\n\
-                 \tstep chooseleaf {step} 0 type host\n\tstep emit\n}}\n"
-            );
+        let top = if self.racks == 0 { "host" } else { "rack" };
+        for (id, (name, over)) in
+            [("hosts", "host"), ("devices", "osd"), ("top", top)].into_iter().enumerate()
+        {
+            for (at, kind, step) in [(0, "replicated", "firstn"), (1, "erasure", "indep")] {
+                let _ = write!(
+                    map,
+                    "rule {kind}_{name} {{\n\tid {}\n\ttype {kind}\n\tmin_size 1\n\tmax_size 10\n\tstep take default\n\
+                     \tstep chooseleaf {step} 0 type {over}\n\tstep emit\n}}\n",
+                    2 * id + at
+                );
+            }
         }
         map
     }
@@ -198,8 +204,8 @@ pub fn change(draw: Draw<'_>) -> String {
     let mut changes = Vec::new();
     for _ in 0..1 + draw(3) {
         let (osd, host, pool) = (draw(devices), draw(hosts), draw(cluster.pools.len() as u64));
-        let groups = cluster.pools[pool as usize].groups;
-        let change = match draw(11) {
+        let Pool { groups, data, .. } = cluster.pools[pool as usize];
+        let change = match draw(12) {
             0 => format!("fail osd.{osd}"),
             1 => format!("fail host=h{host}"),
             2 => format!("mark-out osd.{osd}"),
@@ -210,6 +216,7 @@ pub fn change(draw: Draw<'_>) -> String {
             7 => format!("remove osd.{osd}"),
             8 => format!("pg-num p{pool}={}", groups << draw(3)),
             9 => format!("pgp-num p{pool}={}", 1 + draw(groups)),
+            10 => format!("rule p{pool}={}", 2 * draw(3) + u64::from(data > 1)),
             _ => format!("fail osd.{osd}\", \"returns osd.{osd}@{}s", 1 + draw(2_000)),
         };
         // A time stands behind the change, except where one stands there.

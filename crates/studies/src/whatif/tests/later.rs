@@ -22,7 +22,9 @@ fn two(text: &str) -> Outcome {
 /// A change takes as long later as now, counted from its own moment.
 #[test]
 fn a_later_change_ends_later() {
-    for change in ["mark-out osd.6", "add-host h9=4x3.638:hdd@default", "pgp-num rbd=128"] {
+    for change in
+        ["mark-out osd.6", "add-host h9=4x3.638:hdd@default", "pgp-num rbd=128", "rule archive=by_osd"]
+    {
         let now = with_room(&format!("changes = [\"{change}\"]"));
         let later = with_room(&format!("changes = [\"{change}@2h\"]"));
         for measure in ["moved_bytes", "moved_objects", "written_bytes", "moved_groups", "transfer_s"] {
@@ -147,7 +149,7 @@ proptest! {
     fn generated_courses_give_one_result_on_all_executors_and_keep_their_laws(
         places in proptest::collection::vec(0..4_usize, 1..5),
         (fails, back, change) in (0..60_u32, 1..1_500_u32, 0..1_500_u32),
-        (which, empty) in (0..5_usize, any::<bool>()),
+        (which, empty) in (0..6_usize, any::<bool>()),
         writes in 0..4_usize,
         spare in 0..4_usize,
         osd in 0..4_u32,
@@ -160,6 +162,7 @@ proptest! {
             1 => format!("reweight osd.{other}=0.5"),
             2 => format!("drain osd.{other}"),
             3 => "add-host h9=1x1.0:hdd@default".to_owned(),
+            4 => "rule data=pair".to_owned(),
             _ => format!("fail osd.{other}"),
         };
         let verb = if empty { "replace" } else { "returns" };
