@@ -109,15 +109,6 @@ fn is_zombie(pid: u32) -> bool {
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
 }
 
-/// Stops or continues a process.
-///
-/// # Errors
-/// When it is not running.
-pub fn pause(home: &Home, daemon: Daemon, stands: bool) -> Result<(), StoreError> {
-    let pid = running(home, daemon).ok_or_else(|| StoreError::Refused(format!("{daemon} is not running")))?;
-    send(pid, if stands { Signal::SIGSTOP } else { Signal::SIGCONT })
-}
-
 fn signal(pid: u32, ending: Ending) -> Result<(), StoreError> {
     send(pid, if ending == Ending::Asked { Signal::SIGTERM } else { Signal::SIGKILL })
 }
@@ -171,9 +162,26 @@ impl Children {
     /// When it does not end.
     pub fn end(&mut self, daemon: Daemon, ending: Ending) -> Result<(), StoreError> {
         let Some(mut child) = self.running.remove(&daemon) else { return Ok(()) };
-        end(&self.home, daemon, ending)?;
-        child.wait()?;
+        // Nobody else has the number of a child whose status was not collected. Its command line cannot be
+        // asked for: the system does not show it yet if the child has just been started.
+        signal(child.id(), ending)?;
+        let until = now() + END_TIME;
+        while child.try_wait()?.is_none() {
+            if now() >= until {
+                child.kill()?;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         Ok(())
+    }
+
+    /// Stops or continues a process started here.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    pub fn pause(&self, daemon: Daemon, stands: bool) -> Result<(), StoreError> {
+        let signal = if stands { Signal::SIGSTOP } else { Signal::SIGCONT };
+        self.running.get(&daemon).map_or(Ok(()), |child| send(child.id(), signal))
     }
 
     /// Asks all processes to end, the monitor last, and waits until they have.
@@ -247,4 +255,31 @@ pub fn osds(home: &Home) -> Vec<u32> {
     let mut found: Vec<u32> = names.filter_map(|entry| number(entry.file_name())).collect();
     found.sort_unstable();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Right after the start of a process the system may not show its command line yet. Here it never shows
+    /// one that names the daemon.
+    #[test]
+    fn a_process_ends_whatever_its_command_line_is() {
+        let directory = std::env::temp_dir().join(format!("towtank-control-{}", std::process::id()));
+        let home = Home::at(&directory);
+        for name in ["log", "run"] {
+            std::fs::create_dir_all(home.path(name)).expect("a directory can be made");
+        }
+        let mut command = Command::new("sleep");
+        let child = command.arg("100").spawn().expect("it can be started");
+        let pid = child.id();
+        let mut children = Children::new(&home, Path::new("sleep"));
+        children.running.insert(Daemon::Monitor, child);
+        assert_eq!(running(&home, Daemon::Monitor), None);
+        children.pause(Daemon::Monitor, true).expect("it can be stopped");
+        children.end(Daemon::Monitor, Ending::Killed).expect("it can be ended");
+        assert!(!children.has(Daemon::Monitor));
+        assert!(!Path::new(&format!("/proc/{pid}")).exists(), "its status was collected");
+        std::fs::remove_dir_all(&directory).expect("the directory can be removed");
+    }
 }

@@ -7,7 +7,7 @@ use super::{PATIENCE, Torture, Tortured, damage, load};
 use crate::StoreError;
 use crate::client::Client;
 use crate::clock::now;
-use crate::control::{self, Children, Daemon, Ending};
+use crate::control::{Children, Daemon, Ending};
 use crate::frames::ToMonitor;
 use crate::names::address;
 use crate::relays::{Direction, Relays};
@@ -183,7 +183,7 @@ impl Cluster {
                 self.last(draws, Outage::Away(osd));
             }
             Some(Kind::Pause) if acts => {
-                control::pause(&self.home, osd, true)?;
+                self.children.pause(osd, true)?;
                 found.pauses += 1;
                 self.last(draws, Outage::Paused(osd));
             }
@@ -244,7 +244,7 @@ impl Cluster {
                 self.children.start(daemon)?;
                 found.restarts += 1;
             }
-            Outage::Paused(daemon) => control::pause(&self.home, daemon, false)?,
+            Outage::Paused(daemon) => self.children.pause(daemon, false)?,
             Outage::Cut(directions) => {
                 let others = self.outages.iter().flat_map(|(_, outage)| match outage {
                     Outage::Cut(others) => &others[..],
@@ -275,7 +275,7 @@ impl Cluster {
                     self.children.start(daemon)?;
                     found.restarts += 1;
                 }
-                Outage::Paused(daemon) => control::pause(&self.home, daemon, false)?,
+                Outage::Paused(daemon) => self.children.pause(daemon, false)?,
                 Outage::Cut(directions) => self.relays.heal(&directions, false),
                 Outage::MovedOff(osd) => moved.push(osd),
             }

@@ -246,7 +246,14 @@ fn risk(view: &View<'_>) -> String {
         && view.kept.moves.safety.short_now == 0
         && !view.kept.observed.fails
     {
-        return "Risk: no copy is missing at any time".to_owned();
+        // Groups that the new map leaves without a full set keep their old copies until then.
+        return match view.kept.moves.groups_short {
+            0 => "Risk: no copy is missing at any time".to_owned(),
+            _ => {
+                "Risk: while data move, no copy is missing; how likely a loss is afterwards was not estimated"
+                    .to_owned()
+            }
+        };
     }
     let mut text = String::from("Risk: ");
     text += &match &exposure.devices[..] {

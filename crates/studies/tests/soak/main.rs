@@ -296,7 +296,7 @@ fn the_laws_of_changes_and_plans_notice_what_breaks_them() {
             let filled = devices.iter_mut().find(|device| device["bytes"][2] != 0);
             filled.unwrap()["bytes"][2] = 0.into();
         }),
-        ("max_device_fill", |outcome| {
+        ("fill_max_after", |outcome| {
             let devices = outcome.series.get_mut("devices").unwrap().as_array_mut().unwrap();
             devices.iter_mut().find(|device| device["fill"].is_array()).unwrap()["fill"][2] = 1e6.into();
         }),
