@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use towtank_kernel::Executor;
 use towtank_report::Outcome;
 use towtank_scenario::Files;
 
@@ -148,6 +149,22 @@ impl Cluster {
         let node = |osd: u64| format!(r#"{{"id":{osd},"kb":{},"kb_used":{used}}}"#, self.size * 1_024);
         format!(r#"{{"nodes":[{}]}}"#, (0..self.devices()).map(node).collect::<Vec<_>>().join(","))
     }
+
+    /// The fills of devices that hold what the map puts on them, and a tenth more or less as overheads.
+    fn held(&self, number: u64) -> String {
+        let text = without_fill(&exports("balance", number)) + "max_moves = 0\n";
+        let checked = super::check(&text).expect("the exports are sound");
+        let placed = super::run(&checked, 1, (Executor::Sequential, 1)).expect("nothing moves");
+        let mut draw = super::draws(number ^ 0x0f11);
+        let mut node = |device: &serde_json::Value| {
+            let bytes = device["bytes"][0].as_u64().expect("a count");
+            let used = (bytes >> 10) * (100 + draw(11)) / 100 + draw(1 << 10);
+            let size = (self.size * 1_024).max(used + draw(1 << 14));
+            format!(r#"{{"id":{},"kb":{size},"kb_used":{used}}}"#, device["id"])
+        };
+        let devices = placed.series["devices"].as_array().expect("a list");
+        format!(r#"{{"nodes":[{}]}}"#, devices.iter().map(&mut node).collect::<Vec<_>>().join(","))
+    }
 }
 
 impl Pool {
@@ -166,12 +183,14 @@ impl Pool {
 /// The export of a name.
 pub fn read(path: &str) -> Option<Vec<u8>> {
     let (number, kind) = path.strip_prefix("cluster-")?.split_once('.')?;
-    let cluster = Cluster::of(number.parse().ok()?);
+    let number = number.parse().ok()?;
+    let cluster = Cluster::of(number);
     let text = match kind {
         "map" => cluster.map(),
         "osds" => cluster.osds(),
         "pgs" => cluster.groups(),
         "df" => cluster.fill(),
+        "held" => cluster.held(number),
         _ => return None,
     };
     Some(text.into_bytes())
@@ -249,17 +268,20 @@ pub fn change(draw: Draw<'_>) -> String {
     text
 }
 
+fn without_fill(text: &str) -> String {
+    text.split_inclusive('\n').filter(|line| !line.contains("osd_df")).collect()
+}
+
 /// Plans for a drawn cluster.
 pub fn plan(draw: Draw<'_>) -> String {
     let number = draw(1 << 40);
     let mut text = exports("balance", number);
-    // Without the sizes of devices, or with the same fill on all.
-    if draw(2) == 0 {
-        text = text
-            .lines()
-            .filter(|line| !line.contains("osd_df"))
-            .fold(String::new(), |all, line| all + line + "\n");
-    }
+    text = match draw(4) {
+        // Without the sizes of devices, with the same fill on all, or with that of what they hold.
+        0 => without_fill(&text),
+        1 => text,
+        _ => text.replace(".df", ".held"),
+    };
     let _ = writeln!(text, "max_moves = {}\nstages = {}", 1 + draw(40), 1 + draw(3));
     text
 }
