@@ -272,6 +272,29 @@ fn a_full_device_comes_first() {
 }
 
 #[test]
+fn a_device_that_uses_less_than_its_objects_is_told() {
+    let folder = planted(
+        "balance_compressing",
+        r#""osd":14,"kb":3906272755,"kb_used":2806402785"#,
+        r#""osd":14,"kb":3906272755,"kb_used":1006402785"#,
+    );
+    assert_snapshot!(told(&folder, &[]), @"
+    The fullest device, osd.4, is 71.2 % full; weight and rule alone would make it 69 %, and an even
+    fill 56.9 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
+    to their devices +8.6, explicit mappings -8.4, overheads that differ between devices +3.5, groups of
+    unequal size between pools +0.4, groups of unequal size within pools +0.2. 3.618 TiB more fit until
+    a device is full, 4.716 TiB if every group were placed as well as rule and class allow, 73.42 GiB
+    after the loss of h2. Remedy: 27 moves in 4 stages (984.1 GiB, at least 1.545 h) win 1.032 TiB; the
+    fullest device is then 66.5 % full.
+
+    warning: 1 device reports less used space than the objects there have bytes, such as osd.14: do they
+             compress, or were the dumps made at different times? The difference stays the same in every
+             fill that is shown, although compressed objects that move take their saving with them
+    exit 0
+    ");
+}
+
+#[test]
 fn exports_of_different_times_are_told() {
     let folder =
         planted("balance_disagree", r#""up":[13,5,10],"acting":[13,5,10]"#, r#""up":[13,5],"acting":[13,5]"#);

@@ -95,6 +95,14 @@ pub fn warnings(kept: &Kept) -> Vec<Warning> {
             groups(*count, ("belongs", "belong"))
         )));
     }
+    if let (count @ 1.., Some(example)) = &safety.compressing {
+        let devices = if *count == 1 { "1 device reports" } else { &format!("{count} devices report") };
+        warnings.push(Warning::unknown(format!(
+            "{devices} less used space than the objects there have bytes, such as {example}: do they compress, or \
+             were the dumps made at different times? The difference stays the same in every fill that is shown, \
+             although compressed objects that move take their saving with them"
+        )));
+    }
     if safety.upmaps.1 > 0 {
         warnings.push(Warning::note(format!(
             "{} of {} explicit mappings have no effect or would be dropped or cut by the monitors",

@@ -151,6 +151,9 @@ pub struct Safety {
     pub pending_bytes: u64,
     /// Groups for which dump and map disagree, and one of them.
     pub disagreeing: (u64, Option<String>),
+    /// Devices that report less used space than their objects have bytes, and one of them.
+    #[serde(default)]
+    pub compressing: (u64, Option<String>),
     /// Explicit mappings, those that monitors would drop or cut, and those that move to a fuller device.
     pub upmaps: (u64, u64, u64),
     /// The limits of fill.
@@ -311,6 +314,11 @@ fn safety(ready: &Ready, spread: &Spread) -> Safety {
     let mut safety = Safety {
         pending_bytes: spread.pending_bytes,
         disagreeing: spread.disagreeing.clone(),
+        compressing: {
+            let mut names = spread.devices.values().filter(|load| load.overhead < 0.0).map(|load| &load.name);
+            let first = names.next().cloned();
+            (names.count() as u64 + u64::from(first.is_some()), first)
+        },
         upmaps: upmaps_of(ready, spread),
         limits: ready.limits,
         ..Safety::default()
