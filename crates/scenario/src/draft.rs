@@ -77,6 +77,18 @@ impl Draft {
         Problem::new(message).at(self.root.nearest(&path).place.clone()).of_key(path)
     }
 
+    /// A problem with one text of `key`, which has one text or a list of them.
+    #[must_use]
+    pub fn problem_with(&self, key: &str, text: &str, message: impl Into<String>) -> Problem {
+        let path: KeyPath = key.parse().unwrap_or_default();
+        let mut node = self.root.nearest(&path);
+        if let Value::List(items) = &node.value {
+            let is_it = |item: &&Node| matches!(&item.value, Value::Text(found) if found == text);
+            node = items.iter().find(is_it).unwrap_or(node);
+        }
+        Problem::new(message).at(node.place.clone()).of_key(path)
+    }
+
     /// Reads the file that `key` names. From here on it counts in the scenario's hash.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::Problem;
 use crate::key::KeyPath;
-use crate::node::{Node, parse_value};
+use crate::node::{Node, Value, parse_value};
 use crate::source::{Place, Source};
 
 /// A key, its value, and the flag that set it.
@@ -46,6 +46,29 @@ impl Setting {
     /// A value with an open quote or bracket.
     pub fn of_flag(flag: &str, key: &KeyPath, value: &str) -> Result<Setting, Problem> {
         Self::after(flag, " ", key, value)
+    }
+
+    /// The list of texts that several flags make together, in the order in which they were given:
+    /// `--fail osd.3 --drain host=h1`. Each item is a flag, its value, and the text in the list.
+    #[must_use]
+    pub fn of_flags(key: &KeyPath, items: &[(String, String, String)]) -> Setting {
+        let mut flags: Vec<&str> = items.iter().map(|(flag, ..)| flag.as_str()).collect();
+        flags.dedup();
+        let (mut text, mut places) = (String::new(), Vec::new());
+        for (flag, value, _) in items {
+            let between = if text.is_empty() { "" } else { " " };
+            text += &format!("{between}{flag} ");
+            places.push(text.len()..text.len() + value.len());
+            text += value;
+        }
+        let source = Source::flag(flags.join(" "), text);
+        let place = Place::new(&source, 0..source.text().len());
+        let item = |((.., text), at): (&(String, String, String), std::ops::Range<usize>)| Node {
+            place: Place::new(&source, at),
+            value: Value::Text(text.clone()),
+        };
+        let list = items.iter().zip(places).map(item).collect();
+        Setting { key: key.clone(), key_place: place.clone(), node: Node { place, value: Value::List(list) } }
     }
 
     /// The value of an environment variable that sets `key`: `TOWTANK_SEED=7`.

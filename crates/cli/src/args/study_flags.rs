@@ -136,7 +136,7 @@ pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>,
         Some(Setting::of_flag(&format!("--{}", flag.name), &key_of(flag), &value))
     });
     let mut settings = given.collect::<Result<Vec<_>, _>>()?;
-    settings.extend(in_order.transpose()?);
+    settings.extend(in_order);
     Ok(settings)
 }
 
@@ -146,27 +146,28 @@ fn is_of(ordered: &Ordered, flag: &Flag) -> bool {
 }
 
 /// The flags whose order counts as one list, if more than one of them is given.
-fn in_order(study: &dyn Study, matches: &ArgMatches) -> Option<Result<Setting, Problem>> {
+fn in_order(study: &dyn Study, matches: &ArgMatches) -> Option<Setting> {
     let ordered = study.ordered()?;
     let flags = study.flags().iter().filter(|flag| is_of(&ordered, flag));
     let mut given: Vec<(usize, &Flag, &String)> = Vec::new();
-    let mut names = Vec::new();
+    let mut kinds = 0;
     for flag in flags {
         let Some(places) = matches.indices_of(flag.name) else { continue };
         let values = matches.get_many::<String>(flag.name).into_iter().flatten();
         given.extend(places.zip(values).map(|(place, value)| (place, flag, value)));
-        names.push(format!("--{}", flag.name));
+        kinds += 1;
     }
-    if names.len() < 2 {
+    if kinds < 2 {
         return None;
     }
     given.sort_by_key(|(place, ..)| *place);
-    let text = |(_, flag, value): (usize, &Flag, &String)| {
-        if flag.key == ordered.list { value.clone() } else { format!("{} {value}", flag.name) }
+    let item = |(_, flag, value): (usize, &Flag, &String)| {
+        let text = if flag.key == ordered.list { value.clone() } else { format!("{} {value}", flag.name) };
+        (format!("--{}", flag.name), value.clone(), text)
     };
-    let texts: Vec<String> = given.into_iter().map(text).collect();
+    let items: Vec<_> = given.into_iter().map(item).collect();
     let key = ordered.list.parse().unwrap_or_else(|error| panic!("{} is no key: {error}", ordered.list));
-    Some(Setting::of_flag(&names.join(" "), &key, &serde_json::json!(texts).to_string()))
+    Some(Setting::of_flags(&key, &items))
 }
 
 /// The schema's description of a key.

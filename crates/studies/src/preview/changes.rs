@@ -153,7 +153,7 @@ impl From<EditError> for Fault {
 
 fn at_key(draft: &Draft, key: &str, text: &str, fault: Fault) -> Problem {
     let of = if text.is_empty() { format!("`{key}`") } else { format!("`{key}` is \"{text}\"") };
-    draft.problem(key, format!("{of}: {}", fault.message)).hint(fault.hint)
+    draft.problem_with(key, text, format!("{of}: {}", fault.message)).hint(fault.hint)
 }
 
 struct Editor<'a> {

@@ -45,7 +45,8 @@ impl Change {
 
     /// A problem with it.
     pub fn problem(&self, draft: &Draft, message: &str) -> Problem {
-        draft.problem(&self.key, format!("`{}` has \"{}\": {message}", self.key, self.written))
+        let message = format!("`{}` has \"{}\": {message}", self.key, self.written);
+        draft.problem_with(&self.key, &self.written, message)
     }
 
     /// With its time, for the answer.
@@ -97,7 +98,7 @@ impl Asked {
                 let hint = did_you_mean(word, names.iter().map(String::as_str))
                     .unwrap_or_else(|| format!("changes are {}", names.join(", ")));
                 let message = format!("`changes` has \"{written}\", but `{word}` is no change");
-                problems.push(draft.problem("changes", message).hint(hint));
+                problems.push(draft.problem_with("changes", written, message).hint(hint));
                 continue;
             }
             let change = with_time("changes", &verb, text.trim(), written);

@@ -59,7 +59,7 @@ fn returns<'a>(
         let devices = match failing::named(&change.verb, &change.text, &real.groups) {
             Ok((devices, _)) => devices,
             Err((message, hint)) => {
-                problems.push(draft.problem(&change.key, message).hint(hint));
+                problems.push(draft.problem_with(&change.key, &change.written, message).hint(hint));
                 continue;
             }
         };
