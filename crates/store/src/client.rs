@@ -368,7 +368,7 @@ impl Client {
                     // The daemon may be gone: then the next map tells.
                     Err(StoreError::Wire(_) | StoreError::Io(_)) => {
                         self.lines.remove(&primary.0);
-                        wait *= 2;
+                        wait = wait.saturating_mul(2);
                     }
                     Err(error) => return Err(error),
                 }
