@@ -16,11 +16,14 @@ use crate::names::{address, after, fault_of};
 use crate::osd::Line;
 use crate::settings::{Home, Settings};
 use crate::ways;
-use crate::wire::{self, ClusterKey};
+use crate::wire::{self, ClusterKey, WireError};
 
 /// How long to wait before a group that is not ready is asked again: at first, and at most.
 const RETRY: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_millis(320);
+
+/// How many times as long a client waits at most for a daemon that has not answered before.
+const SLOWER_MAX: u32 = 8;
 
 /// How long one daemon may take before the client looks for a newer map.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
@@ -366,9 +369,11 @@ impl Client {
                     Ok(Told::Refused(why)) => return Err(StoreError::Refused(why)),
                     Ok(told) => return Ok(told),
                     // The daemon may be gone: then the next map tells.
-                    Err(StoreError::Wire(_) | StoreError::Io(_)) => {
+                    Err(error @ (StoreError::Wire(_) | StoreError::Io(_))) => {
                         self.lines.remove(&primary.0);
-                        wait = wait.saturating_mul(2);
+                        if is_timeout(&error) {
+                            wait = (2 * wait).min(SLOWER_MAX * self.answer_time);
+                        }
                     }
                     Err(error) => return Err(error),
                 }
@@ -438,6 +443,16 @@ fn newest(home: &Home, key: &ClusterKey, after: u32) -> Result<Option<ClusterMap
     match Line::open(home, key)?.ask(&ToMonitor::Maps { after, wait_ms: 0 })? {
         FromMonitor::Maps(maps) => Ok(maps.into_iter().next_back()),
         other => Err(StoreError::Refused(format!("unexpected reply of the monitor: {other:?}"))),
+    }
+}
+
+fn is_timeout(error: &StoreError) -> bool {
+    use std::io::ErrorKind::{TimedOut, WouldBlock};
+    match error {
+        StoreError::Io(error) | StoreError::Wire(WireError::Io(error)) => {
+            matches!(error.kind(), TimedOut | WouldBlock)
+        }
+        _ => false,
     }
 }
 
