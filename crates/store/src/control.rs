@@ -92,9 +92,18 @@ pub fn end(home: &Home, daemon: Daemon, ending: Ending) -> Result<(), StoreError
     let Some(pid) = running(home, daemon) else {
         return Err(StoreError::Refused(format!("{daemon} is not running")));
     };
+    end_process(pid, ending, || Ok(is_ours(home, daemon, pid) && !is_zombie(pid)))
+}
+
+/// Ends a process, and waits until `runs` returns false. It is killed if that takes too long.
+fn end_process(
+    pid: u32,
+    ending: Ending,
+    mut runs: impl FnMut() -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
     signal(pid, ending)?;
     let until = now() + END_TIME;
-    while is_ours(home, daemon, pid) && !is_zombie(pid) {
+    while runs()? {
         if now() >= until {
             signal(pid, Ending::Killed)?;
         }
@@ -164,15 +173,7 @@ impl Children {
         let Some(mut child) = self.running.remove(&daemon) else { return Ok(()) };
         // Nobody else has the number of a child whose status was not collected. Its command line cannot be
         // asked for: the system does not show it yet if the child has just been started.
-        signal(child.id(), ending)?;
-        let until = now() + END_TIME;
-        while child.try_wait()?.is_none() {
-            if now() >= until {
-                child.kill()?;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(())
+        end_process(child.id(), ending, || Ok(child.try_wait()?.is_none()))
     }
 
     /// Stops or continues a process started here.

@@ -13,6 +13,12 @@ fn planted(name: &str, from: &str, to: &str) -> Folder {
     folder
 }
 
+/// The cluster with another used space of osd.14, in KiB.
+fn osd_14_uses(name: &str, kib: &str) -> Folder {
+    let size = r#""osd":14,"kb":3906272755,"kb_used":"#;
+    planted(name, &format!("{size}2806402785"), &format!("{size}{kib}"))
+}
+
 fn balance(folder: &Folder, more: &[&str]) -> Said {
     folder.run(&[&["balance"], &EXPORTS[..], more, &["--quiet", "--verbose"]].concat())
 }
@@ -253,11 +259,7 @@ fn what_is_wrong_is_told_with_a_next_step() {
 
 #[test]
 fn a_full_device_comes_first() {
-    let folder = planted(
-        "balance_full",
-        r#""osd":14,"kb":3906272755,"kb_used":2806402785"#,
-        r#""osd":14,"kb":3906272755,"kb_used":3750021844"#,
-    );
+    let folder = osd_14_uses("balance_full", "3750021844");
     assert_snapshot!(told(&folder, &[]), @"
     osd.14 is 96 % full, above full (95 %). The fullest device, osd.14, is 96 % full; weight and rule
     alone would make it 93.2 %, and an even fill 61.9 %. Causes, in percent points: overheads that
@@ -273,11 +275,7 @@ fn a_full_device_comes_first() {
 
 #[test]
 fn a_device_that_uses_less_than_its_objects_is_told() {
-    let folder = planted(
-        "balance_compressing",
-        r#""osd":14,"kb":3906272755,"kb_used":2806402785"#,
-        r#""osd":14,"kb":3906272755,"kb_used":1006402785"#,
-    );
+    let folder = osd_14_uses("balance_compressing", "1006402785");
     assert_snapshot!(told(&folder, &[]), @"
     The fullest device, osd.4, is 71.2 % full; weight and rule alone would make it 69 %, and an even
     fill 56.9 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools

@@ -72,7 +72,7 @@ impl Kind {
     /// One of these kinds: partitions and kills are the most frequent.
     fn drawn(kinds: &[Kind], draws: Draw<'_>) -> Option<Kind> {
         const TRIES: u32 = 1_000;
-        let drawn = (0..TRIES).map(|_| match draws(20) {
+        let mut drawn = (0..TRIES).map(|_| match draws(20) {
             0..4 => Kind::Kill,
             4 => Kind::Stop,
             5..7 => Kind::Pause,
@@ -81,7 +81,7 @@ impl Kind {
             9..17 => Kind::Partition,
             _ => Kind::Move,
         });
-        drawn.into_iter().find(|kind| kinds.contains(kind))
+        drawn.find(|kind| kinds.contains(kind))
     }
 }
 

@@ -311,14 +311,11 @@ fn commands(applied: &Applied) -> Vec<Command> {
 }
 
 fn safety(ready: &Ready, spread: &Spread) -> Safety {
+    let compressing = || spread.devices.values().filter(|load| load.overhead < 0.0).map(|load| &load.name);
     let mut safety = Safety {
         pending_bytes: spread.pending_bytes,
         disagreeing: spread.disagreeing.clone(),
-        compressing: {
-            let mut names = spread.devices.values().filter(|load| load.overhead < 0.0).map(|load| &load.name);
-            let first = names.next().cloned();
-            (names.count() as u64 + u64::from(first.is_some()), first)
-        },
+        compressing: (compressing().count() as u64, compressing().next().cloned()),
         upmaps: upmaps_of(ready, spread),
         limits: ready.limits,
         ..Safety::default()
