@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use reading::Opened;
 #[cfg(any(test, feature = "hostile"))]
 pub(crate) use uploads::Record;
-pub use uploads::{Chosen, Part, Upload};
+pub use uploads::{After, Chosen, Part, Upload, UploadsPage};
 
 use crate::attributes::{Attributes, Form, Labels, ToldChecksum};
 use crate::dates::Moment;

@@ -129,6 +129,10 @@ pub fn verify(request: &Request, keys: &Credentials, now: Moment) -> Result<Body
     if let Some(name) = open.map(String::as_str).or((!covered("host")).then_some("host")) {
         return Err(Code::AccessDenied.because(format!("the header `{name}` is not signed")));
     }
+    // An absent header and an empty one would be signed as the same text.
+    if let Some(name) = claim.signed.iter().find(|name| request.header(name).is_none()) {
+        return Err(malformed(&format!("the signed header `{name}` is not in the request")));
+    }
     let key = [day, region, service, last]
         .into_iter()
         .fold(format!("AWS4{}", keys.secret_key).into_bytes(), |key, part| mac(&key, part).to_vec());

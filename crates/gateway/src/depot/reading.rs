@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::uploads::PARTS_MAX;
 use super::{Depot, absent};
 use crate::attributes::{Attributes, Form};
 use crate::fault::{Code, Fault};
@@ -57,10 +58,16 @@ impl<S: Shelf> Depot<S> {
 
 impl<'d, S: Shelf> Opened<'d, S> {
     /// The lengths of the parts of an object that was uploaded in parts; none for other objects.
+    ///
+    /// The manifest has no segment for an empty part. Only the last part may be that small, and the object's
+    /// ETag ends with the number of parts.
     #[must_use]
     pub fn parts(&self) -> Option<Vec<u64>> {
-        let is_of_parts = self.attributes.upload.is_some();
-        is_of_parts.then(|| self.manifest.segments.iter().map(|segment| segment.length).collect())
+        self.attributes.upload.as_ref()?;
+        let count = self.attributes.etag.rsplit_once('-').and_then(|(_, count)| count.parse().ok());
+        let mut lengths: Vec<u64> = self.manifest.segments.iter().map(|segment| segment.length).collect();
+        lengths.resize(lengths.len().max(count.unwrap_or(0).min(PARTS_MAX as usize)), 0);
+        Some(lengths)
     }
 
     /// A reader of a range, which must lie within the object.

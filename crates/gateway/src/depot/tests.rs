@@ -219,7 +219,7 @@ fn crashes_leave_the_old_or_the_new() {
             after.clean().expect("it answers");
             assert_eq!(memory.audit(), Ok(()), "work {which} after {writes} writes");
             assert_eq!(read(&after, "a"), found, "cleaning changes nothing");
-            for upload in after.uploads("bucket", "").expect("it answers") {
+            for upload in after.uploads("bucket", "", None, 10).expect("it answers").uploads {
                 after.abort(&place(&upload.key), &upload.id).expect("it is under way");
             }
             assert_eq!(memory.audit(), Ok(()), "work {which} after {writes} writes, aborted");

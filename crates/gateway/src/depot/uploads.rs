@@ -22,6 +22,9 @@ pub const PARTS_MAX: u32 = 10_000;
 /// The largest object: 5 TiB.
 const OBJECT_MAX: u64 = 5 << 40;
 
+/// How many uploads are kept in memory when all are read.
+const PAGE: usize = 1_000;
+
 /// An upload in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upload {
@@ -62,6 +65,33 @@ pub struct PartsPage {
     pub upload: Upload,
     /// The parts, in order.
     pub parts: Vec<Part>,
+    /// Whether more follow.
+    pub is_cut: bool,
+}
+
+/// The place in the order of uploads after which a page begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    /// A key.
+    pub key: String,
+    /// An upload of this key; none for all of them.
+    pub id: Option<String>,
+}
+
+impl After {
+    fn precedes(&self, key: &str, id: &str) -> bool {
+        match &self.id {
+            None => key > self.key.as_str(),
+            Some(after) => (key, id) > (&self.key, after),
+        }
+    }
+}
+
+/// A page of the uploads of a bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UploadsPage {
+    /// The uploads, in order.
+    pub uploads: Vec<Upload>,
     /// Whether more follow.
     pub is_cut: bool,
 }
@@ -121,13 +151,27 @@ impl<S: Shelf> Depot<S> {
     /// Ends uploads that became objects just before a crash: their parts now belong to the objects.
     pub(super) fn end_uploads(&self) -> Result<(), Fault> {
         for (bucket, _) in self.buckets() {
-            for Upload { key, id, .. } in self.uploads(&bucket, "")? {
-                let place = Place { bucket: bucket.clone(), key };
-                if self.look_at(&place)?.is_some_and(|object| object.upload.as_deref() == Some(&id)) {
-                    let records = self.records(&id)?;
-                    self.end_upload(&place, &id, records.into_keys())?;
+            let mut after = None;
+            loop {
+                let page = self.uploads(&bucket, "", after.as_ref(), PAGE)?;
+                for upload in &page.uploads {
+                    self.end_if_made(&bucket, upload)?;
+                }
+                after =
+                    page.uploads.into_iter().last().map(|last| After { key: last.key, id: Some(last.id) });
+                if !page.is_cut {
+                    break;
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn end_if_made(&self, bucket: &str, upload: &Upload) -> Result<(), Fault> {
+        let place = Place { bucket: bucket.to_owned(), key: upload.key.clone() };
+        if self.look_at(&place)?.is_some_and(|object| object.upload.as_ref() == Some(&upload.id)) {
+            let records = self.records(&upload.id)?;
+            self.end_upload(&place, &upload.id, records.into_keys())?;
         }
         Ok(())
     }
@@ -307,25 +351,43 @@ impl<S: Shelf> Depot<S> {
         })
     }
 
-    /// Uploads of a bucket whose keys begin with `prefix`, in the order of keys and ids.
+    /// The first `most` uploads of a bucket, in the order of keys and ids, whose keys begin with `prefix` and
+    /// which come after `after`.
+    ///
+    /// The store has them in the order of `KEY/ID`, which is another order where a key is the beginning of
+    /// another one. So all of them are read, and no more than a page is kept.
     ///
     /// # Errors
     /// If the bucket does not exist, or the store does not answer.
-    pub fn uploads(&self, bucket: &str, prefix: &str) -> Result<Vec<Upload>, Fault> {
+    pub fn uploads(
+        &self,
+        bucket: &str,
+        prefix: &str,
+        after: Option<&After>,
+        most: usize,
+    ) -> Result<UploadsPage, Fault> {
         self.check_bucket(bucket)?;
         let before = format!("{UPLOADS}{bucket}/");
         let from = [&before, prefix].concat();
         let mut walk = self.shelf.walk(&from, &from)?;
-        let mut uploads = Vec::new();
+        let mut first = BTreeMap::new();
+        let mut is_cut = false;
         while let Some((name, labels)) = walk.next()? {
             let rest = name.strip_prefix(&before).and_then(|rest| rest.rsplit_once('/'));
             let rest = rest.filter(|(key, id)| key.starts_with(prefix) && !self.has_ended(id));
             let Some((key, id)) = rest else { continue };
+            if after.is_some_and(|after| !after.precedes(key, id)) {
+                continue;
+            }
             let Attributes { modified, checksum, .. } = Attributes::decode(&labels)?;
-            uploads.push(Upload { key: key.to_owned(), id: id.to_owned(), begun: modified, checksum });
+            let upload = Upload { key: key.to_owned(), id: id.to_owned(), begun: modified, checksum };
+            first.insert((upload.key.clone(), upload.id.clone()), upload);
+            if first.len() > most {
+                first.pop_last();
+                is_cut = true;
+            }
         }
-        uploads.sort_by(|one, other| (&one.key, &one.id).cmp(&(&other.key, &other.id)));
-        Ok(uploads)
+        Ok(UploadsPage { uploads: first.into_values().collect(), is_cut })
     }
 }
 

@@ -249,3 +249,54 @@ fn uploads_in_parts_make_objects() {
     assert_eq!(client.ask("DELETE", &format!("/bucket/b?uploadId={id}"), &[], b"").status, 204);
     assert_eq!(client.ask("GET", "/bucket?uploads", &[], b"").all("UploadId"), [""; 0]);
 }
+
+/// An empty part has no bytes in the manifest; it counted as no part.
+#[test]
+fn an_empty_part_is_a_part() {
+    let client = Client::new();
+    for (key, bodies) in [("one", &[&b""[..]][..]), ("two", &[b"some words", b""])] {
+        let begun = client.ask("POST", &format!("/bucket/{key}?uploads"), &[], b"");
+        let id = begun.all("UploadId").pop().expect("it has an id");
+        let mut parts = String::new();
+        for (number, body) in (1..).zip(bodies) {
+            let to = format!("/bucket/{key}?partNumber={number}&uploadId={id}");
+            let put = client.ask("PUT", &to, &[], body);
+            let etag = put.header("etag").expect("it has one");
+            parts += &format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
+        }
+        let parts = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
+        client.ask("POST", &format!("/bucket/{key}?uploadId={id}"), &[], parts.as_bytes());
+        let last = client.ask("GET", &format!("/bucket/{key}?partNumber={}", bodies.len()), &[], b"");
+        assert_eq!((last.status / 100, last.text()), (2, ""), "the last part of `{key}`");
+        let after = format!("/bucket/{key}?partNumber={}", bodies.len() + 1);
+        client.refused("GET", &after, &[], b"", (416, "InvalidRange"));
+    }
+}
+
+/// Pages of one upload are the whole list, also where the order of keys is not that of the store's names.
+#[test]
+fn uploads_are_listed_in_pages() {
+    let client = Client::new();
+    for key in ["a", "a!b", "a", "b", "a/c"] {
+        client.ask("POST", &format!("/bucket/{}?uploads", crate::escape::escape(key, true)), &[], b"");
+    }
+    let all = client.ask("GET", "/bucket?uploads", &[], b"");
+    assert_eq!(all.all("Key"), ["a", "a", "a!b", "a/c", "b"]);
+    let (mut ids, mut next) = (Vec::new(), String::new());
+    loop {
+        let page = client.ask("GET", &format!("/bucket?max-uploads=1&uploads{next}"), &[], b"");
+        ids.extend(page.all("UploadId"));
+        if page.all("IsTruncated") == ["false"] {
+            break;
+        }
+        let marker = |name: &str| crate::escape::escape(&page.all(name)[0], false);
+        next = format!(
+            "&key-marker={}&upload-id-marker={}",
+            marker("NextKeyMarker"),
+            marker("NextUploadIdMarker")
+        );
+    }
+    assert_eq!(ids, all.all("UploadId"));
+    let after = client.ask("GET", "/bucket?uploads&key-marker=a", &[], b"");
+    assert_eq!(after.all("Key"), ["a!b", "a/c", "b"], "all uploads of the marker's key are skipped");
+}

@@ -4,7 +4,7 @@ use super::{Service, document, most_of, owner};
 use crate::attributes::{Attributes, Labels, ToldChecksum};
 use crate::checksums::Algorithm;
 use crate::conditions::{check_write, range};
-use crate::depot::{Chosen, Part, Upload};
+use crate::depot::{After, Chosen, Part, Upload, UploadsPage};
 use crate::fault::{Code, Fault};
 use crate::names::Place;
 use crate::payload::Payload;
@@ -146,14 +146,10 @@ impl<S: Shelf> Service<S> {
         let most = most_of(request, "max-uploads", ROWS_MAX)?;
         let (key, id) = (text("key-marker"), text("upload-id-marker"));
         // Without the marker of an id, a page begins after all uploads of the marker's key.
-        let is_later = |it: &Upload| match id {
-            "" => it.key.as_str() > key || key.is_empty(),
-            id => (it.key.as_str(), it.id.as_str()) > (key, id),
-        };
-        let mut uploads = self.depot.uploads(bucket, text("prefix"))?;
-        uploads.retain(is_later);
-        let is_cut = uploads.len() > most;
-        uploads.truncate(most);
+        let after = After { key: key.to_owned(), id: Some(id.to_owned()).filter(|id| !id.is_empty()) };
+        let is_first = after == After { key: String::new(), id: None };
+        let after = Some(&after).filter(|_| !is_first);
+        let UploadsPage { uploads, is_cut } = self.depot.uploads(bucket, text("prefix"), after, most)?;
         let mut writer = Writer::new("ListMultipartUploadsResult");
         writer.leaf("Bucket", bucket);
         writer.leaf("KeyMarker", escaped(key));

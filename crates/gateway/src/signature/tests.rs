@@ -133,6 +133,17 @@ fn a_second_signature_in_the_address_is_refused() {
     }
 }
 
+/// An absent header counted as an empty one, so that a header could be taken out of a request, or added.
+#[test]
+fn a_signed_header_that_is_absent_is_refused() {
+    let mut signed = get();
+    signed.headers.insert("range".to_owned(), String::new());
+    sign(&mut signed, &keys(), at(), EMPTY);
+    assert!(verify(&signed, &keys(), at()).is_ok(), "an empty header can be signed");
+    signed.headers.remove("range");
+    refused(&signed, &keys(), at(), Code::AuthorizationHeaderMalformed);
+}
+
 #[test]
 fn what_is_not_covered_late_or_malformed_is_refused() {
     let mut open = get();
