@@ -24,10 +24,12 @@ pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
     let span = Duration::try_from_secs_f64(flags.minutes * 60.0).map_err(|_| {
         Trouble::from(Problem::new(format!("--minutes is {}, which is no time", flags.minutes)))
     })?;
+    let replicas = flags.osds.min(3);
+    let kinds = kinds_of(flags, replicas)?;
     let settings = Settings {
         osds: flags.osds,
         groups: flags.groups,
-        replicas: flags.osds.min(3),
+        replicas,
         discovery: flags.discovery,
         leaf_bits: 8,
         sketch_cells: 256,
@@ -46,7 +48,7 @@ pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
         seed: flags.seed,
         clients: flags.clients,
         objects: flags.objects,
-        kinds: if flags.faults.is_empty() { Kind::ALL.to_vec() } else { flags.faults.clone() },
+        kinds,
     };
     let stop = interrupt::watch_with_processes();
     let found = run(&plan, &|| stop.raised()).map_err(trouble)?;
@@ -56,6 +58,21 @@ pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
     };
     found.violations.iter().chain(&found.faults).for_each(|fault| screen::say(&format!("{fault}\n")));
     Ok(if found.is_sound() { Exit::Done } else { Exit::Failed })
+}
+
+/// The kinds of faults. Objects can be moved off a daemon only if there are more daemons than replicas.
+fn kinds_of(flags: &Torture, replicas: u32) -> Result<Vec<Kind>, Trouble> {
+    let can_move = flags.osds > replicas;
+    if !can_move && flags.faults.contains(&Kind::Move) {
+        let text =
+            format!("--faults has `move`, but there are {replicas} replicas on {} daemons", flags.osds);
+        let hint = format!("use --osds {}, or leave `move` out", replicas + 1);
+        return Err(Problem::new(text).hint(hint).into());
+    }
+    if !flags.faults.is_empty() {
+        return Ok(flags.faults.clone());
+    }
+    Ok(Kind::ALL.into_iter().filter(|kind| can_move || *kind != Kind::Move).collect())
 }
 
 fn text_of(found: &Tortured) -> String {

@@ -354,6 +354,10 @@ fn an_experiment_measures_and_predicts() {
     assert!(said.code == 2 && said.stderr.contains("no point of this experiment"), "{}", said.stderr);
     let said = cluster.run(&["experiment", "backfill", "--dir", &place, "--objects", "10", "--stale", "1%"]);
     assert!(said.code == 2 && said.stderr.contains("that is no object"), "{}", said.stderr);
+    let words = ["experiment", "backfill", "--dir", &place, "--objects", "40", "--stale", "5%,6%"];
+    let said = cluster.run(&words);
+    let one = "--stale has 5 % and 6 %, and both are 2 of 40 objects";
+    assert!(said.code == 2 && said.stderr.contains(one), "{}", said.stderr);
 }
 
 #[test]
@@ -371,6 +375,7 @@ fn what_cannot_be_done_is_said() {
         told(&["up", "--osds", "0"]),
         told(&["put", "", "-"]),
         told(&["daemon", "nobody"]),
+        told(&["torture", "--dir", "tortured", "--faults", "kill,move"]),
     ];
     insta::assert_snapshot!(all.join("\n"));
     let cluster = Cluster::up("refusals", &["--osds", "1", "--replicas", "1", "--groups", "1"]);

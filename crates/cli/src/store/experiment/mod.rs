@@ -77,6 +77,9 @@ fn plan(flags: &BackfillExperiment) -> Result<Plan, Trouble> {
         let text = format!("--objects has {fewest} and --stale {} %: that is no object", 100.0 * least);
         return Err(refuse(text, "write at least one object again"));
     }
+    if let Some(text) = one_number(&once(flags.objects.clone()), &once(stale.clone())) {
+        return Err(refuse(text, "leave one of the shares out, or use more objects"));
+    }
     if flags.repeat == 0 || flags.repeat > 100 {
         return Err(refuse(format!("--repeat is {}", flags.repeat), "from 1 to 100"));
     }
@@ -92,6 +95,22 @@ fn plan(flags: &BackfillExperiment) -> Result<Plan, Trouble> {
         object_bytes: flags.size.get() as usize,
         seed: flags.seed,
     })
+}
+
+/// Two shares that are the same number of objects: they would be measured and shown as one point.
+fn one_number(objects: &[u32], stale: &[f64]) -> Option<String> {
+    for &objects in objects {
+        for (place, one) in stale.iter().enumerate() {
+            let same = |other: &&f64| stale_of(objects, **other) == stale_of(objects, *one);
+            if let Some(other) = stale[..place].iter().find(same) {
+                let (one, other, number) = (100.0 * one, 100.0 * other, stale_of(objects, *one));
+                return Some(format!(
+                    "--stale has {other} % and {one} %, and both are {number} of {objects} objects"
+                ));
+            }
+        }
+    }
+    None
 }
 
 /// Each value once, in the order of first occurrence.
