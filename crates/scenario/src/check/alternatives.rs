@@ -28,7 +28,9 @@ impl<'a> Checker<'a> {
             return self.node(node, only, path);
         }
         let resolved: Vec<&'a Json> = branches.iter().map(|branch| self.resolve(branch)).collect();
-        let choices: Vec<Choice<'_>> = resolved.iter().flat_map(|branch| Choice::all_of(branch)).collect();
+        let each: Vec<Vec<Choice<'_>>> = resolved.iter().map(|branch| Choice::all_of(branch)).collect();
+        let only_names = each.iter().all(|choices| !choices.is_empty());
+        let choices: Vec<Choice<'_>> = each.into_iter().flatten().collect();
         let tables: Vec<&'a Json> =
             resolved.iter().copied().filter(|branch| wording::types(branch) == ["object"]).collect();
         match &node.value {
@@ -41,7 +43,7 @@ impl<'a> Checker<'a> {
                 }
             }
             Value::Text(_) if !choices.is_empty() => return self.choice(node, &choices, path),
-            _ if choices.len() == resolved.len() => return self.choice(node, &choices, path),
+            _ if only_names => return self.choice(node, &choices, path),
             _ => {}
         }
         self.by_kind(node, &branches, path);

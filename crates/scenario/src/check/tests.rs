@@ -320,3 +320,39 @@ fn the_common_keys_are_checked_too() {
       write it in quotes: "3"
     "#);
 }
+
+/// A number, or one of as many names as there are forms: the number was taken for a name.
+#[test]
+fn a_name_or_a_number() {
+    #[derive(Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    enum Rule {
+        /// All of them
+        All,
+        /// More than half
+        Majority,
+    }
+    #[derive(Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Copies {
+        Rule(Rule),
+        Number(u32),
+    }
+    #[derive(Debug, Deserialize, Serialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Acknowledged {
+        ack: Copies,
+    }
+    let read = |text: &str| {
+        let document = Document::parse(&Source::file("ack.toml", format!("study = \"x\"\n{text}")))?;
+        document.outline()?.points()[0].draft().read::<Acknowledged>()
+    };
+    assert_eq!(read("ack = 2").expect("a number").ack, Copies::Number(2));
+    assert_eq!(read("ack = \"majority\"").expect("a name").ack, Copies::Rule(Rule::Majority));
+    for (text, words) in
+        [("ack = \"most\"", "\"majority\""), ("ack = 1.5", "it must be"), ("ack = -1", "ack")]
+    {
+        let problems = read(text).expect_err(text);
+        assert!(told(&problems).contains(words), "{}", told(&problems));
+    }
+}
