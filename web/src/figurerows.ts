@@ -18,6 +18,8 @@ export function rows(figure: Figure): Field[][] {
         ...kind.boxes.flatMap((each) => boxRows(each, kind.y.unit)),
         ...places(kind.references).map(({ name, y }) => ["reference", name, "at", kind.y.unit, y]),
       ];
+    case "boxes":
+      return placedRows(kind);
     case "histogram":
       return [
         ["role", "series", "unit", "height_unit", "from", "to", "height"],
@@ -60,7 +62,13 @@ function lineRows(kind: Of<"line">): Field[][] {
 }
 
 function boxRows(box: BoxStats, unit: string): Field[][] {
-  const parts: [string, Num][] = [
+  const rows = boxParts(box).map(([quantity, value]): Field[] => ["data", box.label, quantity, unit, value]);
+  return [...rows, ["data", box.label, "n", "", box.n]];
+}
+
+/** The numbers of a box, but for how many values it has. */
+function boxParts(box: BoxStats): [string, Num][] {
+  return [
     ["low", box.low],
     ["q1", box.q1],
     ["median", box.median],
@@ -69,8 +77,20 @@ function boxRows(box: BoxStats, unit: string): Field[][] {
     ["mean", box.mean],
     ...box.outliers.map((value): [string, Num] => ["outlier", value]),
   ];
-  const rows = parts.map(([quantity, value]): Field[] => ["data", box.label, quantity, unit, value]);
-  return [...rows, ["data", box.label, "n", "", box.n]];
+}
+
+function placedRows(kind: Of<"boxes">): Field[][] {
+  const [across, up] = [kind.x.unit, kind.y.unit];
+  return [
+    ["role", "series", "x_unit", "quantity", "unit", "x", "value"],
+    ...kind.series.flatMap(({ name, boxes }) =>
+      boxes.flatMap(({ x, stats }): Field[][] => [
+        ...boxParts(stats).map(([quantity, value]): Field[] => ["data", name, across, quantity, up, x, value]),
+        ["data", name, across, "n", "", x, stats.n],
+      ]),
+    ),
+    ...places(kind.references).map(({ name, x, y }): Field[] => ["reference", name, across, "at", up, x, y]),
+  ];
 }
 
 function matrixRows(

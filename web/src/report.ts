@@ -128,6 +128,18 @@ export type Kind =
     /** References, such as limits. */
     references: Reference[];
   }
+  /** Box plots at places of a numeric axis, a series of them for each variant; log-log if both axes are logarithmic. */
+  | {
+    type: "boxes";
+    /** Horizontal axis. */
+    x: Axis;
+    /** Vertical axis. */
+    y: Axis;
+    /** The series. */
+    series: BoxSeries[];
+    /** References: an ideal line, a limit. */
+    references: Reference[];
+  }
   /** Histograms with common or separate bins. */
   | {
     type: "histogram";
@@ -290,6 +302,22 @@ export interface BoxStats {
   outliers: Num[];
   /** Number of values. */
   n: number;
+}
+
+/** Boxes of one series along a numeric axis. */
+export interface BoxSeries {
+  /** Name in the legend. */
+  name: string;
+  /** Its boxes, in order of x; the medians are joined by a line. */
+  boxes: PlacedBox[];
+}
+
+/** A box at a place of a numeric axis. */
+export interface PlacedBox {
+  /** Position on the horizontal axis. */
+  x: Num;
+  /** The box; its label is not drawn. */
+  stats: BoxStats;
 }
 
 /** The histogram of one series. */

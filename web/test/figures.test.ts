@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, test } from "vitest";
 import { numericAxis } from "../src/figures/axis";
-import { isOneWay, sharedPrefix } from "../src/figures/chord";
+import { sharedPrefix } from "../src/figures/chord";
 import { ownerOf, seriesLegend } from "../src/figures/drawing";
 import { draw, figureElement } from "../src/figures/figure";
 import { svgFile } from "../src/figures/svgfile";
@@ -28,7 +28,7 @@ describe("every figure of the samples", () => {
 
 test("the samples hold every type", () => {
   const types = new Set(figures.map((figure) => figure.kind.type));
-  expect([...types].sort()).toEqual(["bar", "box", "chord", "ecdf", "heatmap", "histogram", "line", "timeline"]);
+  expect([...types].sort()).toEqual(["bar", "box", "boxes", "chord", "ecdf", "heatmap", "histogram", "line", "timeline"]);
 });
 
 describe("figures without data", () => {
@@ -38,6 +38,8 @@ describe("figures without data", () => {
     { type: "line", x: axis, y: log, series: [], references: [] },
     { type: "line", x: log, y: axis, series: [{ name: "a", points: [{ x: 0, y: null, low: null, high: null }], draw: "line" }], references: [] },
     { type: "box", x: "n", y: axis, boxes: [], references: [] },
+    { type: "boxes", x: log, y: log, series: [], references: [] },
+    { type: "boxes", x: log, y: log, series: [{ name: "a", boxes: [] }], references: [] },
     { type: "histogram", x: axis, y: axis, series: [], references: [] },
     { type: "ecdf", x: log, series: [{ name: "a", points: [] }], references: [], tail: true },
     { type: "heatmap", x: "x", y: "y", columns: ["a"], rows: ["b"], value: axis, values: [[null]] },
@@ -115,15 +117,46 @@ test("a reference curve belongs to the series whose name it starts with", () => 
   expect(seriesLegend(entries, curves).map((entry) => entry.name)).toEqual(["gate", "disk", "ideal"]);
 });
 
-test("flows that go one way get a ribbon each, with an arrow", () => {
-  expect(isOneWay([[0, 1], [0, 0]])).toBe(true);
-  expect(isOneWay([[0, 1], [2, 0]])).toBe(false);
+test("each flow has a ribbon, and each arc a part that sends and one that takes", () => {
   const value = { label: "jobs", unit: "jobs/s", scale: "linear" as const };
   const matrix = [[0, 5, 0], [0, 0, 5], [1, 0, 0]];
   const { svg } = draw({ type: "chord", value, labels: ["a", "b", "c"], groups: [], matrix }, 400);
   const tips = [...svg.querySelectorAll(".ribbon")].map((each) => each.getAttribute("data-tip")).sort();
   expect(tips).toEqual(["a → b: 5 jobs/s", "b → c: 5 jobs/s", "c → a: 1 jobs/s"]);
   expect(svg.querySelector('[data-member="2"]')?.getAttribute("aria-label")).toBe("c: sends 1 jobs/s, takes 5 jobs/s, 2 partners");
+  const parts = [...svg.querySelectorAll('[data-member="2"] path')];
+  expect(parts.map((each) => each.getAttribute("fill-opacity"))).toEqual([null, "0.35"]);
+  // Both directions between a pair are told apart.
+  const both = draw({ type: "chord", value, labels: ["a", "b"], groups: [], matrix: [[0, 5], [2, 0]] }, 400).svg;
+  expect([...both.querySelectorAll(".ribbon")].map((each) => each.getAttribute("data-tip")).sort()).toEqual([
+    "a → b: 5 jobs/s",
+    "b → a: 2 jobs/s",
+  ]);
+});
+
+test("names round a circle do not touch, and every member can still be pointed at", () => {
+  const value = { label: "sent", unit: "GiB", scale: "linear" as const };
+  const labels = Array.from({ length: 64 }, (_, at) => `${at}`);
+  // Of eight neighbours, four have arcs of a hundredth of the others'.
+  const matrix = labels.map((_, a) => labels.map((_, b) => (b === (a + 8) % 64 ? (a % 8 < 4 ? 100 : 1) : 0)));
+  const { svg } = draw({ type: "chord", value, labels, groups: [], matrix }, 350);
+  const named = [...svg.querySelectorAll(".member text")].map((each) => each.textContent).filter((name) => name !== "");
+  expect(named.length).toBeLessThan(64);
+  expect(named).toContain("2");
+  expect(svg.querySelectorAll(".member[data-tip]").length).toBe(64);
+  expect(svg.querySelectorAll(".ribbon").length).toBe(64);
+});
+
+test("boxes of several series stand beside each other at a place, and say what they are", () => {
+  const axis = { label: "servers", unit: "", scale: "log" as const };
+  const box = { label: "", low: 1, q1: 2, median: 3, q3: 4, high: 5, mean: 3, n: 10, outliers: [9] };
+  const series = ["groups", "objects"].map((name) => ({ name, boxes: [16, 32].map((x) => ({ x, stats: box })) }));
+  const kind: Kind = { type: "boxes", x: axis, y: { ...axis, label: "rate" }, series, references: [] };
+  const { svg, legend } = draw(kind, 560);
+  expect(legend.map((entry) => entry.name)).toEqual(["groups", "objects"]);
+  const shifts = new Set([...svg.querySelectorAll("[aria-label=rule]")].map((each) => each.getAttribute("transform")));
+  expect(shifts.size).toBe(2);
+  expect(svg.querySelectorAll("[aria-label=dot] circle").length).toBe(4);
 });
 
 test("a box figure beside a round one leaves no empty paper", () => {

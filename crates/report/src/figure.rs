@@ -49,6 +49,19 @@ pub enum Kind {
         #[serde(default)]
         references: Vec<Reference>,
     },
+    /// Box plots at places of a numeric axis, a series of them for each variant; log-log if both axes are
+    /// logarithmic.
+    Boxes {
+        /// Horizontal axis.
+        x: Axis,
+        /// Vertical axis.
+        y: Axis,
+        /// The series.
+        series: Vec<BoxSeries>,
+        /// References: an ideal line, a limit.
+        #[serde(default)]
+        references: Vec<Reference>,
+    },
     /// Histograms with common or separate bins.
     Histogram {
         /// Horizontal axis: the value.
@@ -266,6 +279,24 @@ pub struct BoxStats {
     pub outliers: Vec<Num>,
     /// Number of values.
     pub n: u64,
+}
+
+/// Boxes of one series along a numeric axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BoxSeries {
+    /// Name in the legend.
+    pub name: String,
+    /// Its boxes, in order of x; the medians are joined by a line.
+    pub boxes: Vec<PlacedBox>,
+}
+
+/// A box at a place of a numeric axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlacedBox {
+    /// Position on the horizontal axis.
+    pub x: Num,
+    /// The box; its label is not drawn.
+    pub stats: BoxStats,
 }
 
 /// The histogram of one series.

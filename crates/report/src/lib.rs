@@ -40,8 +40,8 @@ mod warning;
 
 pub use claim::{Claim, ClaimDraft, Reading, Tolerance, Verdict};
 pub use figure::{
-    Axis, BarSeries, Bin, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind, Lane,
-    LineSeries, Mark, Reference, Scale, Span,
+    Axis, BarSeries, Bin, BoxSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind,
+    Lane, LineSeries, Mark, PlacedBox, Reference, Scale, Span,
 };
 pub use laws::{Broken, laws};
 pub use measure::{Measure, Measurement};

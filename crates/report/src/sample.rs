@@ -356,7 +356,7 @@ mod tests {
     fn samples_hold_every_kind_of_figure() {
         let report = rebuild_of(64);
         let json = report.to_json();
-        for kind in ["line", "box", "histogram", "ecdf", "heatmap", "timeline", "chord", "bar"] {
+        for kind in ["line", "box", "boxes", "histogram", "ecdf", "heatmap", "timeline", "chord", "bar"] {
             assert!(json.contains(&format!("\"type\": \"{kind}\"")), "{kind}");
         }
         assert_eq!(Report::from_json(&json).unwrap(), report);

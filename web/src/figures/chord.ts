@@ -1,8 +1,8 @@
-// A chord diagram in the manner of Circos: arcs for members, ribbons for what flows between them, coloured by the
-// one that sends more. Where many flows go one way only, each has its own ribbon with an arrow at its end, and a
-// member's arc holds what it sends and what it takes. Pointing at an arc or a ribbon (or reaching an arc by the tab key) dims the rest.
+// A chord diagram in the manner of Circos: arcs for members, and a ribbon for each flow, coloured by the member that
+// sends, with an arrow at the one that takes. A member's arc is in full colour for what it sends and pale for what it
+// takes. Pointing at an arc or a ribbon (or reaching an arc by the tab key) dims the rest.
 
-import { type Chord, type ChordGroup, chord, chordDirected, ribbon, ribbonArrow } from "d3-chord";
+import { type Chord, type ChordGroup, chordDirected, ribbonArrow } from "d3-chord";
 import { arc } from "d3-shape";
 import { s } from "../dom";
 import { quantity } from "../human";
@@ -16,6 +16,8 @@ type ChordKind = Extract<Kind, { type: "chord" }>;
 /** Thickness of the ring of members and of the ring of groups outside it. */
 const RING = 12;
 const OUTER = 5;
+/** Opacity of the part of an arc that takes. */
+const PALE = 0.35;
 
 interface Layout {
   kind: ChordKind;
@@ -30,6 +32,8 @@ interface Layout {
   /** What was cut from the front of all of them. */
   prefix: string;
   fontSize: number;
+  /** Members whose names are written: where arcs are small, those of the smallest would touch others. */
+  named: ReadonlySet<number>;
 }
 
 export function drawChord(kind: ChordKind, width: number): Drawing {
@@ -38,8 +42,8 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
   if (matrix.length !== count || matrix.some((row) => row.length !== count)) {
     throw new Error(`the matrix must have ${count} rows and columns, one per label`);
   }
-  const directed = isOneWay(matrix);
-  const chords = (directed ? chordDirected() : chord())
+  // What a member takes counts below zero here, so that all it sends comes first on its arc.
+  const chords = chordDirected()
     .padAngle(Math.min(0.04, 1.2 / Math.max(1, count)))
     .sortSubgroups((a, b) => b - a)(matrix);
   const layout = layOut(kind, width, chords.groups);
@@ -47,7 +51,7 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
   const bySize = [...chords].sort((a, b) => a.source.value - b.source.value);
   const largest = bySize.at(-1)?.source.value ?? 1;
   const strength = (each: Chord): number => 0.12 + 0.62 * Math.sqrt(each.source.value / largest);
-  const ribbons = s("g", { class: "chord-ribbons" }, ...bySize.map((each) => ribbonMark(each, layout, strength(each), directed)));
+  const ribbons = s("g", { class: "chord-ribbons" }, ...bySize.map((each) => ribbonMark(each, layout, strength(each))));
   const members = s("g", { class: "chord-members" }, ...chords.groups.map((group) => memberMark(group, layout, chords)));
   const half = layout.size / 2;
   const height = layout.above + layout.below;
@@ -64,7 +68,7 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
   return {
     svg,
     legend: groupLegend(kind),
-    description: `${kind.value.label} between ${count} members, as ribbons inside a circle`,
+    description: `${kind.value.label} between ${count} members, as ribbons inside a circle, from sender to receiver`,
   };
 }
 
@@ -102,20 +106,23 @@ function layOut(kind: ChordKind, width: number, groups: readonly ChordGroup[]): 
   const colours = labels.map((_, at) =>
     grouped ? seriesColour(groupNames.indexOf(kind.groups[at] ?? "")) : wheelColour(at, count),
   );
-  return { kind, size, radius, above, below, colours, labels, prefix, fontSize };
+  const named = namedMembers(groups, (0.9 * fontSize) / ring);
+  return { kind, size, radius, above, below, colours, labels, prefix, fontSize, named };
 }
 
-/** Whether at least half of the pairs that exchange anything do so in one direction only. */
-export function isOneWay(matrix: readonly (readonly number[])[]): boolean {
-  let [single, both] = [0, 0];
-  for (let a = 0; a < matrix.length; a += 1) {
-    for (let b = a + 1; b < matrix.length; b += 1) {
-      const directions = Number((matrix[a]?.[b] ?? 0) > 0) + Number((matrix[b]?.[a] ?? 0) > 0);
-      if (directions === 1) single += 1;
-      if (directions === 2) both += 1;
-    }
+/** The members whose names are at least an angle apart from each other; larger arcs come first. */
+function namedMembers(groups: readonly ChordGroup[], apart: number): ReadonlySet<number> {
+  const placed: { at: number; index: number }[] = [];
+  const bySize = [...groups].sort((a, b) => b.endAngle - b.startAngle - (a.endAngle - a.startAngle));
+  for (const group of bySize) {
+    const at = (group.startAngle + group.endAngle) / 2;
+    const near = placed.some((other) => {
+      const between = Math.abs(other.at - at);
+      return Math.min(between, 2 * Math.PI - between) < apart;
+    });
+    if (!near) placed.push({ at, index: group.index });
   }
-  return single > 0 && single >= both;
+  return new Set(placed.map((each) => each.index));
 }
 
 /** What all names start with, up to the last character that is no digit. */
@@ -133,16 +140,15 @@ function groupLegend(kind: ChordKind): LegendEntry[] {
   return [...new Set(kind.groups)].map((name, at) => ({ name, colour: seriesColour(at), form: "area" }));
 }
 
-function ribbonMark(each: Chord, layout: Layout, strength: number, directed: boolean): SVGElement {
+function ribbonMark(each: Chord, layout: Layout, strength: number): SVGElement {
   const { kind } = layout;
-  const shape = directed ? ribbonArrow().headRadius(10) : ribbon();
+  const shape = ribbonArrow().headRadius(10);
   const path = shape.radius(layout.radius - 2)(each as never) as unknown as string;
   const [from, to] = [each.source.index, each.target.index];
   const say = (a: number, b: number): string => {
     const value = kind.matrix[a]?.[b] ?? null;
     return `${kind.labels[a] ?? ""} → ${kind.labels[b] ?? ""}: ${value === null ? "–" : quantity(value, kind.value.unit)}`;
   };
-  const text = from === to || directed ? say(from, to) : `${say(from, to)}\n${say(to, from)}`;
   return s(
     "path",
     {
@@ -152,14 +158,14 @@ function ribbonMark(each: Chord, layout: Layout, strength: number, directed: boo
       "data-from": from,
       "data-to": to,
       class: "ribbon",
-      "data-tip": text,
+      "data-tip": say(from, to),
     },
   );
 }
 
 function memberMark(group: ChordGroup, layout: Layout, chords: readonly Chord[]): SVGElement {
   const { kind, radius, labels, fontSize } = layout;
-  const shape = arc<ChordGroup>().innerRadius(radius).outerRadius(radius + RING);
+  const shape = arc<Pick<ChordGroup, "startAngle" | "endAngle">>().innerRadius(radius).outerRadius(radius + RING);
   const middle = (group.startAngle + group.endAngle) / 2;
   const turned = (middle * 180) / Math.PI - 90;
   const flipped = middle > Math.PI;
@@ -167,6 +173,8 @@ function memberMark(group: ChordGroup, layout: Layout, chords: readonly Chord[])
   const received = kind.matrix.reduce((sum, row) => sum + Math.max(0, row[at] ?? 0), 0);
   const name = kind.labels[at] ?? "";
   const sent = (kind.matrix[at] ?? []).reduce((sum: number, value) => sum + Math.max(0, value ?? 0), 0);
+  const passed = sent + received;
+  const turn = passed > 0 ? group.startAngle + ((group.endAngle - group.startAngle) * sent) / passed : group.endAngle;
   const sends = quantity(sent, kind.value.unit);
   const takes = quantity(received, kind.value.unit);
   const partners = chords.filter((each) => each.source.index === at || each.target.index === at).length;
@@ -184,11 +192,12 @@ function memberMark(group: ChordGroup, layout: Layout, chords: readonly Chord[])
       role: "listitem",
       "aria-label": `${name}: sends ${sends}, takes ${takes}, ${partners} partners`,
     },
-    s("path", { d: shape(group) ?? "", fill: layout.colours[at] }),
+    s("path", { d: shape({ ...group, endAngle: turn }) ?? "", fill: layout.colours[at] }),
+    s("path", { d: shape({ ...group, startAngle: turn }) ?? "", fill: layout.colours[at], "fill-opacity": PALE }),
     s(
       "text",
       { transform: place, dy: "0.35em", fill: "var(--muted)", "font-size": fontSize.toFixed(1), "text-anchor": flipped ? "end" : "start" },
-      labels[at] ?? "",
+      layout.named.has(at) ? (labels[at] ?? "") : "",
     ),
   );
 }

@@ -6,6 +6,7 @@ import { download, h, prose, s } from "../dom";
 import type { Figure, Kind } from "../report";
 import { drawBar } from "./bar";
 import { drawBox } from "./box";
+import { drawBoxes } from "./boxes";
 import { drawChord } from "./chord";
 import { drawEcdf, drawHistogram } from "./distribution";
 import type { Drawing, LegendEntry } from "./drawing";
@@ -21,6 +22,8 @@ export function draw(kind: Kind, width: number): Drawing {
       return drawLine(kind, width);
     case "box":
       return drawBox(kind, width);
+    case "boxes":
+      return drawBoxes(kind, width);
     case "histogram":
       return drawHistogram(kind, width);
     case "ecdf":
@@ -53,6 +56,8 @@ function isWide(kind: Kind): boolean {
       return kind.categories.length * (kind.stacked ? 1 : kind.series.length) > 32;
     case "box":
       return kind.boxes.length > 20;
+    case "boxes":
+      return kind.series.reduce((sum, series) => sum + series.boxes.length, 0) > 12;
     default:
       return false;
   }

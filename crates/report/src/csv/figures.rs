@@ -5,8 +5,8 @@
 
 use crate::number::Num;
 use crate::{
-    Axis, BarSeries, BoxStats, Cell, Column, Figure, HistogramSeries, Kind, Lane, LineSeries, Reference,
-    Table,
+    Axis, BarSeries, BoxSeries, BoxStats, Cell, Column, Figure, HistogramSeries, Kind, Lane, LineSeries,
+    Reference, Table,
 };
 
 /// The data of a figure; the columns depend on its kind.
@@ -14,6 +14,7 @@ pub(super) fn table(figure: &Figure) -> Table {
     match &figure.kind {
         Kind::Line { x, y, series, references } => lines(figure, [x, y], series, references),
         Kind::Box { y, boxes, references, .. } => boxed(figure, y, boxes, references),
+        Kind::Boxes { x, y, series, references } => placed_boxes(figure, [x, y], series, references),
         Kind::Histogram { x, y, series, references } => histograms(figure, [x, y], series, references),
         Kind::Ecdf { x, series, references, .. } => {
             let mut rows = Rows::new(figure, &["role", "series", "unit"], &["value", "share"]);
@@ -112,23 +113,48 @@ fn histograms(
 fn boxed(figure: &Figure, y: &Axis, boxes: &[BoxStats], references: &[Reference]) -> Table {
     let mut rows = Rows::new(figure, &["role", "category", "quantity", "unit"], &["value"]);
     for each in boxes {
-        let parts = [
-            ("low", each.low),
-            ("q1", each.q1),
-            ("median", each.median),
-            ("q3", each.q3),
-            ("high", each.high),
-            ("mean", each.mean),
-        ];
-        for (quantity, value) in
-            parts.into_iter().chain(each.outliers.iter().map(|value| ("outlier", *value)))
-        {
+        for (quantity, value) in parts(each) {
             rows.push(&["data", &each.label, quantity, &y.unit], &[value]);
         }
         rows.push(&["data", &each.label, "n", ""], &[each.n.into()]);
     }
     for place in references.iter().flat_map(places) {
         rows.push(&["reference", place.name, "at", &y.unit], &[place.y]);
+    }
+    rows.table
+}
+
+/// The numbers of a box, but for how many values it has.
+fn parts(each: &BoxStats) -> impl Iterator<Item = (&'static str, Num)> {
+    let parts = [
+        ("low", each.low),
+        ("q1", each.q1),
+        ("median", each.median),
+        ("q3", each.q3),
+        ("high", each.high),
+        ("mean", each.mean),
+    ];
+    parts.into_iter().chain(each.outliers.iter().map(|value| ("outlier", *value)))
+}
+
+fn placed_boxes(
+    figure: &Figure,
+    [x, y]: [&Axis; 2],
+    series: &[BoxSeries],
+    references: &[Reference],
+) -> Table {
+    let texts = ["role", "series", "x_unit", "quantity", "unit"];
+    let mut rows = Rows::new(figure, &texts, &["x", "value"]);
+    for each in series {
+        for placed in &each.boxes {
+            for (quantity, value) in parts(&placed.stats) {
+                rows.push(&["data", &each.name, &x.unit, quantity, &y.unit], &[placed.x, value]);
+            }
+            rows.push(&["data", &each.name, &x.unit, "n", ""], &[placed.x, placed.stats.n.into()]);
+        }
+    }
+    for place in references.iter().flat_map(places) {
+        rows.push(&["reference", place.name, &x.unit, "at", &y.unit], &[place.x, place.y]);
     }
     rows.table
 }

@@ -2,8 +2,8 @@
 
 use super::{Noise, SERVERS, STREAMS, rebuild_seconds};
 use crate::{
-    Axis, BarSeries, Bin, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind, Lane,
-    LineSeries, Mark, Num, Reference, Span,
+    Axis, BarSeries, Bin, BoxSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind,
+    Lane, LineSeries, Mark, Num, PlacedBox, Reference, Span,
 };
 
 pub(crate) fn all(servers: usize) -> Vec<Figure> {
@@ -11,6 +11,7 @@ pub(crate) fn all(servers: usize) -> Vec<Figure> {
         speedup(),
         progress(),
         boxes(),
+        placed(),
         latencies(),
         ecdf(),
         tail(),
@@ -88,10 +89,35 @@ fn progress() -> Figure {
     )
 }
 
-fn boxes() -> Figure {
+/// A box at each place of a numeric axis, log-log, with the ideal line.
+fn placed() -> Figure {
+    let series =
+        [("4 streams per server", 4.0), ("1 stream per server", 1.0)].map(|(name, streams)| BoxSeries {
+            name: name.to_owned(),
+            boxes: SERVERS
+                .iter()
+                .zip(box_stats(streams))
+                .map(|(&n, stats)| PlacedBox { x: n.into(), stats })
+                .collect(),
+        });
+    let ideal = SERVERS.map(|n| CurvePoint::new(n, rebuild_seconds(8.0, 4.0) * 8.0 / f64::from(n)));
+    figure(
+        "spread-by-size",
+        "Spread over replicates by cluster size",
+        "Box: quartiles and median; whiskers: 1.5 times the box. The lines join medians.",
+        Kind::Boxes {
+            x: Axis::log("servers", ""),
+            y: Axis::log("rebuild time", "s"),
+            series: series.to_vec(),
+            references: vec![Reference::Curve { name: "ideal".to_owned(), points: ideal.to_vec() }],
+        },
+    )
+}
+
+fn box_stats(streams: f64) -> [BoxStats; SERVERS.len()] {
     let mut noise = Noise::new(8);
-    let boxes = SERVERS.map(|servers| {
-        let mid = rebuild_seconds(servers.into(), 4.0);
+    SERVERS.map(|servers| {
+        let mid = rebuild_seconds(servers.into(), streams);
         let (inner, outer) = (mid * (0.05 + 0.04 * noise.unit()), mid * (0.14 + 0.05 * noise.unit()));
         let beyond =
             if servers % 3 == 2 { vec![Num::from(mid * 1.35), Num::from(mid * 1.5)] } else { Vec::new() };
@@ -106,7 +132,10 @@ fn boxes() -> Figure {
             outliers: beyond,
             n: 30,
         }
-    });
+    })
+}
+
+fn boxes() -> Figure {
     figure(
         "spread",
         "Spread over replicates",
@@ -114,7 +143,7 @@ fn boxes() -> Figure {
         Kind::Box {
             x: "servers".to_owned(),
             y: Axis::linear("rebuild time", "s"),
-            boxes: boxes.to_vec(),
+            boxes: box_stats(4.0).to_vec(),
             references: vec![Reference::Horizontal { name: "timeout".to_owned(), at: 36_000.0.into() }],
         },
     )
@@ -271,7 +300,7 @@ fn chord(servers: usize) -> Figure {
     figure(
         "flows",
         "Who sends to whom",
-        "A ribbon is as wide at each end as what that server sends.",
+        "An arc is in full colour for what its server sends, and pale for what it takes.",
         Kind::Chord {
             value: Axis::linear("bytes sent", "bytes"),
             labels: (0..servers).map(|server| format!("server-{server:02}")).collect(),
