@@ -9,7 +9,7 @@
 //! - [`Histogram`]: the whole distribution in a few kilobytes, with a stated relative error.
 //! - [`Level`] and [`LevelTimes`]: quantities that hold for a time, such as a queue's length.
 //! - [`interval`]: means with Student's 95 % interval; [`Contrast`]: comparison of two samples; [`quantile`]:
-//!   exact quantiles of sorted data.
+//!   exact quantiles of sorted data; [`spearman`]: rank correlation.
 //!
 //! Deliberately absent: running means in floats (their result depends on the order of the terms), and any
 //! printing.
@@ -19,6 +19,7 @@ mod histogram;
 pub mod interval;
 mod level;
 pub mod quantile;
+mod rank;
 mod tally;
 mod wide;
 
@@ -26,5 +27,6 @@ pub use contrast::{Contrast, Pairing, difference_95, ratio_95, spread_ratio_95};
 pub use histogram::{Bin, Histogram, QuantileEstimate};
 pub use interval::{MeanInterval, mean_interval_95, student_t_975};
 pub use level::{Level, LevelTimes};
+pub use rank::{mean_ranks, spearman};
 pub use tally::{Extremes, Tally};
 pub use wide::{SquareSum, Sum};
