@@ -16,12 +16,13 @@ use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime}
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 30] = [
+pub const TARGETS: [Target; 31] = [
     ("crush_binary", crush_binary),
     ("crush_edit", crush_edit),
     ("crush_text", crush_text),
     ("ceph_dump", ceph_dump),
     ("ceph_map", ceph_map),
+    ("swift_ring", swift_ring),
     ("gate", gate),
     ("outcome", outcome),
     ("plan", plan),
@@ -284,6 +285,22 @@ pub fn ceph_map(data: &[u8]) {
     let read = towtank_imports::ceph::read_map(towtank_imports::File { name: "fuzz.map", bytes: data });
     each_names_the_file(read.map(|map| {
         let _ = map.value.compile();
+    }));
+}
+
+/// Whatever is given for a ring of Swift. What is read has devices for each partition, and handoffs that are
+/// none of them.
+pub fn swift_ring(data: &[u8]) {
+    const PARTITIONS_LOOKED_AT: usize = 16;
+    let file = towtank_imports::File { name: "fuzz.ring.gz", bytes: data };
+    each_names_the_file(towtank_imports::swift::read_ring(file).map(|read| {
+        let ring = read.value;
+        for partition in (0..ring.partitions()).step_by(ring.partitions().div_ceil(PARTITIONS_LOOKED_AT)) {
+            let primaries: Vec<u32> = ring.primaries(partition).collect();
+            assert!((1..=ring.rows()).contains(&primaries.len()), "partition {partition}: {primaries:?}");
+            let handoffs = ring.handoffs(partition, 4);
+            assert!(handoffs.iter().all(|device| !primaries.contains(device)), "{handoffs:?}");
+        }
     }));
 }
 

@@ -117,7 +117,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(
     Ok(Imported { value, notes })
 }
 
-fn of_json(file: File<'_>, error: &serde_json::Error, path: &str) -> ImportError {
+pub(crate) fn of_json(file: File<'_>, error: &serde_json::Error, path: &str) -> ImportError {
     let text = error.to_string();
     let plain = text.rsplit_once(" at line ").map_or(text.as_str(), |(plain, _)| plain);
     let plain =

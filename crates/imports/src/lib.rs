@@ -1,20 +1,22 @@
 //! Readers of other tools' files: bytes in, typed values out, without judging the content.
 //!
 //! [`iops`] reads results of benchmarks. [`ceph`] reads what `ceph … -f json` prints, and CRUSH maps in each
-//! of their forms. Real exports are irregular, and what can be read without guessing is read: gzip, a line of
-//! text before the JSON, `nan` and `inf` where JSON has no such number. Everything else is rejected with the
-//! file and the key.
+//! of their forms; [`swift`] reads rings of OpenStack Swift. Real exports are irregular, and what can be read
+//! without guessing is read: gzip, a line of text before the JSON, `nan` and `inf` where JSON has no such
+//! number. Everything else is rejected with the file and the key or byte.
 //!
 //! Left out on purpose: opening files (bytes are arguments), and judging what was read: whether two dumps
 //! belong together is for the caller to decide.
 //!
 //! **Invariant:** no input makes a reader panic. None takes more memory than a fixed multiple of its size,
-//! and files above [`FILE_MAX_BYTES`] (for groups, [`GROUPS_MAX_BYTES`]) are rejected.
+//! and files above [`FILE_MAX_BYTES`] (for groups, [`GROUPS_MAX_BYTES`]; for rings,
+//! [`RING_MAX_BYTES`](swift::RING_MAX_BYTES)) are rejected.
 
 pub mod ceph;
 mod envelope;
 mod error;
 pub mod iops;
+pub mod swift;
 
 pub use envelope::{
     FILE_MAX_BYTES, FILE_MEMORY_PER_BYTE, GROUPS_MAX_BYTES, GROUPS_MEMORY_PER_BYTE, INPUT_MAX_BYTES,

@@ -2,6 +2,7 @@
 //! a separate process, because the peak memory of a process cannot be lowered again.
 #![cfg(target_os = "linux")]
 
+use towtank_imports::swift::{RING_MEMORY_PER_BYTE, read_ring};
 use towtank_imports::{FILE_MEMORY_PER_BYTE, File, GROUPS_MEMORY_PER_BYTE, ceph, iops};
 
 /// A line of the kernel's memory statistics of this process, in bytes.
@@ -38,6 +39,13 @@ fn no_reader_takes_more_memory_than_its_limit_rests_on() {
     let found = per_byte(&groups, &|file| ignore(ceph::read_pg_dump(file).is_ok()));
     println!("groups: {found:.1} bytes a byte");
     assert!(found > 1.5 && found <= GROUPS_MEMORY_PER_BYTE as f64, "groups: {found}");
+    let header = list(r#"{"part_shift":31,"replica_count":1,"devs":["#, "null", "]}", 24 << 20);
+    let ring = [b"R1NG\0\x01", &(header.len() as u32).to_be_bytes()[..], &header, &[0; 4]].concat();
+    drop(header);
+    let found = per_byte(&ring, &|file| ignore(read_ring(file).is_ok()));
+    println!("devices of a ring that do not exist: {found:.1}");
+    assert!(found > 1.5 && found <= RING_MEMORY_PER_BYTE as f64, "devices of a ring: {found}");
+    drop(ring);
     let digits = list(r#"{"pools":[],"osds":[],"flags":["#, "0", "]}", 24 << 20);
     let found = per_byte(&digits, &|file| ignore(ceph::read_osd_dump(file).is_ok()));
     println!("digits where a word belongs: {found:.1}");

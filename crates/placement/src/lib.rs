@@ -5,8 +5,11 @@
 //!
 //! [`algorithms`] contains rings, rendezvous hashing and the other algorithms, behind one trait.
 //!
+//! [`swift`] looks up partitions and handoffs in a ring of OpenStack Swift.
+//!
 //! Deliberately absent: time, sizes of data, and any I/O. A mapping is a pure function of the map and the
 //! input.
 
 pub mod algorithms;
 pub mod crush;
+pub mod swift;
