@@ -43,6 +43,8 @@ pub enum Message {
         put: PutId,
         /// The size of the chunk.
         size: Size,
+        /// The name of the chunk, if it may be stored already.
+        chunk: Option<ChunkName>,
         /// The round of the negotiation.
         round: u8,
         /// The earliest useful start of a window.
@@ -78,6 +80,17 @@ pub enum Message {
         round: u8,
         /// The window.
         window: Window,
+    },
+    /// To a gateway: this server does not bid.
+    Declined {
+        /// The put.
+        put: PutId,
+        /// The server.
+        server: ServerId,
+        /// The round that the reply is for.
+        round: u8,
+        /// Whether it holds the chunk already; else it has no room for it.
+        holds: bool,
     },
     /// To a gateway: the flow may start at this rate. For AIMD, where the sender chooses its rate, only that
     /// it may start.
@@ -188,6 +201,7 @@ impl Message {
             | Message::Cancel { put }
             | Message::Trim { put, .. }
             | Message::Bid { put, .. }
+            | Message::Declined { put, .. }
             | Message::RateInit { put, .. }
             | Message::RateSet { put, .. }
             | Message::Ding { put, .. }

@@ -7,8 +7,10 @@
 
 mod flow;
 mod gateway;
+mod room;
 mod server;
 
 pub use flow::Flow;
 pub use gateway::NegotiatingGateway;
+pub use room::Room;
 pub use server::{NegotiatingServer, Reservations};

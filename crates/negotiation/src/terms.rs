@@ -141,6 +141,8 @@ pub struct Fixed {
     pub lead: Option<SimSpan>,
     /// How much wider a bid is than its transfer.
     pub extension: Extension,
+    /// Room for new chunks at each server, which bids reserve; if not given, there is always room.
+    pub capacity: Option<Bytes>,
     /// A server admits new data while less than this many bytes, or `queue_least` chunks, are queued for its
     /// disk.
     pub queue_bytes: Bytes,
@@ -158,6 +160,8 @@ pub struct Fixed {
     pub sizes: Vec<Bytes>,
     /// Classes of disks, by write rate.
     pub disks: Vec<Rate>,
+    /// The read rate of each class of disks.
+    pub reads: Vec<Rate>,
     /// The class of each server's disk; servers beyond the end of the list have the first class.
     pub disk_of: Vec<u8>,
     /// Where SURGE is followed exactly.
@@ -212,11 +216,13 @@ pub struct SizeTerms {
     pub queue: u64,
 }
 
-/// The values derived from the rate of a disk.
+/// The values derived from the rates of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskTerms {
     /// The write time of a chunk of each [`Size`].
     pub writes: Vec<SimSpan>,
+    /// The read time of a chunk of each [`Size`].
+    pub reads: Vec<SimSpan>,
 }
 
 const BILLION: u64 = 1_000_000_000;
@@ -230,13 +236,14 @@ impl Terms {
     /// Derives all values.
     ///
     /// # Panics
-    /// If data take more than the whole link, or a server's disk class does not exist.
+    /// If data take more than the whole link, or a server's disk class does not exist or has no read rate.
     #[must_use]
     pub fn new(fixed: Fixed) -> Terms {
         assert!(fixed.data_share <= BILLION, "{} billionths of a link are data", fixed.data_share);
         let kinds = fixed.disks.len();
         let known = fixed.disk_of.iter().all(|&kind| usize::from(kind) < kinds);
         assert!(known, "a server has a disk of an unknown class: there are {kinds}");
+        assert_eq!(fixed.reads.len(), kinds, "each class of disks reads at some rate");
         let negotiates = fixed.protocol.negotiates();
         let link = fixed.link.bits_per_second();
         let for_data = if negotiates { share_of(link, fixed.data_share) } else { link };
@@ -249,11 +256,12 @@ impl Terms {
         let lead = fixed.lead.unwrap_or(control.saturating_mul(2).saturating_add(fixed.trip));
         let gap = fixed.gap.unwrap_or(control.saturating_mul(3).max(frame));
         let sizes = fixed.sizes.iter().map(|bytes| SizeTerms::new(&fixed, *bytes, data)).collect();
-        let writes = |rate: &Rate| {
-            let one = |bytes: &Bytes| rate.span(*bytes, Rounding::Down);
-            DiskTerms { writes: fixed.sizes.iter().map(one).collect() }
+        let spans = |rate: &Rate| -> Vec<SimSpan> {
+            fixed.sizes.iter().map(|bytes| rate.span(*bytes, Rounding::Down)).collect()
         };
-        let disks = fixed.disks.iter().map(writes).collect();
+        let both = fixed.disks.iter().zip(&fixed.reads);
+        let disks =
+            both.map(|(write, read)| DiskTerms { writes: spans(write), reads: spans(read) }).collect();
         let bucket_bits = frame_bits + fixed.bucket_spare.get() * 8;
         Terms { data, frame_bits, control_bits, bucket_bits, control, lead, gap, sizes, disks, fixed }
     }
@@ -267,9 +275,41 @@ impl Terms {
     /// The time that a server's disk takes to write a chunk.
     #[must_use]
     pub fn write(&self, server: ServerId, size: Size) -> SimSpan {
+        self.disk(server).writes[usize::from(size.0)]
+    }
+
+    /// The time that a server's disk takes to read a chunk.
+    #[must_use]
+    pub fn read(&self, server: ServerId, size: Size) -> SimSpan {
+        self.disk(server).reads[usize::from(size.0)]
+    }
+
+    fn disk(&self, server: ServerId) -> &DiskTerms {
         debug_assert!(server.0 < self.fixed.servers, "server {} of {}", server.0, self.fixed.servers);
         let kind = self.fixed.disk_of.get(server.0 as usize).copied().unwrap_or(0);
-        self.disks[usize::from(kind)].writes[usize::from(size.0)]
+        &self.disks[usize::from(kind)]
+    }
+
+    /// How many subsets of a negotiating group may receive a chunk by multicast: those of two members up to
+    /// the number of replicas. One member is sent to by unicast. The paper enumerates every subset of two or
+    /// three of nine members, 120.
+    #[must_use]
+    pub fn rendezvous_groups(&self) -> u64 {
+        let members = u64::from(self.fixed.group);
+        let (mut subsets, mut all) = (1_u64, 0_u64);
+        for size in 1..=u64::from(self.fixed.replicas) {
+            // The product of `size` successive numbers is a multiple of `size` factorial.
+            subsets = subsets.saturating_mul(members.saturating_sub(size - 1)) / size;
+            all = all.saturating_add(if size >= 2 { subsets } else { 0 });
+        }
+        all
+    }
+
+    /// The multicast forwarding rules that each switch needs if all rendezvous groups are configured in
+    /// advance.
+    #[must_use]
+    pub fn forwarding_rules(&self) -> u64 {
+        self.rendezvous_groups().saturating_mul(u64::from(self.groups()))
     }
 
     /// Number of negotiating groups; servers beyond the last whole group belong to none.
@@ -384,6 +424,7 @@ pub(crate) mod tests {
             extension: Extension {
                 of_transfer: if protocol == Protocol::ReplicastH { 1_100_000_000 } else { 1_400_000_000 },
             },
+            capacity: None,
             queue_bytes: Bytes::from_kib(256),
             queue_least: 2,
             gap: None,
@@ -393,6 +434,10 @@ pub(crate) mod tests {
             sizes: vec![Bytes::from_kib(16), Bytes::from_kib(128), Bytes::from_mib(1)],
             disks: vec![
                 Rate::from_bytes_per_second(400 << 20).unwrap(),
+                Rate::from_bytes_per_second(1000 << 20).unwrap(),
+            ],
+            reads: vec![
+                Rate::from_bytes_per_second(800 << 20).unwrap(),
                 Rate::from_bytes_per_second(1000 << 20).unwrap(),
             ],
             disk_of: vec![0, 1],
@@ -414,6 +459,8 @@ pub(crate) mod tests {
         let writes = |server, size| ns(unicast.write(ServerId(server), Size(size)));
         assert_eq!([writes(0, 0), writes(0, 1), writes(0, 2)], [39_062, 312_500, 2_500_000]);
         assert_eq!([writes(1, 0), writes(1, 1), writes(89, 2)], [15_625, 125_000, 2_500_000]);
+        let reads = |server, size| ns(unicast.read(ServerId(server), Size(size)));
+        assert_eq!([reads(0, 1), reads(1, 1), reads(89, 2)], [156_250, 125_000, 1_250_000]);
         let common = Terms::new(fixed(Protocol::ReplicastM));
         assert_eq!(
             (ns(common.control), ns(common.control_and_trip()), ns(common.lead)),
@@ -427,6 +474,19 @@ pub(crate) mod tests {
         assert_eq!((ns(hybrid.gap), hybrid.groups()), (8_080, 10));
         assert_eq!([0, 1, 2].map(|at| ns(hybrid.sizes[at].bid)), [30_870, 130_553, 1_036_730]);
         assert_eq!([0, 1, 2].map(|at| ns(hybrid.sizes[at].window)), [29_870, 129_553, 1_035_730]);
+    }
+
+    /// The paper: 84 subsets of three and 36 of two are 120, and 12,000 rules at 900 servers.
+    #[test]
+    fn rendezvous_groups_are_those_of_the_paper() {
+        let of = |servers| Terms::new(Fixed { servers, ..fixed(Protocol::ReplicastM) });
+        assert_eq!((of(90).rendezvous_groups(), of(90).forwarding_rules()), (120, 1_200));
+        assert_eq!(of(900).forwarding_rules(), 12_000);
+    }
+
+    /// Counts subsets one by one.
+    fn subsets(members: u32, most: u32) -> u64 {
+        (0_u64..1 << members).filter(|set| (2..=most).contains(&set.count_ones())).count() as u64
     }
 
     fn drawn() -> impl Strategy<Value = Fixed> {
@@ -448,6 +508,11 @@ pub(crate) mod tests {
     }
 
     proptest! {
+        #[test]
+        fn rendezvous_groups_are_the_subsets_of_a_group(members in 1_u32..14, replicas in 1_u32..7) {
+            let of = Fixed { group: members, servers: members, replicas, ..fixed(Protocol::ReplicastM) };
+            prop_assert_eq!(Terms::new(of).rendezvous_groups(), subsets(members, replicas.min(members)));
+        }
         /// For all parameters, frames hold the chunk, bids hold the transfer, and groups hold the servers.
         #[test]
         fn frames_hold_chunks_and_groups_servers(set in drawn()) {

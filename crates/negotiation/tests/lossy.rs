@@ -35,6 +35,7 @@ fn terms(protocol: Protocol) -> Terms {
         bucket_spare: Bytes::new(300),
         lead: Some(ns(30_000)),
         extension: Extension { of_transfer: 1_400_000_000 },
+        capacity: None,
         queue_bytes: Bytes::from_kib(256),
         queue_least: 2,
         gap: None,
@@ -43,6 +44,7 @@ fn terms(protocol: Protocol) -> Terms {
         timeouts: Some(Timeouts { bids: ns(100_000), acks: ns(3_000_000) }),
         sizes: vec![Bytes::from_kib(16), Bytes::from_kib(64)],
         disks: vec![Rate::from_bytes_per_second(400 << 20).expect("it is not zero")],
+        reads: vec![Rate::from_bytes_per_second(400 << 20).expect("it is not zero")],
         disk_of: Vec::new(),
         rules: Rules::model(),
     })

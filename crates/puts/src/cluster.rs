@@ -49,6 +49,8 @@ const ARRIVAL: Purpose = Purpose(3);
 const SIZE: Purpose = Purpose(4);
 /// Whether a chunk is read.
 const READS: Purpose = Purpose(5);
+/// Whether a chunk is in the store already.
+const KNOWN: Purpose = Purpose(6);
 
 /// How chunks arrive.
 #[derive(Clone, Debug)]
@@ -114,12 +116,18 @@ pub struct Cluster {
     pub start_spread: SimSpan,
     /// Chunks that a gateway puts at the same time.
     pub in_flight: u32,
+    /// Whether the next chunk starts when the data of one have been sent.
+    pub pipelined: bool,
+    /// The least time between two requests of a gateway.
+    pub request_gap: Option<SimSpan>,
     /// How chunks arrive.
     pub load: Load,
     /// For each size, the share of all chunks up to it, in units of 2^-64.
     pub shares: Vec<u64>,
     /// The share of chunks that are read rather than stored, in units of 2^-64.
     pub read_share: u64,
+    /// The share of stored chunks that are in the store already, in units of 2^-64.
+    pub known_share: u64,
     /// Racks, if the core is oversubscribed.
     pub racks: Option<Racks>,
     /// How many servers fail, spread evenly over all, and when.

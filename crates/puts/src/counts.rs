@@ -39,6 +39,8 @@ pub enum Sample {
     GetFailed,
     /// A chosen server could not have read in time.
     GetDeclined,
+    /// A server did not bid: it holds the chunk, or has no room.
+    Declined,
 }
 
 /// The counts of one node.
@@ -74,6 +76,8 @@ pub struct Counts {
     pub gets_failed: u64,
     /// Chosen servers that could not have read in time.
     pub gets_declined: u64,
+    /// Servers that did not bid because they hold the chunk or have no room.
+    pub declined: u64,
 }
 
 impl Statistics for Counts {
@@ -102,6 +106,7 @@ impl Statistics for Counts {
             Sample::GetRetried => self.gets_retried += 1,
             Sample::GetFailed => self.gets_failed += 1,
             Sample::GetDeclined => self.gets_declined += 1,
+            Sample::Declined => self.declined += 1,
         }
     }
 
@@ -121,6 +126,7 @@ impl Statistics for Counts {
         self.gets_retried += other.gets_retried;
         self.gets_failed += other.gets_failed;
         self.gets_declined += other.gets_declined;
+        self.declined += other.declined;
         assert!(self.puts <= self.latencies.count(), "a put that counts has no latency");
         assert!(self.undecided <= self.requests, "more bids were undecided than asked for");
     }

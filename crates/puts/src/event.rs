@@ -20,6 +20,8 @@ pub enum Event {
     AtPort(Message),
     /// A node's own message is to be sent now, after a wait.
     Later(Peer, Message),
+    /// At a gateway: a request that was held back may be multicast.
+    Release,
     /// A timer expires.
     Wake(Wake),
     /// At a server, SURGE: a frame asks for admission.

@@ -87,10 +87,15 @@ fn served_at_most(spec: &Spec) -> f64 {
     let reads = spec.read_share.fraction_f64();
     assert!((0.0..=1.0).contains(&reads), "{reads} of the chunks are read");
     assert!(chunk > 0.0, "chunks have {chunk} bytes");
-    let copies = reads + (1.0 - reads) * f64::from(spec.replicas);
+    let read = spec
+        .disk_read
+        .map_or(1.0, |read| spec.disk.bytes_per_second() as f64 / read.bytes_per_second() as f64);
+    // The work of a disk, in writes: a read of a faster disk is a part of one.
+    let copies = reads * read + (1.0 - reads) * f64::from(spec.replicas);
     let (disk, link) = (spec.disk.bytes_per_second() as f64, spec.network.link.bytes_per_second() as f64);
     let written = f64::from(spec.servers) * disk / (chunk * copies);
-    let alone = chunk / link + chunk / disk + 6.0 * spec.network.trip.as_secs_f64();
+    let access = reads * read + (1.0 - reads);
+    let alone = chunk / link + access * chunk / disk + 6.0 * spec.network.trip.as_secs_f64();
     let put = f64::from(spec.gateways) * f64::from(spec.in_flight) / alone;
     assert!(alone > 0.0, "a put takes {alone} s on an idle cluster");
     written.min(put) * whole(spec).as_secs_f64()

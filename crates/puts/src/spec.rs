@@ -29,6 +29,8 @@ pub struct Spec {
     pub other_chunks: Vec<ChunkShare>,
     /// Write rate of a disk.
     pub disk: Rate,
+    /// Read rate of a disk; if not given, that of its writes. A slow disk reads as it writes.
+    pub disk_read: Option<Rate>,
     /// The length of the measured span.
     pub duration: SimSpan,
     /// The span before it that is not counted.
@@ -40,8 +42,15 @@ pub struct Spec {
     /// Chunks arrive at random at this rate at all gateways together; if not given, the next chunk arrives
     /// when one is done.
     pub arrival_rate: Option<Frequency>,
+    /// Whether a gateway starts the next chunk when the data of one have been sent, rather than when it is
+    /// acknowledged.
+    pub pipelined: bool,
     /// The fraction of chunks that are read rather than stored.
     pub read_share: Percent,
+    /// The fraction of stored chunks that are in the store already.
+    pub known_share: Percent,
+    /// Room for new chunks at each server, which bids reserve; if not given, there is always room.
+    pub capacity: Option<Bytes>,
     /// Links and messages.
     pub network: Network,
     /// Bids, windows and queues.
@@ -104,6 +113,8 @@ pub struct Network {
     pub control_replicast: Bytes,
     /// Unicast: what token buckets hold in addition to a frame.
     pub bucket_spare: Bytes,
+    /// Replicast: how often a gateway may multicast a request, at most; if not given, whenever it wants.
+    pub request_rate: Option<Frequency>,
     /// AIMD: the rate with which a flow starts, which is also its minimum and its increment.
     pub aimd_step: Rate,
     /// AIMD: how often a server examines its queue.
@@ -165,12 +176,16 @@ impl Default for Spec {
             chunk: Bytes::from_kib(128),
             other_chunks: Vec::new(),
             disk: rate(400 << 20),
+            disk_read: None,
             duration: SimSpan::from_ms(10),
             warm_up: SimSpan::ZERO,
             start_spread: SimSpan::ZERO,
             in_flight: 1,
             arrival_rate: None,
+            pipelined: false,
             read_share: Percent::ZERO,
+            known_share: Percent::ZERO,
+            capacity: None,
             network: Network::default(),
             bids: Bids::default(),
             faults: Faults::default(),
@@ -192,6 +207,7 @@ impl Default for Network {
             control_unicast: Bytes::new(100),
             control_replicast: Bytes::new(300),
             bucket_spare: Bytes::new(300),
+            request_rate: None,
             aimd_step: rate(125_000_000),
             aimd_look: SimSpan::from_ns(10_200),
         }
@@ -290,6 +306,7 @@ impl Spec {
             bucket_spare: self.network.bucket_spare,
             lead: self.bids.lead,
             extension: Extension { of_transfer: extension.billionths() },
+            capacity: self.capacity,
             queue_bytes: self.bids.queue,
             queue_least: self.bids.queue_chunks,
             gap: self.bids.gap,
@@ -299,6 +316,7 @@ impl Spec {
                 .then_some(Timeouts { bids: self.faults.bid_timeout, acks: self.faults.ack_timeout }),
             sizes: self.sizes(),
             disks: vec![self.disk, self.faults.slow_disk],
+            reads: vec![self.disk_read.unwrap_or(self.disk), self.faults.slow_disk],
             disk_of: (0..servers).map(|at| u8::from(is_among(slow, servers, at))).collect(),
             rules: if surge { Rules::surge() } else { Rules::model() },
         };
@@ -333,10 +351,13 @@ impl Spec {
             quirks: Quirks::all(surge),
             start_spread: self.start_spread,
             in_flight: self.in_flight,
+            pipelined: self.pipelined,
+            request_gap: self.request_gap(protocol),
             load: self.load(),
             shares: self.shares(),
             racks: self.racks(protocol),
             read_share: self.read_share.of_words(),
+            known_share: self.known_share.of_words(),
             failures: (self.faults.failed_servers.min(terms.fixed.servers), fail_at),
             measured: Measured { from, until, end },
             traced: Traced {
@@ -347,6 +368,14 @@ impl Spec {
         };
         cluster.assert_sound();
         cluster
+    }
+
+    /// The time between two requests of a gateway, rounded up, so that the rate is never exceeded.
+    #[must_use]
+    pub fn request_gap(&self, protocol: Protocol) -> Option<SimSpan> {
+        let rate = self.network.request_rate.filter(|_| protocol.negotiates())?;
+        let gap = 1_000_000_000_000_000_000_u64.div_ceil(rate.per_billion_seconds().max(1));
+        Some(SimSpan::from_ns(gap))
     }
 
     fn racks(&self, protocol: Protocol) -> Option<Racks> {

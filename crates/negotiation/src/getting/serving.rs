@@ -68,7 +68,7 @@ impl Deliveries {
             return;
         }
         let size = terms.size(asked.size);
-        let read = terms.write(self.me, asked.size);
+        let read = terms.read(self.me, asked.size);
         let others = self.list().iter().filter(|one| one.state == State::Tentative).count();
         let before = writes.saturating_add(read.saturating_mul(others as u64));
         let answered = answered(asked.round, step);
@@ -97,7 +97,7 @@ impl Deliveries {
         disk: &mut Lane,
         step: &mut Step<'_>,
     ) {
-        let read = step.terms.write(self.me, size);
+        let read = step.terms.read(self.me, size);
         let begin = step.now.saturating_add(disk.backlog(step.now));
         if self.list().iter().any(|one| one.put == get && one.state == State::Accepted) {
             return;

@@ -167,7 +167,7 @@ impl UnicastSends {
         disk: &mut Lane,
         step: &mut Step<'_>,
     ) {
-        let Service { begin, end } = disk.serve(step.now, step.terms.write(me, size));
+        let Service { begin, end } = disk.serve(step.now, step.terms.read(me, size));
         step.act(Action::Read { get, begin, end });
         step.act(Action::Wake { at: end, wake: Wake::HasRead { get, size, round } });
     }

@@ -6,7 +6,8 @@ use super::Flow;
 use crate::choice::{self, CommonWanted, Offer, Pick, SequenceWanted};
 use crate::getting::NegotiatedGets;
 use crate::{
-    Action, Done, GatewayId, Message, Peer, Protocol, PutId, ServerId, Size, Step, Terms, Wake, Window,
+    Action, ChunkName, Done, GatewayId, Message, Peer, Protocol, PutId, ServerId, Size, Step, Terms, Wake,
+    Window,
 };
 
 /// A gateway of Replicast.
@@ -27,13 +28,15 @@ struct Put {
     size: Size,
     created: SimTime,
     group: u32,
+    /// The name of the chunk, if it may be stored already.
+    chunk: Option<ChunkName>,
     round: u8,
     /// Bids still expected; 0 outside a negotiation.
     expected: u32,
     offers: Vec<Offer>,
     /// The chosen servers, and whether they have acknowledged.
     holders: Vec<(ServerId, bool)>,
-    /// Servers that did not reply in time.
+    /// Servers that did not reply in time, or have no room.
     avoided: Vec<ServerId>,
     flows: Vec<Flow>,
     /// The end of the chosen windows from which an earlier round was planned.
@@ -68,9 +71,33 @@ impl NegotiatingGateway {
         self.puts.iter().map(|put| put.number)
     }
 
-    /// Starts a put of a chunk that was created at `created`.
+    /// Number of puts whose data have not all been sent.
+    #[must_use]
+    pub fn sending(&self, terms: &Terms) -> usize {
+        self.puts.iter().filter(|put| put.is_sending(terms)).count()
+    }
+
+    /// Starts a put of a new chunk that was created at `created`.
     pub fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
         let group = self.draw_group(step);
+        self.begin((size, None), group, created, step);
+    }
+
+    /// Starts a put of a chunk that is stored already; its name determines its group and its holders.
+    pub fn submit_stored(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
+        let chunk = ChunkName(step.draws.next_u64());
+        let group = step.terms.group_of(chunk);
+        self.previous_group = Some(group);
+        self.begin((size, Some(chunk)), group, created, step);
+    }
+
+    fn begin(
+        &mut self,
+        (size, chunk): (Size, Option<ChunkName>),
+        group: u32,
+        created: SimTime,
+        step: &mut Step<'_>,
+    ) {
         let number = self.next_number;
         self.next_number += 1;
         let mut put = Put {
@@ -78,6 +105,7 @@ impl NegotiatingGateway {
             size,
             created,
             group,
+            chunk,
             round: 0,
             expected: 0,
             offers: Vec::new(),
@@ -101,6 +129,9 @@ impl NegotiatingGateway {
     pub fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
         match *message {
             Message::Bid { put, server, round, window } => self.consider(put, server, round, window, step),
+            Message::Declined { put, server, round, holds } => {
+                self.declined(put, (server, round), holds, step)
+            }
             Message::Ack { put, server } => self.acknowledge(put.number, server, step),
             _ => self.gets.hear(message, step),
         }
@@ -179,6 +210,32 @@ impl NegotiatingGateway {
         }
     }
 
+    /// A server does not bid: it holds the chunk, which counts as a replica, or it has no room.
+    fn declined(&mut self, id: PutId, (server, round): (ServerId, u8), holds: bool, step: &mut Step<'_>) {
+        let waits = |at: &usize| self.puts[*at].wants_bid(server, round);
+        let Some(at) = self.find(id.number).filter(waits) else { return };
+        let put = &mut self.puts[at];
+        if holds {
+            put.holders.push((server, true));
+        } else {
+            put.avoided.push(server);
+        }
+        put.expected -= 1;
+        if put.expected == 0 {
+            self.decide(at, step);
+        }
+    }
+
+    /// All replicas exist: nothing is sent, and those that bid are told.
+    fn end_stored(&mut self, at: usize, step: &mut Step<'_>) {
+        let mut put = self.puts.remove(at);
+        if !put.offers.is_empty() {
+            let id = PutId { gateway: self.me, number: put.number };
+            put.answer(id, &[], step);
+        }
+        step.act(Action::Done(put.done(self.me)));
+    }
+
     /// Chooses among the bids of a round.
     fn decide(&mut self, at: usize, step: &mut Step<'_>) {
         let terms = step.terms;
@@ -187,6 +244,10 @@ impl NegotiatingGateway {
         put.expected = 0;
         choice::rank(&mut put.offers);
         let id = PutId { gateway: self.me, number: put.number };
+        if put.holders.iter().filter(|holder| holder.1).count() >= terms.replicas() {
+            self.end_stored(at, step);
+            return;
+        }
         if put.offers.is_empty() {
             self.try_next_group(at, step);
             return;
@@ -342,6 +403,11 @@ impl Put {
         self.flows.iter().any(|flow| flow.goes_on() && flow.to.contains(&server))
     }
 
+    /// Whether replicas are still to be negotiated, or frames to be sent.
+    fn is_sending(&self, terms: &Terms) -> bool {
+        self.missing(terms) > 0 || self.flows.iter().any(Flow::goes_on)
+    }
+
     fn wants_bid(&self, server: ServerId, round: u8) -> bool {
         let heard = self.offers.iter().any(|offer| offer.server == server);
         self.expected > 0 && self.round == round && !heard && !self.holds(server)
@@ -364,8 +430,8 @@ impl Put {
         self.round = self.round.wrapping_add(1);
         self.offers.clear();
         let id = PutId { gateway, number: self.number };
-        let message =
-            Message::Request { put: id, size: self.size, round: self.round, from: self.from.max(step.now) };
+        let (size, chunk, round) = (self.size, self.chunk, self.round);
+        let message = Message::Request { put: id, size, chunk, round, from: self.from.max(step.now) };
         let to: Vec<(ServerId, Message)> =
             self.candidates(step.terms).into_iter().map(|server| (server, message)).collect();
         self.expected = to.len() as u32;

@@ -3,9 +3,10 @@
 use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
 
+use super::Room;
 use crate::bids::{CommonBids, OwnBids, Reservation, State, Wanted};
 use crate::getting::{Asked, Deliveries, answered};
-use crate::{Action, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
+use crate::{Action, ChunkName, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// The reservations of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -23,6 +24,7 @@ pub struct NegotiatingServer {
     reservations: Reservations,
     deliveries: Deliveries,
     disk: Lane,
+    room: Room,
 }
 
 impl NegotiatingServer {
@@ -35,7 +37,8 @@ impl NegotiatingServer {
         } else {
             Reservations::Own(OwnBids::default())
         };
-        NegotiatingServer { me, reservations, deliveries: Deliveries::new(me), disk: Lane::default() }
+        let (deliveries, disk, room) = (Deliveries::new(me), Lane::default(), Room::default());
+        NegotiatingServer { me, reservations, deliveries, disk, room }
     }
 
     /// The reservations offered and promised.
@@ -53,6 +56,12 @@ impl NegotiatingServer {
         &self.deliveries
     }
 
+    /// The room for new chunks: what is reserved and stored.
+    #[must_use]
+    pub fn room(&self) -> &Room {
+        &self.room
+    }
+
     /// The disk.
     #[must_use]
     pub fn disk(&self) -> &Lane {
@@ -68,18 +77,32 @@ impl NegotiatingServer {
             bids.expire(reach, least_bid(step.terms));
         }
         match *message {
-            Message::Request { put, size, round, from } => self.bid(put, size, (round, from), step),
+            Message::Request { put, size, chunk, round, from } => {
+                if let Some(holds) = self.declines(put, size, chunk, step.terms) {
+                    let message = Message::Declined { put, server: self.me, round, holds };
+                    step.tell(put.gateway, message, SimSpan::ZERO);
+                } else {
+                    self.bid(put, size, (round, from), step);
+                }
+            }
             Message::Accept { put, window } => {
                 match &mut self.reservations {
                     Reservations::Common(bids) => bids.accept(put, window, step.terms.control),
                     Reservations::Own(bids) => bids.accept(put, window),
                 };
+                // A window that was not offered ends the reservation.
+                if !self.reserves(put) {
+                    self.room.release(put);
+                }
             }
             Message::Cancel { put } => {
                 match &mut self.reservations {
                     Reservations::Common(bids) => bids.cancel(put),
                     Reservations::Own(bids) => bids.cancel(put),
                 };
+                if !self.reserves(put) {
+                    self.room.release(put);
+                }
             }
             Message::Trim { put, window } => {
                 if let Reservations::Own(bids) = &mut self.reservations {
@@ -88,6 +111,22 @@ impl NegotiatingServer {
             }
             _ => self.hear_of_get(message, step),
         }
+    }
+
+    /// Whether the server has a bid of this put that was not cancelled.
+    fn reserves(&self, put: PutId) -> bool {
+        self.reservations().iter().any(|one| one.put == put && one.state != State::Cancelled)
+    }
+
+    /// Whether the server does not bid: because it holds the chunk (true), or has no room for it (false).
+    fn declines(&mut self, put: PutId, size: Size, chunk: Option<ChunkName>, terms: &Terms) -> Option<bool> {
+        if chunk.is_some_and(|chunk| terms.holders(chunk).contains(&self.me)) {
+            debug_assert!(!self.reserves(put), "a server that holds the chunk has bid for it");
+            return Some(true);
+        }
+        let capacity = terms.fixed.capacity?;
+        let fits = self.room.reserve(put, terms.size(size).bytes, capacity);
+        (!fits).then_some(false)
     }
 
     fn hear_of_get(&mut self, message: &Message, step: &mut Step<'_>) {
@@ -127,6 +166,9 @@ impl NegotiatingServer {
             Reservations::Common(bids) => bids.remove(put),
             Reservations::Own(bids) => bids.remove(put),
         };
+        if step.terms.fixed.capacity.is_some() {
+            self.room.store(put, step.terms.size(size).bytes);
+        }
         let Service { begin, end } = self.disk.serve(step.now, step.terms.write(self.me, size));
         debug_assert!(self.disk.audit().is_ok(), "a disk has more work than time");
         step.act(Action::Write { put, size, begin, end });

@@ -67,6 +67,12 @@ impl UnicastGateway {
         self.puts.len()
     }
 
+    /// Number of puts whose data have not all been sent.
+    #[must_use]
+    pub fn sending(&self) -> usize {
+        self.puts.iter().filter(|put| put.target().is_some()).count()
+    }
+
     /// The numbers of the puts in progress.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.puts.iter().map(|put| put.number)
@@ -273,7 +279,7 @@ impl Put {
         egress.fill(step.now, step.terms.data);
         egress.take(step.terms.control_bits);
         self.flow.bucket.take(step.terms.control_bits);
-        let message = Message::Request { put, size, round: 0, from: step.now };
+        let message = Message::Request { put, size, chunk: None, round: 0, from: step.now };
         step.act(Action::Send { to: Peer::Server(server), message, after: towtank_units::SimSpan::ZERO });
         self.expect_acks(step);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use towtank_devices::Broken;
 use towtank_kernel::{Committed, Fault, Scheduled};
-use towtank_negotiation::bids::overlapping;
+use towtank_negotiation::bids::{State, overlapping};
 use towtank_negotiation::{GatewayId, GetId, Message, Protocol, PutId, Task};
 
 use super::{Cluster, frame_of};
@@ -35,6 +35,7 @@ pub(super) fn audit(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Re
             Entity::Rack(_) => {}
         }
     }
+    committed.entities.iter().enumerate().try_for_each(|(id, entity)| room(cluster, id, entity))?;
     unfinished(cluster, committed)?;
     committed.entities.iter().try_for_each(devices).map_err(|broken| Fault::from(broken.to_string()))?;
     counted(cluster, committed, &sent, &came)?;
@@ -129,11 +130,52 @@ fn stored(cluster: &Cluster, id: usize, server: &Server) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Room is reserved for exactly the puts that have a bid or an accepted window, what was stored is what came,
+/// and all of it fits.
+fn room(cluster: &Cluster, id: usize, entity: &Entity) -> Result<(), Fault> {
+    let (Some(capacity), Entity::Server(server)) = (cluster.terms.fixed.capacity, entity) else {
+        return Ok(());
+    };
+    let Target::Negotiating(machine) = &server.machine else { return Ok(()) };
+    let server_id = id - cluster.gateways as usize;
+    let bids = machine.reservations().iter().filter(|one| one.state != State::Cancelled);
+    let bids: BTreeSet<PutId> = bids.map(|one| one.put).collect();
+    let reserved: BTreeSet<PutId> = machine.room().puts().collect();
+    if bids != reserved {
+        let (with, without) = (reserved.difference(&bids).count(), bids.difference(&reserved).count());
+        return Err(format!(
+            "server {server_id} has reserved room for {with} puts without a bid, and has {without} bids without room"
+        )
+        .into());
+    }
+    let (taken, stored) = (machine.room().taken(), server.tally.bytes_stored);
+    if taken < stored || taken > capacity.get() {
+        return Err(format!(
+            "server {server_id} has stored {stored} bytes, and stored or reserved {taken} of {}",
+            capacity.get()
+        )
+        .into());
+    }
+    Ok(())
+}
+
 /// No task that a gateway has started is forgotten: some message, frame or timer belongs to it, or it waits
 /// at a server.
 fn unfinished(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(), Fault> {
     let mut moved: BTreeSet<Task> = BTreeSet::new();
     moved.extend(committed.pending.iter().filter_map(task_of));
+    // Requests that are held back go out one after the other, if the first of them does.
+    let releases = |id: u32| {
+        let of_gateway = |one: &Scheduled<Event>| one.to.0 == id && matches!(one.event, Event::Release);
+        committed.pending.iter().any(of_gateway)
+    };
+    for (id, entity) in (0..).zip(committed.entities) {
+        let Entity::Gateway(gateway) = entity else { continue };
+        if gateway.held.is_empty() || !releases(id) {
+            continue;
+        }
+        moved.extend(gateway.held.iter().flatten().map(|(_, message)| message.task()));
+    }
     for entity in committed.entities {
         let Entity::Server(server) = entity else { continue };
         moved.extend(server.offers.iter().map(|(put, _)| Task::Put(*put)));

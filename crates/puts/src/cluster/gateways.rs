@@ -9,7 +9,7 @@ use towtank_negotiation::{
 use towtank_streams::Uniform;
 use towtank_units::{SimSpan, SimTime};
 
-use super::{ARRIVAL, BEGIN, Cluster, Ctx, Load, PROTOCOL, READS};
+use super::{ARRIVAL, BEGIN, Cluster, Ctx, KNOWN, Load, PROTOCOL, READS};
 use crate::counts::Sample;
 use crate::event::{Cargo, Event, Transfer};
 use crate::frame::Frame;
@@ -25,8 +25,9 @@ impl Cluster {
             Initiator::Unicast(UnicastGateway::new(me, &self.terms))
         };
         let (ports, waiting) = (Ports::default(), VecDeque::new());
-        let received_until = SimTime::ZERO;
-        Gateway { machine, ports, waiting, received_until, tally: GatewayTally::default() }
+        let (held, requests_from, received_until) = (VecDeque::new(), SimTime::ZERO, SimTime::ZERO);
+        let tally = GatewayTally::default();
+        Gateway { machine, ports, waiting, held, requests_from, received_until, tally }
     }
 
     pub(super) fn start_gateway(&self, context: &mut Ctx<'_>) {
@@ -72,15 +73,44 @@ impl Cluster {
             Event::Granted(put) => {
                 self.drive(gateway, context, |machine, step| machine.frame_started(put, step))
             }
+            Event::Release => self.release(gateway, context),
             Event::Later(to, message) => self.send(&mut gateway.ports, to, message, context),
             _ => return false,
         }
+        self.start_next(gateway, context);
         true
+    }
+
+    /// Pipelined gateways in a closed loop: the data of a chunk have been sent, so the next one arrives.
+    fn start_next(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
+        if !self.pipelined {
+            return;
+        }
+        self.submit_waiting(gateway, context);
+        while matches!(self.load, Load::Closed)
+            && self.begun(gateway)
+            && self.under_way(gateway) < self.in_flight as usize
+        {
+            self.create_chunk(gateway, context);
+        }
+    }
+
+    /// Whether all of a gateway's first chunks have arrived: they come at random times.
+    fn begun(&self, gateway: &Gateway) -> bool {
+        gateway.tally.created + gateway.tally.gets_created >= u64::from(self.in_flight)
+    }
+
+    /// Puts and gets that count towards the maximum of a gateway.
+    pub(super) fn under_way(&self, gateway: &Gateway) -> usize {
+        let machine = &gateway.machine;
+        let puts = if self.pipelined { machine.sending(&self.terms) } else { machine.puts() };
+        puts + machine.gets()
     }
 
     fn hear_at_gateway(&self, gateway: &mut Gateway, message: &Message, context: &mut Ctx<'_>) {
         self.count_answer(message, context);
         gateway.tally.acknowledged += u64::from(matches!(message, Message::Ack { .. }));
+        gateway.tally.held_already += u64::from(matches!(message, Message::Declined { holds: true, .. }));
         self.drive(gateway, context, |machine, step| machine.hear(message, step));
     }
 
@@ -94,12 +124,13 @@ impl Cluster {
         } else {
             gateway.tally.created += 1;
         }
-        gateway.waiting.push_back(Wish { size, created: context.now(), reads });
+        let known = !reads && self.known_share > 0 && context.draws(KNOWN).next_u64() < self.known_share;
+        gateway.waiting.push_back(Wish { size, created: context.now(), reads, known });
         self.submit_waiting(gateway, context);
     }
 
     fn submit_waiting(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
-        while gateway.machine.puts() + gateway.machine.gets() < self.in_flight as usize {
+        while self.under_way(gateway) < self.in_flight as usize {
             let Some(wish) = gateway.waiting.pop_front() else { return };
             self.drive(gateway, context, |machine, step| machine.submit(wish, step));
         }
@@ -135,7 +166,7 @@ impl Cluster {
                 if matches!(to.first(), Some((_, Message::Request { .. }))) && self.counts(now) {
                     context.record(Sample::Round);
                 }
-                self.multicast(&mut gateway.ports, &to, context);
+                self.pace(gateway, to, context);
             }
             Action::AtOnce { to, message } => {
                 context.send(self.entity_of(Peer::Server(to)), SimSpan::ZERO, Event::Heard(message));
@@ -211,6 +242,7 @@ impl Cluster {
         assert!(began <= context.now(), "a transfer began at {began:?}, but its end is now");
         assert!(!to.is_empty(), "a transfer goes to nobody");
         assert!(to.len() <= self.terms.replicas(), "a transfer goes to {} servers", to.len());
+        self.assert_rendezvous(to);
         for server in to {
             gateway.tally.bytes_sent += self.terms.size(size).bytes.get();
             let event = Event::Data { put, size, transfer };
@@ -230,6 +262,7 @@ impl Cluster {
         context: &mut Ctx<'_>,
     ) {
         gateway.tally.bytes_sent += self.terms.size(size).bytes.get() * to.len() as u64;
+        self.assert_rendezvous(to);
         let to: Vec<EntityId> = to.iter().map(|server| self.entity_of(Peer::Server(*server))).collect();
         self.each_frame(size, |after, bits, last| {
             let frame = Cargo::Frame(Frame::Reserved { put, size, last, bits });
@@ -275,9 +308,51 @@ impl Cluster {
         self.go_on(gateway, context);
     }
 
+    /// Multicasts a message now, or holds it back if it is a request and comes too soon after the one before.
+    /// Other messages belong to requests that were sent, and are not limited.
+    fn pace(&self, gateway: &mut Gateway, to: Vec<(ServerId, Message)>, context: &mut Ctx<'_>) {
+        let first = to.first().map(|(_, message)| message);
+        let asks = matches!(first, Some(Message::Request { .. } | Message::GetRequest { .. }));
+        let waits = !gateway.held.is_empty() || context.now() < gateway.requests_from;
+        let limited = asks && self.request_gap.is_some();
+        if !(limited && waits) {
+            self.multicast_now(gateway, &to, asks, context);
+            return;
+        }
+        if gateway.held.is_empty() {
+            context.send_at(context.me(), gateway.requests_from, Event::Release);
+        }
+        gateway.held.push_back(to);
+    }
+
+    fn multicast_now(
+        &self,
+        gateway: &mut Gateway,
+        to: &[(ServerId, Message)],
+        asks: bool,
+        context: &mut Ctx<'_>,
+    ) {
+        if let Some(gap) = self.request_gap.filter(|_| asks) {
+            gateway.tally.requests += 1;
+            gateway.requests_from = context.now().saturating_add(gap);
+        }
+        self.multicast(&mut gateway.ports, to, context);
+    }
+
+    /// The first request that was held back goes out.
+    fn release(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
+        let Some(to) = gateway.held.pop_front() else { return };
+        self.multicast_now(gateway, &to, true, context);
+        if !gateway.held.is_empty() {
+            context.send_at(context.me(), gateway.requests_from, Event::Release);
+        }
+    }
+
     /// A put has ended: starts the next chunk.
     pub(super) fn go_on(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
         match self.load {
+            // The next chunk came when the data had been sent.
+            Load::Closed if self.pipelined => {}
             Load::Closed => self.create_chunk(gateway, context),
             Load::Open(_) => self.submit_waiting(gateway, context),
         }

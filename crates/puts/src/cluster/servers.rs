@@ -86,6 +86,7 @@ impl Cluster {
             Target::Unicast(machine) => machine.hear(message, step),
             Target::Negotiating(machine) => machine.hear(message, step),
         });
+        self.assert_no_holder_bids(self.server_of(context), server, message);
         match *message {
             Message::Accept { put, window } => self.accepted(server, put, window, context),
             Message::GetAccept { .. } => self.promised(server, context),
@@ -199,6 +200,9 @@ impl Cluster {
     fn act_at_server(&self, server: &mut Server, action: Action, context: &mut Ctx<'_>) {
         match action {
             Action::Send { to, message, after } => {
+                if matches!(message, Message::Declined { .. }) && self.counts(context.now()) {
+                    context.record(Sample::Declined);
+                }
                 if let Message::Bid { put, window, .. } = message {
                     self.trace_window(
                         context,

@@ -3,12 +3,13 @@
 //! The audit checks the final state of a run. These assertions check every state before it, as far as one
 //! node can tell, and so name the first event after which something was wrong.
 
-use towtank_negotiation::{Size, SizeTerms};
+use towtank_negotiation::bids::State;
+use towtank_negotiation::{Message, ServerId, Size, SizeTerms};
 use towtank_units::SimTime;
 
 use super::{Cluster, Load};
 use crate::event::Transfer;
-use crate::nodes::{Entity, Gateway, Rack, Server};
+use crate::nodes::{Entity, Gateway, Rack, Server, Target};
 
 impl Cluster {
     /// Checks that times are in order, that shares add up, and that frames make up their chunks.
@@ -50,6 +51,7 @@ impl Cluster {
         assert_eq!(self.shares.last(), Some(&u64::MAX), "some chunks have no size");
         for disk in &self.terms.disks {
             assert_eq!(disk.writes.len(), sizes.len(), "a disk writes each size in some time");
+            assert_eq!(disk.reads.len(), sizes.len(), "a disk reads each size in some time");
         }
         for size in sizes {
             assert!(!size.bytes.is_zero(), "a chunk has no bytes");
@@ -82,15 +84,29 @@ impl Cluster {
         let ended = tally.done + tally.failed + tally.dropped + tally.gets_done + tally.gets_failed;
         let came = tally.created + tally.gets_created;
         assert_eq!(came, ended + under_way + waiting, "chunks that came, ended, are under way and wait");
-        assert!(under_way <= u64::from(self.in_flight), "{under_way} of {} under way", self.in_flight);
-        assert!(waiting == 0 || under_way == u64::from(self.in_flight), "{waiting} chunks wait for nothing");
+        let at_once = self.under_way(gateway) as u64;
+        // Servers that do not answer are replaced, and what had been sent is sent again.
+        let again = self.pipelined && self.terms.fixed.timeouts.is_some();
+        assert!(again || at_once <= u64::from(self.in_flight), "{at_once} of {} under way", self.in_flight);
+        assert!(waiting == 0 || at_once >= u64::from(self.in_flight), "{waiting} chunks wait for nothing");
         assert!(waiting == 0 || matches!(self.load, Load::Open(_)), "chunks wait in a closed loop");
         let replicas = u64::from(self.terms.fixed.replicas);
-        assert!(tally.acknowledged >= tally.done * replicas, "a put ended before its acknowledgements came");
+        let exist = tally.acknowledged + tally.held_already;
+        assert!(exist >= tally.done * replicas, "a put ended before its acknowledgements came");
+        if let Some(gap) = self.request_gap {
+            let least = gap.saturating_mul(tally.requests);
+            assert!(
+                gateway.requests_from >= SimTime::ZERO.saturating_add(least),
+                "requests exceed their rate"
+            );
+        }
+        let limited = self.request_gap.is_some();
+        assert!(limited || gateway.held.is_empty(), "requests are held back without a limit");
         let rules = &self.terms.fixed.rules;
         assert!(tally.dropped == 0 || rules.drops_chunks, "{} chunks were dropped", tally.dropped);
         let given_up = tally.failed + tally.gets_failed;
-        assert!(given_up == 0 || self.terms.fixed.timeouts.is_some(), "{given_up} were given up unasked");
+        let may_give_up = self.terms.fixed.timeouts.is_some() || self.terms.fixed.capacity.is_some();
+        assert!(given_up == 0 || may_give_up, "{given_up} were given up unasked");
         assert!(gateway.received_until <= now, "a delivery ended at {:?}", gateway.received_until);
         if let (Some(first), Some(last)) = (gateway.waiting.front(), gateway.waiting.back()) {
             assert!(first.created <= last.created, "a chunk overtook {first:?}");
@@ -110,6 +126,10 @@ impl Cluster {
         assert!(stored <= replicas.saturating_mul(most), "{stored} bytes stored in {replicas} replicas");
         assert!(tally.acknowledgements_lost <= replicas, "acknowledgements lost of nothing stored");
         assert!(server.failed || tally.bytes_lost == 0, "bytes were lost at a server that works");
+        if let (Some(capacity), Target::Negotiating(machine)) = (self.terms.fixed.capacity, &server.machine) {
+            let taken = machine.room().taken();
+            assert!(taken <= capacity.get(), "{taken} bytes are reserved or stored, of {capacity}");
+        }
         assert!(server.offers.is_empty() || self.quirks.buckets_admit, "frames wait for no bucket");
     }
 
@@ -132,6 +152,30 @@ impl Cluster {
         assert!(began <= ended, "a transfer went out from {began:?} to {ended:?}");
         let trip = self.terms.fixed.trip;
         assert_eq!(ended.saturating_add(trip), now, "a transfer that ended at {ended:?} took {trip}");
+    }
+
+    /// Checks that a server that was asked for a chunk that it holds has no bid for it.
+    ///
+    /// # Panics
+    /// If it has one.
+    pub(super) fn assert_no_holder_bids(&self, me: ServerId, server: &Server, asked: &Message) {
+        let Message::Request { put, chunk: Some(chunk), .. } = asked else { return };
+        let Target::Negotiating(machine) = &server.machine else { return };
+        let bids = machine.reservations().iter().any(|one| one.put == *put && one.state != State::Cancelled);
+        let holds = self.terms.holders(*chunk).contains(&me);
+        assert!(!(bids && holds), "server {} holds the chunk and bids for {put:?}", me.0);
+    }
+
+    /// Checks that the receivers of a multicast are one of the configured rendezvous groups: different
+    /// members of one negotiating group, at most as many as there are replicas.
+    ///
+    /// # Panics
+    /// If not.
+    pub(super) fn assert_rendezvous(&self, to: &[ServerId]) {
+        let group = |server: &ServerId| server.0 / self.terms.fixed.group;
+        assert!(to.iter().all(|server| group(server) == group(&to[0])), "{to:?} are of several groups");
+        assert!((1..to.len()).all(|at| !to[..at].contains(&to[at])), "{to:?} has a server twice");
+        assert!(to.len() <= self.terms.replicas(), "{} servers receive one chunk", to.len());
     }
 
     /// Checks that a frame is not empty, has whole bytes, and is at most as long as the largest.

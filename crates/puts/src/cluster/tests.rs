@@ -33,6 +33,11 @@ fn kinds() -> impl Iterator<Item = (Protocol, Spec)> {
         spec(40, 1, Fidelity::Model),
         spec(20, 3, Fidelity::Model),
         spec(0, 1, Fidelity::Surge),
+        Spec {
+            pipelined: true,
+            disk_read: Rate::from_bytes_per_second(900 << 20),
+            ..spec(40, 1, Fidelity::Model)
+        },
         Spec { arrival_rate: Frequency::from_per_second(20_000), ..spec(30, 1, Fidelity::Model) },
     ];
     let each = |protocol: Protocol| specs.clone().into_iter().map(move |spec| (protocol, spec));

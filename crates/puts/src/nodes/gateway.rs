@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use towtank_negotiation::{
-    GatewayId, GetId, Message, NegotiatingGateway, PutId, Size, Step, Task, UnicastGateway, Wake,
+    GatewayId, GetId, Message, NegotiatingGateway, PutId, ServerId, Size, Step, Task, Terms, UnicastGateway,
+    Wake,
 };
 use towtank_units::SimTime;
 
@@ -19,6 +20,10 @@ pub struct Gateway {
     pub ports: Ports,
     /// Chunks that arrived while the maximum number was being put or fetched.
     pub waiting: VecDeque<Wish>,
+    /// Requests held back by the limit on their rate.
+    pub held: VecDeque<Vec<(ServerId, Message)>>,
+    /// When the next request may be multicast.
+    pub requests_from: SimTime,
     /// When the last reserved delivery to it had been sent.
     pub received_until: SimTime,
     /// What it has done; bytes are counted per replica.
@@ -34,6 +39,8 @@ pub struct Wish {
     pub created: SimTime,
     /// Whether it is read rather than stored.
     pub reads: bool,
+    /// Whether it is to be stored, but is in the store already.
+    pub known: bool,
 }
 
 /// What a gateway has done since the start of the run.
@@ -59,6 +66,10 @@ pub struct GatewayTally {
     pub bytes_received: u64,
     /// Replicas acknowledged as durable.
     pub acknowledged: u64,
+    /// Servers that declined because they hold the chunk.
+    pub held_already: u64,
+    /// Requests multicast.
+    pub requests: u64,
     /// Deliveries outside their windows, or during another one.
     pub violations: u64,
 }
@@ -76,6 +87,8 @@ impl GatewayTally {
         self.gets_failed += other.gets_failed;
         self.bytes_received += other.bytes_received;
         self.acknowledged += other.acknowledged;
+        self.held_already += other.held_already;
+        self.requests += other.requests;
         self.violations += other.violations;
     }
 }
@@ -94,6 +107,14 @@ impl Initiator {
         match self {
             Initiator::Unicast(machine) => machine.puts(),
             Initiator::Negotiating(machine) => machine.puts(),
+        }
+    }
+
+    /// Puts whose data have not all been sent.
+    pub(crate) fn sending(&self, terms: &Terms) -> usize {
+        match self {
+            Initiator::Unicast(machine) => machine.sending(),
+            Initiator::Negotiating(machine) => machine.sending(terms),
         }
     }
 
@@ -120,8 +141,9 @@ impl Initiator {
         }
     }
 
-    pub(crate) fn submit(&mut self, Wish { size, created, reads }: Wish, step: &mut Step<'_>) {
+    pub(crate) fn submit(&mut self, Wish { size, created, reads, known }: Wish, step: &mut Step<'_>) {
         match (self, reads) {
+            (Initiator::Negotiating(machine), false) if known => machine.submit_stored(size, created, step),
             (Initiator::Unicast(machine), false) => machine.submit(size, created, step),
             (Initiator::Unicast(machine), true) => machine.gets.submit(size, created, step),
             (Initiator::Negotiating(machine), false) => machine.submit(size, created, step),

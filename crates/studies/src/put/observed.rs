@@ -104,6 +104,12 @@ pub const OF_PUTS: &[Line] = &[
         value: |seen| Ok(seen.total.failed as f64),
     },
     Line {
+        name: "requests_declined",
+        unit: "requests",
+        about: "requests to servers that did not bid because they hold the chunk or have no room for it",
+        value: |seen| negotiated(seen, seen.total.declined, 1),
+    },
+    Line {
         name: "violations",
         unit: "",
         about: "transfers outside their window, and accepted windows that overlap",
@@ -382,6 +388,7 @@ mod tests {
             gets_retried: 8,
             gets_failed: 10,
             gets_declined: 11,
+            declined: 12,
         };
         Counted {
             total,
@@ -394,7 +401,7 @@ mod tests {
         }
     }
 
-    const EXPECTED: [(&str, f64); 24] = [
+    const EXPECTED: [(&str, f64); 25] = [
         ("chunks_per_second", 120_000.0),
         ("disk_utilisation", 0.5),
         ("put_latency_mean_us", 117.5),
@@ -408,6 +415,7 @@ mod tests {
         ("chunks_dropped", 2.0),
         ("puts_retried", 3.0),
         ("puts_failed", 4.0),
+        ("requests_declined", 12.0),
         ("violations", 7.0),
         ("uplink_utilisation", 0.25),
         ("gets_per_second", 100_000.0),

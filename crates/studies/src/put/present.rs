@@ -1,5 +1,6 @@
 //! All replicates of all points: one row per protocol and point, and the sentence at the head of the report.
 
+use towtank_negotiation::Protocol;
 use towtank_puts::Fidelity;
 use towtank_report::{Cell, Column, Figure, Status, Table, Warning, human};
 use towtank_units::Percent;
@@ -27,9 +28,9 @@ pub fn present(points: &Points<'_, Put>) -> Presentation {
         headline: headline(points, &views),
         status: status(&views),
         main_figure: main_figure(&figures, views.len() == 1),
-        tables: vec![counted(&views)],
+        tables: std::iter::once(counted(&views)).chain(multicast(&views)).collect(),
         figures,
-        claims: views.iter().filter(of_paper).flat_map(published::claims).collect(),
+        claims: published::claims(&views.iter().filter(of_paper).collect::<Vec<_>>()),
         warnings: warnings(&views),
     }
 }
@@ -113,6 +114,27 @@ fn counted(views: &[View<'_>]) -> Table {
         table.push(row);
     }
     table
+}
+
+/// The multicast groups that Replicast-M needs if all of them are configured in advance; none without it.
+fn multicast(views: &[View<'_>]) -> Option<Table> {
+    let columns = vec![
+        Column::text("point"),
+        Column::number("negotiating_groups", ""),
+        Column::number("rendezvous_groups", ""),
+        Column::number("forwarding_rules", ""),
+    ];
+    let about = "Replicast-M sends to rendezvous groups: subsets of a negotiating group, from two members to as many as there \
+                 are replicas. Configured in advance, each needs a rule in every switch.";
+    let mut table = Table::new("multicast", "Multicast groups of Replicast-M", columns).about(about);
+    for view in views.iter().filter(|view| view.protocol == Protocol::ReplicastM) {
+        let terms = view.settled.spec.terms(view.protocol);
+        let counts = [u64::from(terms.groups()), terms.rendezvous_groups(), terms.forwarding_rules()];
+        let mut row: Vec<Cell> = vec![view.label.as_str().into()];
+        row.extend(counts.map(|count| Cell::from(count as f64)));
+        table.push(row);
+    }
+    (!table.rows().is_empty()).then_some(table)
 }
 
 /// Fewer puts than this do not determine a tail.

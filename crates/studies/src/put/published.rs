@@ -11,6 +11,16 @@
 //! interval of that mean (Student), so that of 54 right claims chance misses one every other time. Where the
 //! reference is one run that is in no table, ours must lie where 99 % of single runs scatter, by our own
 //! scatter, since the reference's is not known.
+//!
+//! - `orderings`: which protocol the text calls the better one, and what it says faster disks gain;
+//! - `figure8`: no pattern in the latencies of successive puts;
+//! - `lab`: table 4, a run on real hardware;
+//! - `rules`: the multicast groups of 900 servers.
+
+mod figure8;
+mod lab;
+mod orderings;
+mod rules;
 
 use towtank_negotiation::Protocol;
 use towtank_puts::{Bids, Faults, Fidelity, Network, Spec};
@@ -145,11 +155,16 @@ const STUDENT_99: [(usize, f64); 3] = [(6, 3.707), (13, 3.012), (16, 2.921)];
 /// Selects one of the three numbers of a cell.
 type Number = fn(&Cell) -> Quoted;
 
-/// How far the reference's true mean may lie from its estimate, as a fraction of it: from the scatter of all
-/// cells of a size, pooled, with the count of their runs.
+/// How far the reference's true mean may lie from its estimate, as a fraction of it.
 fn uncertainty(cell: &Cell, of: Number) -> f64 {
+    scatter_99(cell.chunk_kib, of) / (of(cell).count() as f64).sqrt()
+}
+
+/// The scatter of single runs of the reference, as a fraction of their mean, times Student's t at 99 %: of
+/// all cells of a size, pooled, with the count of their runs.
+fn scatter_99(chunk_kib: u64, of: Number) -> f64 {
     let (mut squares, mut freedom) = (0.0, 0);
-    for other in CELLS.iter().filter(|other| other.chunk_kib == cell.chunk_kib) {
+    for other in CELLS.iter().filter(|other| other.chunk_kib == chunk_kib) {
         let quoted = of(other);
         let mean = quoted.mean();
         squares += quoted.values().map(|value| (value / mean - 1.0) * (value / mean - 1.0)).sum::<f64>();
@@ -157,7 +172,7 @@ fn uncertainty(cell: &Cell, of: Number) -> f64 {
     }
     let student =
         STUDENT_99.iter().find(|(count, _)| *count == freedom).map_or(f64::NAN, |(_, student)| *student);
-    student * (squares / freedom as f64).sqrt() / (of(cell).count() as f64).sqrt()
+    student * (squares / freedom as f64).sqrt()
 }
 
 /// The tolerance for our value.
@@ -187,14 +202,28 @@ pub fn cell_of(spec: &Spec, protocol: Protocol) -> Option<&'static Cell> {
     CELLS.iter().chain(&RUNS).filter(|_| usual).find(same)
 }
 
-/// The claims about one protocol at one point.
+/// All claims about published points.
 #[must_use]
-pub fn claims(view: &View<'_>) -> Vec<Claim> {
+pub fn claims(views: &[&View<'_>]) -> Vec<Claim> {
+    let whole = |view: &&&View<'_>| {
+        let outcomes = view.result.outcomes;
+        outcomes.len() >= SEEDS_MIN && !outcomes.iter().any(|outcome| outcome.partial)
+    };
+    let views: Vec<&View<'_>> = views.iter().filter(whole).copied().collect();
+    // The scenarios of figures have the points of tables side by side, whose cells are judged with the
+    // tables.
+    let of_tables = views.iter().filter(|view| view.label.is_empty());
+    let mut claims: Vec<Claim> = of_tables.flat_map(|view| of_cell(view)).collect();
+    claims.extend(orderings::claims(&views));
+    claims.extend(figure8::claims(&views));
+    claims.extend(lab::claims(&views));
+    claims.extend(rules::claims(&views));
+    claims
+}
+
+/// The claims about one protocol at one point of a table.
+fn of_cell(view: &View<'_>) -> Vec<Claim> {
     let Some(cell) = cell_of(&view.settled.spec, view.protocol) else { return Vec::new() };
-    let partial = view.result.outcomes.iter().any(|outcome| outcome.partial);
-    if partial || view.result.outcomes.len() < SEEDS_MIN {
-        return Vec::new();
-    }
     let facts: [(&str, &str, f64, Number); 3] = [
         ("chunks_per_second", "chunks/s", 1.0, |cell| cell.rate),
         ("disk_utilisation", "%", 100.0, |cell| cell.disk),

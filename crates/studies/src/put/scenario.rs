@@ -49,9 +49,14 @@ pub struct Scenario {
     /// the size `chunk`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_chunks: Vec<ChunkShare>,
-    /// Bandwidth of a disk.
+    /// Bandwidth of a disk, for writes.
     #[serde(default = "disk")]
     pub disk: Rate,
+    /// Bandwidth of a disk for reads. Left out: that of writes. The disks of `faults.slow_servers` read as
+    /// they write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = "500MiB/s")]
+    pub disk_read: Option<Rate>,
     /// Length of the measured span; in `surge` fidelity, of the whole run.
     #[serde(default = "duration")]
     pub duration: SimSpan,
@@ -67,6 +72,10 @@ pub struct Scenario {
     #[serde(default = "in_flight")]
     #[schemars(range(min = 1, max = 256))]
     pub in_flight: u32,
+    /// Whether a gateway starts the next chunk when the data of one have been sent, and not only when it is
+    /// acknowledged. `in_flight` then counts operations whose data have not been sent.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub pipelined: bool,
     /// Chunks arrive at random at this total rate (open loop), and wait while a gateway has `in_flight` in
     /// progress. Left out: the next one arrives when one is done (closed loop).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,6 +84,15 @@ pub struct Scenario {
     /// Share of operations that are gets: reads of chunks stored long before.
     #[serde(default = "no_share", skip_serializing_if = "is_no_share")]
     pub read_share: Percent,
+    /// Replicast: share of puts whose chunk is in the store already. Its holders do not bid, and count as
+    /// replicas.
+    #[serde(default = "no_share", skip_serializing_if = "is_no_share")]
+    pub known_share: Percent,
+    /// Replicast: room for new chunks at each server. A bid reserves it, and a server without room does not
+    /// bid. Left out: there is always room.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = "64MiB")]
+    pub capacity: Option<Bytes>,
     /// Links and messages.
     #[serde(default)]
     pub network: Network,
@@ -150,6 +168,10 @@ pub struct Network {
     pub control_replicast: Bytes,
     /// Unicast: capacity of the token buckets beyond one frame.
     pub bucket_spare: Bytes,
+    /// Replicast: maximum rate at which one gateway sends requests. Left out: it sends them at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = "2000/s")]
+    pub request_rate: Option<Frequency>,
     /// `uch-aimd`: initial rate of a flow, also its minimum and its increment.
     pub aimd_step: Rate,
     /// `uch-aimd`: interval at which a server checks its queue.
@@ -170,6 +192,7 @@ impl Default for Network {
             control_unicast,
             control_replicast,
             bucket_spare,
+            request_rate,
             aimd_step,
             aimd_look,
         } = towtank_puts::Network::default();
@@ -185,6 +208,7 @@ impl Default for Network {
             control_unicast,
             control_replicast,
             bucket_spare,
+            request_rate,
             aimd_step,
             aimd_look,
         }
@@ -288,6 +312,11 @@ fn no_share() -> Percent {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_no_share(share: &Percent) -> bool {
     *share == Percent::ZERO
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]

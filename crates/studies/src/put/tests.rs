@@ -2,6 +2,7 @@
 //! fail.
 
 mod claims;
+mod orderings;
 
 use std::sync::atomic::AtomicBool;
 
@@ -54,7 +55,13 @@ fn executor_and_worker_count_never_show() {
     let racks = format!(
         "{ALL}{SMALL}read_share = \"30%\"\nnetwork = {{ racks = 3, uplink = \"20Gbit/s\", layout = \"blocks\" }}"
     );
-    for text in [format!("{ALL}{SMALL}"), mixed, racks, surge.to_owned()] {
+    let fast = format!("{mixed}\ndisk_read = \"900MiB/s\"\npipelined = true");
+    let both = "protocol = \"replicast-m,replicast-h\"\n";
+    let limited = format!(
+        "{both}{SMALL}in_flight = 3\nread_share = \"20%\"\nknown_share = \"40%\"\npipelined = true\ncapacity = \"3MiB\"\n\
+         network = {{ request_rate = \"4000/s\" }}"
+    );
+    for text in [format!("{ALL}{SMALL}"), mixed, fast, limited, racks, surge.to_owned()] {
         let prepared = prepare(&text);
         let want = run_as(&*prepared, 0, Executor::Sequential, 1);
         assert!(want.events > 1_000, "{}", want.events);
@@ -90,6 +97,78 @@ fn a_lone_put_takes_what_its_parts_take() {
     assert!((lone("uch-ccp") - unicast).abs() <= 1.0, "{} and {unicast}", lone("uch-ccp"));
 }
 
+/// Servers that hold a chunk do not bid, so a put of a known chunk is over when they have said so: the
+/// request waits 2,424 ns for the cancellations of the put before and takes 3,424, and the ninth answer of
+/// the group comes nine messages of 2,424 and a trip later.
+#[test]
+fn a_known_chunk_is_not_stored_again() {
+    for protocol in ["replicast-m", "replicast-h"] {
+        let text =
+            format!("protocol = \"{protocol}\"\ngateways = 1\nknown_share = \"100%\"\nduration = \"20ms\"");
+        let outcome = run(&text);
+        assert_eq!(
+            value(&outcome, "put_latency_mean_us"),
+            f64::from(2_424 + 3_424 + 9 * 2_424 + 1_000) / 1_000.0
+        );
+        assert_eq!(value(&outcome, "disk_utilisation"), 0.0, "{protocol}");
+        assert_eq!(value(&outcome, "replicas_per_second"), 0.0, "{protocol}");
+        // Three of the nine servers hold each chunk, give or take the put in progress at either end.
+        let (puts, declined) = (value(&outcome, "puts_measured"), value(&outcome, "requests_declined"));
+        assert!((declined - 3.0 * puts).abs() <= 6.0, "{protocol}: {declined} of {puts} puts");
+    }
+    let half = run(&format!("{SMALL}known_share = \"50%\""));
+    let (puts, replicas) = (value(&half, "chunks_per_second"), value(&half, "replicas_per_second"));
+    assert!((0.35..0.65).contains(&(replicas / (3.0 * puts))), "{puts} {replicas}");
+}
+
+/// Two groups of nine servers with room for eight chunks each: 144 replicas are 48 chunks.
+#[test]
+fn full_servers_do_not_bid_and_no_more_is_stored_than_fits() {
+    for protocol in ["replicast-m", "replicast-h"] {
+        let text = format!(
+            "protocol = \"{protocol}\"\ngateways = 4\nservers = 18\ncapacity = \"1MiB\"\nwarm_up = \"0s\"\nduration = \"30ms\""
+        );
+        let outcome = run(&text);
+        let (puts, replicas) =
+            (value(&outcome, "puts_measured"), value(&outcome, "replicas_per_second") * 0.03);
+        assert!(puts > 40.0 && puts <= 48.0, "{protocol}: {puts}");
+        assert!(replicas.round() <= 144.0, "{protocol}: {replicas}");
+        assert!(value(&outcome, "puts_failed") > 0.0 && value(&outcome, "requests_declined") > 0.0);
+    }
+}
+
+/// A gateway that may ask every 500 us stores 2,000 chunks per second, although it could store more.
+#[test]
+fn requests_keep_to_their_rate() {
+    let of = |rate: &str| {
+        let text = format!("gateways = 4\nin_flight = 2\nwarm_up = \"10ms\"\nduration = \"100ms\"\n{rate}");
+        value(&run(&text), "chunks_per_second")
+    };
+    let (free, limited) = (of(""), of("network = { request_rate = \"2000/s\" }"));
+    assert!(free > 12_000.0, "{free}");
+    assert!((limited / 8_000.0 - 1.0).abs() < 0.01, "{limited}");
+    let wide = of("network = { request_rate = \"1000000/s\" }");
+    assert!((wide / free - 1.0).abs() < 0.02, "{wide} and {free}");
+}
+
+/// A lone gateway sends the next chunk while the disks write the one before: a put then costs the gateway
+/// request, bids, lead and transfer, and no longer the disk.
+#[test]
+fn a_pipelined_gateway_does_not_wait_for_disks() {
+    let of = |protocol: &str, pipelined: bool| {
+        let text = format!(
+            "protocol = \"{protocol}\"\ngateways = 1\nservers = 36\npipelined = {pipelined}\nduration = \"100ms\""
+        );
+        value(&run(&text), "chunks_per_second")
+    };
+    for protocol in ["replicast-m", "replicast-h", "uch-ccp"] {
+        let (waits, pipelined) = (of(protocol, false), of(protocol, true));
+        assert!(pipelined > 1.4 * waits, "{protocol}: {pipelined} and {waits}");
+    }
+    // The link carries no more than a chunk every 117.685 us.
+    assert!(of("replicast-m", true) < 1e9 / 117_685.0, "{}", of("replicast-m", true));
+}
+
 /// A get of a lone gateway waits for nobody, so its time is the sum of its parts.
 #[test]
 fn a_lone_get_takes_what_its_parts_take() {
@@ -104,6 +183,27 @@ fn a_lone_get_takes_what_its_parts_take() {
     assert_eq!(lone("replicast-m"), f64::from(3_424 + 28_664 + 312_500 + 117_685 + 1_000) / 1_000.0);
     // The request 1,080; the read; 14 frames of 7,272 and a last one of 4,098; a trip.
     assert_eq!(lone("uch-ccp"), f64::from(1_080 + 312_500 + 14 * 7_272 + 4_098 + 1_000) / 1_000.0);
+}
+
+/// Reads of disks with another rate for them: the same sums with 1,000 MiB/s, 125,000 ns, for the read alone.
+#[test]
+fn reads_are_as_fast_as_the_disk_reads() {
+    let disk = "gateways = 1\ndisk_read = \"1000MiB/s\"\nduration = \"100ms\"";
+    let mean = |protocol: &str, share: &str, measure: &str| {
+        value(&run(&format!("protocol = \"{protocol}\"\nread_share = \"{share}\"\n{disk}")), measure)
+    };
+    let negotiated = f64::from(3_424 + 28_664 + 125_000 + 117_685 + 1_000) / 1_000.0;
+    assert_eq!(mean("replicast-m", "100%", "get_latency_mean_us"), negotiated);
+    let unicast = f64::from(1_080 + 125_000 + 14 * 7_272 + 4_098 + 1_000) / 1_000.0;
+    assert_eq!(mean("uch-ccp", "100%", "get_latency_mean_us"), unicast);
+    // Writes are as slow as before.
+    assert!(mean("replicast-m", "1%", "put_latency_mean_us") > 440.0);
+    let busy = |disk: &str| {
+        let text = format!("gateways = 30\nservers = 18\nin_flight = 4\nread_share = \"60%\"\n{disk}");
+        value(&run(&text), "gets_per_second")
+    };
+    let (slow, fast) = (busy(""), busy("disk_read = \"1GiB/s\""));
+    assert!(fast > 1.1 * slow, "{fast} and {slow}");
 }
 
 /// A fault that was mended: bids expected their answers a trip too early, so over long links every chosen
@@ -247,6 +347,17 @@ fn every_refusal_says_what_to_do() {
             "`network.racks` is beyond what",
             "model",
         ),
+        ("protocol = \"uch-ccp\"\nknown_share = \"5%\"", "but uch-ccp does not negotiate", "replicast-m"),
+        ("known_share = \"105%\"", "`known_share` is 105%", "all chunks are new"),
+        ("capacity = \"64KiB\"", "`capacity` is 64KiB, but a chunk has 128KiB", "several chunks"),
+        ("network = { request_rate = \"0/s\" }", "nothing would ever be put", "no limit"),
+        ("fidelity = \"surge\"\npipelined = true", "`pipelined` is beyond what `surge`", "model"),
+        (
+            "network = { request_rate = \"5000/s\" }\nfaults = { failed_servers = 1 }",
+            "`faults.bid_timeout` is 100us, but",
+            "ask again",
+        ),
+        ("disk_read = \"1GB/s\"", "nothing is read: `read_share` is 0%", "leave `disk_read` out"),
         ("read_share = \"130%\"", "`read_share` is 130%", "reads only"),
         ("fidelity = \"surge\"\nread_share = \"1%\"", "`read_share` is beyond what `surge`", "model"),
         (
@@ -387,13 +498,20 @@ proptest! {
         failed in 0_u32..3,
         other in any::<bool>(),
         reads in prop::sample::select(vec![0_u32, 30, 100]),
+        (known, room, pipelined) in (prop::sample::select(vec![0_u32, 50]), any::<bool>(), any::<bool>()),
+        rate in prop::sample::select(vec!["", ", request_rate = \"20000/s\""]),
         racks in prop::sample::select(vec!["", "", ", racks = 2, uplink = \"3Gbit/s\"", ", racks = 3, uplink = \"30Gbit/s\", layout = \"blocks\""]),
     ) {
+        let bids = protocol.starts_with("replicast");
+        let known = if bids { format!("known_share = \"{known}%\"\n") } else { String::new() };
+        let room = if bids && room { "capacity = \"2MiB\"\n" } else { "" };
+        let rate = if bids { rate } else { "" };
         let other = if other { "other_chunks = [{ chunk = \"9000B\", share = \"40%\" }]\n" } else { "" };
         let text = format!(
             "protocol = \"{protocol}\"\ngateways = {gateways}\nservers = {}\ngroup = {group}\nreplicas = {replicas}\n\
              chunk = \"{chunk_kib}KiB\"\nin_flight = {in_flight}\nduration = \"4ms\"\nwarm_up = \"1ms\"\nread_share = \"{reads}%\"\n{other}\
-             network = {{ trip = \"{trip_us}us\"{racks} }}\n\
+             {known}{room}pipelined = {pipelined}\n\
+             network = {{ trip = \"{trip_us}us\"{racks}{rate} }}\n\
              faults = {{ failed_servers = {failed}, ack_timeout = \"3ms\", bid_timeout = \"400us\" }}",
             groups * group
         );

@@ -44,7 +44,8 @@ impl<'a> View<'a> {
     }
 
     /// The values of a measure, of each replicate that has it.
-    fn values(&self, measure: &str) -> Vec<f64> {
+    #[must_use]
+    pub fn values(&self, measure: &str) -> Vec<f64> {
         let alone = self.settled.protocols.len() == 1;
         let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) };
         points::values(self.result, &name)
@@ -57,6 +58,13 @@ impl<'a> View<'a> {
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
         (squares / (values.len().max(2) - 1) as f64).sqrt()
+    }
+
+    /// A quantile of the latencies of puts, in nanoseconds, of each replicate that stored anything.
+    #[must_use]
+    pub fn quantiles(&self, q: f64) -> Vec<f64> {
+        let of = |observed: &&Observed| observed.latencies.quantile(q).map(|estimate| estimate.value);
+        self.observed.iter().filter_map(of).collect()
     }
 
     /// Latencies of puts of all replicates, in nanoseconds.

@@ -35,9 +35,15 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         text += "fidelity = \"surge\"\n";
     } else {
         text += &beyond_surge(draws);
+        if protocol.starts_with("replicast") {
+            text += &of_negotiations(draws);
+        }
     }
     let racks = if surge || one_in(draws, 2) { 1 } else { 1 + draws(servers.min(4)) };
     text += &network(draws, racks);
+    if !surge && protocol.starts_with("replicast") && one_in(draws, 3) {
+        text += &format!("request_rate = \"{}/s\"\n", [500, 5_000, 50_000, 1_000_000][draws(4) as usize]);
+    }
     text += &bids(draws);
     text + &faults(draws, (servers, surge))
 }
@@ -60,6 +66,21 @@ fn beyond_surge(draws: Draws<'_>) -> String {
     }
     if one_in(draws, 3) {
         text += &format!("read_share = \"{}%\"\n", pick(draws, &["1", "30", "70", "100"]));
+        if one_in(draws, 2) {
+            text += &format!("disk_read = \"{}\"\n", pick(draws, &["1MiB/s", "900MiB/s", "30GB/s"]));
+        }
+    }
+    text + if one_in(draws, 3) { "pipelined = true\n" } else { "" }
+}
+
+/// Keys of protocols that negotiate.
+fn of_negotiations(draws: Draws<'_>) -> String {
+    let mut text = String::new();
+    if one_in(draws, 3) {
+        text += &format!("known_share = \"{}%\"\n", pick(draws, &["1", "40", "100"]));
+    }
+    if one_in(draws, 3) {
+        text += &format!("capacity = \"{}\"\n", pick(draws, &["128KiB", "500KiB", "3MiB", "1TiB"]));
     }
     text
 }

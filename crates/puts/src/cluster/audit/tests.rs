@@ -2,13 +2,13 @@
 
 use towtank_kernel::{RunOptions, run};
 use towtank_negotiation::bids::State as ReservationState;
-use towtank_negotiation::{NegotiatingServer, Step, Window};
+use towtank_negotiation::{NegotiatingServer, Size, Step, Window};
 use towtank_streams::{Draws, Purpose, Seed};
 use towtank_testkit::Finished;
-use towtank_units::{Percent, SimSpan, SimTime};
+use towtank_units::{Bytes, Frequency, Percent, SimSpan, SimTime};
 
 use super::*;
-use crate::spec::{Bids, Spec};
+use crate::spec::{Bids, Network, Spec};
 
 type State = Finished<Cluster>;
 type Damage = fn(&mut State);
@@ -181,6 +181,92 @@ fn the_audit_notices_it_of_what_is_read_too() {
             let complaint = sound.complaint(&cluster, &format!("{}: {what}", protocol.name()), damage);
             assert!(complaint.contains(law), "{}: {what}: {complaint}", protocol.name());
         }
+    }
+}
+
+/// As [`finished`], with servers that have room for eight chunks, and gateways that may ask every 300 us.
+fn finished_with_limits(protocol: Protocol, wanted: &dyn Fn(&State) -> bool) -> (Cluster, State) {
+    let spec = Spec {
+        gateways: 12,
+        servers: 18,
+        in_flight: 3,
+        capacity: Some(Bytes::from_mib(1)),
+        duration: SimSpan::from_ms(4),
+        network: Network { request_rate: Frequency::from_per_second(3_333), ..Network::default() },
+        ..Spec::default()
+    };
+    let cluster = spec.cluster(protocol, false);
+    for end in (456_789..).step_by(1_711) {
+        let options = RunOptions { end: Some(SimTime::from_ns(end)), ..RunOptions::default() };
+        let state = Finished::of(run(&cluster, options).expect("the cluster runs"));
+        if wanted(&state) {
+            return (cluster, state);
+        }
+    }
+    unreachable!("there are many moments")
+}
+
+#[test]
+fn the_audit_notices_room_and_requests_that_are_lost() {
+    let bids = |state: &State| {
+        let undecided = |machine: &mut NegotiatingServer| {
+            machine.reservations().iter().any(|one| one.state == ReservationState::Tentative)
+        };
+        state.clone().entities.iter_mut().filter_map(negotiating).any(undecided)
+    };
+    let held = |state: &State| {
+        state
+            .entities
+            .iter()
+            .any(|entity| matches!(entity, Entity::Gateway(gateway) if !gateway.held.is_empty()))
+    };
+    for protocol in [Protocol::ReplicastM, Protocol::ReplicastH] {
+        let (cluster, sound) = finished_with_limits(protocol, &|state| bids(state) && held(state));
+        // The same server with rules without a capacity: room is neither reserved nor given back.
+        let mut free = cluster.terms.clone();
+        free.fixed.capacity = None;
+        let hear = |state: &mut State, at: usize, of: &dyn Fn(&NegotiatingServer) -> Message| {
+            let machine = negotiating(&mut state.entities[12 + at]).expect("it is a server");
+            let mut draws = Draws::new(Seed(1), 0, 0);
+            let mut draws = draws.of(Purpose(1));
+            let message = of(machine);
+            machine.hear(&message, &mut Step::new(&free, state.now, &mut draws));
+        };
+        let put = PutId { gateway: GatewayId(11), number: 999 };
+        let request = |_: &NegotiatingServer| Message::Request {
+            put,
+            size: Size(0),
+            chunk: None,
+            round: 1,
+            from: SimTime::ZERO,
+        };
+        let complaint = sound.complaint(&cluster, "a bid without room", |state| hear(state, 3, &request));
+        assert!(complaint.contains("1 bids without room"), "{complaint}");
+        let at = (0..18).find(|at| {
+            let machine = negotiating(&mut sound.clone().entities[12 + at]).cloned();
+            machine.is_some_and(|machine| machine.room().puts().next().is_some())
+        });
+        let at = at.expect("some server has a bid");
+        let complaint = sound.complaint(&cluster, "room without a bid", |state| {
+            let machine = negotiating(&mut state.entities[12 + at]).expect("it is a server");
+            let put = machine.room().puts().next().expect("it has room reserved");
+            let mut draws = Draws::new(Seed(1), 0, 0);
+            let mut draws = draws.of(Purpose(1));
+            machine.receive(put, Size(0), &mut Step::new(&free, state.now, &mut draws));
+        });
+        assert!(complaint.contains("room for 1 puts without a bid"), "{complaint}");
+        let complaint = sound.complaint(&cluster, "requests that nothing releases", |state| {
+            state.pending.retain(|one| !matches!(one.event, Event::Release));
+        });
+        assert!(complaint.contains("no pending event continues it"), "{complaint}");
+        let complaint = sound.complaint(&cluster, "requests that are never sent", |state| {
+            for entity in &mut state.entities {
+                if let Entity::Gateway(gateway) = entity {
+                    gateway.held.clear();
+                }
+            }
+        });
+        assert!(complaint.contains("no pending event continues it"), "{complaint}");
     }
 }
 

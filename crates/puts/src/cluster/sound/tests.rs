@@ -3,8 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use towtank_kernel::{EntityId, Model, RunOptions, run};
-use towtank_negotiation::{GatewayId, Peer, Protocol, ServerId, Window};
-use towtank_units::{BitRate, Bytes, Percent, Rate, SimSpan};
+use towtank_negotiation::{GatewayId, Message, Peer, Protocol, PutId, ServerId, Step, Window};
+use towtank_streams::{Draws, Purpose, Seed};
+use towtank_units::{BitRate, Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::super::{is_among, racks};
 use super::*;
@@ -57,6 +58,7 @@ const CLUSTERS: &[(&str, Damage<Cluster>)] = &[
     ("each size has its share", |one| one.shares.push(u64::MAX)),
     ("some chunks have no size", |one| one.shares[0] = 1),
     ("a disk writes each size", |one| one.terms.disks[0].writes.clear()),
+    ("a disk reads each size", |one| one.terms.disks[0].reads.clear()),
     ("a chunk has no bytes", |one| one.terms.sizes[0].bytes = Bytes::ZERO),
     ("has no frames", |one| one.terms.sizes[0].frames = 0),
     ("is empty", |one| one.terms.sizes[0].last_bits = 0),
@@ -74,6 +76,83 @@ const CLUSTERS: &[(&str, Damage<Cluster>)] = &[
         one.racks.as_mut().expect("there are racks").control = BitRate::at_least_one(u64::MAX)
     }),
 ];
+
+#[test]
+fn requests_above_their_rate_are_noticed() {
+    let network = Network { request_rate: Frequency::from_per_second(1_000), ..Network::default() };
+    let cluster = Spec { network, ..Spec::default() }.cluster(Protocol::ReplicastM, false);
+    assert_eq!(cluster.request_gap, Some(SimSpan::from_ms(1)));
+    let mut entity = cluster.create(EntityId(0));
+    let Entity::Gateway(gateway) = &mut entity else { panic!("gateways come first") };
+    gateway.tally.requests = 3;
+    gateway.requests_from = SimTime::from_ns(3_000_000);
+    cluster.assert_node(&entity, SimTime::from_ns(3_000_000));
+    let Entity::Gateway(gateway) = &mut entity else { panic!("gateways come first") };
+    gateway.tally.requests = 4;
+    check("exceed their rate", || cluster.assert_node(&entity, SimTime::from_ns(3_000_000)));
+}
+
+/// The smallest capacity at which a server with one reservation is sound is that of one chunk.
+#[test]
+fn room_that_is_not_there_is_noticed() {
+    let of = |capacity: u64| {
+        let spec = Spec { capacity: Some(Bytes::new(capacity)), ..Spec::default() };
+        spec.cluster(Protocol::ReplicastM, false)
+    };
+    let (enough, short) = (of(128 << 10), of((128 << 10) - 1));
+    let put = PutId { gateway: GatewayId(0), number: 0 };
+    let mut entity = enough.create(EntityId(enough.gateways));
+    hear(
+        &enough,
+        &mut entity,
+        Message::Request { put, size: Size(0), chunk: None, round: 1, from: SimTime::ZERO },
+    );
+    enough.assert_node(&entity, SimTime::ZERO);
+    check("bytes are reserved or stored", || short.assert_node(&entity, SimTime::ZERO));
+}
+
+/// A server that holds a chunk, as one that has bid for it nevertheless.
+#[test]
+fn a_holder_that_bids_is_noticed() {
+    let cluster = Spec::default().cluster(Protocol::ReplicastM, false);
+    let chunk = towtank_negotiation::ChunkName(7);
+    let holder = cluster.terms.holders(chunk)[0];
+    let put = PutId { gateway: GatewayId(0), number: 0 };
+    let request = |chunk| Message::Request { put, size: Size(0), chunk, round: 1, from: SimTime::ZERO };
+    let mut entity = cluster.create(EntityId(cluster.gateways + holder.0));
+    hear(&cluster, &mut entity, request(Some(chunk)));
+    let Entity::Server(server) = &entity else { panic!("then come servers") };
+    cluster.assert_no_holder_bids(holder, server, &request(Some(chunk)));
+    hear(&cluster, &mut entity, request(None));
+    let Entity::Server(server) = &entity else { panic!("then come servers") };
+    check("holds the chunk and bids", || {
+        cluster.assert_no_holder_bids(holder, server, &request(Some(chunk)))
+    });
+}
+
+/// The server's state machine hears a message; its actions are dropped.
+fn hear(cluster: &Cluster, entity: &mut Entity, message: Message) {
+    let Entity::Server(server) = entity else { panic!("only servers hear requests") };
+    let Target::Negotiating(machine) = &mut server.machine else { panic!("it negotiates") };
+    let mut draws = Draws::new(Seed(1), 0, 0);
+    let mut draws = draws.of(Purpose(1));
+    machine.hear(&message, &mut Step::new(&cluster.terms, SimTime::ZERO, &mut draws));
+}
+
+#[test]
+fn a_multicast_to_no_rendezvous_group_is_noticed() {
+    let spec = Spec { servers: 18, ..Spec::default() };
+    let cluster = spec.cluster(Protocol::ReplicastM, false);
+    cluster.assert_rendezvous(&[9, 17, 12].map(ServerId));
+    for (words, to) in [
+        ("of several groups", vec![8, 9, 10]),
+        ("has a server twice", vec![1, 2, 1]),
+        ("4 servers receive one chunk", vec![1, 2, 3, 4]),
+    ] {
+        let to: Vec<ServerId> = to.into_iter().map(ServerId).collect();
+        check(words, || cluster.assert_rendezvous(&to));
+    }
+}
 
 #[test]
 fn a_cluster_that_makes_no_sense_is_noticed() {
@@ -107,6 +186,7 @@ const GATEWAYS: &[(&str, Damage<Gateway>)] = &[
     ("1 were given up unasked", |one| (one.tally.created, one.tally.failed) = (1, 1)),
     ("a delivery ended at", |one| one.received_until = SimTime::from_ns(u64::MAX)),
     ("nobody wanted", |one| one.tally.bytes_received = 1),
+    ("held back without a limit", |one| one.held.push_back(Vec::new())),
 ];
 
 const SERVERS: &[(&str, Damage<Server>)] = &[
@@ -122,7 +202,7 @@ const SERVERS: &[(&str, Damage<Server>)] = &[
 ];
 
 fn wish(at: u64) -> Wish {
-    Wish { size: Size(0), created: SimTime::from_ns(at), reads: false }
+    Wish { size: Size(0), created: SimTime::from_ns(at), reads: false, known: false }
 }
 
 #[test]

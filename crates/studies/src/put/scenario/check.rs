@@ -25,6 +25,7 @@ impl Scenario {
         self.check_sizes(draft, &mut problems);
         self.check_times(draft, &mut problems);
         self.check_racks(draft, &mut problems);
+        self.check_negotiated(&protocols, draft, &mut problems);
         self.check_surge(&protocols, draft, &mut problems);
         problems.into_result(())?;
         let settled = Settled::of(self, protocols);
@@ -124,6 +125,11 @@ impl Scenario {
             let message = format!("`read_share` is {}, but the limit is 100%", self.read_share);
             problems.push(draft.problem("read_share", message).hint("0% stores only, 100% reads only"));
         }
+        if self.disk_read.is_some() && self.read_share == Percent::ZERO {
+            let message = "`disk_read` is set, but nothing is read: `read_share` is 0%";
+            let hint = "set `read_share`, or leave `disk_read` out";
+            problems.push(draft.problem("disk_read", message).hint(hint));
+        }
         let rate = self.arrival_rate.is_some_and(Frequency::is_zero);
         if rate {
             let hint = "leave it out for a closed loop";
@@ -149,6 +155,36 @@ impl Scenario {
         }
     }
 
+    /// Checks settings that only protocols that negotiate have.
+    fn check_negotiated(&self, protocols: &[Protocol], draft: &Draft, problems: &mut Problems) {
+        let asked = [
+            ("known_share", self.known_share > Percent::ZERO),
+            ("capacity", self.capacity.is_some()),
+            ("network.request_rate", self.network.request_rate.is_some()),
+        ];
+        let unicast = protocols.iter().find(|protocol| !protocol.negotiates());
+        for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
+            if let Some(protocol) = unicast {
+                let message = format!("`{key}` is set, but {} does not negotiate", protocol.name());
+                let hint = "leave it out, or set `protocol` to replicast-m, replicast-h or both";
+                problems.push(draft.problem(key, message).hint(hint));
+            }
+        }
+        if self.known_share > Percent::FULL {
+            let message = format!("`known_share` is {}, but the limit is 100%", self.known_share);
+            problems.push(draft.problem("known_share", message).hint("0%: all chunks are new"));
+        }
+        let largest = self.sizes().into_iter().max().unwrap_or(self.chunk);
+        if let Some(capacity) = self.capacity.filter(|capacity| *capacity < largest) {
+            let message = format!("`capacity` is {capacity}, but a chunk has {largest}");
+            problems.push(draft.problem("capacity", message).hint("set it to the size of several chunks"));
+        }
+        if self.network.request_rate.is_some_and(Frequency::is_zero) {
+            let message = "`network.request_rate` is 0/s, so nothing would ever be put";
+            problems.push(draft.problem("network.request_rate", message).hint("leave it out for no limit"));
+        }
+    }
+
     /// Refuses settings that SURGE does not have.
     fn check_surge(&self, protocols: &[Protocol], draft: &Draft, problems: &mut Problems) {
         if self.fidelity != Fidelity::Surge {
@@ -158,7 +194,11 @@ impl Scenario {
             ("in_flight", self.in_flight > 1),
             ("arrival_rate", self.arrival_rate.is_some()),
             ("other_chunks", !self.other_chunks.is_empty()),
+            ("pipelined", self.pipelined),
             ("read_share", self.read_share > Percent::ZERO),
+            ("known_share", self.known_share > Percent::ZERO),
+            ("capacity", self.capacity.is_some()),
+            ("network.request_rate", self.network.request_rate.is_some()),
             ("network.racks", self.network.racks > 1),
             ("faults.failed_servers", self.faults.failed_servers > 0),
             ("warm_up", self.warm_up.is_some_and(|span| !span.is_zero())),
@@ -193,7 +233,10 @@ impl Settled {
             let (what, bids, acks) = if protocol.negotiates() {
                 // All puts of a gateway may request at once, and each bid waits for those before it.
                 let bids = u64::from(spec.group) * u64::from(spec.in_flight) - 1;
-                let queue = terms.control.saturating_mul(bids);
+                // A limit on requests holds each of them back for those before it.
+                let held = spec.request_gap(protocol).unwrap_or_default();
+                let held = held.saturating_mul(u64::from(spec.in_flight));
+                let queue = terms.control.saturating_mul(bids).saturating_add(held);
                 (
                     "receiving the bids of a group, with `in_flight` puts at once,",
                     there.saturating_mul(2).saturating_add(queue),
