@@ -21,6 +21,7 @@ mod elastic;
 mod estimate;
 mod file;
 mod fit;
+pub mod measure;
 mod mix;
 mod model;
 pub mod present;

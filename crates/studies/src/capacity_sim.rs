@@ -35,6 +35,7 @@ const FLAGS: &[Flag] = &[
     Flag { name: "system", key: "system" },
     Flag { name: "servers", key: "servers" },
     Flag { name: "replicas", key: "replicas" },
+    Flag { name: "ack", key: "ack" },
     Flag { name: "size", key: "size" },
     Flag { name: "depth", key: "depth" },
     Flag { name: "disk", key: "disk" },

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use towtank_capacity::{Plan, Shares};
-use towtank_units::Percent;
+use towtank_units::{Bytes, Percent, SimSpan};
 
 use crate::args::output_flags::{OutputFlags, ReportFlags};
 
@@ -17,6 +17,7 @@ pub struct Flags {
 }
 
 const EXAMPLES: &str = "Examples:
+  towtank capacity measure --target rbd:bench/image --set-up paper > measure.sh
   towtank capacity fit reads.json writes.json -o model.json
   towtank capacity estimate model.json --mix '16KiB:90%:r70,1MiB:10%:r100' --plan 20000iops
   towtank capacity check model.json --against mixes.csv";
@@ -24,6 +25,8 @@ const EXAMPLES: &str = "Examples:
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Print the fio or warp commands that measure what a model needs, or run them on a new file
+    Measure(Measure),
     /// Fit a model to measured pure reads and pure writes of each size
     Fit(Fit),
     /// Estimate operations per second of a mix
@@ -35,6 +38,67 @@ pub enum Command {
 const QUESTION: &str = "Question";
 const MEASUREMENTS: &str = "Measurements";
 const RESULTS: &str = "Results";
+
+/// `towtank capacity measure`.
+#[derive(Debug, Args)]
+#[command(after_help = MEASURE_EXAMPLES)]
+pub struct Measure {
+    /// What to measure: a new file, a directory for it, rbd:POOL/IMAGE, or s3:https://HOST:PORT/BUCKET.
+    /// An image or a bucket is overwritten
+    #[arg(long, value_name = "TARGET", required = true, help_heading = MEASUREMENTS)]
+    pub target: String,
+    /// Runs: `quick` (pure loads twice and half writes once, a minute each), or `paper` (all mixes in steps
+    /// of 10 %, 5 minutes each)
+    #[arg(long, value_enum, value_name = "NAME", default_value = "quick", help_heading = MEASUREMENTS)]
+    pub set_up: SetUpName,
+    /// Sizes of operations, separated by commas [default: those of the set-up]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', help_heading = MEASUREMENTS)]
+    pub sizes: Vec<Bytes>,
+    /// Shares of reads to measure beside pure reads and writes, such as 30%,70%
+    #[arg(long, value_name = "SHARES", value_delimiter = ',', help_heading = MEASUREMENTS)]
+    pub reads: Vec<Percent>,
+    /// Number of runs of each pure load
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), help_heading = MEASUREMENTS)]
+    pub repeat: Option<u32>,
+    /// Duration of a run
+    #[arg(long, value_name = "SPAN", help_heading = MEASUREMENTS)]
+    pub runtime: Option<SimSpan>,
+    /// Operations of a job in flight; concurrent operations of warp
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), help_heading = MEASUREMENTS)]
+    pub depth: Option<u32>,
+    /// Jobs of fio
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), help_heading = MEASUREMENTS)]
+    pub jobs: Option<u32>,
+    /// Bytes of the file or image that are used
+    #[arg(long, value_name = "SIZE", help_heading = MEASUREMENTS)]
+    pub span: Option<Bytes>,
+    /// Directory for the results of fio or warp
+    #[arg(long, value_name = "DIR", default_value = "measured", help_heading = RESULTS)]
+    pub results: String,
+    /// Run fio on a new file, which is removed at the end, and fit a model; results that exist are kept
+    #[arg(long, help_heading = RESULTS)]
+    pub run: bool,
+    #[command(flatten)]
+    pub judged: Judged,
+    #[command(flatten)]
+    pub report: ReportFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// A set-up by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SetUpName {
+    /// Two runs of a minute for each pure load
+    Quick,
+    /// The runs of the paper
+    Paper,
+}
+
+const MEASURE_EXAMPLES: &str = "Examples:
+  towtank capacity measure --target /mnt/ssd --run
+  towtank capacity measure --target rbd:bench/image --set-up paper > measure.sh
+  towtank capacity measure --target s3:https://gateway:9000/bench --sizes 64KiB,1MiB > measure.sh";
 
 /// `towtank capacity fit`.
 #[derive(Debug, Args)]
@@ -62,7 +126,7 @@ const FIT_EXAMPLES: &str = "Examples:
   towtank capacity fit runs.csv --system ceph -o model.json --out report";
 
 /// Which runs of the files count.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Chosen {
     /// Use only the runs of this system, if files name several
     #[arg(long, value_name = "NAME", help_heading = MEASUREMENTS)]
@@ -70,7 +134,7 @@ pub struct Chosen {
 }
 
 /// What counts as holding.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Judged {
     /// Largest error that counts as agreement
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = within, help_heading = MEASUREMENTS)]

@@ -1,8 +1,9 @@
 //! `towtank capacity`: the capacity of a system for any mix, from pure reads and pure writes. Parses, calls
-//! `capacity`, reads and writes files.
+//! `capacity`, reads and writes files, and starts fio where that is asked for.
 
 mod files;
 mod flags;
+mod measure;
 
 use std::path::PathBuf;
 
@@ -25,6 +26,7 @@ pub use flags::Flags;
 /// Runs the command of the flags.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     match &flags.command {
+        Command::Measure(measure) => measure::measure(measure),
         Command::Fit(fit) => self::fit(fit),
         Command::Estimate(estimate) => self::estimate(estimate),
         Command::Check(check) => self::check(check),

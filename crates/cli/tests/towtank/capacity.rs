@@ -429,3 +429,75 @@ fn help() {
     Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");
 }
+
+/// The commands for each target, and the words for targets and settings that are none.
+#[test]
+fn what_is_to_be_run_is_printed() {
+    let folder = Folder::new("capacity-measure");
+    let printed = |more: &[&str]| folder.run(&[&["capacity", "measure"], more].concat()).data();
+    let paper = printed(&["--target", "rbd:bench/image", "--set-up", "paper"]);
+    assert!(paper.contains("# 99 runs of 5 min: 8.25 h in all."), "{paper}");
+    assert!(paper.contains("THE IMAGE IS OVERWRITTEN"), "{paper}");
+    assert!(paper.contains("--rwmixread=70 --bs=4096 --iodepth=32 --numjobs=8 --ioengine=rbd"), "{paper}");
+    let quick = printed(&["--target", "new", "--sizes", "4KiB", "--results", "here"]);
+    assert_snapshot!(quick, @"
+    #!/bin/sh
+    # 5 runs of 1 min: 5 min in all.
+    # The file is overwritten. It must lie on what is to be measured.
+    set -eu
+    mkdir -p here
+    # fill 4GiB
+    fio --name=fill --rw=write --bs=1M --iodepth=32 --filename=new --ioengine=libaio --direct=1 --size=4294967296
+    # 4KiB, 100 % reads, run 1
+    fio --name=4KiB-r100-1 --rw=randread --bs=4096 --iodepth=32 --numjobs=1 --filename=new --ioengine=libaio --direct=1 --size=4294967296 --randseed=1100 --norandommap --runtime=60 --time_based --group_reporting --output-format=json --output=here/4KiB-r100-1.json
+    # 4KiB, 50 % reads, run 1
+    fio --name=4KiB-r50-1 --rw=randrw --rwmixread=50 --bs=4096 --iodepth=32 --numjobs=1 --filename=new --ioengine=libaio --direct=1 --size=4294967296 --randseed=1050 --norandommap --runtime=60 --time_based --group_reporting --output-format=json --output=here/4KiB-r50-1.json
+    # 4KiB, 0 % reads, run 1
+    fio --name=4KiB-r0-1 --rw=randwrite --bs=4096 --iodepth=32 --numjobs=1 --filename=new --ioengine=libaio --direct=1 --size=4294967296 --randseed=1000 --norandommap --runtime=60 --time_based --group_reporting --output-format=json --output=here/4KiB-r0-1.json
+    # 4KiB, 100 % reads, run 2
+    fio --name=4KiB-r100-2 --rw=randread --bs=4096 --iodepth=32 --numjobs=1 --filename=new --ioengine=libaio --direct=1 --size=4294967296 --randseed=2100 --norandommap --runtime=60 --time_based --group_reporting --output-format=json --output=here/4KiB-r100-2.json
+    # 4KiB, 0 % reads, run 2
+    fio --name=4KiB-r0-2 --rw=randwrite --bs=4096 --iodepth=32 --numjobs=1 --filename=new --ioengine=libaio --direct=1 --size=4294967296 --randseed=2000 --norandommap --runtime=60 --time_based --group_reporting --output-format=json --output=here/4KiB-r0-2.json
+    towtank capacity fit here/*.json -o here-model.json
+    ");
+    let wrong: [(&[&str], &str); 5] = [
+        (&["--target", "rbd:image"], "`rbd:image` names no image of a pool"),
+        (&["--target", "new", "--sizes", "1000B"], "no multiple of 512B"),
+        (&["--target", "new", "--reads", "12.5%"], "fio takes whole percents"),
+        (&["--target", "new", "--span", "4KiB"], "less than an operation"),
+        (&["--target", "s3:h/b", "--run"], "only a new file is measured with --run"),
+    ];
+    for (more, want) in wrong {
+        let said = refused(&folder, &[&["measure"], more].concat());
+        assert!(said.stderr.contains(want) && said.stderr.contains("hint: "), "{}", said.stderr);
+    }
+    folder.write("there", "");
+    let said = refused(&folder, &["measure", "--target", "there", "--run"]);
+    assert!(said.stderr.contains("measures a file that it makes, but there exists"), "{}", said.stderr);
+}
+
+/// fio is run on a new file, which goes; the model is fitted to its results, which are kept.
+#[test]
+fn what_fio_measures_becomes_a_model() {
+    if std::process::Command::new("fio").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "fio is not installed");
+        println!("skipped: fio is not installed");
+        return;
+    }
+    let folder = Folder::new("capacity-run");
+    let words = ["capacity", "measure", "--target", ".", "--sizes", "4KiB,64KiB", "--repeat", "1"];
+    let words = [&words[..], &["--runtime", "1s", "--span", "16MiB", "--run", "--format", "json"]].concat();
+    let said = folder.run(&words);
+    let report: serde_json::Value = serde_json::from_str(&said.data()).expect("it is JSON");
+    let answer = report["answer"].as_str().expect("it has an answer");
+    assert!(answer.starts_with("Cost of a write in reads:") && answer.contains("64KiB"), "{answer}");
+    assert!(!folder.path().join("towtank-measure.dat").exists(), "the file is gone");
+    for result in ["4KiB-r100-1.json", "64KiB-r0-1.json", "4KiB-r50-1.json"] {
+        assert!(folder.path().join(format!("measured/{result}")).exists(), "{result}");
+    }
+    assert!(folder.path().join("measured-model.json").exists());
+    // Results that are there are not measured again.
+    let again = folder.run(&words);
+    let again: serde_json::Value = serde_json::from_str(&again.data()).expect("it is JSON");
+    assert_eq!(again["summary"], report["summary"]);
+}

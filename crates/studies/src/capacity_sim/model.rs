@@ -3,13 +3,14 @@
 //!
 //! A read goes to a random server; a hit is served from its cache, any other read from its disk, and the data
 //! leave through its NIC. A write goes to as many servers as there are replicas; each receives it through its
-//! NIC and writes it, and it is done when all have. Disks and NICs serve in the order of arrival
-//! ([`towtank_devices`]). All clients are one entity without a link of its own: either a fixed number of
-//! operations is under way at any time, or they arrive at random and [`Admission`] decides which are
-//! admitted.
+//! NIC and writes it. The client has its acknowledgement when as many have as it waits for, and the others
+//! write on. Disks and NICs serve in the order of arrival ([`towtank_devices`]). All clients are one entity
+//! without a link of its own: either a fixed number of operations is under way at any time, or they arrive at
+//! random and [`Admission`] decides which are admitted.
 //!
 //! **Conservation:** operations begun = done + under way, and each of these waits for as many answers as
-//! there are requests and answers of it in flight; requests sent = come to servers + in flight; what came to
+//! there are requests and answers of it in flight; operations begun = acknowledged + not yet acknowledged,
+//! which in a closed loop are as many as its depth; requests sent = come to servers + in flight; what came to
 //! a server = answered by it + at it; answers sent = come + in flight; and the work of disks = the work
 //! reported in answers + the work that later answers will report. `audit` checks them.
 
@@ -58,6 +59,8 @@ pub struct Cluster {
     pub fast: u32,
     /// Copies of each write.
     pub replicas: u32,
+    /// Copies that are written when a write is acknowledged.
+    pub acks: u32,
     /// Bytes per operation.
     pub size: Bytes,
     /// The normal disk and the fast one.
@@ -107,6 +110,7 @@ pub struct Clients {
 pub struct Books {
     admission: Admission,
     begun: u64,
+    acked: u64,
     done: u64,
     /// Requests sent, and answers received.
     asked: u64,
@@ -132,7 +136,10 @@ pub enum Undo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Operation {
     began: SimTime,
+    /// Answers that are to come.
     answers: u32,
+    /// Those of them after which it is acknowledged.
+    unacked: u32,
 }
 
 /// A server.
@@ -187,7 +194,7 @@ pub enum Event {
 /// One observation for the statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// An operation was done within the measured span.
+    /// An operation was acknowledged within the measured span.
     Done(SimSpan),
     /// An operation was rejected.
     SentAway,
@@ -318,7 +325,8 @@ impl Cluster {
         }
         let hit = !write && self.hits > 0 && context.draws(HIT).next_u64() <= self.hits;
         let answers = if write { self.replicas } else { 1 };
-        let entry = Some(Operation { began: now, answers });
+        let unacked = if write { self.acks.clamp(1, answers) } else { answers };
+        let entry = Some(Operation { began: now, answers, unacked });
         let operation = match clients.free.pop() {
             Some(place) => {
                 clients.under_way.set(place as usize, entry);
@@ -392,7 +400,7 @@ impl Cluster {
 }
 
 impl Clients {
-    /// Processes an answer; returns when its operation began, if it was the last one.
+    /// Processes an answer; returns when its operation began, if it acknowledges it.
     fn take(&mut self, operation: u32, work_ns: u64) -> Option<SimTime> {
         let Some(waiting) = self.under_way.get().get(operation as usize).copied().flatten() else {
             self.books.unknown.get_or_insert(operation);
@@ -400,15 +408,18 @@ impl Clients {
         };
         self.books.answered += 1;
         self.books.worked_ns += work_ns;
+        let acks = waiting.unacked == 1;
+        self.books.acked += u64::from(acks);
         let answers = waiting.answers - 1;
         if answers > 0 {
-            self.under_way.set(operation as usize, Some(Operation { answers, ..waiting }));
-            return None;
+            let unacked = waiting.unacked.saturating_sub(1);
+            self.under_way.set(operation as usize, Some(Operation { answers, unacked, ..waiting }));
+        } else {
+            self.under_way.set(operation as usize, None);
+            self.free.push(operation);
+            self.books.done += 1;
         }
-        self.under_way.set(operation as usize, None);
-        self.free.push(operation);
-        self.books.done += 1;
-        Some(waiting.began)
+        acks.then_some(waiting.began)
     }
 
     fn marks(&self) -> [u64; 2] {
@@ -450,6 +461,7 @@ impl Model for Cluster {
             books: Books {
                 admission: self.admission,
                 begun: 0,
+                acked: 0,
                 done: 0,
                 asked: 0,
                 answered: 0,

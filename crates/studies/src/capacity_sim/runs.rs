@@ -156,6 +156,7 @@ fn closed(scenario: &Scenario, reads: u64) -> Cluster {
         servers: scenario.servers,
         fast,
         replicas: scenario.replicas,
+        acks: scenario.ack.copies(scenario.replicas),
         size: scenario.size,
         disks,
         card: CardClock::new(card, scenario.size),

@@ -22,6 +22,10 @@ pub struct Scenario {
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 16))]
     pub replicas: u32,
+    /// `disks`: how many copies are written when a write is acknowledged: `all`, as in Ceph, `majority`, as
+    /// in Swift, or a number. The others are written afterwards.
+    #[serde(default)]
+    pub ack: Ack,
     /// Size of an operation.
     #[serde(default = "size")]
     pub size: Bytes,
@@ -65,6 +69,44 @@ pub struct Scenario {
     /// `disks`: admission control while the mix changes.
     #[serde(default)]
     pub control: Control,
+}
+
+/// When a write is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Ack {
+    /// By a rule.
+    Rule(AckRule),
+    /// When this many copies are written.
+    Copies(u32),
+}
+
+/// A rule of acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckRule {
+    /// When all copies are written.
+    All,
+    /// When more than half of the copies are written.
+    Majority,
+}
+
+impl Default for Ack {
+    fn default() -> Ack {
+        Ack::Rule(AckRule::All)
+    }
+}
+
+impl Ack {
+    /// The copies that are written when a write is acknowledged.
+    #[must_use]
+    pub fn copies(self, replicas: u32) -> u32 {
+        match self {
+            Ack::Rule(AckRule::All) => replicas,
+            Ack::Rule(AckRule::Majority) => replicas / 2 + 1,
+            Ack::Copies(copies) => copies,
+        }
+    }
 }
 
 /// A load above the capacity of the cluster, whose mix changes, and a target of utilisation.
@@ -199,6 +241,12 @@ impl Scenario {
             let message = format!("`replicas` is {}, but a group has 9 servers", self.replicas);
             problems.push(draft.problem("replicas", message).hint("set `system` to \"disks\", or lower it"));
         }
+        let acks = self.ack.copies(self.replicas);
+        if acks == 0 || acks > self.replicas {
+            let message = format!("`ack` is {acks}, but a write has {} copies", self.replicas);
+            let hint = "write \"all\", \"majority\" or a number from 1 to `replicas`";
+            problems.push(draft.problem("ack", message).hint(hint));
+        }
         let spans = [
             ("duration", self.duration),
             ("trip", self.trip),
@@ -253,6 +301,7 @@ impl Scenario {
         }
         if self.protocol().is_some() {
             let asked = [
+                ("ack", self.ack != Ack::default()),
                 ("cache_hits", self.cache_hits != Percent::ZERO),
                 ("fast_servers", self.fast_servers != Percent::ZERO),
             ];

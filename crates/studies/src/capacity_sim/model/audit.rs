@@ -109,10 +109,17 @@ fn operations(cluster: &Cluster, clients: &Clients, in_flight: &InFlight) -> Res
     if begun != done + under_way {
         return Err(format!("{begun} operations began, {done} ended and {under_way} are under way").into());
     }
+    let waiting = clients.under_way.get().iter().flatten().filter(|operation| operation.unacked > 0);
+    let (waiting, acked) = (waiting.count() as u64, clients.books.acked);
+    if begun != acked + waiting {
+        return Err(
+            format!("{begun} operations began, {acked} are acknowledged and {waiting} are not").into()
+        );
+    }
     if let Load::Closed(depth) = cluster.load
-        && under_way != if in_flight.begins { 0 } else { u64::from(depth) }
+        && waiting != if in_flight.begins { 0 } else { u64::from(depth) }
     {
-        return Err(format!("{under_way} operations are under way, but {depth} are to be").into());
+        return Err(format!("{waiting} operations are under way, but {depth} are to be").into());
     }
     for (at, (place, coming)) in clients.under_way.get().iter().zip(&in_flight.of_operation).enumerate() {
         let answers = place.map_or(0, |operation| u64::from(operation.answers));
@@ -165,9 +172,9 @@ fn measured(cluster: &Cluster, committed: &Committed<'_, Cluster>, clients: &Cli
         if let Some(busy) = counts.busy_ns.iter().find(|busy| **busy > window) {
             return Err(format!("entity {at} was busy for {busy} ns of a window of {window} ns").into());
         }
-        if counts.latencies.count() > clients.books.done {
-            let (counted, done) = (counts.latencies.count(), clients.books.done);
-            return Err(format!("{counted} operations were counted, but {done} ended").into());
+        if counts.latencies.count() > clients.books.acked {
+            let (counted, acked) = (counts.latencies.count(), clients.books.acked);
+            return Err(format!("{counted} operations were counted, but {acked} were acknowledged").into());
         }
     }
     Ok(())

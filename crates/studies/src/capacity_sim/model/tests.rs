@@ -24,6 +24,7 @@ fn cluster(load: Load) -> Cluster {
         servers: 6,
         fast: 2,
         replicas: 3,
+        acks: 3,
         size: Bytes::ZERO,
         disks: [disk(100, 150), disk(40, 60)],
         card: CardClock::new(CardSpec { rate, latency: us(10), gap: us(30) }, Bytes::ZERO),
@@ -90,7 +91,7 @@ fn double(state: &mut State, of: fn(&Event) -> bool) {
 #[test]
 fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
     type Damage = fn(&mut State);
-    let damages: [(&str, &str, Damage); 17] = [
+    let damages: [(&str, &str, Damage); 18] = [
         ("a lost request", "waits for", |state| lose(state, is_request)),
         ("a lost answer", "waits for", |state| lose(state, is_answer)),
         ("a write that is never served", "waits for", |state| lose(state, is_served)),
@@ -126,7 +127,10 @@ fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
         ("an unfinished operation", "are to be", |state| {
             let clients = clients(state);
             clients.books.begun += 1;
-            clients.under_way.push(Some(Operation { began: SimTime::ZERO, answers: 0 }));
+            clients.under_way.push(Some(Operation { began: SimTime::ZERO, answers: 0, unacked: 1 }));
+        }),
+        ("an operation that is acknowledged twice", "are acknowledged", |state| {
+            clients(state).books.acked += 1;
         }),
         ("a server that forgets a request", "requests were sent", |state| server(state, 2).asked -= 1),
         ("a server that answers twice", "requests came to server 2", |state| server(state, 2).answered += 1),
@@ -135,11 +139,13 @@ fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
         }),
         ("a disk busier than time", "of a window of", |state| state.statistics[1].busy_ns[0] = 500_001),
     ];
-    let cluster = cluster(Load::Closed(24));
-    let sound = finished(&cluster);
-    for (what, law, damage) in damages {
-        let complaint = sound.complaint(&cluster, what, damage);
-        assert!(complaint.contains(law), "{what}: {complaint}");
+    for acks in 1..=3 {
+        let cluster = Cluster { acks, ..cluster(Load::Closed(24)) };
+        let sound = finished(&cluster);
+        for (what, law, damage) in damages {
+            let complaint = sound.complaint(&cluster, what, damage);
+            assert!(complaint.contains(law), "{what}, {acks} acknowledge: {complaint}");
+        }
     }
 }
 
