@@ -3,6 +3,8 @@
 //! All failures of a run are known in advance, so the search runs once ([`search`](crate::search));
 //! [`recovery`](crate::recovery) then follows the affected records.
 
+use std::sync::Arc;
+
 use crate::homes::Homes;
 use crate::plan::{DeviceId, NOWHERE};
 use crate::redundancy::Redundancy;
@@ -29,6 +31,33 @@ pub struct Kind {
     pub by_place: bool,
 }
 
+/// What each device held before any failure. It is known where the search looked at every group or object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Number of groups with a copy or shard there, by device.
+    Groups(Vec<u64>),
+    /// Bytes of copies or shards, by device.
+    Bytes(Vec<u64>),
+}
+
+impl Held {
+    /// Adds to what the devices of one group or object hold; places without a device do not count.
+    pub(crate) fn add(&mut self, devices: &[DeviceId], bytes: impl FnOnce() -> u64) {
+        let (each, amount) = match self {
+            Held::Groups(each) => (each, 1),
+            Held::Bytes(each) => (each, bytes()),
+        };
+        devices.iter().filter(|device| **device != NOWHERE).for_each(|device| each[device.index()] += amount);
+    }
+
+    /// The amounts by device.
+    #[must_use]
+    pub fn by_device(&self) -> &[u64] {
+        let (Held::Groups(each) | Held::Bytes(each)) = self;
+        each
+    }
+}
+
 /// The affected records. A record is an object that is placed by itself, or a placement group.
 #[derive(Debug)]
 pub struct Affected {
@@ -49,7 +78,7 @@ pub struct Affected {
     /// The number of each record: that of the group or of the object.
     pub numbers: Vec<u64>,
     /// The source of new homes where it is not `lists`: a CRUSH map, or servers with several disks.
-    pub homes: Option<Box<dyn Homes>>,
+    pub homes: Option<Arc<dyn Homes>>,
     /// The key of each record, where `homes` needs it.
     pub(crate) keys: Vec<u64>,
     /// How the records were found.
@@ -61,6 +90,8 @@ pub struct Affected {
     /// Whether copies and shards that are left are moved too, where `homes` wants them elsewhere: the map was
     /// changed, or a device was added. Only for groups.
     pub follows: bool,
+    /// What each device held before any failure, where that is known.
+    pub held: Option<Held>,
 }
 
 impl Affected {
@@ -136,7 +167,7 @@ impl Affected {
 
     /// An empty table for groups that are then added one by one, as in the exports of real clusters.
     #[must_use]
-    pub fn of_groups(kinds: Vec<Kind>, homes: Box<dyn Homes>) -> Affected {
+    pub fn of_groups(kinds: Vec<Kind>, homes: Arc<dyn Homes>) -> Affected {
         let width = kinds.iter().map(|kind| kind.redundancy.width as usize).max().unwrap_or(0);
         for Kind { redundancy: Redundancy { data, width }, min_size, .. } in &kinds {
             assert!((1..=*width).contains(data), "a group of {width} shards is read from {data}");
@@ -157,6 +188,7 @@ impl Affected {
             asked: 0,
             grouped: true,
             follows: false,
+            held: None,
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Work {
     pub uplinks: Vec<[SimSpan; 2]>,
     /// For each driver, the least time that its rate limit allows.
     pub rates: Vec<SimSpan>,
+    /// For each server, the least time that the rate limit of a server allows.
+    pub server_rates: Vec<SimSpan>,
     /// The longest time that one job takes under the rate limit of a stream.
     pub stream: SimSpan,
     /// The longest time that one job takes without contention.
@@ -81,6 +83,10 @@ impl Work {
                 let span = &mut work.rates[driver.index()];
                 *span = span.saturating_add(rate.span_for(Bytes::new(left.bytes)));
             }
+            if let Some(rate) = limits.server_rate {
+                let span = &mut work.server_rates[hardware.server_of(driver) as usize];
+                *span = span.saturating_add(rate.span_for(Bytes::new(left.bytes)));
+            }
             work.chain = work.chain.max(left.chain(hardware, [reads[0], driver, writes[0]]));
         }
         work.assert_conserved();
@@ -117,6 +123,7 @@ impl Work {
             receiving: vec![zero; servers],
             uplinks: vec![[zero; 2]; hardware.racks() as usize],
             rates: vec![zero; hardware.devices() as usize],
+            server_rates: vec![zero; servers],
             stream: zero,
             chain: zero,
             bytes: 0,
@@ -138,6 +145,7 @@ impl Work {
         spans(&mut self.sending, &later.sending);
         spans(&mut self.receiving, &later.receiving);
         spans(&mut self.rates, &later.rates);
+        spans(&mut self.server_rates, &later.server_rates);
         self.uplinks.iter_mut().zip(&later.uplinks).for_each(|(mine, theirs)| spans(mine, theirs));
         self.stream = self.stream.saturating_add(later.stream);
         self.chain = self.chain.saturating_add(later.chain);
@@ -191,7 +199,7 @@ impl Work {
     #[must_use]
     pub fn bound(&self) -> SimSpan {
         let all = self.disks.iter().chain(&self.sending).chain(&self.receiving);
-        let all = all.chain(self.uplinks.iter().flatten()).chain(&self.rates);
+        let all = all.chain(self.uplinks.iter().flatten()).chain(&self.rates).chain(&self.server_rates);
         all.copied().fold(self.chain.max(self.stream), SimSpan::max)
     }
 
@@ -221,6 +229,7 @@ impl Work {
         [
             even(&mut self.disks.iter(), survivors.devices),
             even(&mut self.rates.iter(), survivors.devices),
+            even(&mut self.server_rates.iter(), survivors.servers),
             even(&mut self.sending.iter(), survivors.servers),
             even(&mut self.receiving.iter(), survivors.servers),
             way(0),

@@ -100,17 +100,18 @@ pub fn named(what: Failing, layout: &Layout) -> Stricken {
         let devices = (0u32..).zip(&layout.server_of).filter(|(_, server)| fits(**server));
         Stricken::Named(devices.map(|(device, _)| DeviceId(device)).collect())
     };
-    let disks = layout.server_of.len() / servers.max(1) as usize;
+    let mut disks = vec![0usize; servers as usize];
+    layout.server_of.iter().for_each(|&server| disks[server as usize] += 1);
     match what {
         Failing::Server(Some(server)) => of(&|other| other == server),
         Failing::Device(Some(device)) => Stricken::Named(vec![DeviceId(device)]),
         Failing::Rack(Some(rack)) => of(&|server| layout.rack_of[server as usize] == rack),
-        Failing::Server(None) => Stricken::Drawn(disks),
+        Failing::Server(None) => Stricken::Drawn(disks.into_iter().max().unwrap_or(0)),
         Failing::Device(None) => Stricken::Drawn(1),
         Failing::Rack(None) => {
             let racks = layout.rack_of.iter().max().map_or(0, |&rack| rack + 1);
             let mut sizes = vec![0; racks as usize];
-            layout.rack_of.iter().for_each(|&rack| sizes[rack as usize] += disks);
+            layout.rack_of.iter().zip(disks).for_each(|(&rack, disks)| sizes[rack as usize] += disks);
             Stricken::Drawn(sizes.into_iter().max().unwrap_or(0))
         }
     }

@@ -56,7 +56,7 @@ fn double(rate: Rate) -> Rate {
 }
 
 /// The position of each device and server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The server of each device; the devices of a server are numbered consecutively.
     pub server_of: Vec<u32>,

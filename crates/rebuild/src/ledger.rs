@@ -6,6 +6,7 @@
 //! records follow a changed map, places that are left move too (`following`).
 
 mod following;
+mod order;
 mod returning;
 
 use schemars::JsonSchema;
@@ -14,6 +15,8 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::SimSpan;
 
 use self::following::Placed;
+pub use self::order::Order;
+use self::order::Turn;
 use self::returning::Returning;
 pub use self::returning::Writes;
 use crate::affected::{Affected, Kind};
@@ -52,10 +55,34 @@ pub struct Rules {
     pub source: Source,
     /// Where shards are gathered.
     pub gather: Gather,
+    /// Which objects or groups a driver rebuilds first.
+    pub order: Order,
     /// The replicate's seed.
     pub seed: Seed,
     /// Whether tasks reserve their targets.
     pub reserve: bool,
+    /// What a backfill of a group costs before its first object is copied.
+    pub backfill: Backfill,
+}
+
+/// The time that a backfill of a group takes before its first object is copied: to begin, and to list the
+/// objects of the group on both sides and compare them. While a group is copied the next one of the same
+/// driver begins, so only the first one waits for that: eight groups began no later than one (Ceph 16.2.15).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backfill {
+    /// To begin.
+    pub begin: SimSpan,
+    /// For each object that it looks at.
+    pub look: SimSpan,
+}
+
+impl Backfill {
+    /// The time for so many objects, of the first group of a driver or of a later one.
+    #[must_use]
+    pub fn of(self, objects: usize, is_first: bool) -> SimSpan {
+        let begin = if is_first { self.begin } else { SimSpan::ZERO };
+        begin.saturating_add(self.look.saturating_mul(objects as u64))
+    }
 }
 
 /// The state of the devices at one moment.
@@ -88,8 +115,6 @@ pub struct Stuck {
     pub bytes: u64,
     /// Objects that lack nothing, but should move to a home that has no room.
     pub unmoved: u64,
-    /// Objects of which some shards stay, since too many change places among the same devices.
-    pub crossed: u64,
     /// Bytes of copies and shards that are left and stay where they are: of the two kinds above, of `full`,
     /// and of shards whose new device holds another shard of the record that stays.
     pub staying_bytes: u64,
@@ -329,7 +354,6 @@ impl<'a> Ledger<'a> {
                 continue;
             }
             let mut aimed = self.aim(record, standing, homes.as_deref_mut());
-            stuck.crossed += if aimed.crossed { objects } else { 0 };
             let mut staying = aimed.staying;
             assert!(aimed.found <= missing, "a record has more homes than it lacks copies");
             self.keep(record);
@@ -348,7 +372,9 @@ impl<'a> Ledger<'a> {
                 let spare = copies - data;
                 let priority =
                     if self.affected.follows { following::priority(spare, missing) } else { spare as u8 };
-                orders.push((driver, priority, record as u32));
+                let number = self.affected.numbers[record];
+                let rank = self.rules.order.rank(priority, number, self.rules.seed);
+                orders.push(Turn { driver, rank, priority, record: record as u32 });
             }
             stuck.staying_bytes = stuck.staying_bytes.saturating_add(bytes.saturating_mul(staying as u64));
             let without = (missing - aimed.found) as u64;
@@ -371,8 +397,7 @@ impl<'a> Ledger<'a> {
         let places = self.places(record);
         let mut wanted = vec![NOWHERE; places.len()];
         self.wanted(record, standing, homes, &mut wanted);
-        let (holders, data) = (&self.holders[places], self.data(record));
-        let placed = Placed { holders, wanted: &wanted, data, down: &standing.down };
+        let placed = Placed { holders: &self.holders[places], wanted: &wanted, down: &standing.down };
         placed.staying(&vec![NOWHERE; wanted.len()]) as u64
     }
 
@@ -412,7 +437,7 @@ impl<'a> Ledger<'a> {
         let holders = &self.holders[places.clone()];
         let by_place = self.affected.kind(record).by_place;
         let mut next = wanted.iter().copied().filter(|home| *home != NOWHERE && !holders.contains(home));
-        let (mut found, mut waits, mut crossed) = (0, false, false);
+        let (mut found, mut waits) = (0, false);
         for (place, holder) in holders.iter().enumerate() {
             if *holder != NOWHERE {
                 continue;
@@ -430,10 +455,9 @@ impl<'a> Ledger<'a> {
         }
         let (mut moved, mut staying) = (0, 0);
         if self.affected.follows {
-            let (data, down) = (self.data(record), &standing.down[..]);
-            let placed = Placed { holders, wanted: &wanted, data, down };
+            let placed = Placed { holders, wanted: &wanted, down: &standing.down };
             if by_place {
-                crossed = !placed.aim_shards(&mut aims);
+                placed.aim_shards(&mut aims);
                 staying = placed.staying(&aims);
                 let filled = |lost: bool| {
                     let is = |(holder, aim): &(&DeviceId, &DeviceId)| {
@@ -461,7 +485,7 @@ impl<'a> Ledger<'a> {
             }
         }
         self.spare = [wanted, aims];
-        Aimed { found, moved, staying, crossed, waits }
+        Aimed { found, moved, staying, waits }
     }
 
     /// Where a record belongs now.
@@ -539,11 +563,12 @@ impl<'a> Ledger<'a> {
             return;
         }
         sources.clear();
-        let follows = self.affected.follows;
-        let reads = |holder: &DeviceId| *holder != NOWHERE && !(follows && aims.contains(holder));
-        let holders = all.iter().copied().filter(reads);
-        sources.extend(holders.clone().filter(|holder| *holder == driver));
-        sources.extend(holders.filter(|holder| *holder != driver));
+        let holders = all.iter().copied().filter(|holder| *holder != NOWHERE);
+        // Devices that take another shard meanwhile come last.
+        let last = |holder: &DeviceId| self.affected.follows && aims.contains(holder);
+        sources.extend(holders.clone().filter(|holder| *holder == driver && !last(holder)));
+        sources.extend(holders.clone().filter(|holder| *holder != driver && !last(holder)));
+        sources.extend(holders.filter(last));
         sources.truncate(self.data(record));
         assert_eq!(
             sources.len(),
@@ -553,7 +578,7 @@ impl<'a> Ledger<'a> {
         debug_assert!(once(sources), "a record is read twice from one device: {sources:?}");
     }
 
-    fn write_plan(&self, orders: &[(DeviceId, u8, u32)]) -> (Plan, Vec<(u32, u32)>) {
+    fn write_plan(&self, orders: &[Turn]) -> (Plan, Vec<(u32, u32)>) {
         let mut plan = Plan::new().of_groups(self.affected.grouped).split_by_priority(self.affected.follows);
         let mut jobs = Vec::new();
         if !self.affected.grouped {
@@ -564,8 +589,10 @@ impl<'a> Ledger<'a> {
         let (mut sources, mut targets) = (Vec::new(), Vec::new());
         for driver in (0..self.hardware.devices()).map(DeviceId) {
             plan.next_driver();
-            let mut priority = None;
-            while let Some(&&(_, urgency, record)) = orders.peek().filter(|order| order.0 == driver) {
+            let (mut priority, mut begun, mut turn) = (None, false, 0);
+            while let Some(&&Turn { priority: urgency, record, .. }) =
+                orders.peek().filter(|turn| turn.driver == driver)
+            {
                 orders.next();
                 let at = record as usize;
                 self.sources(at, driver, &mut sources);
@@ -580,16 +607,22 @@ impl<'a> Ledger<'a> {
                     let remote: Vec<DeviceId> =
                         targets.iter().copied().filter(|_| self.rules.reserve).collect();
                     plan.next_task(self.affected.numbers[at] as u32, (u32::from(urgency), below), &remote);
-                    if compares {
-                        plan.compare_first(self.returning.comparing(objects));
+                    self.rules.order.place(&mut plan, &mut turn, self.rules.reserve);
+                    // What the log covers is known without a look at the objects. A backfill that was
+                    // interrupted goes on behind the objects that it has copied.
+                    if compares || !kept {
+                        let looked_at = if kept { objects } else { self.open(at) };
+                        plan.compare_first(self.rules.backfill.of(looked_at, !begun));
+                        begun = true;
                     }
                 } else if priority != Some(urgency) {
                     assert!(
-                        priority < Some(urgency),
+                        priority < Some(urgency) || self.rules.order != Order::FewestCopies,
                         "tasks with {urgency} to spare come after less urgent ones"
                     );
                     priority = Some(urgency);
                     plan.next_task(driver.0, (u32::from(urgency), below), &[]);
+                    self.rules.order.place(&mut plan, &mut turn, false);
                 }
                 let first = self.affected.first_object(at);
                 for (object, &bytes) in (first..).zip(self.affected.sizes(at)) {
@@ -610,6 +643,13 @@ impl<'a> Ledger<'a> {
         assert!(orders.next().is_none(), "a record in the plan has no driver");
         assert_eq!(plan.jobs().len(), jobs.len(), "each job has its object");
         (plan, jobs)
+    }
+
+    /// Objects of a record that are not yet on all its new homes.
+    fn open(&self, record: usize) -> usize {
+        let first = self.affected.first_object(record);
+        let objects = first..first + self.affected.sizes(record).len();
+        objects.filter(|object| !self.done[*object]).count()
     }
 
     /// Whether a record accepts no writes until its planned rebuild is done, because too few of its copies or
@@ -729,8 +769,6 @@ struct Aimed {
     moved: usize,
     /// Shards that are left and stay, although another device that is up should hold them.
     staying: usize,
-    /// Shards change places among devices of which too few would be left to read from.
-    crossed: bool,
     /// The holder of a place without a home is down and not out yet.
     waits: bool,
 }

@@ -6,11 +6,14 @@
 //!   laid out on them;
 //! - [`failures`]: what stops, and when;
 //! - [`search`]: which objects or groups the failures touch ([`affected`]), and where these belong afterwards
-//!   ([`homes`]: by a CRUSH map in [`map_places`], by servers in [`server_places`], drawn in [`shares`]);
+//!   ([`homes`]: by a CRUSH map in [`map_places`], by servers in [`server_places`], by a ring of Swift in
+//!   [`ring_places`], drawn in [`shares`]);
 //! - [`ledger`]: their state while devices fail and rebuilds finish, and the [`plan`] that follows from it;
 //! - [`model`]: transfers over disks, NICs and uplinks, on the kernel;
-//! - [`recovery`]: all phases, from the first failure to the last durable write;
-//! - [`bound`]: lower limits on the duration, for this placement and for an even one.
+//! - [`recovery`]: all phases, from the first failure to the last durable write; [`targets`]: where copies
+//!   were rebuilt;
+//! - [`bound`]: lower limits on the duration, for this placement and for an even one;
+//! - [`thinned`]: a recovery with fewer objects, to estimate one that takes long to simulate.
 //!
 //! Left out on purpose: scenarios and reports. The caller fills in the tables and passes a
 //! [`Simulator`](towtank_kernel::Simulator) that runs the model.
@@ -27,8 +30,11 @@ pub mod placing;
 pub mod plan;
 pub mod recovery;
 pub mod redundancy;
+pub mod ring_places;
 #[cfg(test)]
 mod sample;
 pub mod search;
 pub mod server_places;
 pub mod shares;
+pub mod targets;
+pub mod thinned;

@@ -73,6 +73,10 @@ pub struct Limits {
     pub stream_rate: Option<Rate>,
     /// Maximum rate of one driver.
     pub device_rate: Option<Rate>,
+    /// Jobs that the disks of a server drive at the same time, all together; its disks take turns.
+    pub server_streams: Option<u32>,
+    /// Maximum rate of all jobs that the disks of a server drive.
+    pub server_rate: Option<Rate>,
     /// For each class of disk, values that replace `streams` and `sleep`; empty if all classes are alike.
     pub paces: Vec<Pace>,
     /// Whether a group has one object in progress, and begins with a work item that moves nothing, as in
@@ -94,6 +98,12 @@ pub struct Pace {
 }
 
 impl Limits {
+    /// Whether a rate limit may hold back units.
+    #[must_use]
+    pub fn is_paced(&self) -> bool {
+        [self.stream_rate, self.device_rate, self.server_rate].iter().any(Option::is_some)
+    }
+
     /// The pace of a device.
     #[inline]
     #[must_use]
@@ -270,6 +280,7 @@ impl<'a> Rebuild<'a> {
         );
         assert!(limits.streams > 0, "a device drives one job at least");
         assert!(limits.paces.iter().all(|pace| pace.streams > 0), "a device drives one job at least");
+        assert!(limits.server_streams.is_none_or(|most| most > 0), "a server drives one job at least");
         assert!(limits.reservations.is_none_or(|most| most > 0), "a device grants one reservation at least");
         assert!(
             limits.paces.is_empty() || limits.paces.len() == hardware.kinds(),

@@ -18,9 +18,10 @@ use crate::failures::Struck;
 use crate::hardware::Hardware;
 use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck, Writes};
 use crate::model::{
-    Active, Arrivals, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Slot,
+    Active, Arrivals, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Server, Slot,
 };
 use crate::plan::{DeviceId, Plan};
+use crate::targets::Targets;
 
 /// The maximum number of client operations simulated without a rebuild: enough for a 99th percentile.
 const QUIET_OPERATIONS: f64 = 20_000.0;
@@ -49,6 +50,8 @@ pub struct Waiting {
     pub detection: SimSpan,
     /// Time from detection until its devices are out.
     pub down_out: SimSpan,
+    /// Time from then until the first object can move: the new map, peering and reservations.
+    pub peering: SimSpan,
     /// Devices are never marked out.
     pub noout: bool,
     /// Whether whole racks are marked out too.
@@ -68,11 +71,8 @@ pub struct Later {
 
 impl Later {
     /// Nothing but failures happens.
-    pub const NOTHING: &Later = &Later {
-        changes: Vec::new(),
-        returns: Vec::new(),
-        writes: Writes { each_per_s: 0.0, log: 0, begin: SimSpan::ZERO, look: SimSpan::ZERO },
-    };
+    pub const NOTHING: &Later =
+        &Later { changes: Vec::new(), returns: Vec::new(), writes: Writes { each_per_s: 0.0, log: 0 } };
 }
 
 /// Devices that failed and come back.
@@ -160,6 +160,8 @@ pub struct Recovered {
     pub bytes: u64,
     /// Finished jobs.
     pub jobs: u64,
+    /// Where they were written.
+    pub targets: Targets,
     /// Jobs begun over time, where groups have one object in progress: (end of a bin, jobs).
     pub begun: Vec<(SimTime, u64)>,
     /// Bytes finished over time: (end of a bin, bytes).
@@ -178,6 +180,9 @@ pub struct Recovered {
     pub disks: Vec<(SimSpan, u64, u64)>,
     /// For each server's NIC, sending and receiving.
     pub cards: Vec<[Busy; 2]>,
+    /// For each server, the time from the begin of a phase until its NIC has sent and received all of it,
+    /// summed over phases. If there are clients, it covers their messages too.
+    pub active: Vec<SimSpan>,
     /// For each rack's uplink, busy time up and down.
     pub uplinks: Vec<[SimSpan; 2]>,
     /// Time spent waiting for reservations.
@@ -224,11 +229,13 @@ impl Recovery<'_> {
         moments.into_iter().collect()
     }
 
-    /// When a failure is detected, and when its devices are marked out.
+    /// When a failure is detected, and when its data begin to be rebuilt elsewhere, because its devices have
+    /// been marked out.
     fn moments_of(&self, struck: &Struck) -> (SimTime, Option<SimTime>) {
         let down = SimTime::ZERO.saturating_add(struck.at).saturating_add(self.waiting.detection);
         let stays = self.waiting.noout || (struck.rack && !self.waiting.rack_out);
-        (down, (!stays).then(|| down.saturating_add(self.waiting.down_out)))
+        let out = || down.saturating_add(self.waiting.down_out).saturating_add(self.waiting.peering);
+        (down, (!stays).then(out))
     }
 
     fn standing(&self, at: SimTime, used: Vec<u64>) -> Standing {
@@ -351,6 +358,7 @@ impl Recovery<'_> {
             stuck: Stuck::default(),
             bytes: 0,
             jobs: 0,
+            targets: Targets::none(self.hardware.devices()),
             begun: Vec::new(),
             progress: Vec::new(),
             progress_by_spare: Default::default(),
@@ -360,6 +368,7 @@ impl Recovery<'_> {
             work: Work::none(self.hardware),
             disks: vec![(SimSpan::ZERO, 0, 0); self.hardware.devices() as usize],
             cards: vec![[Busy::default(); 2]; self.hardware.servers() as usize],
+            active: vec![SimSpan::ZERO; self.hardware.servers() as usize],
             uplinks: vec![[SimSpan::ZERO; 2]; self.hardware.racks() as usize],
             reserving: SimSpan::ZERO,
             sleeping: SimSpan::ZERO,
@@ -416,6 +425,7 @@ impl Recovery<'_> {
             .map(|(_, job)| planned.plan.bytes_over_targets(job))
             .fold(0, u64::saturating_add);
         found.take(self.hardware, &planned.plan, &run, from, span);
+        found.targets.take(planned, &progress);
         let drives = |device: &u32| !planned.plan.tasks_of(DeviceId(*device)).is_empty();
         found.drivers = found.drivers.max((0..self.hardware.devices()).filter(drives).count() as u64);
         ledger.settle(planned, |job| progress[job as usize]);
@@ -456,6 +466,8 @@ impl Recovered {
         let last = self.last_by_spare.iter().flatten().max().copied().unwrap_or_default();
         assert_eq!(last, self.last_write, "the last write, and the last by what was to spare");
         assert!((self.jobs == 0) == (self.bytes == 0), "{} jobs have {} bytes", self.jobs, self.bytes);
+        let parts = self.targets.all_parts();
+        assert!(parts >= self.jobs, "{} jobs are done, and {parts} copies or shards are written", self.jobs);
         assert!(self.ideal <= self.bound, "what is even takes {}, of {}", self.ideal, self.bound);
         assert!(self.bound <= self.moving, "a bound of {} is beaten with {}", self.bound, self.moving);
         let peak = self.below.iter().map(|(_, records)| *records).max().unwrap_or_default();
@@ -479,9 +491,6 @@ impl Recovered {
     ) {
         let counts: Counts = run.merged_statistics();
         let ended = over(run, &counts, end);
-        // Queued service after the end of the phase is subtracted, and clients still served after the rebuild
-        // do not count.
-        let done = |lane: Lane| lane.busy.saturating_sub(lane.idle_at.max(ended).since(ended));
         self.moving = self.moving.saturating_add(ended.since(SimTime::ZERO));
         self.bytes += counts.bytes;
         self.jobs += counts.jobs;
@@ -508,37 +517,55 @@ impl Recovered {
             self.below.push((later(at), below));
         }
         self.take_progress(&counts, (from, later(ended)), later);
-        let busy = |lane: Lane, bytes: u64| Busy { span: done(lane), bytes };
-        let add = |to: &mut Busy, more: Busy| {
-            to.span = to.span.saturating_add(more.span);
-            to.bytes += more.bytes;
-        };
         for (number, entity) in (0u32..).zip(&run.entities) {
             match entity {
-                Entity::Server(server) => {
-                    let card = &mut self.cards[number as usize];
-                    add(&mut card[0], busy(server.out.lane, server.sent));
-                    add(&mut card[1], busy(server.inward.lane, server.received));
-                    for (id, device) in hardware.devices_of(number).zip(&server.devices) {
-                        self.reserving = self.reserving.saturating_add(waits_on(device, plan, ended));
-                        self.sleeping = self.sleeping.saturating_add(rests_on(device, ended));
-                        self.take_flows(id, device);
-                        let disk = &mut self.disks[id.index()];
-                        disk.0 = disk.0.saturating_add(done(device.disk.lane));
-                        disk.1 += device.read;
-                        disk.2 += device.written;
-                    }
-                }
+                Entity::Server(server) => self.take_server((hardware, plan), number, server, ended),
                 Entity::Monitor { .. } => {}
                 Entity::Rack(seen) => {
                     let rack = &mut self.uplinks[(number - hardware.servers()) as usize];
                     for (mine, way) in rack.iter_mut().zip(Way::BOTH) {
-                        *mine = mine.saturating_add(done(*seen.uplink.lane(way)));
+                        *mine = mine.saturating_add(busy_until(*seen.uplink.lane(way), ended));
                     }
                 }
             }
         }
     }
+
+    /// Adds what the devices and the NIC of a server did in a phase.
+    fn take_server(
+        &mut self,
+        (hardware, plan): (&Hardware, &Plan),
+        number: u32,
+        server: &Server,
+        ended: SimTime,
+    ) {
+        let add = |to: &mut Busy, lane: Lane, bytes: u64| {
+            to.span = to.span.saturating_add(busy_until(lane, ended));
+            to.bytes += bytes;
+        };
+        let (out, inward) = (server.out.lane, server.inward.lane);
+        let card = &mut self.cards[number as usize];
+        add(&mut card[0], out, server.sent);
+        add(&mut card[1], inward, server.received);
+        let until = out.idle_at.max(inward.idle_at).min(ended);
+        let active = &mut self.active[number as usize];
+        *active = active.saturating_add(until.since(SimTime::ZERO));
+        for (id, device) in hardware.devices_of(number).zip(&server.devices) {
+            self.reserving = self.reserving.saturating_add(waits_on(device, plan, ended));
+            self.sleeping = self.sleeping.saturating_add(rests_on(device, ended));
+            self.take_flows(id, device);
+            let disk = &mut self.disks[id.index()];
+            disk.0 = disk.0.saturating_add(busy_until(device.disk.lane, ended));
+            disk.1 += device.read;
+            disk.2 += device.written;
+        }
+    }
+}
+
+/// How long a lane was busy up to the end of a phase: queued service after it does not count, and neither do
+/// clients that are still served after the rebuild.
+fn busy_until(lane: Lane, ended: SimTime) -> SimSpan {
+    lane.busy.saturating_sub(lane.idle_at.max(ended).since(ended))
 }
 
 impl Waited {

@@ -64,6 +64,8 @@ pub fn limits() -> Limits {
         sleep: SimSpan::ZERO,
         stream_rate: None,
         device_rate: None,
+        server_streams: None,
+        server_rate: None,
         paces: Vec::new(),
         serial: false,
         job_cost: SimSpan::ZERO,

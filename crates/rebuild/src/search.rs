@@ -12,7 +12,7 @@ use towtank_placement::crush::vring;
 use towtank_population::Population;
 use towtank_streams::{Purpose, Seed, mix};
 
-use crate::affected::{Affected, Found, Kind};
+use crate::affected::{Affected, Found, Held, Kind};
 use crate::hardware::Hardware;
 use crate::homes::Homes;
 use crate::map_places::{MapPlaces, host_id};
@@ -99,7 +99,7 @@ impl Search<'_> {
         };
         let homes = (self.has_several_disks()).then(|| {
             let (hardware, spare) = (self.hardware.clone(), self.failing_servers() + 1);
-            Box::new(ServerPlaces { placement: Arc::clone(&placement), hardware, spare }) as Box<dyn Homes>
+            Arc::new(ServerPlaces { placement: Arc::clone(&placement), hardware, spare }) as Arc<dyn Homes>
         });
         if let Some(groups) = placing.groups {
             return Ok(self.by_groups(groups, &place, homes));
@@ -131,7 +131,7 @@ impl Search<'_> {
         self.placing.domain == Domain::Rack || (self.has_several_disks() && self.is_crush())
     }
 
-    fn empty(&self, found: Found, homes: Option<Box<dyn Homes>>) -> Affected {
+    fn empty(&self, found: Found, homes: Option<Arc<dyn Homes>>) -> Affected {
         let width = self.placing.redundancy.width as usize;
         let length = (width + self.failing_servers() + 1).min(self.hardware.servers() as usize);
         let first_object = if self.placing.groups.is_some() { vec![0] } else { Vec::new() };
@@ -147,6 +147,7 @@ impl Search<'_> {
             keys: Vec::new(),
             grouped: !first_object.is_empty(),
             follows: false,
+            held: None,
             first_object,
             sizes: Vec::new(),
             numbers: Vec::new(),
@@ -190,15 +191,17 @@ impl Search<'_> {
         devices.iter().take(width).any(|device| *device != NOWHERE && self.failing[device.index()])
     }
 
-    fn by_groups(&self, groups: u32, place: &Place<'_>, homes: Option<Box<dyn Homes>>) -> Option<Affected> {
+    fn by_groups(&self, groups: u32, place: &Place<'_>, homes: Option<Arc<dyn Homes>>) -> Option<Affected> {
         let mut affected = self.empty(Found::ByInverse, homes);
         let mut list = vec![NOWHERE; affected.length];
+        let mut held = Held::Groups(self.none_held());
         for group in 0..u64::from(groups) {
             if (self.stopped)() {
                 return None;
             }
             let key = towtank_placement::algorithms::hashing::scatter(group ^ mix(self.seed.0, 77));
             place(key, &mut list);
+            held.add(&list[..affected.width], || 0);
             if self.touches(&list, affected.width) {
                 let ids = self.population.ids_in_residue(group, u64::from(groups));
                 if affected.homes.is_some() {
@@ -208,20 +211,28 @@ impl Search<'_> {
             }
         }
         affected.asked = u64::from(groups);
+        affected.held = Some(held);
         Some(affected)
     }
 
-    fn by_asking(&self, place: &Place<'_>, homes: Option<Box<dyn Homes>>) -> Option<Affected> {
+    fn by_asking(&self, place: &Place<'_>, homes: Option<Arc<dyn Homes>>) -> Option<Affected> {
         let mut affected = self.empty(Found::ByAsking, homes);
         let mut list = vec![NOWHERE; affected.length];
+        let mut held = Held::Bytes(self.none_held());
         for id in 0..self.population.objects() {
             if id % 1_024 == 0 && (self.stopped)() {
                 return None;
             }
             self.ask(id, place, &mut list, &mut affected);
+            held.add(&list[..affected.width], || self.shard(id));
         }
         affected.asked = self.population.objects();
+        affected.held = Some(held);
         Some(affected)
+    }
+
+    fn none_held(&self) -> Vec<u64> {
+        vec![0; self.hardware.devices() as usize]
     }
 
     /// Adds an object if it is affected.
@@ -239,7 +250,7 @@ impl Search<'_> {
     fn by_inverse(
         &self,
         (placement, place): (&dyn Placement, &Place<'_>),
-        homes: Option<Box<dyn Homes>>,
+        homes: Option<Arc<dyn Homes>>,
     ) -> Option<Affected> {
         let mut affected = self.empty(Found::ByInverse, homes);
         let (width, length) = (affected.width, affected.length);
@@ -275,7 +286,7 @@ impl Search<'_> {
 
     fn by_map(&self) -> Option<Affected> {
         let map = MapPlaces::new(self.placing, self.hardware);
-        let homes = Some(Box::new(map.clone()) as Box<dyn Homes>);
+        let homes = Some(Arc::new(map.clone()) as Arc<dyn Homes>);
         let asked = map.asked(&[]);
         let place = |key: u64, list: &mut [DeviceId]| asked.devices(key, list);
         match self.placing.groups {
@@ -306,7 +317,7 @@ impl Search<'_> {
             let onward = if self.is_crush() { Onward::HostsAndDisks } else { Onward::Servers };
             let (shares, hardware, seed) = (shares.clone(), self.hardware.clone(), self.seed);
             let spare = self.failing_servers() + 1;
-            Box::new(DrawnPlaces { shares, hardware, seed, spare, onward }) as Box<dyn Homes>
+            Arc::new(DrawnPlaces { shares, hardware, seed, spare, onward }) as Arc<dyn Homes>
         });
         let mut affected = self.empty(Found::Drawn, homes);
         let (mut list, mut devices) = (vec![0u32; affected.length], vec![NOWHERE; affected.length]);

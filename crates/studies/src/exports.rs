@@ -9,6 +9,7 @@ use towtank_ceph::{Export, Exports, JoinError, Joined, Named};
 use towtank_imports::ceph::{self, DeviceUse, OsdDump, PgDump, Report};
 use towtank_imports::{File, ImportError, Imported};
 use towtank_placement::crush::Map;
+use towtank_placement::swift::Ring;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Input, Problem, Problems};
 
@@ -103,6 +104,17 @@ pub(crate) fn read_map(
     let mut reader = Reader { draft, warnings, problems: &mut problems };
     let read = reader.read(true, key, ceph::read_map);
     problems.into_result(read.map(|map| map.value))
+}
+
+/// Reads the ring of Swift that the key `key` names; none if it has a problem.
+pub(crate) fn read_ring(
+    draft: &Draft,
+    key: &str,
+    warnings: &mut Vec<Warning>,
+    problems: &mut Problems,
+) -> Option<Ring> {
+    let read = Reader { draft, warnings, problems }.read(true, key, towtank_imports::swift::read_ring);
+    read.map(|ring| ring.value)
 }
 
 struct Reader<'a> {

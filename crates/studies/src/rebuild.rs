@@ -8,11 +8,11 @@
 //!   `complete`, `failures`: its checks, and what is known of it before it runs; `cluster`: the machines that
 //!   it describes;
 //! - `generated`: one replicate on a generated cluster, from the scenario to its results;
-//! - `real`: the same from the exports of a cluster;
+//! - `real`: the same from the exports of a cluster; `ring`: machines and partitions from a ring of Swift;
 //! - `queue`: the operation queue of Ceph's daemons, by release;
 //! - `observed`, `resources`, `bottleneck`: the measures, and what limited the rebuild;
 //! - `levers`: changes that may help, each tried;
-//! - `present`, `figures`, `published`: the contents of the report.
+//! - `present`, `figures`, `slowest`, `traffic`, `published`: the contents of the report.
 
 pub mod benchmark;
 pub mod bottleneck;
@@ -30,8 +30,11 @@ mod published;
 pub mod queue;
 pub mod real;
 pub mod resources;
+pub mod ring;
 pub mod scenario;
 pub mod settled;
+mod slowest;
+mod traffic;
 mod view;
 
 use towtank_rebuild::recovery::RecoveryError;
@@ -59,6 +62,8 @@ const FLAGS: &[Flag] = &[
     flag("pg-dump", "pg_dump"),
     flag("osd-df", "osd_df"),
     flag("report", "report"),
+    flag("ring", "ring"),
+    flag("ring-after", "ring_after"),
     flag("servers", "servers"),
     flag("racks", "racks"),
     flag("disks-per-server", "disks_per_server"),
@@ -82,7 +87,9 @@ const FLAGS: &[Flag] = &[
     flag("uplink", "uplink"),
     flag("stream-limit", "stream_limit"),
     flag("rate-cap", "rate_cap"),
+    flag("server-rate-cap", "server_rate_cap"),
     flag("recovery-max-active", "recovery_max_active"),
+    flag("server-max-active", "server_max_active"),
     flag("max-backfills", "max_backfills"),
     flag("recovery-sleep", "recovery_sleep"),
     flag("ceph", "ceph_release"),
@@ -96,8 +103,10 @@ const FLAGS: &[Flag] = &[
     flag("client-weight", "client_weight"),
     flag("source", "source"),
     flag("gather", "gather"),
+    flag("order", "order"),
     flag("detection", "detection"),
     flag("down-out", "down_out"),
+    flag("replace", "replace"),
     flag("noout", "noout"),
 ];
 
@@ -114,7 +123,7 @@ impl Question for Rebuild {
          up to 16, mClock with --profile from 17 on. --client-load adds reads and writes of clients. Not modelled: CPU and memory, Ceph's own work \
          per object (1 ms where it was measured, which determines the time of small objects without a sleep), \
          recovery by log, and devices that come back.";
-    const RESULTS_VERSION: u32 = 4;
+    const RESULTS_VERSION: u32 = 5;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank rebuild --servers 16 --per-server 10TiB --disk-read 200MB/s --disk-write 180MB/s",
         "towtank rebuild --report ceph-report.json --fail host=a",
@@ -122,8 +131,15 @@ impl Question for Rebuild {
     ];
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["objects", "per_server"];
-    const PUBLISHED: &'static [&'static str] =
-        &["rebuild-64", "rebuild-data-sets", "rebuild-peers", "rebuild-scaling"];
+    const PUBLISHED: &'static [&'static str] = &[
+        "qos-mclock",
+        "qos-wpq",
+        "rebuild-64",
+        "rebuild-data-sets",
+        "rebuild-pair",
+        "rebuild-peers",
+        "rebuild-scaling",
+    ];
 
     type Scenario = Scenario;
     type Settled = Settled;

@@ -4,6 +4,9 @@ use serde_json::json;
 use towtank_campaign::Shard;
 use towtank_report::{Claim, Report, Verdict};
 use towtank_scenario::{Problem, did_you_mean};
+use towtank_studies::Study;
+use towtank_studies::rebuild::Rebuild;
+use towtank_studies::rebuild::benchmark::beside_published;
 
 use crate::measured::{self, CAPACITY};
 use crate::{Document, Observer, Options, Registry, Trouble, files, laws, run};
@@ -31,6 +34,9 @@ pub fn reproduce(
         ..Report::default()
     };
     let mut scenarios = Vec::new();
+    if names.iter().any(|name| Rebuild.published().contains(name)) {
+        all.tables.push(beside_published());
+    }
     for name in names {
         observer.scenario(name);
         if let Some(measured) = measured::published(name) {

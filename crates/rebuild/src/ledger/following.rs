@@ -1,8 +1,8 @@
 //! Copies and shards that are left but belong elsewhere: the map was changed, or a device was added.
 //!
 //! Copies have no order, so a copy moves only if its device is not among the wanted ones. Shards belong to
-//! their places, and may change them among the same devices. Left out: where so many do that too few devices
-//! are left to read from, they stay where they are.
+//! their places, and may change them among the same devices: a device then holds its old shard and the new
+//! one until the record is complete, as in Ceph, where a shard is told by its device and its place.
 
 use crate::model::SPARES;
 use crate::plan::{DeviceId, MOVES, NOWHERE};
@@ -25,8 +25,6 @@ pub(super) struct Placed<'a> {
     pub holders: &'a [DeviceId],
     /// The devices where the record belongs.
     pub wanted: &'a [DeviceId],
-    /// From how many devices it is read.
-    pub data: usize,
     /// Devices that are known to be down.
     pub down: &'a [bool],
 }
@@ -51,21 +49,14 @@ impl Placed<'_> {
         added
     }
 
-    /// Writes a home for each shard that is lost or is to move. Returns whether all of them are there.
-    pub(super) fn aim_shards(&self, aims: &mut [DeviceId]) -> bool {
+    /// Writes a home for each shard that is lost or is to move.
+    pub(super) fn aim_shards(&self, aims: &mut [DeviceId]) {
         let away = |place: usize| self.wanted[place] != self.holders[place];
         for (place, aim) in aims.iter_mut().enumerate() {
             let home = self.wanted[place];
             *aim = if away(place) && self.answers(home) { home } else { NOWHERE };
         }
         self.make_way(aims);
-        let before = aims.to_vec();
-        if !self.can_be_read(aims) {
-            // Then only shards move whose new home holds none yet.
-            aims.iter_mut().filter(|aim| self.holders.contains(&**aim)).for_each(|aim| *aim = NOWHERE);
-            self.make_way(aims);
-        }
-        before == aims
     }
 
     /// How many shards are left, have another home that is up, and get none of `aims`.
@@ -93,14 +84,6 @@ impl Placed<'_> {
             aims[blocked] = NOWHERE;
         }
     }
-
-    /// Whether the record can be read from devices that take nothing in at the same time.
-    fn can_be_read(&self, aims: &[DeviceId]) -> bool {
-        let crosses = self.holders.iter().any(|holder| *holder != NOWHERE && aims.contains(holder));
-        let apart =
-            self.holders.iter().filter(|holder| **holder != NOWHERE && !aims.contains(holder)).count();
-        !crosses || apart >= self.data
-    }
 }
 
 /// The devices from which shards are copied that only move: each from its own old device. None if a lost
@@ -108,7 +91,7 @@ impl Placed<'_> {
 /// need.
 pub(super) fn sources(holders: &[DeviceId], aims: &[DeviceId], sources: &mut Vec<DeviceId>) -> bool {
     let aimed = || holders.iter().zip(aims).filter(|(_, aim)| **aim != NOWHERE);
-    if aimed().any(|(holder, _)| *holder == NOWHERE || aims.contains(holder)) {
+    if aimed().any(|(holder, _)| *holder == NOWHERE) {
         return false;
     }
     sources.clear();
@@ -129,7 +112,7 @@ mod tests {
         let (holders, wanted) = (devices(holders), devices(wanted));
         let mut down = [false; 10];
         down[9] = true;
-        ask(&Placed { holders: &holders, wanted: &wanted, data: 2, down: &down })
+        ask(&Placed { holders: &holders, wanted: &wanted, down: &down })
     }
 
     #[test]
@@ -151,19 +134,20 @@ mod tests {
 
     #[test]
     fn shards_move_by_place() {
-        type Case = (&'static str, &'static [i64], &'static [i64], bool, &'static [i64]);
-        let cases: [Case; 7] = [
-            ("one shard", &[1, 2, 3, 4], &[1, 5, 3, 4], true, &[-1, 5, -1, -1]),
-            ("no home", &[1, 2, 3, 4], &[1, -1, 3, 4], true, &[-1, -1, -1, -1]),
-            ("its home is down", &[1, 2, 3, 4], &[1, 9, 3, 4], true, &[-1, -1, -1, -1]),
-            ("two change places", &[1, 2, 3, 4], &[2, 1, 3, 4], true, &[2, 1, -1, -1]),
-            ("three do", &[1, 2, 3, 4], &[2, 3, 1, 4], false, &[-1, -1, -1, -1]),
-            ("the home stays taken", &[1, 2, 3, 4], &[2, -1, 3, 4], true, &[-1, -1, -1, -1]),
-            ("a lost one too", &[1, -1, 3, 4], &[1, 5, 6, 4], true, &[-1, 5, 6, -1]),
+        type Case = (&'static str, &'static [i64], &'static [i64], &'static [i64]);
+        let cases: [Case; 8] = [
+            ("one shard", &[1, 2, 3, 4], &[1, 5, 3, 4], &[-1, 5, -1, -1]),
+            ("no home", &[1, 2, 3, 4], &[1, -1, 3, 4], &[-1, -1, -1, -1]),
+            ("its home is down", &[1, 2, 3, 4], &[1, 9, 3, 4], &[-1, -1, -1, -1]),
+            ("two change places", &[1, 2, 3, 4], &[2, 1, 3, 4], &[2, 1, -1, -1]),
+            ("three do", &[1, 2, 3, 4], &[2, 3, 1, 4], &[2, 3, 1, -1]),
+            ("the home stays taken", &[1, 2, 3, 4], &[2, -1, 3, 4], &[-1, -1, -1, -1]),
+            ("a lost one too", &[1, -1, 3, 4], &[1, 5, 6, 4], &[-1, 5, 6, -1]),
+            ("its home holds one that moves", &[1, -1, 3, 4], &[5, 1, 3, 4], &[5, 1, -1, -1]),
         ];
-        for (name, holders, wanted, whole, want) in cases {
+        for (name, holders, wanted, want) in cases {
             let mut aims = devices(&[-1; 4]);
-            assert_eq!(with(holders, wanted, |placed| placed.aim_shards(&mut aims)), whole, "{name}");
+            with(holders, wanted, |placed| placed.aim_shards(&mut aims));
             assert_eq!(aims, devices(want), "{name}");
         }
     }
@@ -187,7 +171,11 @@ mod tests {
         assert!(moves(&[1, 2, 3], &[-1, 7, 8], &mut found));
         assert_eq!(found, devices(&[2, 3]));
         assert!(!moves(&[1, -1, 3], &[-1, 7, 8], &mut found), "a lost shard is decoded");
-        assert!(!moves(&[1, 2, 3], &[2, 1, -1], &mut found), "a device that writes is not read");
+        assert!(
+            moves(&[1, 2, 3], &[2, 1, -1], &mut found),
+            "two change places, and each is read where it is"
+        );
+        assert_eq!(found, devices(&[1, 2]));
         assert!(!moves(&[1, 2, 3], &[-1, -1, -1], &mut found));
     }
 

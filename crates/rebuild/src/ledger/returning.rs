@@ -13,17 +13,13 @@ use towtank_units::SimSpan;
 
 use crate::plan::DeviceId;
 
-/// What clients write while devices are away, and what it takes to find out.
+/// What clients write while devices are away, and how much of it logs remember.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Writes {
     /// Writes to each object in a second.
     pub each_per_s: f64,
     /// Writes that the log of a group remembers.
     pub log: u64,
-    /// Time to begin a backfill.
-    pub begin: SimSpan,
-    /// Time of a backfill to compare one object.
-    pub look: SimSpan,
 }
 
 /// A copy or shard on a device that is down.
@@ -138,13 +134,6 @@ impl Returning {
     pub(super) fn needs_backfill(&self, copy: &Back, objects: usize) -> bool {
         self.writes.is_some_and(|writes| {
             writes.each_per_s * copy.written.as_secs_f64() * objects as f64 > writes.log as f64
-        })
-    }
-
-    /// The time of a backfill to find out what was written to a group of so many objects.
-    pub(super) fn comparing(&self, objects: usize) -> SimSpan {
-        self.writes.map_or(SimSpan::ZERO, |writes| {
-            writes.begin.saturating_add(SimSpan::from_ns(writes.look.as_ns().saturating_mul(objects as u64)))
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Records while devices fail and jobs end: random cases, and cases worked by hand.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use towtank_placement::algorithms::Algorithm;
 
@@ -26,7 +28,8 @@ fn affected(redundancy: Redundancy, groups: Option<u32>, failing: &[bool], seed:
 }
 
 fn rules(source: Source, gather: Gather) -> Rules {
-    Rules { source, gather, seed: Seed(4), reserve: true }
+    let backfill = Backfill { begin: SimSpan::from_ms(1), look: SimSpan::from_us(1) };
+    Rules { source, gather, order: Order::FewestCopies, seed: Seed(4), reserve: true, backfill }
 }
 
 /// The devices in `gone` have stopped and are known to be down; `out` says whether they are out.
@@ -214,22 +217,23 @@ fn follower(held: &[u32], wanted: &[u32], data: u32) -> Affected {
     let devices = |ids: &[u32]| ids.iter().copied().map(DeviceId).collect::<Vec<_>>();
     let redundancy = Redundancy { data, width: held.len() as u32 };
     let kind = Kind { redundancy, min_size: data, by_place: data > 1 };
-    let mut affected = Affected::of_groups(vec![kind], Box::new(Fixed(devices(wanted))));
+    let mut affected = Affected::of_groups(vec![kind], Arc::new(Fixed(devices(wanted))));
     affected.push_group_of(0, 0, &devices(held), [UNIT, 2 * UNIT].into_iter());
     affected.follows = true;
     affected
 }
 
-/// Copies and shards that are left go where the map wants them: read where they are, or decoded where devices
-/// take what they give. Afterwards nothing is left to move.
+/// Copies and shards that are left go where the map wants them, and are read where they are. Afterwards
+/// nothing is left to move.
 #[test]
 fn what_is_left_follows_the_map() {
     type Case = (&'static [u32], &'static [u32], u32, &'static [u32], &'static [u32]);
-    let cases: [Case; 4] = [
+    let cases: [Case; 5] = [
         (&[0, 1, 2], &[0, 1, 5], 1, &[0], &[5]),
         (&[0, 1, 2], &[4, 5, 2], 1, &[0], &[4, 5]),
         (&[0, 1, 2, 3], &[0, 5, 2, 3], 2, &[1], &[5]),
-        (&[0, 1, 2, 3], &[1, 0, 2, 3], 2, &[2, 3], &[1, 0]),
+        (&[0, 1, 2, 3], &[1, 0, 2, 3], 2, &[0, 1], &[1, 0]),
+        (&[0, 1, 2, 3], &[1, 2, 0, 3], 2, &[0, 1, 2], &[1, 2, 0]),
     ];
     for (held, wanted, data, reads, writes) in cases {
         let affected = follower(held, wanted, data);
@@ -262,18 +266,39 @@ fn what_has_no_room_stays_where_it_is() {
 
 #[test]
 fn shards_that_stay_are_counted_with_their_bytes() {
-    type Case = (&'static [u32], u64, u64);
-    let cases: [Case; 3] = [
-        (&[1, 2, 0, 3], 2, 9 * UNIT),        // Three change places.
-        (&[1, u32::MAX, 2, 3], 0, 3 * UNIT), // Device 1 keeps a shard that has no device.
-        (&[0, u32::MAX, 2, 3], 0, 0),        // Nothing has another device.
+    type Case = (&'static [u32], u64);
+    let cases: [Case; 2] = [
+        (&[1, u32::MAX, 2, 3], 3 * UNIT), // Device 1 keeps a shard that has no device.
+        (&[0, u32::MAX, 2, 3], 0),        // Nothing has another device.
     ];
-    for (wanted, crossed, bytes) in cases {
+    for (wanted, bytes) in cases {
         let (affected, hardware) = (follower(&[0, 1, 2, 3], wanted, 2), sample::hardware(SIZE));
         let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
         let planned = ledger.plan(&mut standing(&[], false, u64::MAX), 0);
         assert!(planned.jobs.is_empty(), "{wanted:?}");
-        assert_eq!((planned.stuck.crossed, planned.stuck.staying_bytes), (crossed, bytes), "{wanted:?}");
+        assert_eq!(planned.stuck.staying_bytes, bytes, "{wanted:?}");
+    }
+}
+
+/// A lost shard whose new device holds one that moves: Ceph tells them apart by their places. Where the data
+/// need that device as a source too, it is read last.
+#[test]
+fn a_lost_shard_goes_to_a_device_that_gives_its_own_away() {
+    for (data, reads) in [(2, &[2, 3][..]), (3, &[2, 3, 0])] {
+        let (affected, hardware) = (follower(&[0, 1, 2, 3], &[5, 0, 2, 3], data), sample::hardware(SIZE));
+        let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+        let mut gone = standing(&[1], true, u64::MAX);
+        ledger.strike(&gone);
+        let planned = ledger.plan(&mut gone, 0);
+        assert_eq!((planned.jobs.len(), planned.stuck), (2, Stuck::default()), "{data} data shards");
+        let ids = |devices: &[DeviceId]| devices.iter().map(|device| device.0).collect::<Vec<_>>();
+        for (_, _, job) in planned.plan.each() {
+            assert_eq!(ids(planned.plan.reads(job)), reads);
+            assert_eq!(ids(planned.plan.writes(job)), [5, 0]);
+        }
+        ledger.settle(&planned, |_| Progress::Whole);
+        assert!(ledger.plan(&mut gone, 0).jobs.is_empty());
+        assert_eq!(ledger.lacking(), 0);
     }
 }
 
@@ -287,7 +312,7 @@ fn away<T>(
 ) -> T {
     let devices = [0, 1, 2].map(DeviceId);
     let kind = Kind { redundancy: Redundancy { data: 1, width: 3 }, min_size, by_place: false };
-    let mut affected = Affected::of_groups(vec![kind], Box::new(Fixed(devices.to_vec())));
+    let mut affected = Affected::of_groups(vec![kind], Arc::new(Fixed(devices.to_vec())));
     affected.push_group_of(0, 0, &devices, (0..1_000).map(|_| UNIT));
     affected.follows = true;
     let hardware = sample::hardware(SIZE);
@@ -303,7 +328,7 @@ fn away<T>(
 }
 
 fn at_rate(each_per_s: f64) -> Writes {
-    Writes { each_per_s, log: 500, begin: SimSpan::from_ms(1), look: SimSpan::from_us(1) }
+    Writes { each_per_s, log: 500 }
 }
 
 /// The log of a group covers few writes; after many, all its objects are compared first, and it takes no
@@ -345,9 +370,40 @@ fn without_min_size_nothing_is_written() {
 fn an_empty_device_takes_everything() {
     away(2, at_rate(0.0), true, |ledger, planned| {
         assert_eq!((planned.jobs.len(), planned.stuck.full), (1_000, 0));
+        assert_eq!(planned.plan.task(0).compares, SimSpan::from_ms(2), "1 ms, and 1 us for each of 1,000");
         ledger.settle(&planned, |_| Progress::Whole);
         assert_eq!((ledger.lacking(), ledger.gained()[2]), (0, 0), "the bytes on it at first include them");
     });
+}
+
+/// A group that is backfilled to another device pays the start and a look at each object. A backfill that was
+/// interrupted goes on: it looks at the objects that are left.
+#[test]
+fn a_group_that_moves_is_looked_at_first() {
+    let affected = follower(&[0, 1, 2], &[0, 1, 5], 1);
+    let hardware = sample::hardware(SIZE);
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+    let planned = ledger.plan(&mut standing(&[], false, u64::MAX), 0);
+    assert_eq!((planned.jobs.len(), planned.plan.task(0).compares), (2, SimSpan::from_us(1_002)));
+    ledger.settle(&planned, |job| if job == 0 { Progress::Whole } else { Progress::Units(0) });
+    let planned = ledger.plan(&mut standing(&[], false, u64::MAX), 0);
+    assert_eq!((planned.jobs.len(), planned.plan.task(0).compares), (1, SimSpan::from_us(1_001)));
+}
+
+/// Three groups of two objects: the first one of each driver also waits for the start.
+#[test]
+fn only_the_first_group_of_a_driver_waits_for_the_start() {
+    let mut affected = follower(&[0, 1, 2], &[0, 1, 5], 1);
+    for (number, held) in [(1, [0, 1, 2]), (2, [1, 0, 2])] {
+        affected.push_group_of(0, number, &held.map(DeviceId), [UNIT, UNIT].into_iter());
+    }
+    let hardware = sample::hardware(SIZE);
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+    let plan = ledger.plan(&mut standing(&[], false, u64::MAX), 0).plan;
+    let of =
+        |device| plan.tasks_of(DeviceId(device)).map(|task| plan.task(task).compares).collect::<Vec<_>>();
+    assert_eq!(of(0), [1_002, 2].map(SimSpan::from_us));
+    assert_eq!(of(1), [1_002].map(SimSpan::from_us));
 }
 
 /// Homes that change with the map.
@@ -365,7 +421,7 @@ impl crate::homes::Homes for Changing {
 fn a_copy_that_moves_back_leaves_room() {
     let mut affected = follower(&[0, 1, 2], &[0, 1, 2], 1);
     let lists = [[0, 1, 5], [0, 1, 2]].map(|ids| ids.map(DeviceId).to_vec());
-    affected.homes = Some(Box::new(Changing(lists.to_vec())));
+    affected.homes = Some(Arc::new(Changing(lists.to_vec())));
     let hardware = sample::hardware(SIZE);
     let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
     for (changes, room, [two, five]) in [(0, 3 * UNIT, [0, 3 * UNIT]), (1, 0, [0, 0])] {

@@ -12,12 +12,14 @@
 //! - Liveness: if nothing is in flight, all tasks are finished, except those that wait for a dead device.
 //! - Work items: each job in a slot has units in flight, or one work item in the queue of its driver, or its
 //!   driver sleeps.
-//! - Clients: each operation that was requested has its reply or its parts in flight.
+//! - Servers: none drives more jobs than it may, nor started units sooner than its rate allows.
+//! - Clients: each operation that was requested has its reply, its parts in flight, or a place in a queue.
 
 use std::collections::BTreeMap;
 
 use towtank_devices::{Broken, Lane};
 use towtank_kernel::{Committed, Fault};
+use towtank_units::{Bytes, SimSpan, SimTime};
 
 use super::event::{Event, Kind};
 use super::server::{Device, Entity, Server, Slot, WINDOW_MAX};
@@ -47,6 +49,7 @@ struct UnderWay {
 pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Fault> {
     let audit = Audit::new(model, committed);
     devices(committed).map_err(|broken| Fault::from(broken.to_string()))?;
+    audit.together()?;
     audit.bytes()?;
     audit.reservations()?;
     audit.rests()?;
@@ -308,7 +311,8 @@ impl<'a> Audit<'a> {
     /// sleeps.
     fn items(&self) -> Result<(), Fault> {
         let mut items: BTreeMap<(DeviceId, u16), u32> = BTreeMap::new();
-        for event in self.events.iter().filter(|event| event.kind == Kind::Start) {
+        let items_of_jobs = |event: &&Event| event.kind == Kind::Start && !event.marks.is_client();
+        for event in self.events.iter().filter(items_of_jobs) {
             *items.entry((event.driver, event.slot)).or_default() += 1;
         }
         for (id, device) in self.devices() {
@@ -331,6 +335,55 @@ impl<'a> Audit<'a> {
         }
     }
 
+    /// The limits that all disks of a server share.
+    fn together(&self) -> Result<(), Fault> {
+        let limits = self.model.limits;
+        for (number, server) in (0u32..).zip(&self.servers) {
+            let (driven, most) = (server.driven(), limits.server_streams.unwrap_or(u32::MAX));
+            if driven > most as usize {
+                return Err(format!("server {number} drives {driven} jobs, more than {most}").into());
+            }
+            let used = limits.server_streams.is_some() || server.together.turn == 0;
+            if !used || (limits.server_rate.is_none() && server.together.pace_at != SimTime::ZERO) {
+                return Err(format!("server {number} has the state of a limit that is not set").into());
+            }
+            let Some(rate) = limits.server_rate else { continue };
+            let started: SimSpan = self
+                .started(number)
+                .map(|bytes| rate.span_for(Bytes::new(bytes)))
+                .fold(SimSpan::ZERO, SimSpan::saturating_add);
+            let granted = server.together.pace_at.since(SimTime::ZERO);
+            if started > granted {
+                return Err(format!(
+                    "server {number} started units that take {started} at its rate, and {granted} were granted"
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of each unit that the disks of a server have started, in jobs that are in progress or done.
+    fn started(&self, server: u32) -> impl Iterator<Item = u64> + '_ {
+        let (model, state) = (self.model, self.servers[server as usize]);
+        let disks = model.hardware.devices_of(server).zip(&state.devices);
+        disks.flat_map(move |(id, device)| {
+            let begun = model.plan.tasks_of(id).filter(|task| !device.tasks.contains(task));
+            let jobs = begun.flat_map(move |task| {
+                let all = model.plan.task(task).jobs.clone();
+                let active = device.active.iter().find(|active| active.task == task);
+                all.start..active.map_or(all.end, |active| active.next_job)
+            });
+            jobs.flat_map(move |number| {
+                let job = model.plan.job(number);
+                let slot = device.slots.iter().find(|slot| slot.job == number);
+                let end = slot.map_or(model.hardware.units(job.bytes), |slot| slot.next);
+                let unit = model.hardware.unit();
+                (job.resume..end).map(move |at| unit.min(job.bytes.saturating_sub(u64::from(at) * unit)))
+            })
+        })
+    }
+
     /// If no event is pending, all work that can be done has been done.
     fn finished(&self) -> Result<(), Fault> {
         if self.goes_on {
@@ -338,7 +391,12 @@ impl<'a> Audit<'a> {
         }
         for (id, device) in self.devices().filter(|(id, _)| !self.model.is_dead(*id)) {
             let unfinished = device.active.len() + device.tasks.len();
-            let swallowed = || self.events.iter().any(|event| event.driver == id);
+            // Jobs of other disks of the server may hold what the disk waits for.
+            let server = self.model.hardware.server_of(id);
+            let shares = self.model.limits.server_streams.is_some();
+            let holds =
+                |other: DeviceId| other == id || (shares && self.model.hardware.server_of(other) == server);
+            let swallowed = || self.events.iter().any(|event| holds(event.driver));
             let waits = || {
                 let needs = |task: u32| self.model.plan.reserves(self.model.plan.task(task)).len();
                 device.active.iter().any(|active| (active.reserved as usize) < needs(active.task))

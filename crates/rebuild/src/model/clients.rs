@@ -255,7 +255,27 @@ impl Rebuild<'_> {
         if write {
             context.send(context.me(), SimSpan::ZERO, event);
         } else {
-            self.client_reads(server, &event, context);
+            self.queue_client(server, &event, context);
+        }
+    }
+
+    /// An operation is at its first device, a write with its bytes: it waits if the queue of the device
+    /// limits clients.
+    pub(super) fn queue_client(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) {
+        let wait = self.admit_client(server, (event, self.clients().load.bytes), context);
+        if wait.is_zero() {
+            self.client_goes(server, event, context);
+        } else {
+            context.send(context.me(), wait, event.then(Kind::Start));
+        }
+    }
+
+    /// An operation has left the queue of its first device.
+    pub(super) fn client_goes(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) {
+        if shared(server).operations[event.job as usize].write {
+            self.client_writes(server, event, context);
+        } else {
+            self.client_reads(server, event, context);
         }
     }
 
@@ -272,7 +292,7 @@ impl Rebuild<'_> {
     }
 
     /// The client's bytes have arrived: sends them to every device that gets a part.
-    pub(super) fn client_writes(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) {
+    fn client_writes(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) {
         let load = &self.clients().load;
         let parts = self.draw_parts(event.driver, load.redundancy.width, context);
         shared(server).operations[event.job as usize].left = parts.len() as u32;

@@ -23,6 +23,9 @@ struct At {
 impl Rebuild<'_> {
     /// Starts tasks and jobs up to the limits.
     pub(super) fn go_on(&self, server: &mut Server, device: DeviceId, context: &mut Context<'_, Self>) {
+        if let Some(most) = self.limits.server_streams {
+            return self.take_turns(server, most as usize, context);
+        }
         let place = self.hardware.place_of(device);
         self.begin_tasks(server, device, context);
         for slot in 0..server.devices[place].slots.len() {
@@ -35,6 +38,38 @@ impl Rebuild<'_> {
                 }
             }
         }
+    }
+
+    /// Starts jobs until the server drives as many as it may: its disks take turns, and each begins one job
+    /// at a time.
+    fn take_turns(&self, server: &mut Server, most: usize, context: &mut Context<'_, Self>) {
+        let count = server.devices.len();
+        let first = self.hardware.devices_of(context.me().0).next();
+        let Some(DeviceId(first)) = first else { return };
+        let mut idle = 0;
+        while idle < count && server.driven() < most {
+            let place = server.together.turn as usize % count;
+            let device = DeviceId(first + place as u32);
+            server.together.turn = ((place + 1) % count) as u32;
+            let begun = !self.is_dead(device) && self.begin_one(server, (device, place), context);
+            idle = if begun { 0 } else { idle + 1 };
+        }
+    }
+
+    /// Starts one more job of a disk; returns whether there was one that it may start.
+    fn begin_one(
+        &self,
+        server: &mut Server,
+        (device, place): (DeviceId, usize),
+        context: &mut Context<'_, Self>,
+    ) -> bool {
+        self.begin_tasks(server, device, context);
+        let own = &mut server.devices[place];
+        let free = own.slots.iter().position(|slot| slot.job == Slot::NONE);
+        let Some(slot) = free.filter(|_| own.asleep.is_none()) else { return false };
+        let Some(chosen) = self.choose(own) else { return false };
+        self.begin(server, At { device, place, slot }, chosen, context);
+        true
     }
 
     fn begin_tasks(&self, server: &mut Server, device: DeviceId, context: &mut Context<'_, Self>) {
@@ -190,7 +225,7 @@ impl Rebuild<'_> {
     }
 
     fn is_paced(&self) -> bool {
-        self.limits.stream_rate.is_some() || self.limits.device_rate.is_some()
+        self.limits.is_paced()
     }
 
     /// Starts units of a job until its window is full.
@@ -222,6 +257,11 @@ impl Rebuild<'_> {
                     device.pace_at.max(context.now()).saturating_add(rate.span_for(Bytes::new(bytes)));
                 device.pace_at = granted;
                 wait = wait.max(granted.since(context.now()));
+            }
+            if let Some(rate) = self.limits.server_rate {
+                let clock = &mut server.together.pace_at;
+                *clock = (*clock).max(context.now()).saturating_add(rate.span_for(Bytes::new(bytes)));
+                wait = wait.max(clock.since(context.now()));
             }
             let event = Event {
                 kind: Kind::Read,
@@ -305,7 +345,7 @@ impl Rebuild<'_> {
         assert_eq!(done.next, self.hardware.units(done.bytes), "units of job {job} that began");
         let job = self.plan.job(job);
         let bytes = self.plan.bytes_over_targets(job);
-        let spare = self.plan.task(task).priority.min(u32::from(u8::MAX)) as u8;
+        let spare = self.plan.task(task).spare.min(u32::from(u8::MAX)) as u8;
         let now = context.now();
         context.record(Sample::Done { bytes, at: now, spare });
         if self.plan.is_split() {

@@ -41,7 +41,7 @@ pub enum Kind {
     /// No server has anything left to drive, and no more clients arrive.
     Over,
     /// A work item leaves the queue of its driver; with 1 as its unit it moves nothing, and with 2 the driver
-    /// has done its own work on the job.
+    /// has done its own work on the job. Of a client: its operation leaves the queue of its first device.
     Start,
     /// A unit enters the queue of the device that it is written to.
     Push,

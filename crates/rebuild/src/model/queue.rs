@@ -6,15 +6,21 @@
 //! group use the shard of the group's number in its pool. The first work item of a group moves nothing: it
 //! looks for what is to be copied.
 //!
-//! Left out: reservations, which do not change the rate at a limit; the messages of that first search; the
-//! limits on clients of some profiles; threads, of which there are always enough.
+//! Operations of clients wait at their first device, if the profile limits clients: all of them are one flow
+//! of a shard, as in Ceph. Their groups are not placed, so the shard is drawn. The writes that this device
+//! sends to the others are flows of their own with the same limit, in the shard of the same number, so they
+//! come no faster than the limit lets them go and do not wait again.
+//!
+//! Left out: reservations, which do not change the rate at a limit; the messages of that first search;
+//! threads, of which there are always enough.
 
 use towtank_iosched::Limiter;
 use towtank_kernel::Context;
 use towtank_units::{Rate, SimSpan};
 
 use super::event::{Event, Kind};
-use super::server::Server;
+use super::server::{Server, shared};
+use super::shared::Gate;
 use super::undo::Undo;
 use super::{DeviceId, Rebuild};
 
@@ -50,6 +56,8 @@ pub struct Throttle {
     /// The most cost per second of a flow in one shard: for groups that lack copies or shards, and for those
     /// that only move. None: no limit.
     pub limits: [Option<u64>; 2],
+    /// The most cost per second of all clients in one shard. None: no limit.
+    pub clients: Option<u64>,
     /// The cost of a number of bytes.
     pub costs: Costs,
     /// The bytes that a work item counts for; those of its object if none.
@@ -127,7 +135,8 @@ impl Queues {
         assert!(self.pools.first() == Some(&0) && self.pools.is_sorted(), "pools in order, from group 0 on");
         for throttle in &self.throttles {
             assert!(throttle.shards > 0, "a queue has one shard at least");
-            assert!(!throttle.limits.contains(&Some(0)), "a limit of zero lets nothing go");
+            let limits = throttle.limits.iter().chain([&throttle.clients]);
+            assert!(!limits.flatten().any(|limit| *limit == 0), "a limit of zero lets nothing go");
         }
     }
 
@@ -185,6 +194,27 @@ impl Rebuild<'_> {
         let rate = Rate::from_bytes_per_second(limit).expect("a limit of zero is refused");
         flow.taken = flow.taken.saturating_add(rate.span_for(towtank_units::Bytes::new(cost)));
         flow.limiter.admit(context.now(), cost, limit).since(context.now())
+    }
+
+    /// How long an operation of a client waits at its first device for the limit of all clients.
+    pub(super) fn admit_client(
+        &self,
+        server: &mut Server,
+        (event, bytes): (&Event, u32),
+        context: &Context<'_, Self>,
+    ) -> SimSpan {
+        let Some(queues) = &self.limits.queues else { return SimSpan::ZERO };
+        let throttle = &queues.throttles[self.hardware.class_of(event.driver)];
+        let Some(limit) = throttle.clients else { return SimSpan::ZERO };
+        // The place on the disk is drawn, so its remainder is a drawn shard.
+        let key = (self.hardware.place_of(event.driver) as u32, event.unit % throttle.shards);
+        let gates = &mut shared(server).gates;
+        let at = gates.binary_search_by_key(&key, |gate| (gate.place, gate.shard)).unwrap_or_else(|at| {
+            gates.insert(at, Gate { place: key.0, shard: key.1, limiter: Limiter::default() });
+            at
+        });
+        let cost = throttle.costs.of(u64::from(bytes));
+        gates[at].limiter.admit(context.now(), cost, limit).since(context.now())
     }
 
     /// Queues the work item of a job that has been put into a slot. The first one of a task moves nothing.
@@ -271,8 +301,14 @@ mod tests {
 
     #[test]
     fn shards_count_from_the_first_group_of_a_pool() {
-        let throttle =
-            Throttle { shards: 5, limits: [None; 2], costs: Costs::Bytes { least: 1 }, item: None, reply: 1 };
+        let throttle = Throttle {
+            shards: 5,
+            limits: [None; 2],
+            clients: None,
+            costs: Costs::Bytes { least: 1 },
+            item: None,
+            reply: 1,
+        };
         let sharing = Sharing::BySender { with_items: None };
         let queues = Queues { pools: vec![0, 8, 12], sharing, throttles: vec![throttle] };
         assert_eq!([0, 7, 8, 11, 12, 18].map(|group| queues.shard(group, 5)), [0, 2, 0, 3, 0, 1]);

@@ -46,8 +46,28 @@ pub struct Server {
     pub swallowed: Vec<Event>,
     /// What the server shares with clients, if there are clients.
     pub shared: Option<Box<Shared>>,
+    /// The state of limits for the whole server.
+    pub together: Together,
     #[serde(skip)]
     pub(super) speculating: Speculating,
+}
+
+/// The state of limits that all disks of a server share. Without such limits it stays as it begins, and is no
+/// part of digests: they are those of before these limits existed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Together {
+    /// When the next unit may start under the server's rate limit.
+    pub pace_at: SimTime,
+    /// The disk that begins the next job, by its place in the server.
+    pub turn: u32,
+}
+
+impl Hash for Together {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if *self != Together::default() {
+            (self.pace_at, self.turn).hash(state);
+        }
+    }
 }
 
 /// The uplink of a rack.
@@ -186,6 +206,13 @@ impl Device {
 }
 
 impl Server {
+    /// How many jobs its disks drive at the moment.
+    #[must_use]
+    pub fn driven(&self) -> usize {
+        let slots = self.devices.iter().flat_map(|device| &device.slots);
+        slots.filter(|slot| slot.job != Slot::NONE).count()
+    }
+
     pub(super) fn new(devices: Vec<Device>, clients: Option<&Clients>) -> Server {
         let shared = clients.map(|clients| Box::new(Shared::new(clients, devices.len())));
         let (out, inward) = (Link::default(), Link::default());
@@ -197,6 +224,7 @@ impl Server {
             devices,
             swallowed: Vec::new(),
             shared,
+            together: Together::default(),
             speculating: Speculating(false),
         }
     }

@@ -5,7 +5,7 @@
 //! does at a resource, and where it goes next, is defined once, in `transfer`.
 
 use towtank_devices::Line;
-use towtank_iosched::Fair;
+use towtank_iosched::{Fair, Limiter};
 use towtank_units::SimTime;
 
 use super::event::Event;
@@ -22,6 +22,17 @@ pub(super) fn line(clients: &Clients) -> SharedLine {
     Line::new(Fair::new(&weights), 1)
 }
 
+/// The flow of all clients in one shard of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub(super) struct Gate {
+    /// Index of the disk in its server.
+    pub(super) place: u32,
+    /// The shard.
+    pub(super) shard: u32,
+    /// When the next operation may go.
+    pub(super) limiter: Limiter,
+}
+
 /// What a server needs to share its disks and its NIC with clients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Shared {
@@ -32,6 +43,8 @@ pub struct Shared {
     pub(super) operations: Vec<Operation>,
     /// Free entries of `operations`.
     pub(super) free: Vec<u32>,
+    /// The flows of clients that are limited, in order; none where clients have no limit.
+    pub(super) gates: Vec<Gate>,
     /// The rebuild is complete, and no more clients arrive.
     pub(super) over: bool,
     /// The server has reported that it has nothing left to drive.
@@ -58,6 +71,7 @@ impl Shared {
             inward: line(),
             operations: Vec::new(),
             free: Vec::new(),
+            gates: Vec::new(),
             over: false,
             told: false,
         }

@@ -53,6 +53,7 @@ impl Rebuild<'_> {
             Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {
                 self.reservation(server, event, context)?;
             }
+            Kind::Start if client => self.client_goes(server, event, context),
             Kind::Start | Kind::Push | Kind::Reply => drop(self.at_queue(server, event, context)),
             Kind::Arrive => self.client_comes(server, context),
             Kind::Over => shared(server).over = true,
@@ -111,7 +112,7 @@ impl Rebuild<'_> {
             Resource::Out if event.device == Clients::THEMSELVES => {
                 self.client_served(server, &event, self.hardware.card().spec().latency, context);
             }
-            Resource::Inward if comes => self.client_writes(server, &event, context),
+            Resource::Inward if comes => self.queue_client(server, &event, context),
             _ => self.leave(server, resource, &event, SimSpan::ZERO, context),
         }
         self.serve_next(server, resource, context);

@@ -36,7 +36,7 @@ impl Slack {
     pub(super) fn new(hardware: &Hardware, plan: &Plan, limits: &Limits) -> Slack {
         let devices = || (0..hardware.devices()).map(DeviceId);
         let least = |span: &dyn Fn(DeviceId) -> SimSpan| devices().map(span).min().unwrap_or(SimSpan::ZERO);
-        let paced = limits.stream_rate.is_some() || limits.device_rate.is_some();
+        let paced = limits.is_paced();
         // The first unit of an object moves the head, unless the object was started in an earlier phase.
         let resumed = plan.jobs().iter().any(|job| job.resume > 0);
         let seeks = !paced && !resumed;

@@ -32,16 +32,21 @@ fn setting() -> impl Strategy<Value = Setting> {
         disks,
     });
     let rate = || prop::option::weighted(0.3, (10u64..2_000).prop_map(|mega| sample::rate(mega * 1_000_000)));
-    let limits = (1u32..6, 1u32..4, 1u32..3, 0u64..3, rate(), rate(), (queues(), any::<bool>(), 0u64..3));
+    let whole = (prop::option::weighted(0.3, 1u32..4), rate());
+    let limits =
+        (1u32..6, 1u32..4, 1u32..3, 0u64..3, rate(), rate(), (queues(), any::<bool>(), 0u64..3, whole));
     let tasks = prop::sample::select(vec![Tasks::Drivers, Tasks::Groups, Tasks::Reserving]);
     (size, tasks, limits).prop_flat_map(|(size, tasks, limits)| {
-        let (window, streams, reservations, rest, stream_rate, device_rate, (queues, serial, cost)) = limits;
+        let (window, streams, reservations, rest, stream_rate, device_rate, (queues, serial, cost, whole)) =
+            limits;
         let sleep = SimSpan::from_us(rest * 40);
         let reservations = (tasks == Tasks::Reserving).then_some(reservations);
         let queues = queues.filter(|_| tasks != Tasks::Drivers);
         let serial = queues.is_some() || (serial && tasks != Tasks::Drivers);
         let job_cost = SimSpan::from_us(cost * 9);
         let spans = Limits { sleep, stream_rate, device_rate, job_cost, ..sample::limits() };
+        let (server_streams, server_rate) = whole;
+        let spans = Limits { server_streams, server_rate, ..spans };
         let limits = Limits { window, streams, reservations, serial, queues, ..spans };
         let jobs = prop::collection::vec(drawn(size.servers * size.disks), 1..12);
         jobs.prop_map(move |jobs| Setting { size, tasks, limits: limits.clone(), jobs })
@@ -67,8 +72,16 @@ fn queues() -> impl Strategy<Value = Option<Queues>> {
             .prop_map(|with_items| Sharing::BySender { with_items }),
     ];
     let item = prop::option::of(1u64..9_000);
-    let throttle = (1u32..3, [limit(), limit()], costs, item, 1u64..3_000)
-        .prop_map(|(shards, limits, costs, item, reply)| Throttle { shards, limits, costs, item, reply });
+    let throttle = (1u32..3, [limit(), limit()], limit(), costs, item, 1u64..3_000).prop_map(
+        |(shards, limits, clients, costs, item, reply)| Throttle {
+            shards,
+            limits,
+            clients,
+            costs,
+            item,
+            reply,
+        },
+    );
     let queues = (throttle, sharing, 1u32..4).prop_map(|(throttle, sharing, second)| Queues {
         pools: vec![0, second],
         sharing,
@@ -144,6 +157,16 @@ proptest! {
         prop_assert!(work.bound() <= last.since(SimTime::ZERO), "{} in {}", work.bound(), last);
         prop_assert!(ideal <= work.bound(), "{} in {}", ideal, work.bound());
         prop_assert_eq!(work.bytes, u128::from(counts.bytes));
+        // A server's rate holds from the beginning: all that its disks led took at least so long.
+        if let Some(rate) = setting.limits.server_rate {
+            for server in 0..hardware.servers() {
+                let led: u64 = hardware.devices_of(server).flat_map(|device| plan.tasks_of(device))
+                    .flat_map(|task| plan.task(task).jobs.clone())
+                    .map(|job| plan.job(job).bytes).sum();
+                let least = rate.span_for(towtank_units::Bytes::new(led));
+                prop_assert!(least <= done.now.since(SimTime::ZERO), "server {}: {} bytes", server, led);
+            }
+        }
     }
 
     /// One seed gives one result on every executor; the check executor verifies undo and slack.
@@ -260,11 +283,60 @@ fn the_time_of_one_copy_is_the_sum_of_its_stages() {
     assert_eq!(copied(4, &paced), SimTime::from_ns(10_128 + 4 * 50_000));
 }
 
+/// When two disks of a server have each copied so many objects of one unit to disks of another server.
+fn copied_by_two(objects: u32, limits: &Limits) -> SimTime {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 2 });
+    let plan = two_disks(objects);
+    outcome(&Rebuild::new(&hardware, &plan, limits), RunOptions::default()).merged_statistics().last[0]
+}
+
+fn two_disks(objects: u32) -> Plan {
+    let mut plan = Plan::new();
+    for driver in 0..4 {
+        plan.next_driver();
+        if driver < 2 {
+            plan.next_task(driver, (0, false), &[]);
+            let (from, to) = ([DeviceId(driver)], [DeviceId(driver + 2)]);
+            (0..objects).for_each(|_| plan.next_job(UNIT, 0, &from, &to));
+        }
+    }
+    plan
+}
+
+/// One copy takes 20.128 us, of which the NIC is busy for 1 us.
+#[test]
+fn limits_of_a_server_hold_for_all_its_disks() {
+    let limits = |server_streams, server_rate| Limits { server_streams, server_rate, ..sample::limits() };
+    let slow = Some(sample::rate(20_000_000));
+    let one = 20_128;
+    assert_eq!(copied_by_two(1, &limits(None, None)), SimTime::from_ns(one + 1_000));
+    assert_eq!(copied_by_two(1, &limits(Some(2), None)), SimTime::from_ns(one + 1_000));
+    assert_eq!(copied_by_two(1, &limits(Some(1), None)), SimTime::from_ns(2 * one));
+    assert_eq!(copied_by_two(3, &limits(Some(1), None)), SimTime::from_ns(6 * one));
+    // A unit every 50 us from the server, or from each of its disks.
+    assert_eq!(copied_by_two(1, &limits(None, slow)), SimTime::from_ns(100_000 + one));
+    let of_disks = Limits { device_rate: slow, ..sample::limits() };
+    assert_eq!(copied_by_two(1, &of_disks), SimTime::from_ns(50_000 + one + 1_000));
+}
+
+/// The disks of a server take turns: of two objects that are done, each disk has copied one.
+#[test]
+fn disks_take_turns_for_what_their_server_may_do() {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 2 });
+    let (plan, limits) = (two_disks(3), Limits { server_streams: Some(1), ..sample::limits() });
+    let end = Some(SimTime::from_ns(2 * 20_128 + 100));
+    let done = outcome(&Rebuild::new(&hardware, &plan, &limits), RunOptions { end, ..RunOptions::default() });
+    let Entity::Server(server) = &done.entities[0] else { panic!("entity 0 is a server") };
+    let left: Vec<u32> = server.devices.iter().map(|device| device.active[0].left).collect();
+    assert_eq!((left, server.driven()), (vec![2, 2], 1));
+}
+
 /// Ceph 16.2.15 with `high_client_ops` on rotating disks: 63 units of cost a second for each flow of a shard.
 fn wpq_no_more(with_items: Option<DeviceId>) -> Limits {
     let throttle = Throttle {
         shards: 5,
         limits: [Some(63); 2],
+        clients: None,
         costs: Costs::Operations { per_io: 250_000, per_byte: 52, unit: 10_000_000 },
         item: Some(20 << 20),
         reply: 8_389_608,
@@ -323,6 +395,64 @@ fn twice_the_limit_takes_half_the_time() {
     };
     let ratio = time(1) / time(2);
     assert!((1.99..2.01).contains(&ratio), "{ratio}");
+}
+
+/// Replies to clients of so many disks, one on each server, in this many milliseconds; nothing is rebuilt.
+fn replies_of(disks: u32, (arrivals, reads): (Arrivals, f64), limits: &Limits, ms: u64) -> u64 {
+    let hardware = sample::hardware(Size { racks: 1, servers: disks, disks: 1 });
+    let mut plan = Plan::new().of_groups(true);
+    (0..disks).for_each(|_| plan.next_driver());
+    let redundancy = Redundancy { data: 1, width: disks.min(3) };
+    let load = Load { arrivals, reads, bytes: 900, redundancy, weights: Weights::against_one(1) };
+    let clients = Clients::new(load, &hardware, |_| true);
+    let model = Rebuild::new(&hardware, &plan, limits).with_clients(clients);
+    let end = SimTime::ZERO.saturating_add(SimSpan::from_ms(ms));
+    let options = RunOptions { end: Some(end), ..RunOptions::default() };
+    let counts = outcome(&model, options).merged_statistics();
+    counts.clients.map_or(0, |clients| clients.reads.count() + clients.writes.count())
+}
+
+/// Queues of so many shards that limit nothing but clients: each operation costs 1.
+fn clients_at_most(limit: Option<u64>, shards: u32) -> Limits {
+    let mut limits = wpq_no_more(None);
+    let queues = limits.queues.as_mut().expect("these limits have queues");
+    queues.throttles[0] = Throttle { shards, clients: limit, ..queues.throttles[0] };
+    limits
+}
+
+/// `high_recovery_ops` of 16.2.15 gives clients 80 % of 63 in a shard: 50 operations of cost 1 a second. One
+/// client that waits for its replies at one disk with one shard: the first operation goes at once, and one
+/// every 20 ms after it, at 20, 40, ... 980 ms. Two disks serve twice as many.
+#[test]
+fn clients_of_a_shard_get_what_the_profile_grants() {
+    let one = |arrivals, limit| replies_of(1, (arrivals, 1.0), &clients_at_most(limit, 1), 999);
+    assert_eq!(one(Arrivals::Closed(1), Some(50)), 50);
+    assert_eq!(one(Arrivals::Closed(9), Some(50)), 50, "nine clients are one flow");
+    assert_eq!(one(Arrivals::Closed(9), Some(100)), 100);
+    let free = one(Arrivals::Closed(9), None);
+    assert!(free > 10_000, "without a limit {free}");
+    let two = replies_of(2, (Arrivals::Closed(64), 0.0), &clients_at_most(Some(50), 1), 999);
+    assert!((95..=100).contains(&two), "a disk without an operation loses its turn: {two}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Clients never get more than the limit of all shards of all disks, and one operation for each shard
+    /// that goes at once.
+    #[test]
+    fn clients_never_exceed_their_limit(
+        disks in 1u32..5, shards in 1u32..4, limit in 20u64..400, depth in 1u32..40, open: bool, reads in 0.0f64..1.0
+    ) {
+        let often = Frequency::from_per_second(3_000).expect("not so often");
+        let arrivals = if open { Arrivals::Open(often) } else { Arrivals::Closed(depth) };
+        let found = replies_of(disks, (arrivals, reads), &clients_at_most(Some(limit), shards), 500);
+        let flows = u64::from(disks * shards);
+        prop_assert!(found <= flows * (limit / 2 + 1), "{} replies of {} flows at {}", found, flows, limit);
+        // The check is no matter of course: without the limit the same clients get more.
+        let free = replies_of(disks, (Arrivals::Closed(40), reads), &clients_at_most(None, shards), 500);
+        prop_assert!(free > flows * (limit / 2 + 1), "{} replies without a limit", free);
+    }
 }
 
 /// A group whose objects go one by one: the disk sleeps after its first work item, and after each object.

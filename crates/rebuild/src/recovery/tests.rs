@@ -1,17 +1,19 @@
 //! Recoveries from end to end: properties of every one, and counts broken on purpose.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use towtank_kernel::{RunOptions, Runs};
 use towtank_placement::algorithms::Algorithm;
 use towtank_streams::Seed;
 
 use super::*;
 use crate::failures::{Failing, Failure, strike};
-use crate::ledger::{Gather, Source};
+use crate::ledger::{Backfill, Gather, Order, Source};
 use crate::placing::{LostSet, Placing};
 use crate::redundancy::Redundancy;
 use crate::sample::{self, Size, UNIT};
 use crate::search::Search;
+use crate::thinned::{OBJECTS_LEAST, Thinned};
 
 /// An object that is neither complete nor counted, or is both, is an error.
 #[test]
@@ -41,12 +43,14 @@ impl Simulator for Alone {
 #[derive(Clone, Debug)]
 struct Course {
     redundancy: Redundancy,
+    objects: u64,
     groups: Option<u32>,
     failures: Vec<Failure>,
     waiting: Waiting,
     down: Option<u32>,
     limits: Limits,
     returns: Option<Comes>,
+    order: Order,
     seed: Seed,
 }
 
@@ -68,17 +72,20 @@ impl Course {
         let what = Failing::Server(Some(2));
         Course {
             redundancy: Redundancy { data: 1, width: 3 },
+            objects: OBJECTS,
             groups: None,
             failures: vec![Failure { what, at: SimSpan::from_ms(1) }],
             waiting: Waiting {
                 detection: SimSpan::from_us(100),
                 down_out: SimSpan::from_us(200),
+                peering: SimSpan::from_us(50),
                 noout: false,
                 rack_out: true,
             },
             down: None,
             limits: sample::limits(),
             returns: None,
+            order: Order::FewestCopies,
             seed: Seed(3),
         }
     }
@@ -91,7 +98,7 @@ impl Course {
         self.down.iter().for_each(|&device| failing[device as usize] = true);
         let usual = sample::placing(Algorithm::Rendezvous, self.redundancy);
         let placing = Placing { groups: self.groups, lost_set: LostSet::Enumerate, ..usual };
-        let population = sample::population(OBJECTS, 20 * UNIT, self.seed);
+        let population = sample::population(self.objects, 20 * UNIT, self.seed);
         let search = Search {
             placing: &placing,
             hardware: &hardware,
@@ -106,12 +113,8 @@ impl Course {
             devices: struck[0].devices.clone(),
             empty: comes.empty,
         });
-        let writes = Writes {
-            each_per_s: 1_000.0 * self.returns.map_or(0.0, |comes| f64::from(comes.rate)),
-            log: 5,
-            begin: SimSpan::from_us(30),
-            look: SimSpan::from_us(2),
-        };
+        let writes =
+            Writes { each_per_s: 1_000.0 * self.returns.map_or(0.0, |comes| f64::from(comes.rate)), log: 5 };
         let later = Later { changes: Vec::new(), returns: returns.into_iter().collect(), writes };
         check(&Recovery {
             hardware: &hardware,
@@ -123,8 +126,10 @@ impl Course {
             rules: Rules {
                 source: Source::Primary,
                 gather: Gather::Primary,
+                order: self.order,
                 seed: self.seed,
                 reserve: self.limits.reservations.is_some(),
+                backfill: Backfill { begin: SimSpan::from_us(30), look: SimSpan::from_us(2) },
             },
             down: self.down.map(DeviceId).into_iter().collect(),
             used: vec![0; 16],
@@ -151,19 +156,22 @@ fn course() -> impl Strategy<Value = Course> {
     let kept = prop_oneof![Just((1, 3)), Just((1, 2)), Just((2, 4)), Just((3, 5))];
     let rest = (kept, any::<bool>(), prop::option::weighted(0.2, 0u32..16), any::<bool>(), any::<u64>());
     let back = prop::option::of((1u64..3_000, any::<bool>(), 0u32..4));
-    (failures, waiting, rest, back).prop_map(
-        |(mut failures, waiting, (kept, groups, down, reserve, seed), back)| {
+    let shuffled = prop::bool::weighted(0.3);
+    (failures, waiting, rest, back, shuffled).prop_map(
+        |(mut failures, waiting, (kept, groups, down, reserve, seed), back, shuffled)| {
             failures.sort_by_key(|failure| failure.at);
             let (detection, down_out, noout, rack_out) = waiting;
             let (detection, down_out) = (SimSpan::from_us(detection), SimSpan::from_us(down_out));
             Course {
                 redundancy: Redundancy { data: kept.0, width: kept.1 },
+                objects: OBJECTS,
                 groups: groups.then_some(24),
                 failures,
-                waiting: Waiting { detection, down_out, noout, rack_out },
+                waiting: Waiting { detection, down_out, peering: detection, noout, rack_out },
                 down,
                 limits: Limits { reservations: (groups && reserve).then_some(1), ..sample::limits() },
                 returns: back.map(|(us, empty, rate)| Comes { after: SimSpan::from_us(us), empty, rate }),
+                order: if shuffled { Order::Random } else { Order::FewestCopies },
                 seed: Seed(seed),
             }
         },
@@ -185,6 +193,9 @@ proptest! {
         prop_assert!(found.jobs == 0 || found.first_transfer < found.last_write);
         prop_assert!(found.moving >= found.bound && found.bound >= found.ideal);
         prop_assert_eq!(found.fill.len(), 16);
+        prop_assert!(found.active.iter().all(|active| *active <= found.moving));
+        let idle = |(card, active): (&[Busy; 2], &SimSpan)| card[0].span.max(card[1].span) <= *active;
+        prop_assert!(found.cards.iter().zip(&found.active).all(idle), "a NIC is busy after its last message");
         let written: u64 = found.disks.iter().map(|disk| disk.2).sum();
         prop_assert!(written >= found.bytes, "{} bytes are done of {}", found.bytes, written);
         let again = course.run();
@@ -231,11 +242,16 @@ proptest! {
 #[test]
 fn a_server_is_rebuilt_after_it_is_given_up() {
     let found = Course::usual().run();
-    assert_eq!(found.first_transfer, SimTime::from_ns(1_300_000));
+    assert_eq!(found.first_transfer, SimTime::from_ns(1_350_000), "after 1 ms, detection, out and peering");
     assert!(found.last_write > found.first_transfer);
     assert_eq!((found.stuck, found.unfinished), (Stuck::default(), 0));
     assert!(found.jobs > 15, "three copies of 80 objects on eight servers: {}", found.jobs);
     assert_eq!(found.bytes, found.jobs * 20 * UNIT);
+    assert_eq!(found.targets.all_parts(), found.jobs, "each object lost one copy");
+    for device in (0..16).map(DeviceId) {
+        let bytes = found.targets.parts(device) * 20 * UNIT;
+        assert_eq!(bytes, found.fill[device.index()], "device {device:?} has what was rebuilt on it");
+    }
     assert_eq!(found.fill.iter().sum::<u64>(), found.bytes, "devices gain what was made again");
     assert_eq!((found.fill[4], found.fill[5]), (0, 0), "its disks gain nothing");
     assert_eq!(found.below_min_size, 0);
@@ -325,7 +341,122 @@ fn a_run_that_beats_its_bound_is_noticed() {
 }
 
 #[test]
+#[should_panic(expected = "copies or shards are written")]
+fn objects_that_are_written_nowhere_are_noticed() {
+    broken(|found| found.targets = Targets::none(16));
+}
+
+#[test]
 #[should_panic(expected = "bytes are received of")]
 fn bytes_that_are_received_from_nowhere_are_noticed() {
     broken(|found| found.cards[0][1].bytes += 1);
+}
+
+/// The last write of a recovery, and of a thinned one as a time of the whole, with how many objects it has.
+fn thinned(course: &Course, objects: usize, wrong: bool) -> Option<(SimTime, SimTime, u64)> {
+    course.with(|recovery| {
+        let thinned = Thinned::to(recovery, objects)?;
+        let run = |recovery: &Recovery<'_>| recovery.run(&Alone(course.seed)).expect("a recovery runs");
+        let small = thinned.of(recovery);
+        let small = if wrong { Recovery { waiting: recovery.waiting, ..small } } else { small };
+        let (whole, small) = (run(recovery), run(&small));
+        Some((whole.last_write, thinned.whole(small.last_write), small.jobs))
+    })
+}
+
+fn error_of((whole, small, _): (SimTime, SimTime, u64)) -> f64 {
+    (small.as_secs_f64() / whole.as_secs_f64() - 1.0).abs()
+}
+
+/// The error of thinned recoveries, over a hundred drawn ones: at most 2 % in the median, which is what a
+/// caller accepts of a single one. It is larger where a later failure ends a rebuild after a few objects.
+#[test]
+fn a_thinned_recovery_takes_as_long() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut errors = Vec::new();
+    while errors.len() < 100 {
+        let mut drawn = course().new_tree(&mut runner).expect("it can be drawn").current();
+        (drawn.objects, drawn.groups, drawn.returns) = (6_000, Some(24), None);
+        let Some(found) = thinned(&drawn, 0, false) else { continue };
+        if found.0 == SimTime::ZERO {
+            assert_eq!(found.1, SimTime::ZERO, "nothing is rebuilt in either: {drawn:?}");
+            continue;
+        }
+        errors.push(error_of(found));
+    }
+    errors.sort_by(f64::total_cmp);
+    println!("errors: median {:.4}, largest {:.4}", errors[50], errors[99]);
+    assert!(errors[50] <= 0.02, "{errors:?}");
+}
+
+/// What is thinned has so many objects as are asked for, and no less than [`OBJECTS_LEAST`] in a group. With
+/// times that are not divided, it would take too long.
+#[test]
+fn a_thinned_recovery_has_fewer_objects_and_shorter_waits() {
+    let waiting = Waiting { down_out: SimSpan::from_ms(20), ..Course::usual().waiting };
+    let course = Course { objects: 24_000, groups: Some(24), waiting, ..Course::usual() };
+    let whole = course.run();
+    let found = thinned(&course, whole.jobs as usize / 4, false).expect("it is large");
+    assert!(found.2.abs_diff(whole.jobs / 4) <= whole.jobs / 100, "{} of {} objects", found.2, whole.jobs);
+    assert!(error_of(found) < 0.02, "{found:?}");
+    let wrong = thinned(&course, whole.jobs as usize / 4, true).expect("it is large");
+    assert!(error_of(wrong) > 0.02, "{wrong:?}");
+    let least = thinned(&course, 0, false).expect("it is large");
+    assert!(least.2 as usize >= OBJECTS_LEAST * whole.jobs as usize / 1_000, "{} objects", least.2);
+    for small in [Course { objects: 2_400, ..course.clone() }, Course { groups: None, ..course }] {
+        assert!(thinned(&small, 0, false).is_none(), "100 objects a group, or none in groups");
+    }
+}
+
+/// A thinned record has its share of the bytes, and room in proportion.
+#[test]
+fn a_thinned_recovery_has_its_share_of_bytes_and_room() {
+    let course = Course { objects: 12_000, groups: Some(24), ..Course::usual() };
+    course.with(|recovery| {
+        let whole = Recovery { used: vec![100; 16], limit: vec![1_100; 16], ..recovery.clone() };
+        let thinned = Thinned::to(&whole, 0).expect("500 objects a group");
+        let by = u64::from(thinned.one_in());
+        let small = thinned.of(&whole);
+        assert_eq!(small.limit, vec![100 + 1_000 / by; 16]);
+        assert_eq!(small.affected.records(), whole.affected.records());
+        for record in 0..whole.affected.records() {
+            let bytes = |recovery: &Recovery<'_>| recovery.affected.sizes(record).iter().sum::<u64>();
+            assert_eq!(bytes(&small), bytes(&whole) / by, "record {record}");
+        }
+        small.affected.assert_whole();
+    });
+}
+
+/// Two servers of eight fail at once, so some objects have one copy left and most have two. The time until
+/// no object has a single copy, as the median over ten seeds: by the usual order it is never longer than by
+/// any other, object by object and in groups, with and without reservations.
+#[test]
+fn the_fewest_copies_are_never_at_risk_for_longer_than_in_another_order() {
+    let server = |server| Failure { what: Failing::Server(Some(server)), at: SimSpan::from_ms(1) };
+    let two = Course { failures: vec![server(2), server(5)], objects: 800, ..Course::usual() };
+    let groups = Course { groups: Some(80), ..two.clone() };
+    let reserving = Limits { reservations: Some(1), ..sample::limits() };
+    let cases = [
+        (two, Order::Object),
+        (groups.clone(), Order::Group),
+        (Course { limits: reserving, ..groups }, Order::Group),
+    ];
+    let median = |course: &Course, order: Order| {
+        let of = |seed| {
+            let found = Course { order, seed: Seed(seed), ..course.clone() }.run();
+            assert_eq!(found.stuck, Stuck::default());
+            let single = found.last_by_spare[0].expect("some objects have one copy left");
+            single.since(found.first_transfer)
+        };
+        let mut times: Vec<SimSpan> = (0..10).map(of).collect();
+        times.sort_unstable();
+        times[4]
+    };
+    for (course, by_number) in cases {
+        let usual = median(&course, Order::FewestCopies);
+        for order in [by_number, Order::Random] {
+            let other = median(&course, order);
+            assert!(usual <= other, "{usual} and {other} by {order:?}: {course:?}");
+        }
+    }
 }

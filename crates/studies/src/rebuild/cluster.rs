@@ -3,10 +3,12 @@
 use towtank_devices::{CardSpec, DiskSpec, SeekRow};
 use towtank_rebuild::hardware::{Hardware, Layout, Uplinks};
 use towtank_rebuild::model::Limits;
+use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::Waiting;
 use towtank_units::{Bytes, SimSpan};
 
-use super::scenario::{Preset, Scenario, Seeks};
+use super::ring::Rings;
+use super::scenario::{Scenario, Seeks};
 use super::settled::Settled;
 
 /// (KiB, write seek, read seek) in microseconds: the JBOD table of CODES' guide, with overheads of 29.67 us
@@ -42,8 +44,20 @@ pub fn layout(scenario: &Scenario) -> Layout {
 /// The machines of a scenario.
 #[must_use]
 pub fn hardware(scenario: &Settled) -> Hardware {
-    let uplinks = scenario.uplink.filter(|_| scenario.racks > 1).map(|rate| Uplinks { rate });
-    Hardware::new(layout(scenario), vec![disk(scenario)], card(scenario), uplinks, scenario.unit)
+    machines(scenario, None)
+}
+
+/// The same, or those of a ring with the speeds of the scenario.
+#[must_use]
+pub fn machines(scenario: &Settled, rings: Option<&Rings>) -> Hardware {
+    let racks = rings.map_or(scenario.racks as usize, |rings| rings.names.racks.len());
+    let uplinks = scenario.uplink.filter(|_| racks > 1).map(|rate| Uplinks { rate });
+    let layout = rings.map_or_else(|| layout(scenario), |rings| rings.layout.clone());
+    let hardware = Hardware::new(layout, vec![disk(scenario)], card(scenario), uplinks, scenario.unit);
+    match rings {
+        Some(rings) => hardware.with_names(rings.names.clone()),
+        None => hardware,
+    }
 }
 
 /// The disks of a scenario.
@@ -51,10 +65,11 @@ pub fn hardware(scenario: &Settled) -> Hardware {
 pub fn disk(scenario: &Settled) -> DiskSpec {
     let us = |us: f64| SimSpan::from_ns_f64_floor(us * 1e3);
     let row = |kib: u64, write: SimSpan, read: SimSpan| SeekRow { from: Bytes::from_kib(kib), read, write };
-    let seeks = match scenario.seeks {
-        Seeks::Jbod => JBOD.map(|(kib, write, read)| row(kib, us(write), us(read))).to_vec(),
-        Seeks::Hdd => vec![row(0, SimSpan::from_ms(4), SimSpan::from_ms(8))],
-        Seeks::None => Vec::new(),
+    let seeks = match (scenario.io_cost, scenario.seeks) {
+        (Some(cost), _) => vec![row(0, cost, cost)],
+        (None, Seeks::Jbod) => JBOD.map(|(kib, write, read)| row(kib, us(write), us(read))).to_vec(),
+        (None, Seeks::Hdd) => vec![row(0, SimSpan::from_ms(4), SimSpan::from_ms(8))],
+        (None, Seeks::None) => Vec::new(),
     };
     DiskSpec {
         read: scenario.disk_read,
@@ -82,10 +97,15 @@ pub fn limits(scenario: &Settled) -> Limits {
         sleep: scenario.recovery_sleep,
         stream_rate: scenario.stream_limit,
         device_rate: scenario.rate_cap,
+        server_streams: scenario.server_max_active,
+        server_rate: scenario.server_rate_cap,
         paces: Vec::new(),
-        serial: scenario.preset == Preset::CephWpq && (scenario.is_real() || scenario.groups.is_some()),
+        serial: scenario.is_serial(),
         job_cost: scenario.object_cost,
-        queues: None,
+        queues: scenario.mclock.map(|mclock| {
+            // Generated groups are those of one pool, and the first device has the number 0.
+            mclock.queues(vec![0], Some(DeviceId(0)), &[scenario.seeks != Seeks::None])
+        }),
     }
 }
 
@@ -95,6 +115,7 @@ pub fn waiting(scenario: &Settled) -> Waiting {
     Waiting {
         detection: scenario.detection,
         down_out: scenario.down_out,
+        peering: scenario.peering,
         noout: scenario.noout,
         rack_out: scenario.rack_out,
     }

@@ -1,19 +1,24 @@
 //! The checks of a scenario, and everything that is known of it before it runs.
 
+use std::sync::Arc;
+
 use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::failures::Failure;
 use towtank_rebuild::hardware::Hardware;
+use towtank_rebuild::ledger::Order;
 use towtank_rebuild::model::{Arrivals, Load, WINDOW_MAX};
 use towtank_rebuild::placing::{Domain, Placing};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
-use towtank_units::{Bytes, Percent};
+use towtank_units::{Bytes, Frequency, Percent};
 
-use super::cluster;
+use super::cluster::machines;
 use super::failures::resolve;
 use super::population::DataSet;
-use super::scenario::{Preset, Scenario};
+use super::queue::IN_BYTES;
+use super::ring::{self, Rings};
+use super::scenario::{Preset, Scenario, Seeks};
 use super::settled::Settled;
 
 /// The largest share of the disks or NICs that clients may use when nothing has failed.
@@ -30,9 +35,19 @@ pub struct Complete {
     pub failures: Vec<Failure>,
     /// The data set.
     pub data: DataSet,
+    /// Settings that the queue of the daemons overrides.
+    pub warnings: Vec<Warning>,
+    /// The ring that the machines and partitions come from; none if they are generated.
+    pub rings: Option<Arc<Rings>>,
 }
 
 impl Complete {
+    /// The machines.
+    #[must_use]
+    pub fn hardware(&self) -> Hardware {
+        machines(&self.scenario, self.rings.as_deref())
+    }
+
     /// How objects are placed on disks.
     #[must_use]
     pub fn placing(&self) -> Placing {
@@ -53,32 +68,51 @@ impl Scenario {
     /// # Errors
     /// Each problem with its place in `draft`.
     pub fn complete(self, draft: &Draft) -> Result<Complete, Problems> {
+        let rings = ring::read(&self, draft)?;
         let mut problems = Problems::new();
-        let redundancy = self.redundancy(draft, &mut problems);
+        let redundancy = match &rings {
+            Some(rings) => rings.redundancy(),
+            None => self.redundancy(draft, &mut problems),
+        };
         if draft.says("ec") && draft.says("replicas") {
             let message = "`replicas` and `ec` both set the redundancy";
             problems.push(draft.problem("replicas", message).hint("leave one of them out"));
         }
-        for key in QUEUE.into_iter().filter(|key| draft.says(key)) {
-            let message =
-                format!("`{key}` describes the daemons of a real cluster, but no exports are given");
-            let hint = "give exports, or set `recovery_sleep` and `max_backfills`";
-            problems.push(draft.problem(key, message).hint(hint));
-        }
         let mut settled = Settled::of(self);
-        settled.check_sizes(draft, redundancy, &mut problems);
+        let warnings = if settled.is_serial() {
+            settled.check_queue(draft, &mut problems)
+        } else {
+            for key in QUEUE.into_iter().filter(|key| draft.says(key)) {
+                let message = format!(
+                    "`{key}` describes the daemons of Ceph, but the cluster is none of Ceph with groups"
+                );
+                let hint = "give exports, or set preset = \"ceph-wpq\" and `groups`; or set `recovery_sleep` and `max_backfills`";
+                problems.push(draft.problem(key, message).hint(hint));
+            }
+            Vec::new()
+        };
+        if rings.is_none() {
+            settled.check_sizes(draft, redundancy, &mut problems);
+        }
+        settled.check_data(draft, &mut problems);
         settled.scenario.check_groups(draft, redundancy, &mut problems);
-        let failures = resolve(&settled, draft, &mut problems);
+        settled.check_order(settled.is_grouped(), draft, &mut problems);
+        let failures = resolve(&settled, rings.as_deref(), draft, &mut problems);
+        if let Some(rings) = &rings {
+            rings.check(&failures, draft, &mut problems);
+        }
         problems.into_result(())?;
         let mut problems = Problems::new();
-        let hardware = cluster::hardware(&settled);
-        settled.check_clients(draft, (redundancy, &hardware), &mut problems);
+        let hardware = machines(&settled, rings.as_deref());
+        let rotates = [settled.seeks != Seeks::None];
+        settled.check_clients(draft, redundancy, (&hardware, &rotates), &mut problems);
         problems.into_result(())?;
-        let width_usual = (settled.servers / redundancy.width).max(1);
+        let servers = rings.as_ref().map_or(settled.servers, |rings| rings.servers);
+        let width_usual = (servers / redundancy.width).max(1);
         let population = settled.population.clone().complete(draft, "population", width_usual)?;
         let data = population.data_set(draft, "population")?;
         settled.scenario.population = population;
-        Ok(Complete { scenario: settled, redundancy, failures, data })
+        Ok(Complete { scenario: settled, redundancy, failures, data, warnings, rings })
     }
 
     fn redundancy(&self, draft: &Draft, problems: &mut Problems) -> Redundancy {
@@ -108,10 +142,6 @@ impl Scenario {
                 format!("{} {what} are required, but there are {domains} {names}", redundancy.width);
             problems.push(draft.problem(key, message).hint(format!("set more {names}, or fewer {what}")));
         }
-        if self.objects.is_some() && self.per_server.is_some() {
-            let message = "`objects` and `per_server` both set the amount of data";
-            problems.push(draft.problem("objects", message).hint("leave one of them out"));
-        }
         if matches!(
             self.placement,
             Algorithm::TwoChoice | Algorithm::Xor | Algorithm::TwoD | Algorithm::Negotiating
@@ -124,6 +154,13 @@ impl Scenario {
         if self.failure_domain == Domain::Rack && self.placement != Algorithm::CrushStraw2 {
             let message = "`failure_domain` is `rack`, but only `crush-straw2` supports racks";
             problems.push(draft.problem("failure_domain", message).hint("set placement = \"crush-straw2\""));
+        }
+    }
+
+    fn check_data(&self, draft: &Draft, problems: &mut Problems) {
+        if self.objects.is_some() && self.per_server.is_some() {
+            let message = "`objects` and `per_server` both set the amount of data";
+            problems.push(draft.problem("objects", message).hint("leave one of them out"));
         }
         self.check_amounts(draft, problems);
     }
@@ -162,8 +199,26 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// Checks that the order is one of what is placed: groups, or single objects.
+    pub(super) fn check_order(&self, grouped: bool, draft: &Draft, problems: &mut Problems) {
+        let (message, hint) = match (self.order, grouped) {
+            (Order::Object, true) => (
+                "`order` is `object`, but the objects of a group are rebuilt together",
+                "set order = \"group\", or place objects one by one (groups = 0, without exports)",
+            ),
+            (Order::Group, false) => (
+                "`order` is `group`, but objects are placed one by one",
+                "set order = \"object\", or set `groups`",
+            ),
+            _ => return,
+        };
+        problems.push(draft.problem("order", message).hint(hint));
+    }
+}
+
 /// Keys of the queue of Ceph's daemons.
-const QUEUE: [&str; 4] = ["ceph_release", "queue", "profile", "osd_capacity"];
+const QUEUE: [&str; 5] = ["ceph_release", "queue", "profile", "osd_capacity", "recovery_cost"];
 
 impl Settled {
     /// Checks the keys of the queue against each other, and warns of settings that it overrides.
@@ -176,6 +231,17 @@ impl Settled {
             }
             return Vec::new();
         };
+        if mclock.release >= IN_BYTES && draft.says("recovery_cost") {
+            let message = format!(
+                "`recovery_cost` is what a work item counts for up to Ceph 17, not in {}",
+                mclock.release
+            );
+            problems.push(
+                draft
+                    .problem("recovery_cost", message)
+                    .hint("leave it out: from 18 on an object counts its bytes"),
+            );
+        }
         let mut warnings = Vec::new();
         if draft.says("recovery_sleep") {
             let text = "mClock sets all recovery sleeps to 0, so `recovery_sleep` has no effect";
@@ -210,7 +276,8 @@ impl Settled {
     pub(super) fn check_clients(
         &self,
         draft: &Draft,
-        (redundancy, hardware): (Redundancy, &Hardware),
+        redundancy: Redundancy,
+        (hardware, rotates): (&Hardware, &[bool]),
         problems: &mut Problems,
     ) {
         let legal = 512..=64 << 20;
@@ -240,6 +307,7 @@ impl Settled {
             problems.push(draft.problem("client_depth", message).hint("leave one of them out"));
         }
         let Arrivals::Open(rate) = load.arrivals else { return };
+        self.check_profile(draft, (rate, load.bytes), (hardware, rotates), problems);
         let share = load.share(hardware, rate);
         if share > CLIENTS_MAX {
             let most = (rate.per_second_f64() / share * CLIENTS_MAX).floor();
@@ -251,6 +319,32 @@ impl Settled {
             );
             problems
                 .push(draft.problem("client_load", message).hint("lower it, or set more or faster disks"));
+        }
+    }
+}
+
+impl Settled {
+    /// Refuses a rate of clients that the profile does not grant them: their queue would grow without bound.
+    fn check_profile(
+        &self,
+        draft: &Draft,
+        (rate, bytes): (Frequency, u32),
+        (hardware, rotates): (&Hardware, &[bool]),
+        problems: &mut Problems,
+    ) {
+        let Some(mclock) = self.mclock else { return };
+        // Each disk is the first one of as many operations, so the class with the lowest limit decides.
+        let each = rotates.iter().filter_map(|&rotates| mclock.most_of_clients(rotates, u64::from(bytes)));
+        let most = each.reduce(f64::min).map(|each| each * f64::from(hardware.devices()));
+        if let Some(most) = most.filter(|most| rate.per_second_f64() > CLIENTS_MAX * most) {
+            let message = format!(
+                "`client_load` is {rate}, but `{}` grants clients at most {most:.0}/s of {bytes} bytes in Ceph {}",
+                mclock.profile.name(),
+                mclock.release
+            );
+            let hint =
+                "set client_load to at most 90 % of that, set `client_depth`, or choose another profile";
+            problems.push(draft.problem("client_load", message).hint(hint));
         }
     }
 }

@@ -5,23 +5,29 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::SimSpan;
 
 use super::cluster::layout;
+use super::ring::{self, Rings};
 use super::scenario::Scenario;
 
 /// The failures that the text means, in order of time.
-pub fn resolve(scenario: &Scenario, draft: &Draft, problems: &mut Problems) -> Vec<Failure> {
+pub fn resolve(
+    scenario: &Scenario,
+    rings: Option<&Rings>,
+    draft: &Draft,
+    problems: &mut Problems,
+) -> Vec<Failure> {
     let mut failures = Vec::new();
     if scenario.fail.all().is_empty() {
         let hint = "name what fails: fail = \"server\"";
         problems.push(draft.problem("fail", "nothing fails, so there is nothing to rebuild").hint(hint));
     }
     for text in scenario.fail.all() {
-        match parse(text, scenario) {
+        match parse(text, scenario, rings) {
             Ok(failure) => failures.push((failure, text.as_str())),
             Err((message, hint)) => problems.push(draft.problem("fail", message).hint(hint)),
         }
     }
     failures.sort_by_key(|(failure, _)| failure.at);
-    let hardware = layout(scenario);
+    let hardware = rings.map_or_else(|| layout(scenario), |rings| rings.layout.clone());
     let named = |failure: &Failure| named(failure.what, &hardware);
     let words: Vec<Word<'_>> = failures.iter().map(|(failure, text)| (*text, named(failure))).collect();
     for (message, hint) in struck_again(&words, vec![true; hardware.server_of.len()]) {
@@ -30,12 +36,24 @@ pub fn resolve(scenario: &Scenario, draft: &Draft, problems: &mut Problems) -> V
     failures.into_iter().map(|(failure, _)| failure).collect()
 }
 
-fn parse(text: &str, scenario: &Scenario) -> Result<Failure, (String, String)> {
+fn parse(text: &str, scenario: &Scenario, rings: Option<&Rings>) -> Result<Failure, (String, String)> {
     let (what, at) = text.split_once('@').unwrap_or((text, "0s"));
     let at: SimSpan = at.trim().parse().map_err(|error| {
         (format!("`fail` is `{text}`: {error}"), "write the time behind an `@`: \"server@10min\"".to_owned())
     })?;
-    let what = what.trim();
+    let what = match (what.trim(), rings) {
+        ("server" | "host", _) => Failing::Server(None),
+        ("disk" | "osd", _) => Failing::Device(None),
+        ("rack", _) => Failing::Rack(None),
+        ("zone", Some(_)) => Failing::Rack(None),
+        (what, Some(rings)) => ring::named(what, rings)?,
+        (what, None) => numbered(what, scenario)?,
+    };
+    Ok(Failure { what, at })
+}
+
+/// Finds a server, a disk or a rack by its number.
+fn numbered(what: &str, scenario: &Scenario) -> Result<Failing, (String, String)> {
     let disks = scenario.servers * scenario.disks_per_server;
     let number = |digits: &str, count: u32, names: &str| {
         let number = digits.trim().parse().ok().filter(|&number: &u32| number < count);
@@ -47,28 +65,21 @@ fn parse(text: &str, scenario: &Scenario) -> Result<Failure, (String, String)> {
             )
         })
     };
-    let what = match what {
-        "server" | "host" => Failing::Server(None),
-        "disk" | "osd" => Failing::Device(None),
-        "rack" => Failing::Rack(None),
-        _ => match what.split_once(['=', '.']) {
-            Some(("server" | "host", digits)) => {
-                let digits = digits.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-                Failing::Server(number(digits, scenario.servers, "servers")?)
-            }
-            Some(("osd" | "disk", digits)) => Failing::Device(number(digits, disks, "disks")?),
-            Some(("rack", digits)) => Failing::Rack(number(digits, scenario.racks, "racks")?),
-            _ => {
-                let hint =
-                    "write server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1";
-                return Err((
-                    format!("`fail` names `{what}`, which is no server, disk or rack"),
-                    hint.to_owned(),
-                ));
-            }
-        },
-    };
-    Ok(Failure { what, at })
+    Ok(match what.split_once(['=', '.']) {
+        Some(("server" | "host", digits)) => {
+            let digits = digits.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+            Failing::Server(number(digits, scenario.servers, "servers")?)
+        }
+        Some(("osd" | "disk", digits)) => Failing::Device(number(digits, disks, "disks")?),
+        Some(("rack", digits)) => Failing::Rack(number(digits, scenario.racks, "racks")?),
+        _ => {
+            let hint = "write server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1";
+            return Err((
+                format!("`fail` names `{what}`, which is no server, disk or rack"),
+                hint.to_owned(),
+            ));
+        }
+    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! The figures of a rebuild.
 
 use towtank_report::{
-    Axis, BarSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num, Reference,
+    Axis, BarSeries, BoxSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num,
+    PlacedBox, Reference,
 };
 
 use super::observed::{ClientsSeen, Observed, PERCENTILES};
+use super::slowest::SERVERS_DRAWN;
 use super::view::{View, placed};
 
 const GIB: f64 = 1_073_741_824.0;
@@ -24,54 +26,82 @@ pub fn of_all(views: &[View<'_>]) -> Vec<Figure> {
     figures
 }
 
-/// Aggregate rate against servers, both logarithmic, one line per placement.
+/// The name of a point without its number of servers.
+fn unsized_name(view: &View<'_>) -> String {
+    let telling = |(key, _): &&(String, serde_json::Value)| {
+        !["servers", "placement", "groups", "groups_per_server"].contains(&key.as_str())
+    };
+    let other = view.result.settings.iter().filter(telling).map(|(key, value)| {
+        format!("{key} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    });
+    std::iter::once(placed(view.scenario)).chain(other).collect::<Vec<_>>().join("; ")
+}
+
+/// With fewer replicates, the quartiles of a box would be single values or lie between two.
+const BOXES_LEAST: usize = 5;
+
+/// Aggregate rate against servers, both logarithmic, one series per placement: as boxes if there are enough
+/// replicates, else as means.
 fn scaling(views: &[View<'_>]) -> Figure {
     let mut names: Vec<String> = Vec::new();
-    let name = |view: &View<'_>| {
-        let telling = |(key, _): &&(String, serde_json::Value)| {
-            !["servers", "placement", "groups", "groups_per_server"].contains(&key.as_str())
-        };
-        let other = view.result.settings.iter().filter(telling).map(|(key, value)| {
-            format!("{key} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-        });
-        std::iter::once(placed(view.scenario)).chain(other).collect::<Vec<_>>().join("; ")
-    };
-    views.iter().map(name).for_each(|name| {
+    views.iter().map(unsized_name).for_each(|name| {
         if !names.contains(&name) {
             names.push(name);
         }
     });
-    let line = |wanted: &String| {
-        let points = views.iter().filter(|view| name(view) == *wanted).filter_map(|view| {
-            let mean = view.mean("aggregate_rate_bytes_per_s")?;
-            let mut point = CurvePoint::new(f64::from(view.scenario.servers), mean.mean / GIB);
-            if let Some((low, high)) = mean.range {
-                (point.low, point.high) = (Num::from(low / GIB), Num::from(high / GIB));
-            }
-            Some(point)
-        });
-        LineSeries { name: wanted.clone(), points: points.collect(), draw: Draw::Line }
+    let (x, y) = (Axis::log("servers", ""), Axis::log("aggregate rate", "GiB/s"));
+    let title = "Aggregate rate by number of servers";
+    let even = "The ideal spreads lost bytes, sources and targets evenly.";
+    if views.iter().all(|view| view.values(RATE).len() >= BOXES_LEAST) {
+        let series = names.iter().map(|name| boxes(views, name)).collect();
+        let references = vec![Reference::Curve { name: "ideal".to_owned(), points: ideal(views) }];
+        let about = format!(
+            "Each replicate places the data anew. Box: the middle half; whiskers reach to the last value within 1.5 times its \
+             height; lines join medians. {even}"
+        );
+        return figure("scaling", title, &about, Kind::Boxes { x, y, series, references });
+    }
+    let mut series: Vec<LineSeries> = names.iter().map(|name| means(views, name)).collect();
+    series.push(LineSeries { name: "ideal".to_owned(), points: ideal(views), draw: Draw::Line });
+    let about = format!("Means over the replicates with 95 % intervals. {even}");
+    figure("scaling", title, &about, Kind::Line { x, y, series, references: Vec::new() })
+}
+
+const RATE: &str = "aggregate_rate_bytes_per_s";
+
+/// The rates of all replicates of the points of one name.
+fn boxes(views: &[View<'_>], name: &str) -> BoxSeries {
+    let of = |view: &View<'_>| {
+        let rates: Vec<f64> = view.values(RATE).into_iter().map(|rate| rate / GIB).collect();
+        let servers = view.scenario.servers;
+        PlacedBox { x: Num::from(f64::from(servers)), stats: BoxStats::of(servers.to_string(), &rates) }
     };
-    let mut series: Vec<LineSeries> = names.iter().map(line).collect();
+    let boxes = views.iter().filter(|view| unsized_name(view) == name).map(of).collect();
+    BoxSeries { name: name.to_owned(), boxes }
+}
+
+/// The means of the points of one name, with their intervals.
+fn means(views: &[View<'_>], name: &str) -> LineSeries {
+    let points = views.iter().filter(|view| unsized_name(view) == name).filter_map(|view| {
+        let mean = view.mean(RATE)?;
+        let mut point = CurvePoint::new(f64::from(view.scenario.servers), mean.mean / GIB);
+        if let Some((low, high)) = mean.range {
+            (point.low, point.high) = (Num::from(low / GIB), Num::from(high / GIB));
+        }
+        Some(point)
+    });
+    LineSeries { name: name.to_owned(), points: points.collect(), draw: Draw::Line }
+}
+
+/// The largest ideal rate at each number of servers.
+fn ideal(views: &[View<'_>]) -> Vec<CurvePoint> {
     let mut ideal: Vec<(u32, f64)> = views
         .iter()
         .filter_map(|view| Some((view.scenario.servers, view.mean("ideal_rate_bytes_per_s")?.mean / GIB)))
         .collect();
     ideal.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
     ideal.dedup_by_key(|point| point.0);
-    let points = ideal.into_iter().map(|(servers, rate)| CurvePoint::new(f64::from(servers), rate)).collect();
-    series.push(LineSeries { name: "ideal".to_owned(), points, draw: Draw::Line });
-    figure(
-        "scaling",
-        "Aggregate rate by number of servers",
-        "Means over the replicates with 95 % intervals. The ideal spreads lost bytes, sources and targets evenly.",
-        Kind::Line {
-            x: Axis::log("servers", ""),
-            y: Axis::log("aggregate rate", "GiB/s"),
-            series,
-            references: Vec::new(),
-        },
-    )
+    ideal.into_iter().map(|(servers, rate)| CurvePoint::new(f64::from(servers), rate)).collect()
 }
 
 fn rates(views: &[View<'_>]) -> Figure {
@@ -102,6 +132,8 @@ fn rates(views: &[View<'_>]) -> Figure {
 
 fn times(views: &[View<'_>]) -> Figure {
     let names = views.iter().map(View::name).collect();
+    // Only Ceph has a start of its own.
+    let peers = |series: &BarSeries| series.values.iter().any(|value| value.get().is_some());
     let bars = |name: &str, measure: &str| BarSeries {
         name: name.to_owned(),
         values: views.iter().map(|view| Num::from(view.mean(measure).map(|mean| mean.mean))).collect(),
@@ -116,11 +148,15 @@ fn times(views: &[View<'_>]) -> Figure {
             x: "point".to_owned(),
             y: Axis::linear("time", "s"),
             categories: names,
-            series: vec![
-                bars("until detected", "detection_s"),
-                bars("until marked out", "down_out_s"),
-                bars("transfers", "transfer_s"),
-            ],
+            series: [
+                Some(bars("until detected", "detection_s")),
+                Some(bars("until marked out", "down_out_s")),
+                Some(bars("until objects move", "peering_s")).filter(peers),
+                Some(bars("transfers", "transfer_s")),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             stacked: true,
             references: Vec::new(),
         },
@@ -154,20 +190,6 @@ fn written(views: &[View<'_>]) -> Figure {
 pub fn of_one(view: &View<'_>) -> Vec<Figure> {
     let seen = view.observed[0];
     let mut figures = Vec::new();
-    if let Some(traffic) = &seen.traffic {
-        let row = |row: &Vec<u64>| row.iter().map(|bytes| Num::from(*bytes as f64 / GIB)).collect();
-        figures.push(figure(
-            "traffic",
-            "Traffic between servers",
-            "Bytes sent between servers, or ranges of servers, in the first replicate.",
-            Kind::Chord {
-                value: Axis::linear("sent", "GiB"),
-                labels: traffic.labels.clone(),
-                groups: Vec::new(),
-                matrix: traffic.matrix.iter().map(row).collect(),
-            },
-        ));
-    }
     if seen.below.iter().any(|point| point.1 > 0) {
         figures.push(below(seen));
     }
@@ -252,9 +274,6 @@ fn waited_over_time(clients: &ClientsSeen) -> Figure {
         },
     )
 }
-
-/// Above this number of bars the figure is left out.
-const SERVERS_DRAWN: usize = 130;
 
 fn servers(view: &View<'_>) -> Figure {
     let seen = &view.observed[0].servers;

@@ -1,23 +1,25 @@
 //! A cluster that is generated from the scenario: its data, and one replicate of its rebuild.
 
 use towtank_population::{Extent, Population};
-use towtank_units::Bytes;
+use towtank_units::{Bytes, SimSpan, SimTime};
 
-use super::cluster::{hardware, limits, memory_of_machines, waiting};
+use super::cluster::{limits, memory_of_machines, waiting};
 use super::complete::Complete;
 use super::levers::{self, Tried};
 use super::observed::{self, Replicate, Seen, Setting};
 use super::population::Shown;
 use super::resources::{self, Resource};
+use super::ring::GENERATED;
 use super::settled::{Amount, Settled};
 use crate::{RunContext, StudyError};
 use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::affected::Affected;
-use towtank_rebuild::failures::{Failing, Struck, strike};
+use towtank_rebuild::failures::{Failing, Failure, Struck, strike};
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::Rules;
 use towtank_rebuild::model::Limits;
-use towtank_rebuild::recovery::{Later, Recovered, Recovery};
+use towtank_rebuild::recovery::{Later, Recovered, Recovery, Return, Waiting};
+use towtank_rebuild::redundancy::Redundancy;
 use towtank_rebuild::search::Search;
 use towtank_report::Warning;
 
@@ -30,8 +32,16 @@ pub fn population(complete: &Complete, seed: towtank_streams::Seed) -> Result<Po
     let extent = match scenario.amount {
         Amount::Objects(objects) => Extent::Objects(objects),
         Amount::PerServer(each) => {
-            let raw = u128::from(each.get()) * u128::from(scenario.servers);
-            Extent::Bytes(raw * u128::from(complete.redundancy.data) / u128::from(complete.redundancy.width))
+            // A ring may have a fraction of copies.
+            let (servers, data, width) = match &complete.rings {
+                Some(rings) => (rings.servers, rings.places.partitions() as u64, rings.copies()),
+                None => {
+                    let Redundancy { data, width } = complete.redundancy;
+                    (scenario.servers, data.into(), width.into())
+                }
+            };
+            let raw = u128::from(each.get()) * u128::from(servers);
+            Extent::Bytes(raw * u128::from(data) / u128::from(width))
         }
     };
     let laid_out = complete.data.population(extent, seed);
@@ -77,32 +87,26 @@ pub fn course(
     tries: bool,
 ) -> Result<Option<Course>, StudyError> {
     let scenario = &complete.scenario;
-    let hardware = hardware(scenario);
+    let hardware = complete.hardware();
     let struck = strike(&complete.failures, &hardware, context.seed);
     let population = population(complete, context.seed)?;
     let mut failing = vec![false; hardware.devices() as usize];
     struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
-    let search = Search {
-        placing: &complete.placing(),
-        hardware: &hardware,
-        population: &population,
-        failing: &failing,
-        seed: context.seed,
-        stopped: &|| context.stopped(),
+    let Some(affected) = affected(complete, &hardware, &population, &failing, context)? else {
+        return Ok(None);
     };
-    let affected = search.run().map_err(|error| StudyError::Model {
-        message: format!("the placement cannot be set up: {error}"),
-        hint: Some("change `servers`, or choose another placement".to_owned()),
-    })?;
-    let Some(affected) = affected else { return Ok(None) };
     let limits = limits(scenario);
-    let recovery = recovery(complete, (&hardware, &limits), (&affected, &struck), &population, context);
+    let later = later(complete, &struck);
+    let lost = Lost { affected: &affected, struck: &struck, later: &later };
+    let recovery = recovery(complete, (&hardware, &limits), lost, &population, context);
     let own = if tries { levers::own_share(context) } else { 1.0 };
     let recovered = context.within(0.0..own, |context| recovery.run(context))?;
-    let resources = resources::resources(&recovery, &recovered);
+    let gone =
+        |device| scenario.replace.is_none() && struck.iter().any(|struck| struck.devices.contains(&device));
+    let resources = resources::resources_without(&recovery, &recovered, &gone);
     let tried = if tries {
         context.within(own..1.0, |context| {
-            levers::tried(&recovery, &recovered, (&resources, Vec::new()), context)
+            levers::tried(&recovery, &recovered, (&resources, Vec::new()), None, context)
         })?
     } else {
         Vec::new()
@@ -110,11 +114,55 @@ pub fn course(
     Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, population }))
 }
 
+/// What fails, what that affects, and what comes back.
+struct Lost<'a> {
+    affected: &'a Affected,
+    struck: &'a [Struck],
+    later: &'a Later,
+}
+
+/// What happens after the failures: the next ring is in place, or empty disks replace what failed.
+fn later(complete: &Complete, struck: &[Struck]) -> Later {
+    let scenario = &complete.scenario;
+    let Some(replace) = scenario.replace else {
+        let rings = complete.rings.as_ref();
+        return rings.map_or_else(Later::default, |rings| rings.later(struck, waiting(scenario)));
+    };
+    // A disk is missed before it is replaced.
+    let known = scenario.detection.saturating_add(replace.max(SimSpan::from_ns(1)));
+    let back = |struck: &Struck| Return {
+        at: SimTime::ZERO.saturating_add(struck.at).saturating_add(known).saturating_add(scenario.peering),
+        devices: struck.devices.clone(),
+        empty: true,
+    };
+    Later { returns: struck.iter().map(back).collect(), ..Later::default() }
+}
+
+/// The objects or groups that failures affect; none if the user stopped the search.
+fn affected(
+    complete: &Complete,
+    hardware: &Hardware,
+    population: &Population,
+    failing: &[bool],
+    context: &RunContext<'_>,
+) -> Result<Option<Affected>, StudyError> {
+    let stopped = || context.stopped();
+    if let Some(rings) = &complete.rings {
+        return Ok(rings.places.affected(population, failing, &stopped));
+    }
+    let placing = &complete.placing();
+    let search = Search { placing, hardware, population, failing, seed: context.seed, stopped: &stopped };
+    search.run().map_err(|error| StudyError::Model {
+        message: format!("the placement cannot be set up: {error}"),
+        hint: Some("change `servers`, or choose another placement".to_owned()),
+    })
+}
+
 /// The input of a recovery: the settings of the scenario and what its failures affect.
 fn recovery<'a>(
     complete: &Complete,
     (hardware, limits): (&'a Hardware, &'a Limits),
-    (affected, struck): (&'a Affected, &'a [Struck]),
+    lost: Lost<'a>,
     population: &Population,
     context: &RunContext<'_>,
 ) -> Recovery<'a> {
@@ -125,18 +173,24 @@ fn recovery<'a>(
     Recovery {
         hardware,
         limits,
-        affected,
-        struck,
-        later: Later::NOTHING,
-        waiting: waiting(scenario),
+        affected: lost.affected,
+        struck: lost.struck,
+        later: lost.later,
+        // What is replaced in place is never given up.
+        waiting: Waiting { noout: scenario.noout || scenario.replace.is_some(), ..waiting(scenario) },
         rules: Rules {
             source: scenario.source,
             gather: scenario.gather,
+            order: scenario.order,
             seed: context.seed,
             reserve: limits.reservations.is_some(),
+            backfill: scenario.backfill,
         },
         down: Vec::new(),
-        used: vec![each; hardware.devices() as usize],
+        used: match &complete.rings {
+            Some(rings) => rings.used(population),
+            None => vec![each; hardware.devices() as usize],
+        },
         limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
         clients: scenario.load(redundancy),
         quiet: true,
@@ -153,7 +207,8 @@ pub fn replicate(
 ) -> Result<Option<(Replicate, Population)>, StudyError> {
     let Some(course) = course(complete, context, true)? else { return Ok(None) };
     let Course { hardware, affected, struck, recovered, resources, tried, population } = course;
-    let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
+    let in_place = complete.scenario.replace.is_some();
+    let failed = |device| !in_place && struck.iter().any(|struck| struck.devices.contains(&device));
     let survivors =
         (0..hardware.servers()).filter(|&server| !hardware.devices_of(server).all(failed)).count() as u32;
     let capacity = complete.scenario.disk_capacity;
@@ -162,6 +217,8 @@ pub fn replicate(
         capacity: capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
         reservations: complete.scenario.reservations(),
         limits: None,
+        in_place,
+        held: affected.held.clone(),
     };
     let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
     Ok(Some((replicate, population)))
@@ -176,8 +233,10 @@ pub(super) fn seen(
     context: &RunContext<'_>,
 ) -> Result<crate::Replicate<Seen>, StudyError> {
     let Some((replicate, population)) = replicate(complete, context)? else { return Ok(observed::stopped()) };
-    let mut seen = observed::replicate(replicate, waiting(&complete.scenario));
+    let mut seen = observed::replicate(context.replicate, replicate, waiting(&complete.scenario));
+    seen.beside.warnings.extend(complete.warnings.iter().cloned());
     seen.beside.warnings.extend(complete.data.warnings.iter().map(Warning::note));
+    seen.beside.warnings.extend(complete.rings.iter().flat_map(|rings| rings.notes.iter().cloned()));
     if let (0, Ok(seen)) = (context.replicate, &mut seen.seen) {
         seen.population = Some(Shown::of(&complete.data, &population));
     }
@@ -185,12 +244,16 @@ pub(super) fn seen(
 }
 
 /// The resolved scenario. It omits the number of copies where a code is set, since a scenario with both is
-/// refused.
+/// refused, and everything that a ring has.
 pub(super) fn resolved(scenario: &Settled) -> serde_json::Value {
     let mut value =
         serde_json::to_value(scenario).expect("a scenario came out of text and goes back into it");
-    if let Some(table) = value.as_object_mut().filter(|_| scenario.ec.is_some()) {
-        table.remove("replicas");
+    if let Some(table) = value.as_object_mut() {
+        if scenario.ring.is_some() {
+            table.retain(|key, _| !GENERATED.contains(&key.as_str()));
+        } else if scenario.ec.is_some() {
+            table.remove("replicas");
+        }
     }
     value
 }
@@ -201,20 +264,24 @@ pub fn memory_estimate(complete: &Complete) -> Bytes {
     let scenario = &complete.scenario;
     let seed = towtank_streams::Seed(0);
     let Ok(population) = population(complete, seed) else { return Bytes::ZERO };
-    let failing: f64 = complete
-        .failures
-        .iter()
-        .map(|failure| match failure.what {
-            Failing::Server(_) => 1.0 / f64::from(scenario.servers),
-            Failing::Device(_) => 1.0 / f64::from(scenario.servers * scenario.disks_per_server),
-            Failing::Rack(_) => 1.0 / f64::from(scenario.racks),
-        })
-        .sum();
+    let (servers, disks) = match &complete.rings {
+        Some(rings) => (rings.layout.rack_of.len(), rings.layout.server_of.len()),
+        None => (scenario.servers as usize, (scenario.servers * scenario.disks_per_server) as usize),
+    };
+    let (servers, disks) = (servers as f64, disks as f64);
+    let each = |failure: &Failure| match failure.what {
+        Failing::Server(_) => 1.0 / servers,
+        Failing::Device(_) => 1.0 / disks,
+        Failing::Rack(_) => 1.0 / f64::from(scenario.racks),
+    };
     let width = f64::from(complete.redundancy.width);
-    let affected = population.objects() as f64 * (width * failing).min(1.0);
+    let touched = match &complete.rings {
+        Some(rings) => rings.touched(&complete.failures),
+        None => (width * complete.failures.iter().map(each).sum::<f64>()).min(1.0),
+    };
+    let affected = population.objects() as f64 * touched;
     // Lists, sizes, numbers, holders and targets; the job of the plan and its devices; its progress.
     let each =
         4.0 * (3.0 * width + 2.0) + 24.0 + 32.0 + 4.0 * (f64::from(complete.redundancy.data) + 1.0) + 52.0;
-    let devices = f64::from(scenario.servers) * f64::from(scenario.disks_per_server);
-    Bytes::new((affected * each + memory_of_machines(f64::from(scenario.servers), devices)) as u64)
+    Bytes::new((affected * each + memory_of_machines(servers, disks)) as u64)
 }

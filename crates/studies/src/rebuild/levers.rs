@@ -4,17 +4,20 @@
 //! the rebuild. So each change is run, and reported with the time it takes. The trials together take at most
 //! as many events as the rebuild itself took, or `EVENTS_LEAST` where that is more. Where that does not
 //! suffice for all of them, the most promising come first: those whose setting or resource caused the largest
-//! share of sleep, waiting or busy time.
+//! share of sleep, waiting or busy time. Trials of large recoveries are thinned
+//! ([`towtank_rebuild::thinned`]), if the same recovery without a change then takes as long as the whole one.
 
 use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
 use towtank_units::{Rate, SimSpan};
 
-use super::resources::{QUEUE, Resource};
+use super::resources::{QUEUE, Resource, SERVER_RATE};
 use crate::{RunContext, StudyError};
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Limits, WINDOW_MAX};
 use towtank_rebuild::recovery::{Recovered, Recovery, Waited};
+use towtank_rebuild::thinned::Thinned;
+use towtank_report::{Warning, human};
 
 /// Trials of small rebuilds may take this many events in all, which is about a tenth of a second.
 const EVENTS_LEAST: u64 = 500_000;
@@ -65,6 +68,73 @@ impl Cost {
     }
 }
 
+/// How much longer or shorter a thinned recovery may take than the whole one, so that others like it are
+/// used: 2 %, a choice made before any was measured.
+const ERROR_MAX: f64 = 0.02;
+
+/// Recoveries with twice as many objects are thinned to so many for trials: a run takes some tenths of a
+/// second.
+const OBJECTS: usize = 50_000;
+
+/// With fewer groups, the order in which a few of them get their reservations decides the time, and thinned
+/// recoveries have another order: six groups took 22 % longer.
+const GROUPS: usize = 500;
+
+/// A thinned recovery that takes as long as the whole one.
+pub struct Estimate {
+    thinned: Thinned,
+    /// The time of the whole recovery for a second of the thinned one.
+    scale: f64,
+}
+
+impl Estimate {
+    /// Thins a recovery that ran to its end. None if it is not large, or the thinned one takes longer or
+    /// shorter by more than [`ERROR_MAX`].
+    ///
+    /// # Errors
+    /// When the model fails.
+    pub fn of(
+        recovery: &Recovery<'_>,
+        recovered: &Recovered,
+        context: &RunContext<'_>,
+    ) -> Result<Option<Estimate>, StudyError> {
+        if recovered.partial || recovered.jobs == 0 || recovery.affected.records() < GROUPS {
+            return Ok(None);
+        }
+        let Some(thinned) = Thinned::to(recovery, OBJECTS) else { return Ok(None) };
+        let found = Recovery { quiet: false, ..thinned.of(recovery) }.run(context)?;
+        let scale = recovered.last_write.as_secs_f64() / found.last_write.as_secs_f64();
+        let error = f64::from(thinned.one_in()) / scale - 1.0;
+        let fits = !found.partial && error.abs() <= ERROR_MAX;
+        Ok(fits.then_some(Estimate { thinned, scale }))
+    }
+
+    /// The error of the thinned recovery, as a share of the time of the whole one.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        f64::from(self.thinned.one_in()) / self.scale - 1.0
+    }
+
+    /// The recovery to run in place of one with many objects, and what its times are to be multiplied by.
+    pub fn or_whole<'a>(estimate: Option<&'a Estimate>, recovery: &Recovery<'a>) -> (Recovery<'a>, f64) {
+        match estimate {
+            Some(estimate) => (estimate.thinned.of(recovery), estimate.scale),
+            None => (recovery.clone(), 1.0),
+        }
+    }
+
+    /// What is said of the times that it gives.
+    #[must_use]
+    pub fn note(&self) -> Warning {
+        Warning::note(format!(
+            "the times of other settings and speeds were estimated with one object in {}; for the settings as they \
+             are, this estimate is {} off",
+            self.thinned.one_in(),
+            human::quantity(self.error().abs(), "fraction")
+        ))
+    }
+}
+
 /// A change of limits or machines.
 struct Lever {
     change: String,
@@ -89,6 +159,7 @@ pub fn tried(
     recovery: &Recovery<'_>,
     recovered: &Recovered,
     (resources, alternatives): (&[Resource], Vec<(String, Limits)>),
+    estimate: Option<&Estimate>,
     context: &RunContext<'_>,
 ) -> Result<Vec<Tried>, StudyError> {
     let ended = !recovered.partial && !recovered.stuck.any() && recovered.jobs > 0;
@@ -105,6 +176,8 @@ pub fn tried(
     }));
     levers.sort_by(|left, right| right.chance.total_cmp(&left.chance));
     let most = recovered.events.max(EVENTS_LEAST);
+    let (base, scale) = Estimate::or_whole(estimate, recovery);
+    let each = (recovered.events as f64 / scale) as u64;
     let mut spent = 0;
     // The share of the trials that is shown as done. A trial that takes fewer events must not lower it.
     let mut shown: f64 = 0.0;
@@ -112,28 +185,27 @@ pub fn tried(
     let mut tried = Vec::new();
     for lever in levers {
         // A trial takes about as many events as the rebuild.
-        if spent + recovered.events > most {
+        if spent + each > most {
             break;
         }
         let trial = Recovery {
             limits: &lever.limits,
             hardware: lever.hardware.as_ref().unwrap_or(recovery.hardware),
             quiet: false,
-            ..recovery.clone()
+            ..base.clone()
         };
         let part = |events: u64| (events as f64 / most as f64).min(1.0);
         let begin = shown.max(part(spent));
-        shown = begin.max(part(spent + recovered.events));
+        shown = begin.max(part(spent + each));
         let found = context.within(begin..shown, |context| trial.run(context))?;
         if found.partial {
             break;
         }
         spent += found.events;
-        let better = found.last_write < recovered.last_write;
-        let since = |at: towtank_units::SimTime| at.as_secs_f64() - first.as_secs_f64();
+        let (ends, now) = (found.last_write.as_secs_f64() * scale, recovered.last_write.as_secs_f64());
         tried.push(Tried {
             change: lever.change,
-            time_s: better.then(|| since(found.last_write)),
+            time_s: (ends < now).then(|| ends - first.as_secs_f64()),
             clients: found.clients.as_ref().and_then(Cost::of),
         });
     }
@@ -182,20 +254,42 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         let changed = Limits { window: WINDOW_MAX as u32, ..limits.clone() };
         add(idle / 3.0, format!("window = {WINDOW_MAX}"), changed, None);
     }
-    let double = |rate: Rate| Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(2));
-    if let Some(rate) = limits.stream_rate.and_then(double) {
-        let changed = Limits { stream_rate: Some(rate), ..limits.clone() };
-        add(busiest("stream limit") / 2.0, format!("stream_limit = {rate}"), changed, None);
-    }
-    if let Some(rate) = limits.device_rate.and_then(double) {
-        let changed = Limits { device_rate: Some(rate), ..limits.clone() };
-        add(busiest("rate cap") / 2.0, format!("rate_cap = {rate}"), changed, None);
-    }
+    levers.extend(of_caps(limits, &busiest, idle));
+    let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {
+        levers.push(Lever { change, chance, limits, hardware });
+    };
     let cards = busiest("NICs, sending").max(busiest("NICs, receiving"));
     add(busiest("disks") / 2.0, "disks twice as fast".into(), limits.clone(), Some(hardware.faster_disks()));
     add(cards / 2.0, "NICs twice as fast".into(), limits.clone(), Some(hardware.faster_cards()));
     if let Some(faster) = hardware.faster_uplinks() {
         add(busiest("rack uplinks") / 2.0, "uplinks twice as fast".into(), limits.clone(), Some(faster));
+    }
+    levers
+}
+
+/// Changes of limits on rates, and of those of whole servers.
+fn of_caps(limits: &Limits, busiest: &dyn Fn(&str) -> f64, idle: f64) -> Vec<Lever> {
+    let mut levers = Vec::new();
+    let mut add = |chance: f64, change: String, limits: Limits| {
+        levers.push(Lever { change, chance, limits, hardware: None });
+    };
+    let double = |rate: Rate| Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(2));
+    if let Some(rate) = limits.stream_rate.and_then(double) {
+        let changed = Limits { stream_rate: Some(rate), ..limits.clone() };
+        add(busiest("stream limit") / 2.0, format!("stream_limit = {rate}"), changed);
+    }
+    if let Some(rate) = limits.device_rate.and_then(double) {
+        let changed = Limits { device_rate: Some(rate), ..limits.clone() };
+        add(busiest("rate cap") / 2.0, format!("rate_cap = {rate}"), changed);
+    }
+    if let Some(rate) = limits.server_rate.and_then(double) {
+        let changed = Limits { server_rate: Some(rate), ..limits.clone() };
+        add(busiest(SERVER_RATE) / 2.0, format!("server_rate_cap = {rate}"), changed);
+    }
+    if let Some(most) = limits.server_streams.filter(|most| *most < MOST) {
+        let more = most.saturating_mul(4);
+        let changed = Limits { server_streams: Some(more), ..limits.clone() };
+        add(idle, format!("server_max_active = {more}"), changed);
     }
     levers
 }
@@ -218,7 +312,7 @@ pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
                 String::new()
             };
             let verb = if tried.len() > 1 { "helps most" } else { "helps" };
-            let [with, without] = towtank_report::human::alike([seconds, time_s], "s");
+            let [with, without] = human::alike([seconds, time_s], "s");
             format!("{of}`{}` {verb}: {with} instead of {without}", best.change)
         }
         None if tried.len() == 1 => format!("`{}` was tried and saves less than 1 %", best.change),

@@ -1,26 +1,28 @@
 //! The measures of a replicate, each with the function of its value.
 
-use towtank_metrics::Histogram;
+use towtank_metrics::{Histogram, spearman};
 use towtank_units::{SimSpan, SimTime};
 
 use super::levers::micros;
 use super::observed::{Seen, ServerSeen, left, transfer};
 use super::resources::Resource;
 use crate::{Measure, Value};
+use towtank_rebuild::plan::MOVES;
 use towtank_rebuild::recovery::{Recovered, Waited};
 
 type Row = Measure<Seen>;
 
 /// The measures of a replicate.
 pub fn measures() -> Vec<Row> {
-    let mut measures = of_times_and_rates();
+    let mut measures = of_times();
+    measures.extend(of_rates());
     measures.extend(of_what_was_lost());
     measures.extend(of_machines());
     measures.extend(of_clients());
     measures
 }
 
-fn of_times_and_rates() -> Vec<Row> {
+fn of_times() -> Vec<Row> {
     vec![
         Row::new(
             "time_to_full_redundancy_s",
@@ -36,14 +38,32 @@ fn of_times_and_rates() -> Vec<Row> {
             Seen::two_copies,
         )
         .titled("Time until all objects have two copies"),
+        Row::new(
+            "time_to_new_ring_s",
+            "s",
+            "time until the copies that the new ring moves are in place too",
+            Seen::moved,
+        )
+        .titled("Time until the new ring is complete")
+        .only_where(|seen| seen.replicate.affected.follows),
         Row::new("detection_s", "s", "part of it until the first failure is detected", |seen| {
             Ok(seen.waiting.detection.as_secs_f64())
         })
         .titled("Time until the failure is detected"),
         Row::new("down_out_s", "s", "from then until the failed devices are marked out", Seen::down_out)
             .titled("Time from detection until marked out"),
+        Row::new("peering_s", "s", "from then until the first object can move", |seen| {
+            Ok(seen.waiting.peering.as_secs_f64())
+        })
+        .titled("Time from a new map until objects move")
+        .only_where(|seen| !seen.waiting.peering.is_zero()),
         Row::new("transfer_s", "s", "time of the transfers, without the time between them", Seen::transfer)
             .titled("Transfer time"),
+    ]
+}
+
+fn of_rates() -> Vec<Row> {
+    vec![
         Row::new(
             "aggregate_rate_bytes_per_s",
             "bytes/s",
@@ -136,6 +156,14 @@ fn of_machines() -> Vec<Row> {
             Seen::written_max_over_mean,
         )
         .titled("Most bytes written on one survivor, over the mean"),
+        Row::new(
+            "peers_rate_correlation",
+            "",
+            "Spearman's rank correlation, over survivors, of the number of active peers and the rate",
+            Seen::peers_and_rate,
+        )
+        .titled("Rank correlation of active peers and rate")
+        .only_where(|seen| seen.recovered().clients.is_none() && seen.peers_and_rate().is_ok()),
         Row::new(
             "disk_busy_max",
             "fraction",
@@ -244,6 +272,20 @@ impl Seen {
         match left(self.recovered(), self.waiting) {
             Some(reason) => Err(reason),
             None if self.recovered().jobs == 0 => Ok(0.0),
+            None if self.replicate.affected.follows => {
+                // What only moves to a new ring lacks no copy.
+                let last = self.recovered().last_by_spare[..MOVES as usize].iter().max();
+                Ok(last.copied().flatten().map_or(0.0, |at| self.since_failure(at)))
+            }
+            None => Ok(self.since_failure(self.recovered().last_write)),
+        }
+    }
+
+    /// The last write of all, also of copies that only move.
+    fn moved(&self) -> Value {
+        match left(self.recovered(), self.waiting) {
+            Some(reason) => Err(reason),
+            None if self.recovered().jobs == 0 => Ok(0.0),
             None => Ok(self.since_failure(self.recovered().last_write)),
         }
     }
@@ -295,6 +337,17 @@ impl Seen {
         let written = || self.observed.servers.iter().map(|server| server.written as f64);
         let mean = written().sum::<f64>() / written().len().max(1) as f64;
         if mean > 0.0 { Ok(written().fold(0.0, f64::max) / mean) } else { Err(nothing_moved()) }
+    }
+
+    /// A server that took no part has no rate, and is left out.
+    fn peers_and_rate(&self) -> Value {
+        if self.observed.servers.iter().any(|server| server.peers.is_none()) {
+            return Err("the cluster has too many servers to keep what each pair of them sent".to_owned());
+        }
+        let sustained = self.observed.servers.iter().filter_map(ServerSeen::sustained);
+        let (peers, rates): (Vec<f64>, Vec<f64>) = sustained.unzip();
+        let same = "all servers that took part have as many active peers, or the same rate";
+        spearman(&peers, &rates).ok_or_else(|| same.to_owned())
     }
 
     fn most(&self, busy: fn(&ServerSeen) -> f64) -> f64 {

@@ -10,7 +10,8 @@ use super::bottleneck::name as name_bottleneck;
 use super::levers::{Tried, micros};
 use super::population::Shown;
 use super::resources::Resource;
-use towtank_rebuild::affected::Affected;
+use super::traffic::{Traffic, peers};
+use towtank_rebuild::affected::{Affected, Held};
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::Latencies;
@@ -27,6 +28,10 @@ pub struct Setting {
     pub reservations: Option<u32>,
     /// The fill limits of the cluster's dump; none where the cluster is generated.
     pub limits: Option<FillLimits>,
+    /// Whether what failed was replaced in place, so that all servers count.
+    pub in_place: bool,
+    /// What each device held before any failure, where it is known.
+    pub held: Option<Held>,
 }
 
 /// A replicate: its inputs and its results.
@@ -50,6 +55,15 @@ pub struct Replicate {
 /// The results of one replicate that are presented.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
+    /// Its number, from 0.
+    #[serde(default)]
+    pub replicate: u32,
+    /// The time of its transfers, in seconds; 0 if nothing was transferred.
+    #[serde(default)]
+    pub transfer_s: f64,
+    /// The unit of [`ServerSeen::held`]: `groups` or `bytes`; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_in: Option<String>,
     /// What failed.
     pub failed: Vec<String>,
     /// What limited the rebuild.
@@ -61,7 +75,7 @@ pub struct Observed {
     pub resources: Vec<Resource>,
     /// One entry per server.
     pub servers: Vec<ServerSeen>,
-    /// Bytes transferred between labels of servers.
+    /// Bytes transferred between servers.
     pub traffic: Option<Traffic>,
     /// Bytes finished over time: seconds and bytes.
     pub progress: Vec<(f64, u64)>,
@@ -155,6 +169,21 @@ pub struct ServerSeen {
     pub sending_busy: f64,
     /// Share of the transfer time for which its NIC was receiving.
     pub receiving_busy: f64,
+    /// Copies or shards that were rebuilt on it.
+    #[serde(default)]
+    pub rebuilt: u64,
+    /// Groups of which it took anything; none where objects are placed one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u64>,
+    /// With how many other servers it exchanged anything; none where the cluster is too large to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peers: Option<u32>,
+    /// Seconds until it had sent and received all of its part.
+    #[serde(default)]
+    pub active_s: f64,
+    /// What it held before any failure, in [`Observed::held_in`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<u64>,
 }
 
 impl ServerSeen {
@@ -163,15 +192,20 @@ impl ServerSeen {
     pub fn label(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.server.to_string())
     }
-}
 
-/// The traffic between servers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Traffic {
-    /// Servers, or ranges of them, by name or number.
-    pub labels: Vec<String>,
-    /// Bytes as `[from][to]`.
-    pub matrix: Vec<Vec<u64>>,
+    /// Bytes that passed its NIC.
+    #[must_use]
+    pub fn traffic(&self) -> u64 {
+        self.sent + self.received
+    }
+
+    /// Its active peers, and the bytes that passed its NIC per second until it had sent and received all of
+    /// its part. None if it took no part: then it had no rate to sustain.
+    #[must_use]
+    pub fn sustained(&self) -> Option<(f64, f64)> {
+        let peers = self.peers.filter(|_| self.traffic() > 0 && self.active_s > 0.0)?;
+        Some((f64::from(peers), self.traffic() as f64 / self.active_s))
+    }
 }
 
 /// The results of one replicate.
@@ -201,42 +235,28 @@ impl Observed {
     #[must_use]
     pub fn of(replicate: &Replicate) -> Observed {
         let Replicate { hardware, affected, struck, recovered, setting, resources, tried } = replicate;
-        let span = transfer(recovered).map_or(0.0, SimSpan::as_secs_f64);
-        let share = |busy: SimSpan| if span > 0.0 { busy.as_secs_f64() / span } else { 0.0 };
-        let failed = |device: towtank_rebuild::plan::DeviceId| {
-            struck.iter().any(|struck| struck.devices.contains(&device))
-        };
-        let mut servers = Vec::new();
-        for server in 0..hardware.servers() {
-            if hardware.devices_of(server).all(failed) {
-                continue;
-            }
-            let disks = || hardware.devices_of(server).map(|device| recovered.disks[device.index()]);
-            let card = recovered.cards[server as usize];
-            servers.push(ServerSeen {
-                server,
-                name: hardware.names().map(|names| names.servers[server as usize].clone()),
-                sent: card[0].bytes,
-                received: card[1].bytes,
-                read: disks().map(|disk| disk.1).sum(),
-                written: disks().map(|disk| disk.2).sum(),
-                disk_busy: disks().map(|disk| share(disk.0)).fold(0.0, f64::max),
-                sending_busy: share(card[0].span),
-                receiving_busy: share(card[1].span),
-            });
-        }
+        let gone = |server: u32| replicate.is_gone(server);
+        let matrix = recovered.work.traffic.as_deref();
+        let servers = (0..hardware.servers()).filter(|&server| !gone(server));
+        let servers = servers.map(|server| replicate.server(server)).collect();
         let found = match affected.found {
             towtank_rebuild::affected::Found::ByInverse => "found by the placement's inverse",
             towtank_rebuild::affected::Found::ByAsking => "found by looking up every one",
             towtank_rebuild::affected::Found::Drawn => "drawn from the exact distribution of the placement",
         };
         Observed {
+            replicate: 0,
+            transfer_s: transfer(recovered).map_or(0.0, SimSpan::as_secs_f64),
+            held_in: setting.held.as_ref().map(|held| match held {
+                Held::Groups(_) => "groups".to_owned(),
+                Held::Bytes(_) => "bytes".to_owned(),
+            }),
             failed: struck.iter().map(|struck| struck.name.clone()).collect(),
             bottleneck: name_bottleneck(resources, setting.reservations, tried),
             tried: tried.clone(),
             resources: resources.clone(),
             servers,
-            traffic: recovered.work.traffic.as_deref().and_then(|matrix| traffic(matrix, hardware)),
+            traffic: matrix.and_then(|matrix| Traffic::of(matrix, hardware, gone)),
             progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
             rebuilt: recovered.bytes,
             unfinished: recovered.unfinished.saturating_add(recovered.stuck.bytes),
@@ -250,34 +270,46 @@ impl Observed {
     }
 }
 
+impl Replicate {
+    /// Whether all devices of a server failed.
+    fn is_gone(&self, server: u32) -> bool {
+        let failed = |device| self.struck.iter().any(|struck| struck.devices.contains(&device));
+        !self.setting.in_place && self.hardware.devices_of(server).all(failed)
+    }
+
+    /// The work of one server.
+    fn server(&self, server: u32) -> ServerSeen {
+        let Replicate { hardware, affected, recovered, setting, .. } = self;
+        let span = transfer(recovered).map_or(0.0, SimSpan::as_secs_f64);
+        let share = |busy: SimSpan| if span > 0.0 { busy.as_secs_f64() / span } else { 0.0 };
+        let devices = || hardware.devices_of(server);
+        let disks = || devices().map(|device| recovered.disks[device.index()]);
+        let card = recovered.cards[server as usize];
+        let matrix = recovered.work.traffic.as_deref();
+        let held = setting.held.as_ref().map(Held::by_device);
+        ServerSeen {
+            server,
+            name: hardware.names().map(|names| names.servers[server as usize].clone()),
+            sent: card[0].bytes,
+            received: card[1].bytes,
+            read: disks().map(|disk| disk.1).sum(),
+            written: disks().map(|disk| disk.2).sum(),
+            disk_busy: disks().map(|disk| share(disk.0)).fold(0.0, f64::max),
+            sending_busy: share(card[0].span),
+            receiving_busy: share(card[1].span),
+            rebuilt: devices().map(|device| recovered.targets.parts(device)).sum(),
+            groups: affected.grouped.then(|| recovered.targets.groups_on(devices())),
+            peers: matrix.map(|matrix| peers(matrix, hardware.servers(), server)),
+            active_s: recovered.active[server as usize].as_secs_f64(),
+            held: held.map(|held| devices().map(|device| held[device.index()]).sum()),
+        }
+    }
+}
+
 /// For how long anything was being transferred; nothing where nothing was.
 #[must_use]
 pub fn transfer(recovered: &Recovered) -> Option<SimSpan> {
     (!recovered.moving.is_zero()).then_some(recovered.moving)
-}
-
-/// More labels than this cannot be told apart around the circle; above it, neighbouring servers are merged.
-const LABELS_MAX: u32 = 32;
-
-fn traffic(matrix: &[u64], hardware: &Hardware) -> Option<Traffic> {
-    let servers = hardware.servers();
-    let each = servers.div_ceil(LABELS_MAX).max(1);
-    let labels = servers.div_ceil(each);
-    let mut joined = vec![vec![0u64; labels as usize]; labels as usize];
-    for (at, bytes) in (0u32..).zip(matrix) {
-        let (from, to) = (at / servers / each, at % servers / each);
-        joined[from as usize][to as usize] += bytes;
-    }
-    let name = |label: u32| {
-        let (first, last) = (label * each, ((label + 1) * each).min(servers) - 1);
-        let one = |server: u32| match hardware.names() {
-            Some(names) => names.servers[server as usize].clone(),
-            None => server.to_string(),
-        };
-        if first == last { one(first) } else { format!("{}\u{2013}{}", one(first), one(last)) }
-    };
-    let any = joined.iter().flatten().any(|&bytes| bytes > 0);
-    any.then(|| Traffic { labels: (0..labels).map(name).collect(), matrix: joined })
 }
 
 /// The outcome of a replicate that was stopped too soon.
@@ -289,9 +321,9 @@ pub fn stopped() -> crate::Replicate<Seen> {
     }
 }
 
-/// The outcome of a replicate.
+/// The outcome of a replicate with its number.
 #[must_use]
-pub fn replicate(replicate: Replicate, waiting: Waiting) -> crate::Replicate<Seen> {
+pub fn replicate(number: u32, replicate: Replicate, waiting: Waiting) -> crate::Replicate<Seen> {
     let recovered = &replicate.recovered;
     let beside = Outcome {
         digest: Some(digest(recovered)),
@@ -299,7 +331,7 @@ pub fn replicate(replicate: Replicate, waiting: Waiting) -> crate::Replicate<See
         partial: recovered.partial,
         ..Outcome::default()
     };
-    let observed = Observed::of(&replicate);
+    let observed = Observed { replicate: number, ..Observed::of(&replicate) };
     crate::Replicate { seen: Ok(Seen { observed, population: None, replicate, waiting }), beside }
 }
 

@@ -6,7 +6,8 @@ use towtank_report::{Cell, Column, Outcome, Status, Table, Warning, human};
 use super::Rebuild;
 use super::figures;
 use super::levers::advice;
-use super::settled::usual_speeds;
+use super::settled::{Settled, usual_speeds};
+use super::slowest::Slowest;
 use super::view::View;
 use crate::published::is_published;
 use crate::{Point, Points, Presentation};
@@ -18,9 +19,11 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
     let Some(first) = views.first() else { return Presentation::default() };
     let mut tables = vec![points_table(&views), resources(&views)];
     let mut figures = figures::of_all(&views);
+    let slowest = Slowest::of(&views);
+    figures.extend(slowest.iter().flat_map(Slowest::figures));
     if let [one] = &views[..] {
         tables.extend(tried(one));
-        tables.push(servers(one));
+        tables.extend(slowest.as_ref().map(servers));
         figures.extend(figures::of_one(one));
     }
     if let Some(shown) = first.point.kept.iter().find_map(|kept| kept.population.clone()) {
@@ -105,7 +108,18 @@ fn assumed(view: &View<'_>) -> String {
             }
         })
         .collect();
-    if parts.is_empty() { String::new() } else { format!(" Assumed by default: {}.", parts.join(", ")) }
+    let speeds =
+        if parts.is_empty() { String::new() } else { format!(" Assumed by default: {}.", parts.join(", ")) };
+    speeds + handoffs(scenario)
+}
+
+/// What the answer says where handoffs take what was lost.
+fn handoffs(scenario: &Settled) -> &'static str {
+    if scenario.ring.is_none() || scenario.ring_after.is_some() || scenario.replace.is_some() {
+        return "";
+    }
+    " Handoffs take what was lost; Swift itself uses them only for disks that are not mounted (status 507), not for \
+     servers that do not answer. After a rebalance, name the new ring as `ring_after`."
 }
 
 /// The worst of all replicates: data are lost or not whole again; or they were down to one copy for some
@@ -285,19 +299,39 @@ fn tried(view: &View<'_>) -> Option<Table> {
     (!all.is_empty()).then_some(table)
 }
 
-fn servers(view: &View<'_>) -> Table {
-    let named = view.observed[0].servers.iter().any(|server| server.name.is_some());
+/// The survivors of the slowest replicate.
+fn servers(slowest: &Slowest<'_, '_>) -> Table {
+    let seen = &slowest.seen.servers;
+    let named = seen.iter().any(|server| server.name.is_some());
+    let grouped = seen.iter().any(|server| server.groups.is_some());
+    let paired = seen.iter().any(|server| server.peers.is_some());
+    let held = slowest.seen.held_in.as_deref();
     let mut columns = vec![if named { Column::text("server") } else { Column::number("server", "") }];
     columns.extend(["sent", "received", "read", "written"].map(|name| Column::number(name, "bytes")));
     columns
         .extend(["disk_busy", "sending_busy", "receiving_busy"].map(|name| Column::number(name, "fraction")));
-    let about = "Survivors of the first replicate. Busy is a share of the transfer time; with several disks, that of the busiest.";
-    let mut table = Table::new("servers", "Results of each server", columns).about(about);
-    for server in &view.observed[0].servers {
+    columns.push(Column::number("rebuilt", "copies"));
+    columns.extend(grouped.then(|| Column::number("rebuilt_groups", "groups")));
+    columns.extend(paired.then(|| Column::number("active_peers", "servers")));
+    columns.push(Column::number("active", "s"));
+    columns.extend(held.map(|unit| Column::number("held_before", unit)));
+    let about = format!(
+        "Survivors{}. Busy is a share of the transfer time; with several disks, that of the busiest. Active is the time until a \
+         server had sent and received all of its part.",
+        slowest.which()
+    );
+    let mut table = Table::new("servers", "Results of each server", columns).about(&about);
+    let or_missing = |value: Option<u64>| value.map_or_else(|| Cell::missing("it is not known"), Cell::from);
+    for server in seen {
         let mut row: Vec<Cell> =
             vec![if named { server.label().into() } else { u64::from(server.server).into() }];
         row.extend([server.sent, server.received, server.read, server.written].map(Cell::from));
         row.extend([server.disk_busy, server.sending_busy, server.receiving_busy].map(Cell::from));
+        row.push(server.rebuilt.into());
+        row.extend(grouped.then(|| or_missing(server.groups)));
+        row.extend(paired.then(|| or_missing(server.peers.map(u64::from))));
+        row.push(server.active_s.into());
+        row.extend(held.map(|_| or_missing(server.held)));
         table.push(row);
     }
     table

@@ -1,17 +1,18 @@
 //! The operation queue of Ceph's daemons, by release: WPQ with sleeps, or mClock with its profiles.
 //!
-//! Up to 16 the default is WPQ: recovery sleeps after each object. From 17 on it is mClock: all sleeps are 0,
-//! and the limits of a profile pace recovery. Sources: `osd.yaml.in` and `mclock-config-ref.rst` of Ceph; the
-//! study of the profiles (`mclock_wpq_cmp_study.rst`) for 16 and 17; and the log of a cluster with 16.2.15.
+//! Up to 16 the default is WPQ: recovery sleeps after each object. From 17 on it is mClock: all sleeps are
+//! 0, and the limits of a profile pace recovery. Sources: `osd.yaml.in` and `mclock-config-ref.rst` of
+//! Ceph; the study of the profiles (`mclock_wpq_cmp_study.rst`) for 16 and 17; and the log of a cluster
+//! with 16.2.15.
 //!
-//! What it leaves out: the profile `custom`, the limits of 16 and 17 on clients, and capacities that the
-//! daemons measured themselves, unless the user gives them.
+//! What it leaves out: the profile `custom`, and capacities that the daemons measured themselves, unless
+//! the user gives them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use towtank_rebuild::model::{Costs, Sharing, Throttle, Weights};
+use towtank_rebuild::model::{Costs, Queues, Sharing, Throttle, Weights};
 use towtank_rebuild::plan::DeviceId;
-use towtank_units::SimSpan;
+use towtank_units::{Bytes, SimSpan};
 
 /// The queue of a daemon: `osd_op_queue`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +45,8 @@ pub struct Mclock {
     pub profile: Profile,
     /// The measured random writes of 4 KiB per second of each device, if the user gives them.
     pub capacity: Option<u32>,
+    /// The bytes that a work item of recovery counts for up to 17.
+    pub item: Bytes,
 }
 
 /// What a kind of device has by default.
@@ -76,13 +79,13 @@ const FLASH: Device = Device {
 };
 
 /// `osd_recovery_cost`: what a work item of recovery counts for up to 17, whatever the size of its object.
-const ITEM: u64 = 20 * MIB;
+pub const ITEM: Bytes = Bytes::from_mib(20);
 
 /// What a reply counts for up to 17: `osd_push_per_object_cost` and `osd_recovery_max_chunk`.
 const REPLY: u64 = 1_000 + 8 * MIB;
 
 /// From this release on costs are bytes, and groups that only move are in the class of background work.
-const IN_BYTES: u32 = 18;
+pub const IN_BYTES: u32 = 18;
 
 /// How a device works on recovery by default: objects at the same time, groups, and the sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,19 +119,20 @@ impl Mclock {
         let device = if rotates { &ROTATING } else { &FLASH };
         let capacity = u64::from(self.capacity.unwrap_or(device.capacity).max(1));
         if self.release < IN_BYTES {
-            let percent = match self.profile {
-                Profile::HighClientOps => 100,
-                Profile::Balanced => 150,
-                Profile::HighRecoveryOps => 200,
+            let (percent, of_clients) = match self.profile {
+                Profile::HighClientOps => (100, None),
+                Profile::Balanced => (150, Some(100)),
+                Profile::HighRecoveryOps => (200, Some(80)),
             };
             let shards = u64::from(device.shards);
             // Rounded to the nearest, as Ceph does.
-            let limit = (2 * percent * capacity + 100 * shards) / (200 * shards);
+            let of = |percent: u64| ((2 * percent * capacity + 100 * shards) / (200 * shards)).max(1);
             return Throttle {
                 shards: device.shards,
-                limits: [Some(limit.max(1)); 2],
+                limits: [Some(of(percent)); 2],
+                clients: of_clients.map(of),
                 costs: device.costs,
-                item: Some(ITEM),
+                item: Some(self.item.get()),
                 reply: REPLY,
             };
         }
@@ -140,18 +144,36 @@ impl Mclock {
         };
         let limit = percent.map(|percent| device.bandwidth * percent / 100 / u64::from(shards));
         let costs = Costs::Bytes { least: device.bandwidth / capacity };
-        Throttle { shards, limits: [None, limit], costs, item: None, reply: 1 }
+        Throttle { shards, limits: [None, limit], clients: None, costs, item: None, reply: 1 }
     }
 
-    /// Which steps share a limit; `zero` is the device with the number 0. From 18 on all steps of a class do.
+    /// The queues of all devices: `pools` has the number of each pool's first group, `zero` is the device
+    /// with the number 0, and `rotates` has for each class of disk whether it rotates.
+    #[must_use]
+    pub fn queues(&self, pools: Vec<u32>, zero: Option<DeviceId>, rotates: &[bool]) -> Queues {
+        let throttles = rotates.iter().map(|&rotates| self.throttle(rotates)).collect();
+        Queues { pools, sharing: self.sharing(zero), throttles }
+    }
+
+    /// The operations of clients of so many bytes that a device of one class serves per second at most, as
+    /// the first device of each; none without a limit.
+    #[must_use]
+    pub fn most_of_clients(&self, rotates: bool, bytes: u64) -> Option<f64> {
+        let throttle = self.throttle(rotates);
+        let shards = f64::from(throttle.shards);
+        throttle.clients.map(|limit| shards * limit as f64 / throttle.costs.of(bytes) as f64)
+    }
+
+    /// Which steps share a limit; `zero` is the device with the number 0. From 18 on all steps of a class
+    /// do.
     #[must_use]
     pub fn sharing(&self, zero: Option<DeviceId>) -> Sharing {
         if self.release < IN_BYTES { Sharing::BySender { with_items: zero } } else { Sharing::Together }
     }
 
     /// The shares of a busy device for clients, groups that lack something, and groups that only move. Each
-    /// class has its reservation, and classes divide the rest by their weights. Up to 17 the last two are one
-    /// class.
+    /// class has its reservation, and classes divide the rest by their weights. Up to 17 the last two are
+    /// one class.
     #[must_use]
     pub fn weights(&self) -> Weights {
         let (clients, lacking, moving) = match (self.release < IN_BYTES, self.profile) {
@@ -202,21 +224,30 @@ mod tests {
     use super::*;
 
     fn mclock(release: u32, profile: Profile) -> Mclock {
-        Mclock { release, profile, capacity: None }
+        Mclock { release, profile, capacity: None, item: ITEM }
     }
 
-    /// The limits in force in 16.2.15 with 315 operations a second and 5 shards: 63, 95 and 126.
+    /// The limits in force in 16.2.15 with 315 operations a second and 5 shards: 63, 95 and 126; those of
+    /// clients are none, 63 and 50.
     #[test]
     fn limits_of_16_are_those_in_force() {
         let limit = |profile| mclock(16, profile).throttle(true).limits;
         assert_eq!(limit(Profile::HighClientOps), [Some(63); 2]);
         assert_eq!(limit(Profile::Balanced), [Some(95); 2]);
         assert_eq!(limit(Profile::HighRecoveryOps), [Some(126); 2]);
+        let clients = |profile| mclock(16, profile).throttle(true).clients;
+        assert_eq!(clients(Profile::HighClientOps), None);
+        assert_eq!((clients(Profile::Balanced), clients(Profile::HighRecoveryOps)), (Some(63), Some(50)));
+        let most = |release, bytes| mclock(release, Profile::HighRecoveryOps).most_of_clients(true, bytes);
+        assert_eq!((most(17, 4_096), most(18, 4_096)), (Some(250.0), None));
+        assert_eq!(most(17, 4 << 20), Some(250.0 / 22.0), "4 MiB cost 22");
         let throttle = mclock(16, Profile::Balanced).throttle(true);
         let cost = |bytes: Option<u64>| throttle.costs.of(bytes.unwrap_or(0));
         assert_eq!((cost(throttle.item), throttle.costs.of(throttle.reply)), (109, 44));
         let flash = mclock(16, Profile::HighClientOps).throttle(false);
-        assert_eq!((flash.limits[0], flash.costs.of(ITEM)), (Some(2_688), 231));
+        assert_eq!((flash.limits[0], flash.costs.of(ITEM.get())), (Some(2_688), 231));
+        let dear = Mclock { item: Bytes::from_mib(40), ..mclock(16, Profile::Balanced) }.throttle(true);
+        assert_eq!(dear.costs.of(dear.item.unwrap_or(0)), 218, "0.025 + 5.2e-6 * 40 MiB");
         let slow = Mclock { capacity: Some(100), ..mclock(16, Profile::HighClientOps) };
         assert_eq!(slow.throttle(true).limits[0], Some(20));
     }
@@ -234,8 +265,8 @@ mod tests {
         assert_eq!(mclock(20, Profile::HighRecoveryOps).throttle(true).limits, [None, None]);
     }
 
-    /// Reservations in percent and weights of clients, recovery and background work, and what each gets when
-    /// two of them compete: its reservation, and its part of what neither has reserved.
+    /// Reservations in percent and weights of clients, recovery and background work, and what each gets
+    /// when two of them compete: its reservation, and its part of what neither has reserved.
     #[test]
     fn weights_follow_from_reservations() {
         let part = |own: (f64, f64), other: (f64, f64)| {

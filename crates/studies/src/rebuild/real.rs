@@ -27,7 +27,7 @@ use self::groups::Groups;
 use self::machines::Machines;
 pub(crate) use self::machines::write_rate;
 use super::cluster::{limits, memory_of_machines, waiting};
-use super::levers;
+use super::levers::{self, Estimate};
 use super::observed::{self, Replicate, Seen, Setting};
 use super::queue::{Mclock, Profile};
 use super::resources::resources;
@@ -35,7 +35,7 @@ use super::scenario::{Preset, Scenario};
 use super::settled::Settled;
 use crate::exports::{self, Exported};
 use crate::{RunContext, StudyError};
-use towtank_rebuild::affected::Affected;
+use towtank_rebuild::affected::{Affected, Held};
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::Rules;
@@ -92,7 +92,7 @@ pub(crate) struct Staged {
 }
 
 /// Keys of a generated cluster; a real one has these properties in its exports.
-const GENERATED: [&str; 14] = [
+const GENERATED: [&str; 15] = [
     "servers",
     "racks",
     "disks_per_server",
@@ -107,6 +107,7 @@ const GENERATED: [&str; 14] = [
     "replicas",
     "ec",
     "disk_capacity",
+    "replace",
 ];
 
 /// Keys whose default differs by device class and that the user left out.
@@ -149,6 +150,7 @@ impl Ready {
     pub fn check(asked: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         let mut problems = refused(draft);
         asked.check_amounts(draft, &mut problems);
+        asked.check_order(true, draft, &mut problems);
         problems.into_result(())?;
         let exported = Exported {
             map: asked.crush_map.as_deref(),
@@ -228,7 +230,8 @@ impl Ready {
             failing::resolve(&scenario, &groups, draft, &mut problems)
         };
         let usual = usual_redundancy(&groups.cluster);
-        scenario.check_clients(draft, (usual, &groups.machines.hardware), &mut problems);
+        let machines = (&groups.machines.hardware, &groups.machines.rotates[..]);
+        scenario.check_clients(draft, usual, machines, &mut problems);
         problems.into_result(())?;
         let by_class = left_to_classes(&asked, scenario.preset);
         Ok(Ready { scenario, by_class, groups: Arc::new(groups), fill_limits, failures, warnings })
@@ -246,11 +249,7 @@ impl Ready {
     /// The queues of all devices.
     fn queues(&self, mclock: &Mclock) -> Queues {
         let machines = &self.groups.machines;
-        Queues {
-            pools: self.groups.first_of_pools(),
-            sharing: mclock.sharing(machines.devices.get(&0).copied()),
-            throttles: machines.rotates.iter().map(|&rotates| mclock.throttle(rotates)).collect(),
-        }
+        mclock.queues(self.groups.first_of_pools(), machines.devices.get(&0).copied(), &machines.rotates)
     }
 
     /// Settings that an operator could change besides single limits, and the limits with each.
@@ -327,8 +326,10 @@ impl Ready {
             rules: Rules {
                 source: scenario.source,
                 gather: scenario.gather,
+                order: scenario.order,
                 seed: context.seed,
                 reserve: staged.limits.reservations.is_some(),
+                backfill: scenario.backfill,
             },
             down: groups.down(),
             used: staged.used.clone(),
@@ -345,12 +346,19 @@ impl Ready {
         let own = levers::own_share(context);
         let recovered = context.within(0.0..own, |context| recovery.run(context))?;
         let resources = resources(&recovery, &recovered);
+        let estimate = match context.replicate {
+            0 => context.within(own..own, |context| Estimate::of(&recovery, &recovered, context))?,
+            _ => None,
+        };
         let tried = context.within(own..1.0, |context| {
-            levers::tried(&recovery, &recovered, (&resources, self.alternatives()), context)
+            let alternatives = self.alternatives();
+            levers::tried(&recovery, &recovered, (&resources, alternatives), estimate.as_ref(), context)
         })?;
         let down = self.groups.down();
-        let Staged { hardware, limits, affected, struck, failing, capacity, mut warnings, lacking, .. } =
-            staged;
+        let Staged {
+            hardware, limits, affected, struck, failing, used, capacity, mut warnings, lacking, ..
+        } = staged;
+        warnings.extend(estimate.as_ref().map(Estimate::note));
         if lacking > 0 {
             warnings.push(Warning::danger(format!(
                 "{lacking} groups lacked copies or shards before the failure; these are rebuilt too, if they have a \
@@ -362,9 +370,11 @@ impl Ready {
             (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(live)).count();
         let setting = Setting {
             survivors: survivors as u32,
+            held: capacity.as_ref().map(|_| Held::Bytes(used)),
             capacity,
             reservations: limits.reservations,
             limits: Some(self.fill_limits),
+            in_place: false,
         };
         let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
         Ok(Some((replicate, warnings)))
@@ -416,6 +426,15 @@ fn refused(draft: &Draft) -> Problems {
         let message = format!("`{key}` describes a generated cluster, but exports of a real one are given");
         let hint = "leave it out: hosts, pools and groups are those of the exports; or leave out the exports";
         problems.push(draft.problem(key, message).hint(hint));
+    }
+    if draft.says("replace") {
+        let message = "`replace` is for generated clusters and rings, but exports of Ceph are given";
+        let hint = "use the study whatif: towtank whatif --replace osd.3";
+        problems.push(draft.problem("replace", message).hint(hint));
+    }
+    for key in ["ring", "ring_after"].into_iter().filter(|key| draft.says(key)) {
+        let message = format!("`{key}` names a ring of Swift, but exports of Ceph are given");
+        problems.push(draft.problem(key, message).hint("leave out the ring, or the exports"));
     }
     problems
 }
@@ -486,7 +505,7 @@ impl Ready {
     /// One replicate.
     pub(super) fn seen(&self, context: &RunContext<'_>) -> Result<crate::Replicate<Seen>, StudyError> {
         let Some((replicate, warnings)) = self.replicate(context)? else { return Ok(observed::stopped()) };
-        let mut seen = observed::replicate(replicate, waiting(&self.scenario));
+        let mut seen = observed::replicate(context.replicate, replicate, waiting(&self.scenario));
         seen.beside.warnings.extend(warnings);
         Ok(seen)
     }

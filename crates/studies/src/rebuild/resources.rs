@@ -1,6 +1,7 @@
 //! How busy each resource was, as a share of the time.
 
 use serde::{Deserialize, Serialize};
+use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_units::SimSpan;
 
@@ -27,13 +28,26 @@ const SATURATED: f64 = 0.9;
 /// The limits of mClock on recovery.
 pub const QUEUE: &str = "mClock limits";
 
+/// The rate limit of a whole server.
+pub const SERVER_RATE: &str = "server rate cap";
+
 /// The busy shares of all kinds, the busiest first.
 #[must_use]
 pub fn resources(recovery: &Recovery<'_>, recovered: &Recovered) -> Vec<Resource> {
-    let Recovery { hardware, struck, limits, .. } = recovery;
+    let failed = |device| recovery.struck.iter().any(|struck| struck.devices.contains(&device));
+    resources_without(recovery, recovered, &failed)
+}
+
+/// The same, with the disks that are gone for good.
+#[must_use]
+pub fn resources_without(
+    recovery: &Recovery<'_>,
+    recovered: &Recovered,
+    failed: &dyn Fn(DeviceId) -> bool,
+) -> Vec<Resource> {
+    let Recovery { hardware, limits, .. } = recovery;
     let seconds = recovered.moving.as_secs_f64();
     let share = |busy: SimSpan| if seconds > 0.0 { busy.as_secs_f64() / seconds } else { 0.0 };
-    let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
     let sound = |server: u32| !hardware.devices_of(server).all(failed);
     let servers = || (0..hardware.servers()).filter(|&server| sound(server));
     let disks = servers().flat_map(|server| hardware.devices_of(server)).filter(|&device| !failed(device));
@@ -83,6 +97,12 @@ pub fn resources(recovery: &Recovery<'_>, recovered: &Recovered) -> Vec<Resource
         if limits.device_rate.is_some() {
             all.push(kind("rate cap", vec![("the disk that leads most".to_owned(), share(device))]));
         }
+    }
+    if limits.server_rate.is_some() {
+        let rates = servers().map(|server| {
+            (hardware.server_name(server), share(recovered.work.server_rates[server as usize]))
+        });
+        all.push(kind(SERVER_RATE, rates.collect()));
     }
     all.sort_by(|left, right| right.busiest.total_cmp(&left.busiest));
     all

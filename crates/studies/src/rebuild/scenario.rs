@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_placement::algorithms::Algorithm;
-use towtank_rebuild::ledger::{Gather, Source};
+use towtank_rebuild::ledger::{Gather, Order, Source};
 use towtank_rebuild::placing::{Domain, LostSet};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
@@ -18,8 +18,8 @@ pub struct Scenario {
     /// Source of the defaults: the published study, or Ceph up to 16 as shipped.
     #[serde(default)]
     pub preset: Preset,
-    /// A real cluster's CRUSH map, as text, binary, or JSON of `ceph osd crush dump`, in place of a generated
-    /// one. Left out: that of `report`.
+    /// A real cluster's CRUSH map, as text, binary, or JSON of `ceph osd crush dump`, in place of a
+    /// generated one. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-aliases" = ["ceph_map"]))]
     pub crush_map: Option<String>,
@@ -36,6 +36,14 @@ pub struct Scenario {
     /// Output of `ceph report`, in place of single dumps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
+    /// A ring of OpenStack Swift, as `swift-ring-builder FILE write_ring` writes it, in place of a generated
+    /// cluster: its servers, disks, zones and partitions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring: Option<String>,
+    /// The ring that follows the failure, after `remove` and `rebalance`. Left out: handoffs of `ring` take
+    /// what was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring_after: Option<String>,
     /// Number of servers.
     #[serde(default = "servers")]
     #[schemars(range(min = 2, max = 16_384))]
@@ -66,8 +74,8 @@ pub struct Scenario {
     #[serde(default = "vnodes")]
     #[schemars(range(min = 1, max = 65_536))]
     pub vnodes: u32,
-    /// Number of placement groups: objects of one group are on the same servers. Left out, or 0: each object
-    /// is placed by itself.
+    /// Number of placement groups: objects of one group are on the same servers. Left out, or 0: each
+    /// object is placed by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 4_194_304))]
     pub groups: Option<u32>,
@@ -86,7 +94,7 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ec: Option<String>,
     /// What fails, and when: `server`, `disk`, `rack` draw one; `server=5`, `osd.3`, `rack=1`, `host=node7`
-    /// name one; `@30s` behind it is the time.
+    /// name one; `@30s` behind it is the time. In a ring: `d12` or `10.0.0.3/sdc`, `10.0.0.3`, `r1z2`.
     #[serde(default = "server")]
     pub fail: Texts,
     /// How lost objects are found: by looking up every object, or drawn from the exact distribution if the
@@ -105,6 +113,9 @@ pub struct Scenario {
     /// Seek times of a disk: the published table, a typical 7,200 rpm disk, or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeks: Option<Seeks>,
+    /// Time of each request of a disk besides its bytes, in place of `seeks`, whether it reads or writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_cost: Option<SimSpan>,
     /// Bytes of an object that one seek covers, even if several objects are in progress, because read-ahead
     /// and write-back merge requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +135,9 @@ pub struct Scenario {
     /// Maximum rate of all rebuilds of one disk together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_cap: Option<Rate>,
+    /// Maximum rate of all rebuilds that the disks of a server lead. Left out: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_rate_cap: Option<Rate>,
     /// Size of the units in which objects are transferred.
     #[serde(default = "unit")]
     pub unit: Bytes,
@@ -135,8 +149,13 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_024))]
     pub recovery_max_active: Option<u32>,
-    /// Maximum number of groups that a disk leads at once, and of those that it receives. 0: no reservations.
-    /// Only with groups.
+    /// Number of objects that all disks of a server together rebuild at once; its disks take turns. Left out:
+    /// no limit but that of each disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub server_max_active: Option<u32>,
+    /// Maximum number of groups that a disk leads at once, and of those that it receives. 0: no
+    /// reservations. Only with groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1_024))]
     pub max_backfills: Option<u32>,
@@ -147,13 +166,26 @@ pub struct Scenario {
     /// with `preset = "ceph-wpq"` and groups, else nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object_cost: Option<SimSpan>,
-    /// Release of Ceph, from 14 to 20, for the defaults of its queue. Left out: `require_osd_release` of the
-    /// osd dump. Only with exports.
+    /// Time from a new map until the first object moves: maps, peering and reservations. Left out: 3.1s
+    /// with `preset = "ceph-wpq"` and groups, else 0s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peering: Option<SimSpan>,
+    /// Time that the backfill of a group takes to begin. Left out: 320ms with `preset = "ceph-wpq"` and
+    /// groups, else 0s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backfill_begin: Option<SimSpan>,
+    /// Time of a backfill for each object of the group that it looks at. Left out: 22us with `preset =
+    /// "ceph-wpq"` and groups, else 0s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backfill_look: Option<SimSpan>,
+    /// Release of Ceph, from 14 to 20, for the defaults of its queue. Left out: `require_osd_release` of
+    /// the osd dump; without exports, that of `preset`. Only with exports, or with `preset = "ceph-wpq"`
+    /// and groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 14, max = 20))]
     pub ceph_release: Option<u32>,
     /// Operation queue of the daemons, `osd_op_queue`: `wpq` with sleeps, or `mclock` with a profile. Left
-    /// out: that of the release. Only with exports.
+    /// out: that of the release. As `ceph_release`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
     /// Profile of mClock, `osd_mclock_profile`. Left out: that of the release.
@@ -164,6 +196,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub osd_capacity: Option<u32>,
+    /// Bytes that a work item of recovery counts for in mClock up to Ceph 17, whatever the size of its
+    /// object: `osd_recovery_cost`. Left out: 20MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_cost: Option<Bytes>,
     /// Rate of client operations in the whole cluster during the rebuild. Left out: there are no clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_load: Option<Frequency>,
@@ -189,13 +225,22 @@ pub struct Scenario {
     /// Where shards are gathered and decoded.
     #[serde(default)]
     pub gather: Gather,
+    /// Which objects or groups a disk rebuilds first, of those that it leads.
+    // The default is not written into the resolved scenario: results are what they were without the key, so
+    // the hashes of stored campaigns stay what they were too.
+    #[serde(default, skip_serializing_if = "Order::is_usual")]
+    pub order: Order,
     /// Time from a failure until the cluster detects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection: Option<SimSpan>,
     /// Time from then until failed devices are marked out and their data is rebuilt elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_out: Option<SimSpan>,
-    /// Failed devices are never marked out: nothing is rebuilt.
+    /// Time from the detection of a failure until empty disks replace what failed, in place: each takes back
+    /// what the lost one held, and nothing goes elsewhere. Left out: nothing is replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replace: Option<SimSpan>,
+    /// Failed devices are never marked out: nothing is rebuilt, unless they are replaced.
     #[serde(default)]
     pub noout: bool,
     /// Whether a whole rack is marked out too; not in Ceph by default (`mon_osd_down_out_subtree_limit`).
@@ -249,8 +294,9 @@ pub enum Preset {
     /// The published study: its disks and network, no reservations, no sleeps, no delays.
     #[default]
     Paper,
-    /// Ceph up to 16 as shipped, with its queue WPQ, on rotating disks: one backfill per disk, three objects,
-    /// a sleep of 0.1 s, ten minutes until out. With exports, `queue` says which queue paces recovery.
+    /// Ceph up to 16 as shipped, with its queue WPQ, on rotating disks: one backfill per disk, three
+    /// objects, a sleep of 0.1 s, ten minutes until out. With exports, `queue` says which queue paces
+    /// recovery.
     CephWpq,
     /// The same as ceph-wpq.
     Ceph,
@@ -269,10 +315,22 @@ pub enum Seeks {
 }
 
 impl Scenario {
+    /// Whether objects of a generated cluster are placed in groups.
+    #[must_use]
+    pub fn has_groups(&self) -> bool {
+        self.groups.is_some_and(|groups| groups > 0) || self.groups_per_server.is_some()
+    }
+
     /// Whether the cluster comes from exports of a real one.
     #[must_use]
     pub fn is_real(&self) -> bool {
         let files = [&self.crush_map, &self.osd_dump, &self.pg_dump, &self.osd_df, &self.report];
         files.into_iter().any(Option::is_some)
+    }
+
+    /// Whether objects are placed by groups: those of exports, the partitions of a ring, or generated ones.
+    #[must_use]
+    pub fn is_grouped(&self) -> bool {
+        self.is_real() || self.ring.is_some() || self.has_groups()
     }
 }

@@ -2,6 +2,7 @@
 
 mod damaged;
 mod homes;
+mod in_place;
 mod mended;
 mod progress;
 
@@ -57,7 +58,7 @@ pub(super) fn value(outcome: &Outcome, measure: &str) -> f64 {
 
 /// Small clusters of every kind: copies and shards, gathered at different places, groups with reservations,
 /// racks, sleeps, rates, several disks, and successive failures.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 19] = [
     "servers = 8\nper_server = \"2GiB\"",
     "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
     "servers = 9\nper_server = \"2GiB\"\nec = \"4+2\"\nplacement = \"crush-straw2\"",
@@ -68,9 +69,15 @@ const KINDS: [&str; 13] = [
     "servers = 6\nper_server = \"1GiB\"\nstream_limit = \"50MiB/s\"\nrate_cap = \"80MiB/s\"\nplacement = \"multiring\"",
     "servers = 6\ndisks_per_server = 3\nper_server = \"3GiB\"\nfail = \"disk\"\nsource = \"random\"",
     "servers = 8\nper_server = \"4GiB\"\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"\nsource = \"least-loaded\"",
+    "servers = 8\nper_server = \"2GiB\"\nfail = [\"server=1\", \"server=2\"]\norder = \"random\"",
+    "servers = 8\nper_server = \"2GiB\"\nfail = [\"server=1\", \"server=2\"]\norder = \"object\"\nplacement = \"rendezvous\"",
+    "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1\nfail = [\"server=1\", \"server=2\"]\norder = \"group\"",
     "servers = 6\nper_server = \"1GiB\"\nclient_load = \"200/s\"\nlatency = \"200us\"",
     "servers = 12\nracks = 4\nuplink = \"200MiB/s\"\nper_server = \"1GiB\"\ndisks_per_server = 2\nfailure_domain = \"rack\"\nplacement = \"crush-straw2\"\nclient_load = \"500/s\"\nclient_weight = 8\nlatency = \"200us\"",
     "servers = 9\nper_server = \"1GiB\"\nec = \"4+2\"\ngroups = 30\nmax_backfills = 1\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"\nclient_load = \"100/s\"\nclient_size = \"1MiB\"\nlatency = \"200us\"",
+    "servers = 6\ndisks_per_server = 3\nper_server = \"3GiB\"\nfail = \"server\"\nserver_max_active = 2\nserver_rate_cap = \"300MiB/s\"",
+    "servers = 6\ndisks_per_server = 2\nper_server = \"2GiB\"\nec = \"3+2\"\ngather = \"target\"\nfail = \"disk\"\nreplace = \"0s\"\nplacement = \"rendezvous\"",
+    "servers = 8\nper_server = \"2GiB\"\ngroups = 40\nmax_backfills = 1\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\nreplace = \"30ms\"\nserver_max_active = 1",
 ];
 
 #[test]

@@ -62,6 +62,9 @@ pub fn placed(scenario: &Settled) -> String {
     if scenario.is_real() {
         return "groups as exported".to_owned();
     }
+    if scenario.ring.is_some() {
+        return "partitions of the ring".to_owned();
+    }
     let name = scenario.placement.name();
     match scenario.groups {
         Some(groups) => format!("{name}, {groups} groups"),

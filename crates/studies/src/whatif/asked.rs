@@ -131,7 +131,7 @@ impl Asked {
     /// Whether something fails or is replaced at the beginning.
     #[must_use]
     pub fn fails_at_once(&self) -> bool {
-        !self.replace.is_empty() || self.fail.iter().any(|change| change.at.is_zero())
+        self.fail.iter().any(|change| change.at.is_zero())
     }
 
     /// Whether anything happens later.

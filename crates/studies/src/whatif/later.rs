@@ -102,21 +102,11 @@ fn writes(scenario: &Scenario, asked: &Asked, real: &real::Ready, draft: &Draft)
         cluster.pools.iter().map(|pool| u64::from(pool.placed.pg_num) * u64::from(pool.placed.size)).sum();
     let devices = cluster.devices().len() as u64;
     let log = scenario.log_entries.map_or_else(|| log_of(shards / devices.max(1)), u64::from);
-    Ok(Writes {
-        each_per_s: rate / objects.max(1) as f64,
-        log,
-        begin: SimSpan::from_ms(BACKFILL_BEGIN_MS),
-        look: SimSpan::from_us(BACKFILL_LOOK_US),
-    })
+    Ok(Writes { each_per_s: rate / objects.max(1) as f64, log })
 }
 
 /// The share of reads where it is left out, as in a rebuild.
 const CLIENT_READ: Percent = Percent::from_billionths(700_000_000);
-
-/// Backfills of Ceph 16.2.15 without sleep took 0.32 s, and 22 us for each object of the group, besides the
-/// work on objects that had been altered: fitted to 20 runs with 5,000 to 20,000 objects of 1 KiB.
-const BACKFILL_BEGIN_MS: u64 = 320;
-const BACKFILL_LOOK_US: u64 = 22;
 
 /// The entries of a group's log, by the groups on a device: the defaults of
 /// `osd_target_pg_log_entries_per_osd`, `osd_min_pg_log_entries` and `osd_max_pg_log_entries` of Ceph

@@ -14,7 +14,7 @@ use super::exposure::Exposure;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::rebuild::bottleneck;
-use crate::rebuild::levers::{self, Tried};
+use crate::rebuild::levers::{self, Estimate, Tried};
 use crate::rebuild::observed::{ClientsSeen, left};
 use crate::rebuild::real::Staged;
 use crate::rebuild::resources::{Resource, resources};
@@ -29,7 +29,7 @@ pub struct Seen {
     /// How it goes with the disks as assumed.
     pub recovered: Recovered,
     /// With slower and with faster disks; none where nothing moves, or not all ends.
-    pub spread: Option<[Recovered; 2]>,
+    pub spread: Option<[SimTime; 2]>,
     /// What is presented.
     pub observed: Observed,
     /// What was told and tried.
@@ -110,10 +110,14 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let all = if permille > 0 { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
     let recovered = context.within(0.0..all * own, |context| recovery.run(context))?;
     let resources = resources(&recovery, &recovered);
+    let estimate =
+        context.within(all * own..all * own, |context| Estimate::of(&recovery, &recovered, context))?;
     let mut tried = context.within(all * own..all, |context| {
-        levers::tried(&recovery, &recovered, (&resources, ready.real.alternatives()), context)
+        let alternatives = ready.real.alternatives();
+        levers::tried(&recovery, &recovered, (&resources, alternatives), estimate.as_ref(), context)
     })?;
-    let spread = context.within(all..1.0, |context| spread(&recovery, &recovered, permille, context))?;
+    let spread = context
+        .within(all..1.0, |context| spread(&recovery, &recovered, (permille, estimate.as_ref()), context))?;
     let mut beside = Outcome {
         digest: recovered.digests.first().map(ToString::to_string),
         events: recovered.events,
@@ -124,14 +128,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     beside.warnings.extend(staged.warnings.iter().cloned());
     beside.warnings.extend(lacked(staged.lacking, ready.asks));
     beside.warnings.extend(dangers::warnings(&moves));
-    let crossed = recovered.stuck.crossed;
-    if crossed > 0 {
-        beside.warnings.push(Warning::unknown(format!(
-            "{} objects are left out of the time: too many of their shards change places among the same devices, and too \
-             few are left to read from, which is not modelled",
-            human::digits(crossed as f64)
-        )));
-    }
+    beside.warnings.extend(estimate.as_ref().map(Estimate::note));
     let start = ready.start.as_secs_f64();
     // Trials count from the first failure.
     let first = staged.struck.iter().map(|struck| struck.at).min().unwrap_or_default().as_secs_f64();
@@ -191,25 +188,30 @@ fn last(recovered: &Recovered) -> SimTime {
     recovered.last_write.max(recovered.taken_back.unwrap_or(SimTime::ZERO))
 }
 
-/// The same with slower and with faster disks.
+/// When the last copy was written, or counted again, with slower and with faster disks.
 fn spread(
     recovery: &Recovery<'_>,
     recovered: &Recovered,
-    permille: u64,
+    (permille, estimate): (u64, Option<&Estimate>),
     context: &RunContext<'_>,
-) -> Result<Option<[Recovered; 2]>, StudyError> {
+) -> Result<Option<[SimTime; 2]>, StudyError> {
     let stuck = recovered.stuck;
     let ended = !recovered.partial && !stuck.any() && stuck.unmoved == 0 && recovered.jobs > 0;
     if !ended || permille == 0 {
         return Ok(None);
     }
+    let (base, scale) = Estimate::or_whole(estimate, recovery);
     let at = |permille: u64, part: Range<f64>| {
         let hardware = recovery.hardware.with_disks_at(permille);
-        let changed = Recovery { hardware: &hardware, quiet: false, ..recovery.clone() };
+        let changed = Recovery { hardware: &hardware, quiet: false, ..base.clone() };
         context.within(part, |context| changed.run(context))
     };
     let [slow, fast] = [at(1_000 - permille, 0.0..0.5)?, at(1_000 + permille, 0.5..1.0)?];
-    Ok((!slow.partial && !fast.partial).then_some([slow, fast]))
+    let ends = |recovered: &Recovered| match estimate {
+        Some(_) => SimTime::from_ns((last(recovered).as_secs_f64() * scale * 1e9) as u64),
+        None => last(recovered),
+    };
+    Ok((!slow.partial && !fast.partial).then(|| [ends(&slow), ends(&fast)]))
 }
 
 impl Seen {
@@ -247,7 +249,7 @@ impl Seen {
     /// The same with slower (0) or faster (1) disks.
     pub fn clean_at(&self, which: usize) -> Value {
         let clean = self.clean()?;
-        Ok(self.spread.as_ref().map_or(clean, |spread| self.counted(last(&spread[which]))))
+        Ok(self.spread.as_ref().map_or(clean, |spread| self.counted(spread[which])))
     }
 
     /// Until all has moved that can.

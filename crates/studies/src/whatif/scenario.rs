@@ -10,6 +10,7 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 use crate::preview::scenario::Texts;
 use crate::rebuild::queue::{Profile, Queue};
 use crate::rebuild::scenario::{Preset, Scenario as Rebuild, Seeks};
+use crate::rebuild::settled::PEERING;
 
 /// A cluster's exports, what is changed in it, and the speeds of its machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -121,6 +122,12 @@ pub struct Scenario {
     /// Ceph's own work on each object, in addition to reading, sending and writing it. Left out: 1.09 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object_cost: Option<SimSpan>,
+    /// Time that the backfill of a group takes to begin. Left out: 320ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backfill_begin: Option<SimSpan>,
+    /// Time of a backfill for each object of the group that it looks at. Left out: 22us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backfill_look: Option<SimSpan>,
     /// Release of Ceph, from 14 to 20, for the defaults of its queue. Left out: `require_osd_release` of the
     /// osd dump.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,8 +145,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub osd_capacity: Option<u32>,
-    /// Time from a change of the map to the first object that moves, if nothing fails: new maps, peering
-    /// and reservations.
+    /// Time from a change of the map to the first object that moves: new maps, peering and reservations. A
+    /// failure changes the map when its devices are marked out.
     #[serde(default = "start")]
     pub start: SimSpan,
     /// Rate of client operations in the whole cluster while data move. Left out: the effect on clients is
@@ -191,11 +198,8 @@ fn fifth() -> Percent {
     Percent::from_percent(20).expect("less than all")
 }
 
-/// The first object moved 2.9 to 3.7 s after the command, whatever the command was, in 20 runs on a cluster
-/// of four devices with Ceph 16.2.15: 3.2 s in the median. Where the disks sleep, their first work item came
-/// a sleep of 0.1 s earlier.
 fn start() -> SimSpan {
-    SimSpan::from_ms(3_100)
+    PEERING
 }
 
 /// About what Backblaze publishes for all its drives in a year ("Drive Stats", 1.4 to 1.7 % since 2022).
@@ -255,6 +259,9 @@ impl Scenario {
             max_backfills: self.max_backfills,
             recovery_sleep: self.recovery_sleep,
             object_cost: self.object_cost,
+            peering: Some(self.start),
+            backfill_begin: self.backfill_begin,
+            backfill_look: self.backfill_look,
             ceph_release: self.ceph_release,
             queue: self.queue,
             profile: self.profile,

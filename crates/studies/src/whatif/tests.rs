@@ -13,6 +13,7 @@ use super::*;
 use crate::exports::samples::{EXAMPLE, Folder, example, files};
 use crate::{Prepared, Study};
 
+mod estimated;
 mod later;
 mod rule;
 
@@ -256,10 +257,10 @@ fn one_copy_moves_in_the_time_of_its_rests() {
     assert_eq!(value(&seen, "written_bytes"), 41_943_040.0);
     assert_eq!(value(&seen, "time_to_full_redundancy_s"), 0.0);
     let time = value(&seen, "time_to_clean_s");
-    assert!((0.9..1.9).contains(&time), "{time}");
-    // Two seeks, a read of 200 MB/s, a write of 190 MB/s and the card: nothing else in the way.
+    assert!((0.9..2.2).contains(&time), "{time}");
+    // The backfill takes 0.32 s to begin, and 22 us for each object. Two seeks, a read of 200 MB/s, a write of 190 MB/s and the card: nothing else in the way.
     let each = 0.008 + 0.004 + 4.194_304 / 200.0 + 4.194_304 / 190.0 + 4.194_304 / 1_250.0;
-    assert!((time - (1.0 + 10.0 * each)).abs() < 0.02, "{time}, {each} each");
+    assert!((time - (0.320_22 + 1.0 + 10.0 * each)).abs() < 0.02, "{time}, {each} each");
 }
 
 /// With `min_size` 2 of three copies, two failures leave one copy: each device that holds it is critical.
@@ -332,10 +333,10 @@ fn mclock_recovers_as_a_live_cluster_did() {
         let recovered = ready.real.recovery(&ready.staged, &context).run(&context).unwrap();
         // Counts are kept in bins; the bin that holds the instant counts by its part before it.
         let begun = |at_s: f64| {
-            let (mut sum, mut begin) = (0.0, 0.0);
+            let (mut sum, mut begin) = (0.0, start_s);
             for (at, jobs) in &recovered.begun {
                 let end = at.as_secs_f64();
-                sum += *jobs as f64 * ((at_s - start_s - begin) / (end - begin)).clamp(0.0, 1.0);
+                sum += *jobs as f64 * ((at_s - begin) / (end - begin)).clamp(0.0, 1.0);
                 begin = end;
             }
             sum
@@ -345,7 +346,8 @@ fn mclock_recovers_as_a_live_cluster_did() {
             assert!((ratio - 1.0).abs() < 0.1, "{profile}: {ratio} of {objects} objects at {at_s} s");
         }
         let last = recovered.begun.iter().map(|(at, _)| at.as_secs_f64()).fold(0.0, f64::max);
-        let ratio = (start_s + last) / last_s;
+        let ratio = last / last_s;
+        println!("{profile}: {:?}, last {last}", [10.0, 20.0, 40.0].map(begun));
         assert!((ratio - 1.0).abs() < 0.15, "{profile}: {ratio} of {last_s} s");
     }
 }

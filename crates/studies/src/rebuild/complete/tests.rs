@@ -1,5 +1,7 @@
 //! What the keys of a scenario mean.
 
+use towtank_units::SimSpan;
+
 use super::super::tests::{complete, outcome, prepare, value};
 use super::*;
 
@@ -83,4 +85,90 @@ fn every_placement_runs_or_is_refused() {
         let told = format!("{:?}", prepare(&format!("placement = \"{}\"", other.name())).unwrap_err());
         assert!(told.contains("which rebuilds do not model") && told.contains("crush-straw2"), "{told}");
     }
+}
+
+fn refused(text: &str) -> Vec<String> {
+    let problems = prepare(text).expect_err(text);
+    problems.iter().map(|problem| problem.message().to_owned()).collect()
+}
+
+const QUEUED: &str =
+    "preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16\nqueue = \"mclock\"\nceph_release = 17\n";
+
+/// Generated groups have the queue of a release if they are asked to; objects that are placed one by one and
+/// the machines of the paper have none, and no costs of Ceph.
+#[test]
+fn generated_groups_may_have_the_queue_of_a_release() {
+    let settled = complete(QUEUED).scenario;
+    let mclock = settled.mclock.expect("it was asked for");
+    assert_eq!((mclock.release, mclock.profile), (17, super::super::queue::Profile::HighClientOps));
+    assert_eq!((settled.max_backfills, settled.peering), (10, SimSpan::from_ms(3_100)));
+    let usual = complete("preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16").scenario;
+    assert_eq!((usual.mclock, usual.queue), (None, None));
+    let single = complete("preset = \"ceph-wpq\"\nservers = 4\nobjects = 400").scenario;
+    assert_eq!((single.peering, single.backfill), (SimSpan::ZERO, Default::default()));
+    for text in [
+        "queue = \"mclock\"",
+        "preset = \"ceph-wpq\"\nceph_release = 17",
+        "groups = 9\nprofile = \"balanced\"",
+    ] {
+        let told = refused(text).join("; ");
+        assert!(
+            told.contains("describes the daemons of Ceph, but the cluster is none of Ceph with groups"),
+            "{told}"
+        );
+    }
+    let told = refused(&QUEUED.replace("17", "18\nrecovery_cost = \"20MiB\""));
+    assert_eq!(told, ["`recovery_cost` is what a work item counts for up to Ceph 17, not in 18"]);
+}
+
+/// `high_recovery_ops` grants clients 80 % of 63 operations in each of 5 shards of 4 disks: 1,000 of cost 1 a
+/// second, of which 90 % may be asked for. Clients that wait for replies take what they get.
+#[test]
+fn a_load_above_the_limit_of_the_profile_is_refused() {
+    let fast =
+        "profile = \"high_recovery_ops\"\nseeks = \"hdd\"\nio_cost = \"10us\"\nclient_size = \"4KiB\"\n";
+    complete(&format!("{QUEUED}{fast}client_load = \"900/s\""));
+    complete(&format!("{QUEUED}{fast}client_depth = 500"));
+    complete(&format!("{QUEUED}{}client_load = \"901/s\"", fast.replace("recovery", "client")));
+    let told = refused(&format!("{QUEUED}{fast}client_load = \"901/s\""));
+    let want = "`client_load` is 901/s, but `high_recovery_ops` grants clients at most 1000/s of 4096 bytes in Ceph 17";
+    assert_eq!(told, [want]);
+}
+
+/// Empty devices take the places of those that failed: all that is lost is written to them, and to no other.
+#[test]
+fn devices_that_are_replaced_are_never_given_up() {
+    let base = "preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16\nfail = \"server=1\"\n";
+    let seen = outcome(&format!("{base}replace = \"1min\""), 1);
+    let lost = value(&seen, "objects_affected");
+    // One server writes: all of it is on the device that replaced the lost one.
+    assert_eq!((value(&seen, "objects_rebuilt"), value(&seen, "servers_writing")), (lost, 1.0));
+    // Detected after 20 s, replaced after 60 s more, and 3.1 s until objects move.
+    let before = value(&seen, "time_to_full_redundancy_s") - value(&seen, "transfer_s");
+    assert!((before - 83.1).abs() < 1e-6, "{before}");
+    // Later than they would be marked out, it is the same, only later.
+    let late = outcome(&format!("{base}replace = \"11min\""), 1);
+    assert_eq!(value(&late, "objects_rebuilt"), lost);
+    let before = value(&late, "time_to_full_redundancy_s") - value(&late, "transfer_s");
+    assert!((before - 683.1).abs() < 1e-6, "{before}");
+}
+
+/// An order is one of what is placed: groups, or single objects.
+#[test]
+fn an_order_of_what_is_not_there_is_refused() {
+    let told = |text: &str| -> Vec<String> {
+        let problems = prepare(text).expect_err("it is refused");
+        problems.iter().map(|problem| problem.message().to_owned()).collect()
+    };
+    let grouped = told("groups = 64\norder = \"object\"");
+    assert_eq!(grouped, ["`order` is `object`, but the objects of a group are rebuilt together"]);
+    assert_eq!(told("order = \"group\""), ["`order` is `group`, but objects are placed one by one"]);
+    for text in ["groups = 64\norder = \"group\"", "order = \"object\"", "groups = 64\norder = \"random\""] {
+        complete(text);
+    }
+    // The default is not written out, so that the hash of a scenario is what it was without the key.
+    let resolved = |text: &str| super::super::generated::resolved(&complete(text).scenario);
+    assert_eq!(resolved("order = \"fewest-copies\""), resolved(""));
+    assert_eq!(resolved("order = \"random\"")["order"], "random");
 }

@@ -16,11 +16,15 @@ fn seen() -> Seen {
     let at = |seconds| SimTime::ZERO.saturating_add(SimSpan::from_secs(seconds));
     seen.waiting.detection = SimSpan::from_secs(10);
     seen.waiting.down_out = SimSpan::from_secs(30);
+    seen.waiting.peering = SimSpan::from_secs(3);
     seen.replicate.setting.survivors = 5;
     seen.replicate.setting.capacity = Some(vec![100; 2]);
+    // Copies that only move to a new ring follow those that were lost.
+    seen.replicate.affected.follows = true;
     let recovered = &mut seen.replicate.recovered;
     recovered.last_write = at(105);
     recovered.last_by_spare[0] = Some(at(85));
+    recovered.last_by_spare[1] = Some(at(95));
     recovered.moving = SimSpan::from_secs(60);
     recovered.bytes = 6_000;
     recovered.ideal = SimSpan::from_secs(20);
@@ -45,6 +49,12 @@ fn seen() -> Seen {
     for (server, (written, disk, sending, receiving)) in seen.observed.servers.iter_mut().zip(busy) {
         (server.written, server.disk_busy) = (written, disk);
         (server.sending_busy, server.receiving_busy) = (sending, receiving);
+    }
+    // Rates of 20, 30 and 10: their ranks are 2, 3 and 1.
+    let passed = [(1, 4, 16, 1.0), (2, 60, 0, 2.0), (3, 0, 5, 0.5)];
+    for (server, (peers, sent, received, active)) in seen.observed.servers.iter_mut().zip(passed) {
+        (server.peers, server.active_s) = (Some(peers), active);
+        (server.sent, server.received) = (sent, received);
     }
     let resource = |name: &str, busiest, mean| Resource {
         name: name.to_owned(),
@@ -71,10 +81,12 @@ fn each_measure_has_its_own_value() {
     let affected = &seen.replicate.affected;
     let (objects, groups) = (affected.objects() as f64, affected.records() as f64);
     let expected = [
-        ("time_to_full_redundancy_s", 95.0),
+        ("time_to_full_redundancy_s", 85.0),
         ("time_to_two_copies_s", 75.0),
+        ("time_to_new_ring_s", 95.0),
         ("detection_s", 10.0),
         ("down_out_s", 30.0),
+        ("peering_s", 3.0),
         ("transfer_s", 60.0),
         ("aggregate_rate_bytes_per_s", 100.0),
         ("ideal_rate_bytes_per_s", 300.0),
@@ -91,6 +103,7 @@ fn each_measure_has_its_own_value() {
         ("servers_driving", 231.0),
         ("servers_writing", 2.0),
         ("written_max_over_mean", 800.0 / 300.0),
+        ("peers_rate_correlation", -0.5),
         ("disk_busy_max", 0.5),
         ("disk_busy_mean", 0.45),
         ("card_busy_max", 0.35),

@@ -21,6 +21,18 @@ impl Shown {
     pub fn of(set: &DataSet, population: &Population) -> Shown {
         Shown { figures: figures(set, population), tables: tables(set, population) }
     }
+
+    /// The lower end of the bin that holds the most bytes in one of the histograms, and its share of all
+    /// bytes.
+    #[must_use]
+    pub fn fullest_bin(&self, histogram: &str) -> Option<(f64, f64)> {
+        let figure = self.figures.iter().find(|figure| figure.id == histogram)?;
+        let Kind::Histogram { series, .. } = &figure.kind else { return None };
+        // The second of the two has the bytes.
+        let known = |bin: &Bin| Some((bin.from.get()?, bin.height.get()?));
+        let bins = series.get(1)?.bins.iter().filter_map(known);
+        bins.max_by(|one, other| one.1.total_cmp(&other.1))
+    }
 }
 
 /// Two histograms by powers of two: of files, and of objects.

@@ -7,8 +7,6 @@ use super::*;
 use crate::rebuild::Rebuild;
 use crate::{PointResult, Points, Study};
 
-const GIB: f64 = 1_073_741_824.0;
-
 /// A point with a number of servers: the rate of each survivor and the share of the ideal, per seed.
 struct Point {
     scenario: serde_json::Value,
@@ -126,6 +124,17 @@ fn data_sets_and_peers_are_judged_by_their_ratios() {
     };
     let judged =
         |factor: f64| verdict(&judge(&[data("1000-genomes", factor), data("mira", 1.0)]), "mira_slower_64");
+    let other = |servers: u32| {
+        let scenario =
+            json!({ "servers": servers, "placement": "crush-vring", "population": { "preset": "mira" } });
+        Point::of(scenario, servers, &EVEN, 0.9)
+    };
+    let large =
+        [data("1000-genomes", 2.0), data("mira", 1.0), Point::new(1_024, None, &EVEN, 0.9), other(1_024)];
+    let names: Vec<String> = judge(&large).into_iter().map(|claim| claim.name).collect();
+    assert_eq!(names, ["mira_slower_64"], "other claims are judged where one data set is used");
+    let apart = judge(&[data("1000-genomes", 2.0), other(256)]);
+    assert!(apart.is_empty(), "data sets on clusters of different sizes are not compared: {apart:?}");
     assert_eq!(judged(2.0), Verdict::Holds);
     assert_eq!(judged(1.3), Verdict::Misses);
     let peers = |factors: [f64; 3]| {
@@ -164,4 +173,199 @@ fn what_does_not_become_safe_comes_first() {
     assert!(first < second && second < safe, "{answer}");
     let one = Rebuild.present(&results[5..6]).answer;
     assert!(one.starts_with("in 1 of 5 replicates redundancy is not fully restored"), "{one}");
+}
+
+/// The rows of the study of queues as measured, in its order: the queue, and seconds, objects per second,
+/// operations per second and milliseconds of the client.
+const QUEUES: [(&str, [f64; 4]); 5] = [
+    ("high_client_ops", [1_409.0, 3.0, 271.0, 235.0]),
+    ("balanced", [966.0, 4.0, 248.0, 258.0]),
+    ("high_recovery_ops", [747.0, 5.0, 240.0, 265.0]),
+    ("wpq", [647.0, 5.8, 308.0, 208.0]),
+    ("wpq_boosted", [700.0, 5.0, 146.0, 433.0]),
+];
+
+/// The claims of all five rows with these numbers.
+fn queues(rows: &[(&str, [f64; 4])]) -> Vec<Claim> {
+    let point = |(name, [seconds, rate, operations, latency_ms]): &(&str, [f64; 4])| {
+        let mut scenario = json!({
+            "preset": "ceph-wpq", "servers": 4, "groups": 64, "placement": "crush-straw2", "client_depth": 64,
+            "max_backfills": if *name == "wpq" { 1 } else { 1_000 },
+        });
+        if !name.starts_with("wpq") {
+            (scenario["queue"], scenario["profile"]) = (json!("mclock"), json!(name));
+        }
+        let mut point = Point::of(scenario, 4, &EVEN, 0.5);
+        for (seed, outcome) in point.outcomes.iter_mut().enumerate() {
+            let factor = 1.0 + 0.001 * seed as f64;
+            outcome.measure("transfer_s", seconds * factor, "s");
+            outcome.measure("objects_rebuilt", rate * seconds, "objects");
+            outcome.measure("client_operations_per_s", operations * factor, "operations/s");
+            outcome.measure("client_write_latency_mean_us", latency_ms * 1e3, "us");
+            outcome.measure("client_operations_quiet_per_s", 338.0 * factor, "operations/s");
+        }
+        point
+    };
+    judge(&rows.iter().map(point).collect::<Vec<Point>>())
+}
+
+/// All claims about queues agree with the numbers of the study itself. Each number that is a fifth too large
+/// or too small fails its own claim, and no other but those about the order.
+#[test]
+fn each_number_of_the_study_of_queues_decides_its_claim() {
+    let right = queues(&QUEUES);
+    assert_eq!(right.len(), 4 * 4 + 2 + 4 + 1);
+    for claim in &right {
+        let fitted = claim.name.starts_with("qos_wpq_boosted") || claim.name == "qos_baseline";
+        let wanted = if fitted { Verdict::Fitted } else { Verdict::Holds };
+        assert_eq!(claim.verdict, wanted, "{}", claim.name);
+        assert_eq!(claim.would_be, fitted.then_some(Verdict::Holds), "{}", claim.name);
+    }
+    for (row, (name, _)) in QUEUES.iter().enumerate().take(4) {
+        for (column, what) in ["recovery", "objects", "client", "latency"].into_iter().enumerate() {
+            for factor in [0.8, 1.2] {
+                let mut rows = QUEUES;
+                rows[row].1[column] *= factor;
+                let judged = queues(&rows);
+                let misses = judged
+                    .iter()
+                    .filter(|claim| claim.verdict == Verdict::Misses && !claim.name.starts_with("qos_order"));
+                let misses: Vec<&str> = misses.map(|claim| claim.name.as_str()).collect();
+                assert_eq!(misses, [format!("qos_{name}_{what}")], "{factor}");
+            }
+        }
+    }
+}
+
+/// Profiles that are exchanged fail the claims about their order; equal ones fail too.
+#[test]
+fn the_order_of_profiles_is_exact() {
+    let mut rows = QUEUES;
+    (rows[0].1, rows[1].1) = (QUEUES[1].1, QUEUES[0].1);
+    let order = |what: &str, pair: &str| format!("qos_order_{what}_{pair}");
+    for what in ["recovery", "client"] {
+        let first = order(what, "high_client_ops_balanced");
+        assert_eq!(verdict(&queues(&QUEUES), &first), Verdict::Holds);
+        assert_eq!(verdict(&queues(&rows), &first), Verdict::Misses);
+        assert_eq!(verdict(&queues(&QUEUES), &order(what, "balanced_high_recovery_ops")), Verdict::Holds);
+    }
+    rows[1].1 = rows[0].1;
+    assert_eq!(verdict(&queues(&rows), &order("client", "high_client_ops_balanced")), Verdict::Misses);
+}
+
+/// Runs all points of a published scenario with all its replicates, and judges its claims.
+fn published_claims((name, replicates): (&str, u32)) -> Vec<Claim> {
+    let path = format!("{}/../../scenarios/papers/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let document = towtank_scenario::Document::parse(&towtank_scenario::Source::file(name, &text)).unwrap();
+    let outline = document.outline().unwrap();
+    let mut points = Vec::new();
+    for point in outline.points() {
+        let prepared = Rebuild.check(point.draft()).unwrap_or_else(|_| panic!("{text}"));
+        let one = |replicate: u32| {
+            let seed = towtank_streams::Seed(1).replicate(replicate);
+            // The first replicate would also try changes.
+            prepared.run(&crate::RunContext::alone(seed, replicate.max(1))).unwrap()
+        };
+        let outcomes = (0..replicates).map(one).collect();
+        points.push(Point { scenario: prepared.resolved(), outcomes });
+    }
+    judge(&points)
+}
+
+/// What the study of queues says, and what comes out here: the guide has each row, also those that miss.
+#[test]
+fn the_study_of_queues_stands_beside_the_model() {
+    let guide =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rebuild.md")).unwrap();
+    let mut table = String::new();
+    for claim in [("qos-mclock", 10), ("qos-wpq", 5)].into_iter().flat_map(published_claims) {
+        let number = |value: Option<f64>| match value {
+            Some(value) if value >= 20.0 => format!("{value:.0}"),
+            Some(value) => format!("{value:.2}"),
+            None => "none".to_owned(),
+        };
+        let verdict = match claim.verdict {
+            Verdict::Holds => "holds",
+            Verdict::Misses => "**misses**",
+            Verdict::CannotTell => "cannot tell",
+            Verdict::Fitted => "fitted",
+        };
+        let [ours, low, high] =
+            [claim.ours.value, claim.ours.low, claim.ours.high].map(|of| number(of.get()));
+        let published = number(claim.published.value.get());
+        let name = claim.name.trim_start_matches("qos_");
+        table += &format!("| `{name}` | {published} | {ours} ({low} to {high}) | {verdict} |\n");
+    }
+    assert!(guide.contains(&table), "docs/rebuild.md has other rows; these are right:\n{table}");
+}
+
+/// Within a run, the rank correlation of peers and rates must be above 0 with its whole interval.
+#[test]
+fn active_peers_are_judged_by_their_rank_correlation() {
+    let judged = |ranks: [f64; 4]| {
+        let mut groups = Point::new(64, Some(4_096), &WIDE[..4], 0.5);
+        for (outcome, rank) in groups.outcomes.iter_mut().zip(ranks) {
+            outcome.measure("peers_rate_correlation", rank, "");
+        }
+        verdict(&judge(&[groups, Point::new(64, None, &EVEN, 0.98)]), "active_peers_higher_rate_64")
+    };
+    assert_eq!(judged([0.5, 0.6, 0.4, 0.55]), Verdict::Holds);
+    assert_eq!(judged([-0.5, -0.6, -0.4, -0.55]), Verdict::Misses, "more peers, lower rates");
+    assert_eq!(judged([0.5, -0.6, 0.4, -0.3]), Verdict::CannotTell);
+    let unknown = [Point::new(64, Some(4_096), &WIDE, 0.5), Point::new(64, None, &EVEN, 0.98)];
+    assert_eq!(verdict(&judge(&unknown), "active_peers_higher_rate_64"), Verdict::CannotTell);
+    let claims = published(&EVEN, &WIDE, (0.97, 0.1));
+    assert!(
+        claims.iter().all(|claim| claim.name != "active_peers_higher_rate_64"),
+        "it is one of 64 servers alone"
+    );
+}
+
+#[test]
+fn a_pair_streams_at_the_published_rate_or_does_not() {
+    let judged = |rate: f64| {
+        let scenario = json!({ "servers": 8, "replicas": 7, "groups": 1, "placement": "crush-straw" });
+        // The measure is a seventh of it, that of each survivor.
+        let rates = [rate / 7.0, 0.999 * rate / 7.0, 1.001 * rate / 7.0];
+        verdict(&judge(&[Point::of(scenario, 8, &rates, 0.9)]), "pair_streaming_rate")
+    };
+    assert_eq!(judged(1.48), Verdict::Holds);
+    assert_eq!(judged(1.3), Verdict::Misses);
+    assert_eq!(judged(1.7), Verdict::Misses);
+}
+
+/// Sizes were chosen to have the published bins: the claims are fitted, and say whether they would hold.
+#[test]
+fn the_fullest_bins_are_fitted_and_show_whether_they_would_hold() {
+    let shown = |id: &str, fullest: f64| {
+        let bin = |from: f64| json!({ "from": from, "to": 2.0 * from, "height": if from == fullest { 0.6 } else { 0.2 } });
+        let bins = |from: f64| json!([bin(from / 2.0), bin(from), bin(from * 2.0)]);
+        let of = |name: &str| json!({ "name": name, "bins": bins(fullest) });
+        let axis = json!({ "label": "", "unit": "", "scale": "log" });
+        let kind = json!({ "type": "histogram", "x": axis, "y": axis, "series": [of("of all"), of("of bytes")], "references": [] });
+        json!({ "figures": [{ "id": id, "title": "", "caption": "", "kind": kind }], "tables": [] })
+    };
+    let judged = |object: f64, file: f64| {
+        let data = |name: &str, shown: serde_json::Value| {
+            let scenario =
+                json!({ "servers": 64, "placement": "crush-vring", "population": { "preset": name } });
+            let mut point = Point::of(scenario, 64, &EVEN, 0.9);
+            point.outcomes[0].series.insert("population".to_owned(), shown);
+            point
+        };
+        let mib = 1_048_576.0;
+        let claims = judge(&[
+            data("1000-genomes", shown("object_sizes", object * mib)),
+            data("mira", shown("file_sizes", file * GIB)),
+        ]);
+        ["genomes_fullest_object_bin", "mira_fullest_file_bin"].map(|name| {
+            let claim = claims.iter().find(|claim| claim.name == name).expect(name);
+            assert_eq!(claim.verdict, Verdict::Fitted, "{name}");
+            claim.would_be.expect("it is fitted")
+        })
+    };
+    assert_eq!(judged(64.0, 256.0), [Verdict::Holds; 2]);
+    assert_eq!(judged(32.0, 256.0), [Verdict::Misses, Verdict::Holds]);
+    assert_eq!(judged(64.0, 512.0), [Verdict::Holds, Verdict::Misses]);
 }

@@ -188,7 +188,7 @@ impl Groups {
         let numbers: Vec<u64> = records.iter().map(|record| record.1).collect();
         let width = kinds.iter().map(|kind| kind.redundancy.width as usize).max().unwrap_or(0);
         let homes = Homeward { groups: Arc::clone(self), numbers, width };
-        let mut affected = Affected::of_groups(kinds, Box::new(homes));
+        let mut affected = Affected::of_groups(kinds, Arc::new(homes));
         affected.asked = asked;
         affected.follows = !self.changed.is_empty();
         for (kind, number, list, unit, data) in records {

@@ -261,6 +261,31 @@ fn the_audit_notices_rests_and_what_the_dead_swallowed() {
 }
 
 #[test]
+fn the_audit_notices_servers_beyond_their_limits() {
+    let mut setting = Setting::new();
+    let model = setting.model();
+    let complaint = midway(&model).complaint(&model, "a turn where no disks take turns", |state| {
+        server(state, |_| true).together.turn = 1;
+    });
+    assert!(complaint.contains("a limit that is not set"), "{complaint}");
+    setting.limits.server_streams = Some(2);
+    setting.limits.server_rate = towtank_units::Rate::from_bytes_per_second(500_000_000);
+    let model = setting.model();
+    let state = midway(&model);
+    let complaint = state.complaint(&model, "a job more than the server may drive", |state| {
+        let slots = &mut server(state, |server| server.driven() == 2).devices[0].slots;
+        let driven = *slots.iter().find(|slot| slot.job != Slot::NONE).expect("it drives two");
+        *slots.iter_mut().find(|slot| slot.job == Slot::NONE).expect("it has more slots") = driven;
+    });
+    assert!(complaint.contains("drives 3 jobs, more than 2"), "{complaint}");
+    let complaint = state.complaint(&model, "units that the rate has not granted", |state| {
+        let together = &mut server(state, |server| server.driven() == 2).together;
+        together.pace_at = SimTime::from_ns(together.pace_at.as_ns() / 2);
+    });
+    assert!(complaint.contains("were granted"), "{complaint}");
+}
+
+#[test]
 fn the_audit_notices_devices_with_work_from_nowhere() {
     each_is_noticed(&[
         ("a card that sends more than there is time for", "was given", |state| {

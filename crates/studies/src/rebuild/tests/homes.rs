@@ -2,6 +2,7 @@
 //! drawn sets against the mapping itself.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use towtank_placement::crush::reference::{Question, do_rule};
 use towtank_placement::crush::text;
@@ -192,7 +193,7 @@ fn drawn_homes_are_like_those_of_the_map() {
                 let failing = [false, true, false, false, false];
                 let shares = Shares::new(&[1.0; 5], &failing, 3);
                 affected.homes =
-                    Some(Box::new(DrawnPlaces { shares, hardware, seed: Seed(2), spare: 2, onward }));
+                    Some(Arc::new(DrawnPlaces { shares, hardware, seed: Seed(2), spare: 2, onward }));
             }
             let mut moved = BTreeMap::new();
             for (list, found) in homes(&affected, 15, out) {

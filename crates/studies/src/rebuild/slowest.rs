@@ -1,0 +1,224 @@
+//! A closer look at the slowest replicate: who sent to whom, where copies were rebuilt, how the rate of a
+//! server goes with its active peers, and how even the traffic was beside what servers held before.
+//!
+//! The slides of the first paper look at the slowest of their samples in this way ("A closer look at
+//! inter-server traffic", "Where were objects reconstructed?"). Of a sweep it is the slowest replicate of the
+//! slowest point.
+
+use towtank_metrics::spearman;
+use towtank_report::{
+    Axis, BarSeries, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num, Reference,
+};
+
+use super::observed::{Observed, ServerSeen};
+use super::view::View;
+
+const GIB: f64 = 1_073_741_824.0;
+
+/// Above this number of servers their bars are left out.
+pub const SERVERS_DRAWN: usize = 130;
+
+/// One replicate, and which one it is.
+pub struct Slowest<'v, 'a> {
+    view: &'v View<'a>,
+    /// Its results.
+    pub seen: &'a Observed,
+    /// What it was chosen from: points, and replicates of its point.
+    of: (usize, usize),
+}
+
+impl<'v, 'a> Slowest<'v, 'a> {
+    /// The replicate whose transfers took longest, of the point whose transfers take longest on average; the
+    /// first of equals.
+    #[must_use]
+    pub fn of(views: &'v [View<'a>]) -> Option<Self> {
+        let mean = |view: &View<'_>| {
+            let times = view.observed.iter().map(|seen| seen.transfer_s);
+            times.sum::<f64>() / view.observed.len().max(1) as f64
+        };
+        let view = views.iter().rev().max_by(|one, other| mean(one).total_cmp(&mean(other)))?;
+        let longest = |one: &&&Observed, other: &&&Observed| one.transfer_s.total_cmp(&other.transfer_s);
+        let seen = view.observed.iter().rev().max_by(longest)?;
+        Some(Slowest { view, seen, of: (views.len(), view.observed.len()) })
+    }
+
+    /// Which replicate it is, as the end of a sentence; empty where there is only one.
+    #[must_use]
+    pub fn which(&self) -> String {
+        let number = self.seen.replicate;
+        match self.of {
+            (1, 1) => String::new(),
+            (1, _) => format!(" in replicate {number}, the slowest"),
+            (_, 1) => format!(" with {}, the slowest point", self.view.name()),
+            _ => {
+                let name = self.view.name();
+                format!(" in replicate {number} with {name}, the slowest of the slowest point")
+            }
+        }
+    }
+
+    /// Its figures; without those that need more than is known.
+    #[must_use]
+    pub fn figures(&self) -> Vec<Figure> {
+        [self.traffic(), self.rebuilt(), self.peers(), self.evenness()].into_iter().flatten().collect()
+    }
+
+    fn figure(&self, (id, title): (&str, &str), about: &str, kind: Kind) -> Option<Figure> {
+        Some(Figure { id: id.to_owned(), title: title.to_owned(), caption: about.to_owned(), kind })
+    }
+
+    fn traffic(&self) -> Option<Figure> {
+        let traffic = self.seen.traffic.as_ref()?;
+        let row = |row: &Vec<u64>| row.iter().map(|bytes| Num::from(*bytes as f64 / GIB)).collect();
+        let merged = traffic.labels.len() < self.seen.servers.len();
+        let what = if merged { "ranges of servers" } else { "servers" };
+        let about = format!(
+            "Bytes sent between {what}{}. An arc is in full colour for what its server sends, and pale for what it takes. A \
+             ribbon has the colour of the sender; its arrow points at the server that takes.",
+            self.which()
+        );
+        let kind = Kind::Chord {
+            value: Axis::linear("sent", "GiB"),
+            labels: traffic.labels.clone(),
+            groups: Vec::new(),
+            matrix: traffic.matrix.iter().map(row).collect(),
+        };
+        self.figure(("traffic", "Traffic between servers"), &about, kind)
+    }
+
+    /// Copies and groups on one axis: both over their mean.
+    fn rebuilt(&self) -> Option<Figure> {
+        let servers = &self.seen.servers;
+        let parts: Vec<f64> = servers.iter().map(|server| server.rebuilt as f64).collect();
+        let groups: Option<Vec<f64>> =
+            servers.iter().map(|server| server.groups.map(|groups| groups as f64)).collect();
+        let bars = |name: &str, values: &[f64]| {
+            let over = over_mean(values)?;
+            Some(BarSeries {
+                name: format!("{name} (mean {})", three_digits(mean(values))),
+                values: over.into_iter().map(Num::from).collect(),
+                low: Vec::new(),
+                high: Vec::new(),
+            })
+        };
+        let mut series = vec![bars("copies or shards", &parts)?];
+        let mut about =
+            format!("Number of copies or shards rebuilt on each survivor{}, over the mean.", self.which());
+        if let Some(groups) = groups {
+            series.extend(bars("groups", &groups));
+            about += &said_of_groups(servers, &groups);
+        }
+        let kind = Kind::Bar {
+            x: "server".to_owned(),
+            y: Axis::linear("rebuilt, over the mean", ""),
+            categories: servers.iter().map(ServerSeen::label).collect(),
+            series,
+            stacked: false,
+            references: vec![Reference::Horizontal { name: "even".to_owned(), at: Num::from(1.0) }],
+        };
+        (servers.len() <= SERVERS_DRAWN)
+            .then(|| self.figure(("rebuilt", "Where objects were rebuilt"), &about, kind))?
+    }
+
+    fn peers(&self) -> Option<Figure> {
+        // The NICs of servers with clients also carry what clients send.
+        let sustained = || self.seen.servers.iter().filter_map(ServerSeen::sustained);
+        if self.seen.clients.is_some() || sustained().next().is_none() {
+            return None;
+        }
+        let (peers, rates): (Vec<f64>, Vec<f64>) = sustained().unzip();
+        let said = match spearman(&peers, &rates) {
+            Some(rank) => format!("Spearman's rank correlation is {rank:.2}."),
+            None => "All have as many peers, or the same rate, so there is no rank correlation.".to_owned(),
+        };
+        let about = format!(
+            "Each survivor that took part{}: with how many others it exchanged data, and the bytes that it sent and \
+             received per second until it had done its part. {said}",
+            self.which()
+        );
+        let points = peers.iter().zip(&rates).map(|(peers, rate)| CurvePoint::new(*peers, rate / GIB));
+        let kind = Kind::Line {
+            x: Axis::linear("active peers", ""),
+            y: Axis::linear("rate", "GiB/s"),
+            series: vec![LineSeries {
+                name: "survivors".to_owned(),
+                points: points.collect(),
+                draw: Draw::Points,
+            }],
+            references: Vec::new(),
+        };
+        self.figure(("peers", "Rate of each survivor by its active peers"), &about, kind)
+    }
+
+    fn evenness(&self) -> Option<Figure> {
+        let servers = &self.seen.servers;
+        let traffic: Vec<f64> = servers.iter().map(|server| server.traffic() as f64).collect();
+        let held: Option<Vec<f64>> =
+            servers.iter().map(|server| server.held.map(|held| held as f64)).collect();
+        let traffic = over_mean(&traffic)?;
+        let mut series = Vec::new();
+        let mut about = format!("Each survivor{}, over the mean of all.", self.which());
+        match (held.as_deref().and_then(over_mean), &self.seen.held_in) {
+            (Some(held), Some(unit)) => {
+                series.push(EcdfSeries::of(format!("{unit} held before"), &held));
+                about += &format!(
+                    " The fullest held {:.2} times the mean before; the busiest has {:.2} times the mean of the traffic.",
+                    most(&held),
+                    most(&traffic)
+                );
+            }
+            _ => about += &format!(" What servers held before is missing: {}.", self.why_not_held()),
+        }
+        series.push(EcdfSeries::of("traffic during the rebuild".to_owned(), &traffic));
+        let kind = Kind::Ecdf {
+            x: Axis::linear("over the mean", ""),
+            series,
+            references: vec![Reference::Vertical { name: "even".to_owned(), at: Num::from(1.0) }],
+            tail: false,
+        };
+        self.figure(("evenness", "What servers held before, and their traffic"), &about, kind)
+    }
+
+    fn why_not_held(&self) -> String {
+        if self.view.scenario.is_real() {
+            return "the exports do not say how full the devices are (`osd_df` does)".to_owned();
+        }
+        format!(
+            "the lost objects were {}, and the others were not placed; `lost_set = \"enumerate\"` places all",
+            self.seen.found
+        )
+    }
+}
+
+/// How many groups were rebuilt, and how they are spread.
+fn said_of_groups(servers: &[ServerSeen], groups: &[f64]) -> String {
+    let all: f64 = groups.iter().sum();
+    let largest = most(groups);
+    let label = |at: usize| servers.get(at).map(ServerSeen::label).unwrap_or_default();
+    let busiest = groups.iter().position(|&groups| groups == largest).map(label).unwrap_or_default();
+    let none = groups.iter().filter(|&&groups| groups == 0.0).count();
+    format!(
+        " Of {all} groups in all, server {busiest} rebuilt the most, {largest}; servers that rebuilt none: {none}."
+    )
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+/// The values over their mean; none if all are zero.
+fn over_mean(values: &[f64]) -> Option<Vec<f64>> {
+    let mean = mean(values);
+    (mean > 0.0).then(|| values.iter().map(|value| value / mean).collect())
+}
+
+fn three_digits(value: f64) -> String {
+    if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+#[cfg(test)]
+mod tests;
