@@ -121,9 +121,17 @@ def show(name: str) -> str:
     return _towtank.scenario_text(name)
 
 
-def resolve(scenario: Scenarios | None = None, /, *, study: str | None = None, **more: Any) -> str:
+def resolve(
+    scenario: Scenarios | None = None,
+    /,
+    *,
+    study: str | None = None,
+    over: Mapping[str, Sequence[Any]] | None = None,
+    keys: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> str:
     """Check a scenario, and return it in TOML with every default filled in."""
-    return _towtank.Scenario(**source_of(scenario, study, None, more, None, ())).to_toml()
+    return _towtank.Scenario(**source_of(scenario, study, keys, more, over, ())).to_toml()
 
 
 def options(

@@ -106,5 +106,11 @@ def _csv(frame: Mapping[str, Any]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows(zip(*(list(frame[name]) for name in names), strict=True))
+    columns = [[_cell(value) for value in frame[name]] for name in names]
+    writer.writerows(zip(*columns, strict=True))
     return out.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    """A frame has NaN where a file has nothing."""
+    return "" if value is None or value != value else value

@@ -5,9 +5,8 @@
 //! handler cannot keep anything that the kernel does not know, and equal runs have equal digests. Handlers
 //! run only when their event is certain: nothing of them is ever undone.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -56,7 +55,7 @@ impl PythonModel {
             };
             let place = format!("the state of `{}`", self.names[me.0 as usize]);
             *state = Plain::of(attributes.as_any(), &place)?;
-            Ok(std::mem::take(&mut *hand.borrow().effects.borrow_mut()))
+            Ok(std::mem::take(&mut *locked(&hand.get().effects)))
         });
         let effects = done.map_err(|error: PyErr| self.fault(error))?;
         for (to, after, event) in effects.sends {
@@ -68,7 +67,7 @@ impl PythonModel {
 
     fn fault(&self, error: PyErr) -> Fault {
         let words = error.to_string();
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        locked(&self.raised).get_or_insert(error);
         Fault(words)
     }
 }
@@ -117,13 +116,13 @@ struct Effects {
 }
 
 /// What a handler gets: the time, draws, and ways to affect others.
-#[pyclass(unsendable, module = "towtank._towtank")]
+#[pyclass(frozen, module = "towtank._towtank")]
 pub struct Hand {
     now: SimTime,
     me: String,
     by_name: Arc<BTreeMap<String, u32>>,
-    draws: RefCell<Draws>,
-    effects: RefCell<Effects>,
+    draws: Mutex<Draws>,
+    effects: Mutex<Effects>,
 }
 
 impl Hand {
@@ -132,10 +131,15 @@ impl Hand {
             now,
             me: model.names[me.0 as usize].clone(),
             by_name: Arc::clone(&model.by_name),
-            draws: RefCell::new(Draws::new(Seed(word), me.0, 0)),
-            effects: RefCell::default(),
+            draws: Mutex::new(Draws::new(Seed(word), me.0, 0)),
+            effects: Mutex::default(),
         }
     }
+}
+
+/// Code that holds these locks changes one value at a time, so a panic leaves nothing half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[pymethods]
@@ -159,20 +163,20 @@ impl Hand {
             PyValueError::new_err(format!("there is no entity `{to}`; there are {}", known.join(", ")))
         })?;
         let event = Plain::of(event, &format!("an event for `{to}`"))?;
-        self.effects.borrow_mut().sends.push((EntityId(*id), SimSpan::from_ns(after_ns), event));
+        locked(&self.effects).sends.push((EntityId(*id), SimSpan::from_ns(after_ns), event));
         Ok(())
     }
 
     /// Adds an output to the result.
     fn emit(&self, output: &Bound<'_, PyAny>) -> PyResult<()> {
         let output = Plain::of(output, "an output")?;
-        self.effects.borrow_mut().outputs.push(output);
+        locked(&self.effects).outputs.push(output);
         Ok(())
     }
 
     /// A number in [0, 1).
     fn random(&self) -> f64 {
-        self.draws.borrow_mut().of(WORD).unit_f64()
+        locked(&self.draws).of(WORD).unit_f64()
     }
 
     /// A whole number below a bound.
@@ -180,14 +184,14 @@ impl Hand {
         if bound == 0 {
             return Err(PyValueError::new_err("`bound` is 0, but must be at least 1"));
         }
-        Ok(self.draws.borrow_mut().of(WORD).below(bound))
+        Ok(locked(&self.draws).of(WORD).below(bound))
     }
 
     /// A number of an exponential distribution.
     fn exponential(&self, mean: f64) -> PyResult<f64> {
         let exponential =
             Exponential::with_mean(mean).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(exponential.sample(&mut self.draws.borrow_mut().of(WORD)))
+        Ok(exponential.sample(&mut locked(&self.draws).of(WORD)))
     }
 }
 
@@ -268,7 +272,7 @@ fn raise(py: Python<'_>, model: &PythonModel, words: &str) -> PyErr {
         .import("towtank._errors")
         .and_then(|module| module.getattr("ModelError")?.call1((words,)))
         .map_or_else(|error| error, PyErr::from_value);
-    let cause = model.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let cause = locked(&model.raised).take();
     made.set_cause(py, cause);
     made
 }

@@ -216,9 +216,13 @@ pub fn run(
     }
 }
 
-/// Gates as Python has them.
+/// Gates as Python was given them: without the flag of the command.
 pub fn listed(unmet: Vec<towtank::Unmet>) -> Unmet {
-    unmet.into_iter().map(|unmet| (unmet.gate, unmet.reasons)).collect()
+    let bare = |gate: &str| {
+        let text = gate.strip_prefix("--fail-if ").unwrap_or(gate);
+        text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).unwrap_or(text).to_owned()
+    };
+    unmet.into_iter().map(|unmet| (bare(&unmet.gate), unmet.reasons)).collect()
 }
 
 /// Runs published scenarios and compares the results with the published ones.
