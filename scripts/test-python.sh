@@ -36,7 +36,8 @@ tools=$(scripts/python.sh test)
   "$tools/python" -m ruff check .
   "$tools/python" -m ruff format --check -q .
   "$tools/python" -m mypy --strict towtank examples
-  "$tools/python" -m mypy.stubtest towtank._towtank --ignore-missing-stub
 )
+# The stubs against the installed extension, from a folder where the sources do not hide it.
+(cd .tools && "$tools/python" -m mypy.stubtest towtank._towtank)
 # Outside the checkout's package directory, so that the installed package is the one that is tested.
 without_rust "$tools" python -m pytest -q python/tests -p no:cacheprovider

@@ -22,6 +22,10 @@ from towtank._run import reproduce, resolve, run, scenarios, show, studies, what
 from towtank._sweep import Sweep, sweep
 from towtank._towtank import __version__
 
+# They are known by the names that users catch them by.
+for _error in (Interrupted, ModelError, RunError, ScenarioError):
+    _error.__module__ = "towtank"
+
 if TYPE_CHECKING:
     from towtank import capacity, ceph, crush, merkle, placement
 

@@ -51,7 +51,7 @@ def run(
     False
     >>> tt.run("queue-mm1", replicates=0, quiet=True)
     Traceback (most recent call last):
-    towtank._errors.ScenarioError: error: `replicates` is 0, but it must be at least 1
+    towtank.ScenarioError: error: `replicates` is 0, but it must be at least 1
     ...
     """
     source = source_of(scenario, study, keys, more, over, fail_if)

@@ -120,7 +120,12 @@ def _client(where: str) -> Iterator[Any]:
     """A client of the cluster that the flag names."""
     distributed = _needs("distributed", "dask")
     if "://" in where:
-        with distributed.Client(where, timeout="10s") as client:
+        try:
+            client = distributed.Client(where, timeout="10s")
+        except (OSError, ValueError) as error:
+            hint = "check that a scheduler listens there: `dask scheduler` prints its address"
+            raise _MalformedError(f"error: {error}\nhint: {hint}") from error
+        with client:
             yield client
         return
     kind, _, count = where.partition(":")

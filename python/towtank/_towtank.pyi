@@ -2,6 +2,30 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, final
 
+__all__ = [
+    "CapacityModel",
+    "CrushMap",
+    "Delegated",
+    "Hand",
+    "MerkleTree",
+    "Placement",
+    "Report",
+    "Runner",
+    "Scenario",
+    "__version__",
+    "ceph_report",
+    "command",
+    "name_hashes",
+    "positions",
+    "reproduce",
+    "run",
+    "scenario_text",
+    "scenarios",
+    "simulate",
+    "span_ns",
+    "studies",
+]
+
 __version__: str
 
 @final

@@ -284,10 +284,8 @@ impl Store {
 /// The content of a point file that another process has made.
 pub(crate) fn received(plan: &Plan, task: Task, bytes: &[u8]) -> Result<Stored, StoreError> {
     let key = &plan.points()[task.point].key;
-    Stored::from_file(bytes, key, task.replicate).map_err(|damage| StoreError::NotThisRun {
-        place: plan.describe(task),
-        why: damage.to_string(),
-    })
+    Stored::from_file(bytes, key, task.replicate)
+        .map_err(|damage| StoreError::NotThisRun { place: plan.describe(task), why: damage.to_string() })
 }
 
 fn take_lock(dir: &Path, path: &Path) -> Result<DirLock, StoreError> {

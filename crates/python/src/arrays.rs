@@ -11,7 +11,8 @@ macro_rules! read {
             let (numbers, rest) = bytes.as_chunks::<{ size_of::<$type>() }>();
             if !rest.is_empty() {
                 let size = size_of::<$type>();
-                let message = format!("{} bytes are not a whole number of values of {size} bytes", bytes.len());
+                let message =
+                    format!("{} bytes are not a whole number of values of {size} bytes", bytes.len());
                 return Err(PyValueError::new_err(message));
             }
             Ok(numbers.iter().map(|number| <$type>::from_ne_bytes(*number)).collect())

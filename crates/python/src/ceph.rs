@@ -34,7 +34,16 @@ pub fn ceph_report(
             let sum = report.pools.iter().find(|(id, _)| *id == pool.id).map(|(_, sum)| *sum);
             let (bytes, objects) = (sum.map(|sum| sum.num_bytes), sum.map(|sum| sum.num_objects));
             let rule = pool.crush_rule;
-            serde_json::json!([pool.id, pool.name, pool.size, pool.min_size, pool.pg_num, rule, bytes, objects])
+            serde_json::json!([
+                pool.id,
+                pool.name,
+                pool.size,
+                pool.min_size,
+                pool.pg_num,
+                rule,
+                bytes,
+                objects
+            ])
         })
         .collect();
     let (osds, pools) = (serde_json::json!(osds).to_string(), serde_json::json!(pools).to_string());

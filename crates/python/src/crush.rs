@@ -72,7 +72,8 @@ impl CrushMap {
 
     /// The weights at which devices are in, in 16.16 fixed point: fully for those that a bucket contains.
     fn present_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let weights = present_weights(&self.map).map_err(|error| errors::raise(py, &Trouble::input(error)))?;
+        let weights =
+            present_weights(&self.map).map_err(|error| errors::raise(py, &Trouble::input(error)))?;
         bytes_of_u32s(py, &weights)
     }
 

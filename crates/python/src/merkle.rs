@@ -36,8 +36,12 @@ impl MerkleTree {
     fn update(&self, py: Python<'_>, names: Vec<Vec<u8>>, old: &[u8], new: &[u8]) -> PyResult<()> {
         let (old, new) = (u64s(old)?, u64s(new)?);
         if old.len() != names.len() || new.len() != names.len() {
-            let message =
-                format!("{} names, {} old and {} new versions: give one of each", names.len(), old.len(), new.len());
+            let message = format!(
+                "{} names, {} old and {} new versions: give one of each",
+                names.len(),
+                old.len(),
+                new.len()
+            );
             return Err(PyValueError::new_err(message));
         }
         py.detach(|| {
@@ -47,7 +51,9 @@ impl MerkleTree {
             let outside = hashes.iter().position(|hash| !space.contains(Position::of_hash(*hash)));
             if let Some(at) = outside {
                 let name = String::from_utf8_lossy(&names[at]);
-                return Err(PyValueError::new_err(format!("`{name}` does not belong to the group of this tree")));
+                return Err(PyValueError::new_err(format!(
+                    "`{name}` does not belong to the group of this tree"
+                )));
             }
             let version = |number: u64| (number != 0).then_some(Version(number));
             for (((name, hash), old), new) in names.iter().zip(hashes).zip(old).zip(new) {

@@ -46,7 +46,9 @@ impl PythonModel {
         let word = context.draws(WORD).next_u64();
         let done = Python::attach(|py| {
             let hand = Bound::new(py, Hand::new(self, me, context.now(), word))?;
-            let entity = self.classes[me.0 as usize].bind(py).call_method1("__new__", (&self.classes[me.0 as usize],))?;
+            let entity = self.classes[me.0 as usize]
+                .bind(py)
+                .call_method1("__new__", (&self.classes[me.0 as usize],))?;
             let attributes = entity.getattr("__dict__")?.cast_into::<PyDict>()?;
             attributes.update(state.to_python(py)?.cast::<PyDict>()?.as_mapping())?;
             match event {
@@ -248,7 +250,8 @@ pub fn simulate(py: Python<'_>, entities: Vec<(String, Bound<'_, PyAny>)>, terms
 
 fn model_of(entities: Vec<(String, Bound<'_, PyAny>)>, least_ns: u64) -> PyResult<PythonModel> {
     let count = u32::try_from(entities.len());
-    let count = count.map_err(|_| PyValueError::new_err("there are more entities than 32 bits can number"))?;
+    let count =
+        count.map_err(|_| PyValueError::new_err("there are more entities than 32 bits can number"))?;
     let (mut names, mut classes, mut states) = (Vec::new(), Vec::new(), Vec::new());
     for (name, instance) in entities {
         let attributes = instance.getattr("__dict__")?;

@@ -63,7 +63,8 @@ fn objects<'py>(py: Python<'py>, items: &[Plain]) -> PyResult<Vec<Bound<'py, PyA
 
 fn read(object: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<Plain> {
     if depth > DEPTH_MAX {
-        let message = format!("{place} is nested more than {DEPTH_MAX} deep, which a model's data may not be");
+        let message =
+            format!("{place} is nested more than {DEPTH_MAX} deep, which a model's data may not be");
         return Err(PyTypeError::new_err(message));
     }
     let all = |items: Vec<Bound<'_, PyAny>>| {
@@ -95,9 +96,9 @@ fn read(object: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<Plain>
         return all(value.iter().collect()).map(Plain::Tuple);
     }
     if let Ok(value) = object.cast_exact::<PyDict>() {
-        let items = value.iter().map(|(key, value)| {
-            Ok((read(&key, place, depth + 1)?, read(&value, place, depth + 1)?))
-        });
+        let items = value
+            .iter()
+            .map(|(key, value)| Ok((read(&key, place, depth + 1)?, read(&value, place, depth + 1)?)));
         return items.collect::<PyResult<Vec<_>>>().map(Plain::Dict);
     }
     let kind = object.get_type().name()?.to_string();

@@ -48,7 +48,9 @@ impl Report {
             let report = &self.0;
             let table = match kind {
                 "summary" => csv::summary_table(report),
-                "runs" => return report.runs.as_ref().map(|runs| in_json(runs, |column| column.name.clone())),
+                "runs" => {
+                    return report.runs.as_ref().map(|runs| in_json(runs, |column| column.name.clone()));
+                }
                 "claims" => csv::claims_table(&report.claims),
                 "tables" => report.tables.iter().find(|table| table.id() == name)?.clone(),
                 _ => csv::figure_table(report.figures.iter().find(|figure| figure.id == name)?),

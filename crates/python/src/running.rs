@@ -234,9 +234,8 @@ pub fn reproduce(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Report> {
     let options = options.options()?;
-    let done = watched(py, progress.as_ref(), move |watch| {
-        towtank::reproduce(registry(), &names, &options, watch)
-    })?;
+    let done =
+        watched(py, progress.as_ref(), move |watch| towtank::reproduce(registry(), &names, &options, watch))?;
     let Some(done) = done else { return Err(errors::interrupted(py, None, 0, 0)) };
     let report = Report(Arc::new(done.map_err(|trouble| errors::raise(py, &trouble))?));
     if report.0.partial {
