@@ -164,7 +164,7 @@ pub fn run_one<E: Send>(
     task: Task,
     stop: &Stop,
     work: &(dyn Fn(&PointSpec, u32, &Stop) -> Result<Outcome, E> + Sync),
-) -> Result<Vec<u8>, Failure<E>> {
+) -> Result<Vec<u8>, Box<Failure<E>>> {
     let order =
         Order { plan, shard: Shard::WHOLE, jobs: NonZeroUsize::MIN, store: None, stop, progress: &|_| () };
     // A crew of one thread turns a panic into a failure. It is given a flag of its own: a run that is
@@ -172,20 +172,17 @@ pub fn run_one<E: Send>(
     let ends = crew::run(1, NonZeroUsize::MIN, &Stop::new(), &|_| (attempt(&order, task, work), Then::GoOn));
     let outcome = match ends.into_iter().next() {
         Some(crew::End::Back(back)) => match (back.outcome, back.failure) {
-            (_, Some(failure)) => return Err(failure),
+            (_, Some(failure)) => return Err(Box::new(failure)),
             (outcome, None) => outcome,
         },
         Some(crew::End::Panicked(message)) => {
-            return Err(Failure::Panic { task, place: plan.describe(task), message });
+            return Err(Box::new(Failure::Panic { task, place: plan.describe(task), message }));
         }
         Some(crew::End::NotStarted) | None => None,
     };
     let outcome = outcome.expect("a crew that nobody stops starts its task");
-    let stored = Stored::new(&outcome).map_err(|source| Failure::Unstorable {
-        task,
-        place: plan.describe(task),
-        source,
-    })?;
+    let stored = Stored::new(&outcome)
+        .map_err(|source| Box::new(Failure::Unstorable { task, place: plan.describe(task), source }))?;
     Ok(stored.to_file(&plan.points()[task.point], task.replicate))
 }
 

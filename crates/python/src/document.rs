@@ -137,9 +137,12 @@ fn study_named(name: &str) -> Result<&'static dyn Study, Problem> {
     })
 }
 
-/// The studies: their names, their questions and their flags with the keys that these set.
+/// A study: its name, its question, and its flags with the keys that these set.
+type About = (&'static str, &'static str, Vec<(String, &'static str)>);
+
+/// The studies.
 #[pyfunction]
-pub fn studies() -> Vec<(&'static str, &'static str, Vec<(String, &'static str)>)> {
+pub fn studies() -> Vec<About> {
     let flags = |study: &dyn Study| {
         study.flags().iter().map(|flag| (flag.name.replace('-', "_"), flag.key)).collect()
     };

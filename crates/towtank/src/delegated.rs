@@ -145,7 +145,7 @@ impl Runner {
         let walk = Walk::new(scenario, plan, &options, ONE_THREAD, observer);
         let work = |_: &PointSpec, replicate, stop: &Stop| walk.one(task.point, replicate, stop);
         towtank_campaign::run_one(plan, task, observer.stop(), &work)
-            .map_err(|failure| walk.failed(&[failure]))
+            .map_err(|failure| walk.failed(&[*failure]))
     }
 }
 
