@@ -11,8 +11,8 @@
 //! sends to the others are flows of their own with the same limit, in the shard of the same number, so they
 //! come no faster than the limit lets them go and do not wait again.
 //!
-//! Left out: reservations, which do not change the rate at a limit; the messages of that first search, and the
-//! two items after a group's last object; objects that a driver lacks and pulls, as in recovery by log,
+//! Left out: reservations, which do not change the rate at a limit; the messages of that first search;
+//! the two items after a group's last object; objects that a driver lacks and pulls, as in recovery by log,
 //! which cost a second work item; threads, of which there are always enough.
 
 use towtank_iosched::Limiter;
