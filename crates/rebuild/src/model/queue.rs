@@ -12,7 +12,8 @@
 //! come no faster than the limit lets them go and do not wait again.
 //!
 //! Left out: reservations, which do not change the rate at a limit; the messages of that first search;
-//! threads, of which there are always enough.
+//! the two items after a group's last object; objects that a driver lacks and pulls, as in recovery by log,
+//! which cost a second work item; threads, of which there are always enough.
 
 use towtank_iosched::Limiter;
 use towtank_kernel::Context;
