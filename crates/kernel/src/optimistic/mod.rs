@@ -190,10 +190,13 @@ impl<'m, M: Model> Optimistic<'m, M> {
         if self.me == 0 {
             self.lead.steps += 1;
             if self.again {
+                worked = true;
                 self.repeat_round(transport, options);
             } else if !self.lead.under_way
                 && (executed == 0 || self.lead.urgent || self.lead.steps >= options.gvt_interval)
             {
+                // With one worker, the round is over already, and there may be more to do.
+                worked = true;
                 self.start_round(transport, options);
             }
         }
