@@ -12,9 +12,13 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::model::Model;
 use crate::transport::{Packet, Transport};
 
-/// How often a waiting worker looks for a packet before it sleeps: about 10 us, which is of the order of what it
-/// takes to fall asleep and to be woken.
+/// How often a waiting worker looks for a packet before it sleeps, at most: about 10 us, which is of the order
+/// of what it takes to fall asleep and to be woken.
 const LOOKS: u32 = 400;
+
+/// How often at least. Where looking has been in vain, because the other workers have no processor, a worker
+/// soon sleeps at once, so that they get one.
+const LOOKS_LEAST: u32 = 25;
 
 /// What is under the lock of a mailbox.
 struct Contents<P> {
@@ -108,7 +112,7 @@ impl<P> Post<P> {
 
     /// One worker's end.
     pub(crate) fn counter(&self, me: usize) -> Counter<'_, P> {
-        Counter { post: self, me, taken: VecDeque::new() }
+        Counter { post: self, me, taken: VecDeque::new(), looks: LOOKS }
     }
 }
 
@@ -117,6 +121,8 @@ pub(crate) struct Counter<'a, P> {
     post: &'a Post<P>,
     me: usize,
     taken: VecDeque<P>,
+    /// How often it looks the next time.
+    looks: u32,
 }
 
 impl<P> Counter<'_, P> {
@@ -133,14 +139,16 @@ impl<P> Counter<'_, P> {
     }
 
     /// Returns when a packet is there, or a worker is lost.
-    pub(crate) fn wait(&self) {
+    pub(crate) fn wait(&mut self) {
         let mine = &self.post.boxes[self.me];
-        for _ in 0..LOOKS {
+        for _ in 0..self.looks {
             if !self.taken.is_empty() || !mine.is_empty() || self.post.is_abandoned() {
+                self.looks = (2 * self.looks).min(LOOKS);
                 return;
             }
             std::hint::spin_loop();
         }
+        self.looks = (self.looks / 2).max(LOOKS_LEAST);
         mine.sleep();
     }
 }

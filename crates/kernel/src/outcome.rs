@@ -6,6 +6,7 @@ use crate::digest::{self, Digest};
 use crate::error::RunError;
 use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics};
+use crate::options::Executor;
 
 /// An output of an event, with its position in the run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -120,6 +121,12 @@ pub enum Notice {
         /// The number of partitions.
         partitions: u32,
     },
+    /// Speculation copies entities that own memory, because the model has no hand-written undo: another
+    /// executor is likely to be faster. Given before the run.
+    UndoneByCopies {
+        /// That executor.
+        better: Executor,
+    },
     /// A hand-written undo met a fault that it could not undo, so the run was restarted with clones.
     RestartedWithClones,
     /// Most speculation is undone: another executor would be faster.
@@ -140,6 +147,11 @@ impl std::fmt::Display for Notice {
             Notice::FewerPartitions { workers, partitions } => {
                 write!(f, "links without delay leave {partitions} partitions: only {partitions} of {workers} workers are used")
             }
+            Notice::UndoneByCopies { better } => write!(
+                f,
+                "the optimistic executor copies an entity before each event of this model, which has no cheaper undo: \
+                 --executor {better} is likely to be faster, with the same result"
+            ),
             Notice::MostlyTakenBack { committed, rolled_back } => write!(
                 f,
                 "the optimistic executor rolled back {rolled_back} events to commit {committed}: the sequential or the \
