@@ -90,8 +90,9 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
     }
 }
 
-/// What a user should know before a run: that each event costs a copy with parts on the heap. A model that knows
-/// its slack runs well in windows; where windows are as short as the shortest delay, one worker is better.
+/// What a user should know before a run: that each event costs a copy with parts on the heap. A model that
+/// knows its slack runs well in windows; where windows are as short as the shortest delay, one worker is
+/// better.
 fn warning<M: Model>(model: &M, options: &RunOptions<'_>) -> Option<Notice> {
     // Whoever chose the way of undo in the options knows what it costs.
     let copies = options.undo.is_none() && M::UNDO == UndoBy::Clone && std::mem::needs_drop::<M::Entity>();
@@ -99,8 +100,7 @@ fn warning<M: Model>(model: &M, options: &RunOptions<'_>) -> Option<Notice> {
         return None;
     }
     let slack = options.workers > 1 && !model.usual_slack().is_zero();
-    let better = if slack { Executor::Conservative } else { Executor::Sequential };
-    Some(Notice::UndoneByCopies { better })
+    Some(Notice::UndoneByCopies { slack })
 }
 
 impl<M: Model> std::fmt::Debug for Crew<'_, '_, M> {

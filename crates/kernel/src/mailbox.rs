@@ -12,8 +12,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::model::Model;
 use crate::transport::{Packet, Transport};
 
-/// How often a waiting worker looks for a packet before it sleeps, at most: about 10 us, which is of the order
-/// of what it takes to fall asleep and to be woken.
+/// How often a waiting worker looks for a packet before it sleeps, at most: about 10 us, which is of the
+/// order of what it takes to fall asleep and to be woken.
 const LOOKS: u32 = 400;
 
 /// How often at least. Where looking has been in vain, because the other workers have no processor, a worker

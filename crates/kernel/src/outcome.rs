@@ -6,7 +6,6 @@ use crate::digest::{self, Digest};
 use crate::error::RunError;
 use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics};
-use crate::options::Executor;
 
 /// An output of an event, with its position in the run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -124,8 +123,9 @@ pub enum Notice {
     /// Speculation copies entities that own memory, because the model has no hand-written undo: another
     /// executor is likely to be faster. Given before the run.
     UndoneByCopies {
-        /// That executor.
-        better: Executor,
+        /// Whether the conservative executor can use what the model knows of its slack; else it is the
+        /// sequential one that is faster.
+        slack: bool,
     },
     /// A hand-written undo met a fault that it could not undo, so the run was restarted with clones.
     RestartedWithClones,
@@ -147,10 +147,11 @@ impl std::fmt::Display for Notice {
             Notice::FewerPartitions { workers, partitions } => {
                 write!(f, "links without delay leave {partitions} partitions: only {partitions} of {workers} workers are used")
             }
-            Notice::UndoneByCopies { better } => write!(
+            Notice::UndoneByCopies { slack } => write!(
                 f,
                 "the optimistic executor copies an entity before each event of this model, which has no cheaper undo: \
-                 --executor {better} is likely to be faster, with the same result"
+                 --executor {} is likely to be faster, with the same result",
+                if *slack { "conservative" } else { "sequential" }
             ),
             Notice::MostlyTakenBack { committed, rolled_back } => write!(
                 f,

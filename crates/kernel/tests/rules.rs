@@ -373,7 +373,7 @@ fn costly_copies_are_told_before_the_run() {
         drop(towtank_kernel::prepare(model, options).expect("the entities start"));
         notices.into_inner().expect("nobody panicked")
     }
-    let copies = Notice::UndoneByCopies { better: Executor::Sequential };
+    let copies = Notice::UndoneByCopies { slack: false };
     assert_eq!(told(&Copied::<true>, Executor::Optimistic, None), [copies]);
     assert_eq!(told(&Copied::<true>, Executor::Optimistic, Some(UndoBy::Clone)), []);
     assert_eq!(told(&Copied::<true>, Executor::Conservative, None), []);

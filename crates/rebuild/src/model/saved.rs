@@ -10,7 +10,6 @@ use super::event::{Event, Kind};
 use super::resource::Resource;
 use super::server::{Device, Server, Slot, Together};
 use super::shared::{Gate, Operation};
-use super::undo::Undo;
 
 /// The parts of a server before an event.
 #[derive(Debug, PartialEq)]
@@ -44,16 +43,10 @@ enum SavedDevice {
 }
 
 impl Rebuild<'_> {
-    /// Saves what an event may change. Without speculation nothing is kept.
-    pub(super) fn save(&self, server: &Server, event: &Event) -> Undo {
-        let Some(shared) = server.shared.as_ref().filter(|_| server.speculating.0) else {
-            return Undo::Nothing;
-        };
+    /// Saves what an event may change; `None` at a server without clients.
+    pub(super) fn save(&self, server: &Server, event: &Event) -> Option<Box<Saved>> {
+        let shared = server.shared.as_ref()?;
         let client = event.marks.is_client();
-        let starts_jobs = matches!(event.kind, Kind::Ack | Kind::Grant | Kind::Wake) && !client;
-        if starts_jobs && self.limits.server_streams.is_some() {
-            return Undo::whole(server);
-        }
         let line = self
             .line_of(event)
             .map(|(resource, arrives)| (resource, shared.mark(resource, arrives.then(|| self.flow(event)))));
@@ -66,7 +59,7 @@ impl Rebuild<'_> {
                 .filter(|served| served.item.marks.is_client())
                 .map(|served| served.item.job as usize),
         };
-        Undo::Saved(Box::new(Saved {
+        Some(Box::new(Saved {
             cards: [server.out, server.inward],
             bytes: [server.sent, server.received],
             together: server.together,

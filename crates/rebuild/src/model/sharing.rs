@@ -41,7 +41,7 @@ impl Rebuild<'_> {
         event: &Event,
         context: &mut Context<'_, Self>,
     ) -> Result<Undo, Fault> {
-        let before = self.save(server, event);
+        let before = Undo::shared(self, server, event);
         let client = event.marks.is_client();
         match event.kind {
             Kind::Read | Kind::Write => {

@@ -7,7 +7,7 @@ use towtank_units::SimTime;
 use super::Rebuild;
 use super::event::{Event, Kind};
 use super::saved::Saved;
-use super::server::{Device, Entity, Server, Together, WINDOW_MAX};
+use super::server::{Device, Entity, Rack, Server, Together, WINDOW_MAX};
 
 /// What is needed to undo an event.
 #[derive(Debug, PartialEq)]
@@ -60,6 +60,19 @@ impl Undo {
         Undo::Device(Box::new((place as u16, server.together, server.devices[place].clone())))
     }
 
+    /// For events at a server that clients use too.
+    pub(super) fn shared(model: &Rebuild<'_>, server: &Server, event: &Event) -> Undo {
+        if !server.speculating.0 {
+            return Undo::Nothing;
+        }
+        let starts_jobs =
+            matches!(event.kind, Kind::Ack | Kind::Grant | Kind::Wake) && !event.marks.is_client();
+        if starts_jobs && model.limits.server_streams.is_some() {
+            return Undo::whole(server);
+        }
+        model.save(server, event).map_or(Undo::Nothing, Undo::Saved)
+    }
+
     /// For events that advance a job. With a rate limit they also change its clocks, so the device is kept.
     #[inline]
     pub(super) fn slot(model: &Rebuild<'_>, server: &Server, place: usize, slot: usize) -> Undo {
@@ -79,11 +92,7 @@ impl Undo {
                 return;
             }
             (Entity::Rack(rack), Undo::Rack(before)) => {
-                let (way, uplink, mark) = *before;
-                rack.uplink = uplink;
-                if let Some(lines) = &mut rack.lines {
-                    lines[way as usize].take_back(mark);
-                }
+                restore_rack(rack, *before);
                 return;
             }
             (Entity::Monitor { driving }, Undo::Driving(before)) => {
@@ -142,6 +151,14 @@ impl Undo {
                 debug_assert_eq!(last.as_ref(), Some(event), "an undo takes back what was swallowed last");
             }
         }
+    }
+}
+
+/// Restores a shared uplink and one of its queues.
+fn restore_rack(rack: &mut Rack, (way, uplink, mark): (Way, Uplink, LineMark<Event>)) {
+    rack.uplink = uplink;
+    if let Some(lines) = &mut rack.lines {
+        lines[way as usize].take_back(mark);
     }
 }
 
