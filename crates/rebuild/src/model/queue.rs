@@ -251,7 +251,8 @@ impl Rebuild<'_> {
         event: &Event,
         context: &mut Context<'_, Self>,
     ) -> Undo {
-        let undo = Undo::whole(server);
+        let device = if event.kind == Kind::Push { event.device } else { event.driver };
+        let undo = Undo::device(self, server, self.hardware.place_of(device));
         let task = |server: &Server| {
             let place = self.hardware.place_of(event.driver);
             server.devices[place].slots[usize::from(event.slot)].task
