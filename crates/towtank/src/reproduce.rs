@@ -142,6 +142,8 @@ impl Gathered {
             study: "reproduce".to_owned(),
             title: "Published results compared with ours".to_owned(),
             executor: options.executor.name().to_owned(),
+            // Each scenario has its own number of replicates, and its own seed.
+            replicates: 0,
             ..Report::default()
         };
         Gathered { report, scenarios: Vec::new(), figures: Vec::new(), warnings: Vec::new(), unlisted }

@@ -62,8 +62,8 @@ fn constant(model: &Model) -> Figure {
 fn f_rw(model: &Model) -> Figure {
     let values: Vec<Ranged> = model.sizes.iter().map(|size| model.f_rw(size)).collect();
     let (low, high) = F_RW_CEPH;
-    let references = [low, high].map(|at| Reference::Horizontal {
-        name: format!("the paper's Ceph: {low} to {high}"),
+    let references = [("least", low), ("most", high)].map(|(which, at)| Reference::Horizontal {
+        name: format!("the paper's {which}: {at}"),
         at: at.into(),
     });
     let kind = bars(
@@ -157,7 +157,7 @@ fn mixtures(model: &Model, mixtures: &[&Mixture], (id, stream): (&str, &str)) ->
     ]
 }
 
-/// A case of the paper with its ratio: `16KiB R + 1MiB R 10/90`.
+/// A case of the paper after its ratio, which a short label must not lose: `10/90 16KiB R + 1MiB R`.
 fn case_of(mixture: &Mixture) -> String {
     let parts = mixture.mix.parts();
     let load = |reads: f64| match reads {
@@ -170,7 +170,7 @@ fn case_of(mixture: &Mixture) -> String {
         .map(|part| format!("{} {}", towtank_units::Bytes::new(part.size_bytes), load(part.reads)))
         .collect();
     let shares: Vec<String> = parts.iter().map(|part| format!("{}", tidy(100.0 * part.share))).collect();
-    format!("{} {}", sizes.join(" + "), shares.join("/"))
+    format!("{} {}", shares.join("/"), sizes.join(" + "))
 }
 
 #[cfg(test)]
@@ -229,7 +229,7 @@ mod tests {
         // (6) gives 1000 / 1.75 = 571 where 500 were measured.
         assert!(errors[0][0].1 < 1e-9 && (errors[0][1].1 - 14.2857).abs() < 1e-3, "{errors:?}");
         let Kind::Bar { categories, series, .. } = &find("mixed_sizes_operations").kind else { panic!() };
-        assert_eq!(categories, &["4KiB R + 1MiB R 50/50"]);
+        assert_eq!(categories, &["50/50 4KiB R + 1MiB R"]);
         let values: Vec<f64> = series.iter().map(|one| one.values[0].get().unwrap()).collect();
         // Measured, the mean of 1,000 and 100, and their harmonic mean.
         assert_eq!(values[..2], [200.0, 550.0]);

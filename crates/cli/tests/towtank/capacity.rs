@@ -374,6 +374,7 @@ fn the_paper_is_asked_of_real_measurements() {
         // `fit` cannot judge 64 KiB, so the claim must not hold.
         ("ceph/error_64k", ",cannot_tell,"),
         ("ceph/error_max_1m", ",cannot_tell,"),
+        ("ceph/constant_c_1m", ",cannot_tell,"),
         ("ceph/sizes_reads_operations_capacity", ",misses,"),
     ] {
         assert!(verdicts(name).contains(verdict), "{}", verdicts(name));
