@@ -139,7 +139,6 @@ const REPLICAST: &[Section] = &[
     section(
         "Table 2: disks of 400 MiB/s",
         &[
-            drawn("put-table2-16k", "throughput", "Table 2: throughput, 16 KiB"),
             drawn("put-table2-128k", "throughput", "Table 2: throughput, 128 KiB"),
             drawn("put-table2-1m", "throughput", "Table 2: throughput, 1 MiB"),
         ],
@@ -162,7 +161,6 @@ const REPLICAST: &[Section] = &[
     section(
         "Table 3: disks of 1000 MiB/s",
         &[
-            drawn("put-table3-16k", "throughput", "Table 3: throughput, 16 KiB"),
             drawn("put-table3-128k", "throughput", "Table 3: throughput, 128 KiB"),
             drawn("put-table3-1m", "throughput", "Table 3: throughput, 1 MiB"),
         ],
@@ -172,7 +170,10 @@ const REPLICAST: &[Section] = &[
     section("Table 5: undecided bids", &[], &[of_puts("table 5")]),
     section(
         "Figure 10",
-        &[throughput("put-figures-9-10", "chunk = 16KiB", "Figure 10: throughput of 90 gateways, 16 KiB")],
+        &[
+            drawn("put-table2-16k", "throughput", "Figure 10: throughput of 90 gateways, 16 KiB, 400 MiB/s"),
+            drawn("put-table3-16k", "throughput", "Figure 10: throughput of 90 gateways, 16 KiB, 1000 MiB/s"),
+        ],
         &[of_puts("figure 10")],
     ),
     section(
@@ -195,7 +196,11 @@ const REPLICAST: &[Section] = &[
         ],
         &[of_puts("figure 12"), of_puts("figure 13"), of_puts("figures 12 and 13")],
     ),
-    section("Section IV.H: utilisation of the disks", &[], &[of_puts("section IV.H")]),
+    section(
+        "Section IV.H: utilisation of the disks",
+        &[drawn("put-figures-9-10", "sweep_utilisation", "Section IV.H: utilisation by size of chunks")],
+        &[of_puts("section IV.H")],
+    ),
     section("The model code of its simulator", &[], &[of_puts("")]),
 ];
 
