@@ -109,8 +109,8 @@ pub struct SetUp {
     pub sizes: Vec<Bytes>,
     /// Shares of reads in percent. Pure reads and pure writes are always measured.
     pub reads: Vec<u32>,
-    /// Two sizes at once, at five ratios each. A case is left out where one of its sizes is not measured alone,
-    /// since nothing could be estimated of it.
+    /// Two sizes at once, at five ratios each. A case is left out where one of its sizes is not measured
+    /// alone, since nothing could be estimated of it.
     pub cases: Vec<Case>,
     /// How often pure loads are measured; mixes are measured once.
     pub repeat: u32,

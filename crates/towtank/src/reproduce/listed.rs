@@ -1,8 +1,8 @@
 //! What is known of a published scenario before it runs: its claims, its events and the time that it takes.
 //!
 //! The list is kept beside the scenarios (`scenarios/papers/published.json`) and written by the example
-//! `published` of this crate. Every reproduction is checked against it, so a list that is out of date is found
-//! by whoever runs one.
+//! `published` of this crate. Every reproduction is checked against it, so a list that is out of date is
+//! found by whoever runs one.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
