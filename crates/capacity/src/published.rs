@@ -3,10 +3,10 @@
 //! The paper's figures are not printed as numbers, so the statements in its text are tested: errors below 10
 //! % for small operations and of 5 to 25 % for large ones (abstract and section III), below 9 % for mixes of
 //! sizes, an `f_rw` of 3 to 9 for Ceph, and that C is approximately constant. The errors are stated for each
-//! mix, so the greatest is judged as well as the mean. The runs are not the paper's: a claim that misses means that the statement does not
-//! carry over to this system. Each of our values has the range given by the spread of runs; if the range
-//! includes the limit, the claim is undecided. Results for systems that are not distributed are shown [apart]
-//! and make no claims.
+//! mix, so the greatest is judged as well as the mean. The runs are not the paper's: a claim that misses
+//! means that the statement does not carry over to this system. Each of our values has the range given by
+//! the spread of runs; if the range includes the limit, the claim is undecided. Results for systems that
+//! are not distributed are shown [apart] and make no claims.
 
 use towtank_report::{Claim, ClaimDraft, Column, Reading, Table, Tolerance};
 
