@@ -232,8 +232,8 @@ pub(super) fn tally(bound: &Bound) -> Option<Figure> {
     };
     let verdicts = [
         ("holds", Verdict::Holds),
-        ("cannot tell", Verdict::CannotTell),
         ("misses", Verdict::Misses),
+        ("cannot tell", Verdict::CannotTell),
         ("fitted", Verdict::Fitted),
     ];
     let series = verdicts.map(|(name, verdict)| BarSeries {
