@@ -15,10 +15,11 @@ SHELL := bash
 .DELETE_ON_ERROR:
 # The two-core machine this must suit gains nothing from two cargo runs at once: they share a lock.
 .NOTPARALLEL:
-.PHONY: help build demo test lint bench fuzz soak clean
-.PHONY: setup-build setup-test setup-node format clippy test-rust wasm web web-lint deny advisories
+.PHONY: help build wheel static container demo test lint bench fuzz soak clean
+.PHONY: test-python setup-build setup-test setup-node format clippy test-rust wasm web web-lint deny advisories
 
 STARTED := $(shell date +%s)
+MUSL := x86_64-unknown-linux-musl
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOWTANK := $(TARGET)/release/towtank
 EXAMPLE := docs/examples/cluster
@@ -41,6 +42,25 @@ build: setup-build ## build target/release/towtank
 	cargo build --release --locked -p towtank-cli
 	@echo '$(TOWTANK)'
 
+wheel: setup-build ## build dist/towtank-….whl: the Python package and the command
+	@scripts/setup.sh packages wheel
+	rm -rf dist
+	@bin=$$(scripts/python.sh build) && cd python && \
+	  CARGO_TARGET_DIR='$(abspath $(TARGET))' "$$bin/maturin" build --release --out ../dist
+	@ls -l dist
+
+static: setup-build ## build dist/towtank-static, which needs no libraries of the machine
+	@scripts/setup.sh target $(MUSL)
+	cargo build --release --locked --target $(MUSL) -p towtank-cli
+	@mkdir -p dist
+	strip -o dist/towtank-static $(TARGET)/$(MUSL)/release/towtank
+	@ls -l dist/towtank-static
+
+container: static ## build the container image `towtank` of that binary, with podman or docker
+	@engine=$$(command -v podman || command -v docker) || { echo 'error: neither podman nor docker is installed' >&2; exit 1; }; \
+	  rm -rf out/container && mkdir -p out/container && cp dist/towtank-static out/container/towtank && \
+	  "$$engine" build -t towtank -f Containerfile out/container
+
 demo: build ## ask what an operator asks, of an example cluster, and write the report
 	@rm -rf out/demo
 	@echo
@@ -48,7 +68,7 @@ demo: build ## ask what an operator asks, of an example cluster, and write the r
 	$(TOWTANK) rebuild --crush-map $(EXAMPLE)/crush.txt --osd-dump $(EXAMPLE)/osd_dump.json \
 	    --pg-dump $(EXAMPLE)/pg_dump.json.gz --fail osd.3 --out out/demo
 
-test: setup-test format clippy test-rust wasm web deny advisories ## run every check
+test: setup-test format clippy test-rust test-python wasm web deny advisories ## run every check
 	@echo; echo "All checks passed, in $$((($$(date +%s) - $(STARTED)) / 60)) min."
 
 lint: setup-build setup-node format clippy web-lint deny ## check form alone: formatting, clippy, types, licences
@@ -75,7 +95,7 @@ soak: setup-build ## random scenarios of every study, and schedules of replicati
 	  --nocapture --exact schedules_lose_nothing_and_end_equal
 
 clean: ## remove what was built
-	rm -rf target fuzz/target peers/target web/node_modules .tools out
+	rm -rf target fuzz/target peers/target web/node_modules .tools out dist
 
 setup-build:
 	@scripts/setup.sh rust
@@ -99,6 +119,12 @@ clippy:
 test-rust:
 	$(call heading,Rust tests: units$(,) properties$(,) snapshots$(,) layers$(,) form$(,) documents$(,) fuzz corpus)
 	cargo test --locked --workspace
+
+# The wheel, where no Rust is: the first example of the guide in an environment that has nothing else, then all tests
+# in one that has pandas, Dask and the rest.
+test-python: wheel
+	$(call heading,Python: the wheel$(,) its tests$(,) documents$(,) notebooks$(,) types$(,) form)
+	@scripts/test-python.sh
 
 # What will run in a browser: everything up to the studies, and campaigns, without threads, files or C code.
 wasm:

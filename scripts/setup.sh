@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Brings in what is missing on this machine, and is quick and silent where nothing is.
 #   scripts/setup.sh rust             the toolchain that rust-toolchain.toml names
-#   scripts/setup.sh packages STAGE   the Debian packages of packages.txt for STAGE (build or test)
+#   scripts/setup.sh packages STAGE   the Debian packages of packages.txt for STAGE (build, wheel or test)
+#   scripts/setup.sh target TRIPLE    the standard library of the toolchain for another target
 #   scripts/setup.sh node             looks whether Node.js is there and new enough for web/
 #   scripts/setup.sh nightly DATE     the nightly for `make fuzz`; prints the name to call it by
 set -euo pipefail
@@ -68,6 +69,15 @@ node() {
     stop "Node.js is version ${have#v}, but web/ needs $oldest or newer" "install Node.js $oldest or newer"
 }
 
+target() {
+  local triple=$1
+  [ -d "$(rustc --print target-libdir --target "$triple")" ] && return
+  command -v rustup >/dev/null ||
+    stop "the toolchain cannot build for $triple" "install rustup, which adds targets"
+  say "adding $triple"
+  rustup target add "$triple" >&2
+}
+
 nightly() {
   local date=$1 have
   command -v rustup >/dev/null ||
@@ -93,6 +103,7 @@ case ${1:-} in
   rust) rust ;;
   packages) packages "${2:?packages needs a stage: build or test}" ;;
   node) node ;;
+  target) target "${2:?target needs a triple}" ;;
   nightly) nightly "${2:?nightly needs a date}" ;;
-  *) stop "setup.sh knows rust, packages, node and nightly, not '${1:-}'" "read the head of scripts/setup.sh" ;;
+  *) stop "setup.sh knows rust, packages, node, target and nightly, not '${1:-}'" "read the head of scripts/setup.sh" ;;
 esac

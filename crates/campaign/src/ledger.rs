@@ -2,7 +2,7 @@
 
 use towtank_report::Outcome;
 
-use crate::{Plan, Task};
+use crate::{Plan, StoreError, Task, store};
 
 /// The outcomes of a campaign, by task.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +36,15 @@ impl Ledger {
             let outcome = Box::new(outcome);
             self.slots[slot] = if partial { Slot::Partial(outcome) } else { Slot::Finished(outcome) };
         }
+    }
+
+    /// Enters the point file of a task that another process has run.
+    ///
+    /// # Errors
+    /// If the bytes are not the finished file of that task.
+    pub fn accept(&mut self, plan: &Plan, task: Task, bytes: &[u8]) -> Result<(), StoreError> {
+        self.enter(task, store::received(plan, task, bytes)?.outcome);
+        Ok(())
     }
 
     /// Whether this task is finished.

@@ -94,7 +94,7 @@ pub use merge::{MergeError, Merged, merge};
 pub use plan::{CampaignKey, Header, KeyParts, Plan, PlanError, PointKey, PointSpec, TASKS_MAX, Task};
 pub use point_file::Unstorable;
 pub use report_files::ReportFile;
-pub use run::{End, Failure, Order, Progress, Ran, run};
+pub use run::{End, Failure, Order, Progress, Ran, run, run_one};
 pub use shard::{Shard, ShardError};
 pub use stop::Stop;
 pub use store::{Damaged, Store, StoreError, Takeover};

@@ -154,6 +154,41 @@ pub fn run<E: Send>(
     Ran { ledger, reused, damaged, end }
 }
 
+/// Runs one task, and returns the bytes of its point file, which [`Store::accept`] and [`Ledger::accept`]
+/// take: for runs that are done by another process than the one that holds the campaign.
+///
+/// # Errors
+/// The failure of the run, in the words that [`run`] has for it.
+pub fn run_one<E: Send>(
+    plan: &Plan,
+    task: Task,
+    stop: &Stop,
+    work: &(dyn Fn(&PointSpec, u32, &Stop) -> Result<Outcome, E> + Sync),
+) -> Result<Vec<u8>, Failure<E>> {
+    let order =
+        Order { plan, shard: Shard::WHOLE, jobs: NonZeroUsize::MIN, store: None, stop, progress: &|_| () };
+    // A crew of one thread turns a panic into a failure. It is given a flag of its own: a run that is
+    // stopped returns what it has.
+    let ends = crew::run(1, NonZeroUsize::MIN, &Stop::new(), &|_| (attempt(&order, task, work), Then::GoOn));
+    let outcome = match ends.into_iter().next() {
+        Some(crew::End::Back(back)) => match (back.outcome, back.failure) {
+            (_, Some(failure)) => return Err(failure),
+            (outcome, None) => outcome,
+        },
+        Some(crew::End::Panicked(message)) => {
+            return Err(Failure::Panic { task, place: plan.describe(task), message });
+        }
+        Some(crew::End::NotStarted) | None => None,
+    };
+    let outcome = outcome.expect("a crew that nobody stops starts its task");
+    let stored = Stored::new(&outcome).map_err(|source| Failure::Unstorable {
+        task,
+        place: plan.describe(task),
+        source,
+    })?;
+    Ok(stored.to_file(&plan.points()[task.point], task.replicate))
+}
+
 /// What a run returned: an outcome, a failure, or both if the outcome could not be stored.
 struct Back<E> {
     outcome: Option<Outcome>,

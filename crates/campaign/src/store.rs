@@ -126,6 +126,17 @@ pub enum StoreError {
         /// The directory.
         dir: PathBuf,
     },
+    /// Another process has sent something else than the run that it was given.
+    #[error(
+        "what came back for {place} is not its result: {why}; do all workers have this version of towtank and the same \
+         input files?"
+    )]
+    NotThisRun {
+        /// The run in words.
+        place: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A file could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -217,6 +228,16 @@ impl Store {
         self.save_stored(task, &Stored::new(outcome)?)
     }
 
+    /// Stores the point file of a task that another process has run, and returns its outcome.
+    ///
+    /// # Errors
+    /// If the bytes are not the finished file of that task, or it cannot be written.
+    pub fn accept(&self, task: Task, bytes: &[u8]) -> Result<Outcome, StoreError> {
+        let stored = received(&self.plan, task, bytes)?;
+        self.save_stored(task, &stored)?;
+        Ok(stored.outcome)
+    }
+
     pub(crate) fn save_stored(&self, task: Task, stored: &Stored) -> Result<(), StoreError> {
         assert!(!stored.outcome.partial, "a stopped run is not a result: {}", self.plan.describe(task));
         let path = point_path(&self.dir, &self.plan, task);
@@ -258,6 +279,13 @@ impl Store {
         assert!(plain && !own, "`{name}` cannot be a file of a report");
         self.dir.join(name)
     }
+}
+
+/// The content of a point file that another process has made.
+pub(crate) fn received(plan: &Plan, task: Task, bytes: &[u8]) -> Result<Stored, StoreError> {
+    let key = &plan.points()[task.point].key;
+    Stored::from_file(bytes, key, task.replicate)
+        .map_err(|damage| StoreError::NotThisRun { place: plan.describe(task), why: damage.to_string() })
 }
 
 fn take_lock(dir: &Path, path: &Path) -> Result<DirLock, StoreError> {

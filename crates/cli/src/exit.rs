@@ -1,7 +1,5 @@
 //! Exit codes of a command.
 
-use std::process::ExitCode;
-
 /// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -28,11 +26,5 @@ impl Exit {
             // 128 + SIGINT, as shells have it.
             Exit::Interrupted => 130,
         }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit.code())
     }
 }

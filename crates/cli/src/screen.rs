@@ -2,7 +2,6 @@
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
-use std::process::ExitCode;
 
 use towtank_report::text::{printable, printable_lines};
 
@@ -81,10 +80,10 @@ pub fn say_styled(text: &str) {
 }
 
 /// Prints the output of `clap` about the command line: help on stdout, errors on stderr.
-pub fn usage(error: &clap::Error) -> ExitCode {
+pub fn usage(error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         let _ = error.print();
-        return Exit::Done.into();
+        return Exit::Done;
     }
     // `clap` quotes the input with any control characters in it.
     let plain = error.to_string();
@@ -94,5 +93,5 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     } else {
         say(&format!("{}\n", clean.join("\n")));
     }
-    Exit::BadInput.into()
+    Exit::BadInput
 }

@@ -61,6 +61,12 @@ pub fn figure(figure: &Figure) -> String {
     render(&figures::table(figure))
 }
 
+/// The data of a figure as a table, one row per drawn value.
+#[must_use]
+pub fn figure_table(figure: &Figure) -> Table {
+    figures::table(figure)
+}
+
 /// One table as CSV.
 #[must_use]
 pub fn render(table: &Table) -> String {
@@ -140,7 +146,8 @@ fn text_field(text: &str) -> String {
 }
 
 /// One row per measure; with a sweep one row per point and measure, after the point's settings.
-fn summary_table(report: &Report) -> Table {
+#[must_use]
+pub fn summary_table(report: &Report) -> Table {
     let points: Vec<&Ordered<serde_json::Value>> =
         report.points.iter().map(|point| &point.settings).collect();
     let keys = settings::columns(&points);
@@ -173,7 +180,9 @@ fn measure_row(mut row: Vec<Cell>, name: &str, measure: &Measure) -> Vec<Cell> {
     row
 }
 
-fn claims_table(claims: &[Claim]) -> Table {
+/// One row per claim.
+#[must_use]
+pub fn claims_table(claims: &[Claim]) -> Table {
     let number = |name: &str| Column::number(name, "");
     let columns = vec![
         Column::text("claim"),

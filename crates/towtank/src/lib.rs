@@ -7,7 +7,7 @@
 //! 3. [`run()`] runs a scenario according to [`Options`] and returns its report; [`reproduce()`] does so with
 //!    published scenarios and judges their claims; [`merge()`] joins the shards of a campaign; [`compare()`]
 //!    compares two results. [`preview_of_memory`] estimates the memory of a run beforehand; [`search()`]
-//!    looks for settings that meet goals.
+//!    looks for settings that meet goals. A [`Delegated`] campaign has its runs done by other processes.
 //! 4. An [`Observer`] receives progress, and may request a stop. [`Trouble`] is the error of all of these,
 //!    and says whether the input is at fault.
 //!
@@ -35,6 +35,7 @@
 mod answer;
 mod catalogue;
 mod compare;
+mod delegated;
 mod document;
 mod files;
 pub mod gates;
@@ -57,6 +58,7 @@ mod trouble;
 pub use answer::report_of;
 pub use catalogue::Builtin;
 pub use compare::compare;
+pub use delegated::{Delegated, Runner};
 pub use document::{Document, read_text};
 pub use files::write_report;
 pub use gates::Unmet;

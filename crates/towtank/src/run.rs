@@ -61,7 +61,7 @@ pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> R
     let open = |dir| Store::open(dir, &plan, options.takeover(), Writer::new(scenario.inputs.clone()));
     let store = options.out.as_deref().map(open).transpose()?;
     store.as_ref().map(files::may_report).transpose()?;
-    let walk = Walk { scenario, plan: &plan, options, threads, observer, told: Mutex::default() };
+    let walk = Walk::new(scenario, &plan, options, threads, observer);
     observer.begins();
     let ran = walk.go(store.as_ref(), observer.stop());
     observer.ends();
@@ -135,7 +135,7 @@ pub(crate) fn report(
 }
 
 /// A campaign in progress.
-struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     options: &'a Options,
@@ -145,7 +145,17 @@ struct Walk<'a> {
     told: Mutex<BTreeSet<String>>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        plan: &'a Plan,
+        options: &'a Options,
+        threads: Threads,
+        observer: &'a dyn Observer,
+    ) -> Walk<'a> {
+        Walk { scenario, plan, options, threads, observer, told: Mutex::default() }
+    }
+
     fn go(&self, store: Option<&Store>, stop: &Stop) -> Ran<StudyError> {
         let progress = |progress| self.observer.campaign(progress);
         let order = Order {
@@ -163,7 +173,7 @@ impl Walk<'_> {
         })
     }
 
-    fn one(&self, point: usize, replicate: u32, stop: &Stop) -> Result<Outcome, StudyError> {
+    pub(crate) fn one(&self, point: usize, replicate: u32, stop: &Stop) -> Result<Outcome, StudyError> {
         let which = Which { point, replicate };
         let context = RunContext {
             seed: Seed(self.scenario.header().seed).replicate(replicate),
@@ -197,7 +207,7 @@ impl Walk<'_> {
     }
 
     /// The first failure, with the line that replays it.
-    fn failed(&self, failures: &[Failure<StudyError>]) -> Trouble {
+    pub(crate) fn failed(&self, failures: &[Failure<StudyError>]) -> Trouble {
         let Some(first) = failures.first() else { return Trouble::failed("a run failed without a message") };
         let more = match failures.len() {
             1 => String::new(),

@@ -1,6 +1,7 @@
 //! Starts and ends the processes of a cluster.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use towtank::Trouble;
@@ -170,8 +171,21 @@ fn trouble_of_settings(error: towtank_store::settings::SettingsError) -> Trouble
     trouble(error.into())
 }
 
+/// The file that starts this command, if it is not the executable of the process.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Sets the file that starts this command, if it is not the executable of the process.
+pub fn set_program(program: Option<PathBuf>) {
+    if let Some(path) = program {
+        PROGRAM.get_or_init(|| path);
+    }
+}
+
 /// The path of this program, which also runs the daemons.
 pub fn program() -> Result<PathBuf, Trouble> {
+    if let Some(path) = PROGRAM.get() {
+        return Ok(path.clone());
+    }
     std::env::current_exe()
         .map_err(|error| Trouble::failed(format!("this program cannot find itself: {error}")))
 }
