@@ -8,7 +8,7 @@ import { digits } from "./human";
 import type { Figure, Report } from "./report";
 import { origin, scenario } from "./scenario";
 import { groups, hero, status } from "./measures";
-import { claims, points, section, studyTable, warnings } from "./sections";
+import { chapter, claims, points, section, studyTable, warnings } from "./sections";
 import { themeButton } from "./theme";
 
 /** Fills the page from the text in its data element. */
@@ -34,21 +34,27 @@ function guarded(make: () => HTMLElement | null): HTMLElement | null {
   }
 }
 
-type Part = [title: string, element: HTMLElement];
+type Part = [short: string, element: HTMLElement];
 
 function body(report: Report, json: string): Part[] {
   const parts: Part[] = [];
-  const add = (id: string, title: string, make: () => HTMLElement | null): void => {
+  const add = (id: string, title: string, make: () => HTMLElement | null, short = title): void => {
     const content = guarded(make);
-    if (content !== null) parts.push([title, section(id, title, content)]);
+    if (content !== null) parts.push([short, section(id, title, content)]);
   };
   const main = mainFigure(report);
-  const others = report.figures.filter((figure) => figure !== main);
+  const chapters = report.chapters ?? [];
+  const placed = new Set(chapters.flatMap((each) => each.parts.flatMap((part) => part.figures)));
+  const others = report.figures.filter((figure) => figure !== main && !placed.has(figure.id));
   add("summary", "Measures", () => groups(report));
   add("figures", "Figures", () =>
     others.length === 0 ? null : h("div", { class: "figures" }, ...others.map(figureElement)),
   );
-  add("claims", "Claims", () => claims(report));
+  // A chapter has its own claims, beside the figures that they are about.
+  add("claims", "Claims", () => (chapters.length > 0 ? null : claims(report)));
+  chapters.forEach((each, at) => {
+    add(`chapter-${at + 1}`, each.title, () => chapter(each, report), each.short);
+  });
   add("points", "Points", () => points(report));
   add("tables", "Tables", () =>
     report.tables.length === 0 ? null : h("div", {}, ...report.tables.map((table) => guarded(() => studyTable(table)))),
@@ -64,9 +70,10 @@ function top(report: Report): HTMLElement {
   return h("div", { class: "top" }, brand, themeButton());
 }
 
-/** The figure that shows the answer: the report's choice, else its first one. */
+/** The figure that shows the answer: the report's choice, else its first one that is in no chapter. */
 function mainFigure(report: Report): Figure | undefined {
-  return report.figures.find((figure) => figure.id === report.main_figure) ?? report.figures[0];
+  const first = (report.chapters ?? []).length > 0 ? undefined : report.figures[0];
+  return report.figures.find((figure) => figure.id === report.main_figure) ?? first;
 }
 
 /** What a reader sees first: the status, the main number, the answer, and the figure that shows it. */
@@ -126,7 +133,7 @@ function facts(report: Report): HTMLElement {
 }
 
 function contents(parts: readonly Part[]): HTMLElement {
-  return h("nav", { "aria-label": "contents" }, ...parts.map(([title, element]) => h("a", { href: `#${element.id}` }, title)));
+  return h("nav", { "aria-label": "contents" }, ...parts.map(([short, element]) => h("a", { href: `#${element.id}` }, short)));
 }
 
 function downloads(report: Report, json: string): HTMLElement {

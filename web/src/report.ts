@@ -466,6 +466,28 @@ export type Tolerance =
 /** Whether a claim holds. */
 export type Verdict = "holds" | "misses" | "cannot_tell" | "fitted";
 
+/** What one source published, in its order. */
+export interface Chapter {
+  /** Heading: the source. */
+  title: string;
+  /** A name of a word or two, for lists of contents. */
+  short: string;
+  /** A sentence or two below the heading. May be empty. */
+  about: string;
+  /** The parts, in the order of the source. */
+  parts: Part[];
+}
+
+/** What the source has under one number or title. */
+export interface Part {
+  /** Heading: `Table 2`, `Figure 8`. */
+  title: string;
+  /** The `id` of each figure that answers to it. */
+  figures: string[];
+  /** The names of the claims about it. */
+  claims: string[];
+}
+
 /** The one result type. Fields are listed in the order in which they are written. */
 export interface Report {
   /** The layout of this file: `towtank-report/1`. */
@@ -520,6 +542,8 @@ export interface Report {
   figures: Figure[];
   /** Published values compared with ours. */
   claims: Claim[];
+  /** Claims and figures by source, in the order of each source; empty where the report is of one study. */
+  chapters?: Chapter[];
   /** What the reader must know before trusting the numbers, the most serious first. */
   warnings: string[];
 }

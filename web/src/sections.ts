@@ -1,11 +1,12 @@
-// The parts of the page between the figures: warnings, points, claims, tables.
+// The parts of the page between the figures: warnings, points, claims, chapters, tables.
 
 import { table as csvTable, tableFiles } from "./csv";
 import { type Exact, numberOf, settingText } from "./data";
 import { h, prose } from "./dom";
+import { figureElement } from "./figures/figure";
 import { digits, quantity, range, Shown } from "./human";
 import { headline, titleOf } from "./measures";
-import type { Claim, Measure, Reading, Report, Table, Tolerance } from "./report";
+import type { Chapter, Claim, Measure, Part, Reading, Report, Table, Tolerance } from "./report";
 import { type Heading, type Shown as Cell, tableElement } from "./table";
 
 /** A part with its heading, which the list of contents links to. */
@@ -116,14 +117,27 @@ const VERDICTS = {
 /** What needs a look comes first. */
 const VERDICT_ORDER: readonly Claim["verdict"][] = ["misses", "cannot_tell", "holds", "fitted"];
 
-/** Published values compared with ours. */
-export function claims(report: Report): HTMLElement | null {
-  if (report.claims.length === 0) return null;
-  const count = (verdict: Claim["verdict"]): number => report.claims.filter((claim) => claim.verdict === verdict).length;
-  const parts = [`${count("holds")} of ${report.claims.length} hold`];
+/** How many claims hold, miss, cannot tell and were fitted. */
+function tally(all: readonly Claim[]): string {
+  const count = (verdict: Claim["verdict"]): number => all.filter((claim) => claim.verdict === verdict).length;
+  const parts = [`${count("holds")} of ${all.length} hold`];
   if (count("misses") > 0) parts.push(`${count("misses")} ${count("misses") === 1 ? "misses" : "miss"}`);
   if (count("cannot_tell") > 0) parts.push(`${count("cannot_tell")} cannot tell`);
   if (count("fitted") > 0) parts.push(`${count("fitted")} used in calibration and never counted as holding`);
+  return `${parts.join("; ")}.`;
+}
+
+/** Published values compared with ours. */
+export function claims(report: Report): HTMLElement | null {
+  if (report.claims.length === 0) return null;
+  const file = tableFiles(report).find((each) => each.name === "claims.csv");
+  const csv = file === undefined ? {} : { csv: { name: file.name, text: file.text } };
+  const ordered = VERDICT_ORDER.flatMap((verdict) => report.claims.filter((claim) => claim.verdict === verdict));
+  return h("div", {}, h("p", { class: "lead" }, tally(report.claims)), claimTable(ordered, { label: "claims", ...csv }, true));
+}
+
+/** Claims in the order given, with or without their sources, and with the notes that several share below. */
+function claimTable(ordered: readonly Claim[], options: Parameters<typeof tableElement>[2], sources: boolean): HTMLElement {
   const headings: Heading[] = [
     { name: "verdict", numeric: false },
     { name: "claim", numeric: false },
@@ -133,16 +147,42 @@ export function claims(report: Report): HTMLElement | null {
     { name: "tolerance", numeric: false },
     { name: "source", numeric: false },
   ];
-  const file = tableFiles(report).find((each) => each.name === "claims.csv");
-  const csv = file === undefined ? {} : { csv: { name: file.name, text: file.text } };
-  const shared = sharedNotes(report.claims);
-  const ordered = VERDICT_ORDER.flatMap((verdict) => report.claims.filter((claim) => claim.verdict === verdict));
+  const shared = sharedNotes(ordered);
   return h(
     "div",
     {},
-    h("p", { class: "lead" }, `${parts.join("; ")}.`),
-    tableElement(headings, ordered.map((claim) => claimRow(claim, shared)), { label: "claims", ...csv }),
-    h("ol", { class: "notes" }, ...shared.map((note) => h("li", {}, prose(note)))),
+    tableElement(
+      sources ? headings : headings.slice(0, -1),
+      ordered.map((claim) => (sources ? claimRow(claim, shared) : claimRow(claim, shared).slice(0, -1))),
+      options,
+    ),
+    shared.length > 0 && h("ol", { class: "notes" }, ...shared.map((note) => h("li", {}, prose(note)))),
+  );
+}
+
+/** What one source published: its parts in its own order, each with its figures and claims. */
+export function chapter(of: Chapter, report: Report): HTMLElement {
+  const claimed = (part: Part): Claim[] => part.claims.flatMap((name) => report.claims.find((claim) => claim.name === name) ?? []);
+  const all = of.parts.flatMap(claimed);
+  const part = (each: Part): HTMLElement => {
+    const drawn = each.figures.flatMap((id) => report.figures.find((figure) => figure.id === id) ?? []);
+    const judged = claimed(each);
+    return h(
+      "div",
+      { class: "part" },
+      h("h3", { class: "of-part" }, prose(each.title)),
+      drawn.length > 0 && h("div", { class: "figures" }, ...drawn.map(figureElement)),
+      // Most claims of a part have one source, which would fill a column for nothing.
+      judged.length > 0 && h("p", { class: "about" }, `Claims of: ${[...new Set(judged.map((claim) => claim.source))].join("; ")}.`),
+      judged.length > 0 && claimTable(judged, { label: `claims: ${each.title}` }, false),
+    );
+  };
+  return h(
+    "div",
+    {},
+    of.about !== "" && h("p", { class: "about" }, prose(of.about)),
+    all.length > 0 && h("p", { class: "lead" }, tally(all)),
+    ...of.parts.map(part),
   );
 }
 

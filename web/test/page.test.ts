@@ -29,6 +29,27 @@ test("a whole report is shown, and nothing in it fails", async () => {
   }
 });
 
+test("chapters show each claim and figure once, beside what it answers to", async () => {
+  const report = JSON.parse(text("rebuild.json"));
+  const claims = report.claims.map((claim: { name: string }) => claim.name);
+  report.main_figure = report.figures[0].id;
+  const figures = report.figures.slice(1).map((figure: { id: string }) => figure.id);
+  const first = { title: "Figure 8", figures: figures.slice(0, 2), claims: claims.slice(0, 1) };
+  const second = { title: "Table 2", figures: figures.slice(2, 3), claims: claims.slice(1) };
+  report.chapters = [{ title: "A paper with a long title", short: "A paper", about: "Slides.", parts: [first, second] }];
+  render(root, embed(JSON.stringify(report)));
+  await settled();
+  expect(root.querySelectorAll(".error").length).toBe(0);
+  expect(root.querySelector("#claims")).toBeNull();
+  expect(root.querySelector("#chapter-1 h2")?.textContent).toBe("A paper with a long title");
+  expect([...root.querySelectorAll("nav a")].map((link) => link.textContent)).toContain("A paper");
+  const parts = [...root.querySelectorAll("#chapter-1 .part")];
+  expect(parts.map((part) => part.querySelector("h3")?.textContent)).toEqual(["Figure 8", "Table 2"]);
+  expect(parts.map((part) => part.querySelectorAll("figure").length)).toEqual([2, 1]);
+  expect(parts.map((part) => part.querySelectorAll(".badge").length)).toEqual([1, claims.length - 1]);
+  expect(root.querySelectorAll(".stage > svg").length).toBe(report.figures.length);
+});
+
 test("cards carry value, unit, interval and n, or why there is no value", () => {
   render(root, embed(text("queue.json")));
   const cards = [...root.querySelectorAll(".card")].map((card) => card.textContent);

@@ -3,9 +3,10 @@
 //! The set-ups: that of the paper (III-B: runs of 5 minutes, 8 jobs with 32 operations each for block
 //! devices, 32 workers on 16,000 objects for object storage), and a quick one with pure loads and one mix.
 //! The paper names no sizes for its block devices; 4 KiB to 1 MiB by powers of two are assumed, with read
-//! shares in steps of 10 %, as in its figure 2.
+//! shares in steps of 10 %, as in its figure 2. Its three cases of two sizes at once (figures 4 and 5) are
+//! measured in one stream that draws a size for each operation.
 //!
-//! Left out: reads and writes of several sizes at once, and running anything.
+//! Left out: two sizes at once of object storage, for which warp has no option, and running anything.
 
 use towtank_units::{Bytes, SimSpan};
 
@@ -82,6 +83,25 @@ fn is_strange(letter: char) -> bool {
     letter.is_whitespace() || letter.is_control() || "'\"\\$`;&|<>*?()".contains(letter)
 }
 
+/// Two sizes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The two sizes.
+    pub sizes: [Bytes; 2],
+    /// The share of reads of both, in percent.
+    pub reads: u32,
+}
+
+/// The paper's cases.
+const CASES: [Case; 3] = [
+    Case { sizes: [Bytes::from_kib(16), Bytes::from_kib(1024)], reads: 100 },
+    Case { sizes: [Bytes::from_kib(64), Bytes::from_kib(1024)], reads: 0 },
+    Case { sizes: [Bytes::from_kib(16), Bytes::from_kib(512)], reads: 50 },
+];
+
+/// The shares of the first of two sizes, in percent: 10/90 to 90/10.
+const RATIOS: [u32; 5] = [10, 30, 50, 70, 90];
+
 /// Which runs are made, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetUp {
@@ -89,6 +109,9 @@ pub struct SetUp {
     pub sizes: Vec<Bytes>,
     /// Shares of reads in percent. Pure reads and pure writes are always measured.
     pub reads: Vec<u32>,
+    /// Two sizes at once, at five ratios each. A case is left out where one of its sizes is not measured
+    /// alone, since nothing could be estimated of it.
+    pub cases: Vec<Case>,
     /// How often pure loads are measured; mixes are measured once.
     pub repeat: u32,
     /// How long a run takes.
@@ -110,6 +133,7 @@ impl SetUp {
         SetUp {
             sizes: (12..=20).map(|bits| Bytes::new(1 << bits)).collect(),
             reads: (0..=10).map(|tenth| 10 * tenth).collect(),
+            cases: CASES.to_vec(),
             repeat: 1,
             runtime: SimSpan::from_secs(300),
             depth: 32,
@@ -125,6 +149,7 @@ impl SetUp {
         SetUp {
             sizes: [12, 16, 20].map(|bits| Bytes::new(1 << bits)).to_vec(),
             reads: vec![0, 50, 100],
+            cases: Vec::new(),
             repeat: 2,
             runtime: SimSpan::from_secs(60),
             depth: 32,
@@ -160,6 +185,9 @@ pub fn steps(target: &Target, set_up: &SetUp, out: &str) -> Vec<Step> {
             let pure = share == 0 || share == 100;
             if run > 1 && !pure {
                 continue;
+            }
+            if run == 1 && share == 0 {
+                steps.extend(two_sizes(target, set_up, out));
             }
             for size in &set_up.sizes {
                 steps.extend(measuring(target, set_up, (*size, share, run), out));
@@ -208,29 +236,61 @@ fn fill(target: &Target, set_up: &SetUp) -> Option<Step> {
     Some(Step { about: format!("fill {}", set_up.span), command, result: None })
 }
 
+/// Runs of two sizes at once; none for object storage.
+fn two_sizes(target: &Target, set_up: &SetUp, out: &str) -> Vec<Step> {
+    if matches!(target, Target::S3 { .. }) {
+        return Vec::new();
+    }
+    let alone = |case: &&Case| case.sizes.iter().all(|size| set_up.sizes.contains(size));
+    let runs = set_up.cases.iter().filter(alone).flat_map(|case| RATIOS.map(|first| (case, first)));
+    let step = |(case, first): (&Case, u32)| {
+        let ([one, other], reads) = (case.sizes, case.reads);
+        let name = format!("{one}-{other}-r{reads}-{first}").replace(' ', "");
+        let split = format!("--bssplit={}/{first}:{}/{}", one.get(), other.get(), 100 - first);
+        Step {
+            about: format!("{first} % of {one} and {} % of {other}, {reads} % reads", 100 - first),
+            ..of_fio(target, set_up, (&name, split, reads, 1_000 + first), out)
+        }
+    };
+    runs.map(step).collect()
+}
+
+/// A run of fio, without its description.
+fn of_fio(
+    target: &Target,
+    set_up: &SetUp,
+    (name, size, share, seed): (&str, String, u32, u32),
+    out: &str,
+) -> Step {
+    let result = format!("{out}/{name}.json");
+    let seconds = set_up.runtime.as_ns().div_ceil(1_000_000_000);
+    let mut command = words(&["fio"]);
+    command.push(format!("--name={name}"));
+    command.extend(match share {
+        0 => words(&["--rw=randwrite"]),
+        100 => words(&["--rw=randread"]),
+        share => vec!["--rw=randrw".to_owned(), format!("--rwmixread={share}")],
+    });
+    command.push(size);
+    command.extend([format!("--iodepth={}", set_up.depth), format!("--numjobs={}", set_up.jobs)]);
+    command.extend(of_target(target));
+    command.push(format!("--size={}", set_up.span.get()));
+    // Each run draws its own offsets; otherwise a repeated run would read the same blocks again.
+    command.extend([format!("--randseed={seed}"), "--norandommap".to_owned()]);
+    command.extend([format!("--runtime={seconds}"), "--time_based".to_owned()]);
+    command.extend(words(&["--group_reporting", "--output-format=json"]));
+    command.push(format!("--output={result}"));
+    Step { about: String::new(), command, result: Some(result) }
+}
+
 fn measuring(target: &Target, set_up: &SetUp, (size, share, run): (Bytes, u32, u32), out: &str) -> Vec<Step> {
     let about = format!("{size}, {share} % reads, run {run}");
     let name = format!("{}-r{share}-{run}", size.to_string().replace(' ', ""));
     let seconds = set_up.runtime.as_ns().div_ceil(1_000_000_000);
     let Target::S3 { host, tls, bucket } = target else {
-        let result = format!("{out}/{name}.json");
-        let mut command = words(&["fio"]);
-        command.push(format!("--name={name}"));
-        command.extend(match share {
-            0 => words(&["--rw=randwrite"]),
-            100 => words(&["--rw=randread"]),
-            share => vec!["--rw=randrw".to_owned(), format!("--rwmixread={share}")],
-        });
-        command.push(format!("--bs={}", size.get()));
-        command.extend([format!("--iodepth={}", set_up.depth), format!("--numjobs={}", set_up.jobs)]);
-        command.extend(of_target(target));
-        command.push(format!("--size={}", set_up.span.get()));
-        // Each run draws its own offsets; otherwise a repeated run would read the same blocks again.
-        command.extend([format!("--randseed={}", 1_000 * run + share), "--norandommap".to_owned()]);
-        command.extend([format!("--runtime={seconds}"), "--time_based".to_owned()]);
-        command.extend(words(&["--group_reporting", "--output-format=json"]));
-        command.push(format!("--output={result}"));
-        return vec![Step { about, command, result: Some(result) }];
+        let block = format!("--bs={}", size.get());
+        let step = of_fio(target, set_up, (&name, block, share, 1_000 * run + share), out);
+        return vec![Step { about, ..step }];
     };
     let mut command = words(&["warp"]);
     command.push(match share {
@@ -340,7 +400,28 @@ mod tests {
         assert!(steps[0].result.is_none() && steps[0].command.contains(&"--name=fill".to_owned()));
         let paper = SetUp::paper();
         let steps = super::steps(&Target::parse("rbd:a/b").expect("it is one"), &paper, "out");
-        assert_eq!(time_of(&steps, &paper), SimSpan::from_secs(9 * 11 * 300));
+        assert_eq!(time_of(&steps, &paper), SimSpan::from_secs((9 * 11 + 3 * 5) * 300));
+    }
+
+    /// The paper's cases of two sizes, where both are measured alone; warp cannot draw from two sizes.
+    #[test]
+    fn two_sizes_at_once_are_measured_where_both_are_known_alone() {
+        let of = |target: &str, sizes: &[u64]| -> Vec<String> {
+            let sizes = sizes.iter().map(|kib| Bytes::from_kib(*kib)).collect();
+            let set_up = SetUp { sizes, ..SetUp::paper() };
+            let steps = steps(&Target::parse(target).expect("it is one"), &set_up, "out");
+            let split = steps.into_iter().filter(|step| step.command.join(" ").contains("split"));
+            split.map(|step| format!("{}: {}", step.about, step.command[1..4].join(" "))).collect()
+        };
+        let both = of("file", &[64, 1024]);
+        assert_eq!(both.len(), 5);
+        assert_eq!(
+            both[1],
+            "30 % of 64KiB and 70 % of 1MiB, 0 % reads: --name=64KiB-1MiB-r0-30 --rw=randwrite --bssplit=65536/30:1048576/70"
+        );
+        assert_eq!(of("file", &[16, 64, 512, 1024]).len(), 15);
+        assert_eq!(of("file", &[4, 1024]), [""; 0]);
+        assert_eq!(of("s3:h/b", &[64, 1024]), [""; 0]);
     }
 
     #[test]

@@ -4,10 +4,12 @@ mod check;
 mod estimate;
 mod figures;
 mod fit;
+mod published;
 
 pub use check::{CHECK_MEASURES, checked};
 pub use estimate::{Answered, ESTIMATE_MEASURES, estimated};
 pub use fit::fitted;
+pub use published::as_published;
 
 use towtank_report::{Measure, Ordered};
 

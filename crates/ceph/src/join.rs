@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_imports::ceph::{DeviceUse, GroupStat, Medium, OsdDump, PgDump, PoolEntry, Report};
+use towtank_imports::ceph::{DeviceUse, Medium, OsdDump, PgDump, PoolEntry, Report};
 use towtank_placement::crush::pools::{Device, PgId};
 use towtank_placement::crush::{Map, RuleKind};
 use towtank_report::{Severity, Warning};
@@ -11,6 +11,7 @@ use towtank_report::{Severity, Warning};
 use crate::cluster::{Cluster, Group, PoolState};
 use crate::rule::rules_of;
 use crate::tree::device_list;
+use crate::usage;
 
 /// The most groups accepted: the largest known clusters have some 300,000.
 pub const GROUPS_MAX: u64 = 1 << 22;
@@ -35,6 +36,8 @@ pub struct Exports<'a> {
     pub pg_dump: Option<Named<PgDump>>,
     /// `ceph report`, for the sizes of pools if there is no `pg dump`.
     pub report: Option<&'a Report>,
+    /// Its name in messages.
+    pub report_file: &'a str,
     /// `ceph osd df`.
     pub fill: Option<Vec<DeviceUse>>,
     /// States of groups to warn about, each with its effect on the caller's result.
@@ -161,7 +164,7 @@ impl JoinError {
 /// # Errors
 /// All errors in the pools, or else the first one in the groups.
 pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
-    let Exports { map, osd_dump, pg_dump, report, fill, states } = exports;
+    let Exports { map, osd_dump, pg_dump, report, report_file, fill, states } = exports;
     let pools = pools_of(&osd_dump, &map)?;
     let mut warnings = Vec::new();
     let overlay = osd_dump.value.overlay();
@@ -172,11 +175,15 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     match (pg_dump, report) {
         (Some(Named { value: dump, file }), _) => {
             take_groups(&mut cluster, &dump, &file, &mut warnings).map_err(|error| vec![error])?;
-            note_states(&dump.groups, &file, states, &mut warnings);
+            let count = |word: &str| dump.groups.iter().filter(|stat| stat.is(word)).count() as u64;
+            note_states(&count, (dump.groups.len() as u64, &file), states, &mut warnings);
             stated = dump.devices;
         }
         (None, Some(report)) => {
             share_sums(&mut cluster, report);
+            let count = |word: &str| report.states.iter().filter(|of| of.is(word)).map(|of| of.groups).sum();
+            let all = report.states.iter().map(|of| of.groups).sum();
+            note_states(&count, (all, report_file), states, &mut warnings);
             warnings.push(Warning::note(
                 "there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be where the \
                  map places them",
@@ -186,6 +193,15 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     }
     for used in stated.into_iter().chain(fill.unwrap_or_default()) {
         cluster.fill.insert(used.id, used);
+    }
+    if cluster.fill.is_empty()
+        && let Some(estimated) = report.and_then(|report| usage::estimated(&cluster, report))
+    {
+        cluster.fill = estimated;
+        warnings.push(Warning::unknown(
+            "no export has the usage of single devices: it is estimated from their sizes and the usage of all of them \
+             together, as if data lay where the map places them; set `osd_df` for what is used",
+        ));
     }
     let media = report.map(|report| report.media.iter().copied().collect()).unwrap_or_default();
     Ok(Joined { cluster, warnings, osd_dump: osd_dump.value, media })
@@ -344,12 +360,16 @@ fn take_groups(
     Ok(())
 }
 
-/// Warns of groups in states that affect the result.
-fn note_states(groups: &[GroupStat], file: &str, states: &[(&str, &str)], warnings: &mut Vec<Warning>) {
+/// Warns of groups in states that affect the result. `count` has the groups with a word in their state.
+fn note_states(
+    count: &dyn Fn(&str) -> u64,
+    (all, file): (u64, &str),
+    states: &[(&str, &str)],
+    warnings: &mut Vec<Warning>,
+) {
     for (word, effect) in states {
-        let count = groups.iter().filter(|stat| stat.is(word)).count();
+        let count = count(word);
         if count > 0 {
-            let all = groups.len();
             let text = format!("{count} of {all} groups in `{file}` are {word}: {effect}");
             warnings.push(Warning { severity: severity_of(word), text });
         }

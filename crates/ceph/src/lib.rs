@@ -3,6 +3,7 @@
 //!
 //! - `join`: joins exports; mismatches give warnings or errors;
 //! - `cluster`: the state; `tree`: what the map's buckets say about it; `fill`: fill levels of devices;
+//!   `usage`: their usage where no export states it;
 //! - `laid_out`: where groups belong; `gains`: which devices gain a copy when a group moves; `split`: the
 //!   groups of a pool after a change of their number;
 //! - [`balance`]: how evenly devices are filled, and which explicit mappings would make it more even;
@@ -23,6 +24,7 @@ mod rule;
 mod split;
 mod tree;
 pub mod upmaps;
+mod usage;
 
 pub use cluster::{Cluster, Group, PoolState, Stated};
 pub use edit::NewHost;

@@ -9,7 +9,9 @@ use towtank_ceph::{
     join, parents, parts,
 };
 use towtank_imports::File;
-use towtank_imports::ceph::{OsdDump, PgDump, read_map, read_osd_dump, read_pg_dump};
+use towtank_imports::ceph::{
+    DeviceUse, OsdDump, PgDump, Report, read_map, read_osd_df, read_osd_dump, read_pg_dump, read_report,
+};
 use towtank_placement::crush::Map;
 
 fn bytes(name: &str) -> Vec<u8> {
@@ -35,6 +37,7 @@ fn joined(damage: impl FnOnce(&mut Map, &mut OsdDump, &mut PgDump)) -> Result<Jo
         osd_dump: Named { value: osd_dump, file: "osds".to_owned() },
         pg_dump: Some(Named { value: pg_dump, file: "groups".to_owned() }),
         report: None,
+        report_file: "report",
         fill: None,
         states: &[("active", "they serve")],
     })
@@ -125,4 +128,81 @@ fn fill_is_judged_by_the_worst_limit() {
         [of(0.5), of(0.86), of(0.91), of(0.96)],
         [None, Some("nearfull"), Some("backfillfull"), Some("full")]
     );
+}
+
+/// The report of the same cluster alone, joined after a change of it.
+fn of_report(change: impl FnOnce(&mut Report)) -> Joined {
+    let text = bytes("report.json.gz");
+    let mut report = read_report(File { name: "report", bytes: &text }).unwrap().value;
+    change(&mut report);
+    let named = |file: &str| file.to_owned();
+    join(Exports {
+        map: Named { value: report.map.clone(), file: named("report") },
+        osd_dump: Named { value: report.osd_dump.clone(), file: named("report") },
+        pg_dump: None,
+        report: Some(&report),
+        report_file: "report",
+        fill: None,
+        states: &[("degraded", "they lack copies")],
+    })
+    .unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+fn is_estimated(joined: &Joined) -> bool {
+    joined.warnings.iter().any(|told| told.text.contains("it is estimated from their sizes"))
+}
+
+/// The metadata of these devices differ by 0.2 % of what each uses: that is how exact equal parts can be.
+#[test]
+fn a_report_gives_about_the_usage_of_each_device() {
+    let joined = of_report(|_| ());
+    assert!(is_estimated(&joined));
+    let text = bytes("osd_df.json");
+    let stated = read_osd_df(File { name: "osd_df", bytes: &text }).unwrap().value;
+    assert_eq!(joined.cluster.fill.len(), stated.len());
+    for DeviceUse { id, size_bytes, used_bytes } in stated {
+        let found = joined.cluster.fill[&id];
+        assert_eq!(found.size_bytes, size_bytes, "osd.{id}");
+        let ratio = found.used_bytes as f64 / used_bytes as f64;
+        assert!((ratio - 1.0).abs() < 0.002, "osd.{id}: {ratio}");
+    }
+}
+
+/// Worked by hand: a device without weight has its part of the metadata alone, and the others half of the data
+/// each.
+#[test]
+fn usage_is_where_the_map_places_data() {
+    let mut used = None;
+    let joined = of_report(|report| {
+        used = report.used;
+        let device = report.osd_dump.osds.iter_mut().find(|device| device.id == 2).unwrap();
+        device.weight = 0;
+    });
+    let (used, fill) = (used.unwrap(), joined.cluster.fill);
+    let of = |id: i32| fill[&id].used_bytes;
+    assert_eq!(of(2), used.meta_bytes / 3);
+    assert!(of(0) > of(2) + used.data_bytes / 3, "as much as the others had before");
+    assert_eq!((of(0), of(0) - of(2)), (of(1), used.data_bytes / 2));
+}
+
+#[test]
+fn no_usage_is_estimated_from_parts_of_a_report() {
+    for change in [
+        (|report| report.used = None) as fn(&mut Report),
+        |report| report.sizes.retain(|(id, _)| *id != 1),
+        |report| report.pools.clear(),
+    ] {
+        let joined = of_report(change);
+        assert!(!is_estimated(&joined) && joined.cluster.fill.is_empty(), "{:?}", joined.cluster.fill);
+    }
+}
+
+/// A report has no groups, but it has their states.
+#[test]
+fn states_of_groups_in_a_report_are_told() {
+    let told =
+        |joined: &Joined| joined.warnings.iter().any(|told| told.text.contains("are degraded: they lack"));
+    assert!(!told(&of_report(|_| ())));
+    let joined = of_report(|report| report.states[0].state = "active+undersized+degraded".to_owned());
+    assert!(told(&joined), "{:?}", joined.warnings);
 }

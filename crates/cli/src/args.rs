@@ -231,6 +231,12 @@ pub struct Reproduce {
     /// Names of published scenarios or studies [default: all]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
+    /// Print every claim with its source, and the time that each scenario takes, and run nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Only the cheapest scenarios, as many as take a minute in all on one core
+    #[arg(long)]
+    pub quick: bool,
     #[command(flatten)]
     pub machine: MachineFlags,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first signal stops cleanly and keeps finished work, the second ends the
 //! process at once. In both cases the exit code is 130, within a second; if the command has processes of its
-//! own to end, within half a minute. A server that is stopped ends with 0, once requests under way have
+//! own to end, or a check to finish, within the time that it names. A server that is stopped ends with 0, once requests under way have
 //! ended.
 //!
 //! While no run is under way (a map is read, a scenario checked) there is nothing to report, and the first
@@ -44,8 +44,11 @@ static PATIENCE_MS: AtomicU64 = AtomicU64::new(900);
 /// A server stops by itself, without a limit, which counts as success.
 const ENDLESS: u64 = u64::MAX;
 
-/// The limit for a command that has processes of its own to end, which would otherwise keep running.
-const PATIENCE_WITH_PROCESSES: Duration = Duration::from_secs(30);
+/// How a user ends processes that are left if a command is abandoned.
+static LEFT: OnceLock<String> = OnceLock::new();
+
+/// The time that a command may usually take to end processes of its own.
+pub const TO_END_PROCESSES: Duration = Duration::from_secs(30);
 
 /// Installs the signal handler. Called once, before threads start, since they inherit the signal mask.
 ///
@@ -57,7 +60,7 @@ pub fn install() {
         let since = SINCE.get_or_init(Instant::now);
         if STOP.raised() {
             if since.elapsed() >= ONE_MOMENT {
-                exit(code());
+                end("");
             }
             return;
         }
@@ -84,9 +87,11 @@ pub fn watch() -> &'static Stop {
     &STOP
 }
 
-/// The same for a command that starts processes and ends them.
-pub fn watch_with_processes() -> &'static Stop {
-    PATIENCE_MS.store(PATIENCE_WITH_PROCESSES.as_millis() as u64, Ordering::SeqCst);
+/// The same for a command that starts processes and ends them, which takes at most `patience`. If it takes
+/// longer, or a second signal comes, the user is told `left`: how to end processes that still run.
+pub fn watch_with_processes(patience: Duration, left: String) -> &'static Stop {
+    PATIENCE_MS.store(patience.as_millis() as u64, Ordering::SeqCst);
+    LEFT.get_or_init(|| left);
     watch()
 }
 
@@ -110,7 +115,8 @@ pub fn marked(exit: Exit) -> Exit {
 }
 
 fn end(words: &str) -> ! {
-    progress::aside(|| screen::say(words));
+    let left = LEFT.get().map_or("", String::as_str);
+    progress::aside(|| screen::say(&[words, left].concat()));
     exit(code())
 }
 

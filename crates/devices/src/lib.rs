@@ -35,7 +35,7 @@ pub use bucket::Bucket;
 pub use card::{CardClock, CardSpec};
 pub use disk::{Access, Disk, DiskClock, DiskSpec, SeekRow};
 pub use lane::{Lane, Service};
-pub use line::{Line, Place};
+pub use line::{Line, LineMark, Place};
 pub use link::{Link, Uplink, Way};
 pub use pages::{Extent, FileId, Found, PageCache, Replacement};
 pub use switch::{PortId, Sharing, Switch, SwitchSpec, Transfer};

@@ -5,7 +5,7 @@
 //! owner of a line passes to the device what [`Line::begin`] returns, schedules that event, and calls
 //! [`Line::complete`] when it comes. A request in service is never interrupted.
 
-use towtank_iosched::{Audience, Discipline, Request, SchedulerId};
+use towtank_iosched::{Audience, Discipline, Fair, FairMark, FlowId, Request, SchedulerId};
 use towtank_units::SimTime;
 
 use crate::Broken;
@@ -137,9 +137,42 @@ impl<D: Discipline> Line<D> {
     }
 }
 
+/// What [`Line::take_back`] needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineMark<T> {
+    discipline: FairMark,
+    /// The request that is in service at the mark.
+    pub serving: Option<Request<T>>,
+    came: u64,
+    served: u64,
+}
+
+/// Undo without a copy of all that waits, for fair lines with one place.
+impl<T: Clone> Line<Fair<T>> {
+    /// The state to which [`Line::take_back`] returns: before one request arrives, which is then of the flow
+    /// `arriving`, or one is done, and before the next begins.
+    ///
+    /// # Panics
+    /// When the line has several places, or the flow has no weight.
+    #[must_use]
+    pub fn mark(&self, arriving: Option<FlowId>) -> LineMark<T> {
+        let [serving] = &self.serving[..] else { panic!("a line of several places has no mark") };
+        let discipline = self.discipline.mark(arriving);
+        LineMark { discipline, serving: serving.clone(), came: self.came, served: self.served }
+    }
+
+    /// Returns to a mark, since which only what was announced has happened.
+    pub fn take_back(&mut self, mark: LineMark<T>) {
+        let was_free = mark.serving.is_none() || self.served > mark.served;
+        let serving = std::mem::replace(&mut self.serving[0], mark.serving);
+        self.discipline.take_back(mark.discipline, serving.filter(|_| was_free));
+        (self.came, self.served) = (mark.came, mark.served);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use towtank_iosched::{Fair, Fifo, FlowId, Flows, NoMessage, Ssfq};
+    use towtank_iosched::{Fifo, Flows, NoMessage, Ssfq};
 
     use super::*;
 
@@ -180,6 +213,32 @@ mod tests {
             line.complete(at(0), place);
         }
         assert_eq!(order, [0, 1, 2, 4]);
+    }
+
+    /// Arrivals and ends of services, each taken back once; a mark of another flow does not lead back.
+    #[test]
+    fn a_line_returns_to_its_marks() {
+        let mut line = Line::new(Fair::new(&[1, 1]), 1);
+        for step in 0..60u32 {
+            let arrives = step % 5 != 3 && step < 40;
+            let (before, mark) = (line.clone(), line.mark(arrives.then_some(FlowId(step % 2))));
+            let act = |line: &mut Line<Fair<u32>>| {
+                if arrives {
+                    line.arrive(at(0), request(step));
+                } else {
+                    line.complete(at(0), Place::ONLY);
+                }
+                line.begin(at(0)).is_some()
+            };
+            act(&mut line);
+            let mut wrong = line.clone();
+            wrong.take_back(before.mark(arrives.then_some(FlowId((step + 1) % 2))));
+            assert_eq!(wrong == before, !arrives, "step {step} with a mark of another flow");
+            line.take_back(mark);
+            assert_eq!(line, before, "step {step}");
+            act(&mut line);
+        }
+        assert_eq!((line.audit(), line.items().count()), (Ok(()), 4));
     }
 
     #[test]

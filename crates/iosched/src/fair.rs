@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use towtank_units::SimTime;
 
-use crate::{Discipline, NoMessage, Request};
+use crate::{Discipline, FlowId, NoMessage, Request};
 
 /// Tags count in this fraction of a unit of cost, so that division by weights is precise.
 const PARTS: u64 = 1 << 10;
@@ -43,6 +43,43 @@ impl<T> Fair<T> {
         let flow = |&weight| Flow { weight, waiting: VecDeque::new(), finish: 0 };
         Fair { flows: weights.iter().map(flow).collect(), virtual_time: 0 }
     }
+
+    /// The state to which [`Fair::take_back`] returns. `arriving` is the flow of the request that arrives
+    /// next, if one does before another is given.
+    ///
+    /// # Panics
+    /// When the flow has no weight.
+    #[must_use]
+    pub fn mark(&self, arriving: Option<FlowId>) -> FairMark {
+        let finish = arriving.map(|flow| (flow, self.flows[flow.0 as usize].finish));
+        FairMark { virtual_time: self.virtual_time, finish }
+    }
+
+    /// Returns to a mark. Since then, only the announced request has arrived, and at most `given` was given
+    /// after it.
+    ///
+    /// # Panics
+    /// When the mark or the request is of a flow that has no weight.
+    pub fn take_back(&mut self, mark: FairMark, given: Option<Request<T>>) {
+        if let Some(request) = given {
+            // The virtual time is the start tag of what was given last.
+            let flow = &mut self.flows[request.flow.0 as usize];
+            flow.waiting.push_front((self.virtual_time, request));
+        }
+        if let Some((flow, finish)) = mark.finish {
+            let flow = &mut self.flows[flow.0 as usize];
+            flow.waiting.pop_back();
+            flow.finish = finish;
+        }
+        self.virtual_time = mark.virtual_time;
+    }
+}
+
+/// What [`Fair::take_back`] needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FairMark {
+    virtual_time: u64,
+    finish: Option<(FlowId, u64)>,
 }
 
 impl<T: Clone> Discipline for Fair<T> {
@@ -191,6 +228,32 @@ mod tests {
                 take(Some(popped));
             }
             prop_assert_eq!(served, requests.len());
+        }
+    }
+
+    proptest! {
+        /// Taking back leads to the state of the mark; without the arrival that was announced, it does not.
+        #[test]
+        fn what_is_taken_back_never_was(
+            steps in prop::collection::vec((0u32..3, 1u64..100, prop::bool::ANY, prop::bool::ANY), 1..40)
+        ) {
+            let mut fair = Fair::new(&[1, 5, 2]);
+            for (number, &(flow, cost, arrives, gives)) in steps.iter().enumerate() {
+                let (before, mark) = (fair.clone(), fair.mark(arrives.then_some(FlowId(flow))));
+                let act = |fair: &mut Fair<usize>| {
+                    if arrives {
+                        fair.push(flow as usize, cost, number);
+                    }
+                    gives.then(|| fair.next(NOW)).flatten()
+                };
+                let given = act(&mut fair);
+                let mut wrong = fair.clone();
+                wrong.take_back(before.mark(None), given.clone());
+                prop_assert_eq!(wrong == before, !arrives, "an arrival that nobody announced");
+                fair.take_back(mark, given);
+                prop_assert_eq!(&fair, &before);
+                act(&mut fair);
+            }
         }
     }
 

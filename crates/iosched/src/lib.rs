@@ -82,7 +82,7 @@ pub use drr::Drr;
 pub use dsfq::{Dsfq, Lengths, Report};
 pub use dta::Dta;
 pub use edf::Edf;
-pub use fair::Fair;
+pub use fair::{Fair, FairMark};
 pub use fifo::Fifo;
 pub use flows::{FlowSpec, Flows};
 pub use i2l::{I2l, I2lSpec};

@@ -7,8 +7,8 @@
 
 use crate::error::RunError;
 use crate::member::Member;
-use crate::model::Model;
-use crate::options::RunOptions;
+use crate::model::{Model, UndoBy};
+use crate::options::{Executor, RunOptions};
 use crate::outcome::{Ended, Notice, assemble};
 use crate::transport::{Step, Transport};
 use crate::worker::{Worker, divide};
@@ -28,6 +28,9 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
     /// If the executor is not a parallel one, an option is invalid, or an entity cannot start.
     pub fn new(model: &'m M, options: RunOptions<'o>) -> Result<Self, RunError> {
         let (plan, notices) = divide(model, &options)?;
+        if let (Some(tell), Some(notice)) = (options.notice, warning(model, &options)) {
+            tell(&notice);
+        }
         let create = |me: usize| Worker::new(model, &options, &plan, me);
         let mut workers = Vec::with_capacity(plan.partitions());
         std::thread::scope(|scope| {
@@ -85,6 +88,19 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
             None => Ok(Ended::Restart),
         }
     }
+}
+
+/// What a user should know before a run: that each event costs a copy with parts on the heap. A model that
+/// knows its slack runs well in windows; where windows are as short as the shortest delay, one worker is
+/// better.
+fn warning<M: Model>(model: &M, options: &RunOptions<'_>) -> Option<Notice> {
+    // Whoever chose the way of undo in the options knows what it costs.
+    let copies = options.undo.is_none() && M::UNDO == UndoBy::Clone && std::mem::needs_drop::<M::Entity>();
+    if options.executor != Executor::Optimistic || !copies {
+        return None;
+    }
+    let slack = options.workers > 1 && !model.usual_slack().is_zero();
+    Some(Notice::UndoneByCopies { slack })
 }
 
 impl<M: Model> std::fmt::Debug for Crew<'_, '_, M> {

@@ -67,6 +67,7 @@ mod digest;
 mod error;
 mod key;
 mod links;
+mod mailbox;
 mod member;
 mod model;
 mod optimistic;

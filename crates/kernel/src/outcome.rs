@@ -120,6 +120,13 @@ pub enum Notice {
         /// The number of partitions.
         partitions: u32,
     },
+    /// Speculation copies entities that own memory, because the model has no hand-written undo: another
+    /// executor is likely to be faster. Given before the run.
+    UndoneByCopies {
+        /// Whether the conservative executor can use what the model knows of its slack; else it is the
+        /// sequential one that is faster.
+        slack: bool,
+    },
     /// A hand-written undo met a fault that it could not undo, so the run was restarted with clones.
     RestartedWithClones,
     /// Most speculation is undone: another executor would be faster.
@@ -140,6 +147,12 @@ impl std::fmt::Display for Notice {
             Notice::FewerPartitions { workers, partitions } => {
                 write!(f, "links without delay leave {partitions} partitions: only {partitions} of {workers} workers are used")
             }
+            Notice::UndoneByCopies { slack } => write!(
+                f,
+                "the optimistic executor copies an entity before each event of this model, which has no cheaper undo: \
+                 --executor {} is likely to be faster, with the same result",
+                if *slack { "conservative" } else { "sequential" }
+            ),
             Notice::MostlyTakenBack { committed, rolled_back } => write!(
                 f,
                 "the optimistic executor rolled back {rolled_back} events to commit {committed}: the sequential or the \

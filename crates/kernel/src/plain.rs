@@ -108,6 +108,8 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     #[inline]
     pub(crate) fn take_desk(&mut self, key: EventKey, id: EntityId, local: usize) {
         let desk = &mut self.desk;
+        // An event that sends one more at most leaves no more pending than there were before it.
+        let grows = desk.sends.len() > 1;
         for send in desk.sends.drain(..) {
             if self.realm.has(send.to) {
                 if let Some(reach) = &mut self.reach {
@@ -129,7 +131,9 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             self.outputs.extend(desk.outputs.drain(..).map(|output| Written { key, by: id, output }));
         }
         desk.timer_changes.clear();
-        self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
+        if grows {
+            self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
+        }
     }
 
     /// Receives an event from another realm.

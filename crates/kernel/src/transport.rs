@@ -50,7 +50,7 @@ pub trait Transport<M: Model> {
 pub enum Step {
     /// The worker made progress.
     Worked,
-    /// The worker is waiting for a packet.
+    /// The worker is waiting for a packet: until one comes, another step would change and send nothing.
     Waiting,
     /// The worker is done and has sent its share.
     Finished,

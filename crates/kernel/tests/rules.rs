@@ -318,3 +318,64 @@ fn a_speculative_panic_under_an_inverse_asks_for_clones() {
     }
     assert!(restarted > 0, "no run had to begin again, so the path was not taken");
 }
+
+/// An entity with a part on the heap, or without, that is undone by clones.
+struct Copied<const HEAP: bool>;
+
+impl<const HEAP: bool> Model for Copied<HEAP>
+where
+    Part<HEAP>: Owner,
+{
+    type Entity = <Part<HEAP> as Owner>::State;
+    type Event = ();
+    type Undo = ();
+    type Statistics = ();
+    type Output = ();
+
+    fn entities(&self) -> u32 {
+        4
+    }
+
+    fn links(&self) -> Links {
+        Links::all(SimSpan::from_ns(10))
+    }
+
+    fn create(&self, _: EntityId) -> Self::Entity {
+        Self::Entity::default()
+    }
+
+    fn handle(&self, _: &mut Self::Entity, (): &(), _: &mut Context<'_, Self>) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+struct Part<const HEAP: bool>;
+
+trait Owner {
+    type State: Clone + Default + PartialEq + std::fmt::Debug + std::hash::Hash + Send;
+}
+
+impl Owner for Part<true> {
+    type State = Vec<u8>;
+}
+
+impl Owner for Part<false> {
+    type State = u64;
+}
+
+/// Before a run that copies memory for each event, and only then, another executor is named.
+#[test]
+fn costly_copies_are_told_before_the_run() {
+    fn told<M: Model>(model: &M, executor: Executor, undo: Option<UndoBy>) -> Vec<Notice> {
+        let notices = std::sync::Mutex::new(Vec::new());
+        let note = |notice: &Notice| notices.lock().expect("nobody panicked").push(notice.clone());
+        let options = RunOptions { executor, workers: 2, undo, notice: Some(&note), ..RunOptions::default() };
+        drop(towtank_kernel::prepare(model, options).expect("the entities start"));
+        notices.into_inner().expect("nobody panicked")
+    }
+    let copies = Notice::UndoneByCopies { slack: false };
+    assert_eq!(told(&Copied::<true>, Executor::Optimistic, None), [copies]);
+    assert_eq!(told(&Copied::<true>, Executor::Optimistic, Some(UndoBy::Clone)), []);
+    assert_eq!(told(&Copied::<true>, Executor::Conservative, None), []);
+    assert_eq!(told(&Copied::<false>, Executor::Optimistic, None), []);
+}

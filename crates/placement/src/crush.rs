@@ -43,5 +43,5 @@ pub use map::{
     BUCKET_SLOTS_MAX, ChooseArg, ChooseArgs, DEFAULT_CHOOSE_ARGS, DEVICE_WEIGHT_MAX, ItemId, Map, Mode, NONE,
     RULE_SLOTS_MAX, Rule, RuleKind, Setting, Step, Tunables, id_of, slot_of,
 };
-pub use mapper::{Ask, Mapper, Workspace};
+pub use mapper::{Ask, Mapper, Mappings, Workspace};
 pub use tree::tree;

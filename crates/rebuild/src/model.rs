@@ -17,7 +17,7 @@
 //! - `queue`: operation queues that limit recovery;
 //! - `over_time`: counts over a time of unknown length;
 //! - `slack`: how soon another server can be affected by an event;
-//! - `undo`: how an event is undone.
+//! - `undo`, `saved`: how an event is undone, at servers without clients and with them.
 //!
 //! Time zero is when transfers may begin; `phases` adds what came before (detection, waiting).
 
@@ -28,6 +28,7 @@ mod event;
 mod over_time;
 mod queue;
 mod resource;
+mod saved;
 mod server;
 mod shared;
 mod sharing;
@@ -529,7 +530,8 @@ impl Rebuild<'_> {
             Kind::Part => self.part(server, event, context)?,
             Kind::Start | Kind::Push | Kind::Reply => self.at_queue(server, event, context),
             Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {
-                let before = Undo::whole(server);
+                let place = self.hardware.place_of(self.reserves_at(event));
+                let before = Undo::device(self, server, place);
                 self.reservation(server, event, context)?;
                 before
             }

@@ -10,6 +10,7 @@
 //! - A bound on a rate is at least the rate; a mean is at most the maximum; a quantile is at most the next
 //!   one.
 //! - The headline names a measure, the main figure a figure, and a title leaves the unit out.
+//! - Where there are chapters, each claim is in one part, and what a part names exists.
 //! - The verdict of a claim follows from its numbers, so none holds or misses without a number.
 //!
 //! Relations between two measures are checked where both are means over equally many replicates. Laws of a
@@ -65,6 +66,8 @@ pub fn laws(report: &Report) -> Vec<Broken> {
     }
     report.runs.iter().chain(&report.tables).for_each(|table| of_table(&mut broken, table));
     report.claims.iter().for_each(|claim| of_claim(&mut broken, claim));
+    let law = "each claim is in one part of the chapters";
+    broken.extend(crate::chapter::faults(report).into_iter().map(|found| Broken { law, found }));
     broken
 }
 

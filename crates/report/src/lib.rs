@@ -12,6 +12,7 @@
 //!
 //! **Invariant:** no number in a report is NaN or infinite. A missing value is `null`, with its reason.
 
+mod chapter;
 mod claim;
 pub mod csv;
 mod figure;
@@ -38,6 +39,7 @@ pub mod title;
 mod typescript;
 mod warning;
 
+pub use chapter::{Chapter, Part};
 pub use claim::{Claim, ClaimDraft, Reading, Tolerance, Verdict};
 pub use figure::{
     Axis, BarSeries, Bin, BoxSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind,

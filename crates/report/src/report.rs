@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Claim, Figure, Measure, Ordered, Table};
+use crate::{Chapter, Claim, Figure, Measure, Ordered, Table};
 
 /// The layout of `report.json`. The number increases when a field changes its meaning or is removed; new
 /// fields do not change it.
@@ -76,6 +76,9 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Published values compared with ours.
     pub claims: Vec<Claim>,
+    /// Claims and figures by source, in the order of each source; empty where the report is of one study.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chapters: Vec<Chapter>,
     /// What the reader must know before trusting the numbers, the most serious first.
     pub warnings: Vec<String>,
 }
@@ -110,6 +113,7 @@ impl Default for Report {
             tables: Vec::new(),
             figures: Vec::new(),
             claims: Vec::new(),
+            chapters: Vec::new(),
             warnings: Vec::new(),
         }
     }

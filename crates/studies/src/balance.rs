@@ -52,8 +52,8 @@ impl Question for Balance {
          computing its fill again without each, and says how much still fits: now, if all were even, and after the loss of a \
          host. Plans moves in stages, as `ceph osd pg-upmap-items` commands to paste. Reads saved exports; no cluster is \
          contacted, and no command is run.\n\n\
-         The exports are those of `preview`. --report alone has neither the sizes of groups nor those of devices: add --pg-dump, \
-         which has both. --max-moves limits the plan, --destination the devices that may take data, --stages divides it. The \
+         The exports are those of `preview`. With --report alone the sizes of groups and the fill of devices are estimated: add \
+         --pg-dump, which has both. --max-moves limits the plan, --destination the devices that may take data, --stages divides it. The \
          time of a stage is a lower bound, at --recovery-rate for each device. Not modelled: what the balancer and the \
          autoscaler do by themselves.";
     const RESULTS_VERSION: u32 = 1;

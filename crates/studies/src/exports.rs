@@ -52,7 +52,15 @@ pub(crate) fn load(named: &Exported<'_>, draft: &Draft) -> Result<Joined, Proble
     let osd_dump = osd_dump
         .or_else(|| in_report().map(|(report, file)| Named { value: report.osd_dump.clone(), file }))
         .ok_or_else(|| missing(draft, "osd_dump", "`ceph osd dump -f json`"))?;
-    let exports = Exports { map, osd_dump, pg_dump, report: report.as_ref(), fill, states: named.states };
+    let exports = Exports {
+        map,
+        osd_dump,
+        pg_dump,
+        report: report.as_ref(),
+        report_file: named.report.unwrap_or_default(),
+        fill,
+        states: named.states,
+    };
     let mut joined = towtank_ceph::join(exports).map_err(|errors| problems(&errors, named, draft))?;
     warnings.append(&mut joined.warnings);
     Ok(Joined { warnings, ..joined })

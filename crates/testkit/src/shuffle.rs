@@ -112,23 +112,28 @@ impl Shuffle {
         }
     }
 
-    /// Steps workers in a seeded order until all have finished.
+    /// Steps workers in a seeded order until all have finished. A worker that waits is not stepped again
+    /// before a packet has arrived for it, as threads that sleep are not.
     fn drive(&self, count: usize, mut step: impl FnMut(usize, &mut Port<'_>) -> Step) {
         let draws = Draws::new(Seed(self.seed), 0, 0);
         let mut network = Network { draws, now: 0, delay_max: self.delay_max, flying: Vec::new() };
-        let mut finished = vec![false; count];
+        let (mut finished, mut asleep) = (vec![false; count], vec![false; count]);
         let mut idle = 0u64;
         while finished.iter().any(|done| !done) {
             let me = network.draws.of(DRIVE).below(count as u64) as usize;
             network.now += 1;
-            if finished[me] {
+            if finished[me] || (asleep[me] && !network.has_for(me, network.now)) {
+                let stuck = |one: usize| finished[one] || (asleep[one] && !network.has_for(one, u64::MAX));
+                assert!(
+                    !(0..count).all(stuck),
+                    "every worker sleeps, and no packet is in flight to wake one"
+                );
                 continue;
             }
-            match step(me, &mut Port { network: &mut network, me }) {
-                Step::Worked => idle = 0,
-                Step::Waiting => idle += 1,
-                Step::Finished => finished[me] = true,
-            }
+            let did = step(me, &mut Port { network: &mut network, me });
+            finished[me] = did == Step::Finished;
+            asleep[me] = did == Step::Waiting;
+            idle = if did == Step::Worked { 0 } else { idle + 1 };
             let patience = 1_000 * (self.delay_max + 1) * count as u64;
             assert!(
                 idle < patience,
@@ -136,5 +141,27 @@ impl Shuffle {
                 network.flying.len()
             );
         }
+    }
+}
+
+impl Network {
+    /// Whether a packet has arrived for a worker at a time.
+    fn has_for(&self, me: usize, now: u64) -> bool {
+        self.flying.iter().any(|flight| flight.to == me && flight.due <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "every worker sleeps, and no packet is in flight to wake one")]
+    fn a_worker_that_waits_for_nothing_is_noticed() {
+        let mut left = 3;
+        Shuffle { seed: 1, delay_max: 0 }.drive(2, |me, _| {
+            left -= u32::from(me == 0);
+            if me == 0 && left > 0 { Step::Worked } else { Step::Waiting }
+        });
     }
 }

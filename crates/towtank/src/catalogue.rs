@@ -22,6 +22,12 @@ impl Builtin {
     }
 }
 
+/// The title that a scenario's text gives, if any: its first line with the key.
+pub(crate) fn title(text: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix("title = \""))?;
+    line.strip_suffix('"').map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

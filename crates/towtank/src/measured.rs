@@ -1,9 +1,9 @@
 //! The paper's claims about capacity, judged on built-in measurements: the part of `reproduce` that is not
 //! simulated.
 
-use towtank_capacity::{Mix, Part, Run, Shares, apart, claims, fit};
+use towtank_capacity::{Mix, Part, Run, Shares, apart, claims, fit, present};
 use towtank_imports::{File, iops};
-use towtank_report::Report;
+use towtank_report::{Report, Warning};
 
 use crate::Trouble;
 
@@ -16,8 +16,25 @@ pub(crate) const PUBLISHED: [&str; 2] = ["capacity-ceph", "capacity-file"];
 const CEPH: &str = include_str!("../../../scenarios/papers/capacity-ceph.csv");
 const PLAIN: &str = include_str!("../../../scenarios/papers/capacity-file.csv");
 
+/// The title of the measurements with this name.
+pub(crate) fn title(name: &str) -> Option<&'static str> {
+    match name {
+        "capacity-ceph" => Some("Reads and writes of a small Ceph, measured"),
+        "capacity-file" => Some("Reads and writes of a plain file, measured"),
+        _ => None,
+    }
+}
+
+/// What measurements gave.
+pub(crate) struct Judged {
+    /// Their claims, figures and tables.
+    pub(crate) report: Report,
+    /// The warnings of the report with their severity.
+    pub(crate) warnings: Vec<Warning>,
+}
+
 /// The claims judged by the measurements with this name, or the separate table; `None` for other names.
-pub(crate) fn published(name: &str) -> Option<Result<Report, Trouble>> {
+pub(crate) fn published(name: &str) -> Option<Result<Judged, Trouble>> {
     let (text, of_ceph) = match name {
         "capacity-ceph" => (CEPH, true),
         "capacity-file" => (PLAIN, false),
@@ -26,18 +43,23 @@ pub(crate) fn published(name: &str) -> Option<Result<Report, Trouble>> {
     Some(judged(name, text, of_ceph))
 }
 
-fn judged(name: &str, text: &str, of_ceph: bool) -> Result<Report, Trouble> {
+fn judged(name: &str, text: &str, of_ceph: bool) -> Result<Judged, Trouble> {
     let read = iops::read(File { name, bytes: text.as_bytes() }).map_err(Trouble::failed)?;
     let runs: Vec<Run> = read.value.into_iter().map(|reading| capacity_run(name, reading)).collect();
     let model = fit(&runs).map_err(Trouble::failed)?;
-    let mut warnings = read.notes;
+    let mut warnings: Vec<Warning> = read.notes.into_iter().map(Warning::note).collect();
     if of_ceph {
-        warnings.push("Swift was not measured here, so its f_rw of 2 to 3 is not judged".to_owned());
+        let text = "Swift was not measured here, so its f_rw of 2 to 3 is not judged";
+        warnings.push(Warning::unknown(text));
     }
     // A plain file is not a distributed system, to which the paper's claims apply.
-    let (claims, tables) =
-        if of_ceph { (claims(&model), Vec::new()) } else { (Vec::new(), vec![apart(&model)]) };
-    Ok(Report { study: CAPACITY.to_owned(), claims, tables, warnings, ..Report::default() })
+    let (claims, figures, tables) = if of_ceph {
+        (claims(&model), present::as_published(&model), Vec::new())
+    } else {
+        (Vec::new(), Vec::new(), vec![apart(&model)])
+    };
+    let report = Report { study: CAPACITY.to_owned(), claims, figures, tables, ..Report::default() };
+    Ok(Judged { report, warnings })
 }
 
 /// Converts one run of a benchmark's file for the model of capacity.

@@ -1,8 +1,14 @@
 //! Runs published set-ups and compares the results with the published ones.
+//!
+//! - `listed`: claims and costs of the published scenarios, known before anything runs;
+//! - `papers`: the order in which the page shows claims and figures.
+
+mod listed;
+mod papers;
 
 use serde_json::json;
 use towtank_campaign::Shard;
-use towtank_report::{Claim, Report, Verdict};
+use towtank_report::{Claim, Figure, Report, Verdict, Warning};
 use towtank_scenario::{Problem, did_you_mean};
 use towtank_studies::Study;
 use towtank_studies::rebuild::Rebuild;
@@ -11,63 +17,84 @@ use towtank_studies::rebuild::benchmark::beside_published;
 use crate::measured::{self, CAPACITY};
 use crate::{Document, Observer, Options, Registry, Trouble, files, laws, run};
 
-/// Runs published scenarios (those named, those of the named studies, or all) one after the other, and
-/// reports all claims together. A claim that misses is a result, not a failure. A `partial` report was
-/// stopped.
+pub use listed::{Announced, Estimate, Listing, QUICK_SECONDS};
+
+/// Which published scenarios are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// Names of scenarios and studies; all published scenarios if there are none.
+    pub names: &'a [String],
+    /// Only those that take less than [`QUICK_SECONDS`] in all.
+    pub quick: bool,
+    /// Whether claims may differ from the listed ones: for whoever writes the list anew.
+    pub unlisted: bool,
+}
+
+/// What [`reproduce`] would run, what that takes, and which claims it would judge.
+///
+/// # Errors
+/// When a name is unknown.
+pub fn listing(registry: &Registry, wanted: Wanted<'_>) -> Result<Listing, Trouble> {
+    Ok(listed::listing(registry, &chosen(registry, wanted)?))
+}
+
+/// Runs published scenarios one after the other, and reports all claims together with the figures that belong
+/// to them, by paper. A claim that misses is a result, not a failure. A `partial` report was stopped.
 ///
 /// The options' `out` receives the report, with a folder for each scenario; their `shard` is ignored.
 ///
 /// # Errors
-/// When a name is unknown, a scenario cannot be run, or a file cannot be written.
+/// When a name is unknown, a scenario cannot be run, its claims are not the announced ones, or a file cannot
+/// be written.
 pub fn reproduce(
     registry: &Registry,
-    names: &[String],
+    wanted: Wanted<'_>,
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Report, Trouble> {
-    let names = chosen(registry, names)?;
+    let names = chosen(registry, wanted)?;
     options.out.as_deref().map(files::refuse_campaign).transpose()?;
-    let mut all = Report {
-        study: "reproduce".to_owned(),
-        title: "Published results compared with ours".to_owned(),
-        executor: options.executor.name().to_owned(),
-        ..Report::default()
-    };
-    let mut scenarios = Vec::new();
+    let mut all = Gathered::new(options, wanted.unlisted);
     if names.iter().any(|name| Rebuild.published().contains(name)) {
-        all.tables.push(beside_published());
+        all.report.tables.push(beside_published());
     }
     for name in names {
         observer.scenario(name);
-        if let Some(measured) = measured::published(name) {
-            scenarios.push(json!({ "name": name }));
-            take(&mut all, measured?, name);
+        if let Some(judged) = measured::published(name) {
+            all.scenarios.push(json!({ "name": name }));
+            let judged = judged?;
+            all.take(name, judged.report, judged.warnings)?;
             continue;
         }
         let scenario = Document::builtin(name, registry)?.check(registry)?;
         let out = options.out.as_ref().map(|dir| dir.join(name));
         let finished = run(&scenario, &Options { out, shard: Shard::WHOLE, ..options.clone() }, observer)?;
-        scenarios.push(json!({ "name": name, "hash": scenario.resolved().hash() }));
+        all.scenarios.push(json!({ "name": name, "hash": scenario.resolved().hash() }));
         if let Some(report) = finished.report {
-            take(&mut all, report, name);
+            all.take(name, report, finished.warnings)?;
         }
         if finished.interrupted {
-            all.partial = true;
+            all.report.partial = true;
             break;
         }
     }
-    finish(all, scenarios, options)
+    all.finish(options)
+}
+
+/// The names of all published scenarios.
+fn published_names(registry: &Registry) -> impl Iterator<Item = &'static str> {
+    let simulated = registry.studies().iter().flat_map(|study| study.published().iter().copied());
+    simulated.chain(measured::PUBLISHED)
 }
 
 /// The scenarios to run: those named, those of the named studies, or all.
-fn chosen(registry: &Registry, names: &[String]) -> Result<Vec<&'static str>, Problem> {
-    let simulated = || registry.studies().iter().flat_map(|study| study.published().iter().copied());
-    let published = || simulated().chain(measured::PUBLISHED);
-    if names.is_empty() {
-        return Ok(published().collect());
-    }
+fn chosen(registry: &Registry, wanted: Wanted<'_>) -> Result<Vec<&'static str>, Problem> {
+    let published = || published_names(registry);
     let mut chosen: Vec<&'static str> = Vec::new();
-    for name in names {
+    if wanted.names.is_empty() {
+        chosen.extend(published());
+    }
+    for name in wanted.names {
         let of_study = registry.named(name).map(|study| study.published().to_vec());
         let one = || published().find(|published| published == name).map(|name| vec![name]);
         let measured = || (name == CAPACITY).then(|| measured::PUBLISHED.to_vec());
@@ -82,7 +109,7 @@ fn chosen(registry: &Registry, names: &[String]) -> Result<Vec<&'static str>, Pr
             true
         }
     });
-    Ok(chosen)
+    Ok(if wanted.quick { listed::quick(chosen) } else { chosen })
 }
 
 fn unknown(name: &str, published: impl Iterator<Item = &'static str>) -> Problem {
@@ -98,30 +125,68 @@ fn studies_with_some(registry: &Registry) -> impl Iterator<Item = &'static str> 
     studies.map(|study| study.name()).chain([CAPACITY])
 }
 
-fn take(all: &mut Report, report: Report, name: &str) {
-    all.results_version = all.results_version.max(report.results_version);
-    all.events += report.events;
-    all.partial |= report.partial;
-    // Tables of a simulation are in its own report; judged measurements have no other report.
-    all.tables.extend(report.tables.into_iter().filter(|_| report.study == CAPACITY));
-    // Names are unique within a scenario only.
-    all.claims.extend(
-        report.claims.into_iter().map(|claim| Claim { name: format!("{name}/{}", claim.name), ..claim }),
-    );
-    all.warnings.extend(report.warnings.into_iter().map(|warning| format!("{name}: {warning}")));
+/// What the scenarios gave so far.
+struct Gathered {
+    report: Report,
+    /// Their names and hashes.
+    scenarios: Vec<serde_json::Value>,
+    /// Their figures, each with the name of its scenario.
+    figures: Vec<(String, Figure)>,
+    warnings: Vec<Warning>,
+    unlisted: bool,
 }
 
-/// The report of all claims, written into the common directory.
-fn finish(mut all: Report, scenarios: Vec<serde_json::Value>, options: &Options) -> Result<Report, Trouble> {
-    let list = serde_json::Value::from(scenarios);
-    all.scenario_hash = towtank_scenario::hash_of_bytes(list.to_string().as_bytes());
-    all.scenario = json!({ "scenarios": list });
-    all.answer = summary(&all.claims);
-    let all = laws::hold(all)?;
-    if let Some(dir) = &options.out {
-        files::write_report(&all, dir, &[])?;
+impl Gathered {
+    fn new(options: &Options, unlisted: bool) -> Gathered {
+        let report = Report {
+            study: "reproduce".to_owned(),
+            title: "Published results compared with ours".to_owned(),
+            executor: options.executor.name().to_owned(),
+            // Each scenario has its own number of replicates, and its own seed.
+            replicates: 0,
+            ..Report::default()
+        };
+        Gathered { report, scenarios: Vec::new(), figures: Vec::new(), warnings: Vec::new(), unlisted }
     }
-    Ok(all)
+
+    fn take(&mut self, name: &str, report: Report, warnings: Vec<Warning>) -> Result<(), Trouble> {
+        if !report.partial && !self.unlisted {
+            listed::hold(name, &report.claims, &report.figures)?;
+        }
+        let all = &mut self.report;
+        all.results_version = all.results_version.max(report.results_version);
+        all.events += report.events;
+        all.partial |= report.partial;
+        // Tables of a simulation are in its own report; judged measurements have no other report.
+        all.tables.extend(report.tables.into_iter().filter(|_| report.study == CAPACITY));
+        // Names are unique within a scenario only.
+        let renamed = |claim: Claim| Claim { name: format!("{name}/{}", claim.name), ..claim };
+        all.claims.extend(report.claims.into_iter().map(renamed));
+        self.figures.extend(report.figures.into_iter().map(|figure| (name.to_owned(), figure)));
+        let told = |warning: Warning| Warning { text: format!("{name}: {}", warning.text), ..warning };
+        self.warnings.extend(warnings.into_iter().map(told));
+        Ok(())
+    }
+
+    /// The report of all claims, written into the common directory.
+    fn finish(self, options: &Options) -> Result<Report, Trouble> {
+        let mut all = self.report;
+        let list = serde_json::Value::from(self.scenarios);
+        all.scenario_hash = towtank_scenario::hash_of_bytes(list.to_string().as_bytes());
+        all.scenario = json!({ "scenarios": list });
+        all.answer = summary(&all.claims);
+        let bound = papers::bind(&all.claims, &self.figures);
+        let tally = papers::tally(&bound);
+        all.main_figure = tally.as_ref().map(|figure| figure.id.clone());
+        all.figures = tally.into_iter().chain(bound.figures).collect();
+        (all.chapters, all.claims) = (bound.chapters, bound.claims);
+        all.warnings = Warning::by_severity(self.warnings);
+        let all = laws::hold(all)?;
+        if let Some(dir) = &options.out {
+            files::write_report(&all, dir, &[])?;
+        }
+        Ok(all)
+    }
 }
 
 /// The number of claims that hold, miss, cannot be judged and were fitted.
@@ -177,5 +242,20 @@ mod tests {
             "1 of 5 claims hold, 1 miss, 1 cannot tell; 2 were fitted and prove nothing (1 would hold)."
         );
         assert_eq!(summary(&claims[..1]), "1 of 1 claims hold.");
+    }
+
+    /// A former fault: warnings were in the order of the scenarios.
+    #[test]
+    fn the_worst_warning_of_all_scenarios_comes_first() {
+        let mut all = Gathered::new(&Options::default(), false);
+        let first = vec![Warning::note("few replicates")];
+        all.take("a scenario", Report::default(), first).expect("it announced nothing");
+        let second = vec![Warning::danger("data are lost"), Warning::unknown("a cost is not known")];
+        all.take("another", Report::default(), second).expect("it announced nothing");
+        let report = all.finish(&Options::default()).expect("it keeps the laws");
+        assert_eq!(
+            report.warnings,
+            ["another: data are lost", "another: a cost is not known", "a scenario: few replicates"]
+        );
     }
 }

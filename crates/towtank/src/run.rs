@@ -23,6 +23,8 @@ use crate::{Observer, Options, Remark, Scenario, Trouble, Unmet, Which, files, g
 pub struct Run {
     /// The report; `None` for a shard, and where the run was stopped before any replicate was finished.
     pub report: Option<Report>,
+    /// The warnings of the report with their severity, in its order.
+    pub warnings: Vec<Warning>,
     /// Whether it was stopped.
     pub interrupted: bool,
     /// How much was done.
@@ -70,15 +72,16 @@ pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> R
         End::Done => false,
     };
     let done = count_done(&plan, &ran.ledger, options.shard);
-    let report = report(scenario.study(), &plan, ran.ledger, options.executor)?;
+    let made = report(scenario.study(), &plan, ran.ledger, options.executor)?;
     // A shard has no report of its own: `merge` makes the report of all runs.
-    let report = report.filter(|_| options.shard.is_whole());
+    let (report, warnings) = made.filter(|_| options.shard.is_whole()).unzip();
     if let (Some(report), Some(store)) = (&report, &store) {
         files::write_into(report, store)?;
     }
     let judged =
         report.as_ref().filter(|_| !interrupted).map(|report| gates::judge(scenario.gates(), report));
-    Ok(Run { report, interrupted, done, unmet: judged.unwrap_or_default() })
+    let (warnings, unmet) = (warnings.unwrap_or_default(), judged.unwrap_or_default());
+    Ok(Run { report, warnings, interrupted, done, unmet })
 }
 
 fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> Done {
@@ -86,13 +89,14 @@ fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> Done {
     Done { runs: ours().filter(|(_, task)| ledger.is_finished(*task)).count(), of: ours().count() }
 }
 
-/// The report of the available runs; `None` if there are none. A report that breaks a law is an error.
+/// The report of the available runs, and its warnings with their severity; `None` if there are none. A report
+/// that breaks a law is an error.
 pub(crate) fn report(
     study: &dyn Study,
     plan: &Plan,
     ledger: Ledger,
     executor: Executor,
-) -> Result<Option<Report>, Trouble> {
+) -> Result<Option<(Report, Vec<Warning>)>, Trouble> {
     let Assembled { mut report, points, mut warnings } =
         towtank_campaign::assemble(plan, ledger, executor.name());
     let results: Vec<PointResult<'_>> = plan
@@ -118,7 +122,8 @@ pub(crate) fn report(
     report.figures = shown.figures;
     report.claims = shown.claims;
     warnings.extend(shown.warnings);
-    report.warnings = Warning::by_severity(warnings);
+    warnings.sort_by_key(|warning| warning.severity);
+    report.warnings = Warning::by_severity(warnings.clone());
     let summaries =
         || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
     let about = gates::measures(study, plan.points().iter().map(|point| &point.scenario));
@@ -126,7 +131,7 @@ pub(crate) fn report(
         about.iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name))).collect();
     report.titles = shown.iter().map(|each| (each.name.to_owned(), each.title.to_owned())).collect();
     report.glossary = shown.iter().map(|each| (each.name.to_owned(), each.about.to_owned())).collect();
-    laws::hold(report).map(Some)
+    laws::hold(report).map(|report| Some((report, warnings)))
 }
 
 /// A campaign in progress.

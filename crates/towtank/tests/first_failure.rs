@@ -4,7 +4,7 @@
 mod first_failure;
 
 use first_failure::{FirstFailure, answer};
-use towtank::{Document, Options, Registry, reproduce, run};
+use towtank::{Document, Options, Registry, Wanted, reproduce, run};
 
 fn registry() -> Registry {
     Registry::builtin().with(&FirstFailure).expect("no other study is called so")
@@ -69,7 +69,9 @@ fn its_gates_are_judged() {
 
 #[test]
 fn what_has_published_nothing_reproduces_nothing() {
-    let report = reproduce(&registry(), &["first-failure".to_owned()], &Options::default(), &());
+    let names = ["first-failure".to_owned()];
+    let wanted = Wanted { names: &names, ..Wanted::default() };
+    let report = reproduce(&registry(), wanted, &Options::default(), &());
     assert!(report.expect("there is nothing to go wrong").claims.is_empty());
 }
 

@@ -20,5 +20,5 @@ export function wheelColour(index: number, count: number): string {
   return `hsl(${Math.round((360 * index) / count)} 62% var(--wheel-lightness))`;
 }
 
-/** Symbols, so that series of dots differ without colour too. */
-export const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye", "times"] as const;
+/** Symbols, so that series of dots differ without colour too. All have an area: on lines, their outline is that of the page. */
+export const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye", "hexagon"] as const;

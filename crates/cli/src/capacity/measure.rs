@@ -42,7 +42,7 @@ pub fn measure(flags: &Measure) -> Result<Exit, Trouble> {
     let steps = steps(&target, &set_up, &flags.results);
     fs::create_dir_all(&flags.results)
         .map_err(|error| Trouble::failed(format!("cannot make {}: {error}", flags.results)))?;
-    let stop = interrupt::watch_with_processes();
+    let stop = interrupt::watch_with_processes(interrupt::TO_END_PROCESSES, String::new());
     let ran = run_all(&steps, &set_up, stop, flags.output.quiet);
     // Nothing was filled if all results were there.
     let removed = if path.exists() { fs::remove_file(path) } else { Ok(()) };

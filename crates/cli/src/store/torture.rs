@@ -19,6 +19,10 @@ const GRACE_MS: u64 = 700;
 /// The sleep after each operation of recovery: long enough that writes coincide with backfills.
 const RECOVERY_SLEEP_MS: u64 = 5;
 
+/// After a signal the round ends as others do: all faults end, all replicas are compared and all objects
+/// read. On busy machines that takes minutes.
+const TO_CHECK: Duration = Duration::from_secs(600);
+
 /// Runs the torture test on a new cluster.
 pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
     let span = Duration::try_from_secs_f64(flags.minutes * 60.0).map_err(|_| {
@@ -50,7 +54,8 @@ pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
         objects: flags.objects,
         kinds,
     };
-    let stop = interrupt::watch_with_processes();
+    let left = format!("end daemons that still run: towtank store down --dir {}\n", flags.dir.display());
+    let stop = interrupt::watch_with_processes(TO_CHECK, left);
     let found = run(&plan, &|| stop.raised()).map_err(trouble)?;
     match flags.format {
         Form::Json => print(&format!("{:#}\n", json!(found)))?,

@@ -3,10 +3,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::{Cluster, folder, some_objects};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::{Cluster, Said, folder, some_objects};
 
 /// Waits until a condition holds, for at most a minute.
 fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -295,4 +298,43 @@ fn torture_notices_lost_writes() {
 #[test]
 fn torture_notices_requests_that_are_done_twice() {
     is_noticed("forgets-requests", &[], |told| told["linearizable"] == false);
+}
+
+/// Torture that is interrupted by so many signals, half a second apart, once its daemons run.
+fn interrupted(cluster: &Cluster, signals: u32) -> Said {
+    let mut command = cluster.command(&["torture", "--minutes", "30", "--format", "json", "--dir"]);
+    command.arg(&cluster.0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the command can be run");
+    let daemons = ["monitor", "osd.0", "osd.1", "osd.2"];
+    wait_until("all daemons run", || {
+        daemons.iter().all(|name| cluster.0.join(format!("run/{name}.pid")).exists())
+    });
+    for _ in 0..signals {
+        std::thread::sleep(Duration::from_millis(500));
+        // The command has ended by itself if this fails, which its exit code tells.
+        let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGINT);
+    }
+    Said::of(&child.wait_with_output().expect("it ends"))
+}
+
+/// A round that was interrupted took longer than half a minute on a busy machine: then nothing was reported,
+/// and the daemons went on.
+#[test]
+fn interrupted_torture_reports_what_it_found() {
+    let cluster = Cluster(folder("interrupted"));
+    let said = interrupted(&cluster, 1);
+    assert_eq!(said.code, 130, "{}", said.stderr);
+    let found: serde_json::Value = serde_json::from_str(&said.stdout).expect("it is JSON");
+    assert_eq!((&found["lost_writes"], &found["rounds"]), (&0.into(), &1.into()), "{found}");
+    assert!(cluster.run(&["down"]).stderr.contains("nothing runs"));
+}
+
+#[test]
+fn abandoned_torture_says_how_to_end_its_daemons() {
+    let cluster = Cluster(folder("abandoned"));
+    let said = interrupted(&cluster, 2);
+    assert_eq!((said.code, said.stdout.as_str()), (130, ""), "{}", said.stderr);
+    let told = format!("end daemons that still run: towtank store down --dir {}", cluster.0.display());
+    assert!(said.stderr.contains(&told), "{}", said.stderr);
+    assert!(cluster.run(&["down"]).stderr.contains("has ended"));
 }

@@ -374,6 +374,7 @@ fn the_paper_is_asked_of_real_measurements() {
         // `fit` cannot judge 64 KiB, so the claim must not hold.
         ("ceph/error_64k", ",cannot_tell,"),
         ("ceph/error_max_1m", ",cannot_tell,"),
+        ("ceph/constant_c_1m", ",cannot_tell,"),
         ("ceph/sizes_reads_operations_capacity", ",misses,"),
     ] {
         assert!(verdicts(name).contains(verdict), "{}", verdicts(name));
@@ -436,7 +437,8 @@ fn what_is_to_be_run_is_printed() {
     let folder = Folder::new("capacity-measure");
     let printed = |more: &[&str]| folder.run(&[&["capacity", "measure"], more].concat()).data();
     let paper = printed(&["--target", "rbd:bench/image", "--set-up", "paper"]);
-    assert!(paper.contains("# 99 runs of 5 min: 8.25 h in all."), "{paper}");
+    assert!(paper.contains("# 114 runs of 5 min: 9.5 h in all."), "{paper}");
+    assert!(paper.contains("--rw=randwrite --bssplit=65536/10:1048576/90"), "{paper}");
     assert!(paper.contains("THE IMAGE IS OVERWRITTEN"), "{paper}");
     assert!(paper.contains("--rwmixread=70 --bs=4096 --iodepth=32 --numjobs=8 --ioengine=rbd"), "{paper}");
     let quick = printed(&["--target", "new", "--sizes", "4KiB", "--results", "here"]);

@@ -265,7 +265,10 @@ fn the_others() {
       [NAME]...  Names of published scenarios or studies [default: all]
 
     Options:
-      -h, --help  Print help: `-h` the usual flags, `--help` all
+          --list   Print every claim with its source, and the time that each scenario takes, and run
+                   nothing
+          --quick  Only the cheapest scenarios, as many as take a minute in all on one core
+      -h, --help   Print help: `-h` the usual flags, `--help` all
 
     Running:
           --jobs <N>         Number of runs in parallel [default: as many as the cores allow]

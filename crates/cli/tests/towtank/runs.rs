@@ -246,9 +246,66 @@ fn reproduce_shows_claims_and_ends_well() {
     );
     assert!(folder.read("results/report.html").contains("<html"));
     assert!(folder.read("results/claims.csv").contains("verdict"));
+    // The page of all claims has them by source, with figures under the names of what they answer to.
+    let part = &report["chapters"][0]["parts"][0];
+    assert_eq!(part["claims"].as_array().map(Vec::len), Some(claims.len()));
+    let figure = &report["figures"][1];
+    assert_eq!(
+        (&part["figures"][0], &figure["title"]),
+        (&figure["id"], &"M/M/1: replicates and the closed form".into())
+    );
+    assert!(folder.read(&format!("results/{}/report.html", names[0])).contains("<html"), "its own report");
     let zebra = folder.run(&["reproduce", "zebra"]);
     let words = "error: `zebra` is neither a published scenario nor a study\nhint: these can be reproduced: queue-mm1, queue-network, ";
     assert!(zebra.code == 2 && zebra.stderr.starts_with(words), "{zebra}");
+}
+
+#[test]
+fn what_is_reproduced_is_listed_and_nothing_runs() {
+    let folder = Folder::new("reproduce-list");
+    assert_snapshot!(folder.run(&["reproduce", "rebuild-pair", "rebuild-peers", "--list"]), @"
+    Impact of Data Placement on Resilience in Large-Scale Object Storage Systems
+
+      Slide: aggregate rebuild bandwidth example
+        Impact of Data Placement on Resilience in Large-Scale Object Storage Systems, MSST 2016:
+          rebuild-pair/pair_streaming_rate: data can be streamed between pairs of servers at about 1.5 GiB/s
+      Slide: a closer look at inter-server traffic
+        Impact of Data Placement on Resilience in Large-Scale Object Storage Systems, MSST 2016:
+          rebuild-peers/more_peers_higher_rate: the more peers are active, the higher the rate
+
+    Scenarios, with processor time on one core (AMD EPYC, 2 cores, release build):
+      rebuild-pair       < 1 s  One server sends all its data to another
+      rebuild-peers       31 s  One server of 64 fails: from few peers to all
+
+    2 claims, 2 scenarios, about 31 s on one core. The replicates of a scenario share all cores.
+    `--quick` chooses scenarios that take 60 s or less together.
+    --
+    exit 0
+    ");
+    let all = folder.run(&["reproduce", "--list", "--format", "json", "--out", "o"]);
+    let listed = json(&all.data());
+    assert!(!folder.path().join("o").exists(), "nothing is written");
+    let published = |study: &&dyn towtank_studies::Study| study.published().len();
+    let scenarios = listed["scenarios"].as_array().expect("scenarios");
+    assert_eq!(scenarios.len(), towtank_studies::all().iter().map(published).sum::<usize>() + 2);
+    assert!(scenarios.iter().all(|one| one["core_seconds"].is_number()), "{scenarios:?}");
+    let claims = listed["claims"].as_array().expect("claims");
+    let csv = folder.run(&["reproduce", "--list", "--format", "csv"]).data();
+    assert!(
+        csv.starts_with("paper,part,claim,source,statement,scenario,scenario_events,scenario_core_s\n"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), claims.len() + 1);
+
+    let quick = json(&folder.run(&["reproduce", "--list", "--quick", "--format", "json"]).data());
+    let seconds = quick["scenarios"]
+        .as_array()
+        .expect("scenarios")
+        .iter()
+        .filter_map(|one| one["core_seconds"].as_f64());
+    assert!(seconds.sum::<f64>() <= 60.0, "{quick}");
+    let zebra = folder.run(&["reproduce", "zebra", "--list"]);
+    assert!(zebra.code == 2 && zebra.stderr.contains("neither a published scenario nor a study"), "{zebra}");
 }
 
 /// A shell lowers `ulimit -v` for the run: 10,000,000,000 objects of which a sixth is lost need hundreds of

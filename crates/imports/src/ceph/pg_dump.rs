@@ -57,8 +57,13 @@ impl GroupStat {
     /// Whether `word` is one of its state flags.
     #[must_use]
     pub fn is(&self, word: &str) -> bool {
-        self.state.split('+').any(|own| own == word)
+        is_in(&self.state, word)
     }
+}
+
+/// Whether `word` is one of the flags of a state such as `active+clean`.
+pub(super) fn is_in(state: &str, word: &str) -> bool {
+    state.split('+').any(|own| own == word)
 }
 
 /// The fields that a dump may have at its top level or below `pg_map`.

@@ -1,13 +1,14 @@
-//! `ceph report`: one file with the osd map, the CRUSH map and sums per pool, but without the groups and the
-//! usage of devices.
+//! `ceph report`: one file with the osd map, the CRUSH map, sums per pool and the sizes of devices, but without
+//! the groups and the usage of single devices.
 
 use serde::Deserialize;
 
 use towtank_placement::crush::Map;
 
 use super::crush_dump::CrushDump;
+use super::fields;
 use super::osd_dump::OsdDump;
-use super::pg_dump::GroupSum;
+use super::pg_dump::{GroupSum, is_in};
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
@@ -22,6 +23,39 @@ pub struct Report {
     pub pools: Vec<(i64, GroupSum)>,
     /// The medium of each device, if its daemon reports it.
     pub media: Vec<(i32, Medium)>,
+    /// The size in bytes of each device, if its daemon reports it.
+    pub sizes: Vec<(i32, u64)>,
+    /// Bytes used on all devices together, if the report says so.
+    pub used: Option<UsedSum>,
+    /// States of groups, and how many groups are in each.
+    pub states: Vec<GroupsInState>,
+}
+
+/// Bytes used on all devices together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsedSum {
+    /// By the data of objects.
+    pub data_bytes: u64,
+    /// By the databases and journals of the daemons.
+    pub meta_bytes: u64,
+}
+
+/// Groups in one state.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct GroupsInState {
+    /// The state, such as `active+clean`.
+    pub state: String,
+    /// Number of groups.
+    #[serde(rename = "num")]
+    pub groups: u64,
+}
+
+impl GroupsInState {
+    /// Whether `word` is one of the state's flags.
+    #[must_use]
+    pub fn is(&self, word: &str) -> bool {
+        is_in(&self.state, word)
+    }
 }
 
 /// The medium of a device.
@@ -64,6 +98,9 @@ struct Metadata {
     /// Names of the block devices, such as `sda` or `nvme0n1`.
     #[serde(default)]
     devices: Option<String>,
+    /// Bytes of the data device.
+    #[serde(default)]
+    bluestore_bdev_size: Option<String>,
 }
 
 impl Metadata {
@@ -78,6 +115,32 @@ impl Metadata {
         };
         Some((self.id, medium))
     }
+
+    fn size(&self) -> Option<(i32, u64)> {
+        let bytes = self.bluestore_bdev_size.as_ref()?.parse().ok().filter(|bytes| *bytes > 0)?;
+        Some((self.id, bytes))
+    }
+}
+
+/// `osd_sum`: sums over all devices.
+#[derive(Deserialize)]
+struct DeviceSum {
+    #[serde(default, deserialize_with = "fields::count")]
+    kb_used: u64,
+    #[serde(default, deserialize_with = "fields::count")]
+    kb_used_data: u64,
+    #[serde(default, deserialize_with = "fields::count")]
+    kb_used_omap: u64,
+}
+
+impl DeviceSum {
+    /// Releases before Nautilus do not say what is data.
+    fn used(&self) -> Option<UsedSum> {
+        let bytes = |kb: u64| kb.saturating_mul(1024);
+        let data = bytes(self.kb_used_data.saturating_add(self.kb_used_omap));
+        let all = bytes(self.kb_used);
+        (data > 0 && data <= all).then(|| UsedSum { data_bytes: data, meta_bytes: all - data })
+    }
 }
 
 #[derive(Deserialize)]
@@ -87,6 +150,10 @@ struct Fields {
     pool_stats: Vec<PoolStatistic>,
     #[serde(default)]
     osd_metadata: Vec<Metadata>,
+    #[serde(default)]
+    osd_sum: Option<DeviceSum>,
+    #[serde(default)]
+    num_pg_by_state: Vec<GroupsInState>,
 }
 
 #[derive(Deserialize)]
@@ -111,6 +178,9 @@ pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
         map: fields.crushmap.map(file.name, "crushmap.")?,
         osd_dump: fields.osdmap,
         media: fields.osd_metadata.iter().filter_map(Metadata::medium).collect(),
+        sizes: fields.osd_metadata.iter().filter_map(Metadata::size).collect(),
+        used: fields.osd_sum.as_ref().and_then(DeviceSum::used),
+        states: fields.num_pg_by_state,
         pools: fields.pool_stats.iter().map(|pool| (pool.poolid, pool.stat_sum)).collect(),
     };
     Ok(Imported { value, notes })

@@ -4,6 +4,9 @@
 //! front; because the order of execution differs slightly from the order of keys, an entry may have to wait
 //! for an earlier executed one that lies after global virtual time. The log is a ring that reuses its memory,
 //! so it allocates nothing in steady state.
+//!
+//! Each event writes an entry and reads it once more when it commits, so entries are kept small: a clone lies
+//! outside, and links are distances of 32 bits.
 
 use std::collections::VecDeque;
 
@@ -11,7 +14,7 @@ use towtank_units::SimTime;
 
 use crate::context::TimerChange;
 use crate::error::RunError;
-use crate::key::EntityId;
+use crate::key::{EntityId, Scheduled};
 use crate::model::{Model, Statistics};
 use crate::transport::Sent;
 
@@ -22,38 +25,35 @@ pub(crate) const NOWHERE: u64 = u64::MAX;
 pub(crate) struct Entry<M: Model> {
     pub sent: Sent<M::Event>,
     pub deed: Deed<M>,
-    /// The position of the previous entry of the same entity.
-    pub previous: u64,
     /// The entity's chain before the event.
     pub chain_before: u64,
     /// The transmission id of its first send; the others are numbered consecutively.
     pub first_id: u64,
     /// Its first send. Most events have one send and no other effect, so this one is stored here and the rest
     /// separately.
-    pub first_send: Option<Sending>,
-    /// The position of its first other side effect.
-    effects_from: u64,
+    first_send: Sending,
+    /// How many entries back the previous one of the same entity is; 0 if it had none, or was released.
+    back: u32,
+    /// The number of its other side effects.
     effects: u32,
+    /// The position of the first of them.
+    effects_from: u64,
 }
 
 /// The state of an executed event.
 pub(crate) enum Deed<M: Model> {
-    /// Its handler is running or has panicked. Holds the entity's state before it, if undo is by clone.
-    Running(Option<M::Entity>),
-    /// Executed; can be undone.
-    Executed(Back<M>),
+    /// Its handler is running or has panicked.
+    Running,
+    /// Executed; undone by the model's inverse.
+    Inverse(M::Undo),
+    /// Executed; undone by this state of the entity before it.
+    Clone(Box<M::Entity>),
     /// A cancelled timer; no handler was run.
     Skipped,
     /// The model failed. Its entity is suspended until this event commits or is undone.
     Faulted(Box<RunError>),
     /// Undone.
     Undone,
-}
-
-/// How to undo an event.
-pub(crate) enum Back<M: Model> {
-    Inverse(M::Undo),
-    Clone(M::Entity),
 }
 
 /// A recorded send; its origin and sequence follow from the entry.
@@ -64,12 +64,46 @@ pub(crate) struct Sending {
     pub to: EntityId,
 }
 
+impl Sending {
+    /// Stands for no send: no entity has this number, because entities are counted in 32 bits.
+    const NONE: Sending = Sending { at: SimTime::ZERO, step: 0, to: EntityId(u32::MAX) };
+
+    #[inline]
+    pub(crate) fn of<E>(send: &Scheduled<E>) -> Sending {
+        Sending { at: send.key.at, step: send.key.step, to: send.to }
+    }
+}
+
 /// A side effect of an event other than the change of its entity.
 pub(crate) enum Effect<M: Model> {
     Sent(Sending),
     Timer(TimerChange),
     Sample(<M::Statistics as Statistics>::Sample),
     Output(M::Output),
+}
+
+/// What an entity and its worker were before an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before {
+    /// The position of the entity's latest entry.
+    pub latest: u64,
+    pub chain: u64,
+    /// The worker's next transmission id.
+    pub next_id: u64,
+}
+
+impl<M: Model> Entry<M> {
+    /// Records the first send of the event.
+    #[inline]
+    pub(crate) fn note_first(&mut self, send: &Scheduled<M::Event>) {
+        self.first_send = Sending::of(send);
+    }
+
+    /// Removes the first send, if there is one.
+    pub(crate) fn take_first(&mut self) -> Option<Sending> {
+        let first = std::mem::replace(&mut self.first_send, Sending::NONE);
+        (first.to != Sending::NONE.to).then_some(first)
+    }
 }
 
 /// The undo history of all entities of a worker.
@@ -86,30 +120,35 @@ impl<M: Model> History<M> {
     }
 
     /// The number of entries, including holes, which the memory bound limits.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Appends an entry, whose side effects are noted afterwards; returns its position.
+    /// Appends an entry, whose side effects are noted afterwards; returns its position, and the entry.
     #[inline]
     pub(crate) fn push(
         &mut self,
         sent: Sent<M::Event>,
         deed: Deed<M>,
-        (previous, chain_before, first_id): (u64, u64, u64),
-    ) -> u64 {
-        let effects_from = self.first_effect + self.effects.len() as u64;
+        before: Before,
+    ) -> (u64, &mut Entry<M>) {
+        let place = self.first_entry + self.entries.len() as u64;
+        // An entity whose latest entry was released has nothing that could be undone. `NOWHERE` and released
+        // positions give no distance; live ones are at most `history_max` back, which has 32 bits.
+        let live = before.latest >= self.first_entry && before.latest < place;
+        let back = if live { (place - before.latest) as u32 } else { 0 };
         self.entries.push_back(Entry {
             sent,
             deed,
-            previous,
-            chain_before,
-            first_id,
-            first_send: None,
-            effects_from,
+            chain_before: before.chain,
+            first_id: before.next_id,
+            first_send: Sending::NONE,
+            back,
             effects: 0,
+            effects_from: self.first_effect + self.effects.len() as u64,
         });
-        self.first_entry + self.entries.len() as u64 - 1
+        (place, self.entries.back_mut().expect("an entry was just pushed"))
     }
 
     /// The entry that was pushed last.
@@ -134,6 +173,12 @@ impl<M: Model> History<M> {
     #[inline]
     pub(crate) fn get_mut(&mut self, place: u64) -> Option<&mut Entry<M>> {
         self.entries.get_mut(place.checked_sub(self.first_entry)? as usize)
+    }
+
+    /// The position of the entry before the one at `place`, of the same entity.
+    #[inline]
+    pub(crate) fn previous(place: u64, entry: &Entry<M>) -> u64 {
+        if entry.back == 0 { NOWHERE } else { place - u64::from(entry.back) }
     }
 
     /// The positions of an entry's side effects.

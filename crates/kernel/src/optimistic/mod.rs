@@ -21,19 +21,19 @@ use crate::Queue;
 use crate::context::{Desk, Rules};
 use crate::digest;
 use crate::error::RunError;
-use crate::key::{Due, EntityId, EventKey, Scheduled};
+use crate::key::{Due, EntityId, EventKey};
 use crate::model::{Model, Statistics, UndoBy};
 use crate::options::RunOptions;
 use crate::outcome::{RunStatistics, Share, Written};
 use crate::partition::{Plan, Realm, Territory};
-use crate::pending::PendingSet;
+use crate::pending::{PendingSet, precedes};
 use crate::plain::panic_message;
 use crate::prefetch::prefetch;
 use crate::slot::Slot;
 use crate::transport::{Letter, Mail, Message, Packet, Sent, Step, Transport, Verdict};
 
 use gvt::{Census, Lead};
-use history::{Back, Deed, Effect, History, Sending};
+use history::{Before, Deed, Effect, History, Sending};
 use rollback::{Cancellation, no_trail};
 
 /// How many events ahead an entity's state is prefetched.
@@ -43,8 +43,9 @@ const FETCH_AHEAD: usize = 6;
 /// number.
 const ID_BITS: u32 = 48;
 
-/// The least history bound of a worker, so that each round has events to commit.
-const HISTORY_LEAST: usize = 16;
+/// The least history bound of a worker. A round of the token costs about as much as this many events, and a
+/// worker at its bound waits for one, so a lower bound would save less than it costs.
+const HISTORY_LEAST: usize = 256;
 
 /// A worker that undoes more than one in this many of its events reduces its history bound.
 const WASTE: u64 = 4;
@@ -68,6 +69,8 @@ pub(crate) struct Optimistic<'m, M: Model> {
     /// Transmissions that were cancelled before they were executed, perhaps before they arrived.
     doomed: BTreeSet<u64>,
     history: History<M>,
+    /// With undo by clone: the state of the running event's entity before it.
+    before: Option<Box<M::Entity>>,
     cancellations: Vec<Cancellation>,
     desk: Desk<M>,
     outbox: Vec<Vec<Letter<M::Event>>>,
@@ -116,6 +119,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
             suspended: BTreeMap::new(),
             doomed: BTreeSet::new(),
             history: History::new(),
+            before: None,
             cancellations: Vec::new(),
             desk: Desk::new(),
             outbox: (0..plan.partitions()).map(|_| Vec::new()).collect(),
@@ -190,10 +194,13 @@ impl<'m, M: Model> Optimistic<'m, M> {
         if self.me == 0 {
             self.lead.steps += 1;
             if self.again {
+                worked = true;
                 self.repeat_round(transport, options);
             } else if !self.lead.under_way
                 && (executed == 0 || self.lead.urgent || self.lead.steps >= options.gvt_interval)
             {
+                // With one worker, the round is over already, and there may be more to do.
+                worked = true;
                 self.start_round(transport, options);
             }
         }
@@ -229,7 +236,9 @@ impl<'m, M: Model> Optimistic<'m, M> {
         let _quiet = quiet::Quiet::begin();
         let mut taken = 0;
         loop {
-            match catch_unwind(AssertUnwindSafe(|| self.events(&mut taken, options))) {
+            let run = catch_unwind(AssertUnwindSafe(|| self.events(&mut taken, options)));
+            self.run.peak_history = self.run.peak_history.max(self.history.len() as u64);
+            match run {
                 Ok(()) => return taken,
                 Err(payload) => self.panicked(payload),
             }
@@ -260,7 +269,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
                 continue;
             }
             let local = self.territory.own(to);
-            if key < self.watermark {
+            if precedes(&key, &self.watermark) {
                 self.make_way(local, key);
             } else {
                 self.watermark = key;
@@ -279,28 +288,26 @@ impl<'m, M: Model> Optimistic<'m, M> {
     #[inline]
     fn perform(&mut self, sent: Sent<M::Event>, local: usize) {
         let slot = &mut self.slots[local];
-        let trail = (slot.extra, slot.chain, self.next_id);
+        let before = Before { latest: slot.extra, chain: slot.chain, next_id: self.next_id };
         if sent.scheduled.timer && !slot.timers.remove(sent.scheduled.key.sequence) {
-            slot.extra = self.history.push(sent, Deed::Skipped, trail);
+            (slot.extra, _) = self.history.push(sent, Deed::Skipped, before);
             return;
         }
-        let before = match self.undo_by {
-            UndoBy::Clone => Some(slot.state.clone()),
-            UndoBy::Inverse => None,
-        };
+        if self.undo_by == UndoBy::Clone {
+            self.before = Some(Box::new(slot.state.clone()));
+        }
         // Copied from `sent` and not from the entry: reading in different widths what was just written would
         // stall.
         let (key, to) = (sent.scheduled.key, sent.scheduled.to);
         // Recorded first, so that a panic finds the entry.
-        slot.extra = self.history.push(sent, Deed::Running(before), trail);
-        let entry = self.history.back_mut().expect("an entry was just pushed");
+        let (place, entry) = self.history.push(sent, Deed::Running, before);
+        slot.extra = place;
         match slot.perform(&self.rules, &mut self.desk, Due { key, to, event: &entry.sent.scheduled.event }) {
             Ok(undo) => {
-                let back = match &mut entry.deed {
-                    Deed::Running(before) => before.take().map_or(Back::Inverse(undo), Back::Clone),
-                    _ => unreachable!("the handler's own entry runs"),
-                };
-                entry.deed = Deed::Executed(back);
+                entry.deed = self.before.take().map_or(Deed::Inverse(undo), Deed::Clone);
+                if let Some(first) = self.desk.sends.first() {
+                    entry.note_first(first);
+                }
                 self.run.executed += 1;
                 self.post_effects();
             }
@@ -313,15 +320,16 @@ impl<'m, M: Model> Optimistic<'m, M> {
     #[cold]
     fn suspend(&mut self, local: usize, error: Box<RunError>) {
         let entry = self.history.back_mut().expect("the failed event has an entry");
-        if let Deed::Running(Some(state)) = std::mem::replace(&mut entry.deed, Deed::Faulted(error)) {
-            self.slots[local].state = state;
+        entry.deed = Deed::Faulted(error);
+        if let Some(state) = self.before.take() {
+            self.slots[local].state = *state;
         }
         self.suspended.insert(local, Vec::new());
     }
 
     #[cold]
     fn panicked(&mut self, payload: Box<dyn std::any::Any + Send>) {
-        let running = self.history.back_mut().filter(|entry| matches!(entry.deed, Deed::Running(_)));
+        let running = self.history.back_mut().filter(|entry| matches!(entry.deed, Deed::Running));
         let Some(entry) = running else { resume_unwind(payload) };
         let local = self.territory.own(entry.sent.scheduled.to);
         let place = self.rules.place(entry.sent.scheduled.due());
@@ -331,7 +339,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.suspend(local, Box::new(RunError::Panic { place, message }));
     }
 
-    /// Moves what the handler put on the desk into the history, and sends its sends.
+    /// Moves what the handler put on the desk into the history, but for its first send, and sends its sends.
     #[inline]
     fn post_effects(&mut self) {
         let Desk { sends, samples, outputs, timer_changes, .. } = &mut self.desk;
@@ -340,15 +348,15 @@ impl<'m, M: Model> Optimistic<'m, M> {
             samples.drain(..).for_each(|sample| self.history.note(Effect::Sample(sample)));
             outputs.drain(..).for_each(|output| self.history.note(Effect::Output(output)));
         }
-        let sending =
-            |send: &Scheduled<M::Event>| Sending { at: send.key.at, step: send.key.step, to: send.to };
-        if let Some((first, others)) = sends.split_first() {
-            self.history.back_mut().expect("an effect belongs to an entry").first_send = Some(sending(first));
-            others.iter().for_each(|send| self.history.note(Effect::Sent(sending(send))));
+        // An event that sends one more at most leaves no more pending than there were before it.
+        let grows = sends.len() > 1;
+        if grows {
+            sends[1..].iter().for_each(|send| self.history.note(Effect::Sent(Sending::of(send))));
         }
         self.post_sends();
-        self.run.peak_history = self.run.peak_history.max(self.history.len() as u64);
-        self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
+        if grows {
+            self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
+        }
     }
 
     #[inline]
@@ -380,27 +388,27 @@ impl<'m, M: Model> Optimistic<'m, M> {
             error,
             ..
         } = self;
+        let mut latest = *last;
         while let Some(entry) = history.front_mut() {
             let (key, by) = (entry.sent.scheduled.key, entry.sent.scheduled.to);
-            if key >= *gvt && !matches!(entry.deed, Deed::Undone) {
+            if !precedes(&key, gvt) && !matches!(entry.deed, Deed::Undone) {
                 break;
             }
-            match std::mem::replace(&mut entry.deed, Deed::Undone) {
-                Deed::Executed(back) => {
-                    if let Back::Inverse(undo) = back
-                        && !*restart
-                    {
-                        rules.model.committed(&mut slots[territory.own(by)].state, undo);
-                    }
-                    run.committed += 1;
-                    if last.is_none_or(|last| last < (key, by)) {
-                        *last = Some((key, by));
-                    }
+            let deed = std::mem::replace(&mut entry.deed, Deed::Undone);
+            if matches!(deed, Deed::Inverse(_) | Deed::Clone(_)) {
+                run.committed += 1;
+                if latest.is_none_or(|(latest, _)| precedes(&latest, &key)) {
+                    latest = Some((key, by));
+                }
+            }
+            match deed {
+                Deed::Inverse(undo) if !*restart => {
+                    rules.model.committed(&mut slots[territory.own(by)].state, undo);
                 }
                 Deed::Skipped => run.timers_dropped += 1,
                 Deed::Faulted(fault) => *error = RunError::earlier(error.take(), Some(*fault)),
-                Deed::Undone => {}
-                Deed::Running(_) => unreachable!("no handler runs while events commit"),
+                Deed::Inverse(_) | Deed::Clone(_) | Deed::Undone => {}
+                Deed::Running => unreachable!("no handler runs while events commit"),
             }
             history.drop_front(|effect| match effect {
                 Effect::Sample(sample) => {
@@ -411,6 +419,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
                 Effect::Sent(_) | Effect::Timer(_) => {}
             });
         }
+        *last = latest;
         self.commit_faults();
     }
 

@@ -6,7 +6,7 @@
 //! so chains may be long.
 
 use super::Optimistic;
-use super::history::{Back, Deed, Effect, History, NOWHERE, Sending};
+use super::history::{Deed, Effect, History, NOWHERE, Sending};
 use crate::context::TimerChange;
 use crate::key::{EntityId, EventKey};
 use crate::model::Model;
@@ -95,7 +95,7 @@ impl<M: Model> Optimistic<'_, M> {
             if entry.sent.id == cancellation.id {
                 return true;
             }
-            place = entry.previous;
+            place = History::previous(place, entry);
         }
         false
     }
@@ -106,20 +106,20 @@ impl<M: Model> Optimistic<'_, M> {
         let key = entry.sent.scheduled.key;
         assert!(key >= self.gvt, "rolling back {key}, which lies before global virtual time {}", self.gvt);
         let deed = std::mem::replace(&mut entry.deed, Deed::Undone);
-        let (sent, first_id, chain, previous) =
-            (entry.sent.clone(), entry.first_id, entry.chain_before, entry.previous);
-        let (first_send, effects) = (entry.first_send.take(), History::effect_places(entry));
+        let (sent, first_id, chain) = (entry.sent.clone(), entry.first_id, entry.chain_before);
+        let (first_send, effects) = (entry.take_first(), History::effect_places(entry));
+        let previous = History::previous(place, entry);
         let slot = &mut self.slots[local];
         slot.extra = previous;
         match deed {
-            Deed::Executed(back) => {
-                match back {
+            Deed::Inverse(_) | Deed::Clone(_) => {
+                match deed {
                     // After an undone fault there is no state left to which an inverse applies.
-                    Back::Inverse(_) if self.restart => {}
-                    Back::Inverse(undo) => {
-                        self.rules.model.undo(&mut slot.state, &sent.scheduled.event, undo)
+                    Deed::Inverse(undo) if !self.restart => {
+                        self.rules.model.undo(&mut slot.state, &sent.scheduled.event, undo);
                     }
-                    Back::Clone(state) => slot.state = state,
+                    Deed::Clone(state) => slot.state = *state,
+                    _ => {}
                 }
                 slot.ordinal -= 1;
                 slot.chain = chain;
@@ -131,7 +131,7 @@ impl<M: Model> Optimistic<'_, M> {
                 self.resume(local);
             }
             Deed::Skipped => return sent,
-            Deed::Undone | Deed::Running(_) => unreachable!("the latest entry is neither undone nor running"),
+            Deed::Undone | Deed::Running => unreachable!("the latest entry is neither undone nor running"),
         }
         if sent.scheduled.timer {
             self.slots[local].timers.insert(sent.scheduled.key.sequence);

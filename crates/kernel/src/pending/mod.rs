@@ -59,7 +59,7 @@ pub trait PendingSet<R: Keyed> {
 /// Whether `left` sorts before `right`. Times are seldom equal, so they are compared first, by reference:
 /// copying whole keys that were just written costs more than comparing them.
 #[inline]
-fn precedes(left: &EventKey, right: &EventKey) -> bool {
+pub(crate) fn precedes(left: &EventKey, right: &EventKey) -> bool {
     if left.at == right.at {
         (left.step, left.origin, left.sequence) < (right.step, right.origin, right.sequence)
     } else {

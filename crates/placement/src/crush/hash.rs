@@ -99,10 +99,27 @@ pub(super) fn hash3_all<const N: usize>(a: u32, b: [u32; N], c: u32) -> [u32; N]
     hash3_each::<AMONG_MANY, N>(a, b, c)
 }
 
+/// The hashes of several triples of words, for loops over many.
+#[inline(always)]
+pub(super) fn hash3_triples<const N: usize>(a: [u32; N], b: [u32; N], c: [u32; N]) -> [u32; N] {
+    hash3_words::<AMONG_MANY, N>(a, b, c)
+}
+
 #[inline(always)]
 fn hash3_each<const IS_ALONE: bool, const N: usize>(a: u32, b: [u32; N], c: u32) -> [u32; N] {
-    let (mut a, mut b, mut c, mut x, mut y) = ([a; N], b, [c; N], [X; N], [Y; N]);
-    let mut h = b.map(|b| SEED ^ a[0] ^ b ^ c[0]);
+    hash3_words::<IS_ALONE, N>([a; N], b, [c; N])
+}
+
+#[inline(always)]
+fn hash3_words<const IS_ALONE: bool, const N: usize>(
+    mut a: [u32; N],
+    mut b: [u32; N],
+    mut c: [u32; N],
+) -> [u32; N] {
+    let (mut x, mut y, mut h) = ([X; N], [Y; N], [SEED; N]);
+    for (((h, a), b), c) in h.iter_mut().zip(a).zip(b).zip(c) {
+        *h ^= a ^ b ^ c;
+    }
     mix_all::<IS_ALONE, N>(&mut a, &mut b, &mut h);
     mix_all::<IS_ALONE, N>(&mut c, &mut x, &mut h);
     mix_all::<IS_ALONE, N>(&mut y, &mut a, &mut h);

@@ -4,8 +4,17 @@
 //! The loops are plain Rust that the compiler vectorises: one body, instantiated for wider registers by a
 //! function attribute. The portable path is the same body without the attribute. The result does not depend
 //! on the path.
+//!
+//! Lanes run over the items of one bucket here, and over inputs in [`inputs`].
+
+mod inputs;
 
 use super::hash::{hash3_all, hash4_among_many};
+pub(super) use inputs::{Best, INPUTS, SCALE, STEPS, ambiguous_below};
+use inputs::{
+    list_hits_body, place_in_permutation_body, straw_columns_body, straw_row_body, straw2_columns_body,
+    straw2_row_body, tree_hashes_body,
+};
 
 /// Items are padded to a multiple of this, so that the loops need no remainder handling.
 pub(super) const WIDTH: usize = 16;
@@ -95,6 +104,46 @@ on_lanes! {
     fn longest(x: u32, ids: &[u32], r: u32, straws: &[u32], hashes: &mut [u32]) -> usize = longest_body;
     /// The hashes of a tree bucket's nodes.
     fn hash_nodes(x: u32, nodes: &[u32], r: u32, id: u32, hashes: &mut [u32]) = hash_nodes_body;
+    /// For each input the best straw of its straw2 bucket, whose items are a column of `ids` and `factors`.
+    fn straw2_columns(
+        at: (&[u32; INPUTS], &[u32; INPUTS]),
+        ids: &[[u32; INPUTS]],
+        factors: &[[f32; INPUTS]],
+        best: &mut Best
+    ) = straw2_columns_body;
+    /// The same for inputs that are all in one bucket.
+    fn straw2_row(at: (&[u32; INPUTS], &[u32; INPUTS]), ids: &[u32], factors: &[f32], best: &mut Best)
+        = straw2_row_body;
+    /// For each input the longest straw of its straw bucket, whose items are a column of `ids` and `factors`.
+    fn straw_columns(
+        at: (&[u32; INPUTS], &[u32; INPUTS]),
+        ids: &[[u32; INPUTS]],
+        factors: &[[f32; INPUTS]],
+        best: &mut Best
+    ) = straw_columns_body;
+    /// The same for inputs that are all in one bucket.
+    fn straw_row(at: (&[u32; INPUTS], &[u32; INPUTS]), ids: &[u32], factors: &[f32], best: &mut Best)
+        = straw_row_body;
+    /// For each input the last hit of its list bucket, whose items are columns.
+    fn list_hits(
+        at: (&[u32; INPUTS], &[u32; INPUTS], &[u32; INPUTS]),
+        ids: &[[u32; INPUTS]],
+        sums: &[[u32; INPUTS]],
+        weights: &[[u32; INPUTS]],
+        hits: &mut [u32; INPUTS]
+    ) = list_hits_body;
+    /// For each input the hash of one node of its tree bucket.
+    fn tree_hashes(
+        at: (&[u32; INPUTS], &[u32; INPUTS], &[u32; INPUTS]),
+        nodes: &[u32; INPUTS],
+        hashes: &mut [u32; INPUTS]
+    ) = tree_hashes_body;
+    /// For each input the position at its place of its bucket's permutation.
+    fn place_in_permutation(
+        at: (&[u32; INPUTS], &[u32; INPUTS]),
+        sizes: &[u32; INPUTS],
+        places: &mut [u32; INPUTS]
+    ) = place_in_permutation_body;
     /// The last position whose draw in a list bucket is below its weight.
     fn last_in_list(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usize> = last_in_list_body;
 }
@@ -167,7 +216,7 @@ const MARKS: [u32; WIDTH] = {
 
 #[inline(always)]
 fn longest_body(x: u32, ids: &[u32], r: u32, straws: &[u32], hashes: &mut [u32]) -> usize {
-    let mut best = Best::default();
+    let mut best = BestKey::default();
     for (ids, straws) in ids.chunks(1 << MARK_BITS).zip(straws.chunks(1 << MARK_BITS)) {
         let hashes = &mut hashes[..ids.len()];
         hash_all(x, ids, r, hashes);
@@ -187,13 +236,13 @@ fn longest_body(x: u32, ids: &[u32], r: u32, straws: &[u32], hashes: &mut [u32])
 /// The position of the greatest of several keys, each of which covers as many items as the mark bits can
 /// distinguish.
 #[derive(Default)]
-struct Best {
+struct BestKey {
     passed: usize,
     position: usize,
     above_mark: u64,
 }
 
-impl Best {
+impl BestKey {
     #[inline(always)]
     fn next(&mut self, key: u64) {
         let mark = key as usize % (1 << MARK_BITS);

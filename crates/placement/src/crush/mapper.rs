@@ -1,29 +1,38 @@
 //! The fast mapper: a map in a layout for mapping, and a workspace that is reused from input to input.
 //!
-//! Gives the same results as [`super::reference`], faster: hashes are drawn for a whole bucket at once,
-//! straws are compared before any division, permutations store only the few places that moved, and nothing is
-//! cleared between inputs.
+//! Gives the same results as [`super::reference`], faster. One algorithm runs a rule ([`walk`]); where it
+//! needs an item, either one input picks with lanes over the items of the bucket ([`pick`]), or many inputs
+//! pick at once, one per lane ([`batch`]). Straws are compared before any division, permutations store only
+//! the few places that moved, and nothing is cleared between inputs.
 
+mod batch;
 mod layout;
+mod mappings;
 mod pick;
-mod run;
+mod program;
+mod rows;
+mod walk;
 
 use super::check::{Fault, check, check_tries};
 use super::lanes::Lanes;
-use super::map::{ItemId, Map, Rule, Tunables};
-use super::reference::Question;
+use super::map::{DEFAULT_CHOOSE_ARGS, ItemId, Map};
+use batch::{Batch, Traffic};
 use layout::{Args, Node};
+pub use mappings::Mappings;
 use pick::Scratch;
+use program::Op;
+use rows::Rows;
 use std::collections::BTreeMap;
+use walk::{Run, Walk};
 
 /// A map in a layout for mapping.
 #[derive(Clone, Debug)]
 pub struct Mapper {
-    rules: Vec<Option<Rule>>,
-    tunables: Tunables,
+    programs: Vec<Option<Vec<Op>>>,
     max_devices: i32,
     nodes: Vec<Option<Node>>,
     args: BTreeMap<i64, Args>,
+    rows: Rows,
     lanes: Lanes,
 }
 
@@ -31,9 +40,8 @@ pub struct Mapper {
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     scratch: Scratch,
-    at_hand: Vec<ItemId>,
-    found: Vec<ItemId>,
-    leaves: Vec<ItemId>,
+    walk: Walk,
+    batch: Batch,
 }
 
 /// The arguments of one mapping.
@@ -63,15 +71,23 @@ impl Mapper {
     pub fn new(map: &Map, lanes: Lanes) -> Result<Self, Fault> {
         check(map)?;
         check_tries(map)?;
-        let nodes: Vec<Option<Node>> =
+        let program = |rule: &Option<_>| rule.as_ref().map(|rule| program::program(map, rule));
+        let programs: Vec<Option<Vec<Op>>> = map.rules.iter().map(program).collect();
+        let starts = starts(&programs);
+        let mut nodes: Vec<Option<Node>> =
             map.buckets.iter().map(|bucket| bucket.as_deref().map(Node::new)).collect();
-        let args = map.choose_args.iter().map(|(&index, args)| (index, layout::args(&nodes, args))).collect();
+        let mut rows = Rows::default();
+        for node in nodes.iter_mut().flatten() {
+            node.way = rows.add(node, starts.contains(&(node.id as ItemId)), None, None);
+        }
+        let laid = |(&index, args)| (index, layout::args(&nodes, args, &mut rows, &starts));
+        let args = map.choose_args.iter().map(laid).collect();
         Ok(Self {
-            rules: map.rules.clone(),
-            tunables: map.tunables,
+            programs,
             max_devices: map.max_devices,
-            nodes,
             args,
+            nodes,
+            rows,
             lanes: if Lanes::available().contains(&lanes) { lanes } else { Lanes::Portable },
         })
     }
@@ -82,17 +98,54 @@ impl Mapper {
         self.lanes
     }
 
+    fn run<'a>(&'a self, ask: Ask<'a>) -> Option<Run<'a>> {
+        Some(Run {
+            mapper: self,
+            program: self.programs.get(ask.rule)?.as_ref()?,
+            args: self.args.get(&ask.pool).or_else(|| self.args.get(&DEFAULT_CHOOSE_ARGS)),
+            result_max: ask.result_max,
+            weights: ask.weights,
+        })
+    }
+
     /// Runs a rule and stores the result in `out`; an unknown rule gives an empty result.
     pub fn do_rule(&self, ask: Ask<'_>, workspace: &mut Workspace, out: &mut Vec<ItemId>) {
         out.clear();
-        let Some(Some(rule)) = self.rules.get(ask.rule) else { return };
-        workspace.scratch.start();
-        let args = self.args.get(&ask.pool).or_else(|| self.args.get(&super::map::DEFAULT_CHOOSE_ARGS));
-        let question =
-            Question { x: ask.x, result_max: ask.result_max, weights: ask.weights, choose_args: None };
-        let Workspace { scratch, at_hand, found, leaves } = workspace;
-        run::Run::new(self, args, question, scratch).rule(rule, run::Lists { at_hand, found, leaves }, out);
+        let Some(run) = self.run(ask) else { return };
+        let Workspace { scratch, walk, .. } = workspace;
+        scratch.start();
+        let mut want = walk.start(&run, ask.x);
+        while let Some(wanted) = want {
+            let item = run.pick(wanted, ask.x, scratch);
+            want = walk.picked(&run, item);
+        }
+        out.extend_from_slice(&walk.out);
     }
+
+    /// Runs a rule for many inputs, which is faster than one by one; `ask.x` is ignored. `found` then has the
+    /// result of each input, in their order.
+    pub fn map_all(&self, ask: Ask<'_>, inputs: &[u32], workspace: &mut Workspace, found: &mut Mappings) {
+        found.restart(inputs.len(), ask.result_max);
+        let Some(run) = self.run(ask) else { return };
+        let mut done = |number: usize, items: &[ItemId]| found.set(number, items);
+        let mut traffic = Traffic { inputs, next: 0, done: &mut done };
+        workspace.batch.map(&run, &mut traffic, &mut workspace.scratch);
+    }
+}
+
+/// The number of buckets that have a queue of their own because rules start there; maps with more rules than
+/// that have one for each device class.
+const STARTS_MAX: usize = 32;
+
+/// The items where rules start.
+fn starts(programs: &[Option<Vec<Op>>]) -> Vec<ItemId> {
+    let ops = programs.iter().flatten().flatten();
+    let mut starts: Vec<ItemId> =
+        ops.filter_map(|op| if let Op::Take(item) = op { Some(*item) } else { None }).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    starts.truncate(STARTS_MAX);
+    starts
 }
 
 #[cfg(test)]

@@ -224,10 +224,6 @@ impl Rebuild<'_> {
         At { device: event.driver, place, slot: usize::from(event.slot) }
     }
 
-    fn is_paced(&self) -> bool {
-        self.limits.is_paced()
-    }
-
     /// Starts units of a job until its window is full.
     #[inline]
     fn issue(&self, server: &mut Server, at: At, context: &mut Context<'_, Self>) {
@@ -316,9 +312,9 @@ impl Rebuild<'_> {
         }
         let last = slot.left == 1;
         let undo = if last || slot.writes > 1 {
-            Undo::whole(server)
+            Undo::device(self, server, at.place)
         } else {
-            Undo::slot(server, at.place, at.slot, self.is_paced())
+            Undo::slot(self, server, at.place, at.slot)
         };
         let slot = &mut server.devices[at.place].slots[at.slot];
         debug_assert!(slot.left >= u32::from(slot.flying), "{} units fly of {}", slot.flying, slot.left);
@@ -386,6 +382,11 @@ impl Rebuild<'_> {
         if let Some(&target) = self.plan.reserves(self.plan.task(task)).get(reserved as usize) {
             self.tell(target, self.about(Kind::Reserve, task, target, driver), context);
         }
+    }
+
+    /// The device that a request, grant or release of a reservation, or a wake-up, is about.
+    pub(super) fn reserves_at(&self, event: &Event) -> DeviceId {
+        if matches!(event.kind, Kind::Reserve | Kind::Release) { event.device } else { event.driver }
     }
 
     /// Handles requests, grants and releases of reservations, and wake-ups of drivers.

@@ -12,7 +12,8 @@
 //! come no faster than the limit lets them go and do not wait again.
 //!
 //! Left out: reservations, which do not change the rate at a limit; the messages of that first search;
-//! threads, of which there are always enough.
+//! the two items after a group's last object; objects that a driver lacks and pulls, as in recovery by log,
+//! which cost a second work item; threads, of which there are always enough.
 
 use towtank_iosched::Limiter;
 use towtank_kernel::Context;
@@ -250,7 +251,8 @@ impl Rebuild<'_> {
         event: &Event,
         context: &mut Context<'_, Self>,
     ) -> Undo {
-        let undo = Undo::whole(server);
+        let device = if event.kind == Kind::Push { event.device } else { event.driver };
+        let undo = Undo::device(self, server, self.hardware.place_of(device));
         let task = |server: &Server| {
             let place = self.hardware.place_of(event.driver);
             server.devices[place].slots[usize::from(event.slot)].task

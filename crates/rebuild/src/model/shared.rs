@@ -4,8 +4,8 @@
 //! so each service ends with its own event. Within a class the order is first come, first served. What a unit
 //! does at a resource, and where it goes next, is defined once, in `transfer`.
 
-use towtank_devices::Line;
-use towtank_iosched::{Fair, Limiter};
+use towtank_devices::{Line, LineMark};
+use towtank_iosched::{Fair, FlowId, Limiter};
 use towtank_units::SimTime;
 
 use super::event::Event;
@@ -84,6 +84,16 @@ impl Shared {
     /// All units that wait or are being served.
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
         self.lines().flat_map(SharedLine::items)
+    }
+
+    /// The state of a line before an event at it.
+    pub(super) fn mark(&self, resource: Resource, arriving: Option<FlowId>) -> LineMark<Event> {
+        match resource {
+            Resource::Out => &self.out,
+            Resource::Inward => &self.inward,
+            Resource::Disk(place) => &self.disks[place],
+        }
+        .mark(arriving)
     }
 
     pub(super) fn line(&mut self, resource: Resource) -> &mut SharedLine {

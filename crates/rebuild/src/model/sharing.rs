@@ -19,15 +19,19 @@ const OF_MOVES: FlowId = FlowId(2);
 
 impl Rebuild<'_> {
     fn request(&self, event: &Event, cost: SimSpan) -> Request<Event> {
+        Request::new(self.flow(event), cost.as_ns(), *event)
+    }
+
+    /// The flow of a unit at a shared resource.
+    pub(super) fn flow(&self, event: &Event) -> FlowId {
         let apart = self.clients.as_ref().is_some_and(|clients| clients.weights.moving.is_some());
-        let flow = if event.marks.is_client() {
+        if event.marks.is_client() {
             OF_CLIENTS
         } else if apart && self.plan.only_moves(self.plan.task_of(event.job)) {
             OF_MOVES
         } else {
             OF_REBUILD
-        };
-        Request::new(flow, cost.as_ns(), *event)
+        }
     }
 
     /// Handles an event at a server that clients use too.
@@ -37,7 +41,7 @@ impl Rebuild<'_> {
         event: &Event,
         context: &mut Context<'_, Self>,
     ) -> Result<Undo, Fault> {
-        let before = Undo::whole(server);
+        let before = Undo::shared(self, server, event);
         let client = event.marks.is_client();
         match event.kind {
             Kind::Read | Kind::Write => {
@@ -139,18 +143,12 @@ impl Rebuild<'_> {
     /// A unit arrives at a shared uplink, or has passed it.
     pub(super) fn at_shared_rack(
         &self,
-        uplink: &mut Uplink,
-        lines: &mut [SharedLine; 2],
+        (uplink, lines): (&mut Uplink, &mut [SharedLine; 2]),
+        way: Way,
         event: &Event,
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
         let now = context.now();
-        let way = match event.kind {
-            Kind::Up => Way::Up,
-            Kind::Down => Way::Down,
-            Kind::Served => Way::BOTH[usize::from(event.slot)],
-            _ => return Err("an uplink is no server".into()),
-        };
         let line = &mut lines[way as usize];
         if event.kind == Kind::Served {
             let done = line.complete(now, Place::ONLY);
@@ -165,6 +163,16 @@ impl Rebuild<'_> {
             context.send(context.me(), done.since(now), ended(way as u16));
         }
         Ok(())
+    }
+}
+
+/// The direction of a shared uplink that an event is about.
+pub(super) fn shared_way(event: &Event) -> Option<Way> {
+    match event.kind {
+        Kind::Up => Some(Way::Up),
+        Kind::Down => Some(Way::Down),
+        Kind::Served => Some(Way::BOTH[usize::from(event.slot)]),
+        _ => None,
     }
 }
 

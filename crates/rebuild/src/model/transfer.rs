@@ -11,6 +11,7 @@ use towtank_units::{Bytes, SimSpan, SimTime};
 use super::event::{Event, Kind};
 use super::resource::Resource;
 use super::server::{Rack, Server};
+use super::sharing::shared_way;
 use super::undo::Undo;
 use super::{DeviceId, Rebuild};
 
@@ -167,9 +168,11 @@ impl Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) -> Result<Undo, Fault> {
         if let Some(lines) = &mut rack.lines {
-            let before = Undo::Rack(Box::new((rack.uplink, lines.clone())));
-            self.at_shared_rack(&mut rack.uplink, lines, event, context)?;
-            return Ok(before);
+            let way = shared_way(event).ok_or("an uplink is no server")?;
+            let arriving = (event.kind != Kind::Served).then(|| self.flow(event));
+            let before = (way, rack.uplink, lines[way as usize].mark(arriving));
+            self.at_shared_rack((&mut rack.uplink, lines), way, event, context)?;
+            return Ok(Undo::Rack(Box::new(before)));
         }
         let way = if event.kind == Kind::Down { Way::Down } else { Way::Up };
         let undo = Undo::Uplink { way, before: *rack.uplink.lane(way) };

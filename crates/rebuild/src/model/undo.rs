@@ -1,12 +1,13 @@
-//! How an event is undone: by the few values that it changed, or else by a copy of the whole server.
+//! How an event is undone: by the few values that it changed, by a copy of the one device that it was about,
+//! or, where the disks of a server start jobs in turn, by a copy of the whole server.
 
-use towtank_devices::{Disk, Lane, Link, Uplink, Way};
+use towtank_devices::{Disk, Lane, LineMark, Link, Uplink, Way};
 use towtank_units::SimTime;
 
 use super::Rebuild;
 use super::event::{Event, Kind};
-use super::server::{Device, Entity, Server, WINDOW_MAX};
-use super::shared::SharedLine;
+use super::saved::Saved;
+use super::server::{Device, Entity, Rack, Server, Together, WINDOW_MAX};
 
 /// What is needed to undo an event.
 #[derive(Debug, PartialEq)]
@@ -27,10 +28,14 @@ pub enum Undo {
     Acks { before: u8 },
     /// The progress of a job before the event.
     Slot { place: u16, next: u32, left: u32, flying: u8 },
+    /// A device before the event, and the limits that it shares with the others.
+    Device(Box<(u16, Together, Device)>),
     /// The server before the event.
     Whole(Box<Server>),
-    /// A shared uplink before the event.
-    Rack(Box<(Uplink, [SharedLine; 2])>),
+    /// What may change at a server that clients use too.
+    Saved(Box<Saved>),
+    /// A shared uplink and its queue in one direction before the event.
+    Rack(Box<(Way, Uplink, LineMark<Event>)>),
     /// How many servers still drove something.
     Driving(u32),
     /// The event was dropped by something dead.
@@ -43,12 +48,36 @@ impl Undo {
         if server.speculating.0 { Undo::Whole(Box::new(server.clone())) } else { Undo::Nothing }
     }
 
-    /// For events that advance a job. With a rate limit they also change its clocks, so the whole server is
-    /// kept.
-    #[inline]
-    pub(super) fn slot(server: &Server, place: usize, slot: usize, paced: bool) -> Undo {
-        if paced {
+    /// For events that may start jobs or change limits of a device. Nothing is kept where the caller has
+    /// saved what is shared with clients.
+    pub(super) fn device(model: &Rebuild<'_>, server: &Server, place: usize) -> Undo {
+        if !server.speculating.0 || server.shared.is_some() {
+            return Undo::Nothing;
+        }
+        if model.limits.server_streams.is_some() {
             return Undo::whole(server);
+        }
+        Undo::Device(Box::new((place as u16, server.together, server.devices[place].clone())))
+    }
+
+    /// For events at a server that clients use too.
+    pub(super) fn shared(model: &Rebuild<'_>, server: &Server, event: &Event) -> Undo {
+        if !server.speculating.0 {
+            return Undo::Nothing;
+        }
+        let starts_jobs =
+            matches!(event.kind, Kind::Ack | Kind::Grant | Kind::Wake) && !event.marks.is_client();
+        if starts_jobs && model.limits.server_streams.is_some() {
+            return Undo::whole(server);
+        }
+        model.save(server, event).map_or(Undo::Nothing, Undo::Saved)
+    }
+
+    /// For events that advance a job. With a rate limit they also change its clocks, so the device is kept.
+    #[inline]
+    pub(super) fn slot(model: &Rebuild<'_>, server: &Server, place: usize, slot: usize) -> Undo {
+        if model.limits.is_paced() {
+            return Undo::device(model, server, place);
         }
         let slot = &server.devices[place].slots[slot];
         let (next, left, flying) = (slot.next, slot.left, slot.flying);
@@ -63,8 +92,7 @@ impl Undo {
                 return;
             }
             (Entity::Rack(rack), Undo::Rack(before)) => {
-                let (uplink, lines) = *before;
-                (rack.uplink, rack.lines) = (uplink, Some(lines));
+                restore_rack(rack, *before);
                 return;
             }
             (Entity::Monitor { driving }, Undo::Driving(before)) => {
@@ -111,12 +139,26 @@ impl Undo {
                 debug_assert!(left >= slot.left, "an undo leaves {left} units of {}", slot.left);
                 (slot.next, slot.left, slot.flying) = (next, left, flying);
             }
+            Undo::Device(before) => {
+                let (place, together, device) = *before;
+                server.devices[usize::from(place)] = device;
+                server.together = together;
+            }
             Undo::Whole(before) => *server = *before,
+            Undo::Saved(before) => before.restore(server),
             Undo::Swallowed => {
                 let last = server.swallowed.pop();
                 debug_assert_eq!(last.as_ref(), Some(event), "an undo takes back what was swallowed last");
             }
         }
+    }
+}
+
+/// Restores a shared uplink and one of its queues.
+fn restore_rack(rack: &mut Rack, (way, uplink, mark): (Way, Uplink, LineMark<Event>)) {
+    rack.uplink = uplink;
+    if let Some(lines) = &mut rack.lines {
+        lines[way as usize].take_back(mark);
     }
 }
 

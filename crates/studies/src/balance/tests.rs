@@ -2,9 +2,11 @@
 //! what users get wrong. The laws of the answer are tested in the crate `ceph`, on a thousand clusters.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use flate2::read::GzDecoder;
 use towtank_ceph::balance::{Cause, CauseKind, Room};
 use towtank_kernel::Executor;
 use towtank_placement::crush::pools::Placer;
@@ -139,23 +141,39 @@ fn what_is_wrong_is_told() {
     assert!(error("recovery_rate = \"0B/s\"").contains("recovery_rate"));
 }
 
-/// A report has neither the sizes of groups nor those of devices: nothing of it is taken as 0.
+/// What balance says of a report alone.
+fn of_report(folder: Folder, name: &str) -> (Outcome, String) {
+    let prepared = prepared(folder, &format!("report = \"{name}\"")).unwrap_or_else(|all| panic!("{all:?}"));
+    let seen = prepared.run(&RunContext::alone(Seed(1), 0)).unwrap();
+    let outcomes = [seen.clone()];
+    let scenario = prepared.resolved();
+    let told = Balance.present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]);
+    (seen, told.answer)
+}
+
+/// A report without the sizes of devices: nothing of it is taken as 0.
 #[test]
 fn what_a_report_lacks_is_not_known() {
-    let folder = samples::live(&["report.json.gz"]);
-    let prepared = prepared(folder, "report = \"report.json.gz\"").unwrap_or_else(|all| panic!("{all:?}"));
-    let seen = prepared.run(&RunContext::alone(Seed(1), 0)).unwrap();
+    let mut folder = samples::live(&["report.json.gz"]);
+    let mut text = String::new();
+    GzDecoder::new(folder.0["report.json.gz"].as_slice()).read_to_string(&mut text).unwrap();
+    folder.0.insert("report.json".to_owned(), text.replace("bluestore_bdev_size", "unknown").into_bytes());
+    let (seen, answer) = of_report(folder, "report.json");
     for measure in ["max_device_fill", "usable_bytes", "added_by_rule", "groups_lost_now"] {
         assert_eq!(seen.measures[measure].value(), None, "{measure}");
     }
-    let outcomes = [seen];
-    let scenario = prepared.resolved();
-    let told = Balance.present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]);
-    assert!(
-        told.answer.starts_with("The sizes and the fill of the devices are not known"),
-        "{}",
-        told.answer
-    );
+    assert!(answer.starts_with("The sizes and the fill of the devices are not known"), "{answer}");
+}
+
+/// With the sizes, the fill is estimated: 3,075,268 of 8,388,608 KiB on the fullest device, says `osd df`.
+#[test]
+fn a_report_gives_an_estimate_of_the_fill() {
+    let (seen, _) = of_report(samples::live(&["report.json.gz"]), "report.json.gz");
+    let fill = value(&seen, "max_device_fill");
+    assert!((fill - 3_075_268.0 / 8_388_608.0).abs() < 0.002, "{fill}");
+    assert!(value(&seen, "usable_bytes") > 0.0);
+    let told = seen.warnings.iter().any(|warning| warning.text.contains("it is estimated from their sizes"));
+    assert!(told, "{:?}", seen.warnings);
 }
 
 #[test]

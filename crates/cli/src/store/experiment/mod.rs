@@ -30,7 +30,11 @@ pub fn backfill(flags: &BackfillExperiment) -> Result<Exit, Trouble> {
         .map_err(|error| Trouble::failed(format!("`{}`: {error}", flags.dir.display())))?;
     let directory = std::path::absolute(&flags.dir)
         .map_err(|error| Trouble::failed(format!("`{}`: {error}", flags.dir.display())))?;
-    let stop = interrupt::watch_with_processes();
+    let left = format!(
+        "end daemons that still run: towtank store down --dir {}\n",
+        directory.join("work").display()
+    );
+    let stop = interrupt::watch_with_processes(interrupt::TO_END_PROCESSES, left);
     let watching = Watching { stop, quiet: flags.output.quiet };
     let measured = run(&directory, &program, &plan, &watching).map_err(trouble)?;
     let is_whole = measured.len() == plan.cases().len();

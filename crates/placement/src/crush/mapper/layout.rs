@@ -1,5 +1,6 @@
 //! The bucket layout of the fast mapper: padded arrays and precomputed values.
 
+use super::rows::{Rows, Way};
 use crate::crush::bucket::{Bucket, Shape};
 use crate::crush::lanes::WIDTH;
 use crate::crush::map::{ChooseArgs, ItemId};
@@ -16,6 +17,8 @@ pub(super) struct Node {
     /// The items as words to hash, padded.
     pub ids: Vec<u32>,
     pub shape: NodeShape,
+    /// How it picks for many inputs at once, without choose args.
+    pub way: Way,
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +61,8 @@ pub(super) type Args = Vec<Option<NodeArgs>>;
 pub(super) struct NodeArgs {
     pub weight_sets: Vec<Weights>,
     pub ids: Option<Vec<u32>>,
+    /// How the bucket picks with each weight set; without weight sets, the one way with the ids.
+    pub ways: Vec<Way>,
 }
 
 impl Node {
@@ -85,6 +90,7 @@ impl Node {
             items: bucket.items.clone(),
             ids: padded(words),
             shape,
+            way: Way::Alone,
         }
     }
 }
@@ -116,16 +122,22 @@ fn padded_in_front(values: &[u32]) -> Vec<u32> {
 }
 
 /// Lays out a set of choose args, which apply only to straw2 buckets.
-pub(super) fn args(nodes: &[Option<Node>], args: &ChooseArgs) -> Args {
+pub(super) fn args(nodes: &[Option<Node>], args: &ChooseArgs, rows: &mut Rows, starts: &[ItemId]) -> Args {
     let mut laid: Args = vec![None; nodes.len()];
     for (&slot, arg) in args {
         if let Some(Some(node)) = nodes.get(slot as usize)
             && matches!(node.shape, NodeShape::Straw2(_))
         {
-            laid[slot as usize] = Some(NodeArgs {
-                weight_sets: arg.weight_sets.iter().map(|weights| Weights::new(weights)).collect(),
-                ids: (!arg.ids.is_empty()).then(|| padded(arg.ids.iter().map(|&id| id as u32).collect())),
-            });
+            let weight_sets: Vec<Weights> =
+                arg.weight_sets.iter().map(|weights| Weights::new(weights)).collect();
+            let ids = (!arg.ids.is_empty()).then(|| padded(arg.ids.iter().map(|&id| id as u32).collect()));
+            let is_start = starts.contains(&(node.id as ItemId));
+            let mut way = |weights| rows.add(node, is_start, weights, ids.as_deref());
+            let ways = match &weight_sets[..] {
+                [] => vec![way(None)],
+                sets => sets.iter().map(|weights| way(Some(weights))).collect(),
+            };
+            laid[slot as usize] = Some(NodeArgs { weight_sets, ids, ways });
         }
     }
     laid

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::crush::reference;
+use crate::crush::reference::Question;
 use crate::crush::text::compile;
 use std::fmt::Write;
 

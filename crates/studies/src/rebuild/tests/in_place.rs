@@ -14,12 +14,7 @@ fn course_of(text: &str, seed: u64) -> Course {
 fn one_unit_takes_what_its_stages_take() {
     let text = "servers = 3\nreplicas = 3\nobjects = 1\nfail = \"server=0\"\nreplace = \"5s\"\n\
                 detection = \"2s\"\n[population]\ndistribution = \"constant\"\nsize = \"4MiB\"";
-    let mib = 1_048_576.0;
-    let read = 11_700.3e-6 + 23.67e-6 + 4.0 * mib / 1_617_009_050.0;
-    let card = 4.0 * mib / 2_012_072_435.0 + 1.1e-6;
-    let write = 6_108.8e-6 + 29.67e-6 + 4.0 * mib / 1_585_132_340.0;
-    let ack = 6.78e-6 + 128.0 / 2_012_072_435.0 + 1.1e-6;
-    let want = read + card + 6.78e-6 + write + ack;
+    let want = one_unit_s();
     let found = outcome(text, 1);
     assert!(
         (value(&found, "transfer_s") - want).abs() < 1e-7,

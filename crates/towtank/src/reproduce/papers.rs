@@ -1,0 +1,261 @@
+//! The papers whose results are compared, in their own order: what each has under one number, which claims
+//! are about it, and which figures answer to it.
+
+mod contents;
+
+use towtank_report::{BarSeries, Chapter, Claim, Figure, Kind, Num, Part, Verdict};
+
+use contents::PAPERS;
+
+/// The chapter of claims that belong to no paper here: those of scenarios that a caller added.
+pub(super) const OTHER: &str = "Other claims";
+
+/// A paper.
+struct Paper {
+    /// Its name in lists and on axes.
+    short: &'static str,
+    /// Heading.
+    title: &'static str,
+    /// A sentence below the heading.
+    about: &'static str,
+    sections: &'static [Section],
+}
+
+/// What a paper has under one number.
+struct Section {
+    title: &'static str,
+    figures: &'static [Drawn],
+    /// Which claims are about it. The first section that fits has the claim.
+    claims: &'static [About],
+}
+
+/// Claims of a scenario, by the beginning of their names and the end of their sources.
+struct About {
+    /// The scenario; with a `*` at the end, all that begin so.
+    scenario: &'static str,
+    starts: &'static str,
+    source_ends: &'static str,
+}
+
+/// A figure of a scenario that answers to one of the paper.
+struct Drawn {
+    scenario: &'static str,
+    id: &'static str,
+    /// Its heading on the page of all claims, which begins with the number in the paper.
+    title: &'static str,
+    /// Of bars only the categories, and of lines only the series with this text; all if it is empty.
+    only: &'static str,
+}
+
+/// A claim by its name (`SCENARIO/CLAIM`) and its source.
+pub(super) type Named<'a> = (&'a str, &'a str);
+
+fn fits(about: &About, (name, source): Named<'_>) -> bool {
+    let Some((scenario, claim)) = name.split_once('/') else { return false };
+    let same = match about.scenario.strip_suffix('*') {
+        Some(start) => scenario.starts_with(start),
+        None => scenario == about.scenario,
+    };
+    same && claim.starts_with(about.starts) && source.ends_with(about.source_ends)
+}
+
+/// The places of claims: paper, section, and the position of the claim in the list. They are in the order of
+/// the papers, and within a section in the order given.
+pub(super) fn placed(claims: &[Named<'_>]) -> Vec<(&'static str, &'static str, usize)> {
+    let sections =
+        || PAPERS.iter().flat_map(|paper| paper.sections.iter().map(move |section| (paper, section)));
+    let place = |claim: &Named<'_>| {
+        sections().position(|(_, section)| section.claims.iter().any(|about| fits(about, *claim)))
+    };
+    let mut placed: Vec<(usize, usize)> =
+        claims.iter().enumerate().map(|(at, claim)| (place(claim).unwrap_or(usize::MAX), at)).collect();
+    placed.sort_unstable();
+    let told = |(section, claim): (usize, usize)| match sections().nth(section) {
+        Some((paper, section)) => (paper.title, section.title, claim),
+        None => (OTHER, OTHER, claim),
+    };
+    placed.into_iter().map(told).collect()
+}
+
+/// The figures of a scenario that the page shows.
+pub(super) fn figures_of(scenario: &str) -> impl Iterator<Item = &'static str> {
+    drawn().filter(move |drawn| drawn.scenario == scenario).map(|drawn| drawn.id)
+}
+
+fn drawn() -> impl Iterator<Item = &'static Drawn> {
+    PAPERS.iter().flat_map(|paper| paper.sections).flat_map(|section| section.figures)
+}
+
+/// The chapters of a report, with the figures that they show, and the claims in their order.
+pub(super) struct Bound {
+    pub chapters: Vec<Chapter>,
+    pub figures: Vec<Figure>,
+    pub claims: Vec<Claim>,
+}
+
+/// Sorts claims and figures into chapters. Figures come with the name of their scenario; those that no paper
+/// has are left out. A section of which nothing was run is left out, too.
+pub(super) fn bind(claims: &[Claim], figures: &[(String, Figure)]) -> Bound {
+    let named: Vec<Named<'_>> = claims.iter().map(|claim| (&*claim.name, &*claim.source)).collect();
+    let placed = placed(&named);
+    let names = |paper: &str, section: &str| -> Vec<String> {
+        let ours = placed.iter().filter(|(of, title, _)| (*of, *title) == (paper, section));
+        ours.map(|(_, _, at)| claims[*at].name.clone()).collect()
+    };
+    let mut bound = Bound { chapters: Vec::new(), figures: Vec::new(), claims: Vec::new() };
+    for paper in PAPERS {
+        let mut parts = Vec::new();
+        for section in paper.sections {
+            let shown: Vec<Figure> =
+                section.figures.iter().filter_map(|drawn| shown(drawn, figures)).collect();
+            let part = Part {
+                title: section.title.to_owned(),
+                figures: shown.iter().map(|figure| figure.id.clone()).collect(),
+                claims: names(paper.title, section.title),
+            };
+            if !part.figures.is_empty() || !part.claims.is_empty() {
+                parts.push(part);
+            }
+            bound.figures.extend(shown);
+        }
+        if !parts.is_empty() {
+            let [title, short, about] = [paper.title, paper.short, paper.about].map(str::to_owned);
+            bound.chapters.push(Chapter { title, short, about, parts });
+        }
+    }
+    let others = names(OTHER, OTHER);
+    if !others.is_empty() {
+        let part = Part { title: OTHER.to_owned(), figures: Vec::new(), claims: others };
+        let [title, short] = [OTHER, OTHER].map(str::to_owned);
+        bound.chapters.push(Chapter { title, short, about: String::new(), parts: vec![part] });
+    }
+    bound.claims = placed.iter().map(|(_, _, at)| claims[*at].clone()).collect();
+    bound
+}
+
+/// A figure under its number in the paper. Its id names the scenario, since ids are unique within one only.
+fn shown(drawn: &Drawn, figures: &[(String, Figure)]) -> Option<Figure> {
+    let (_, figure) =
+        figures.iter().find(|(scenario, figure)| scenario == drawn.scenario && figure.id == drawn.id)?;
+    let mut figure = figure.clone();
+    figure.id = match drawn.only {
+        "" => format!("{}-{}", drawn.scenario, drawn.id),
+        only => format!("{}-{}-{}", drawn.scenario, drawn.id, name_of(only)),
+    };
+    drawn.title.clone_into(&mut figure.title);
+    let of = format!("From `{}`.", drawn.scenario);
+    figure.caption = if figure.caption.is_empty() { of } else { format!("{} {of}", figure.caption) };
+    if !drawn.only.is_empty() {
+        keep(&mut figure.kind, drawn.only);
+    }
+    side_by_side(&mut figure.kind);
+    Some(figure)
+}
+
+/// A text as a part of a file's name.
+fn name_of(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+/// Keeps the bars of the categories, or the lines of the series, with a text, and takes the text out of their
+/// names.
+fn keep(kind: &mut Kind, only: &str) {
+    let without = |name: &mut String| {
+        *name = name.replace(only, "").replace(", , ", ", ").trim_matches([',', ' ']).to_owned();
+    };
+    match kind {
+        Kind::Bar { categories, series, .. } => {
+            let kept: Vec<bool> = categories.iter().map(|name| name.contains(only)).collect();
+            for BarSeries { values, low, high, .. } in series {
+                [values, low, high].into_iter().for_each(|values| retain(values, &kept));
+            }
+            retain(categories, &kept);
+            categories.iter_mut().for_each(without);
+        }
+        Kind::Line { series, .. } => {
+            series.retain(|line| line.name.contains(only));
+            series.iter_mut().for_each(|line| without(&mut line.name));
+        }
+        _ => {}
+    }
+}
+
+/// Keeps the values at the marked places. Ends of intervals may be missing.
+fn retain<T>(values: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    values.retain(|_| kept.next() == Some(&true));
+}
+
+/// Draws the bars of `PROTOCOL, SETTING` in groups of one setting, with a series for each protocol, as papers
+/// do. Other bars stay as they are.
+fn side_by_side(kind: &mut Kind) {
+    let Kind::Bar { x, categories, series, .. } = kind else { return };
+    let split: Option<Vec<(String, String)>> = categories
+        .iter()
+        .map(|name| name.split_once(", ").map(|(one, rest)| (one.to_owned(), rest.to_owned())))
+        .collect();
+    let (Some(split), [one]) = (split, &series[..]) else { return };
+    let distinct = |of: fn(&(String, String)) -> &String| {
+        let mut found: Vec<String> = Vec::new();
+        split.iter().map(of).for_each(|name| {
+            if !found.contains(name) {
+                found.push(name.clone());
+            }
+        });
+        found
+    };
+    let (names, settings) = (distinct(|pair| &pair.0), distinct(|pair| &pair.1));
+    if names.len() * settings.len() != split.len() {
+        return;
+    }
+    let place =
+        |name: &String, setting: &String| split.iter().position(|pair| (&pair.0, &pair.1) == (name, setting));
+    let grouped = names.iter().map(|name| {
+        let of = |values: &[Num]| -> Vec<Num> {
+            let at = settings.iter().filter_map(|setting| values.get(place(name, setting)?).copied());
+            at.collect()
+        };
+        BarSeries { name: name.clone(), values: of(&one.values), low: of(&one.low), high: of(&one.high) }
+    });
+    *series = grouped.collect();
+    "setting".clone_into(x);
+    *categories = settings;
+}
+
+/// The number of claims of each paper by verdict.
+pub(super) fn tally(bound: &Bound) -> Option<Figure> {
+    let chapters = &bound.chapters;
+    let count = |chapter: &Chapter, verdict: Verdict| {
+        let names = chapter.parts.iter().flat_map(|part| &part.claims);
+        let of = names.filter_map(|name| bound.claims.iter().find(|claim| claim.name == *name));
+        Num::from(of.filter(|claim| claim.verdict == verdict).count() as f64)
+    };
+    let verdicts = [
+        ("holds", Verdict::Holds),
+        ("misses", Verdict::Misses),
+        ("cannot tell", Verdict::CannotTell),
+        ("fitted", Verdict::Fitted),
+    ];
+    let series = verdicts.map(|(name, verdict)| BarSeries {
+        name: name.to_owned(),
+        values: chapters.iter().map(|chapter| count(chapter, verdict)).collect(),
+        low: Vec::new(),
+        high: Vec::new(),
+    });
+    (!bound.claims.is_empty()).then(|| Figure {
+        id: "claims-by-source".to_owned(),
+        title: "Claims by source".to_owned(),
+        caption: "Fitted claims were used to calibrate a model and prove nothing.".to_owned(),
+        kind: Kind::Bar {
+            x: "source".to_owned(),
+            y: towtank_report::Axis::linear("claims", ""),
+            categories: chapters.iter().map(|chapter| chapter.short.clone()).collect(),
+            series: series.to_vec(),
+            stacked: true,
+            references: Vec::new(),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;
