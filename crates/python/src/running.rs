@@ -230,12 +230,15 @@ pub fn listed(unmet: Vec<towtank::Unmet>) -> Unmet {
 pub fn reproduce(
     py: Python<'_>,
     names: Vec<String>,
+    quick: bool,
     options: Given,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Report> {
     let options = options.options()?;
-    let done =
-        watched(py, progress.as_ref(), move |watch| towtank::reproduce(registry(), &names, &options, watch))?;
+    let done = watched(py, progress.as_ref(), move |watch| {
+        let wanted = towtank::Wanted { names: &names, quick, ..towtank::Wanted::default() };
+        towtank::reproduce(registry(), wanted, &options, watch)
+    })?;
     let Some(done) = done else { return Err(errors::interrupted(py, None, 0, 0)) };
     let report = Report(Arc::new(done.map_err(|trouble| errors::raise(py, &trouble))?));
     if report.0.partial {
