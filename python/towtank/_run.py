@@ -80,15 +80,19 @@ def whatif(*, report: str | os.PathLike[str] | None = None, **more: Any) -> Repo
 
 def reproduce(
     *names: str,
+    quick: bool = False,
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     quiet: bool | None = None,
 ) -> Report:
-    """Run published set-ups (those named, those of the named studies, or all), and judge their claims."""
+    """Run published set-ups (those named, those of the named studies, or all), and judge their claims.
+
+    ``quick`` chooses those that take little time together.
+    """
     given = options("sequential", None, jobs, out, False, False)
     shower = _progress.shower(quiet)
     try:
-        return Report(_towtank.reproduce(list(names), given, shower))
+        return Report(_towtank.reproduce(list(names), quick, given, shower))
     finally:
         shower.end()
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use towtank::{Observer, Options, Remark, Trouble, Which};
+use towtank::{Observer, Options, Remark, Trouble, Wanted, Which};
 use towtank_campaign::Stop;
 
 use crate::document::{Scenario, registry};
@@ -230,12 +230,15 @@ pub fn listed(unmet: Vec<towtank::Unmet>) -> Unmet {
 pub fn reproduce(
     py: Python<'_>,
     names: Vec<String>,
+    quick: bool,
     options: Given,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Report> {
     let options = options.options()?;
-    let done =
-        watched(py, progress.as_ref(), move |watch| towtank::reproduce(registry(), &names, &options, watch))?;
+    let done = watched(py, progress.as_ref(), move |watch| {
+        let wanted = Wanted { names: &names, quick, ..Wanted::default() };
+        towtank::reproduce(registry(), wanted, &options, watch)
+    })?;
     let Some(done) = done else { return Err(errors::interrupted(py, None, 0, 0)) };
     let report = Report(Arc::new(done.map_err(|trouble| errors::raise(py, &trouble))?));
     if report.0.partial {
