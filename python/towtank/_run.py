@@ -87,7 +87,7 @@ def reproduce(
 ) -> Report:
     """Run published set-ups (those named, those of the named studies, or all), and judge their claims.
 
-    With ``quick`` only the cheapest run, of a minute in all.
+    ``quick`` chooses those that take little time together.
     """
     given = options("sequential", None, jobs, out, False, False)
     shower = _progress.shower(quiet)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use towtank::{Observer, Options, Remark, Trouble, Which};
+use towtank::{Observer, Options, Remark, Trouble, Wanted, Which};
 use towtank_campaign::Stop;
 
 use crate::document::{Scenario, registry};
@@ -236,7 +236,7 @@ pub fn reproduce(
 ) -> PyResult<Report> {
     let options = options.options()?;
     let done = watched(py, progress.as_ref(), move |watch| {
-        let wanted = towtank::Wanted { names: &names, quick, ..towtank::Wanted::default() };
+        let wanted = Wanted { names: &names, quick, ..Wanted::default() };
         towtank::reproduce(registry(), wanted, &options, watch)
     })?;
     let Some(done) = done else { return Err(errors::interrupted(py, None, 0, 0)) };

@@ -93,8 +93,9 @@ impl Delegated {
     /// # Errors
     /// When it breaks a law of reports.
     pub fn report(&self) -> Result<Option<Report>, Trouble> {
-        let made = run::report(self.scenario.study(), &self.plan, self.ledger.clone(), Executor::Sequential)?;
-        Ok(made.map(|(report, _)| report))
+        let study = self.scenario.study();
+        let found = run::report(study, &self.plan, self.ledger.clone(), Executor::Sequential)?;
+        Ok(found.map(|(report, _)| report))
     }
 
     /// Writes the report into the directory, if there is one, and judges the gates, if all runs are finished.
