@@ -1,8 +1,9 @@
 //! The usage of devices where no export states it. A report has the size of each device and the usage of all
 //! devices together.
 //!
-//! The data of objects are taken to lie where the map places the groups, in proportion to the groups' bytes. What
-//! daemons use for themselves is divided equally, since their databases and journals have a size of their own.
+//! The data of objects are taken to lie where the map places the groups, in proportion to the groups' bytes.
+//! What daemons use for themselves is divided equally, since their databases and journals have a size of their
+//! own.
 
 use std::collections::BTreeMap;
 

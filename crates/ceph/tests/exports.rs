@@ -168,8 +168,8 @@ fn a_report_gives_about_the_usage_of_each_device() {
     }
 }
 
-/// Worked by hand: a device without weight has its part of the metadata alone, and the others half of the data
-/// each.
+/// Worked by hand: a device without weight has its part of the metadata alone, and the others half of the
+/// data each.
 #[test]
 fn usage_is_where_the_map_places_data() {
     let mut used = None;

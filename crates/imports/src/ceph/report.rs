@@ -1,5 +1,5 @@
-//! `ceph report`: one file with the osd map, the CRUSH map, sums per pool and the sizes of devices, but without
-//! the groups and the usage of single devices.
+//! `ceph report`: one file with the osd map, the CRUSH map, sums per pool and the sizes of devices, but
+//! without the groups and the usage of single devices.
 
 use serde::Deserialize;
 

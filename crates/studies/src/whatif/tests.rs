@@ -258,8 +258,8 @@ fn one_copy_moves_in_the_time_of_its_rests() {
     assert_eq!(value(&seen, "time_to_full_redundancy_s"), 0.0);
     let time = value(&seen, "time_to_clean_s");
     assert!((0.9..2.2).contains(&time), "{time}");
-    // The backfill takes 0.32 s to begin, and 22 us for each object. Two seeks, a read of 200 MB/s, a write of
-    // 190 MB/s and the card: nothing else in the way.
+    // The backfill takes 0.32 s to begin, and 22 us for each object. Two seeks, a read of 200 MB/s, a write
+    // of 190 MB/s and the card: nothing else in the way.
     let each = 0.008 + 0.004 + 4.194_304 / 200.0 + 4.194_304 / 190.0 + 4.194_304 / 1_250.0;
     assert!((time - (0.320_22 + 1.0 + 10.0 * each)).abs() < 0.02, "{time}, {each} each");
 }
