@@ -77,7 +77,7 @@ impl MerkleTree {
     /// The ranges of positions where two trees differ: first and last of each.
     fn difference<'py>(&self, py: Python<'py>, other: &MerkleTree) -> PyResult<Bound<'py, PyBytes>> {
         let found = py.detach(|| {
-            // One lock at a time, so that two threads that compare two trees both ways do not wait for each
+            // One lock at a time, so that two threads that compare two trees both ways never wait for each
             // other.
             let mut theirs = other.tree().clone();
             let mut ours = self.tree();

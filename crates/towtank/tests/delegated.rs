@@ -1,5 +1,4 @@
-//! A campaign whose runs are done elsewhere gives the directory and the report of a campaign that is run
-//! here.
+//! A campaign whose runs are done elsewhere gives the directory and the report of one that is run here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
