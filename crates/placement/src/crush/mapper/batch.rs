@@ -15,7 +15,7 @@ use group::Group;
 
 /// The number of inputs under way: several times the lanes, so that most picks find a full queue, and few
 /// enough to stay in the cache.
-const UNDER_WAY: usize = 16 * INPUTS;
+const UNDER_WAY: usize = 8 * INPUTS;
 
 /// A pick in a queue.
 #[derive(Clone, Copy, Debug)]
