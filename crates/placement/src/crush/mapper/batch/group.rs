@@ -41,12 +41,15 @@ impl Group {
     /// Takes the picks of a group, at least one and at most one per lane.
     pub fn fill(&mut self, waiting: impl Iterator<Item = Waiting>, input: impl Fn(&Waiting) -> u32) {
         self.waiting.clear();
-        self.waiting.extend(waiting);
-        for lane in 0..INPUTS {
-            let waiting = self.waiting(lane);
+        for (lane, waiting) in waiting.enumerate() {
             self.x[lane] = input(&waiting);
             self.r[lane] = waiting.want.r;
+            self.waiting.push(waiting);
         }
+        let (count, last) = (self.waiting.len(), self.waiting[self.waiting.len() - 1]);
+        let last_x = self.x[count - 1];
+        self.x[count..].fill(last_x);
+        self.r[count..].fill(last.want.r);
     }
 
     /// The pick of a lane.
