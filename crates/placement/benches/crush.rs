@@ -2,7 +2,8 @@
 //! processor time.
 //!
 //! `cargo bench -p towtank-placement --bench crush -- [runs] [part of a case's name]`; with the name
-//! `golden`, every golden map with all its rules, where the target is 4 times crushtool's rate from three levels on.
+//! `golden`, every golden map with all its rules (or those whose names contain a third word), where the target
+//! is 4 times crushtool's rate from three levels on.
 //! Crushtool is run as in the published figures (`--test --show-utilization`), minus the time that it takes
 //! for one input. Without crushtool only our rates are shown.
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on may panic")]
@@ -178,21 +179,22 @@ fn levels(map: &Map) -> usize {
 }
 
 /// Prints every golden map as a row of a table, and the least ratio at the end.
-fn golden(runs: usize, path: &Path) {
+fn golden(runs: usize, part: &str, path: &Path) {
     let file = path.to_str().expect("a temporary path is text");
     let mut ratios = Vec::new();
     let paths = Lanes::available();
     let names: Vec<String> = paths.iter().map(|lanes| format!("{lanes:?}").to_lowercase()).collect();
     println!("| map | levels | crushtool | Towtank | {} |", names.join(" | "));
     println!("| --- | ---: | ---: | ---: |{}", " ---: |".repeat(paths.len()));
-    for (name, bytes) in golden_maps() {
+    for (name, bytes) in golden_maps().into_iter().filter(|(name, _)| name.contains(part)) {
         let map = binary::read(&bytes).expect("a golden map is sound");
         let rules = map.rules.iter().flatten().count() as f64;
         std::fs::write(path, &bytes).expect("it cannot fail here");
-        // As many inputs as take crushtool about 0.4 s; its processor time is measured in hundredths of a
-        // second.
-        let first = crushtool(file, 3, 1_024).expect("crushtool is installed").max(0.01);
-        let inputs = (1_024.0 * 0.4 / first).clamp(1_024.0, 1e6) as u32;
+        // As many inputs as take crushtool over 0.3 s; its processor time is measured in hundredths of a second.
+        let mut inputs = 4_096;
+        while crushtool(file, 3, inputs).expect("crushtool is installed") < 0.3 {
+            inputs *= 2;
+        }
         let mut own: Vec<Vec<f64>> = paths.iter().map(|_| Vec::new()).collect();
         let mut theirs = Vec::new();
         for _ in 0..runs {
@@ -233,7 +235,7 @@ fn main() {
     let part = words.get(1).cloned().unwrap_or_default();
     let path = std::env::temp_dir().join(format!("towtank-bench-crush-{}.bin", std::process::id()));
     if part == "golden" {
-        golden(runs, &path);
+        golden(runs, words.get(2).map_or("", String::as_str), &path);
     }
     for case in cases().iter().filter(|case| case.name.contains(&part)) {
         std::fs::write(&path, binary::write(&case.map)).expect("it cannot fail here");

@@ -15,7 +15,7 @@ use group::Group;
 
 /// The number of inputs under way: several times the lanes, so that most picks find a full queue, and few
 /// enough to stay in the cache.
-const UNDER_WAY: usize = 16 * INPUTS;
+const UNDER_WAY: usize = 4 * INPUTS;
 
 /// A pick in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +149,7 @@ fn way(run: &Run<'_>, want: Want) -> Way {
     }
     let args = run.args.and_then(|args| args[want.node as usize].as_ref());
     let way = match args {
-        Some(args) => *args.ways.get(want.position).or(args.ways.last()).unwrap_or(&node.way),
+        Some(args) => *args.ways.get(want.position as usize).or(args.ways.last()).unwrap_or(&node.way),
         None => node.way,
     };
     match way {

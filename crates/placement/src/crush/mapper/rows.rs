@@ -2,12 +2,8 @@
 
 use super::layout::{Node, NodeShape, Weights};
 use crate::crush::hash::RJENKINS1;
-use crate::crush::lanes::SCALE;
+use crate::crush::lanes::{FACTOR_OF_ZERO, ITEMS_MAX, SCALE};
 use std::collections::BTreeMap;
-
-/// From this many items on, a bucket picks alone, with lanes over its items: measured, see
-/// `docs/measurements/crush-speed.md`.
-const ALONE_FROM: usize = 129;
 
 /// The same for a list, whose search ends at its first hit.
 const LIST_ALONE_FROM: usize = 33;
@@ -91,21 +87,25 @@ impl Rows {
             _ if size == 1 => Way::First,
             NodeShape::Uniform => self.row((Kernel::Uniform, 0, start), slot),
             NodeShape::List { .. } if size < LIST_ALONE_FROM => self.row((Kernel::List, size, start), slot),
-            NodeShape::Straw { straws } if size < ALONE_FROM => {
+            NodeShape::Straw { straws } if size <= ITEMS_MAX => {
                 let factors = straws[..size].iter().map(|&straw| straw as f32);
                 self.straws((Kernel::Straw, size, start), slot, ids, factors, 0.0)
             }
-            NodeShape::Straw2(own) if size < ALONE_FROM => {
-                let factor = |weight: u32| SCALE / weight as f32;
+            NodeShape::Straw2(own) if size <= ITEMS_MAX => {
+                let factor = |weight: u32| if weight == 0 { FACTOR_OF_ZERO } else { SCALE / weight as f32 };
                 let key = (Kernel::Straw2, size, start);
                 match weights.unwrap_or(own) {
                     Weights::Zero => Way::First,
-                    Weights::Equal(weight) => {
-                        self.straws(key, slot, ids, std::iter::repeat_n(factor(*weight), size), f32::INFINITY)
-                    }
+                    Weights::Equal(weight) => self.straws(
+                        key,
+                        slot,
+                        ids,
+                        std::iter::repeat_n(factor(*weight), size),
+                        FACTOR_OF_ZERO,
+                    ),
                     Weights::Mixed { weights, .. } => {
                         let factors = weights.iter().map(|&weight| factor(weight));
-                        self.straws(key, slot, ids, factors, f32::INFINITY)
+                        self.straws(key, slot, ids, factors, FACTOR_OF_ZERO)
                     }
                 }
             }

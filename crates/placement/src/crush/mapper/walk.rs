@@ -43,7 +43,8 @@ impl<'a> Run<'a> {
             return Some(pick::permuted(node, x, want.r, scratch));
         }
         let args = self.args.and_then(|args| args[want.node as usize].as_ref());
-        let weights = args.and_then(|args| args.weight_sets.get(want.position).or(args.weight_sets.last()));
+        let weights =
+            args.and_then(|args| args.weight_sets.get(want.position as usize).or(args.weight_sets.last()));
         let ids = args.and_then(|args| args.ids.as_deref());
         pick::pick(node, Draw { lanes: self.mapper.lanes, x, r: want.r, weights, ids }, scratch)
     }
@@ -56,13 +57,13 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a walk waits for: an item of a bucket that is not empty.
+/// What a walk waits for: an item of a bucket that is not empty. With `None` it fits into two registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Want {
     pub node: u32,
     pub r: u32,
     /// The position in the result, which chooses the weight set.
-    pub position: usize,
+    pub position: u32,
     /// Whether the item comes from the bucket's permutation, whatever its algorithm.
     pub is_permuted: bool,
 }

@@ -1,7 +1,7 @@
 //! The picks that are made together, one per lane.
 
 use super::Waiting;
-use crate::crush::lanes::{self, Best, INPUTS, Lanes, ambiguous_below};
+use crate::crush::lanes::{self, Best, INPUTS, Lanes};
 use crate::crush::map::ItemId;
 use crate::crush::mapper::layout::NodeShape;
 use crate::crush::mapper::pick::Scratch;
@@ -9,7 +9,7 @@ use crate::crush::mapper::rows::{Kernel, Queue, Row};
 use crate::crush::mapper::walk::Run;
 
 /// The picks of a group, in lanes. Lanes that are left over repeat the last pick.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Group {
     x: [u32; INPUTS],
     r: [u32; INPUTS],
@@ -21,18 +21,35 @@ pub(super) struct Group {
     weights: Vec<[u32; INPUTS]>,
 }
 
+impl Default for Group {
+    fn default() -> Self {
+        Self {
+            x: [0; INPUTS],
+            r: [0; INPUTS],
+            waiting: Vec::new(),
+            ids: Vec::new(),
+            factors: Vec::new(),
+            sums: Vec::new(),
+            weights: Vec::new(),
+        }
+    }
+}
+
 type Items = [Option<ItemId>; INPUTS];
 
 impl Group {
     /// Takes the picks of a group, at least one and at most one per lane.
     pub fn fill(&mut self, waiting: impl Iterator<Item = Waiting>, input: impl Fn(&Waiting) -> u32) {
         self.waiting.clear();
-        self.waiting.extend(waiting);
-        for lane in 0..INPUTS {
-            let waiting = self.waiting(lane);
+        for (lane, waiting) in waiting.enumerate() {
             self.x[lane] = input(&waiting);
             self.r[lane] = waiting.want.r;
+            self.waiting.push(waiting);
         }
+        let (count, last) = (self.waiting.len(), self.waiting[self.waiting.len() - 1]);
+        let last_x = self.x[count - 1];
+        self.x[count..].fill(last_x);
+        self.r[count..].fill(last.want.r);
     }
 
     /// The pick of a lane.
@@ -82,9 +99,13 @@ impl Group {
         std::array::from_fn(|lane| {
             let waiting = self.waiting(lane);
             let row = &rows.rows[waiting.row as usize];
-            let position = best.position[lane] as usize;
-            let factor = if is_straw2 { rows.factors[row.at + position] } else { 0.0 };
-            if best.second[lane] <= ambiguous_below(best.score[lane], factor) {
+            let position = best.position(lane);
+            let is_open = if is_straw2 {
+                best.is_open_in_straw2(lane, rows.factors[row.at + position])
+            } else {
+                best.is_open_in_straw(lane)
+            };
+            if is_open {
                 return run.pick(waiting.want, self.x[lane], scratch);
             }
             run.node(row.node).items.get(position).copied()

@@ -27,7 +27,7 @@ impl Walk {
         self.r = rep.wrapping_add(now.parent_r).wrapping_add(now.failures as i32);
         let fallback = choice.fallback_tries;
         let is_permuted = fallback > 0 && now.failures_here >= size >> 1 && now.failures_here > fallback;
-        Some(Want { node: now.node, r: self.r as u32, position: place, is_permuted })
+        Some(Want { node: now.node, r: self.r as u32, position: place as u32, is_permuted })
     }
 
     #[inline]

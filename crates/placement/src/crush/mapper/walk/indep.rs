@@ -21,7 +21,7 @@ impl Walk {
         let rep = self.rep as u32;
         let r = rep.wrapping_add(now.parent_r as u32).wrapping_add(pace.wrapping_mul(now.failures));
         self.r = r as i32;
-        let position = if self.is_in_leaf { self.rep } else { 0 };
+        let position = if self.is_in_leaf { rep } else { 0 };
         Some(Want { node: now.node, r, position, is_permuted: false })
     }
 
