@@ -2,8 +2,8 @@
 //! devices together.
 //!
 //! The data of objects are taken to lie where the map places the groups, in proportion to the groups' bytes.
-//! What daemons use for themselves is divided equally, since their databases and journals have a size of their
-//! own.
+//! What daemons use for themselves is divided equally, since their databases and journals have a size of
+//! their own.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first signal stops cleanly and keeps finished work, the second ends the
 //! process at once. In both cases the exit code is 130, within a second; if the command has processes of its
-//! own to end, or a check to finish, within the time that it names. A server that is stopped ends with 0, once
-//! requests under way have ended.
+//! own to end, or a check to finish, within the time that it names. A server that is stopped ends with 0,
+//! once requests under way have ended.
 //!
 //! While no run is under way (a map is read, a scenario checked) there is nothing to report, and the first
 //! signal ends the process. A run under way is asked to stop, and its partial result is reported; work that

@@ -80,7 +80,7 @@ impl Mapper {
         for node in nodes.iter_mut().flatten() {
             node.way = rows.add(node, starts.contains(&(node.id as ItemId)), None, None);
         }
-        let laid = |(&index, args)| (index, layout::args(&nodes, args, &mut rows, &starts));
+        let laid = |(&index, args)| (index, rows::args(&nodes, args, &mut rows, &starts));
         let args = map.choose_args.iter().map(laid).collect();
         Ok(Self {
             programs,

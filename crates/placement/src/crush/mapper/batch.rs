@@ -6,8 +6,9 @@
 
 mod group;
 
+use super::layout::Way;
 use super::pick::Scratch;
-use super::rows::{Kernel, Way};
+use super::rows::Kernel;
 use super::walk::{Run, Walk, Want};
 use crate::crush::lanes::{INPUTS, STEPS};
 use crate::crush::map::ItemId;
