@@ -42,11 +42,11 @@ def test_mappings_are_those_of_the_command(tmp_path, towtank):
 def test_threads_weights_and_shapes_of_mappings():
     crush = tt.crush.Map.read(MAP)
     rule = next(iter(crush.rules))
-    xs = np.arange(1001, dtype=np.uint32)
+    xs = np.arange(10_010, dtype=np.uint32)
     one = crush.map(rule, xs, 3)
     for threads in (2, 3, 2000):
         assert (crush.map(rule, xs, 3, threads=threads) == one).all()
-    assert (crush.map(rule, xs.reshape(7, 143), 3) == one.reshape(7, 143, 3)).all()
+    assert (crush.map(rule, xs.reshape(7, 1430), 3) == one.reshape(7, 1430, 3)).all()
     weights = np.ones(crush.max_devices)
     weights[one[0, 0]] = 0
     assert (crush.map(rule, xs, 3, weights=weights) != one[0, 0]).all()

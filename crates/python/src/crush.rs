@@ -11,7 +11,7 @@ use towtank_imports::File;
 use towtank_imports::ceph::read_map;
 use towtank_placement::crush::objects::name_hash;
 use towtank_placement::crush::tester::present_weights;
-use towtank_placement::crush::{Ask, Map, Mapper, NONE, Workspace};
+use towtank_placement::crush::{Ask, Map, Mapper, Mappings, NONE, Workspace};
 use towtank_scenario::{Problem, did_you_mean};
 
 use crate::arrays::{bytes_of_i32s, bytes_of_u32s, u32s};
@@ -105,6 +105,9 @@ pub fn name_hashes<'py>(py: Python<'py>, names: Vec<Vec<u8>>) -> PyResult<Bound<
     bytes_of_u32s(py, &hashes)
 }
 
+/// The number of inputs that are mapped together: a choice, few enough that their results stay in the cache.
+const BATCH: usize = 4096;
+
 /// What all inputs of a mapping share.
 #[derive(Clone, Copy)]
 struct Whole<'a> {
@@ -138,12 +141,15 @@ impl Whole<'_> {
     }
 
     fn fill(&self, inputs: &[u32], places: &mut [i32]) {
-        let (mut workspace, mut found) = (Workspace::default(), Vec::new());
+        let (mut workspace, mut found) = (Workspace::default(), Mappings::default());
         let Whole { mapper, rule, num_rep, weights, pool } = *self;
-        for (&x, places) in inputs.iter().zip(places.chunks_exact_mut(num_rep)) {
-            mapper.do_rule(Ask { rule, x, result_max: num_rep, weights, pool }, &mut workspace, &mut found);
-            for (place, &device) in places.iter_mut().zip(&found) {
-                *place = if device == NONE { -1 } else { device };
+        let ask = Ask { rule, x: 0, result_max: num_rep, weights, pool };
+        for (inputs, places) in inputs.chunks(BATCH).zip(places.chunks_mut(BATCH * num_rep)) {
+            mapper.map_all(ask, inputs, &mut workspace, &mut found);
+            for (devices, places) in found.iter().zip(places.chunks_exact_mut(num_rep)) {
+                for (place, &device) in places.iter_mut().zip(devices) {
+                    *place = if device == NONE { -1 } else { device };
+                }
             }
         }
     }
