@@ -14,8 +14,8 @@ const NODE: u64 = 1 << 10;
 const NEGOTIATED: (u64, u64) = (500, 340);
 /// Bytes per put of the unicast protocols: 200 gateways with 64 at once.
 const UNICAST: u64 = 1_100;
-/// Bytes per waiting message: an event with its key.
-const MESSAGE: u64 = 112;
+/// Bytes per waiting message: an event with its key. Requests name their chunk, which takes 16 bytes of each.
+const MESSAGE: u64 = 128;
 /// Bytes per recorded put or get, in the run and in its outcome: 10,000 and 49,000 puts.
 const DRAWN: u64 = 1_500;
 /// Bytes per chunk that waits at its gateway.
