@@ -37,6 +37,8 @@ fn both(folder: Folder, text: &str) -> (Vec<Tried>, Vec<Tried>, Option<f64>) {
 }
 
 /// A change is estimated to take what it takes with all objects, within 2 %, and more changes are tried.
+/// 720 of the 960 groups are affected. With 480, below the least number for an estimate, one trial was 22 %
+/// off.
 #[test]
 fn estimated_trials_are_like_whole_ones() {
     for keys in
