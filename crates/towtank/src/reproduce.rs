@@ -5,6 +5,8 @@
 
 mod listed;
 mod papers;
+#[cfg(test)]
+mod sample;
 
 use serde_json::json;
 use towtank_campaign::Shard;

@@ -1,9 +1,8 @@
 //! Tests of the list of published scenarios: it has all of them, and what is not as announced is found.
 
-use towtank_report::{ClaimDraft, Reading, Tolerance};
-
 use super::*;
 use crate::reproduce::published_names;
+use crate::reproduce::sample::claim;
 
 fn published() -> Vec<&'static str> {
     published_names(&Registry::builtin()).collect()
@@ -53,21 +52,6 @@ fn quick_takes_the_cheapest_and_keeps_the_order() {
     let chosen = quick(published());
     let all = listing(&Registry::builtin(), &chosen);
     assert!(all.core_seconds() <= QUICK_SECONDS && chosen.len() > 5, "{chosen:?}");
-}
-
-fn claim(name: &str, source: &str) -> Claim {
-    ClaimDraft {
-        name: name.to_owned(),
-        source: source.to_owned(),
-        statement: "it is one".to_owned(),
-        unit: String::new(),
-        published: Reading::of(1.0),
-        ours: Reading::of(1.0),
-        tolerance: Tolerance::AtLeast,
-        fitted: false,
-        note: None,
-    }
-    .judge()
 }
 
 /// A claim that is lost, new or changed, planted one by one.

@@ -1,23 +1,9 @@
 //! Tests of the order of the papers: each claim and figure has one place.
 
-use towtank_report::{Axis, ClaimDraft, Reading, Tolerance};
+use towtank_report::Axis;
 
 use super::*;
-
-fn claim(name: &str, source: &str) -> Claim {
-    ClaimDraft {
-        name: name.to_owned(),
-        source: source.to_owned(),
-        statement: "it is one".to_owned(),
-        unit: String::new(),
-        published: Reading::of(1.0),
-        ours: Reading::of(1.0),
-        tolerance: Tolerance::AtLeast,
-        fitted: false,
-        note: None,
-    }
-    .judge()
-}
+use crate::reproduce::sample::claim;
 
 fn bars(id: &str, categories: &[&str]) -> Figure {
     let numbers: Vec<Num> = (0..categories.len()).map(|at| Num::from(at as f64)).collect();
