@@ -8,7 +8,7 @@ use golden_set::present;
 use random_map::{Dice, random_map};
 use towtank_placement::crush::reference::{self, Question};
 use towtank_placement::crush::text::compile;
-use towtank_placement::crush::{Ask, Lanes, Map, Mapper, Mappings, Workspace};
+use towtank_placement::crush::{Ask, Lanes, Map, Mapper, Mappings, Workspace, binary};
 
 /// The first input whose mapping differs from the definition, with both results.
 fn first_difference(
@@ -77,5 +77,45 @@ fn long_batches_agree_with_the_definition() {
         let ask = Ask { rule: 0, x: 0, result_max: 3, weights: &weights, pool: 0 };
         mapper.map_all(ask, &inputs, &mut workspace, &mut found);
         assert_eq!(first_difference(&map, 0, (&inputs, 3, &weights), &found), None, "seed {seed}");
+    }
+}
+
+/// A lane that keeps the item of the lane beside it, as one does that ignores its mask, is found.
+#[test]
+fn a_lane_that_answers_for_its_neighbour_is_found() {
+    let random = random_map(3);
+    let map = compile(&random.text).unwrap();
+    let weights = present(&map);
+    let mapper = Mapper::new(&map, Lanes::detect()).unwrap();
+    let inputs: Vec<u32> = (0..200).collect();
+    let ask = Ask { rule: 0, x: 0, result_max: 3, weights: &weights, pool: 0 };
+    let (mut workspace, mut found) = (Workspace::default(), Mappings::default());
+    let choose_args = map.choose_args_for(0);
+    let of = |x| reference::do_rule(&map, 0, Question { x, result_max: 3, weights: &weights, choose_args });
+    let planted = (1..200).find(|&x| of(x) != of(x - 1)).unwrap();
+    let mut mistaken = inputs.clone();
+    mistaken[planted as usize] = planted - 1;
+    mapper.map_all(ask, &mistaken, &mut workspace, &mut found);
+    let first = first_difference(&map, 0, (&inputs, 3, &weights), &found);
+    assert_eq!(first.map(|(x, ..)| x), Some(planted));
+}
+
+/// The definition gives every golden mapping, so that it stands for them here.
+#[test]
+fn batches_on_golden_maps_agree_with_the_definition() {
+    let (mut workspace, mut found) = (Workspace::default(), Mappings::default());
+    for (name, ..) in golden_set::maps() {
+        let map = binary::read(&golden_set::bytes(&format!("maps/{name}.bin"))).unwrap();
+        let weights = present(&map);
+        let inputs: Vec<u32> = (0..300).collect();
+        for lanes in Lanes::available() {
+            let mapper = Mapper::new(&map, lanes).unwrap();
+            for rule in (0..map.rules.len()).filter(|&rule| map.rule(rule).is_some()) {
+                let ask = Ask { rule, x: 0, result_max: 3, weights: &weights, pool: 0 };
+                mapper.map_all(ask, &inputs, &mut workspace, &mut found);
+                let differs = first_difference(&map, rule, (&inputs, 3, &weights), &found);
+                assert_eq!(differs, None, "{name}, {lanes:?}, rule {rule}");
+            }
+        }
     }
 }
