@@ -2,8 +2,8 @@
 //! processor time.
 //!
 //! `cargo bench -p towtank-placement --bench crush -- [runs] [part of a case's name]`; with the name
-//! `golden`, every golden map with all its rules (or those whose names contain a third word), where the target
-//! is 4 times crushtool's rate from three levels on.
+//! `golden`, every golden map with all its rules (or those whose names contain a third word), where the
+//! target is 4 times crushtool's rate from three levels on.
 //! Crushtool is run as in the published figures (`--test --show-utilization`), minus the time that it takes
 //! for one input. Without crushtool only our rates are shown.
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on may panic")]
@@ -190,7 +190,7 @@ fn golden(runs: usize, part: &str, path: &Path) {
         let map = binary::read(&bytes).expect("a golden map is sound");
         let rules = map.rules.iter().flatten().count() as f64;
         std::fs::write(path, &bytes).expect("it cannot fail here");
-        // As many inputs as take crushtool over 0.3 s; its processor time is measured in hundredths of a second.
+        // As many inputs as take crushtool over 0.3 s; its processor time is counted in hundredths of one.
         let mut inputs = 4_096;
         while crushtool(file, 3, inputs).expect("crushtool is installed") < 0.3 {
             inputs *= 2;

@@ -79,3 +79,23 @@ fn long_batches_agree_with_the_definition() {
         assert_eq!(first_difference(&map, 0, (&inputs, 3, &weights), &found), None, "seed {seed}");
     }
 }
+
+/// A lane that keeps the item of the lane beside it, as one does that ignores its mask, is found.
+#[test]
+fn a_lane_that_answers_for_its_neighbour_is_found() {
+    let random = random_map(3);
+    let map = compile(&random.text).unwrap();
+    let weights = present(&map);
+    let mapper = Mapper::new(&map, Lanes::detect()).unwrap();
+    let inputs: Vec<u32> = (0..200).collect();
+    let ask = Ask { rule: 0, x: 0, result_max: 3, weights: &weights, pool: 0 };
+    let (mut workspace, mut found) = (Workspace::default(), Mappings::default());
+    let choose_args = map.choose_args_for(0);
+    let of = |x| reference::do_rule(&map, 0, Question { x, result_max: 3, weights: &weights, choose_args });
+    let planted = (1..200).find(|&x| of(x) != of(x - 1)).unwrap();
+    let mut mistaken = inputs.clone();
+    mistaken[planted as usize] = planted - 1;
+    mapper.map_all(ask, &mistaken, &mut workspace, &mut found);
+    let first = first_difference(&map, 0, (&inputs, 3, &weights), &found);
+    assert_eq!(first.map(|(x, ..)| x), Some(planted));
+}

@@ -12,6 +12,7 @@ mod pick;
 mod program;
 mod rows;
 mod walk;
+mod way;
 
 use super::check::{Fault, check, check_tries};
 use super::lanes::Lanes;
@@ -80,7 +81,7 @@ impl Mapper {
         for node in nodes.iter_mut().flatten() {
             node.way = rows.add(node, starts.contains(&(node.id as ItemId)), None, None);
         }
-        let laid = |(&index, args)| (index, layout::args(&nodes, args, &mut rows, &starts));
+        let laid = |(&index, args)| (index, rows::args(&nodes, args, &mut rows, &starts));
         let args = map.choose_args.iter().map(laid).collect();
         Ok(Self {
             programs,
@@ -125,7 +126,7 @@ impl Mapper {
     /// Runs a rule for many inputs, which is faster than one by one; `ask.x` is ignored. `found` then has the
     /// result of each input, in their order.
     pub fn map_all(&self, ask: Ask<'_>, inputs: &[u32], workspace: &mut Workspace, found: &mut Mappings) {
-        found.restart(inputs.len(), ask.result_max);
+        found.restart(inputs.len());
         let Some(run) = self.run(ask) else { return };
         let mut done = |number: usize, items: &[ItemId]| found.set(number, items);
         let mut traffic = Traffic { inputs, next: 0, done: &mut done };

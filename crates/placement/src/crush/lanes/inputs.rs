@@ -9,9 +9,9 @@ use crate::crush::hash::{hash3_triples, hash4_among_many};
 /// on each other.
 pub const INPUTS: usize = 64;
 
-/// The number of hashes side by side, because the steps of one hash depend on each other: as many as hide that,
-/// and no more than the registers hold. AVX-512 on Zen 4 does 17 % more with two than with four, AVX2 and the
-/// portable path do 25 % more with four than with two.
+/// The number of hashes side by side, because the steps of one hash depend on each other: as many as hide
+/// that, and no more than the registers hold. On an AMD EPYC (Zen 4), AVX-512 does 15 % more with two than
+/// with four, AVX2 and the portable path do a quarter more with four than with two.
 const SIDES: usize = 4;
 const SIDES_OF_AVX512: usize = 2;
 
@@ -45,7 +45,7 @@ const SCORE_SLACK: f32 = 4e-5;
 /// an infinite score has no room for a position.
 pub const FACTOR_OF_ZERO: f32 = 1e30;
 
-/// Values that lie in as few lines of the cache as they can, because a vector that spans two is slow to store.
+/// Values in as few lines of the cache as they need, because a vector that spans two is slow to store.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Aligned([u32; INPUTS]);
@@ -108,8 +108,8 @@ fn greater(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// A lower bound of the distance of the logarithm of a draw below its upper limit, in units of 2^44. Twice the
-/// slack above it is an upper bound.
+/// A lower bound of the distance of the logarithm of a draw below its upper limit, in units of 2^44. Twice
+/// the slack above it is an upper bound.
 #[inline(always)]
 fn log_distance(hash: u32) -> f32 {
     // log2(2^e (1 + s) / (1 - s)), by the series in s, whose first omitted term is below 2^-18.

@@ -7,8 +7,9 @@
 mod group;
 
 use super::pick::Scratch;
-use super::rows::{Kernel, Way};
+use super::rows::Kernel;
 use super::walk::{Run, Walk, Want};
+use super::way::Way;
 use crate::crush::lanes::{INPUTS, STEPS};
 use crate::crush::map::ItemId;
 use group::Group;
@@ -16,6 +17,9 @@ use group::Group;
 /// The number of inputs under way: several times the lanes, so that most picks find a full queue, and few
 /// enough to stay in the cache.
 const UNDER_WAY: usize = 4 * INPUTS;
+
+/// The maximum number of results of all inputs under way, which limits their memory.
+const RESULTS_UNDER_WAY: usize = 1 << 20;
 
 /// A pick in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +51,8 @@ impl Batch {
     pub fn map(&mut self, run: &Run<'_>, traffic: &mut Traffic<'_>, scratch: &mut Scratch) {
         let rows = &run.mapper.rows;
         self.queues.resize_with(self.queues.len().max(rows.queues.len()), Vec::new);
-        let under_way = UNDER_WAY.min(traffic.inputs.len());
+        let few = (RESULTS_UNDER_WAY / run.result_max.max(1)).max(1);
+        let under_way = UNDER_WAY.min(few).min(traffic.inputs.len());
         if self.walks.len() < under_way {
             self.walks.resize(under_way, Walk::default());
             self.numbers.resize(under_way, 0);

@@ -1,9 +1,9 @@
 //! The bucket layout of the fast mapper: padded arrays and precomputed values.
 
-use super::rows::{Rows, Way};
+use super::way::Way;
 use crate::crush::bucket::{Bucket, Shape};
 use crate::crush::lanes::WIDTH;
-use crate::crush::map::{ChooseArgs, ItemId};
+use crate::crush::map::ItemId;
 use crate::crush::vring::Ring;
 
 /// A bucket laid out for picking. Arrays for [`crate::crush::lanes`] are padded with their first entry to a
@@ -96,7 +96,7 @@ impl Node {
 }
 
 impl Weights {
-    fn new(weights: &[u32]) -> Self {
+    pub fn new(weights: &[u32]) -> Self {
         match weights {
             [] => Self::Zero,
             [0, rest @ ..] if rest.iter().all(|&weight| weight == 0) => Self::Zero,
@@ -109,7 +109,8 @@ impl Weights {
     }
 }
 
-fn padded<T: Copy>(mut values: Vec<T>) -> Vec<T> {
+/// Pads values with the first of them.
+pub(super) fn padded<T: Copy>(mut values: Vec<T>) -> Vec<T> {
     if let Some(&first) = values.first() {
         values.resize(values.len().next_multiple_of(WIDTH), first);
     }
@@ -119,26 +120,4 @@ fn padded<T: Copy>(mut values: Vec<T>) -> Vec<T> {
 fn padded_in_front(values: &[u32]) -> Vec<u32> {
     let padding = values.len().next_multiple_of(WIDTH) - values.len();
     std::iter::repeat_n(0, padding).chain(values.iter().copied()).collect()
-}
-
-/// Lays out a set of choose args, which apply only to straw2 buckets.
-pub(super) fn args(nodes: &[Option<Node>], args: &ChooseArgs, rows: &mut Rows, starts: &[ItemId]) -> Args {
-    let mut laid: Args = vec![None; nodes.len()];
-    for (&slot, arg) in args {
-        if let Some(Some(node)) = nodes.get(slot as usize)
-            && matches!(node.shape, NodeShape::Straw2(_))
-        {
-            let weight_sets: Vec<Weights> =
-                arg.weight_sets.iter().map(|weights| Weights::new(weights)).collect();
-            let ids = (!arg.ids.is_empty()).then(|| padded(arg.ids.iter().map(|&id| id as u32).collect()));
-            let is_start = starts.contains(&(node.id as ItemId));
-            let mut way = |weights| rows.add(node, is_start, weights, ids.as_deref());
-            let ways = match &weight_sets[..] {
-                [] => vec![way(None)],
-                sets => sets.iter().map(|weights| way(Some(weights))).collect(),
-            };
-            laid[slot as usize] = Some(NodeArgs { weight_sets, ids, ways });
-        }
-    }
-    laid
 }

@@ -1,8 +1,10 @@
 //! How each bucket picks when many inputs are mapped at once, and the items of the buckets laid out for it.
 
-use super::layout::{Node, NodeShape, Weights};
+use super::layout::{Args, Node, NodeArgs, NodeShape, Weights, padded};
+use super::way::Way;
 use crate::crush::hash::RJENKINS1;
 use crate::crush::lanes::{FACTOR_OF_ZERO, ITEMS_MAX, SCALE};
+use crate::crush::map::{ChooseArgs, ItemId};
 use std::collections::BTreeMap;
 
 /// The same for a list, whose search ends at its first hit.
@@ -10,17 +12,6 @@ const LIST_ALONE_FROM: usize = 33;
 
 /// Up to this many items, only buckets of one size share a queue; above, sizes are rounded up by this.
 const SIZE_STEP: usize = 16;
-
-/// How a bucket picks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// Always its first item.
-    First,
-    /// By itself.
-    Alone,
-    /// Together with others: the number of its row.
-    Together(u32),
-}
 
 /// The function that picks in all buckets of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,4 +133,26 @@ impl Rows {
         self.rows.push(Row { queue, node, at: self.ids.len() });
         Way::Together(self.rows.len() as u32 - 1)
     }
+}
+
+/// Lays out a set of choose args, which apply only to straw2 buckets.
+pub(super) fn args(nodes: &[Option<Node>], args: &ChooseArgs, rows: &mut Rows, starts: &[ItemId]) -> Args {
+    let mut laid: Args = vec![None; nodes.len()];
+    for (&slot, arg) in args {
+        if let Some(Some(node)) = nodes.get(slot as usize)
+            && matches!(node.shape, NodeShape::Straw2(_))
+        {
+            let weight_sets: Vec<Weights> =
+                arg.weight_sets.iter().map(|weights| Weights::new(weights)).collect();
+            let ids = (!arg.ids.is_empty()).then(|| padded(arg.ids.iter().map(|&id| id as u32).collect()));
+            let is_start = starts.contains(&(node.id as ItemId));
+            let mut way = |weights| rows.add(node, is_start, weights, ids.as_deref());
+            let ways = match &weight_sets[..] {
+                [] => vec![way(None)],
+                sets => sets.iter().map(|weights| way(Some(weights))).collect(),
+            };
+            laid[slot as usize] = Some(NodeArgs { weight_sets, ids, ways });
+        }
+    }
+    laid
 }
