@@ -8,7 +8,7 @@ use golden_set::present;
 use random_map::{Dice, random_map};
 use towtank_placement::crush::reference::{self, Question};
 use towtank_placement::crush::text::compile;
-use towtank_placement::crush::{Ask, Lanes, Map, Mapper, Mappings, Workspace};
+use towtank_placement::crush::{Ask, Lanes, Map, Mapper, Mappings, Workspace, binary};
 
 /// The first input whose mapping differs from the definition, with both results.
 fn first_difference(
@@ -98,4 +98,24 @@ fn a_lane_that_answers_for_its_neighbour_is_found() {
     mapper.map_all(ask, &mistaken, &mut workspace, &mut found);
     let first = first_difference(&map, 0, (&inputs, 3, &weights), &found);
     assert_eq!(first.map(|(x, ..)| x), Some(planted));
+}
+
+/// The definition gives every golden mapping, so that it stands for them here.
+#[test]
+fn batches_on_golden_maps_agree_with_the_definition() {
+    let (mut workspace, mut found) = (Workspace::default(), Mappings::default());
+    for (name, ..) in golden_set::maps() {
+        let map = binary::read(&golden_set::bytes(&format!("maps/{name}.bin"))).unwrap();
+        let weights = present(&map);
+        let inputs: Vec<u32> = (0..300).collect();
+        for lanes in Lanes::available() {
+            let mapper = Mapper::new(&map, lanes).unwrap();
+            for rule in (0..map.rules.len()).filter(|&rule| map.rule(rule).is_some()) {
+                let ask = Ask { rule, x: 0, result_max: 3, weights: &weights, pool: 0 };
+                mapper.map_all(ask, &inputs, &mut workspace, &mut found);
+                let differs = first_difference(&map, rule, (&inputs, 3, &weights), &found);
+                assert_eq!(differs, None, "{name}, {lanes:?}, rule {rule}");
+            }
+        }
+    }
 }
