@@ -11,7 +11,7 @@ use towtank_placement::crush::{Fault, ItemId, NONE, RuleKind};
 
 use super::ideal::{Picked, shares};
 use super::shape::Shape;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Group};
 use crate::fill::FillLimits;
 use crate::gains::{Gains, differs};
 use crate::laid_out::LaidOut;
@@ -180,34 +180,47 @@ impl Spread {
         let mut present: BTreeMap<ItemId, (u64, u64)> = BTreeMap::new();
         for (at, pool) in cluster.pools.iter().enumerate() {
             let coded = pool.placed.kind == RuleKind::Erasure;
-            for (seed, group) in (0..).zip(&pool.groups) {
-                if spread.groups.len().is_multiple_of(GROUPS_PER_LOOK)
-                    && !goes_on(spread.groups.len() as f64 / total.max(1) as f64)
-                {
+            let groups: Vec<(u32, &Group)> = (0..).zip(&pool.groups).collect();
+            for groups in groups.chunks(GROUPS_PER_LOOK) {
+                if !goes_on(spread.groups.len() as f64 / total.max(1) as f64) {
                     return Ok(None);
                 }
-                let place = laid_out.place(&pool.placed, seed);
-                let held = group.acting.as_ref().unwrap_or(&place.acting.devices);
-                let up = place.up.devices;
-                let shard = group.bytes.div_ceil(u64::from(pool.data_shards));
-                for id in real(held) {
-                    let here = present.entry(id).or_default();
-                    *here = (here.0 + shard, here.1 + 1);
+                let seeds: Vec<u32> = groups.iter().map(|&(seed, _)| seed).collect();
+                let places = laid_out.place_all(&pool.placed, &seeds);
+                for (&(seed, group), place) in groups.iter().zip(places) {
+                    let held = group.acting.as_ref().unwrap_or(&place.acting.devices);
+                    let up = place.up.devices;
+                    let shard = group.bytes.div_ceil(u64::from(pool.data_shards));
+                    for id in real(held) {
+                        let here = present.entry(id).or_default();
+                        *here = (here.0 + shard, here.1 + 1);
+                    }
+                    spread.pending_bytes += Gains::between(held, &up, coded).gained.len() as u64 * shard;
+                    if group.up.as_ref().is_some_and(|stated| differs(stated, &up, coded)) {
+                        spread.disagreeing.0 += 1;
+                        let id = PgId { pool: pool.placed.id, seed };
+                        spread.disagreeing.1.get_or_insert_with(|| id.to_string());
+                    }
+                    let part = part_of_hashes(seed, pool.placed.pg_num) as f64 / (1u64 << 32) as f64;
+                    let sound =
+                        group.stated.is_none_or(|state| !(state.lost || state.inactive || state.unknown));
+                    let settled = sound && !differs(held, &up, coded);
+                    let raw = place.raw.devices;
+                    let plain = real(&raw).filter(|id| cluster.serves(*id)).collect();
+                    let growth = part / f64::from(pool.data_shards);
+                    let mapped = mapped(cluster, PgId { pool: pool.placed.id, seed }, &raw);
+                    spread.groups.push(Placed {
+                        pool: at,
+                        seed,
+                        plain,
+                        raw,
+                        mapped,
+                        up,
+                        settled,
+                        shard,
+                        growth,
+                    });
                 }
-                spread.pending_bytes += Gains::between(held, &up, coded).gained.len() as u64 * shard;
-                if group.up.as_ref().is_some_and(|stated| differs(stated, &up, coded)) {
-                    spread.disagreeing.0 += 1;
-                    let id = PgId { pool: pool.placed.id, seed };
-                    spread.disagreeing.1.get_or_insert_with(|| id.to_string());
-                }
-                let part = part_of_hashes(seed, pool.placed.pg_num) as f64 / (1u64 << 32) as f64;
-                let sound = group.stated.is_none_or(|state| !(state.lost || state.inactive || state.unknown));
-                let settled = sound && !differs(held, &up, coded);
-                let raw = place.raw.devices;
-                let plain = real(&raw).filter(|id| cluster.serves(*id)).collect();
-                let growth = part / f64::from(pool.data_shards);
-                let mapped = mapped(cluster, PgId { pool: pool.placed.id, seed }, &raw);
-                spread.groups.push(Placed { pool: at, seed, plain, raw, mapped, up, settled, shard, growth });
             }
         }
         spread.note_devices(cluster, &present);

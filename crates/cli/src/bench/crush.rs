@@ -13,7 +13,7 @@ use clap::Args;
 use serde_json::json;
 use towtank::Trouble;
 use towtank_placement::crush::tester::present_weights;
-use towtank_placement::crush::{Ask, Map, Mapper, Workspace};
+use towtank_placement::crush::{Ask, Map, Mapper, Mappings, Workspace};
 use towtank_scenario::{Problem, did_you_mean};
 
 use super::phold::Format;
@@ -46,6 +46,9 @@ pub struct Flags {
 
 /// The most threads; more cores than any machine has.
 const THREADS_MAX: usize = 1_024;
+
+/// The number of inputs that are mapped at once.
+const BLOCK: usize = 4_096;
 
 /// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
@@ -107,12 +110,16 @@ fn map_all(mapper: &Mapper, rule: usize, weights: &[u32], flags: &Flags) -> u64 
     let threads = u32::try_from(flags.threads.get()).expect("threads are few").min(flags.inputs.get());
     let share = flags.inputs.get().div_ceil(threads);
     let part = |number: u32| {
-        let (mut workspace, mut devices, mut sum) = (Workspace::default(), Vec::new(), 0u64);
-        let first = number.saturating_mul(share);
-        for x in first..first.saturating_add(share).min(flags.inputs.get()) {
-            let ask = Ask { rule, x, result_max: flags.num_rep as usize, weights, pool: 0 };
-            mapper.do_rule(ask, &mut workspace, &mut devices);
-            sum = sum.wrapping_add(hash(x, &devices));
+        let (mut workspace, mut found, mut sum) = (Workspace::default(), Mappings::default(), 0u64);
+        let ask = Ask { rule, x: 0, result_max: flags.num_rep as usize, weights, pool: 0 };
+        let begin = number.saturating_mul(share);
+        let end = begin.saturating_add(share).min(flags.inputs.get());
+        for first in (begin..end).step_by(BLOCK) {
+            let inputs: Vec<u32> = (first..end).take(BLOCK).collect();
+            mapper.map_all(ask, &inputs, &mut workspace, &mut found);
+            for (&x, devices) in inputs.iter().zip(found.iter()) {
+                sum = sum.wrapping_add(hash(x, devices));
+            }
         }
         sum
     };

@@ -125,7 +125,7 @@ impl Mapper {
     /// Runs a rule for many inputs, which is faster than one by one; `ask.x` is ignored. `found` then has the
     /// result of each input, in their order.
     pub fn map_all(&self, ask: Ask<'_>, inputs: &[u32], workspace: &mut Workspace, found: &mut Mappings) {
-        found.restart(inputs.len(), ask.result_max);
+        found.restart(inputs.len());
         let Some(run) = self.run(ask) else { return };
         let mut done = |number: usize, items: &[ItemId]| found.set(number, items);
         let mut traffic = Traffic { inputs, next: 0, done: &mut done };

@@ -7,6 +7,7 @@
 
 use super::hash::hash2;
 use super::map::{ItemId, Map, NONE, RuleKind};
+use super::mapper::{Ask, Mapper, Mappings, Workspace};
 use super::objects::{ObjectKey, stable_mod};
 use super::reference::{Question, do_rule};
 use std::collections::BTreeMap;
@@ -163,17 +164,41 @@ impl<'a> Placer<'a> {
     /// The placement of a group, with CRUSH computed by `crush`.
     #[must_use]
     pub fn place_by(&self, pool: &Pool, seed: u32, crush: &mut Crush<'_>) -> GroupPlacement {
-        let group = PgId { pool: pool.id, seed: stable_mod(seed, pool.pg_num) };
-        let input = pool.input(seed);
-        let mut raw = match self.rule_for(pool) {
-            Some(rule) => crush(rule, input, pool.size as usize, &self.weights, pool.id),
+        let raw = match self.rule_for(pool) {
+            Some(rule) => crush(rule, pool.input(seed), pool.size as usize, &self.weights, pool.id),
             None => Vec::new(),
         };
+        self.place_raw(pool, seed, raw)
+    }
+
+    /// The placements of several groups of a pool, in their order. This is faster than group by group.
+    #[must_use]
+    pub fn place_all(
+        &self,
+        pool: &Pool,
+        seeds: &[u32],
+        mapper: &Mapper,
+        workspace: &mut Workspace,
+    ) -> Vec<GroupPlacement> {
+        let Some(rule) = self.rule_for(pool) else {
+            return seeds.iter().map(|&seed| self.place_raw(pool, seed, Vec::new())).collect();
+        };
+        let inputs: Vec<u32> = seeds.iter().map(|&seed| pool.input(seed)).collect();
+        let result_max = pool.size as usize;
+        let ask = Ask { rule, x: 0, result_max, weights: &self.weights, pool: pool.id };
+        let mut found = Mappings::default();
+        mapper.map_all(ask, &inputs, workspace, &mut found);
+        seeds.iter().zip(found.iter()).map(|(&seed, raw)| self.place_raw(pool, seed, raw.to_vec())).collect()
+    }
+
+    /// The placement of a group from CRUSH's result.
+    fn place_raw(&self, pool: &Pool, seed: u32, mut raw: Vec<ItemId>) -> GroupPlacement {
+        let group = PgId { pool: pool.id, seed: stable_mod(seed, pool.pg_num) };
         self.keep(pool, &mut raw, |device| device.exists);
         let mut target = raw.clone();
         self.apply_upmap(group, &mut target);
         self.keep(pool, &mut target, |device| device.exists && device.up);
-        let up = self.lead(pool, input, target);
+        let up = self.lead(pool, pool.input(seed), target);
         let acting = self.acting(pool, group, &up);
         GroupPlacement { raw: Placed::led_by_first(raw), up, acting }
     }

@@ -11,7 +11,7 @@ mod tables;
 
 use super::check::Fault;
 use super::map::{ItemId, Map, NONE};
-use super::mapper::{Ask, Mapper, Workspace};
+use super::mapper::{Ask, Mapper, Mappings, Workspace};
 use super::reference::{Question, TryCounts, do_rule_counting};
 use super::{hash, map::slot_of};
 use expected::{Expectation, most_replicas};
@@ -23,6 +23,10 @@ pub use tables::Table;
 
 /// The maximum number of devices of a test, which limits its memory.
 pub const DEVICES_MAX: i32 = 1 << 26;
+
+/// The number of inputs that are mapped at once, and the maximum number of their results.
+const BLOCK_INPUTS: usize = 4_096;
+const BLOCK_RESULTS: usize = 1 << 22;
 
 /// The number of ids without a device that is always allowed, and the number allowed per device. Clusters
 /// that lost devices have a few unused ids per remaining device.
@@ -156,6 +160,17 @@ impl TestPlan {
         }
     }
 
+    /// The inputs in blocks that are mapped at once, of few enough that their results fit into memory.
+    fn blocks(&self, result_max: usize) -> impl Iterator<Item = (std::ops::RangeInclusive<i32>, Vec<u32>)> {
+        let (first, last) = self.inputs();
+        let size = (BLOCK_RESULTS / result_max.max(1)).clamp(1, BLOCK_INPUTS);
+        (first..=last).step_by(size).map(move |first| {
+            let block = first..=first.saturating_add(size as i32 - 1).min(last);
+            let inputs = block.clone().map(|x| self.placed(x)).collect();
+            (block, inputs)
+        })
+    }
+
     /// The input of the rule for `x`.
     fn placed(&self, x: i32) -> u32 {
         self.pool.map_or(x as u32, |pool| hash::hash2(x as u32, pool))
@@ -223,14 +238,18 @@ impl<'a> Answers<'a> {
         Ok(Self { map, mapper: map.compile()?, workspace: Workspace::default(), counting, counts })
     }
 
-    fn answer(&mut self, ask: Ask<'_>, devices: &mut Vec<ItemId>) {
+    /// The results for several inputs; `ask.x` is ignored.
+    fn answer(&mut self, ask: Ask<'_>, inputs: &[u32], found: &mut Mappings) {
         if !self.counting {
-            return self.mapper.do_rule(ask, &mut self.workspace, devices);
+            return self.mapper.map_all(ask, inputs, &mut self.workspace, found);
         }
-        let Ask { rule, x, result_max, weights, pool } = ask;
+        let Ask { rule, result_max, weights, pool, .. } = ask;
         let choose_args = self.map.choose_args_for(pool);
-        *devices =
-            do_rule_counting(self.map, rule, Question { x, result_max, weights, choose_args }, &self.counts);
+        found.restart(inputs.len());
+        for (number, &x) in inputs.iter().enumerate() {
+            let question = Question { x, result_max, weights, choose_args };
+            found.set(number, &do_rule_counting(self.map, rule, question, &self.counts));
+        }
     }
 }
 
@@ -258,28 +277,23 @@ impl Trial<'_> {
         let mut stored = vec![0i32; self.weights.len()];
         let mut sizes: BTreeMap<usize, u32> = BTreeMap::new();
         let mut placements = String::new();
-        let mut devices = Vec::new();
-        for x in first..=last {
-            let result_max = usize::try_from(replicas).unwrap_or(0);
-            let ask = Ask { rule, x: self.plan.placed(x), result_max, weights: self.weights, pool: 0 };
-            answers.answer(ask, &mut devices);
-            if show.mappings {
-                writeln!(out, "CRUSH rule {rule} x {x} {}", List(&devices))?;
-            }
-            if show.tables {
-                tables::placement(&mut placements, x, &devices);
-            }
-            for &device in &devices {
-                // A bucket or a hole in the result is not counted as load of a device.
-                if slot_of(device).is_none() && device != NONE {
-                    stored[device as usize] += 1;
+        let result_max = usize::try_from(replicas).unwrap_or(0);
+        let ask = Ask { rule, x: 0, result_max, weights: self.weights, pool: 0 };
+        let mut found = Mappings::default();
+        for (block, placed) in self.plan.blocks(result_max) {
+            answers.answer(ask, &placed, &mut found);
+            for (x, devices) in block.zip(found.iter()) {
+                if show.tables {
+                    tables::placement(&mut placements, x, devices);
                 }
-            }
-            *sizes.entry(devices.len()).or_default() += 1;
-            let bad = devices.len() != result_max || devices.contains(&NONE);
-            if show.bad_mappings && bad {
-                let result = List(&devices);
-                writeln!(out, "bad mapping rule {rule} x {x} num_rep {replicas} result {result}")?;
+                for &device in devices {
+                    // A bucket or a hole in the result is not counted as load of a device.
+                    if slot_of(device).is_none() && device != NONE {
+                        stored[device as usize] += 1;
+                    }
+                }
+                *sizes.entry(devices.len()).or_default() += 1;
+                self.mapping(x, devices, out)?;
             }
         }
         if show.statistics {
@@ -288,6 +302,20 @@ impl Trial<'_> {
         }
         let made = tables::Contents { replicas, weights: self.weights, stored, expectation, placements };
         Ok(show.tables.then(|| made.tables(self.name)))
+    }
+
+    /// Prints a mapping if it is asked for.
+    fn mapping(&self, x: i32, devices: &[ItemId], out: &mut dyn Write) -> fmt::Result {
+        let Self { rule, replicas, show, .. } = *self;
+        if show.mappings {
+            writeln!(out, "CRUSH rule {rule} x {x} {}", List(devices))?;
+        }
+        let wanted = usize::try_from(replicas).unwrap_or(0);
+        if show.bad_mappings && (devices.len() != wanted || devices.contains(&NONE)) {
+            let result = List(devices);
+            writeln!(out, "bad mapping rule {rule} x {x} num_rep {replicas} result {result}")?;
+        }
+        Ok(())
     }
 
     fn statistics(&self, sizes: &BTreeMap<usize, u32>, inputs: i32, out: &mut dyn Write) -> fmt::Result {

@@ -107,7 +107,7 @@ pub struct PoolMoves {
 }
 
 /// Groups between two checks of the stop flag.
-const GROUPS_PER_LOOK: u64 = 1_024;
+const GROUPS_PER_LOOK: usize = 1_024;
 
 impl Moves {
     /// Places every group before and after; nothing if the user stopped it.
@@ -119,35 +119,34 @@ impl Moves {
         for (old, new) in case.before.pools.iter().zip(&case.after.pools) {
             tally.moves.pools.push(PoolMoves { name: old.name.clone(), ..PoolMoves::default() });
             let parts = parts(old, new.placed.pg_num);
-            for (unit, bytes) in (0u32..).zip(parts) {
-                if tally.moves.groups.is_multiple_of(GROUPS_PER_LOOK) {
-                    if context.stopped() {
-                        return Ok(None);
-                    }
-                    let fraction = tally.moves.groups as f64 / total.max(1) as f64;
-                    (context.progress)(crate::Progress {
-                        fraction: fraction.min(1.0),
-                        events: tally.moves.groups,
-                        ..crate::Progress::default()
+            let units: Vec<(u32, u64)> = (0u32..).zip(parts).collect();
+            for units in units.chunks(GROUPS_PER_LOOK) {
+                if context.stopped() {
+                    return Ok(None);
+                }
+                let fraction = tally.moves.groups as f64 / total.max(1) as f64;
+                (context.progress)(crate::Progress {
+                    fraction: fraction.min(1.0),
+                    events: tally.moves.groups,
+                    ..crate::Progress::default()
+                });
+                let seeds =
+                    |groups| units.iter().map(|&(unit, _)| stable_mod(unit, groups)).collect::<Vec<_>>();
+                let sources = seeds(old.placed.pg_num);
+                let now = before.place_all(&old.placed, &sources);
+                let then = after.place_all(&new.placed, &seeds(new.placed.pg_num));
+                for (((&(unit, bytes), source), now), then) in units.iter().zip(sources).zip(now).zip(then) {
+                    tally.add(Unit {
+                        id: PgId { pool: old.placed.id, seed: source },
+                        pool: &old.placed,
+                        min_size: old.min_size,
+                        group: &old.groups[source as usize],
+                        now,
+                        then,
+                        shard: bytes.div_ceil(u64::from(old.data_shards)),
+                        first: unit == source,
                     });
                 }
-                let source = stable_mod(unit, old.placed.pg_num);
-                let target = stable_mod(unit, new.placed.pg_num);
-                let now = before.place(&old.placed, source);
-                let then = after.place(&new.placed, target);
-                let shard = bytes.div_ceil(u64::from(old.data_shards));
-                let first = unit == source;
-                let id = PgId { pool: old.placed.id, seed: source };
-                tally.add(Unit {
-                    id,
-                    pool: &old.placed,
-                    min_size: old.min_size,
-                    group: &old.groups[source as usize],
-                    now,
-                    then,
-                    shard,
-                    first,
-                });
             }
         }
         Ok(Some(tally.finish(case)))

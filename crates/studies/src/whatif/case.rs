@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use towtank_ceph::{Cluster, FillLimits, Joined, LaidOut, upmaps};
+use towtank_ceph::{Cluster, FillLimits, Group, Joined, LaidOut, upmaps};
 use towtank_placement::crush::pools::FULL;
 use towtank_placement::crush::{NONE, RuleKind};
 use towtank_rebuild::plan::DeviceId;
@@ -145,8 +145,10 @@ fn settle(cluster: &mut Cluster) -> Result<(), String> {
     let plain = cluster.clone();
     let mut laid_out = LaidOut::new(&plain).map_err(|fault| fault.to_string())?;
     for (pool, of_plain) in cluster.pools.iter_mut().zip(&plain.pools) {
-        for (seed, group) in (0u32..).zip(&mut pool.groups).filter(|(_, group)| group.acting.is_none()) {
-            let acting = laid_out.place(&of_plain.placed, seed).acting;
+        let open = (0u32..).zip(&mut pool.groups).filter(|(_, group)| group.acting.is_none());
+        let (seeds, groups): (Vec<u32>, Vec<&mut Group>) = open.unzip();
+        for (group, place) in groups.into_iter().zip(laid_out.place_all(&of_plain.placed, &seeds)) {
+            let acting = place.acting;
             group.acting = Some(acting.devices);
             group.primary = group.primary.or(acting.primary);
         }

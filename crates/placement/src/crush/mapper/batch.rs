@@ -18,6 +18,9 @@ use group::Group;
 /// enough to stay in the cache.
 const UNDER_WAY: usize = 4 * INPUTS;
 
+/// The maximum number of results of all inputs under way, which limits their memory.
+const RESULTS_UNDER_WAY: usize = 1 << 20;
+
 /// A pick in a queue.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -48,7 +51,8 @@ impl Batch {
     pub fn map(&mut self, run: &Run<'_>, traffic: &mut Traffic<'_>, scratch: &mut Scratch) {
         let rows = &run.mapper.rows;
         self.queues.resize_with(self.queues.len().max(rows.queues.len()), Vec::new);
-        let under_way = UNDER_WAY.min(traffic.inputs.len());
+        let few = (RESULTS_UNDER_WAY / run.result_max.max(1)).max(1);
+        let under_way = UNDER_WAY.min(few).min(traffic.inputs.len());
         if self.walks.len() < under_way {
             self.walks.resize(under_way, Walk::default());
             self.numbers.resize(under_way, 0);

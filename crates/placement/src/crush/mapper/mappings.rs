@@ -5,38 +5,28 @@ use crate::crush::map::ItemId;
 /// The result of each of many inputs, in the order of the inputs.
 #[derive(Clone, Debug, Default)]
 pub struct Mappings {
-    width: usize,
     items: Vec<ItemId>,
-    lengths: Vec<u32>,
+    /// Where the items of each input begin and end; they lie in the order in which the inputs were done.
+    spans: Vec<(usize, usize)>,
 }
 
 impl Mappings {
-    /// Empty results for `count` inputs, each of at most `width` items.
-    pub(super) fn restart(&mut self, count: usize, width: usize) {
-        self.width = width;
-        self.lengths.clear();
-        self.lengths.resize(count, 0);
-        self.items.resize(count * width, 0);
+    /// Empty results for `count` inputs.
+    pub(in crate::crush) fn restart(&mut self, count: usize) {
+        self.items.clear();
+        self.spans.clear();
+        self.spans.resize(count, (0, 0));
     }
 
-    pub(super) fn set(&mut self, number: usize, items: &[ItemId]) {
-        let begin = number * self.width;
-        self.items[begin..begin + items.len()].copy_from_slice(items);
-        self.lengths[number] = items.len() as u32;
+    /// Stores the result of an input.
+    pub(in crate::crush) fn set(&mut self, number: usize, items: &[ItemId]) {
+        let begin = self.items.len();
+        self.items.extend_from_slice(items);
+        self.spans[number] = (begin, self.items.len());
     }
 
-    /// The result of an input.
-    ///
-    /// # Panics
-    /// If there are fewer inputs.
-    #[must_use]
-    pub fn of(&self, number: usize) -> &[ItemId] {
-        let begin = number * self.width;
-        &self.items[begin..begin + self.lengths[number] as usize]
-    }
-
-    /// The results in order.
+    /// The results in the order of the inputs.
     pub fn iter(&self) -> impl Iterator<Item = &[ItemId]> {
-        (0..self.lengths.len()).map(|number| self.of(number))
+        self.spans.iter().map(|&(begin, end)| &self.items[begin..end])
     }
 }

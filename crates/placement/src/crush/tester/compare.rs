@@ -3,7 +3,7 @@
 use super::{TestError, TestPlan, weights};
 use crate::crush::general::{USUAL_DIGITS, general};
 use crate::crush::map::Map;
-use crate::crush::mapper::{Ask, Workspace};
+use crate::crush::mapper::{Ask, Mappings, Workspace};
 use std::fmt::Write;
 
 /// Maps every input of the plan with both maps, prints the number of differences per rule, and returns
@@ -12,7 +12,7 @@ pub fn compare(map: &Map, other: &Map, plan: &TestPlan, out: &mut dyn Write) -> 
     let weights = weights(map, plan)?;
     let (mapper, other) = (map.compile()?, other.compile()?);
     let mut workspace = Workspace::default();
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut ours, mut theirs) = (Mappings::default(), Mappings::default());
     let (first, last) = plan.inputs();
     let mut equal = true;
     for rule in plan.rules(map) {
@@ -21,11 +21,12 @@ pub fn compare(map: &Map, other: &Map, plan: &TestPlan, out: &mut dyn Write) -> 
         let mut differ = 0u32;
         for replicas in min..=max {
             let result_max = usize::try_from(replicas).unwrap_or(0);
-            for x in first..=last {
-                let ask = Ask { rule, x: plan.placed(x), result_max, weights: &weights, pool: 0 };
-                mapper.do_rule(ask, &mut workspace, &mut ours);
-                other.do_rule(ask, &mut workspace, &mut theirs);
-                differ += u32::from(ours != theirs);
+            let ask = Ask { rule, x: 0, result_max, weights: &weights, pool: 0 };
+            for (_, placed) in plan.blocks(result_max) {
+                mapper.map_all(ask, &placed, &mut workspace, &mut ours);
+                other.map_all(ask, &placed, &mut workspace, &mut theirs);
+                differ +=
+                    ours.iter().zip(theirs.iter()).filter(|(ours, theirs)| ours != theirs).count() as u32;
             }
         }
         equal &= differ == 0;

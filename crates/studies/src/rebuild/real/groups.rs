@@ -6,7 +6,7 @@ use std::sync::Arc;
 use towtank_ceph::{Cluster, Group, PoolState, parts_of, upmaps};
 use towtank_placement::crush::objects::stable_mod;
 use towtank_placement::crush::pools::{Placer, Pool};
-use towtank_placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
+use towtank_placement::crush::{ItemId, Mapper, NONE, RuleKind, Workspace};
 
 use super::machines::Machines;
 use crate::RunContext;
@@ -103,18 +103,15 @@ impl Groups {
         state
     }
 
+    /// Where several groups of a pool should be.
     fn placed(
         mapper: &Mapper,
         placer: &Placer<'_>,
         workspace: &mut Workspace,
-        (pool, seed): (&Pool, u32),
-    ) -> Vec<ItemId> {
-        let mut crush = |rule, x, result_max, weights: &[u32], pool| {
-            let mut found = Vec::with_capacity(result_max);
-            mapper.do_rule(Ask { rule, x, result_max, weights, pool }, workspace, &mut found);
-            found
-        };
-        placer.place_by(pool, seed, &mut crush).up.devices
+        (pool, seeds): (&Pool, &[u32]),
+    ) -> Vec<Vec<ItemId>> {
+        let placed = placer.place_all(pool, seeds, mapper, workspace);
+        placed.into_iter().map(|placed| placed.up.devices).collect()
     }
 
     /// Devices that are not serving, neither now nor after the change.
@@ -142,7 +139,7 @@ impl Groups {
             homes.push((mapper, self.wanted_with_out(changes, &[])));
             homes.extend(failing.contains(&true).then(|| (mapper, self.wanted_with_out(changes, failing))));
         }
-        let (mut workspace, mut moving) = (Workspace::default(), Workspace::default());
+        let mut workspace = Workspace::default();
         let mut kinds: Vec<Kind> = Vec::new();
         let mut records = Vec::new();
         let (mut number, mut asked, mut lacking) = (0u64, 0, 0);
@@ -153,30 +150,38 @@ impl Groups {
                 kinds.len() - 1
             });
             let width = own.redundancy.width as usize;
-            for unit in self.units(at) {
+            let units: Vec<Unit> = self.units(at).collect();
+            let unknown = |unit: &&Unit| pool.groups[unit.source as usize].acting.is_none();
+            let sources: Vec<u32> = units.iter().filter(unknown).map(|unit| unit.source).collect();
+            let computed = Self::placed(&self.mapper, &placer, &mut workspace, (&pool.placed, &sources));
+            let mut computed = computed.into_iter();
+            let wanted: Vec<Vec<Vec<ItemId>>> = homes
+                .iter()
+                .map(|(mapper, state)| {
+                    let placer = Placer::new(&state.map, &state.overlay);
+                    let placed = &state.pools[at].placed;
+                    let seeds: Vec<u32> =
+                        units.iter().map(|unit| stable_mod(unit.number, placed.pg_num)).collect();
+                    Self::placed(mapper, &placer, &mut workspace, (placed, &seeds))
+                })
+                .collect();
+            for (unit_at, unit) in units.into_iter().enumerate() {
                 if context.stopped() {
                     return None;
                 }
                 let group = &pool.groups[unit.source as usize];
-                let computed;
+                let own_acting;
                 let acting = match &group.acting {
                     Some(acting) => acting,
                     None => {
-                        let which = (&pool.placed, unit.source);
-                        computed = Self::placed(&self.mapper, &placer, &mut workspace, which);
-                        &computed
+                        own_acting = computed.next().expect("each unit of unknown place was placed");
+                        &own_acting
                     }
                 };
                 let list = self.list(acting, group.primary, own, width);
                 let lacks = list.contains(&NOWHERE);
                 let touches = list.iter().any(|device| *device != NOWHERE && failing[device.index()]);
-                let moves = homes.iter().any(|(mapper, state)| {
-                    let placer = Placer::new(&state.map, &state.overlay);
-                    let placed = &state.pools[at].placed;
-                    let which = (placed, stable_mod(unit.number, placed.pg_num));
-                    let up = Self::placed(mapper, &placer, &mut moving, which);
-                    self.differs(&list, &up, own)
-                });
+                let moves = wanted.iter().any(|wanted| self.differs(&list, &wanted[unit_at], own));
                 lacking += u64::from(lacks && !touches && unit.bytes + unit.objects > 0);
                 if lacks || touches || moves {
                     records.push((kind as u16, number, list, unit, own.redundancy.data));
@@ -280,9 +285,13 @@ impl Homes for Homeward {
         for (at, pool) in state.pools.iter().enumerate() {
             let units: Vec<Unit> = groups.units(at).collect();
             let end = first + units.len() as u64;
+            let (mut seeds, mut rows) = (Vec::new(), Vec::new());
             while let Some((number, row)) = numbers.next_if(|(number, _)| *number < end) {
-                let seed = stable_mod(units[(number - first) as usize].number, pool.placed.pg_num);
-                let up = Groups::placed(mapper, &placer, &mut workspace, (&pool.placed, seed));
+                seeds.push(stable_mod(units[(number - first) as usize].number, pool.placed.pg_num));
+                rows.push(row);
+            }
+            let placed = Groups::placed(mapper, &placer, &mut workspace, (&pool.placed, &seeds));
+            for (row, up) in rows.into_iter().zip(placed) {
                 for (place, osd) in row.iter_mut().zip(up).filter(|(_, osd)| *osd != NONE) {
                     *place = groups.machines.devices.get(&osd).copied().unwrap_or(NOWHERE);
                 }
