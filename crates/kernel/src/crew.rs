@@ -84,8 +84,8 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
     pub fn finish(self) -> Result<Ended<M>, RunError> {
         let first = self.workers.into_iter().next().expect("there is always one worker");
         match first.into_shares()? {
-            Some(shares) => Ok(Ended::Outcome(Box::new(assemble(self.model, shares, self.notices)?))),
-            None => Ok(Ended::Restart),
+            Ok(shares) => Ok(Ended::Outcome(Box::new(assemble(self.model, shares, self.notices)?))),
+            Err(again) => Ok(Ended::Restart(again)),
         }
     }
 }

@@ -57,11 +57,11 @@ impl<'m, 'o, M: Model> Member<'m, 'o, M> {
     pub fn finish(self) -> Result<Option<Ended<M>>, RunError> {
         let Some(worker) = self.worker else { return Ok(None) };
         match worker.into_shares()? {
-            None => Ok(Some(Ended::Restart)),
-            Some(shares) if self.me == 0 => {
+            Err(again) => Ok(Some(Ended::Restart(again))),
+            Ok(shares) if self.me == 0 => {
                 Ok(Some(Ended::Outcome(Box::new(assemble(self.model, shares, self.notices)?))))
             }
-            Some(_) => Ok(None),
+            Ok(_) => Ok(None),
         }
     }
 }

@@ -129,6 +129,13 @@ pub enum Notice {
     },
     /// A hand-written undo met a fault that it could not undo, so the run was restarted with clones.
     RestartedWithClones,
+    /// Most speculation was undone, so the run was restarted with the sequential executor.
+    RestartedInSequence {
+        /// The number of events committed until then.
+        committed: u64,
+        /// The number of events undone until then.
+        rolled_back: u64,
+    },
     /// Most speculation is undone: another executor would be faster.
     MostlyTakenBack {
         /// The number of events committed when this was found.
@@ -157,6 +164,11 @@ impl std::fmt::Display for Notice {
                 f,
                 "the optimistic executor rolled back {rolled_back} events to commit {committed}: the sequential or the \
                  conservative one is faster here, with the same result"
+            ),
+            Notice::RestartedInSequence { committed, rolled_back } => write!(
+                f,
+                "the optimistic executor rolled back {rolled_back} events to commit {committed}, so the run was restarted \
+                 with the sequential executor, which gives the same result"
             ),
             Notice::RestartedWithClones => f.write_str(
                 "an event failed in speculative execution and had to be rolled back, so the run was restarted with clones as undo",
@@ -219,9 +231,24 @@ impl<M: Model> Outcome<M> {
 pub enum Ended<M: Model> {
     /// With an outcome.
     Outcome(Box<Outcome<M>>),
-    /// An event failed under speculation and had to be undone, which a hand-written undo cannot do: run the
-    /// model again with [`UndoBy::Clone`](crate::UndoBy::Clone).
-    Restart,
+    /// Without one: run the model again in another way.
+    Restart(Again),
+}
+
+/// How to run a model again, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Again {
+    /// An event failed under speculation and had to be undone, which a hand-written undo cannot do: with
+    /// [`UndoBy::Clone`](crate::UndoBy::Clone).
+    WithClones,
+    /// Most speculation was undone ([`RunOptions::may_switch`](crate::RunOptions::may_switch)): with the
+    /// sequential executor.
+    InSequence {
+        /// The number of events committed until then.
+        committed: u64,
+        /// The number of events undone until then.
+        rolled_back: u64,
+    },
 }
 
 /// The result of one entity.

@@ -5,7 +5,7 @@ use crate::crew::Crew;
 use crate::error::RunError;
 use crate::model::{Model, UndoBy};
 use crate::options::{Executor, RunOptions};
-use crate::outcome::{Ended, Notice, Outcome, assemble};
+use crate::outcome::{Again, Ended, Notice, Outcome, assemble};
 use crate::partition::Whole;
 use crate::plain::Plain;
 use crate::{sequential, threads};
@@ -66,7 +66,7 @@ impl<M: Model> Prepared<'_, '_, M> {
                 threads::drive(&mut crew)?;
                 return match crew.finish()? {
                     Ended::Outcome(outcome) => Ok(*outcome),
-                    Ended::Restart => run_with_clones(self.model, self.options),
+                    Ended::Restart(again) => run_again(self.model, self.options, again),
                 };
             }
         };
@@ -74,14 +74,52 @@ impl<M: Model> Prepared<'_, '_, M> {
     }
 }
 
-fn run_with_clones<M: Model>(model: &M, options: RunOptions<'_>) -> Result<Outcome<M>, RunError> {
-    let mut outcome = run(model, RunOptions { undo: Some(UndoBy::Clone), ..options })?;
-    outcome.notices.push(Notice::RestartedWithClones);
+fn run_again<M: Model>(model: &M, options: RunOptions<'_>, again: Again) -> Result<Outcome<M>, RunError> {
+    let (options, notice) = match again {
+        Again::WithClones => {
+            (RunOptions { undo: Some(UndoBy::Clone), ..options }, Notice::RestartedWithClones)
+        }
+        Again::InSequence { committed, rolled_back } => (
+            RunOptions { executor: Executor::Sequential, workers: 1, ..options },
+            Notice::RestartedInSequence { committed, rolled_back },
+        ),
+    };
+    let mut outcome = run(model, options)?;
+    outcome.notices.push(notice);
     Ok(outcome)
 }
 
 impl<M: Model> std::fmt::Debug for Prepared<'_, '_, M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Prepared").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towtank_units::{SimSpan, SimTime};
+
+    use super::*;
+    use crate::phold::Phold;
+
+    #[test]
+    fn a_run_that_is_done_again_in_sequence_says_so_and_has_the_same_result() {
+        let model = Phold {
+            processes: 8,
+            start_events: 4,
+            remote: 1.0,
+            look_ahead: SimSpan::ZERO,
+            mean: SimSpan::from_ns(1_000),
+            work: 0,
+        };
+        let end = Some(SimTime::from_ns(20_000));
+        let want = run(&model, RunOptions { end, ..RunOptions::default() }).expect("it runs");
+        let wasteful =
+            RunOptions { end, executor: Executor::Optimistic, workers: 3, ..RunOptions::default() };
+        let again = Again::InSequence { committed: 1, rolled_back: 9 };
+        let got = run_again(&model, wasteful, again).expect("it runs");
+        assert_eq!(got.digest, want.digest);
+        assert_eq!(got.notices, [Notice::RestartedInSequence { committed: 1, rolled_back: 9 }]);
+        assert_eq!(got.run.gvt_rounds, 0, "no worker speculated");
     }
 }

@@ -11,7 +11,7 @@ use towtank_units::SimTime;
 use crate::error::RunError;
 use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::Model;
-use crate::outcome::Share;
+use crate::outcome::{Again, Share};
 
 /// A model whose workers may live in several processes: their messages and results can be serialised. Every
 /// model whose entities, events, statistics and outputs implement serde's traits is portable. Tables that the
@@ -169,8 +169,8 @@ pub(crate) enum Verdict {
     Done,
     /// The run was stopped on request.
     Partial,
-    /// The run must be restarted with clones as undo.
-    Restart,
+    /// The run must be restarted in another way.
+    Restart(Again),
     /// A committed event failed.
     Failed(RunError),
 }

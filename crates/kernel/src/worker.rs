@@ -5,7 +5,7 @@ use crate::error::RunError;
 use crate::model::Model;
 use crate::optimistic::Optimistic;
 use crate::options::{Executor, RunOptions};
-use crate::outcome::{Notice, Share};
+use crate::outcome::{Again, Notice, Share};
 use crate::partition::{Joined, Plan};
 use crate::transport::{Step, Transport};
 
@@ -63,11 +63,11 @@ impl<'m, M: Model> Worker<'m, M> {
         }
     }
 
-    /// The shares of all workers at worker 0, and an empty list at the others; `None` if the run must be
+    /// The shares of all workers at worker 0, and an empty list at the others; or how the run must be
     /// restarted.
-    pub(crate) fn into_shares(self) -> Result<Option<Vec<Share<M>>>, RunError> {
+    pub(crate) fn into_shares(self) -> Result<Result<Vec<Share<M>>, Again>, RunError> {
         match self {
-            Worker::Conservative(worker) => worker.into_shares().map(Some),
+            Worker::Conservative(worker) => worker.into_shares().map(Ok),
             Worker::Optimistic(worker) => worker.into_shares(),
         }
     }

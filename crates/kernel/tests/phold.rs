@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 use towtank_kernel::phold::Phold;
-use towtank_kernel::{Ended, Executor, Notice, Outcome, RunOptions, UndoBy, run};
+use towtank_kernel::{Again, Ended, Executor, Notice, Outcome, RunOptions, UndoBy, run};
 use towtank_streams::Seed;
 use towtank_testkit::Shuffle;
 use towtank_units::{SimSpan, SimTime};
@@ -112,6 +112,33 @@ fn speculation_that_is_mostly_taken_back_is_told_early() {
         committed + rolled_back < (run.committed + run.rolled_back) / 2,
         "too late: {committed} of {run:?}"
     );
+}
+
+/// What a seeded crew of four ends with if it may switch to the sequential executor.
+fn switched(model: &Phold, delay_max: u64) -> Ended<Phold> {
+    let options = RunOptions { may_switch: true, ..options(60 * UNIT, Executor::Optimistic, 4) };
+    Shuffle { seed: 1, delay_max }.run(model, options).expect("it runs")
+}
+
+#[test]
+fn speculation_that_is_mostly_taken_back_is_left_for_the_sequential_executor() {
+    let wasteful = phold(64, 1.0, 0);
+    let Ended::Restart(Again::InSequence { committed, rolled_back }) = switched(&wasteful, 400) else {
+        panic!("it should have asked for the sequential executor")
+    };
+    assert!(rolled_back >= 4 * committed, "{rolled_back} undone for {committed}");
+    let frugal = switched(&phold(256, 0.1, UNIT / 10), 0);
+    assert!(matches!(frugal, Ended::Outcome(_)), "speculation that pays goes on");
+}
+
+#[test]
+fn a_run_that_switched_has_the_result_of_the_sequential_executor() {
+    let model = phold(64, 1.0, 0);
+    let want = run(&model, options(60 * UNIT, Executor::Sequential, 1)).expect("it runs");
+    let options = RunOptions { may_switch: true, ..options(60 * UNIT, Executor::Optimistic, 4) };
+    let got = Shuffle { seed: 1, delay_max: 400 }.outcome(&model, options).expect("it runs");
+    assert_eq!(got.digest, want.digest);
+    assert_eq!(got.run.rolled_back, 0, "the sequential executor undoes nothing");
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn a_wrong_inverse_shows_in_the_digest() {
             RunOptions { batch: 30, undo: Some(UndoBy::Inverse), ..options(1_000, Executor::Optimistic, 3) };
         found |= match (Shuffle { seed, delay_max: 30 }).run(&model, options) {
             Ok(Ended::Outcome(outcome)) => outcome.digest != want,
-            Ok(Ended::Restart) => false,
+            Ok(Ended::Restart(_)) => false,
             Err(_) => true,
         };
     }

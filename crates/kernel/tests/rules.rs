@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use towtank_kernel::{
-    Context, Ended, EntityId, Executor, Fault, Links, Model, Notice, RunError, RunOptions, UndoBy, run,
+    Again, Context, Ended, EntityId, Executor, Fault, Links, Model, Notice, RunError, RunOptions, UndoBy, run,
 };
 use towtank_units::{SimSpan, SimTime};
 
@@ -310,7 +310,10 @@ fn a_speculative_panic_under_an_inverse_asks_for_clones() {
             .run(&model, inverse.clone())
             .expect("it runs")
         {
-            Ended::Restart => restarted += 1,
+            Ended::Restart(again) => {
+                assert_eq!(again, Again::WithClones, "model {seed}");
+                restarted += 1;
+            }
             Ended::Outcome(outcome) => assert_eq!(outcome.digest, want, "model {seed}"),
         }
         let threads = run(&model, inverse).expect("it runs");

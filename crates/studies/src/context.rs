@@ -102,6 +102,7 @@ impl RunContext<'_> {
             end,
             executor: self.executor,
             workers: self.workers,
+            may_switch: true,
             stop: Some(self.stop),
             progress: Some(&tell),
             notice: Some(&at_once),

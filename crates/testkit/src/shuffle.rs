@@ -2,7 +2,8 @@
 //! thread.
 
 use towtank_kernel::{
-    Crew, Ended, Member, Outcome, Packet, Portable, RunError, RunOptions, Step, Transport, UndoBy,
+    Again, Crew, Ended, Executor, Member, Outcome, Packet, Portable, RunError, RunOptions, Step, Transport,
+    UndoBy, run,
 };
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
@@ -95,7 +96,7 @@ impl Shuffle {
         Ok(members.into_iter().map(Member::finish).collect())
     }
 
-    /// The outcome, after a second run with clones if the first one asks for a restart.
+    /// The outcome, after a second run in another way if the first one asks for a restart.
     ///
     /// # Errors
     /// As the run itself.
@@ -105,10 +106,15 @@ impl Shuffle {
     pub fn outcome<M: Portable>(&self, model: &M, options: RunOptions<'_>) -> Result<Outcome<M>, RunError> {
         match self.run(model, options.clone())? {
             Ended::Outcome(outcome) => Ok(*outcome),
-            Ended::Restart => match self.run(model, RunOptions { undo: Some(UndoBy::Clone), ..options })? {
-                Ended::Outcome(outcome) => Ok(*outcome),
-                Ended::Restart => panic!("clones can always be stepped back over"),
-            },
+            Ended::Restart(Again::WithClones) => {
+                match self.run(model, RunOptions { undo: Some(UndoBy::Clone), ..options })? {
+                    Ended::Outcome(outcome) => Ok(*outcome),
+                    Ended::Restart(again) => panic!("clones can undo every event, but: {again:?}"),
+                }
+            }
+            Ended::Restart(Again::InSequence { .. }) => {
+                run(model, RunOptions { executor: Executor::Sequential, workers: 1, ..options })
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::error::{Place, RunError};
 use crate::key::{EntityId, EventKey};
 use crate::model::Model;
 use crate::options::RunOptions;
-use crate::outcome::Notice;
+use crate::outcome::{Again, Notice};
 use crate::pending::PendingSet;
 use crate::transport::{Announcement, Mail, Message, Packet, Token, Transport, Verdict};
 
@@ -152,17 +152,22 @@ impl<M: Model> Optimistic<'_, M> {
             self.again = true;
             return;
         }
-        self.warn(&token, options);
+        let wasteful = self.judge(&token, options);
         let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
         let gvt = token.floor;
         let verdict = if token.restart {
-            Some(Verdict::Restart)
+            Some(Verdict::Restart(Again::WithClones))
         } else if let Some(error) = token.error {
             Some(Verdict::Failed(error))
         } else if token.committed > options.event_limit {
             token.last.map(|last| Verdict::Failed(self.too_many(last, options.event_limit)))
         } else if self.lead.closing {
             Some(Verdict::Done)
+        } else if self.lead.halt.is_none() && wasteful && options.may_switch {
+            Some(Verdict::Restart(Again::InSequence {
+                committed: token.committed,
+                rolled_back: token.rolled_back,
+            }))
         } else {
             self.lead.halt.map(|_| Verdict::Partial)
         };
@@ -186,20 +191,21 @@ impl<M: Model> Optimistic<'_, M> {
         self.hear(Announcement { round, gvt, pressed: token.pressed, halt, verdict }, transport, options);
     }
 
-    /// Worker 0: gives one notice, as early as possible, if speculation does not pay.
-    fn warn(&mut self, token: &Token, options: &RunOptions<'_>) {
+    /// Worker 0: whether speculation does not pay. Gives one notice, as early as possible, if the run goes on
+    /// all the same.
+    fn judge(&mut self, token: &Token, options: &RunOptions<'_>) -> bool {
         let Token { committed, rolled_back, .. } = *token;
         let workers = self.plan.partitions() as u64;
-        if self.lead.warned
-            || committed + rolled_back < EVENTS_TO_JUDGE
-            || rolled_back < committed.saturating_mul(workers)
-        {
-            return;
+        let wasteful = committed + rolled_back >= EVENTS_TO_JUDGE
+            && rolled_back >= committed.saturating_mul(workers)
+            && workers > 1;
+        if wasteful && !options.may_switch && !self.lead.warned {
+            self.lead.warned = true;
+            if let Some(notice) = options.notice {
+                notice(&Notice::MostlyTakenBack { committed, rolled_back });
+            }
         }
-        self.lead.warned = true;
-        if let Some(notice) = options.notice {
-            notice(&Notice::MostlyTakenBack { committed, rolled_back });
-        }
+        wasteful
     }
 
     /// Worker 0: sends the token round again.

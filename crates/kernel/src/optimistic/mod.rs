@@ -17,6 +17,8 @@ mod rollback;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use towtank_units::SimSpan;
+
 use crate::Queue;
 use crate::context::{Desk, Rules};
 use crate::digest;
@@ -24,7 +26,7 @@ use crate::error::RunError;
 use crate::key::{Due, EntityId, EventKey};
 use crate::model::{Model, Statistics, UndoBy};
 use crate::options::RunOptions;
-use crate::outcome::{RunStatistics, Share, Written};
+use crate::outcome::{Again, RunStatistics, Share, Written};
 use crate::partition::{Plan, Realm, Territory};
 use crate::pending::{PendingSet, precedes};
 use crate::plain::panic_message;
@@ -46,6 +48,12 @@ const ID_BITS: u32 = 48;
 /// The least history bound of a worker. A round of the token costs about as much as this many events, and a
 /// worker at its bound waits for one, so a lower bound would save less than it costs.
 const HISTORY_LEAST: usize = 256;
+
+/// How many times the model's slack a worker may run beyond global virtual time. Within one slack speculation
+/// is hardly ever wrong; further ahead it is wrong more often, and there are fewer computations of global
+/// virtual time. Of 1.4 million events of the published rebuild, two workers undid 0.2, 0.7, 3 and 7 % with
+/// 1, 2, 4 and 8 slacks, in 11,200, 5,500, 2,800 and 2,200 computations.
+const SLACKS_AHEAD: u64 = 4;
 
 /// A worker that undoes more than one in this many of its events reduces its history bound.
 const WASTE: u64 = 4;
@@ -96,6 +104,8 @@ pub(crate) struct Optimistic<'m, M: Model> {
     /// them.
     early: u64,
     history_bound: usize,
+    /// How far beyond global virtual time events may run: bounded only if the model knows its slack.
+    horizon: SimSpan,
     /// The numbers of events executed and undone up to the last announcement.
     seen: (u64, u64),
     result: Option<Verdict>,
@@ -108,6 +118,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
     pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize, undo_by: UndoBy) -> Self {
         quiet::install();
         let territory = plan.territory(me);
+        let slack = rules.model.usual_slack();
         let mut worker = Optimistic {
             plan: plan.clone(),
             me,
@@ -139,6 +150,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
             halted: false,
             early: 0,
             history_bound: usize::MAX,
+            horizon: if slack.is_zero() { SimSpan::MAX } else { slack.saturating_mul(SLACKS_AHEAD) },
             seen: (0, 0),
             result: None,
             shares: Vec::new(),
@@ -247,10 +259,11 @@ impl<'m, M: Model> Optimistic<'m, M> {
 
     fn events(&mut self, taken: &mut u32, options: &RunOptions<'_>) {
         let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
+        let horizon = self.gvt.at.checked_add(self.horizon).map_or(EventKey::MAX, EventKey::first_at);
         while *taken < options.batch {
             let full = self.history.len() >= self.history_bound.min(options.history_max as usize);
             // At the bound, only the event at global virtual time itself may run.
-            let bound = if full { end.min(successor(self.gvt)) } else { end };
+            let bound = end.min(if full { successor(self.gvt) } else { horizon });
             let Some(sent) = self.queue.pop_before(bound) else {
                 self.run.throttled += u64::from(full);
                 return;
@@ -479,7 +492,8 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.seen = (self.run.executed, self.run.rolled_back);
         let most = options.history_max as usize;
         let now = self.history_bound.min(most);
-        self.history_bound = if pressed || rolled_back * WASTE > executed {
+        let wasteful = rolled_back * WASTE > executed;
+        self.history_bound = if pressed || (wasteful && self.horizon == SimSpan::MAX) {
             (now.min(executed as usize) / 2).max(HISTORY_LEAST).min(most)
         } else {
             (now * 2).min(most)
@@ -535,11 +549,11 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    /// The shares of all workers, at worker 0; `None` if the run must be restarted.
-    pub(crate) fn into_shares(self) -> Result<Option<Vec<Share<M>>>, RunError> {
+    /// The shares of all workers, at worker 0; or how the run must be restarted.
+    pub(crate) fn into_shares(self) -> Result<Result<Vec<Share<M>>, Again>, RunError> {
         match self.result.expect("a worker is asked for its shares when it has finished") {
-            Verdict::Done | Verdict::Partial => Ok(Some(self.shares)),
-            Verdict::Restart => Ok(None),
+            Verdict::Done | Verdict::Partial => Ok(Ok(self.shares)),
+            Verdict::Restart(again) => Ok(Err(again)),
             Verdict::Failed(error) => Err(error),
         }
     }
