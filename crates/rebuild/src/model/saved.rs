@@ -112,6 +112,14 @@ impl Rebuild<'_> {
 impl Saved {
     /// Returns a server to what it was.
     pub(super) fn restore(self, server: &mut Server) {
+        #[cfg(test)]
+        let this = tests::damaged(self, server);
+        #[cfg(not(test))]
+        let this = self;
+        this.put_back(server);
+    }
+
+    fn put_back(self, server: &mut Server) {
         [server.out, server.inward] = self.cards;
         [server.sent, server.received] = self.bytes;
         server.together = self.together;
@@ -145,3 +153,6 @@ impl Saved {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
