@@ -61,6 +61,9 @@ pub struct Plan {
     pub object_bytes: usize,
     /// The seed for drawing the objects to overwrite.
     pub seed: u64,
+    /// The number of objects of a cluster on which a backfill of a single object is measured too, which tells
+    /// how long a backfill takes to start.
+    pub start_with: Option<u32>,
 }
 
 /// One run of the experiment.
@@ -114,6 +117,12 @@ pub fn stale_of(objects: u32, share: f64) -> u32 {
 }
 
 impl Case {
+    /// Whether the backfill is little more than its start.
+    #[must_use]
+    pub fn is_start(&self) -> bool {
+        self.stale == 1
+    }
+
     /// The cells of a sketch that suffices for all overwritten objects: twice the expected need, because a
     /// small sketch may need more, and with too few cells the run would measure another method.
     #[must_use]
@@ -150,7 +159,22 @@ impl Plan {
                 }
             }
         }
+        cases.extend(self.starts());
         cases
+    }
+
+    /// The runs in which one object is written again. They use a sketch, which needs the fewest steps.
+    fn starts(&self) -> impl Iterator<Item = Case> + '_ {
+        let repeats = self.start_with.map_or(0, |_| self.repeat);
+        (0..repeats).map(|repeat| Case {
+            objects: self.start_with.unwrap_or_default(),
+            stale: 1,
+            discovery: Discovery::Sketch,
+            leaf_bits: None,
+            repeat,
+            object_bytes: self.object_bytes,
+            seed: self.seed,
+        })
     }
 }
 

@@ -11,7 +11,19 @@ fn plan() -> Plan {
         repeat: 3,
         object_bytes: 1_024,
         seed: 1,
+        start_with: None,
     }
+}
+
+#[test]
+fn a_backfill_of_one_object_is_measured_once_for_all_methods() {
+    let with = Plan { start_with: Some(2_000), ..plan() };
+    let (cases, plain) = (with.cases(), plan().cases());
+    assert_eq!(cases[..plain.len()], plain);
+    let more = &cases[plain.len()..];
+    assert_eq!(more.len(), 3);
+    assert!(more.iter().all(|case| case.is_start() && case.objects == 2_000 && case.leaf_bits.is_none()));
+    assert!(!plain.iter().any(Case::is_start));
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub fn backfill(flags: &BackfillExperiment) -> Result<Exit, Trouble> {
     let (gates, problems) = gates::read(&known, &flags.fail_if);
     problems.into_result(())?;
     let point = point(flags, &plan)?;
+    let plan = Plan { start_with: Some(point.0), ..plan };
     std::fs::create_dir_all(&flags.dir)
         .map_err(|error| Trouble::failed(format!("`{}`: {error}", flags.dir.display())))?;
     let directory = std::path::absolute(&flags.dir)
@@ -77,9 +78,10 @@ fn plan(flags: &BackfillExperiment) -> Result<Plan, Trouble> {
     }
     let fewest = flags.objects.iter().copied().min().unwrap_or(0);
     let least = stale.iter().copied().fold(1.0, f64::min);
-    if stale_of(fewest, least) == 0 {
-        let text = format!("--objects has {fewest} and --stale {} %: that is no object", 100.0 * least);
-        return Err(refuse(text, "write at least one object again"));
+    if stale_of(fewest, least) < 2 {
+        let text =
+            format!("--objects has {fewest} and --stale {} %: that is less than two objects", 100.0 * least);
+        return Err(refuse(text, "write at least two objects again; one is measured in any case"));
     }
     if let Some(text) = one_number(&once(flags.objects.clone()), &once(stale.clone())) {
         return Err(refuse(text, "leave one of the shares out, or use more objects"));
@@ -98,6 +100,7 @@ fn plan(flags: &BackfillExperiment) -> Result<Plan, Trouble> {
         repeat: flags.repeat,
         object_bytes: flags.size.get() as usize,
         seed: flags.seed,
+        start_with: None,
     })
 }
 

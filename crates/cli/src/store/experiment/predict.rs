@@ -1,8 +1,8 @@
-//! The simulation of each case: costs are fitted on one point and the smallest share of the same size, and
-//! all other points are predicted.
+//! The simulation of each case: costs are fitted on one point, the smallest share of the same size, and a
+//! backfill of one object; all other points are predicted.
 //!
-//! One point alone does not tell the start of a backfill from its recoveries, since all its cases recover the
-//! same objects. Where there is no other share, the start counts as zero.
+//! A point does not tell the start of a backfill from its recoveries, since all its cases recover the same
+//! objects. A backfill of one object is its start, one look and one recovery.
 
 use towtank::{Document, Options, Registry, Trouble};
 use towtank_scenario::Problem;
@@ -69,13 +69,14 @@ pub struct Fitted {
     pub cases: Vec<Predicted>,
 }
 
-/// Fits costs on the cases of one point and of the smallest share of its size, and predicts all.
+/// Fits costs on the cases of one point, of the smallest share of its size and of a backfill of one object,
+/// and predicts all others.
 ///
 /// # Errors
 /// When the methods of the points do not determine the costs, or a simulation fails.
 pub fn all(measured: &[Measured], (objects, stale): Point) -> Result<Fitted, Trouble> {
     let registry = Registry::builtin();
-    let of_size = measured.iter().filter(|run| run.case.objects == objects);
+    let of_size = measured.iter().filter(|run| run.case.objects == objects && !run.case.is_start());
     let smallest = of_size.map(|run| run.case.stale).min().unwrap_or(stale);
     let mut cases: Vec<Predicted> = Vec::new();
     for run in measured {
@@ -87,13 +88,17 @@ pub fn all(measured: &[Measured], (objects, stale): Point) -> Result<Fitted, Tro
                 runs: vec![*run],
                 backfill_s: f64::NAN,
                 looked_at: f64::NAN,
-                is_fitted: case.objects == objects && [stale, smallest].contains(&case.stale),
+                is_fitted: case.is_start()
+                    || (case.objects == objects && [stale, smallest].contains(&case.stale)),
             }),
         }
     }
     let fitted: Vec<&Predicted> = cases.iter().filter(|case| case.is_fitted).collect();
     let costs = fit(&fitted, &|case, costs| simulate(&registry, case, costs).map(|found| found.0))?;
-    for case in &mut cases {
+    for case in cases.iter_mut().filter(|case| case.case.is_start()) {
+        (case.backfill_s, case.looked_at) = (costs.startup_s + costs.look_s + costs.recovery_s, 1.0);
+    }
+    for case in cases.iter_mut().filter(|case| !case.case.is_start()) {
         (case.backfill_s, case.looked_at) = simulate(&registry, &case.case, costs)?;
     }
     Ok(Fitted { costs, cases })
@@ -113,6 +118,11 @@ fn fit(
         let mut rows = Vec::new();
         for case in cases {
             let time = case.median(|run| run.backfill_s);
+            if case.case.is_start() {
+                // The log of a simulated group would recover a single object without a backfill.
+                rows.push(([1.0 / time; Costs::COUNT], 1.0));
+                continue;
+            }
             let base = simulate(&case.case, Costs::of(costs))?;
             let mut row = [0.0; Costs::COUNT];
             for (place, cell) in row.iter_mut().enumerate() {
@@ -278,6 +288,10 @@ mod tests {
             .into_iter()
             .flat_map(|(objects, stale)| methods.map(|method| case(method, objects, stale)))
             .map(|case| measured(case, simulate(&registry, &case, costs).expect("it runs").0))
+            .chain([measured(
+                case(Discovery::Sketch, 2_000, 1),
+                costs.startup_s + costs.look_s + costs.recovery_s,
+            )])
             .collect();
         let found = all(&runs, (2_000, 400)).expect("the points tell them apart");
         let near = |ours: f64, other: f64| (ours / other - 1.0).abs() < 0.02;
@@ -285,7 +299,12 @@ mod tests {
         assert!(near(found.costs.recovery_s, costs.recovery_s), "{:?}", found.costs);
         assert!(near(found.costs.startup_s, costs.startup_s), "{:?}", found.costs);
         assert!(found.cases.iter().all(|case| case.error().abs() < 0.02), "{found:?}");
-        assert_eq!(found.cases.iter().filter(|case| case.is_fitted).count(), 8);
+        assert_eq!(found.cases.iter().filter(|case| case.is_fitted).count(), 9);
+        // Where the start takes twice as long, so says the fit.
+        let mut slow = runs.clone();
+        slow[12].backfill_s *= 2.0;
+        let start = all(&slow, (2_000, 400)).expect("the points tell them apart").costs.startup_s;
+        assert!(start > 1.5 * costs.startup_s, "{start}");
         // A planted fault: a run that took twice as long shows as an error.
         let mut wrong = runs.clone();
         wrong[7].backfill_s *= 2.0;

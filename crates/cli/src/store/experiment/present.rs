@@ -142,7 +142,7 @@ fn answer(fitted: &Fitted, (objects, stale): Point) -> String {
     }
     told.push(match super::median(errors(fitted)) {
         Some(error) => format!(
-            "The simulation, with costs from {stale} and from the fewest of {objects} objects, predicts the other points with a median error of {:.0} %.",
+            "The simulation, with costs from {stale}, from the fewest and from one of {objects} objects, predicts the other points with a median error of {:.0} %.",
             100.0 * error
         ),
         None => "No point is left to predict: all were used for the costs of the simulation.".to_owned(),
@@ -280,6 +280,6 @@ fn over_stale(cases: &[Predicted], objects: u32) -> Figure {
 fn warnings((objects, stale): Point) -> Vec<String> {
     vec![
         "These are times of this machine, with whatever else it did: they are no measure of the store on others".to_owned(),
-        format!("Costs were fitted on the runs with {objects} objects of which {stale}, or the fewest, were written again; errors of these points say nothing"),
+        format!("Costs were fitted on the runs with {objects} objects of which {stale}, the fewest, or one were written again; errors of these points say nothing"),
     ]
 }
