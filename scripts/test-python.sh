@@ -35,7 +35,7 @@ tools=$(scripts/python.sh test)
   cd python
   "$tools/python" -m ruff check .
   "$tools/python" -m ruff format --check -q .
-  "$tools/python" -m mypy --strict towtank examples
+  "$tools/python" -m mypy --strict towtank examples benches
 )
 # The stubs against the installed extension, from a folder where the sources do not hide it.
 (cd .tools && "$tools/python" -m mypy.stubtest towtank._towtank)

@@ -1,6 +1,7 @@
 //! Large recoveries, whose other settings and speeds are tried with fewer objects.
 
 use towtank_rebuild::recovery::Recovery;
+use towtank_streams::{Draws, Purpose, Uniform as _};
 
 use super::*;
 use crate::rebuild::levers::{self, Estimate, Tried};
@@ -68,9 +69,9 @@ fn estimated_trials_are_like_whole_ones() {
 /// limits are drawn, under each queue.
 fn errors(recoveries: u32) -> Vec<f64> {
     let mut errors = Vec::new();
-    let mut draws = towtank_streams::Draws::new(Seed(11), 0, 0);
+    let mut draws = Draws::new(Seed(11), 0, 0);
     for turn in 0..recoveries {
-        let mut draw = |bound: u64| draws.of(towtank_streams::Purpose(0)).below(bound);
+        let mut draw = |bound: u64| draws.of(Purpose(0)).below(bound);
         let (groups, objects) = (680 + draw(400) as usize, 250 + draw(300));
         let queue = match turn % 3 {
             0 => format!("recovery_sleep = \"{}ms\"\nqueue = \"wpq\"", draw(30)),
