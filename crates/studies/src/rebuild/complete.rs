@@ -229,7 +229,8 @@ impl Settled {
             problems.push(draft.problem("returns", message).hint("leave one of them out"));
         }
         if self.ring.is_some() || !self.is_serial() {
-            let message = "`returns` needs the logs of Ceph's groups, but the cluster is none of Ceph with groups";
+            let message =
+                "`returns` needs the logs of Ceph's groups, but the cluster is none of Ceph with groups";
             let hint = "set preset = \"ceph-wpq\" and `groups`, or `replace` in its place";
             problems.push(draft.problem("returns", message).hint(hint));
         }

@@ -128,7 +128,9 @@ fn later(complete: &Complete, struck: &[Struck]) -> Later {
     let scenario = &complete.scenario;
     let (span, writes) = match (scenario.replace, scenario.returns) {
         (Some(replace), _) => (replace, None),
-        (None, Some(returns)) => (returns, Some(Writes { to_each: ToEach::Once, log: log_entries(complete) })),
+        (None, Some(returns)) => {
+            (returns, Some(Writes { to_each: ToEach::Once, log: log_entries(complete) }))
+        }
         (None, None) => {
             let rings = complete.rings.as_ref();
             return rings.map_or_else(Later::default, |rings| rings.later(struck, waiting(scenario)));

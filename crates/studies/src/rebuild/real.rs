@@ -435,7 +435,8 @@ fn refused(draft: &Draft) -> Problems {
     }
     if draft.says("returns") {
         let message = "`returns` is for generated clusters, but exports of Ceph are given";
-        let hint = "use the study whatif: towtank whatif --fail osd.3 --returns osd.3@40min --client-writes 200/s";
+        let hint =
+            "use the study whatif: towtank whatif --fail osd.3 --returns osd.3@40min --client-writes 200/s";
         problems.push(draft.problem("returns", message).hint(hint));
     }
     for key in ["ring", "ring_after"].into_iter().filter(|key| draft.says(key)) {

@@ -167,7 +167,10 @@ fn devices_that_come_back_find_their_logs() {
     for (text, message) in [
         ("groups = 16\nreturns = \"1s\"", "`returns` needs the logs of Ceph's groups"),
         ("preset = \"ceph\"\nreturns = \"1s\"", "`returns` needs the logs of Ceph's groups"),
-        ("preset = \"ceph\"\ngroups = 16\nreplace = \"1s\"\nreturns = \"1s\"", "`returns` and `replace` both say"),
+        (
+            "preset = \"ceph\"\ngroups = 16\nreplace = \"1s\"\nreturns = \"1s\"",
+            "`returns` and `replace` both say",
+        ),
     ] {
         let told = refused(text).join("; ");
         assert!(told.contains(message), "{text}: {told}");
