@@ -1,8 +1,8 @@
 //! What is to be rebuilt, as tables that do not change during a phase.
 //!
 //! A *job* is one object: the devices that it is read from, the devices that its lost copies or shards are
-//! written to, and the driver, which gathers what is read and sends out what is written. A driver that reads a
-//! copy elsewhere and writes it itself *pulls* it; else copies are pushed. A *task* is the unit of
+//! written to, and the driver, which gathers what is read and sends out what is written. A driver that reads
+//! a copy elsewhere and writes it itself *pulls* it; else copies are pushed. A *task* is the unit of
 //! reservation: a placement group, or, where objects are placed one by one and nothing is reserved, all jobs
 //! of a device.
 

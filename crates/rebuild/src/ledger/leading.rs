@@ -33,7 +33,8 @@ impl Ledger<'_> {
         self.affected.grouped && kind.redundancy.data == 1 && !kind.by_place && self.kept(record).any(leads)
     }
 
-    /// The device from which copies of a record are made, or that gathers its shards: the primary or a target.
+    /// The device from which copies of a record are made, or that gathers its shards: the primary or a
+    /// target.
     fn driver(&self, record: usize, read_load: &mut [u64]) -> DeviceId {
         let places = self.places(record);
         let holders = self.holders[places.clone()].iter().copied().filter(|holder| *holder != NOWHERE);

@@ -1,5 +1,5 @@
-//! Records while devices fail and jobs end: random cases, and cases worked by hand. `leading`: who leads after
-//! a device has come back.
+//! Records while devices fail and jobs end: random cases, and cases worked by hand. `leading`: who leads
+//! after a device has come back.
 
 mod leading;
 

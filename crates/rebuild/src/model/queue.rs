@@ -4,10 +4,11 @@
 //! faster than the limit grants. A queue has shards; all steps of a group use the shard of the group's number
 //! in its pool.
 //!
-//! - *Push*: the work item with which the driver starts an object, the unit when it arrives at its target, and
-//!   the reply when it arrives at the driver.
-//! - *Pull*, where the driver lacks the object: the work item, the request at the device that has it, the unit
-//!   when it arrives at the driver, and behind the last one a context, which costs as much as a work item.
+//! - *Push*: the work item with which the driver starts an object, the unit when it arrives at its target,
+//!   and the reply when it arrives at the driver.
+//! - *Pull*, where the driver lacks the object: the work item, the request at the device that has it, the
+//!   unit when it arrives at the driver, and behind the last one a context, which costs as much as a work
+//!   item.
 //! - Work items that move nothing: a backfill begins with one that looks for what is to be copied, and two
 //!   follow its last object. Where the log of the group says what is missing, one follows the last object.
 //!
@@ -16,9 +17,9 @@
 //! sends to the others are flows of their own with the same limit, in the shard of the same number, so they
 //! come no faster than the limit lets them go and do not wait again.
 //!
-//! Left out: reservations, which do not change the rate at a limit; the messages of a backfill's search and of
-//! its end; threads, of which there are always enough. If other devices lack an object that is pulled, they
-//! get it as soon as the driver has it, not after its context.
+//! Left out: reservations, which do not change the rate at a limit; the messages of a backfill's search and
+//! of its end; threads, of which there are always enough. If other devices lack an object that is pulled,
+//! they get it as soon as the driver has it, not after its context.
 
 use towtank_iosched::Limiter;
 use towtank_kernel::Context;
@@ -248,7 +249,8 @@ impl Rebuild<'_> {
         event.device == event.driver && self.plan.pulls(event.driver, self.plan.job(event.job))
     }
 
-    /// Queues the work item of a job that has been put into a slot. The first one of a backfill moves nothing.
+    /// Queues the work item of a job that has been put into a slot. The first one of a backfill moves
+    /// nothing.
     pub(super) fn queue_item(
         &self,
         server: &mut Server,

@@ -358,8 +358,8 @@ fn is_whole(found: &Recovered, objects: u64) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever is pulled or pushed under the limits of a queue, all copies are whole in the end, as many as an
-    /// empty server takes, and all executors agree on how long it takes.
+    /// Whatever is pulled or pushed under the limits of a queue, all copies are whole in the end, as many as
+    /// an empty server takes, and all executors agree on how long it takes.
     #[test]
     fn what_comes_back_by_log_is_whole_on_all_executors(seed: u64, reserve: bool) {
         let by_log = returns_by_log(seed, reserve);

@@ -1,8 +1,8 @@
 //! The log of a group of Ceph: how many writes it remembers.
 
 /// The entries of a group's log, by the groups on a device: the defaults of
-/// `osd_target_pg_log_entries_per_osd`, `osd_min_pg_log_entries` and `osd_max_pg_log_entries` of Ceph 16.2.15,
-/// and the same since Ceph 14.
+/// `osd_target_pg_log_entries_per_osd`, `osd_min_pg_log_entries` and `osd_max_pg_log_entries` of Ceph
+/// 16.2.15, and the same since Ceph 14.
 #[must_use]
 pub fn entries(groups: u64) -> u64 {
     (300_000 / groups.max(1)).clamp(250, 10_000)

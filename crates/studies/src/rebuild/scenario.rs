@@ -241,8 +241,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replace: Option<SimSpan>,
     /// Time from the detection of a failure until what failed comes back in place with its old data, after
-    /// every object was written once: the log of a group of Ceph says what is missing, if it reaches that far.
-    /// In place of `replace`. Left out: nothing comes back.
+    /// every object was written once: the log of a group of Ceph says what is missing, if it reaches that
+    /// far. In place of `replace`. Left out: nothing comes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns: Option<SimSpan>,
     /// Failed devices are never marked out: nothing is rebuilt, unless they are replaced or come back.

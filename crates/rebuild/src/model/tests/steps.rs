@@ -1,6 +1,6 @@
-//! The steps of an object in the queue of Ceph 16.2.15, worked by hand: pushes, pulls, and the work items that
-//! move nothing. Measured costs: 109 for an object that is pushed, 153 where osd.0 replies, 218 for one that is
-//! pulled, and 240 from osd.0 (docs/measurements/mclock.md).
+//! The steps of an object in the queue of Ceph 16.2.15, worked by hand: pushes, pulls, and the work items
+//! that move nothing. Measured costs: 109 for an object that is pushed, 153 where osd.0 replies, 218 for one
+//! that is pulled, and 240 from osd.0 (docs/measurements/mclock.md).
 
 use towtank_devices::{CardSpec, DiskSpec};
 use towtank_units::Bytes;

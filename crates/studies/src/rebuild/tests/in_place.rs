@@ -76,8 +76,8 @@ fn without_a_replacement_others_write() {
 
 /// A recovery under mClock takes as long as the shard that has the most to do, in ten placements of the
 /// published study without its client. At a limit of 68, an object that osd.0 pulls costs 109 + 109, and one
-/// that is pushed to it 109 + 44; a backfill has three items of 109 that move nothing, and recovery by log one.
-/// The device leads the groups whose first device it is, if they have 100 objects at most.
+/// that is pushed to it 109 + 44; a backfill has three items of 109 that move nothing, and recovery by log
+/// one. The device leads the groups whose first device it is, if they have 100 objects at most.
 #[test]
 fn what_comes_back_takes_as_long_as_its_busiest_shard() {
     let mut wrong = 0;
