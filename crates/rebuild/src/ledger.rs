@@ -6,19 +6,20 @@
 //! records follow a changed map, places that are left move too (`following`).
 
 mod following;
+mod leading;
 mod order;
 mod returning;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use towtank_streams::{Draws, Purpose, Seed, Uniform};
+use towtank_streams::Seed;
 use towtank_units::SimSpan;
 
 use self::following::Placed;
 pub use self::order::Order;
 use self::order::Turn;
 use self::returning::Returning;
-pub use self::returning::Writes;
+pub use self::returning::{ToEach, Writes};
 use crate::affected::{Affected, Kind};
 use crate::hardware::Hardware;
 use crate::homes::Wanted;
@@ -168,8 +169,6 @@ pub struct Planned {
     /// Records with fewer copies or shards than they need to accept writes.
     pub below_min_size: u64,
 }
-
-const SOURCE: Purpose = Purpose(43);
 
 impl<'a> Ledger<'a> {
     /// The state before any failure.
@@ -366,7 +365,7 @@ impl<'a> Ledger<'a> {
                 *(if aimed.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
             }
             if aimed.any() {
-                let driver = self.driver(record, &mut read_load);
+                let (driver, source) = self.leader(record, aimed.first, &mut read_load);
                 assert_ne!(driver, NOWHERE, "nobody drives a record that can be rebuilt");
                 assert!(!standing.down[driver.index()], "a device that is down drives a record");
                 let spare = copies - data;
@@ -374,7 +373,7 @@ impl<'a> Ledger<'a> {
                     if self.affected.follows { following::priority(spare, missing) } else { spare as u8 };
                 let number = self.affected.numbers[record];
                 let rank = self.rules.order.rank(priority, number, self.rules.seed);
-                orders.push(Turn { driver, rank, priority, record: record as u32 });
+                orders.push(Turn { driver, rank, priority, record: record as u32, source });
             }
             stuck.staying_bytes = stuck.staying_bytes.saturating_add(bytes.saturating_mul(staying as u64));
             let without = (missing - aimed.found) as u64;
@@ -453,6 +452,8 @@ impl<'a> Ledger<'a> {
                 None => {}
             }
         }
+        let up = |home: &DeviceId| *home != NOWHERE && !standing.down[home.index()];
+        let first = wanted.iter().copied().find(up).unwrap_or(NOWHERE);
         let (mut moved, mut staying) = (0, 0);
         if self.affected.follows {
             let placed = Placed { holders, wanted: &wanted, down: &standing.down };
@@ -485,7 +486,7 @@ impl<'a> Ledger<'a> {
             }
         }
         self.spare = [wanted, aims];
-        Aimed { found, moved, staying, waits }
+        Aimed { found, moved, staying, waits, first }
     }
 
     /// Where a record belongs now.
@@ -525,57 +526,9 @@ impl<'a> Ledger<'a> {
         true
     }
 
-    /// The driver of a record: the source for copies, the primary or a target for shards.
-    fn driver(&self, record: usize, read_load: &mut [u64]) -> DeviceId {
-        let places = self.places(record);
-        let holders = self.holders[places.clone()].iter().copied().filter(|holder| *holder != NOWHERE);
-        if self.data(record) > 1 && self.rules.gather == Gather::Target {
-            let mut aims = self.aims[places].iter().copied().filter(|aim| *aim != NOWHERE);
-            return aims.next().unwrap_or(NOWHERE);
-        }
-        let bytes: u64 = self.affected.sizes(record).iter().sum();
-        let chosen = match self.rules.source {
-            Source::Primary => holders.clone().next(),
-            Source::Random => {
-                let mut draws = Draws::new(self.rules.seed, u32::MAX - 2, self.affected.numbers[record]);
-                let at = draws.of(SOURCE).below(holders.clone().count().max(1) as u64);
-                holders.clone().nth(at as usize)
-            }
-            Source::LeastLoaded => holders.clone().min_by_key(|holder| read_load[holder.index()]),
-        };
-        let chosen = chosen.unwrap_or(NOWHERE);
-        if let Some(load) = read_load.get_mut(chosen.index()) {
-            *load += bytes;
-        }
-        chosen
-    }
-
     /// Number of devices that a record is read from.
     fn data(&self, record: usize) -> usize {
         self.affected.kind(record).redundancy.data as usize
-    }
-
-    /// The devices that a record is read from: the driver first, if it holds a part.
-    fn sources(&self, record: usize, driver: DeviceId, sources: &mut Vec<DeviceId>) {
-        let places = self.places(record);
-        let (all, aims) = (&self.holders[places.clone()], &self.aims[places]);
-        if self.affected.follows && self.data(record) > 1 && following::sources(all, aims, sources) {
-            return;
-        }
-        sources.clear();
-        let holders = all.iter().copied().filter(|holder| *holder != NOWHERE);
-        // Devices that take another shard meanwhile come last.
-        let last = |holder: &DeviceId| self.affected.follows && aims.contains(holder);
-        sources.extend(holders.clone().filter(|holder| *holder == driver && !last(holder)));
-        sources.extend(holders.clone().filter(|holder| *holder != driver && !last(holder)));
-        sources.extend(holders.filter(last));
-        sources.truncate(self.data(record));
-        assert_eq!(
-            sources.len(),
-            self.data(record),
-            "a record is read from as many devices as its data need"
-        );
-        debug_assert!(once(sources), "a record is read twice from one device: {sources:?}");
     }
 
     fn write_plan(&self, orders: &[Turn]) -> (Plan, Vec<(u32, u32)>) {
@@ -590,59 +543,59 @@ impl<'a> Ledger<'a> {
         for driver in (0..self.hardware.devices()).map(DeviceId) {
             plan.next_driver();
             let (mut priority, mut begun, mut turn) = (None, false, 0);
-            while let Some(&&Turn { priority: urgency, record, .. }) =
-                orders.peek().filter(|turn| turn.driver == driver)
-            {
-                orders.next();
-                let at = record as usize;
-                self.sources(at, driver, &mut sources);
+            while let Some(next) = orders.next_if(|turn| turn.driver == driver) {
+                let (at, urgency) = (next.record as usize, next.priority);
+                self.sources(at, next.source, &mut sources);
                 targets.clear();
                 targets.extend(self.aims[self.places(at)].iter().copied().filter(|aim| *aim != NOWHERE));
-                let kind = self.affected.kind(at);
-                let below = self.is_below(at, kind);
-                let objects = self.affected.sizes(at).len();
-                let kept = self.kept(at).next().is_some();
-                let compares = self.kept(at).any(|copy| self.returning.needs_backfill(copy, objects));
                 if self.affected.grouped {
-                    let remote: Vec<DeviceId> =
-                        targets.iter().copied().filter(|_| self.rules.reserve).collect();
-                    plan.next_task(self.affected.numbers[at] as u32, (u32::from(urgency), below), &remote);
-                    self.rules.order.place(&mut plan, &mut turn, self.rules.reserve);
-                    // What the log covers is known without a look at the objects. A backfill that was
-                    // interrupted goes on behind the objects that it has copied.
-                    if compares || !kept {
-                        let looked_at = if kept { objects } else { self.open(at) };
-                        plan.compare_first(self.rules.backfill.of(looked_at, !begun));
-                        begun = true;
-                    }
+                    begun |= self.begin_group(&mut plan, next, (&targets, begun), &mut turn);
                 } else if priority != Some(urgency) {
                     assert!(
                         priority < Some(urgency) || self.rules.order != Order::FewestCopies,
                         "tasks with {urgency} to spare come after less urgent ones"
                     );
                     priority = Some(urgency);
+                    let below = self.is_below(at, self.affected.kind(at));
                     plan.next_task(driver.0, (u32::from(urgency), below), &[]);
                     self.rules.order.place(&mut plan, &mut turn, false);
                 }
-                let first = self.affected.first_object(at);
-                for (object, &bytes) in (first..).zip(self.affected.sizes(at)) {
-                    if !self.done[object] && bytes > 0 {
-                        let resume = self.begun.get(&object).copied().unwrap_or(0);
-                        if kept {
-                            let lacks = |home: &DeviceId| !self.has(at, *home, object);
-                            let lacking: Vec<DeviceId> = targets.iter().copied().filter(lacks).collect();
-                            plan.next_job(bytes, resume, &sources, &lacking);
-                        } else {
-                            plan.next_job(bytes, resume, &sources, &targets);
-                        }
-                        jobs.push((record, object as u32));
-                    }
-                }
+                self.add_jobs(&mut plan, next, (&sources, &targets), &mut jobs);
             }
         }
         assert!(orders.next().is_none(), "a record in the plan has no driver");
         assert_eq!(plan.jobs().len(), jobs.len(), "each job has its object");
         (plan, jobs)
+    }
+
+    /// Adds the jobs of a record to the current task.
+    fn add_jobs(
+        &self,
+        plan: &mut Plan,
+        &Turn { driver, source, record, .. }: &Turn,
+        (sources, targets): (&[DeviceId], &[DeviceId]),
+        jobs: &mut Vec<(u32, u32)>,
+    ) {
+        let at = record as usize;
+        let kept = self.kept(at).next().is_some();
+        let first = self.affected.first_object(at);
+        for (object, &bytes) in (first..).zip(self.affected.sizes(at)) {
+            if self.done[object] || bytes == 0 {
+                continue;
+            }
+            let resume = self.begun.get(&object).copied().unwrap_or(0);
+            if kept {
+                let lacks = |home: &DeviceId| !self.has(at, *home, object);
+                let lacking: Vec<DeviceId> = targets.iter().copied().filter(lacks).collect();
+                // A driver that pulls has the objects that only others lack.
+                let own = [driver];
+                let pushes = source != driver && !lacking.contains(&driver);
+                plan.next_job(bytes, resume, if pushes { &own[..] } else { sources }, &lacking);
+            } else {
+                plan.next_job(bytes, resume, sources, targets);
+            }
+            jobs.push((record, object as u32));
+        }
     }
 
     /// Objects of a record that are not yet on all its new homes.
@@ -771,6 +724,9 @@ struct Aimed {
     staying: usize,
     /// The holder of a place without a home is down and not out yet.
     waits: bool,
+    /// The first of the devices where the record belongs that is up: it leads where records are groups of
+    /// Ceph.
+    first: DeviceId,
 }
 
 impl Aimed {

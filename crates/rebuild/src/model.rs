@@ -350,8 +350,8 @@ impl<'a> Rebuild<'a> {
 
     /// Whether an event is addressed to something dead.
     fn swallows(&self, server: u32, event: &Event) -> bool {
-        use Kind::{Push, Read, Release, Reserve, Write};
-        let of_device = matches!(event.kind, Read | Push | Write | Reserve | Release);
+        use Kind::{Pull, Push, Read, Release, Reserve, Write};
+        let of_device = matches!(event.kind, Read | Pull | Push | Write | Reserve | Release);
         (of_device && self.is_dead(event.device)) || self.is_server_dead(server)
     }
 
@@ -528,7 +528,8 @@ impl Rebuild<'_> {
             Kind::In => self.at_resource(server, Resource::Inward, event, context),
             Kind::Ack => self.acknowledged(server, event, context)?,
             Kind::Part => self.part(server, event, context)?,
-            Kind::Start | Kind::Push | Kind::Reply => self.at_queue(server, event, context),
+            Kind::Start | Kind::Push | Kind::Reply | Kind::Pull => self.at_queue(server, event, context),
+            Kind::Empty => self.emptied(server, event, context)?,
             Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {
                 let place = self.hardware.place_of(self.reserves_at(event));
                 let before = Undo::device(self, server, place);

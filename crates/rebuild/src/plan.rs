@@ -1,9 +1,10 @@
 //! What is to be rebuilt, as tables that do not change during a phase.
 //!
 //! A *job* is one object: the devices that it is read from, the devices that its lost copies or shards are
-//! written to, and the driver, which gathers what is read and sends out what is written. A *task* is the unit
-//! of reservation: a placement group, or, where objects are placed one by one and nothing is reserved, all
-//! jobs of a device.
+//! written to, and the driver, which gathers what is read and sends out what is written. A driver that reads
+//! a copy elsewhere and writes it itself *pulls* it; else copies are pushed. A *task* is the unit of
+//! reservation: a placement group, or, where objects are placed one by one and nothing is reserved, all jobs
+//! of a device.
 
 use std::ops::Range;
 
@@ -55,6 +56,8 @@ pub struct Task {
     pub below: bool,
     /// Time before its first job in which its objects are compared.
     pub compares: SimSpan,
+    /// Its log says what is missing, so nothing is searched for.
+    pub by_log: bool,
     reserves: Range<u32>,
 }
 
@@ -133,9 +136,9 @@ impl Plan {
         self.reserved[at as usize..].sort_unstable();
         debug_assert!(no_device_twice(&self.reserved[at as usize..]), "a task reserves a device twice");
         let reserves = at..self.reserved.len() as u32;
-        let compares = SimSpan::ZERO;
+        let (compares, by_log) = (SimSpan::ZERO, false);
         let spare = priority;
-        self.tasks.push(Task { group, jobs: jobs..jobs, priority, spare, below, compares, reserves });
+        self.tasks.push(Task { group, jobs: jobs..jobs, priority, spare, below, compares, by_log, reserves });
         self.drivers.last_mut().expect("a driver has begun").end += 1;
     }
 
@@ -153,6 +156,14 @@ impl Plan {
     /// If no task has been started.
     pub fn compare_first(&mut self, span: SimSpan) {
         self.tasks.last_mut().expect("a task has begun").compares = span;
+    }
+
+    /// Says that the log of the current task's group tells what is missing.
+    ///
+    /// # Panics
+    /// If no task has been started.
+    pub fn recover_by_log(&mut self) {
+        self.tasks.last_mut().expect("a task has begun").by_log = true;
     }
 
     /// Adds a job to the current task.
@@ -270,6 +281,13 @@ impl Plan {
         &self.devices[at..at + usize::from(job.writes)]
     }
 
+    /// Whether a device that drives a job pulls it: it lacks the copy itself, and reads it elsewhere.
+    #[inline]
+    #[must_use]
+    pub fn pulls(&self, driver: DeviceId, job: &Job) -> bool {
+        job.reads == 1 && self.writes(job).contains(&driver)
+    }
+
     /// The bytes that a job makes durable, over all its targets.
     #[inline]
     #[must_use]
@@ -349,6 +367,8 @@ mod tests {
             reads: 1 + at % 3,
             writes: 1 + at % 2,
             stride: at as u32,
+            by_log: at % 4 == 2,
+            pulls: at % 8 == 2,
         };
         bytes.iter().enumerate().map(job).collect()
     }
@@ -370,10 +390,13 @@ mod tests {
             let sum = |jobs: &[Job]| jobs.iter().map(|job| job.bytes).sum::<u64>();
             prop_assert_eq!(sum(plan.jobs()), bytes.iter().sum::<u64>());
             for (driver, task, job) in plan.each() {
-                prop_assert_eq!(plan.reads(job)[0], driver);
+                let pulls = plan.pulls(driver, job);
+                prop_assert_eq!(plan.reads(job)[0] == driver, !pulls);
+                prop_assert!(task.by_log || !pulls || !grouped);
                 prop_assert!(plan.reads(job).iter().all(|source| !plan.writes(job).contains(source)));
                 prop_assert!(plan.reserves(task).is_sorted());
                 prop_assert_eq!(plan.reserves(task).len(), if grouped { plan.writes(job).len() } else { 0 });
+                prop_assert!(!plan.reserves(task).contains(&driver));
             }
         }
     }

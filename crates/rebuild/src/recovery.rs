@@ -16,7 +16,7 @@ use crate::affected::Affected;
 use crate::bound::{Survivors, Work};
 use crate::failures::Struck;
 use crate::hardware::Hardware;
-use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck, Writes};
+use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
 use crate::model::{
     Active, Arrivals, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Server, Slot,
 };
@@ -71,8 +71,11 @@ pub struct Later {
 
 impl Later {
     /// Nothing but failures happens.
-    pub const NOTHING: &Later =
-        &Later { changes: Vec::new(), returns: Vec::new(), writes: Writes { each_per_s: 0.0, log: 0 } };
+    pub const NOTHING: &Later = &Later {
+        changes: Vec::new(),
+        returns: Vec::new(),
+        writes: Writes { to_each: ToEach::PerSecond(0.0), log: 0 },
+    };
 }
 
 /// Devices that failed and come back.

@@ -98,6 +98,17 @@ pub struct Drawn {
     pub reads: usize,
     pub writes: usize,
     pub stride: u32,
+    /// The log of its group says what is missing.
+    pub by_log: bool,
+    /// The driver pulls it.
+    pub pulls: bool,
+}
+
+impl Drawn {
+    /// A copy from one device to another.
+    pub fn one(driver: u32, bytes: u64) -> Drawn {
+        Drawn { driver, bytes, reads: 1, writes: 1, stride: 0, by_log: false, pulls: false }
+    }
 }
 
 /// What a task of a plan covers.
@@ -126,10 +137,22 @@ pub fn plan(hardware: &Hardware, tasks: Tasks, drawn: &[Drawn]) -> Plan {
             around.append(&mut others);
             let reads = job.reads.clamp(1, around.len() - 1);
             let writes = job.writes.clamp(1, around.len() - reads);
+            if job.pulls {
+                // From the next device to the driver and those behind.
+                around.swap(0, 1);
+            }
+            let reads = if job.pulls { 1 } else { reads };
             let (reads, writes) = (&around[..reads], &around[reads..reads + writes]);
             if grouped {
-                let reserves = if tasks == Tasks::Reserving { writes } else { &[] };
-                plan.next_task(group, (group % 3, group.is_multiple_of(2)), reserves);
+                // The other end of each transfer.
+                let own = DeviceId(driver);
+                let others = writes.iter().chain(reads).copied().filter(|device| *device != own);
+                let ends = if tasks == Tasks::Reserving { writes.len() } else { 0 };
+                let reserves: Vec<DeviceId> = others.take(ends).collect();
+                plan.next_task(group, (group % 3, group.is_multiple_of(2)), &reserves);
+                if job.by_log {
+                    plan.recover_by_log();
+                }
             } else if group == 0 {
                 plan.next_task(driver, (0, true), &[]);
             }

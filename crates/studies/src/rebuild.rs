@@ -9,7 +9,7 @@
 //!   it describes;
 //! - `generated`: one replicate on a generated cluster, from the scenario to its results;
 //! - `real`: the same from the exports of a cluster; `ring`: machines and partitions from a ring of Swift;
-//! - `queue`: the operation queue of Ceph's daemons, by release;
+//! - `queue`: the operation queue of Ceph's daemons, by release; `log`: what the logs of its groups remember;
 //! - `observed`, `resources`, `bottleneck`: the measures, and what limited the rebuild;
 //! - `levers`: changes that may help, each tried;
 //! - `present`, `figures`, `slowest`, `traffic`, `published`: the contents of the report.
@@ -22,6 +22,7 @@ pub mod failures;
 mod figures;
 pub mod generated;
 pub mod levers;
+pub(crate) mod log;
 mod measures;
 pub(crate) mod observed;
 pub mod population;
@@ -107,6 +108,7 @@ const FLAGS: &[Flag] = &[
     flag("detection", "detection"),
     flag("down-out", "down_out"),
     flag("replace", "replace"),
+    flag("returns", "returns"),
     flag("noout", "noout"),
 ];
 
@@ -121,9 +123,9 @@ impl Question for Rebuild {
          Ceph up to 16 on rotating disks: one backfill per disk, a sleep of 0.1 s after each object, ten minutes until failed \
          devices are marked out. With exports, recovery is paced as by the release that the osd dump names: WPQ with sleeps \
          up to 16, mClock with --profile from 17 on. --client-load adds reads and writes of clients. Not modelled: CPU and memory, Ceph's own work \
-         per object (1 ms where it was measured, which determines the time of small objects without a sleep), \
-         recovery by log, and devices that come back.";
-    const RESULTS_VERSION: u32 = 5;
+         per object (1 ms where it was measured, which determines the time of small objects without a sleep), and \
+         devices of a real cluster that come back, for which there is the study whatif.";
+    const RESULTS_VERSION: u32 = 6;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank rebuild --servers 16 --per-server 10TiB --disk-read 200MB/s --disk-write 180MB/s",
         "towtank rebuild --report ceph-report.json --fail host=a",

@@ -75,6 +75,7 @@ fn rebuilds_travel() {
         "servers = 9\nper_server = \"500MiB\"\nec = \"4+2\"\ngather = \"target\"\nfail = [\"server\", \"server\"]",
         "servers = 8\nper_server = \"1GiB\"\nfail = [\"server=1\", \"server=2@50ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"",
         "servers = 12\nracks = 4\nuplink = \"200MiB/s\"\nper_server = \"500MiB\"\ndisks_per_server = 2\nfailure_domain = \"rack\"\nplacement = \"crush-straw2\"\nclient_load = \"100/s\"\nlatency = \"200us\"",
+        "preset = \"ceph\"\nservers = 6\nper_server = \"1GiB\"\ngroups = 40\nqueue = \"mclock\"\nosd_capacity = 1000000\nreturns = \"1s\"",
     ];
     for text in kinds {
         travelled(&format!("study = \"rebuild\"\n{text}"));

@@ -12,8 +12,16 @@ fn work(size: Size, jobs: &[Drawn], durable: impl Fn(u32) -> u32) -> (Work, Plan
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
-    (0u32..8, 1u64..6 * UNIT, 1usize..4, 1usize..4, 0u32..8)
-        .prop_map(|(driver, bytes, reads, writes, stride)| Drawn { driver, bytes, reads, writes, stride })
+    let job = (0u32..8, 1u64..6 * UNIT, 1usize..4, 1usize..4, 0u32..8, any::<bool>());
+    job.prop_map(|(driver, bytes, reads, writes, stride, pulls)| Drawn {
+        driver,
+        bytes,
+        reads,
+        writes,
+        stride,
+        by_log: pulls,
+        pulls,
+    })
 }
 
 const EIGHT: Size = Size { racks: 2, servers: 4, disks: 2 };
@@ -49,7 +57,7 @@ proptest! {
 /// Two and a half units from one server to another: 2.5 us to read, 5 us to write, after a seek of 5 us each.
 #[test]
 fn the_work_of_one_copy_is_worked_by_hand() {
-    let job = Drawn { driver: 0, bytes: 2_500, reads: 1, writes: 1, stride: 0 };
+    let job = Drawn::one(0, 2_500);
     let (work, plan, hardware) = work(Size { racks: 2, servers: 2, disks: 1 }, &[job], |_| 3);
     let us = |tenths: u64| SimSpan::from_ns(tenths * 100);
     assert_eq!(work.disks, [us(75), us(100)]);
@@ -84,7 +92,7 @@ fn who_survives_is_counted_once() {
 }
 
 fn one_job() -> Work {
-    work(EIGHT, &[Drawn { driver: 0, bytes: 900, reads: 1, writes: 2, stride: 2 }], |_| 1).0
+    work(EIGHT, &[Drawn { writes: 2, stride: 2, ..Drawn::one(0, 900) }], |_| 1).0
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub(super) struct Turn {
     pub priority: u8,
     /// The record.
     pub record: u32,
+    /// The device that is read first: the driver, unless it pulls.
+    pub source: DeviceId,
 }
 
 const ORDER: Purpose = Purpose(48);

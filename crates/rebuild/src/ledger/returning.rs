@@ -2,9 +2,13 @@
 //!
 //! What clients have written meanwhile is copied again; the rest is kept. Clients write to a group while at
 //! least `min_size` of its copies are left, each write to an object drawn at random, so an object was written
-//! after a time t with probability 1 - exp(-rate t). If the log of the group covers all these writes, they
-//! are known from the log; else both sides list all objects of the group and compare them (a backfill). An
-//! object is copied as a whole, although Ceph may copy less of it.
+//! after a time t with probability 1 - exp(-rate t); or, where all data were written meanwhile, each object
+//! once. If the log of the group covers all these writes, they are known from the log; else both sides list
+//! all objects of the group and compare them (a backfill). An object is copied as a whole, although Ceph may
+//! copy less of it.
+//!
+//! A device that lacks few entries of the log leads the groups whose first device it is at once, and pulls
+//! what it lacks. Else another device leads until it is up to date.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +20,30 @@ use crate::plan::DeviceId;
 /// What clients write while devices are away, and how much of it logs remember.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Writes {
-    /// Writes to each object in a second.
-    pub each_per_s: f64,
+    /// Writes to each object.
+    pub to_each: ToEach,
     /// Writes that the log of a group remembers.
     pub log: u64,
 }
+
+/// What clients write to each object while a device is away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ToEach {
+    /// So many writes in a second, at random.
+    PerSecond(f64),
+    /// One write: all data are written while it is away.
+    Once,
+}
+
+impl Default for ToEach {
+    fn default() -> ToEach {
+        ToEach::PerSecond(0.0)
+    }
+}
+
+/// A device that lacks more entries of a group's log does not lead the group until it is up to date
+/// (`osd_async_recovery_min_cost` of Ceph).
+const LEADS_MOST: f64 = 100.0;
 
 /// A copy or shard on a device that is down.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,8 +142,12 @@ impl Returning {
 
     /// Whether an object was written while this copy of it was away.
     pub(super) fn is_written(&self, copy: &Back, object: usize, seed: Seed) -> bool {
-        let Some(writes) = self.writes else { return true };
-        let expected = writes.each_per_s * copy.written.as_secs_f64();
+        let rate = match self.writes.map(|writes| writes.to_each) {
+            None => return true,
+            Some(ToEach::Once) => return !copy.written.is_zero(),
+            Some(ToEach::PerSecond(rate)) => rate,
+        };
+        let expected = rate * copy.written.as_secs_f64();
         if expected <= 0.0 {
             return false;
         }
@@ -129,11 +156,23 @@ impl Returning {
         draws.of(WRITTEN).unit_f64() < -libm::expm1(-expected)
     }
 
+    /// The writes to a group of so many objects that a copy of it lacks.
+    fn entries(&self, copy: &Back, objects: usize) -> f64 {
+        let each = match self.writes.map(|writes| writes.to_each).unwrap_or_default() {
+            ToEach::Once => f64::from(u8::from(!copy.written.is_zero())),
+            ToEach::PerSecond(rate) => rate * copy.written.as_secs_f64(),
+        };
+        each * objects as f64
+    }
+
     /// Whether the log of a group of so many objects does not cover what was written, so that a backfill is
     /// needed.
     pub(super) fn needs_backfill(&self, copy: &Back, objects: usize) -> bool {
-        self.writes.is_some_and(|writes| {
-            writes.each_per_s * copy.written.as_secs_f64() * objects as f64 > writes.log as f64
-        })
+        self.writes.is_some_and(|writes| self.entries(copy, objects) > writes.log as f64)
+    }
+
+    /// Whether the device of a copy leads a group of so many objects although it lacks some of them.
+    pub(super) fn leads(&self, copy: &Back, objects: usize) -> bool {
+        !self.needs_backfill(copy, objects) && self.entries(copy, objects) <= LEADS_MOST
     }
 }

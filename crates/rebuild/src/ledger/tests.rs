@@ -1,4 +1,7 @@
-//! Records while devices fail and jobs end: random cases, and cases worked by hand.
+//! Records while devices fail and jobs end: random cases, and cases worked by hand. `leading`: who leads
+//! after a device has come back.
+
+mod leading;
 
 use std::sync::Arc;
 
@@ -328,7 +331,7 @@ fn away<T>(
 }
 
 fn at_rate(each_per_s: f64) -> Writes {
-    Writes { each_per_s, log: 500 }
+    Writes { to_each: ToEach::PerSecond(each_per_s), log: 500 }
 }
 
 /// The log of a group covers few writes; after many, all its objects are compared first, and it takes no

@@ -11,7 +11,7 @@
 //!   twice.
 //! - Liveness: if nothing is in flight, all tasks are finished, except those that wait for a dead device.
 //! - Work items: each job in a slot has units in flight, or one work item in the queue of its driver, or its
-//!   driver sleeps.
+//!   driver sleeps. A task whose jobs are done has one more.
 //! - Servers: none drives more jobs than it may, nor started units sooner than its rate allows.
 //! - Clients: each operation that was requested has its reply, its parts in flight, or a place in a queue.
 
@@ -54,6 +54,7 @@ pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>)
     audit.reservations()?;
     audit.rests()?;
     audit.items()?;
+    audit.last_items()?;
     audit.finished()?;
     audit.clients()?;
     audit.counted(committed)
@@ -117,8 +118,8 @@ impl<'a> Audit<'a> {
 
     fn rebuilding(&self) -> impl Iterator<Item = &Event> {
         let unit = |kind| {
-            use Kind::{Ack, Down, In, Out, Part, Push, Read, Reply, Up, Write};
-            matches!(kind, Read | Out | Up | Down | In | Part | Push | Write | Reply | Ack)
+            use Kind::{Ack, Down, In, Out, Part, Pull, Push, Read, Reply, Up, Write};
+            matches!(kind, Pull | Read | Out | Up | Down | In | Part | Push | Write | Reply | Ack)
         };
         self.events.iter().filter(move |event| unit(event.kind) && !event.marks.is_client())
     }
@@ -164,7 +165,7 @@ impl<'a> Audit<'a> {
         for event in self.rebuilding() {
             left.under_way(model, event);
             let unit = under_way.entry((event.job, event.unit)).or_default();
-            let gathers = event.marks.gathers() || matches!(event.kind, Kind::Read | Kind::Part);
+            let gathers = event.marks.gathers() || matches!(event.kind, Kind::Pull | Kind::Read | Kind::Part);
             *(if gathers { &mut unit.gathering } else { &mut unit.handed_out }) += 1;
         }
         for (driver, device) in self.devices() {
@@ -331,6 +332,34 @@ impl<'a> Audit<'a> {
         }
         match items.first_key_value() {
             Some(((id, _), _)) => Err(format!("a work item of device {} has no slot", id.0).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Each task whose jobs are done has exactly one work item in the queue, and no other task has.
+    fn last_items(&self) -> Result<(), Fault> {
+        let mut items: BTreeMap<(DeviceId, u32), u32> = BTreeMap::new();
+        for event in self.events.iter().filter(|event| event.kind == Kind::Empty) {
+            *items.entry((event.driver, event.job)).or_default() += 1;
+        }
+        for (id, device) in self.devices() {
+            for active in &device.active {
+                let (task, found) = (active.task, items.remove(&(id, active.task)).unwrap_or(0));
+                let wanted = u32::from(active.left == 0);
+                if found != wanted {
+                    return Err(format!(
+                        "task {task} of device {} has {found} work items behind its jobs, not {wanted}",
+                        id.0
+                    )
+                    .into());
+                }
+            }
+        }
+        match items.first_key_value() {
+            Some(((id, task), _)) => {
+                Err(format!("a work item behind the jobs of task {task} of device {} has no task", id.0)
+                    .into())
+            }
             None => Ok(()),
         }
     }
@@ -502,11 +531,11 @@ impl Tally {
     /// here.
     fn under_way(&mut self, model: &Rebuild<'_>, event: &Event) {
         let bytes = u64::from(event.bytes);
-        let gathers = event.marks.gathers() || event.kind == Kind::Read;
+        let gathers = event.marks.gathers() || matches!(event.kind, Kind::Pull | Kind::Read);
         let (from, to) = if gathers { (event.device, event.driver) } else { (event.driver, event.device) };
         let receiver = model.hardware.server_of(to) as usize;
         match event.kind {
-            Kind::Read => {
+            Kind::Pull | Kind::Read => {
                 self.read[event.device.index()] += bytes;
                 self.travels(model, from, to, bytes);
             }

@@ -230,6 +230,7 @@ impl Rebuild<'_> {
         let unit = self.hardware.unit();
         let device = &mut server.devices[at.place];
         let slot = &mut device.slots[at.slot];
+        let kind = self.requested(at.device, slot.job);
         while u32::from(slot.flying) < self.limits.window && u32::from(slot.flying) < slot.left {
             let before = u64::from(slot.next) * unit;
             assert!(
@@ -260,9 +261,9 @@ impl Rebuild<'_> {
                 wait = wait.max(clock.since(context.now()));
             }
             let event = Event {
-                kind: Kind::Read,
+                kind,
                 marks: Marks::before_odd(odd_next(slot, at.device, self.limits.window, unit))
-                    .gathering(slot.reads > 1),
+                    .gathering(slot.reads > 1 || kind == Kind::Pull),
                 slot: at.slot as u16,
                 job: slot.job,
                 unit: slot.next,
@@ -347,30 +348,64 @@ impl Rebuild<'_> {
         if self.plan.is_split() {
             context.record(Sample::Prior { bytes, at: now, priority: spare });
         }
-        let place = device.active.iter().position(|active| active.task == task);
-        let place = place.ok_or("a job completed whose task is not active")?;
-        assert!(device.active[place].left > 0, "more jobs of task {task} are done than it has");
-        device.active[place].left -= 1;
-        let whole = device.active[place].left == 0;
+        let active = device.active.iter_mut().find(|active| active.task == task);
+        let active = active.ok_or("a job completed whose task is not active")?;
+        assert!(active.left > 0, "more jobs of task {task} are done than it has");
+        active.left -= 1;
+        let whole = active.left == 0;
         assert!(
-            !whole || device.active[place].next_job == self.plan.task(task).jobs.end,
+            !whole || active.next_job == self.plan.task(task).jobs.end,
             "task {task} ends before its jobs"
         );
         if self.plan.task(task).below && (whole || !self.plan.grouped()) {
             context.record(Sample::Restored(now));
         }
-        if whole {
-            device.active.remove(place);
-            for &target in self.plan.reserves(self.plan.task(task)) {
-                self.tell(target, self.about(Kind::Release, task, target, at.device), context);
-            }
+        match (whole, self.is_queued()) {
+            (true, true) => self.queue_last_items(server, at.device, task, context),
+            (true, false) => self.end_task(server, at.device, task, context)?,
+            (false, _) => {}
         }
         let sleep = self.limits.pace(self.hardware, at.device).sleep;
         if !sleep.is_zero() {
-            self.rest(device, (task, at.device), sleep, context);
+            self.rest(&mut server.devices[at.place], (task, at.device), sleep, context);
         }
         self.go_on(server, at.device, context);
         Ok(())
+    }
+
+    /// A task ends, and gives back its reservations.
+    fn end_task(
+        &self,
+        server: &mut Server,
+        device: DeviceId,
+        task: u32,
+        context: &mut Context<'_, Self>,
+    ) -> Result<(), Fault> {
+        let active = &mut server.devices[self.hardware.place_of(device)].active;
+        let place = active.iter().position(|active| active.task == task);
+        let ended = active.remove(place.ok_or("a task ends that is not active")?);
+        assert_eq!(ended.left, 0, "task {task} ends before its jobs are done");
+        for &target in self.plan.reserves(self.plan.task(task)) {
+            self.tell(target, self.about(Kind::Release, task, target, device), context);
+        }
+        Ok(())
+    }
+
+    /// A work item behind the last job of a task has left the queue.
+    pub(super) fn emptied(
+        &self,
+        server: &mut Server,
+        item: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<Undo, Fault> {
+        let undo = Undo::device(self, server, self.hardware.place_of(item.driver));
+        if let Some(more) = item.unit.checked_sub(1) {
+            self.queue_empty(server, item.driver, (item.job, more), context);
+        } else {
+            self.end_task(server, item.driver, item.job, context)?;
+            self.go_on(server, item.driver, context);
+        }
+        Ok(undo)
     }
 
     pub(super) fn about(&self, kind: Kind, task: u32, device: DeviceId, driver: DeviceId) -> Event {

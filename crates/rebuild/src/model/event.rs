@@ -45,8 +45,12 @@ pub enum Kind {
     Start,
     /// A unit enters the queue of the device that it is written to.
     Push,
-    /// A unit is durable, and the reply enters the queue of the driver.
+    /// A unit is durable, and the reply enters the queue of the driver; of a pull, what follows it does.
     Reply,
+    /// A request for a unit that its driver pulls enters the queue of the device that has it.
+    Pull,
+    /// A work item of a task whose jobs are done leaves the queue; as many follow as its unit says.
+    Empty,
 }
 
 /// Flags that travel with a unit, so that no lookup is needed.

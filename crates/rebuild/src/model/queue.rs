@@ -1,19 +1,25 @@
 //! Operation queues of devices that limit recovery, as Ceph's mClock does.
 //!
-//! Three steps of a unit wait in such a queue: the work item with which the driver starts an object, the unit
-//! when it arrives at its target, and the reply when it arrives at the driver. Each costs something, and
-//! steps of one flow follow each other no faster than the limit grants. A queue has shards; all steps of a
-//! group use the shard of the group's number in its pool. The first work item of a group moves nothing: it
-//! looks for what is to be copied.
+//! Steps of a unit wait in such a queue. Each costs something, and steps of one flow follow each other no
+//! faster than the limit grants. A queue has shards; all steps of a group use the shard of the group's number
+//! in its pool.
+//!
+//! - *Push*: the work item with which the driver starts an object, the unit when it arrives at its target,
+//!   and the reply when it arrives at the driver.
+//! - *Pull*, where the driver lacks the object: the work item, the request at the device that has it, the
+//!   unit when it arrives at the driver, and behind the last one a context, which costs as much as a work
+//!   item.
+//! - Work items that move nothing: a backfill begins with one that looks for what is to be copied, and two
+//!   follow its last object. Where the log of the group says what is missing, one follows the last object.
 //!
 //! Operations of clients wait at their first device, if the profile limits clients: all of them are one flow
 //! of a shard, as in Ceph. Their groups are not placed, so the shard is drawn. The writes that this device
 //! sends to the others are flows of their own with the same limit, in the shard of the same number, so they
 //! come no faster than the limit lets them go and do not wait again.
 //!
-//! Left out: reservations, which do not change the rate at a limit; the messages of that first search;
-//! the two items after a group's last object; objects that a driver lacks and pulls, as in recovery by log,
-//! which cost a second work item; threads, of which there are always enough.
+//! Left out: reservations, which do not change the rate at a limit; the messages of a backfill's search and
+//! of its end; threads, of which there are always enough. If other devices lack an object that is pulled,
+//! they get it as soon as the driver has it, not after its context.
 
 use towtank_iosched::Limiter;
 use towtank_kernel::Context;
@@ -24,6 +30,7 @@ use super::server::{Server, shared};
 use super::shared::Gate;
 use super::undo::Undo;
 use super::{DeviceId, Rebuild};
+use crate::plan::Task;
 
 /// The queues of all devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,10 +46,10 @@ pub struct Queues {
 /// Which steps of a shard share a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Those from one device: units and replies of each sender, and work items by themselves. In Ceph, work
-    /// items carry the number 0, so they share the limit of what osd.0 sends.
+    /// Those from one device: units, replies and requests of each sender, and work items and contexts by
+    /// themselves. In Ceph, these carry the number 0, so they share the limit of what osd.0 sends.
     BySender {
-        /// The device whose units and replies share the limit of work items.
+        /// The device whose messages share the limit of work items.
         with_items: Option<DeviceId>,
     },
     /// All.
@@ -61,9 +68,9 @@ pub struct Throttle {
     pub clients: Option<u64>,
     /// The cost of a number of bytes.
     pub costs: Costs,
-    /// The bytes that a work item counts for; those of its object if none.
+    /// The bytes that a work item or a context counts for; those of its object if none.
     pub item: Option<u64>,
-    /// The bytes that a reply counts for.
+    /// The bytes that a reply, or a request to pull, counts for.
     pub reply: u64,
 }
 
@@ -117,14 +124,14 @@ pub struct Flow {
     pub taken: SimSpan,
 }
 
-/// The sender of work items where they share their limit with nothing else.
+/// The sender of work items and contexts where they share their limit with nothing else.
 const NOBODY: u32 = u32::MAX;
 
 /// A step that enters a queue.
 struct Step {
     device: DeviceId,
     task: u32,
-    /// The device that sent it; none for a work item.
+    /// The device that sent it; none for a work item or a context.
     sender: Option<DeviceId>,
     bytes: u64,
 }
@@ -218,7 +225,32 @@ impl Rebuild<'_> {
         gates[at].limiter.admit(context.now(), cost, limit).since(context.now())
     }
 
-    /// Queues the work item of a job that has been put into a slot. The first one of a task moves nothing.
+    /// The bytes that a work item or a context of a job counts for.
+    fn item(&self, device: DeviceId, job: u32) -> u64 {
+        let throttle =
+            self.limits.queues.as_ref().map(|queues| queues.throttles[self.hardware.class_of(device)]);
+        throttle.and_then(|throttle| throttle.item).unwrap_or_else(|| self.plan.job(job).bytes)
+    }
+
+    /// The bytes that a reply, or a request to pull, counts for.
+    fn reply(&self, device: DeviceId) -> u64 {
+        let class = self.hardware.class_of(device);
+        self.limits.queues.as_ref().map_or(0, |queues| queues.throttles[class].reply)
+    }
+
+    /// What a driver asks the source of a unit for: with a queue, the request of a pull waits there first.
+    pub(super) fn requested(&self, driver: DeviceId, job: u32) -> Kind {
+        let pulls = self.is_queued() && self.plan.pulls(driver, self.plan.job(job));
+        if pulls { Kind::Pull } else { Kind::Read }
+    }
+
+    /// Whether a unit is one that its driver pulls to itself.
+    fn is_pulled(&self, event: &Event) -> bool {
+        event.device == event.driver && self.plan.pulls(event.driver, self.plan.job(event.job))
+    }
+
+    /// Queues the work item of a job that has been put into a slot. The first one of a backfill moves
+    /// nothing.
     pub(super) fn queue_item(
         &self,
         server: &mut Server,
@@ -226,59 +258,89 @@ impl Rebuild<'_> {
         (task, number): (u32, u32),
         context: &mut Context<'_, Self>,
     ) {
-        let first = self.plan.task(task).jobs.start == number;
+        let Task { jobs, by_log, .. } = self.plan.task(task);
         let item = Event {
             slot: slot as u16,
             job: number,
-            unit: u32::from(first),
+            unit: u32::from(jobs.start == number && !by_log),
             ..self.about(Kind::Start, number, device, device)
         };
         self.queue_start(server, &item, task, context);
     }
 
     fn queue_start(&self, server: &mut Server, item: &Event, task: u32, context: &mut Context<'_, Self>) {
-        let throttles = self.limits.queues.as_ref().map(|queues| &queues.throttles);
-        let of = throttles.map(|throttles| throttles[self.hardware.class_of(item.device)]);
-        let bytes = of.and_then(|of| of.item).unwrap_or_else(|| self.plan.job(item.job).bytes);
-        let wait = self.admit(server, &Step { device: item.device, task, sender: None, bytes }, context);
+        let step = Step { device: item.device, task, sender: None, bytes: self.item(item.device, item.job) };
+        let wait = self.admit(server, &step, context);
         context.send(context.me(), wait, *item);
     }
 
-    /// A work item leaves the queue, or a unit or a reply enters it.
+    /// Queues the first work item behind the last job of a task.
+    pub(super) fn queue_last_items(
+        &self,
+        server: &mut Server,
+        device: DeviceId,
+        task: u32,
+        context: &mut Context<'_, Self>,
+    ) {
+        let more = u32::from(!self.plan.task(task).by_log);
+        self.queue_empty(server, device, (task, more), context);
+    }
+
+    /// Queues a work item behind the last job of a task, which `more` are to follow.
+    pub(super) fn queue_empty(
+        &self,
+        server: &mut Server,
+        device: DeviceId,
+        (task, more): (u32, u32),
+        context: &mut Context<'_, Self>,
+    ) {
+        let bytes = self.item(device, self.plan.task(task).jobs.end - 1);
+        let wait = self.admit(server, &Step { device, task, sender: None, bytes }, context);
+        let item = Event { unit: more, ..self.about(Kind::Empty, task, device, device) };
+        context.send(context.me(), wait, item);
+    }
+
+    /// A work item leaves the queue, or a unit, a reply or a request enters it.
     pub(super) fn at_queue(
         &self,
         server: &mut Server,
         event: &Event,
         context: &mut Context<'_, Self>,
     ) -> Undo {
-        let device = if event.kind == Kind::Push { event.device } else { event.driver };
-        let undo = Undo::device(self, server, self.hardware.place_of(device));
-        let task = |server: &Server| {
-            let place = self.hardware.place_of(event.driver);
-            server.devices[place].slots[usize::from(event.slot)].task
+        let arrives = matches!(event.kind, Kind::Push | Kind::Pull);
+        let device = if arrives { event.device } else { event.driver };
+        let place = self.hardware.place_of(device);
+        let undo = Undo::device(self, server, place);
+        // Jobs are looked up by their slot only where it is: at the driver.
+        let task = match event.kind {
+            Kind::Push | Kind::Pull => self.plan.task_of(event.job),
+            _ => server.devices[place].slots[usize::from(event.slot)].task,
         };
-        match event.kind {
+        let (sender, bytes, then) = match event.kind {
             Kind::Start if event.unit == 1 => {
-                let task = task(server);
                 self.queue_start(server, &Event { unit: 0, ..*event }, task, context);
+                return undo;
             }
-            Kind::Start => self.start_job(server, event, context),
+            Kind::Start => {
+                self.start_job(server, event, context);
+                return undo;
+            }
             Kind::Push => {
-                let bytes = u64::from(event.bytes) + PUSH;
-                let task = self.plan.task_of(event.job);
-                let step = Step { device: event.device, task, sender: Some(event.driver), bytes };
-                let wait = self.admit(server, &step, context);
-                context.send(context.me(), wait, event.then(Kind::Write));
+                let pulled = self.is_pulled(event).then(|| self.plan.reads(self.plan.job(event.job))[0]);
+                (pulled.or(Some(event.driver)), u64::from(event.bytes) + PUSH, Kind::Write)
             }
-            _ => {
-                let class = self.hardware.class_of(event.driver);
-                let bytes = self.limits.queues.as_ref().map_or(0, |queues| queues.throttles[class].reply);
-                let task = task(server);
-                let step = Step { device: event.driver, task, sender: Some(event.device), bytes };
-                let wait = self.admit(server, &step, context);
-                context.send(context.me(), wait, event.then(Kind::Ack));
+            Kind::Pull => (Some(event.driver), self.reply(device), Kind::Read),
+            _ if self.is_pulled(event) => {
+                if event.unit + 1 < self.hardware.units(self.plan.job(event.job).bytes) {
+                    context.send(context.me(), SimSpan::ZERO, event.then(Kind::Ack));
+                    return undo;
+                }
+                (None, self.item(device, event.job), Kind::Ack)
             }
-        }
+            _ => (Some(event.device), self.reply(device), Kind::Ack),
+        };
+        let wait = self.admit(server, &Step { device, task, sender, bytes }, context);
+        context.send(context.me(), wait, event.then(then));
         undo
     }
 }

@@ -103,7 +103,7 @@ impl Rebuild<'_> {
                 let one_job = event.kind == Kind::Part || (slot.left > 1 && !self.limits.is_paced());
                 if one_job { SavedDevice::Slot(place, at, slot) } else { whole(event.driver) }
             }
-            Kind::Reserve | Kind::Release | Kind::Push => whole(event.device),
+            Kind::Reserve | Kind::Release | Kind::Push | Kind::Pull => whole(event.device),
             _ => whole(event.driver),
         }
     }

@@ -178,10 +178,10 @@ impl Slot {
 }
 
 impl Device {
-    /// Whether it has unfinished tasks.
+    /// Whether it has jobs that are not done.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
-        !self.active.is_empty() || !self.tasks.is_empty()
+        !self.tasks.is_empty() || self.active.iter().any(|active| active.left > 0)
     }
 
     pub(super) fn new(tasks: Range<u32>, streams: u32) -> Device {

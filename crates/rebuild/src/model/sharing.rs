@@ -58,7 +58,10 @@ impl Rebuild<'_> {
                 self.reservation(server, event, context)?;
             }
             Kind::Start if client => self.client_goes(server, event, context),
-            Kind::Start | Kind::Push | Kind::Reply => drop(self.at_queue(server, event, context)),
+            Kind::Start | Kind::Push | Kind::Reply | Kind::Pull => {
+                drop(self.at_queue(server, event, context))
+            }
+            Kind::Empty => drop(self.emptied(server, event, context)?),
             Kind::Arrive => self.client_comes(server, context),
             Kind::Over => shared(server).over = true,
             Kind::Up | Kind::Down | Kind::Idle => return Err("a server is no uplink".into()),

@@ -75,7 +75,9 @@ impl Rebuild<'_> {
             Kind::Part => self.handed_out(event.bytes, event.device),
             Kind::In | Kind::Push | Kind::Write => self.written(event),
             Kind::Ack | Kind::Reply => self.next_unit(event),
-            Kind::Wake | Kind::Start if self.limits.reservations.is_none() && !self.slack.asks => {
+            Kind::Wake | Kind::Start | Kind::Empty
+                if self.limits.reservations.is_none() && !self.slack.asks =>
+            {
                 self.slack.next_job
             }
             // Control messages get no more than the latency of links.

@@ -1,5 +1,7 @@
 //! The model on random plans: properties of every run, closed forms of the smallest ones, and states broken
-//! on purpose.
+//! on purpose. `steps`: the steps of an object in a queue.
+
+mod steps;
 
 use proptest::prelude::*;
 use towtank_kernel::{Executor, RunOptions, run};
@@ -13,8 +15,17 @@ use crate::redundancy::Redundancy;
 use crate::sample::{self, Drawn, Size, Tasks, UNIT};
 
 fn drawn(devices: u32) -> impl Strategy<Value = Drawn> {
-    let job = (0..devices, 1u64..7 * UNIT, 1usize..4, 1usize..4, 0..devices);
-    job.prop_map(|(driver, bytes, reads, writes, stride)| Drawn { driver, bytes, reads, writes, stride })
+    let log = prop::sample::select(vec![(false, false), (true, false), (true, true)]);
+    let job = (0..devices, 1u64..7 * UNIT, 1usize..4, 1usize..4, 0..devices, log);
+    job.prop_map(|(driver, bytes, reads, writes, stride, (by_log, pulls))| Drawn {
+        driver,
+        bytes,
+        reads,
+        writes,
+        stride,
+        by_log,
+        pulls,
+    })
 }
 
 #[derive(Clone, Debug)]
@@ -260,7 +271,7 @@ fn as_many_operations_are_under_way_as_clients_keep() {
 /// The time of one object on one disk in each of two servers.
 fn copied(units: u64, limits: &Limits) -> SimTime {
     let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
-    let job = Drawn { driver: 0, bytes: units * UNIT, reads: 1, writes: 1, stride: 0 };
+    let job = Drawn::one(0, units * UNIT);
     let plan = sample::plan(&hardware, Tasks::Drivers, &[job]);
     let model = Rebuild::new(&hardware, &plan, limits);
     outcome(&model, RunOptions::default()).merged_statistics().last[0]
@@ -479,7 +490,7 @@ fn a_group_begins_with_a_sleep() {
 #[test]
 fn rests_are_as_many_as_jobs() {
     let hardware = sample::hardware(Size { racks: 1, servers: 3, disks: 1 });
-    let job = |bytes| Drawn { driver: 0, bytes, reads: 1, writes: 1, stride: 1 };
+    let job = |bytes| Drawn { stride: 1, ..Drawn::one(0, bytes) };
     let plan = sample::plan(&hardware, Tasks::Drivers, &[job(900), job(1_800), job(100)]);
     let limits = Limits { sleep: SimSpan::from_ms(1), ..sample::limits() };
     let counts = outcome(&Rebuild::new(&hardware, &plan, &limits), RunOptions::default()).merged_statistics();
@@ -564,7 +575,7 @@ fn answers_that_are_in_no_bin_are_noticed() {
 #[test]
 fn damage_to_a_state_is_noticed() {
     let hardware = sample::hardware(Size { racks: 2, servers: 4, disks: 1 });
-    let job = |driver| Drawn { driver, bytes: 30 * UNIT, reads: 2, writes: 2, stride: 0 };
+    let job = |driver| Drawn { reads: 2, writes: 2, ..Drawn::one(driver, 30 * UNIT) };
     let plan = sample::plan(&hardware, Tasks::Reserving, &[job(0), job(1), job(2)]);
     let limits = Limits { reservations: Some(1), ..sample::limits() };
     let model = Rebuild::new(&hardware, &plan, &limits);
@@ -618,7 +629,7 @@ fn refused(limits: Limits) -> String {
 #[should_panic(expected = "a task reserves where nobody grants anything")]
 fn reservations_that_nobody_grants_are_refused() {
     let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
-    let job = Drawn { driver: 0, bytes: 1, reads: 1, writes: 1, stride: 0 };
+    let job = Drawn::one(0, 1);
     let plan = sample::plan(&hardware, Tasks::Reserving, &[job]);
     let _ = Rebuild::new(&hardware, &plan, &sample::limits());
 }

@@ -65,8 +65,8 @@ impl Undo {
         if !server.speculating.0 {
             return Undo::Nothing;
         }
-        let starts_jobs =
-            matches!(event.kind, Kind::Ack | Kind::Grant | Kind::Wake) && !event.marks.is_client();
+        let starts_jobs = matches!(event.kind, Kind::Ack | Kind::Grant | Kind::Wake | Kind::Empty)
+            && !event.marks.is_client();
         if starts_jobs && model.limits.server_streams.is_some() {
             return Undo::whole(server);
         }

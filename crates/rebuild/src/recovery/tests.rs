@@ -2,13 +2,14 @@
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use towtank_kernel::{RunOptions, Runs};
+use towtank_kernel::{Executor, RunOptions, Runs};
 use towtank_placement::algorithms::Algorithm;
 use towtank_streams::Seed;
 
 use super::*;
 use crate::failures::{Failing, Failure, strike};
 use crate::ledger::{Backfill, Gather, Order, Source};
+use crate::model::{Costs, Queues, Sharing, Throttle};
 use crate::placing::{LostSet, Placing};
 use crate::redundancy::Redundancy;
 use crate::sample::{self, Size, UNIT};
@@ -23,6 +24,20 @@ fn objects_that_nobody_accounts_for_are_an_error() {
     for lacking in [0, 4, 6] {
         let told = accounted(lacking, stuck).unwrap_err().to_string();
         assert!(told.contains(&format!("{lacking} objects lack")), "{told}");
+    }
+}
+
+/// Runs on one executor.
+struct On(Executor, Seed);
+
+impl Simulator for On {
+    fn seed(&self) -> Seed {
+        self.1
+    }
+
+    fn run_model<M: Runs>(&self, model: &M, seed: Seed, end: Option<SimTime>) -> Result<Run<M>, RunError> {
+        let workers = if matches!(self.0, Executor::Sequential | Executor::Check) { 1 } else { 2 };
+        model.run(RunOptions { seed, end, executor: self.0, workers, ..RunOptions::default() })
     }
 }
 
@@ -61,6 +76,8 @@ struct Comes {
     empty: bool,
     /// Thousands of writes to each object in a second.
     rate: u32,
+    /// Each object is written once, instead.
+    once: bool,
 }
 
 const SIZE: Size = Size { racks: 4, servers: 8, disks: 2 };
@@ -113,8 +130,10 @@ impl Course {
             devices: struck[0].devices.clone(),
             empty: comes.empty,
         });
-        let writes =
-            Writes { each_per_s: 1_000.0 * self.returns.map_or(0.0, |comes| f64::from(comes.rate)), log: 5 };
+        let rate = 1_000.0 * self.returns.map_or(0.0, |comes| f64::from(comes.rate));
+        let once = self.returns.is_some_and(|comes| comes.once);
+        let to_each = if once { ToEach::Once } else { ToEach::PerSecond(rate) };
+        let writes = Writes { to_each, log: 5 };
         let later = Later { changes: Vec::new(), returns: returns.into_iter().collect(), writes };
         check(&Recovery {
             hardware: &hardware,
@@ -154,14 +173,16 @@ fn course() -> impl Strategy<Value = Course> {
     let failures = prop::collection::vec(failure, 1..4);
     let waiting = (0u64..200, 0u64..900, prop::bool::weighted(0.2), any::<bool>());
     let kept = prop_oneof![Just((1, 3)), Just((1, 2)), Just((2, 4)), Just((3, 5))];
-    let rest = (kept, any::<bool>(), prop::option::weighted(0.2, 0u32..16), any::<bool>(), any::<u64>());
-    let back = prop::option::of((1u64..3_000, any::<bool>(), 0u32..4));
+    let seed = (any::<u64>(), prop::bool::weighted(0.3));
+    let rest = (kept, any::<bool>(), prop::option::weighted(0.2, 0u32..16), any::<bool>(), seed);
+    let back = prop::option::of((1u64..3_000, any::<bool>(), 0u32..4, any::<bool>()));
     let shuffled = prop::bool::weighted(0.3);
     (failures, waiting, rest, back, shuffled).prop_map(
-        |(mut failures, waiting, (kept, groups, down, reserve, seed), back, shuffled)| {
+        |(mut failures, waiting, (kept, groups, down, reserve, (seed, has_queue)), back, shuffled)| {
             failures.sort_by_key(|failure| failure.at);
             let (detection, down_out, noout, rack_out) = waiting;
             let (detection, down_out) = (SimSpan::from_us(detection), SimSpan::from_us(down_out));
+            let limits = Limits { reservations: (groups && reserve).then_some(1), ..sample::limits() };
             Course {
                 redundancy: Redundancy { data: kept.0, width: kept.1 },
                 objects: OBJECTS,
@@ -169,8 +190,11 @@ fn course() -> impl Strategy<Value = Course> {
                 failures,
                 waiting: Waiting { detection, down_out, peering: detection, noout, rack_out },
                 down,
-                limits: Limits { reservations: (groups && reserve).then_some(1), ..sample::limits() },
-                returns: back.map(|(us, empty, rate)| Comes { after: SimSpan::from_us(us), empty, rate }),
+                limits: if groups && has_queue { queued(limits) } else { limits },
+                returns: back.map(|(us, empty, rate, once)| {
+                    let after = SimSpan::from_us(us);
+                    Comes { after, empty, rate, once }
+                }),
                 order: if shuffled { Order::Random } else { Order::FewestCopies },
                 seed: Seed(seed),
             }
@@ -279,7 +303,7 @@ fn what_was_written_meanwhile_is_copied_again() {
     let usual = Course::usual();
     let never = Course { waiting: Waiting { noout: true, ..usual.waiting }, ..usual };
     let found = |rate, empty| {
-        let comes = Comes { after: SimSpan::from_ms(1), empty, rate };
+        let comes = Comes { after: SimSpan::from_ms(1), empty, rate, once: false };
         let found = Course { returns: Some(comes), ..never.clone() }.run();
         assert_eq!(found.stuck, Stuck::default());
         found
@@ -293,6 +317,75 @@ fn what_was_written_meanwhile_is_copied_again() {
     let five_sigma = 5.0 * libm::sqrt(want * (1.0 - want) / all.jobs as f64);
     assert!((share - want).abs() < five_sigma, "{} of {} objects", some.jobs, all.jobs);
     assert_eq!(found(1_000_000, false).jobs, all.jobs, "everything was written");
+}
+
+/// Queues that let two million units of cost go in a second. Work items count 9,000.
+fn queued(limits: Limits) -> Limits {
+    let throttle = Throttle {
+        shards: 2,
+        limits: [Some(2_000_000); 2],
+        clients: None,
+        costs: Costs::Bytes { least: 1 },
+        item: Some(9_000),
+        reply: 3_000,
+    };
+    let sharing = Sharing::BySender { with_items: Some(DeviceId(4)) };
+    let queues = Some(Queues { pools: vec![0], sharing, throttles: vec![throttle] });
+    Limits { queues, serial: true, ..limits }
+}
+
+/// A server with two disks that comes back with its logs, after all of its objects were written once.
+fn returns_by_log(seed: u64, reserve: bool) -> Course {
+    let usual = Course::usual();
+    let limits = Limits { reservations: reserve.then_some(1), ..usual.limits };
+    Course {
+        groups: Some(24),
+        waiting: Waiting { noout: true, ..usual.waiting },
+        limits: queued(limits),
+        returns: Some(Comes { after: SimSpan::from_ms(1), empty: false, rate: 0, once: true }),
+        seed: Seed(seed),
+        ..usual
+    }
+}
+
+/// Whether a recovery has brought back so many objects, to the disks of server 2 only, and nothing is left.
+fn is_whole(found: &Recovered, objects: u64) -> bool {
+    let elsewhere =
+        (0..16).filter(|device| *device != 4 && *device != 5).any(|device| found.disks[device].2 > 0);
+    found.stuck == Stuck::default() && found.unfinished == 0 && found.jobs == objects && !elsewhere
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Whatever is pulled or pushed under the limits of a queue, all copies are whole in the end, as many as
+    /// an empty server takes, and all executors agree on how long it takes.
+    #[test]
+    fn what_comes_back_by_log_is_whole_on_all_executors(seed: u64, reserve: bool) {
+        let by_log = returns_by_log(seed, reserve);
+        let empty = Course { returns: by_log.returns.map(|comes| Comes { empty: true, ..comes }), ..by_log.clone() };
+        let (found, all) = (by_log.run(), empty.run());
+        prop_assert!(is_whole(&found, all.jobs), "{} of {} objects", found.jobs, all.jobs);
+        for executor in [Executor::Check, Executor::Conservative, Executor::Optimistic] {
+            let other = by_log.with(|recovery| recovery.run(&On(executor, by_log.seed)).expect("a recovery runs"));
+            prop_assert_eq!(&other.digests, &found.digests, "{:?}", executor);
+            prop_assert_eq!((other.last_write, other.events), (found.last_write, found.events));
+        }
+        // The check is no matter of course: a server that never comes back is not whole.
+        let never = Course { returns: None, ..by_log };
+        prop_assert!(!is_whole(&never.run(), all.jobs));
+    }
+}
+
+/// The returned server leads some groups and is pushed to in others: with its logs it drives something, and
+/// empty it does not.
+#[test]
+fn a_server_with_its_logs_drives_a_part() {
+    let by_log = returns_by_log(3, false);
+    let drives = |course: &Course| course.run().drivers;
+    let empty =
+        Course { returns: by_log.returns.map(|comes| Comes { empty: true, ..comes }), ..by_log.clone() };
+    assert!(drives(&by_log) > drives(&empty), "{} and {}", drives(&by_log), drives(&empty));
 }
 
 /// A server that comes back while its copies are rebuilt elsewhere: the rebuild stops, and what is complete
@@ -309,6 +402,7 @@ fn a_return_ends_the_rebuild() {
             .saturating_sub(SimSpan::from_ms(1)),
         empty: false,
         rate: 0,
+        once: false,
     };
     let found = Course { returns: Some(half), ..usual }.run();
     assert!(0 < found.jobs && found.jobs < whole.jobs, "{} of {} jobs", found.jobs, whole.jobs);

@@ -91,6 +91,7 @@ impl Scenario {
             }
             Vec::new()
         };
+        settled.check_returns(draft, &mut problems);
         if rings.is_none() {
             settled.check_sizes(draft, redundancy, &mut problems);
         }
@@ -214,6 +215,25 @@ impl Scenario {
             _ => return,
         };
         problems.push(draft.problem("order", message).hint(hint));
+    }
+}
+
+impl Settled {
+    /// Checks that what comes back finds a log.
+    fn check_returns(&self, draft: &Draft, problems: &mut Problems) {
+        if self.returns.is_none() {
+            return;
+        }
+        if self.replace.is_some() {
+            let message = "`returns` and `replace` both say what takes the place of what failed";
+            problems.push(draft.problem("returns", message).hint("leave one of them out"));
+        }
+        if self.ring.is_some() || !self.is_serial() {
+            let message =
+                "`returns` needs the logs of Ceph's groups, but the cluster is none of Ceph with groups";
+            let hint = "set preset = \"ceph-wpq\" and `groups`, or `replace` in its place";
+            problems.push(draft.problem("returns", message).hint(hint));
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use towtank_units::{Bytes, SimSpan, SimTime};
 use super::cluster::{limits, memory_of_machines, waiting};
 use super::complete::Complete;
 use super::levers::{self, Tried};
+use super::log;
 use super::observed::{self, Replicate, Seen, Setting};
 use super::population::Shown;
 use super::resources::{self, Resource};
@@ -16,7 +17,7 @@ use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::affected::Affected;
 use towtank_rebuild::failures::{Failing, Failure, Struck, strike};
 use towtank_rebuild::hardware::Hardware;
-use towtank_rebuild::ledger::Rules;
+use towtank_rebuild::ledger::{Rules, ToEach, Writes};
 use towtank_rebuild::model::Limits;
 use towtank_rebuild::recovery::{Later, Recovered, Recovery, Return, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
@@ -102,7 +103,7 @@ pub fn course(
     let own = if tries { levers::own_share(context) } else { 1.0 };
     let recovered = context.within(0.0..own, |context| recovery.run(context))?;
     let gone =
-        |device| scenario.replace.is_none() && struck.iter().any(|struck| struck.devices.contains(&device));
+        |device| !scenario.is_in_place() && struck.iter().any(|struck| struck.devices.contains(&device));
     let resources = resources::resources_without(&recovery, &recovered, &gone);
     let tried = if tries {
         context.within(own..1.0, |context| {
@@ -121,21 +122,36 @@ struct Lost<'a> {
     later: &'a Later,
 }
 
-/// What happens after the failures: the next ring is in place, or empty disks replace what failed.
+/// What happens after the failures: the next ring is in place, empty disks replace what failed, or it comes
+/// back.
 fn later(complete: &Complete, struck: &[Struck]) -> Later {
     let scenario = &complete.scenario;
-    let Some(replace) = scenario.replace else {
-        let rings = complete.rings.as_ref();
-        return rings.map_or_else(Later::default, |rings| rings.later(struck, waiting(scenario)));
+    let (span, writes) = match (scenario.replace, scenario.returns) {
+        (Some(replace), _) => (replace, None),
+        (None, Some(returns)) => {
+            (returns, Some(Writes { to_each: ToEach::Once, log: log_entries(complete) }))
+        }
+        (None, None) => {
+            let rings = complete.rings.as_ref();
+            return rings.map_or_else(Later::default, |rings| rings.later(struck, waiting(scenario)));
+        }
     };
     // A disk is missed before it is replaced.
-    let known = scenario.detection.saturating_add(replace.max(SimSpan::from_ns(1)));
+    let known = scenario.detection.saturating_add(span.max(SimSpan::from_ns(1)));
     let back = |struck: &Struck| Return {
         at: SimTime::ZERO.saturating_add(struck.at).saturating_add(known).saturating_add(scenario.peering),
         devices: struck.devices.clone(),
-        empty: true,
+        empty: writes.is_none(),
     };
-    Later { returns: struck.iter().map(back).collect(), ..Later::default() }
+    let returns = struck.iter().map(back).collect();
+    Later { returns, writes: writes.unwrap_or_default(), ..Later::default() }
+}
+
+/// The entries of the log of a group, where a disk has its share of all groups.
+fn log_entries(complete: &Complete) -> u64 {
+    let scenario = &complete.scenario;
+    let shards = u64::from(scenario.groups.unwrap_or(1)) * u64::from(complete.redundancy.width);
+    log::entries(shards / (u64::from(scenario.servers) * u64::from(scenario.disks_per_server)))
 }
 
 /// The objects or groups that failures affect; none if the user stopped the search.
@@ -176,8 +192,8 @@ fn recovery<'a>(
         affected: lost.affected,
         struck: lost.struck,
         later: lost.later,
-        // What is replaced in place is never given up.
-        waiting: Waiting { noout: scenario.noout || scenario.replace.is_some(), ..waiting(scenario) },
+        // What is replaced or comes back in place is never given up.
+        waiting: Waiting { noout: scenario.noout || scenario.is_in_place(), ..waiting(scenario) },
         rules: Rules {
             source: scenario.source,
             gather: scenario.gather,
@@ -207,7 +223,7 @@ pub fn replicate(
 ) -> Result<Option<(Replicate, Population)>, StudyError> {
     let Some(course) = course(complete, context, true)? else { return Ok(None) };
     let Course { hardware, affected, struck, recovered, resources, tried, population } = course;
-    let in_place = complete.scenario.replace.is_some();
+    let in_place = complete.scenario.is_in_place();
     let failed = |device| !in_place && struck.iter().any(|struck| struck.devices.contains(&device));
     let survivors =
         (0..hardware.servers()).filter(|&server| !hardware.devices_of(server).all(failed)).count() as u32;

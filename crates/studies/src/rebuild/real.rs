@@ -92,7 +92,7 @@ pub(crate) struct Staged {
 }
 
 /// Keys of a generated cluster; a real one has these properties in its exports.
-const GENERATED: [&str; 15] = [
+const GENERATED: [&str; 16] = [
     "servers",
     "racks",
     "disks_per_server",
@@ -108,6 +108,7 @@ const GENERATED: [&str; 15] = [
     "ec",
     "disk_capacity",
     "replace",
+    "returns",
 ];
 
 /// Keys whose default differs by device class and that the user left out.
@@ -431,6 +432,12 @@ fn refused(draft: &Draft) -> Problems {
         let message = "`replace` is for generated clusters and rings, but exports of Ceph are given";
         let hint = "use the study whatif: towtank whatif --replace osd.3";
         problems.push(draft.problem("replace", message).hint(hint));
+    }
+    if draft.says("returns") {
+        let message = "`returns` is for generated clusters, but exports of Ceph are given";
+        let hint =
+            "use the study whatif: towtank whatif --fail osd.3 --returns osd.3@40min --client-writes 200/s";
+        problems.push(draft.problem("returns", message).hint(hint));
     }
     for key in ["ring", "ring_after"].into_iter().filter(|key| draft.says(key)) {
         let message = format!("`{key}` names a ring of Swift, but exports of Ceph are given");

@@ -240,7 +240,12 @@ pub struct Scenario {
     /// what the lost one held, and nothing goes elsewhere. Left out: nothing is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replace: Option<SimSpan>,
-    /// Failed devices are never marked out: nothing is rebuilt, unless they are replaced.
+    /// Time from the detection of a failure until what failed comes back in place with its old data, after
+    /// every object was written once: the log of a group of Ceph says what is missing, if it reaches that
+    /// far. In place of `replace`. Left out: nothing comes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns: Option<SimSpan>,
+    /// Failed devices are never marked out: nothing is rebuilt, unless they are replaced or come back.
     #[serde(default)]
     pub noout: bool,
     /// Whether a whole rack is marked out too; not in Ceph by default (`mon_osd_down_out_subtree_limit`).
@@ -326,6 +331,12 @@ impl Scenario {
     pub fn is_real(&self) -> bool {
         let files = [&self.crush_map, &self.osd_dump, &self.pg_dump, &self.osd_df, &self.report];
         files.into_iter().any(Option::is_some)
+    }
+
+    /// Whether what failed is replaced or comes back in place, so that it is never marked out.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.replace.is_some() || self.returns.is_some()
     }
 
     /// Whether objects are placed by groups: those of exports, the partitions of a ring, or generated ones.

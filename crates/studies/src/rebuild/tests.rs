@@ -57,8 +57,8 @@ pub(super) fn value(outcome: &Outcome, measure: &str) -> f64 {
 }
 
 /// Small clusters of every kind: copies and shards, gathered at different places, groups with reservations,
-/// racks, sleeps, rates, several disks, and successive failures.
-const KINDS: [&str; 19] = [
+/// racks, sleeps, rates, queues, several disks, successive failures, and what is replaced or comes back.
+const KINDS: [&str; 20] = [
     "servers = 8\nper_server = \"2GiB\"",
     "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
     "servers = 9\nper_server = \"2GiB\"\nec = \"4+2\"\nplacement = \"crush-straw2\"",
@@ -78,6 +78,7 @@ const KINDS: [&str; 19] = [
     "servers = 6\ndisks_per_server = 3\nper_server = \"3GiB\"\nfail = \"server\"\nserver_max_active = 2\nserver_rate_cap = \"300MiB/s\"",
     "servers = 6\ndisks_per_server = 2\nper_server = \"2GiB\"\nec = \"3+2\"\ngather = \"target\"\nfail = \"disk\"\nreplace = \"0s\"\nplacement = \"rendezvous\"",
     "servers = 8\nper_server = \"2GiB\"\ngroups = 40\nmax_backfills = 1\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\nreplace = \"30ms\"\nserver_max_active = 1",
+    "preset = \"ceph\"\nservers = 6\nper_server = \"2GiB\"\ngroups = 40\nqueue = \"mclock\"\nceph_release = 17\nosd_capacity = 1000000\nseeks = \"none\"\nfail = \"server\"\nreturns = \"1s\"",
 ];
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use towtank_rebuild::failures::Struck;
-use towtank_rebuild::ledger::Writes;
+use towtank_rebuild::ledger::{ToEach, Writes};
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Later, Return};
 use towtank_scenario::{Draft, Problems};
@@ -11,6 +11,7 @@ use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
 use super::asked::{Asked, Change};
 use super::scenario::Scenario;
+use crate::rebuild::log;
 use crate::rebuild::real::groups::Groups;
 use crate::rebuild::real::{self, Staged, failing};
 
@@ -101,16 +102,9 @@ fn writes(scenario: &Scenario, asked: &Asked, real: &real::Ready, draft: &Draft)
     let shards: u64 =
         cluster.pools.iter().map(|pool| u64::from(pool.placed.pg_num) * u64::from(pool.placed.size)).sum();
     let devices = cluster.devices().len() as u64;
-    let log = scenario.log_entries.map_or_else(|| log_of(shards / devices.max(1)), u64::from);
-    Ok(Writes { each_per_s: rate / objects.max(1) as f64, log })
+    let log = scenario.log_entries.map_or_else(|| log::entries(shards / devices.max(1)), u64::from);
+    Ok(Writes { to_each: ToEach::PerSecond(rate / objects.max(1) as f64), log })
 }
 
 /// The share of reads where it is left out, as in a rebuild.
 const CLIENT_READ: Percent = Percent::from_billionths(700_000_000);
-
-/// The entries of a group's log, by the groups on a device: the defaults of
-/// `osd_target_pg_log_entries_per_osd`, `osd_min_pg_log_entries` and `osd_max_pg_log_entries` of Ceph
-/// 16.2.15, and the same since Ceph 14.
-fn log_of(groups: u64) -> u64 {
-    (300_000 / groups.max(1)).clamp(250, 10_000)
-}

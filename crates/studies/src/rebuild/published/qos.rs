@@ -112,7 +112,7 @@ fn of_row(view: &View<'_>, row: &Row, fitted: bool) -> Vec<Claim> {
     if let Some((seconds, rate)) = row.recovery {
         let objects = view.values("objects_rebuilt");
         let rates = objects.iter().zip(&times).map(|(objects, seconds)| objects / seconds).collect();
-        add("recovery", "time of the backfill", "s", (seconds, times));
+        add("recovery", "time of the recovery", "s", (seconds, times));
         add("objects", "objects recovered per second", "objects/s", (rate, rates));
     }
     add(
@@ -136,7 +136,7 @@ fn in_order(first: (&Row, &View<'_>), second: (&Row, &View<'_>)) -> [Claim; 2] {
         ClaimDraft::greater(&name, SOURCE, &statement, ratio).judge()
     };
     [
-        claim("recovery", format!("the backfill takes longer with {one} than with {other}"), TIME),
+        claim("recovery", format!("the recovery takes longer with {one} than with {other}"), TIME),
         claim("client", format!("the client gets more with {one} than with {other}"), OPERATIONS),
     ]
 }

@@ -376,6 +376,8 @@ fn a_real_cluster_is_not_made_up_as_well() {
     }
     let in_place = told("replace = \"1h\"");
     assert!(in_place.contains("towtank whatif --replace osd.3"), "{in_place}");
+    let back = told("returns = \"1h\"");
+    assert!(back.contains("--returns osd.3@40min"), "{back}");
     let missing = check(example(), "pg_dump = \"pg_dump.json.gz\"").err().expect("no map");
     assert!(format!("{missing:?}").contains("`crush_map` is missing"), "{missing:?}");
 }

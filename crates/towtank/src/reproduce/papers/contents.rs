@@ -304,10 +304,10 @@ const PFSSIM: &[Section] = &[
 const QOS: &[Section] = &[
     section(
         "mClock",
-        &[drawn("qos-mclock", "progress", "mClock: progress of the backfill by profile")],
+        &[drawn("qos-mclock", "progress", "mClock: progress of the recovery by profile")],
         &[named("qos-mclock", "")],
     ),
-    section("WPQ", &[drawn("qos-wpq", "progress", "WPQ: progress of the backfill")], &[named("qos-wpq", "")]),
+    section("WPQ", &[drawn("qos-wpq", "progress", "WPQ: progress of the recovery")], &[named("qos-wpq", "")]),
 ];
 
 const QUEUES: &[Section] = &[
