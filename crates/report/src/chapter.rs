@@ -1,8 +1,8 @@
 //! Chapters: the claims and figures of a report in the order of their sources, beside what they answer to.
 //!
 //! A chapter is a paper, and a part is what it has under one number or title: a figure, a table, a slide.
-//! Parts name claims, figures and tables of the report instead of holding them, so that every other file of the
-//! report is as it is without chapters.
+//! Parts name claims, figures and tables of the report instead of holding them, so that every other file of
+//! the report is as it is without chapters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,14 +5,14 @@
 //! under way at any time. The two pure mixes go to [`towtank_capacity::fit`], and the predictions of the
 //! model for the other mixes are compared with the measured rates. Where reads and writes use the same
 //! resource, C is constant; where caches serve reads and disks serve writes, it is not. Then admission
-//! control is tested: an open loop offers more than the cluster can do, in mixes that change, and three rules
-//! of admission are compared: a budget of C per second, a fixed limit of operations, and a regulator that
-//! watches the disks. A mix of sizes (`mix`) is run with its shares held in three ways, beside the estimates for
-//! shares that are counted in each.
+//! control is tested: an open loop offers more than the cluster can do, in mixes that change, and three
+//! rules of admission are compared: a budget of C per second, a fixed limit of operations, and a regulator
+//! that watches the disks. A mix of sizes (`mix`) is run with its shares held in three ways, beside the
+//! estimates for shares that are counted in each.
 //!
 //! - `scenario`: the keys of a scenario; `model`: the cluster; `admission`: which operations are admitted;
-//! - `runs`: the runs of a replicate; `mixes`: those of a mix of sizes; `observed`: its measures; `present` and
-//!   `shares`: the contents of the report.
+//! - `runs`: the runs of a replicate; `mixes`: those of a mix of sizes; `observed`: its measures; `present`
+//!   and `shares`: the contents of the report.
 
 mod admission;
 mod mixes;

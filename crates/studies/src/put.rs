@@ -6,8 +6,8 @@
 //!
 //! - `scenario`: the keys of a scenario; `observed`: from counts to measures;
 //! - `published`: the tables of the paper, and the results of its simulator;
-//! - `view`, `present`, `figures` and `sweeps`: the contents of the report; `charts`: two figures of the paper
-//!   that are examples of messages.
+//! - `view`, `present`, `figures` and `sweeps`: the contents of the report; `charts`: two figures of the
+//!   paper that are examples of messages.
 
 pub mod charts;
 mod figures;

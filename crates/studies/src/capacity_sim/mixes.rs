@@ -1,5 +1,5 @@
-//! A mix of sizes with its shares held in each of three ways, beside the estimates for shares that are counted
-//! in each of them.
+//! A mix of sizes with its shares held in each of three ways, beside the estimates for shares that are
+//! counted in each of them.
 //!
 //! The method does not say what a share is of, and it makes a difference (`towtank_capacity::Shares`). So the
 //! cluster is driven in each way: one stream draws the size of each operation by its share of **operations**;

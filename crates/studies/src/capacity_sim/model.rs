@@ -1,19 +1,21 @@
 //! A cluster of servers with one disk each, read and written by clients, to measure its capacity for a mix of
 //! operations.
 //!
-//! A read goes to a random server; a hit is served from its cache, any other read from its disk, and the data
-//! leave through its NIC. A write goes to as many servers as there are replicas; each receives it through its
-//! NIC and writes it. The client has its acknowledgement when as many have as it waits for, and the others
-//! write on. Disks and NICs serve in the order of arrival ([`towtank_devices`]). All clients are one entity
-//! without a link of its own: either a fixed number of operations is under way at any time, or they arrive at
-//! random and [`Admission`] decides which are admitted. Operations may be of several sizes ([`Part`]): a closed
-//! loop draws the size of each, or keeps a number of each size under way ([`Load::Streams`]).
+//! A read goes to a random server; a hit is served from its cache, any other read from its disk, and the
+//! data leave through its NIC. A write goes to as many servers as there are replicas; each receives it
+//! through its NIC and writes it. The client has its acknowledgement when as many have as it waits for, and
+//! the others write on. Disks and NICs serve in the order of arrival ([`towtank_devices`]). All clients are
+//! one entity without a link of its own: either a fixed number of operations is under way at any time, or
+//! they arrive at random and [`Admission`] decides which are admitted. Operations may be of several sizes
+//! ([`Part`]): a closed loop draws the size of each, or keeps a number of each size under way
+//! ([`Load::Streams`]).
 //!
 //! **Conservation:** operations begun = done + under way, and each of these waits for as many answers as
 //! there are requests and answers of it in flight; operations begun = acknowledged + not yet acknowledged,
-//! which in a closed loop are as many as its depth, of each size if sizes have their own; requests sent = come to servers + in flight; what came to
-//! a server = answered by it + at it; answers sent = come + in flight; and the work of disks = the work
-//! reported in answers + the work that later answers will report. `audit` checks them.
+//! which in a closed loop are as many as its depth, of each size if sizes have their own; requests sent =
+//! come to servers + in flight; what came to a server = answered by it + at it; answers sent = come + in
+//! flight; and the work of disks = the work reported in answers + the work that later answers will report.
+//! `audit` checks them.
 
 mod audit;
 #[cfg(test)]

@@ -54,8 +54,8 @@ impl Estimated {
     }
 }
 
-/// The way to count shares that [`Shares`] of this way are most likely mistaken for: the paper counts any share
-/// as one of capacity.
+/// The way to count shares that [`Shares`] of this way are most likely mistaken for: the paper counts any
+/// share as one of capacity.
 #[must_use]
 pub fn mistaken(shares: Shares) -> Shares {
     match shares {
@@ -261,8 +261,9 @@ mod tests {
     use super::*;
     use crate::measures::by_hand;
 
-    /// Four reads cost as much as a write, so the model predicts 160 per second for equal shares; three rules,
-    /// each with two windows; and a mix of sizes whose ways are in another order than that of the rows.
+    /// Four reads cost as much as a write, so the model predicts 160 per second for equal shares; three
+    /// rules, each with two windows; and a mix of sizes whose ways are in another order than that of the
+    /// rows.
     fn seen() -> Seen {
         let scenario: Scenario = serde_json::from_str("{}").expect("every key has a default");
         let way = |name: &str, busy: [f64; 2], rest: f64| Controlled {

@@ -30,8 +30,8 @@ pub struct Scenario {
     /// Size of an operation.
     #[serde(default = "size")]
     pub size: Bytes,
-    /// `disks`: a mix of sizes, such as `16KiB:90%:r100,1MiB:10%:r50`, which is run and estimated too, with its
-    /// shares held as shares of operations, of operations in flight, and of capacity.
+    /// `disks`: a mix of sizes, such as `16KiB:90%:r100,1MiB:10%:r50`, which is run and estimated too, with
+    /// its shares held as shares of operations, of operations in flight, and of capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<String>,
     /// Number of operations in flight at any time per server.

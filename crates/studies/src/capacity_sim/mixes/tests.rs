@@ -63,8 +63,8 @@ fn shares_are_held_as_asked() {
     }
 }
 
-/// The planted violation: shares of operations that are taken for shares of capacity, and the other way round,
-/// are far from those of the mix.
+/// The planted violation: shares of operations that are taken for shares of capacity, and the other way
+/// round, are far from those of the mix.
 #[test]
 fn shares_of_another_kind_are_noticed() {
     let scenario = scenario(TWO_SIZES, "");
@@ -91,8 +91,8 @@ fn a_pure_mix_is_estimated_exactly() {
     }
 }
 
-/// One disk serves one operation after the other, so its work adds up: each estimate is right for its own kind
-/// of shares, and (7) is wrong for the others.
+/// One disk serves one operation after the other, so its work adds up: each estimate is right for its own
+/// kind of shares, and (7) is wrong for the others.
 #[test]
 fn each_estimate_is_right_for_its_own_kind_of_shares_on_one_disk() {
     let (_, estimated) = with_estimates(&scenario(TWO_SIZES, ""));
