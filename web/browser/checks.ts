@@ -56,6 +56,19 @@ export function badLabels(): string[] {
   return found;
 }
 
+/** Figures with a list to choose from whose drawing, or whose list, does not say what is chosen. */
+export function notAsChosen(): string[] {
+  return [...document.querySelectorAll("figure")].flatMap((figure) => {
+    const list = figure.querySelector("select");
+    if (list === null) return [];
+    const name = list.selectedOptions[0]?.textContent ?? "";
+    const said = figure.querySelector(".stage > svg")?.getAttribute("aria-label") ?? "";
+    const faults = said.includes(`: ${name}.`) ? [] : [`${figure.id}: "${name}" is chosen, but "${said}" is drawn`];
+    const box = list.getBoundingClientRect();
+    return box.width > 0 && box.height > 0 ? faults : [...faults, `${figure.id}: the list is not in sight`];
+  });
+}
+
 /** Where things lie, in pixels from the top of the page; null for what is not there. */
 export interface Places {
   figureTop: number | null;

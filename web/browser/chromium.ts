@@ -113,6 +113,14 @@ export class Chromium {
     );
   }
 
+  /** Presses a key that is no character, such as ArrowDown. */
+  async press(key: string): Promise<void> {
+    const codes: Record<string, number> = { ArrowDown: 40, ArrowUp: 38 };
+    const event = { key, code: key, windowsVirtualKeyCode: codes[key] ?? 0 };
+    await this.call("Input.dispatchKeyEvent", { type: "rawKeyDown", ...event });
+    await this.call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+  }
+
   /** What a function returns in the page. It is sent as text, so it knows nothing but its argument. */
   async evaluate<T, A = undefined>(run: (argument: A) => T | Promise<T>, argument?: A): Promise<T> {
     const expression = `(${run.toString()})(${JSON.stringify(argument) ?? ""})`;

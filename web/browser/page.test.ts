@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embed, text } from "../test/golden";
-import { badLabels, belowTheFold, overflows, places } from "./checks";
+import { badLabels, belowTheFold, notAsChosen, overflows, places } from "./checks";
 import { Chromium } from "./chromium";
 
 const SIZES = [
@@ -68,8 +68,60 @@ describe.each(["queue", "rebuild"])("the report %s", (name) => {
   });
 });
 
+describe("a replicate that is chosen", () => {
+  const members = (): Promise<number> => browser.evaluate(() => document.querySelectorAll("#figure-flows .member").length);
+
+  test.each(SIZES)("by the keyboard is drawn at $width x $height", async (size) => {
+    await browser.open(page("rebuild"), { ...size, scheme: "light" });
+    expect(await browser.evaluate(notAsChosen)).toEqual([]);
+    expect(await members()).toBe(16);
+    await browser.evaluate(() => {
+      document.querySelectorAll("details").forEach((each) => (each.open = true));
+      document.querySelector<HTMLSelectElement>("#figure-flows select")?.focus();
+    });
+    await browser.press("ArrowDown");
+    await browser.press("ArrowDown");
+    await browser.settled();
+    expect(await browser.evaluate(() => document.querySelector<HTMLSelectElement>("#figure-flows select")?.selectedIndex)).toBe(2);
+    expect(await browser.evaluate(notAsChosen)).toEqual([]);
+    expect(await members()).toBe(15);
+    expect(await browser.evaluate(overflows)).toEqual([]);
+    expect(await browser.evaluate(badLabels)).toEqual([]);
+    expect(browser.errors).toEqual([]);
+  });
+
+  test("is the one on paper", async () => {
+    await browser.open(page("rebuild"), PAPER);
+    await browser.evaluate(() => {
+      const list = document.querySelector<HTMLSelectElement>("#figure-flows select");
+      if (list !== null) list.selectedIndex = 2;
+      list?.dispatchEvent(new Event("change"));
+    });
+    await browser.settled();
+    expect(await browser.evaluate(notAsChosen)).toEqual([]);
+    expect(await members()).toBe(15);
+    expect(await browser.evaluate(overflows)).toEqual([]);
+  });
+});
+
 describe("a planted violation is noticed:", () => {
   const view = { width: 1400, height: 900, scheme: "light" } as const;
+
+  test("a drawing that is not of what is chosen, and a list that is hidden", async () => {
+    await browser.open(page("rebuild"), view);
+    await browser.evaluate(() => {
+      const list = document.querySelector<HTMLSelectElement>("#figure-flows select");
+      // Without the event, the figure does not know.
+      if (list !== null) list.selectedIndex = 1;
+    });
+    expect((await browser.evaluate(notAsChosen)).join()).toContain('"replicate 0" is chosen, but');
+    await browser.open(page("rebuild"), view);
+    await browser.evaluate(() => {
+      const choice = document.querySelector<HTMLElement>("#figure-flows .choice");
+      if (choice !== null) choice.style.display = "none";
+    });
+    expect((await browser.evaluate(notAsChosen)).join()).toContain("the list is not in sight");
+  });
 
   test("an element that is wider than the window", async () => {
     await browser.open(page("queue"), view);

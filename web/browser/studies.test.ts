@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embed } from "../test/golden";
-import { badLabels, belowTheFold, overflows, places } from "./checks";
+import { badLabels, belowTheFold, notAsChosen, overflows, places } from "./checks";
 import { Chromium } from "./chromium";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -22,6 +22,7 @@ let browser: Chromium;
 const RUNS: Record<string, string[]> = {
   backfill: ["backfill", "--objects-per-group", "2000"],
   balance: ["balance", ...exports],
+  "capacity-mix": ["capacity-sim", "--mix", "16KiB:90%:r100,1MiB:10%:r50"],
   "capacity-sim": ["capacity-sim"],
   pfs: ["run", "pfs-interactive"],
   place: ["place", "--keys", "10000"],
@@ -29,7 +30,7 @@ const RUNS: Record<string, string[]> = {
   put: ["put"],
   queue: ["run", "queue-network"],
   "queue-load": ["run", "queue-load"],
-  rebuild: ["rebuild", "--objects", "20000"],
+  rebuild: ["rebuild", "--objects", "20000", "--replicates", "3"],
   whatif: ["whatif", ...exports, "--fail", "osd.3"],
 };
 
@@ -62,6 +63,7 @@ describe.each(Object.keys(RUNS))("the page of %s", (name) => {
     expect(browser.errors).toEqual([]);
     expect(await browser.evaluate(overflows)).toEqual([]);
     expect(await browser.evaluate(badLabels)).toEqual([]);
+    expect(await browser.evaluate(notAsChosen)).toEqual([]);
     expect(belowTheFold(await browser.evaluate(places), view.height, view.width >= 1400)).toEqual([]);
   });
 

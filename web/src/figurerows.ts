@@ -39,7 +39,7 @@ export function rows(figure: Figure): Field[][] {
     case "timeline":
       return timelineRows(kind);
     case "chord":
-      return matrixRows(["from", "to"], kind.labels, kind.labels, kind.value.unit, kind.matrix);
+      return chordRows(kind);
     case "bar":
       return barRows(kind);
   }
@@ -103,6 +103,20 @@ function matrixRows(
   const row = (name: string, values: readonly Num[]): Field[][] =>
     values.slice(0, columns.length).map((value, at): Field[] => [name, columns[at], unit, value]);
   return [[...heads, "unit", "value"], ...names.flatMap((name, at) => row(name, values[at] ?? []))];
+}
+
+/** Flows that the reader can choose have a column that tells them apart. */
+function chordRows(kind: Of<"chord">): Field[][] {
+  const { unit } = kind.value;
+  const others = kind.others ?? [];
+  if (others.length === 0) return matrixRows(["from", "to"], kind.labels, kind.labels, unit, kind.matrix);
+  const all = [{ ...kind, name: kind.name ?? "" }, ...others];
+  const rows = all.flatMap(({ name, labels, matrix }) =>
+    matrixRows(["from", "to"], labels, labels, unit, matrix)
+      .slice(1)
+      .map((row): Field[] => [name, ...row]),
+  );
+  return [["of", "from", "to", "unit", "value"], ...rows];
 }
 
 function timelineRows(kind: Of<"timeline">): Field[][] {

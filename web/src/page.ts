@@ -46,6 +46,8 @@ function body(report: Report, json: string): Part[] {
   const chapters = report.chapters ?? [];
   const placed = new Set(chapters.flatMap((each) => each.parts.flatMap((part) => part.figures)));
   const others = report.figures.filter((figure) => figure !== main && !placed.has(figure.id));
+  const told = new Set(chapters.flatMap((each) => each.parts.flatMap((part) => part.tables ?? [])));
+  const tables = report.tables.filter((table) => !told.has(table.id));
   add("summary", "Measures", () => groups(report));
   add("figures", "Figures", () =>
     others.length === 0 ? null : h("div", { class: "figures" }, ...others.map(figureElement)),
@@ -57,7 +59,7 @@ function body(report: Report, json: string): Part[] {
   });
   add("points", "Points", () => points(report));
   add("tables", "Tables", () =>
-    report.tables.length === 0 ? null : h("div", {}, ...report.tables.map((table) => guarded(() => studyTable(table)))),
+    tables.length === 0 ? null : h("div", {}, ...tables.map((table) => guarded(() => studyTable(table)))),
   );
   add("scenario", "Scenario", () => scenario(report));
   add("origin", "Origin", () => origin(report));

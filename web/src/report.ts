@@ -199,6 +199,10 @@ export type Kind =
     groups: string[];
     /** `matrix[from][to]`: the flow from one member to another. */
     matrix: Num[][];
+    /** What these flows are of, where the reader can choose others: `replicate 3`. Else empty. */
+    name?: string;
+    /** Flows that the reader can choose instead. */
+    others?: ChordFlows[];
   }
   /** Bars, side by side or stacked. */
   | {
@@ -376,6 +380,18 @@ export interface Mark {
   what: string;
 }
 
+/** Flows of a chord diagram that can be drawn instead of its first ones. */
+export interface ChordFlows {
+  /** What they are of: `replicate 3`. */
+  name: string;
+  /** Names of the members, around the circle. */
+  labels: string[];
+  /** The group (rack) of each label; members of a group share a colour. Empty if each label has its own. */
+  groups: string[];
+  /** `matrix[from][to]`: the flow from one member to another. */
+  matrix: Num[][];
+}
+
 /** The bars of one series. */
 export interface BarSeries {
   /** Name in the legend. */
@@ -484,6 +500,8 @@ export interface Part {
   title: string;
   /** The `id` of each figure that answers to it. */
   figures: string[];
+  /** The `id` of each table that answers to it. */
+  tables?: string[];
   /** The names of the claims about it. */
   claims: string[];
 }

@@ -160,18 +160,20 @@ function claimTable(ordered: readonly Claim[], options: Parameters<typeof tableE
   );
 }
 
-/** What one source published: its parts in its own order, each with its figures and claims. */
+/** What one source published: its parts in its own order, each with its figures, tables and claims. */
 export function chapter(of: Chapter, report: Report): HTMLElement {
   const claimed = (part: Part): Claim[] => part.claims.flatMap((name) => report.claims.find((claim) => claim.name === name) ?? []);
   const all = of.parts.flatMap(claimed);
   const part = (each: Part): HTMLElement => {
     const drawn = each.figures.flatMap((id) => report.figures.find((figure) => figure.id === id) ?? []);
+    const tables = (each.tables ?? []).flatMap((id) => report.tables.find((table) => table.id === id) ?? []);
     const judged = claimed(each);
     return h(
       "div",
       { class: "part" },
       h("h3", { class: "of-part" }, prose(each.title)),
       drawn.length > 0 && h("div", { class: "figures" }, ...drawn.map(figureElement)),
+      ...tables.map(studyTable),
       // Most claims of a part have one source, which would fill a column for nothing.
       judged.length > 0 && h("p", { class: "about" }, `Claims of: ${[...new Set(judged.map((claim) => claim.source))].join("; ")}.`),
       judged.length > 0 && claimTable(judged, { label: `claims: ${each.title}` }, false),

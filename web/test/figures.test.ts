@@ -76,6 +76,39 @@ test("the downloaded drawing stands alone", () => {
   expect(file).not.toContain("<style");
 });
 
+test("any of the flows can be chosen, and the drawing, its name and its file follow", async () => {
+  const figure = figures.find((each) => each.kind.type === "chord") as Figure;
+  if (figure.kind.type !== "chord") throw new Error("it is a chord diagram");
+  const element = figureElement(figure);
+  await settled();
+  const list = element.querySelector("label select") as HTMLSelectElement;
+  const others = figure.kind.others ?? [];
+  const names = [...list.options].map((option) => option.textContent);
+  expect(names).toEqual([figure.kind.name, ...others.map((other) => other.name)]);
+  const members = (): number => element.querySelectorAll(".member").length;
+  const label = (): string => element.querySelector(".stage svg")?.getAttribute("aria-label") ?? "";
+  const first = element.querySelector(".stage svg")?.outerHTML;
+  expect(members()).toBe(figure.kind.labels.length);
+  expect(label()).toContain(figure.kind.name);
+  for (const [at, other] of others.entries()) {
+    list.selectedIndex = at + 1;
+    list.dispatchEvent(new Event("change"));
+    expect(members()).toBe(other.labels.length);
+    expect(label()).toContain(other.name);
+    expect(element.querySelector(".stage svg")?.outerHTML).not.toBe(first);
+  }
+  list.selectedIndex = 0;
+  list.dispatchEvent(new Event("change"));
+  expect(element.querySelector(".stage svg")?.outerHTML).toBe(first);
+});
+
+test("a figure without a choice has no list", async () => {
+  const figure = figures.find((each) => each.kind.type === "chord") as Figure;
+  const element = figureElement({ ...figure, kind: { ...figure.kind, others: [] } as Kind });
+  await settled();
+  expect(element.querySelector("select")).toBe(null);
+});
+
 test("pointing at a member brings out its ribbons", () => {
   const figure = figures.find((each) => each.kind.type === "chord") as Figure;
   const { svg } = draw(figure.kind, 560);

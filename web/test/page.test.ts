@@ -35,7 +35,8 @@ test("chapters show each claim and figure once, beside what it answers to", asyn
   report.main_figure = report.figures[0].id;
   const figures = report.figures.slice(1).map((figure: { id: string }) => figure.id);
   const first = { title: "Figure 8", figures: figures.slice(0, 2), claims: claims.slice(0, 1) };
-  const second = { title: "Table 2", figures: figures.slice(2, 3), claims: claims.slice(1) };
+  const tables = report.tables.map((table: { id: string }) => table.id);
+  const second = { title: "Table 2", figures: figures.slice(2, 3), tables: tables.slice(0, 1), claims: claims.slice(1) };
   report.chapters = [{ title: "A paper with a long title", short: "A paper", about: "Slides.", parts: [first, second] }];
   render(root, embed(JSON.stringify(report)));
   await settled();
@@ -48,6 +49,9 @@ test("chapters show each claim and figure once, beside what it answers to", asyn
   expect(parts.map((part) => part.querySelectorAll("figure").length)).toEqual([2, 1]);
   expect(parts.map((part) => part.querySelectorAll(".badge").length)).toEqual([1, claims.length - 1]);
   expect(root.querySelectorAll(".stage > svg").length).toBe(report.figures.length);
+  // A table of a part is there and nowhere else.
+  expect(parts.map((part) => part.querySelectorAll(".study-table").length)).toEqual([0, 1]);
+  expect(root.querySelectorAll(".study-table").length).toBe(tables.length);
 });
 
 test("cards carry value, unit, interval and n, or why there is no value", () => {

@@ -4,7 +4,7 @@ use towtank_units::Bytes;
 
 use crate::curvature::{Bent, Curvature};
 use crate::estimate::{Asked, Beyond, estimate};
-use crate::mix::{Mix, Shares};
+use crate::mix::{Mix, Shares, one_size_in_two_units};
 use crate::model::{Measured, MeasuredMix, Mixture, Model, SizeModel};
 use crate::run::{Group, Run, groups};
 use crate::spread::Spread;
@@ -20,9 +20,6 @@ pub struct FitError {
     /// What the user can do about it.
     pub hint: String,
 }
-
-/// Sizes closer than this are one size in two units: 4 kB and 4 KiB are 2.4 % apart, 4 GB and 4 GiB 7.4 %.
-const SIZES_APART: f64 = 1.1;
 
 /// Rates outside this range are mistakes: one per month, and more than all existing disks.
 const RATES: std::ops::RangeInclusive<f64> = 3e-7..=1e15;
@@ -114,7 +111,7 @@ fn sizes(runs: &[Run]) -> Result<Vec<u64>, FitError> {
     found.sort_by_key(|(size, _)| *size);
     for pair in found.windows(2) {
         let ((small, _), (large, run)) = (pair[0], pair[1]);
-        if (large as f64) < SIZES_APART * small as f64 {
+        if one_size_in_two_units(small, large) {
             let reason = format!(
                 "there are operations of {} and of {}, which look like one size in two units",
                 Bytes::new(small),

@@ -74,6 +74,15 @@ pub struct MixError {
     pub span: Range<usize>,
 }
 
+/// Sizes closer than this are one size in two units: 4 kB and 4 KiB are 2.4 % apart, 4 GB and 4 GiB 7.4 %.
+const SIZES_APART: f64 = 1.1;
+
+/// Whether two different sizes look like one size in two units.
+#[must_use]
+pub(crate) fn one_size_in_two_units(small: u64, large: u64) -> bool {
+    (large as f64) < SIZES_APART * small as f64
+}
+
 /// Two read shares closer than this are equal: a percentage with six decimals.
 const SAME: f64 = 5e-9;
 
@@ -111,6 +120,22 @@ impl Mix {
             [only] => Some(only),
             _ => None,
         }
+    }
+
+    /// The different sizes, the smallest first.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.parts.iter().map(|part| part.size_bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// Two sizes that look like one size in two units, which [`crate::fit`] refuses.
+    #[must_use]
+    pub fn one_size_twice(&self) -> Option<(u64, u64)> {
+        let sizes = self.sizes();
+        sizes.windows(2).map(|pair| (pair[0], pair[1])).find(|pair| one_size_in_two_units(pair.0, pair.1))
     }
 
     /// The same sizes and shares with this read share in all parts.

@@ -13,7 +13,8 @@
 //! - **Replicast-H**: bids as before, but the gateway accepts consecutive windows and sends to one server
 //!   after the other, in several rounds if necessary.
 //!
-//! Gets run concurrently with puts ([`getting`]).
+//! Gets run concurrently with puts ([`getting`]). Two examples of the paper are drawn as message charts
+//! ([`charts`]).
 //!
 //! The source is Aizman and Bestler, "Scalable object storage with resource reservations and dynamic load
 //! balancing", and the behaviour of its simulator SURGE at build d92018f. Where the two differ, [`Rules`]
@@ -26,6 +27,7 @@
 //! ambient randomness (draws are an argument).
 
 pub mod bids;
+pub mod charts;
 pub mod choice;
 pub mod getting;
 mod message;

@@ -1,8 +1,8 @@
 //! Chapters: the claims and figures of a report in the order of their sources, beside what they answer to.
 //!
 //! A chapter is a paper, and a part is what it has under one number or title: a figure, a table, a slide.
-//! Parts name claims and figures of the report instead of holding them, so that every other file of the
-//! report is as it is without chapters.
+//! Parts name claims, figures and tables of the report instead of holding them, so that every other file of
+//! the report is as it is without chapters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,9 @@ pub struct Part {
     /// The `id` of each figure that answers to it.
     #[serde(default)]
     pub figures: Vec<String>,
+    /// The `id` of each table that answers to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<String>,
     /// The names of the claims about it.
     #[serde(default)]
     pub claims: Vec<String>,
@@ -64,6 +67,9 @@ pub(crate) fn faults(report: &Report) -> Vec<String> {
     faults.extend(named.iter().filter(no_claim).map(|name| format!("there is no claim `{name}`")));
     let no_figure = |id: &&&String| report.figures.iter().all(|figure| figure.id != ***id);
     faults.extend(drawn.iter().filter(no_figure).map(|id| format!("there is no figure `{id}`")));
+    let no_table = |id: &&String| report.tables.iter().all(|table| table.id() != **id);
+    let tables = parts().flat_map(|part| &part.tables);
+    faults.extend(tables.filter(no_table).map(|id| format!("there is no table `{id}`")));
     faults
 }
 
@@ -75,7 +81,12 @@ mod tests {
     fn in_chapters() -> Report {
         let mut report = sample::rebuild();
         let claims = report.claims.iter().map(|claim| claim.name.clone()).collect();
-        let part = Part { title: "Table 1".to_owned(), figures: vec![report.figures[0].id.clone()], claims };
+        let part = Part {
+            title: "Table 1".to_owned(),
+            figures: vec![report.figures[0].id.clone()],
+            tables: vec![report.tables[0].id().to_owned()],
+            claims,
+        };
         let [title, short] = ["A paper", "Paper"].map(str::to_owned);
         report.chapters = vec![Chapter { title, short, about: String::new(), parts: vec![part] }];
         report
@@ -100,7 +111,8 @@ mod tests {
         let mut invented = whole.clone();
         invented.chapters[0].parts[0].claims.push("zebra".to_owned());
         invented.chapters[0].parts[0].figures.push("zebra".to_owned());
-        let want = [law("there is no claim `zebra`"), law("there is no figure `zebra`")];
+        invented.chapters[0].parts[0].tables.push("zebra".to_owned());
+        let want = ["claim", "figure", "table"].map(|what| law(&format!("there is no {what} `zebra`")));
         assert_eq!(broken(&invented), want);
     }
 }

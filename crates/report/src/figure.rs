@@ -121,6 +121,12 @@ pub enum Kind {
         groups: Vec<String>,
         /// `matrix[from][to]`: the flow from one member to another.
         matrix: Vec<Vec<Num>>,
+        /// What these flows are of, where the reader can choose others: `replicate 3`. Else empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        name: String,
+        /// Flows that the reader can choose instead.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        others: Vec<ChordFlows>,
     },
     /// Bars, side by side or stacked.
     Bar {
@@ -362,6 +368,20 @@ pub struct Mark {
     pub at: Num,
     /// Name of the event.
     pub what: String,
+}
+
+/// Flows of a chord diagram that can be drawn instead of its first ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChordFlows {
+    /// What they are of: `replicate 3`.
+    pub name: String,
+    /// Names of the members, around the circle.
+    pub labels: Vec<String>,
+    /// The group (rack) of each label; members of a group share a colour. Empty if each label has its own.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// `matrix[from][to]`: the flow from one member to another.
+    pub matrix: Vec<Vec<Num>>,
 }
 
 /// The bars of one series.

@@ -10,6 +10,8 @@
 //! - A bound on a rate is at least the rate; a mean is at most the maximum; a quantile is at most the next
 //!   one.
 //! - The headline names a measure, the main figure a figure, and a title leaves the unit out.
+//! - A chord diagram has a row and a column of flows for each member, and flows to choose from have different
+//!   names.
 //! - Where there are chapters, each claim is in one part, and what a part names exists.
 //! - The verdict of a claim follows from its numbers, so none holds or misses without a number.
 //!
@@ -18,7 +20,7 @@
 
 use std::fmt;
 
-use crate::{Cell, Claim, Measure, Ordered, Reading, Report, Table, Verdict, title};
+use crate::{Cell, Claim, Figure, Kind, Measure, Num, Ordered, Reading, Report, Table, Verdict, title};
 
 /// A law that a report breaks, with the offending numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +67,7 @@ pub fn laws(report: &Report) -> Vec<Broken> {
         of_measures(&mut broken, &format!(" at {}", point.label), &point.summary, report.replicates);
     }
     report.runs.iter().chain(&report.tables).for_each(|table| of_table(&mut broken, table));
+    report.figures.iter().for_each(|figure| of_chord(&mut broken, figure));
     report.claims.iter().for_each(|claim| of_claim(&mut broken, claim));
     let law = "each claim is in one part of the chapters";
     broken.extend(crate::chapter::faults(report).into_iter().map(|found| Broken { law, found }));
@@ -169,6 +172,31 @@ fn of_table(broken: &mut Vec<Broken>, table: &Table) {
                 broken.push(Broken { law: "a share is between 0 and 1", found });
             }
         }
+    }
+}
+
+/// The flows of a chord diagram: those that are drawn first, and those to choose from.
+fn of_chord(broken: &mut Vec<Broken>, figure: &Figure) {
+    let Kind::Chord { labels, matrix, name, others, .. } = &figure.kind else { return };
+    let others = || others.iter().map(|other| (&other.name, &other.labels, &other.matrix));
+    let id = &figure.id;
+    let mut names: Vec<&String> = Vec::new();
+    for (name, labels, matrix) in std::iter::once((name, labels, matrix)).chain(others()) {
+        let square = |matrix: &[Vec<Num>]| {
+            matrix.len() == labels.len() && matrix.iter().all(|row| row.len() == labels.len())
+        };
+        if !square(matrix) {
+            let (members, rows) = (labels.len(), matrix.len());
+            let found = format!(
+                "`{name}` of the figure `{id}` has {members} members and {rows} rows, or uneven rows"
+            );
+            broken.push(Broken { law: "a chord diagram has a row and a column for each member", found });
+        }
+        if names.contains(&name) || name.is_empty() && others().next().is_some() {
+            let found = format!("`{name}` in the figure `{id}` is empty or there twice");
+            broken.push(Broken { law: "flows to choose from have different names", found });
+        }
+        names.push(name);
     }
 }
 

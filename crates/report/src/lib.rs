@@ -42,8 +42,8 @@ mod warning;
 pub use chapter::{Chapter, Part};
 pub use claim::{Claim, ClaimDraft, Reading, Tolerance, Verdict};
 pub use figure::{
-    Axis, BarSeries, Bin, BoxSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind,
-    Lane, LineSeries, Mark, PlacedBox, Reference, Scale, Span,
+    Axis, BarSeries, Bin, BoxSeries, BoxStats, ChordFlows, CurvePoint, Draw, EcdfSeries, Figure,
+    HistogramSeries, Kind, Lane, LineSeries, Mark, PlacedBox, Reference, Scale, Span,
 };
 pub use laws::{Broken, laws};
 pub use measure::{Measure, Measurement};

@@ -5,19 +5,23 @@
 //! under way at any time. The two pure mixes go to [`towtank_capacity::fit`], and the predictions of the
 //! model for the other mixes are compared with the measured rates. Where reads and writes use the same
 //! resource, C is constant; where caches serve reads and disks serve writes, it is not. Then admission
-//! control is tested: an open loop offers more than the cluster can do, in mixes that change, and three rules
-//! of admission are compared: a budget of C per second, a fixed limit of operations, and a regulator that
-//! watches the disks.
+//! control is tested: an open loop offers more than the cluster can do, in mixes that change, and three
+//! rules of admission are compared: a budget of C per second, a fixed limit of operations, and a regulator
+//! that watches the disks. A mix of sizes (`mix`) is run with its shares held in three ways, beside the
+//! estimates for shares that are counted in each.
 //!
 //! - `scenario`: the keys of a scenario; `model`: the cluster; `admission`: which operations are admitted;
-//! - `runs`: the runs of a replicate; `observed`: its measures; `present`: the contents of the report.
+//! - `runs`: the runs of a replicate; `mixes`: those of a mix of sizes; `observed`: its measures; `present`
+//!   and `shares`: the contents of the report.
 
 mod admission;
+mod mixes;
 mod model;
 mod observed;
 mod present;
 mod runs;
 mod scenario;
+mod shares;
 
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
@@ -37,6 +41,7 @@ const FLAGS: &[Flag] = &[
     Flag { name: "replicas", key: "replicas" },
     Flag { name: "ack", key: "ack" },
     Flag { name: "size", key: "size" },
+    Flag { name: "mix", key: "mix" },
     Flag { name: "depth", key: "depth" },
     Flag { name: "disk", key: "disk" },
     Flag { name: "link", key: "link" },
@@ -53,13 +58,16 @@ impl Question for CapacitySim {
     const ABOUT: &'static str = "A cluster runs pure reads, pure writes and three mixes of them. The pure loads give a model, as with `towtank capacity fit`, \
         and its predictions are compared with the mixes. `system` is a plain cluster of disks, NICs and a cache with a fixed hit \
         ratio, or that of `towtank put` with one of its protocols.\n\n\
+        With `mix`, a mix of sizes is run too, with its shares held as shares of operations, of operations in flight, and of capacity, \
+        each beside the estimate for shares that are counted so.\n\n\
         On the plain cluster, the model's constant is then used for admission control: the offered load exceeds the capacity, its \
         mix changes, and a budget keeps the disks at a target, compared with a fixed limit and a PID regulator. Not modelled: \
         links of clients, caches that fill, and parallel file systems.";
-    const RESULTS_VERSION: u32 = 3;
+    const RESULTS_VERSION: u32 = 4;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank capacity-sim --system disks --servers 12",
         "towtank capacity-sim --size 4KiB --depth 32 --replicates 10",
+        "towtank capacity-sim --mix 16KiB:90%:r100,1MiB:10%:r100",
         "towtank run capacity-media --out results",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
@@ -88,7 +96,8 @@ impl Question for CapacitySim {
     }
 
     fn run(ready: &Scenario, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
-        let all = runs::replicate(ready, context)?;
+        let mut all = runs::replicate(ready, context)?;
+        mixes::measure(ready, context, &mut all)?;
         let beside = Outcome {
             events: all.events,
             partial: all.partial,

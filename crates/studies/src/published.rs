@@ -34,6 +34,7 @@ const TEXTS: &[(&str, &str)] = papers![
     "put-figures-12-13",
     "put-figures-9-10",
     "put-gains-1m",
+    "put-reads",
     "put-table2-128k",
     "put-table2-16k",
     "put-table2-1m",

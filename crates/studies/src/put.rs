@@ -6,8 +6,10 @@
 //!
 //! - `scenario`: the keys of a scenario; `observed`: from counts to measures;
 //! - `published`: the tables of the paper, and the results of its simulator;
-//! - `view`, `present`, `figures` and `sweeps`: the contents of the report.
+//! - `view`, `present`, `figures` and `sweeps`: the contents of the report; `charts`: two figures of the
+//!   paper that are examples of messages.
 
+pub mod charts;
 mod figures;
 mod observed;
 mod present;
@@ -85,6 +87,7 @@ impl Question for Put {
         "put-figure8",
         "put-figure9",
         "put-gains-1m",
+        "put-reads",
         "put-figures-9-10",
         "put-figures-12-13",
         "put-table4",

@@ -138,4 +138,7 @@ fn capacity_travels() {
     let control = "[control]\ntarget = \"80%\"\nreads = [\"50%\"]\nphase = \"500us\"\nwindow = \"200us\"\noffered = \"150%\"";
     let (models, _) = travelled(&format!("study = \"capacity-sim\"\n{small}\n{control}"));
     assert!(models > 1, "rates are measured before mixes");
+    let sizes = "mix = \"4KiB:50%:r100,256KiB:50%:r50\"";
+    let (with_sizes, _) = travelled(&format!("study = \"capacity-sim\"\n{small}\n{sizes}\n{control}"));
+    assert_eq!(with_sizes, models + 7, "two sizes alone, reads and writes, and their mix in three ways");
 }

@@ -181,6 +181,7 @@ impl Gathered {
         let tally = papers::tally(&bound);
         all.main_figure = tally.as_ref().map(|figure| figure.id.clone());
         all.figures = tally.into_iter().chain(bound.figures).collect();
+        all.tables.extend(bound.tables);
         (all.chapters, all.claims) = (bound.chapters, bound.claims);
         all.warnings = Warning::by_severity(self.warnings);
         let all = laws::hold(all)?;

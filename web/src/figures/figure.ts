@@ -1,5 +1,5 @@
-// A figure on the page: title, legend, drawing, caption, and its file. A figure that fails to draw says so in its
-// own place and leaves the page alone.
+// A figure on the page: title, legend, drawing, caption, and its file. Where there are several drawings to choose from,
+// a list above the legend chooses one. A figure that fails to draw says so in its own place and leaves the page alone.
 
 import { figureCsv } from "../csv";
 import { download, h, prose, s } from "../dom";
@@ -63,6 +63,19 @@ function isWide(kind: Kind): boolean {
   }
 }
 
+/** The names of the flows to choose from, the first of which is drawn first; none where there is no choice. */
+function choices(kind: Kind): string[] {
+  if (kind.type !== "chord" || kind.others === undefined || kind.others.length === 0) return [];
+  return [kind.name ?? "", ...kind.others.map((other) => other.name)];
+}
+
+/** The kind with the flows at a place among the choices. */
+function chosen(kind: Kind, at: number): Kind {
+  if (kind.type !== "chord") return kind;
+  const other = kind.others?.[at - 1];
+  return other === undefined ? kind : { ...kind, ...other };
+}
+
 /** The figure as a part of the page; it draws itself when it knows its width, and again when that changes. */
 export function figureElement(figure: Figure): HTMLElement {
   const stage = h("div", { class: "stage" });
@@ -70,22 +83,33 @@ export function figureElement(figure: Figure): HTMLElement {
   const save = h("button", { type: "button", class: "quiet small", title: "download the drawing as SVG" }, "SVG");
   const data = h("button", { type: "button", class: "quiet small", title: "download the data as CSV" }, "CSV");
   data.addEventListener("click", () => download(`figure-${figure.id}.csv`, "text/csv", figureCsv(figure)));
+  const names = choices(figure.kind);
+  const list = h("select", {}, ...names.map((name, at) => h("option", { value: at }, name)));
   const element = h(
     "figure",
     { class: isWide(figure.kind) ? "figure wide" : "figure", id: `figure-${figure.id}` },
     h("header", {}, h("h3", {}, prose(figure.title)), h("span", { class: "saves" }, data, save)),
+    names.length > 0 && h("label", { class: "choice" }, "Shown: ", list),
     legend,
     stage,
     figure.caption !== "" && h("figcaption", {}, prose(figure.caption)),
   );
   let current: Drawing | null = null;
   save.addEventListener("click", () => {
-    if (current !== null) download(`${figure.id}.svg`, "image/svg+xml", svgFile(current, figure.title.replaceAll("`", "")));
+    if (current !== null) download(`${figure.id}.svg`, "image/svg+xml", svgFile(current, shown().title.replaceAll("`", "")));
   });
+  const shown = (): Figure => {
+    const at = Math.max(0, list.selectedIndex);
+    const name = names[at] ?? "";
+    return { ...figure, title: name === "" ? figure.title : `${figure.title}: ${name}`, kind: chosen(figure.kind, at) };
+  };
+  let drawn = 0;
   const redraw = (width: number): void => {
-    current = attempt(figure, width, stage, legend);
+    drawn = width;
+    current = attempt(shown(), width, stage, legend);
     save.hidden = current === null;
   };
+  list.addEventListener("change", () => redraw(drawn));
   followWidth(stage, redraw);
   return element;
 }

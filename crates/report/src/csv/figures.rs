@@ -32,8 +32,20 @@ pub(super) fn table(figure: &Figure) -> Table {
             matrix(figure, ["row", "column"], [names, columns], &value.unit, values)
         }
         Kind::Timeline { x, lanes } => timeline(figure, x, lanes),
-        Kind::Chord { value, labels, matrix: values, .. } => {
+        Kind::Chord { value, labels, matrix: values, others, .. } if others.is_empty() => {
             matrix(figure, ["from", "to"], [labels, labels], &value.unit, values)
+        }
+        Kind::Chord { value, labels, matrix, name, others, .. } => {
+            let others = others.iter().map(|other| (&other.name, &other.labels, &other.matrix));
+            let mut rows = Rows::new(figure, &["of", "from", "to", "unit"], &["value"]);
+            for (name, labels, matrix) in std::iter::once((name, labels, matrix)).chain(others) {
+                for (from, values) in labels.iter().zip(matrix) {
+                    for (to, flow) in labels.iter().zip(values) {
+                        rows.push(&[name, from, to, &value.unit], &[*flow]);
+                    }
+                }
+            }
+            rows.table
         }
         Kind::Bar { y, categories, series, references, .. } => {
             bars(figure, y, categories, series, references)

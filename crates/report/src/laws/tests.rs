@@ -60,6 +60,53 @@ fn a_share_above_one_in_a_point_or_a_table_is_found() {
 }
 
 #[test]
+fn uneven_flows_and_names_that_do_not_tell_them_apart_are_found() {
+    type Damage = fn(&mut Kind);
+    let check = |damage: Damage, law: &str, said: &str| {
+        let mut report = sample::rebuild();
+        let chord = report.figures.iter_mut().find(|figure| matches!(figure.kind, Kind::Chord { .. }));
+        damage(&mut chord.expect("the sample has one").kind);
+        let broken = laws(&report);
+        assert!(broken.len() == 1 && broken[0].law.starts_with(law), "{broken:#?}");
+        assert!(broken[0].found.contains(said), "{}", broken[0]);
+    };
+    let uneven = "a chord diagram has a row and a column";
+    check(
+        |kind| {
+            let Kind::Chord { matrix, .. } = kind else { return };
+            matrix[3].pop();
+        },
+        uneven,
+        "`replicate 1, the slowest` of the figure `flows`",
+    );
+    check(
+        |kind| {
+            let Kind::Chord { others, .. } = kind else { return };
+            others[1].labels.pop();
+        },
+        uneven,
+        "`replicate 2` of the figure `flows`",
+    );
+    let apart = "flows to choose from have different names";
+    check(
+        |kind| {
+            let Kind::Chord { others, name, .. } = kind else { return };
+            others[0].name.clone_from(name);
+        },
+        apart,
+        "there twice",
+    );
+    check(
+        |kind| {
+            let Kind::Chord { name, .. } = kind else { return };
+            name.clear();
+        },
+        apart,
+        "is empty",
+    );
+}
+
+#[test]
 fn a_negative_count_or_time_is_found() {
     breaks(
         &with(&[("lost_objects", measure(-1.0, "objects"))]),

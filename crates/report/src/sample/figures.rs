@@ -2,8 +2,8 @@
 
 use super::{Noise, SERVERS, STREAMS, rebuild_seconds};
 use crate::{
-    Axis, BarSeries, Bin, BoxSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind,
-    Lane, LineSeries, Mark, Num, PlacedBox, Reference, Span,
+    Axis, BarSeries, Bin, BoxSeries, BoxStats, ChordFlows, CurvePoint, Draw, EcdfSeries, Figure,
+    HistogramSeries, Kind, Lane, LineSeries, Mark, Num, PlacedBox, Reference, Span,
 };
 
 pub(crate) fn all(servers: usize) -> Vec<Figure> {
@@ -283,12 +283,35 @@ fn lanes() -> Figure {
     )
 }
 
+/// Three replicates to choose from; in the last one the first server is gone.
 fn chord(servers: usize) -> Figure {
-    let mut noise = Noise::new(13);
+    let (labels, groups, matrix) = flows(servers, 0, 13);
+    let other = |name: &str, gone: usize, seed: u64| {
+        let (labels, groups, matrix) = flows(servers, gone, seed);
+        ChordFlows { name: name.to_owned(), labels, groups, matrix }
+    };
+    figure(
+        "flows",
+        "Who sends to whom",
+        "An arc is in full colour for what its server sends, and pale for what it takes.",
+        Kind::Chord {
+            value: Axis::linear("bytes sent", "bytes"),
+            labels,
+            groups,
+            matrix,
+            name: "replicate 1, the slowest".to_owned(),
+            others: vec![other("replicate 0", 0, 14), other("replicate 2", 1, 15)],
+        },
+    )
+}
+
+/// The servers, their racks, and what they send each other, without the first `gone` of them.
+fn flows(servers: usize, gone: usize, seed: u64) -> (Vec<String>, Vec<String>, Vec<Vec<Num>>) {
+    let mut noise = Noise::new(seed);
     let rack = |server: usize| server * 4 / servers;
-    let matrix = (0..servers)
+    let matrix = (gone..servers)
         .map(|from| {
-            (0..servers)
+            (gone..servers)
                 .map(|to| match (from == to, rack(from) == rack(to)) {
                     (true, _) => 0.0.into(),
                     (_, true) => (2e9 * noise.unit()).into(),
@@ -297,17 +320,9 @@ fn chord(servers: usize) -> Figure {
                 .collect()
         })
         .collect();
-    figure(
-        "flows",
-        "Who sends to whom",
-        "An arc is in full colour for what its server sends, and pale for what it takes.",
-        Kind::Chord {
-            value: Axis::linear("bytes sent", "bytes"),
-            labels: (0..servers).map(|server| format!("server-{server:02}")).collect(),
-            groups: (0..servers).map(|server| format!("rack {}", rack(server) + 1)).collect(),
-            matrix,
-        },
-    )
+    let labels = (gone..servers).map(|server| format!("server-{server:02}")).collect();
+    let groups = (gone..servers).map(|server| format!("rack {}", rack(server) + 1)).collect();
+    (labels, groups, matrix)
 }
 
 fn stacked() -> Figure {

@@ -1,18 +1,21 @@
 //! A cluster of servers with one disk each, read and written by clients, to measure its capacity for a mix of
 //! operations.
 //!
-//! A read goes to a random server; a hit is served from its cache, any other read from its disk, and the data
-//! leave through its NIC. A write goes to as many servers as there are replicas; each receives it through its
-//! NIC and writes it. The client has its acknowledgement when as many have as it waits for, and the others
-//! write on. Disks and NICs serve in the order of arrival ([`towtank_devices`]). All clients are one entity
-//! without a link of its own: either a fixed number of operations is under way at any time, or they arrive at
-//! random and [`Admission`] decides which are admitted.
+//! A read goes to a random server; a hit is served from its cache, any other read from its disk, and the
+//! data leave through its NIC. A write goes to as many servers as there are replicas; each receives it
+//! through its NIC and writes it. The client has its acknowledgement when as many have as it waits for, and
+//! the others write on. Disks and NICs serve in the order of arrival ([`towtank_devices`]). All clients are
+//! one entity without a link of its own: either a fixed number of operations is under way at any time, or
+//! they arrive at random and [`Admission`] decides which are admitted. Operations may be of several sizes
+//! ([`Part`]): a closed loop draws the size of each, or keeps a number of each size under way
+//! ([`Load::Streams`]).
 //!
 //! **Conservation:** operations begun = done + under way, and each of these waits for as many answers as
 //! there are requests and answers of it in flight; operations begun = acknowledged + not yet acknowledged,
-//! which in a closed loop are as many as its depth; requests sent = come to servers + in flight; what came to
-//! a server = answered by it + at it; answers sent = come + in flight; and the work of disks = the work
-//! reported in answers + the work that later answers will report. `audit` checks them.
+//! which in a closed loop are as many as its depth, of each size if sizes have their own; requests sent =
+//! come to servers + in flight; what came to a server = answered by it + at it; answers sent = come + in
+//! flight; and the work of disks = the work reported in answers + the work that later answers will report.
+//! `audit` checks them.
 
 mod audit;
 #[cfg(test)]
@@ -40,14 +43,30 @@ const TARGET: Purpose = Purpose(2);
 const HIT: Purpose = Purpose(3);
 /// The time until the next operation arrives.
 const ARRIVAL: Purpose = Purpose(4);
+/// The part of the mix that an operation belongs to.
+const PART: Purpose = Purpose(5);
 
 /// How operations arrive.
 #[derive(Clone, Debug)]
 pub enum Load {
     /// A closed loop: this many are under way at any time.
     Closed(u32),
+    /// A closed loop for each part of the mix: this many of it are under way at any time.
+    Streams(Vec<u32>),
     /// An open loop: random arrivals, with a rate and a share of reads per phase.
     Open(Vec<(Exponential, u64)>),
+}
+
+/// Operations of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Bytes per operation.
+    pub size: Bytes,
+    /// The share of reads in a closed loop, in parts of 2^64.
+    pub reads: u64,
+    /// An operation belongs to the first part whose bound is not below its draw, in parts of 2^64; the last
+    /// bound is `u64::MAX`.
+    pub up_to: u64,
 }
 
 /// The cluster, with its load and its statistics.
@@ -61,8 +80,8 @@ pub struct Cluster {
     pub replicas: u32,
     /// Copies that are written when a write is acknowledged.
     pub acks: u32,
-    /// Bytes per operation.
-    pub size: Bytes,
+    /// The parts of the mix; never empty, and at most 256.
+    pub parts: Vec<Part>,
     /// The normal disk and the fast one.
     pub disks: [DiskClock; 2],
     /// The NIC of each server, and the latency from node to node.
@@ -73,8 +92,6 @@ pub struct Cluster {
     pub hits: u64,
     /// How operations arrive.
     pub load: Load,
-    /// The share of reads in a closed loop, in parts of 2^64.
-    pub reads: u64,
     /// The rule of admission.
     pub admission: Admission,
     /// Statistics begin here.
@@ -140,6 +157,10 @@ struct Operation {
     answers: u32,
     /// Those of them after which it is acknowledged.
     unacked: u32,
+    /// Its part of the mix.
+    part: u8,
+    /// Whether it is a write.
+    write: bool,
 }
 
 /// A server.
@@ -166,17 +187,26 @@ pub enum Event {
     Request {
         /// The operation.
         operation: u32,
+        /// Its part of the mix.
+        part: u8,
         /// Whether it is a write.
         write: bool,
         /// Whether it hits the cache.
         hit: bool,
     },
     /// At a server: the data of a write have been received.
-    TakenIn(u32),
+    TakenIn {
+        /// The operation.
+        operation: u32,
+        /// Its part of the mix.
+        part: u8,
+    },
     /// At a server: the disk or the cache has finished.
     Served {
         /// The operation.
         operation: u32,
+        /// Its part of the mix.
+        part: u8,
         /// Whether it is a write.
         write: bool,
         /// The disk's work for it.
@@ -195,7 +225,14 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
     /// An operation was acknowledged within the measured span.
-    Done(SimSpan),
+    Done {
+        /// Its latency.
+        span: SimSpan,
+        /// Its part of the mix.
+        part: u8,
+        /// Whether it is a write.
+        write: bool,
+    },
     /// An operation was rejected.
     SentAway,
     /// A disk is busy from the first to the second instant.
@@ -204,11 +241,24 @@ pub enum Sample {
     Windows(u32, SimSpan, SimTime),
 }
 
+/// The operations of one part of the mix that were acknowledged within the measured span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PartCounts {
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// The sum of their latencies, in nanoseconds.
+    pub waited_ns: u64,
+}
+
 /// The statistics of one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
     /// Latencies of operations, in nanoseconds.
     pub latencies: Histogram,
+    /// The operations of each part of the mix, up to the last part that has any.
+    pub parts: Vec<PartCounts>,
     /// Operations rejected.
     pub sent_away: u64,
     /// Busy time of disks in nanoseconds, per window.
@@ -222,7 +272,17 @@ impl Statistics for Counts {
 
     fn add(&mut self, sample: Sample) {
         match sample {
-            Sample::Done(span) => self.latencies.record(span.as_ns()),
+            Sample::Done { span, part, write } => {
+                self.latencies.record(span.as_ns());
+                let at = usize::from(part);
+                if self.parts.len() <= at {
+                    self.parts.resize(at + 1, PartCounts::default());
+                }
+                let counts = &mut self.parts[at];
+                counts.reads += u64::from(!write);
+                counts.writes += u64::from(write);
+                counts.waited_ns += span.as_ns();
+            }
             Sample::SentAway => self.sent_away += 1,
             Sample::Windows(count, window, from) => {
                 self.busy_ns = vec![0; count as usize];
@@ -244,6 +304,14 @@ impl Statistics for Counts {
     fn merge(&mut self, other: &Counts) {
         self.latencies.merge(&other.latencies);
         self.sent_away += other.sent_away;
+        if self.parts.len() < other.parts.len() {
+            self.parts.resize(other.parts.len(), PartCounts::default());
+        }
+        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
+            mine.reads += theirs.reads;
+            mine.writes += theirs.writes;
+            mine.waited_ns += theirs.waited_ns;
+        }
         if self.busy_ns.len() < other.busy_ns.len() {
             self.busy_ns.resize(other.busy_ns.len(), 0);
         }
@@ -257,8 +325,8 @@ const CLIENTS: EntityId = EntityId(0);
 
 impl Cluster {
     /// The transmission time of an operation at a NIC.
-    fn wire(&self) -> SimSpan {
-        self.card.span(self.size.get())
+    fn wire(&self, part: u8) -> SimSpan {
+        self.card.span(self.parts[usize::from(part)].size.get())
     }
 
     /// The latency from node to node.
@@ -266,9 +334,18 @@ impl Cluster {
         self.card.spec().latency
     }
 
-    fn is_read(&self, now: SimTime, word: u64) -> bool {
+    /// The part of the next operation of a loop that draws it.
+    fn drawn(&self, context: &mut Ctx<'_>) -> u8 {
+        if self.parts.len() == 1 {
+            return 0;
+        }
+        let word = context.draws(PART).next_u64();
+        self.parts.partition_point(|part| part.up_to < word) as u8
+    }
+
+    fn is_read(&self, now: SimTime, part: u8, word: u64) -> bool {
         let reads = match &self.load {
-            Load::Closed(_) => self.reads,
+            Load::Closed(_) | Load::Streams(_) => self.parts[usize::from(part)].reads,
             Load::Open(phases) => phases[self.phase_at(now, phases.len())].1,
         };
         word < reads || reads == u64::MAX
@@ -281,13 +358,21 @@ impl Cluster {
 
     fn at_clients(&self, clients: &mut Clients, event: &Event, context: &mut Ctx<'_>) -> bool {
         match *event {
-            Event::Begin => {
-                if let Load::Closed(depth) = self.load {
-                    (0..depth).for_each(|_| self.begin(clients, context));
+            Event::Begin => match &self.load {
+                Load::Closed(depth) => (0..*depth).for_each(|_| {
+                    let part = self.drawn(context);
+                    self.begin(clients, part, context);
+                }),
+                Load::Streams(depths) => {
+                    for (part, depth) in (0_u8..).zip(depths) {
+                        (0..*depth).for_each(|_| self.begin(clients, part, context));
+                    }
                 }
-            }
+                Load::Open(_) => {}
+            },
             Event::Arrive => {
-                self.begin(clients, context);
+                let part = self.drawn(context);
+                self.begin(clients, part, context);
                 self.await_operation(context);
             }
             Event::Look => {
@@ -313,10 +398,10 @@ impl Cluster {
         }
     }
 
-    fn begin(&self, clients: &mut Clients, context: &mut Ctx<'_>) {
+    fn begin(&self, clients: &mut Clients, part: u8, context: &mut Ctx<'_>) {
         let now = context.now();
         let word = context.draws(KIND).next_u64();
-        let write = !self.is_read(now, word);
+        let write = !self.is_read(now, part, word);
         if !clients.books.admission.admits(now, write) {
             if self.from <= now && now < self.until {
                 context.record(Sample::SentAway);
@@ -326,7 +411,7 @@ impl Cluster {
         let hit = !write && self.hits > 0 && context.draws(HIT).next_u64() <= self.hits;
         let answers = if write { self.replicas } else { 1 };
         let unacked = if write { self.acks.clamp(1, answers) } else { answers };
-        let entry = Some(Operation { began: now, answers, unacked });
+        let entry = Some(Operation { began: now, answers, unacked, part, write });
         let operation = match clients.free.pop() {
             Some(place) => {
                 clients.under_way.set(place as usize, entry);
@@ -339,25 +424,30 @@ impl Cluster {
         };
         clients.books.begun += 1;
         clients.books.asked += u64::from(answers);
-        let after = if write { self.trip().saturating_add(self.wire()) } else { self.trip() };
+        let after = if write { self.trip().saturating_add(self.wire(part)) } else { self.trip() };
         let mut chosen: Vec<u32> = Vec::with_capacity(answers as usize);
         while chosen.len() < answers as usize {
             let server = context.draws(TARGET).below(u64::from(self.servers)) as u32;
             if !chosen.contains(&server) {
                 chosen.push(server);
-                context.send(EntityId(1 + server), after, Event::Request { operation, write, hit });
+                context.send(EntityId(1 + server), after, Event::Request { operation, part, write, hit });
             }
         }
     }
 
     fn answer(&self, clients: &mut Clients, operation: u32, work_ns: u64, context: &mut Ctx<'_>) {
-        let Some(began) = clients.take(operation, work_ns) else { return };
+        let Some(Operation { began, part, write, .. }) = clients.take(operation, work_ns) else { return };
         let now = context.now();
         if self.from <= now && now < self.until {
-            context.record(Sample::Done(now.since(began)));
+            context.record(Sample::Done { span: now.since(began), part, write });
         }
-        if matches!(self.load, Load::Closed(_)) {
-            self.begin(clients, context);
+        match self.load {
+            Load::Closed(_) => {
+                let part = self.drawn(context);
+                self.begin(clients, part, context);
+            }
+            Load::Streams(_) => self.begin(clients, part, context),
+            Load::Open(_) => {}
         }
     }
 
@@ -366,21 +456,20 @@ impl Cluster {
         server.asked += u64::from(matches!(event, Event::Request { .. }));
         server.answered += u64::from(matches!(event, Event::Served { .. }));
         match *event {
-            Event::Request { operation, write: true, .. } => {
-                let in_at = server.card_in.receive(now, self.wire()).end;
-                context.send_at(context.me(), in_at, Event::TakenIn(operation));
+            Event::Request { operation, part, write: true, .. } => {
+                let in_at = server.card_in.receive(now, self.wire(part)).end;
+                context.send_at(context.me(), in_at, Event::TakenIn { operation, part });
             }
-            Event::Request { operation, hit: true, .. } => {
-                context.send(
-                    context.me(),
-                    self.cached,
-                    Event::Served { operation, write: false, work_ns: 0 },
-                );
+            Event::Request { operation, part, hit: true, .. } => {
+                let served = Event::Served { operation, part, write: false, work_ns: 0 };
+                context.send(context.me(), self.cached, served);
             }
-            Event::Request { operation, .. } => self.to_disk(server, operation, false, context),
-            Event::TakenIn(operation) => self.to_disk(server, operation, true, context),
-            Event::Served { operation, write, work_ns } => {
-                let sent = if write { now } else { server.card_out.send(now, self.wire()).end };
+            Event::Request { operation, part, .. } => {
+                self.to_disk(server, (operation, part), false, context);
+            }
+            Event::TakenIn { operation, part } => self.to_disk(server, (operation, part), true, context),
+            Event::Served { operation, part, write, work_ns } => {
+                let sent = if write { now } else { server.card_out.send(now, self.wire(part)).end };
                 let answer = Event::Answer { operation, work_ns };
                 context.send_at(CLIENTS, sent.saturating_add(self.trip()), answer);
             }
@@ -389,19 +478,20 @@ impl Cluster {
         true
     }
 
-    fn to_disk(&self, server: &mut Server, operation: u32, write: bool, context: &mut Ctx<'_>) {
+    fn to_disk(&self, server: &mut Server, (operation, part): (u32, u8), write: bool, context: &mut Ctx<'_>) {
         let fast = context.me().0 <= self.fast;
-        let access = Access { stream: operation, offset: 0, bytes: self.size.get(), write };
+        let bytes = self.parts[usize::from(part)].size.get();
+        let access = Access { stream: operation, offset: 0, bytes, write };
         let Service { begin, end } = server.disk.serve(&self.disks[usize::from(fast)], context.now(), access);
         context.record(Sample::Busy(begin, end));
         let work_ns = end.since(begin).as_ns();
-        context.send_at(context.me(), end, Event::Served { operation, write, work_ns });
+        context.send_at(context.me(), end, Event::Served { operation, part, write, work_ns });
     }
 }
 
 impl Clients {
-    /// Processes an answer; returns when its operation began, if it acknowledges it.
-    fn take(&mut self, operation: u32, work_ns: u64) -> Option<SimTime> {
+    /// Processes an answer; returns its operation, if it acknowledges it.
+    fn take(&mut self, operation: u32, work_ns: u64) -> Option<Operation> {
         let Some(waiting) = self.under_way.get().get(operation as usize).copied().flatten() else {
             self.books.unknown.get_or_insert(operation);
             return None;
@@ -419,7 +509,7 @@ impl Clients {
             self.free.push(operation);
             self.books.done += 1;
         }
-        acks.then_some(waiting.began)
+        acks.then_some(waiting)
     }
 
     fn marks(&self) -> [u64; 2] {

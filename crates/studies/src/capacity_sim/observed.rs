@@ -2,9 +2,10 @@
 //! of admission.
 
 use serde::{Deserialize, Serialize};
-use towtank_capacity::SizeModel;
+use towtank_capacity::{Shares, SizeModel};
 use towtank_report::title;
 
+use super::mixes::{counted, model};
 use super::runs::{Controlled, Measured, READS, size_model};
 use super::scenario::Scenario;
 use crate::{Measure, Value};
@@ -15,6 +16,10 @@ pub struct Seen {
     pub measured: Measured,
     /// The model fitted to the two pure mixes, where both were measured.
     model: Option<SizeModel>,
+    /// The results for the mix of sizes, one per way to hold its shares.
+    mixed: Vec<Estimated>,
+    /// Whether the scenario has a mix of sizes.
+    mix: bool,
     /// The target of disk utilisation.
     target: f64,
     /// The reason for values that were not measured.
@@ -23,12 +28,65 @@ pub struct Seen {
     uncontrolled: &'static str,
 }
 
+/// A run of the mix of sizes, with its estimates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimated {
+    /// What the shares of the mix were held as.
+    pub shares: Shares,
+    /// Operations per second in the run.
+    pub simulated: f64,
+    /// The estimate with the shares counted in each way, in the order of [`Shares::ALL`].
+    pub counted: [f64; 3],
+}
+
+impl Estimated {
+    /// The estimate with the shares counted in one way.
+    #[must_use]
+    pub fn estimate(&self, shares: Shares) -> Option<f64> {
+        let at = Shares::ALL.iter().position(|one| *one == shares);
+        at.map(|at| self.counted[at])
+    }
+
+    /// The relative error of that estimate, positive where it exceeds the measurement.
+    #[must_use]
+    pub fn error(&self, shares: Shares) -> Option<f64> {
+        self.estimate(shares).filter(|_| self.simulated > 0.0).map(|rate| rate / self.simulated - 1.0)
+    }
+}
+
+/// The way to count shares that [`Shares`] of this way are most likely mistaken for: the paper counts any
+/// share as one of capacity.
+#[must_use]
+pub fn mistaken(shares: Shares) -> Shares {
+    match shares {
+        Shares::Operations | Shares::Concurrency => Shares::Capacity,
+        Shares::Capacity => Shares::Operations,
+    }
+}
+
+/// The runs of the mix of sizes with their estimates; empty without a mix, or without its measurements.
+#[must_use]
+pub fn estimated(scenario: &Scenario, measured: &Measured) -> Vec<Estimated> {
+    let (Some(mix), Some(mixed)) = (scenario.mix_of_sizes(), &measured.mixed) else { return Vec::new() };
+    let Some(model) = model(&mixed.pure) else { return Vec::new() };
+    let one = |held: &super::runs::Held| {
+        let [operations, concurrency, capacity] =
+            Shares::ALL.map(|shares| Some(counted(&model, &mix, shares)?.total.value));
+        let counted = [operations?, concurrency?, capacity?];
+        Some(Estimated { shares: held.shares, simulated: held.per_second, counted })
+    };
+    mixed.held.iter().filter_map(one).collect()
+}
+
 /// The kept results of a replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// The measurements.
     pub measured: Measured,
 }
+
+/// How the names of measures of a mix of sizes begin.
+pub const MIX: &str = "mix_by_";
 
 /// The rules of admission.
 const WAYS: [&str; 3] = ["budget", "fixed", "pid"];
@@ -46,8 +104,10 @@ impl Seen {
             None => nothing,
         };
         let model = size_model(scenario, &measured.iops);
+        let mixed = estimated(scenario, &measured);
         let target = scenario.control.target.fraction_f64();
-        Seen { measured, model, target, nothing, uncontrolled }
+        let mix = scenario.mix.is_some();
+        Seen { measured, model, mixed, mix, target, nothing, uncontrolled }
     }
 
     /// Operations per second at a share of reads in percent.
@@ -83,6 +143,12 @@ impl Seen {
         value.ok_or_else(|| self.nothing.to_owned())
     }
 
+    /// A value of the run of the mix of sizes with its shares held in one way.
+    fn of_mix(&self, shares: Shares, value: impl Fn(&Estimated) -> Option<f64>) -> Value {
+        let found = self.mixed.iter().find(|one| one.shares == shares);
+        self.or_nothing(found.and_then(value))
+    }
+
     /// The results of a rule of admission.
     fn way(&self, name: &str) -> Result<&Controlled, String> {
         let found = self.measured.controlled.iter().find(|one| one.name == name);
@@ -96,7 +162,49 @@ type Row = Measure<Seen>;
 pub fn measures() -> Vec<Row> {
     let mut measures = of_the_method();
     measures.extend(WAYS.into_iter().flat_map(of_a_way));
+    measures.extend(Shares::ALL.into_iter().flat_map(of_shares));
     measures
+}
+
+/// The measures of the mix of sizes with its shares held in one way; left out without a mix.
+fn of_shares(shares: Shares) -> [Row; 4] {
+    let (name, other) = (shares.name(), mistaken(shares).name());
+    let row = |what: &str, unit, about, title: String, value: fn(Shares, &Estimated) -> Option<f64>| {
+        let measure = format!("{MIX}{name}_{what}");
+        Row::new(measure, unit, about, move |seen: &Seen| seen.of_mix(shares, |one| value(shares, one)))
+            .titled(title)
+            .only_where(|seen| seen.mix)
+    };
+    [
+        row(
+            "per_second",
+            "operations/s",
+            "rate of the mix of sizes, with its shares held in this way",
+            format!("Rate of the mix, shares of {name}"),
+            |_, one| Some(one.simulated),
+        ),
+        row(
+            "estimate",
+            "operations/s",
+            "estimate of that rate, with the shares counted in the same way",
+            format!("Estimate of the mix, shares of {name}"),
+            |shares, one| one.estimate(shares),
+        ),
+        row(
+            "error",
+            "share",
+            "that estimate over the rate, minus 1",
+            format!("Error of the mix, shares of {name}"),
+            |shares, one| one.error(shares),
+        ),
+        row(
+            "error_miscounted",
+            "share",
+            "the same if shares of operations or concurrency are counted as of capacity, and those of capacity as of operations",
+            format!("Error of the mix, shares of {name} counted as of {other}"),
+            |shares, one| one.error(mistaken(shares)),
+        ),
+    ]
 }
 
 fn of_the_method() -> Vec<Row> {
@@ -153,8 +261,9 @@ mod tests {
     use super::*;
     use crate::measures::by_hand;
 
-    /// Four reads cost as much as a write, so the model predicts 160 per second for equal shares; and three
-    /// rules, each with two windows.
+    /// Four reads cost as much as a write, so the model predicts 160 per second for equal shares; three
+    /// rules, each with two windows; and a mix of sizes whose ways are in another order than that of the
+    /// rows.
     fn seen() -> Seen {
         let scenario: Scenario = serde_json::from_str("{}").expect("every key has a default");
         let way = |name: &str, busy: [f64; 2], rest: f64| Controlled {
@@ -168,7 +277,14 @@ mod tests {
         let controlled =
             vec![way("pid", [0.2, 0.4], 5.1), way("budget", [0.6, 0.7], 3.0), way("fixed", [0.9, 1.0], 7.0)];
         let iops = [100.0, 100.0, 320.0, 250.0, 400.0].map(Some).to_vec();
-        Seen::of(&scenario, Measured { iops, controlled }, false)
+        let mut seen = Seen::of(&scenario, Measured { iops, controlled, mixed: None }, false);
+        let held = |shares, simulated, counted| Estimated { shares, simulated, counted };
+        seen.mixed = vec![
+            held(Shares::Capacity, 90e3, [60e3, 61e3, 120e3]),
+            held(Shares::Operations, 80e3, [70e3, 71e3, 130e3]),
+            held(Shares::Concurrency, 95e3, [72e3, 76e3, 180.5e3]),
+        ];
+        seen
     }
 
     #[test]
@@ -196,6 +312,18 @@ mod tests {
             ("pid_per_second", 5_100.0),
             ("pid_sent_away", 0.051),
             ("pid_latency_p99_us", 51.0),
+            ("mix_by_operations_per_second", 80e3),
+            ("mix_by_operations_estimate", 70e3),
+            ("mix_by_operations_error", -0.125),
+            ("mix_by_operations_error_miscounted", 0.625),
+            ("mix_by_concurrency_per_second", 95e3),
+            ("mix_by_concurrency_estimate", 76e3),
+            ("mix_by_concurrency_error", -0.2),
+            ("mix_by_concurrency_error_miscounted", 0.9),
+            ("mix_by_capacity_per_second", 90e3),
+            ("mix_by_capacity_estimate", 120e3),
+            ("mix_by_capacity_error", 1.0 / 3.0),
+            ("mix_by_capacity_error_miscounted", -1.0 / 3.0),
         ];
         by_hand::hold(measures, &seen(), &expected);
     }

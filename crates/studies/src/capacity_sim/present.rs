@@ -1,5 +1,5 @@
-//! All points: the constant over the mixes, a map of the errors, and how busy the disks were under each rule
-//! of admission.
+//! All points: the constant over the mixes, a map of the errors, how busy the disks were under each rule of
+//! admission, and mixes of sizes by the meaning of their shares.
 
 use towtank_metrics::mean_interval_95;
 use towtank_report::{
@@ -8,8 +8,9 @@ use towtank_report::{
 
 use super::CapacitySim;
 use super::runs::{Measured, READS, size_model};
+use super::shares::{self, MixView};
 use crate::points::{columns_of, text};
-use crate::{Point, Points, Presentation, Study};
+use crate::{MeasureSpec, Point, Points, Presentation, Study};
 
 /// More lines than these cannot be told apart.
 const LINES_MAX: usize = 12;
@@ -77,12 +78,23 @@ pub fn present(points: &Points<'_, CapacitySim>) -> Presentation {
             .filter(|view| alone(&views) && !view.point.kept[0].measured.controlled.is_empty())
             .map(control),
     );
+    let names: Vec<String> = views.iter().map(View::name).collect();
+    let mixes: Vec<MixView<'_>> = views
+        .iter()
+        .zip(&names)
+        .filter_map(|(view, name)| MixView::of(name, &view.point.scenario, view.measured()))
+        .collect();
+    // Who asks for a mix of sizes asks about its shares.
+    figures.splice(0..0, shares::figure(&mixes));
+    let mut tables = shares::tables(&mixes);
+    tables.push(errors(&views));
+    let asked = if mixes.is_empty() { "error_worst" } else { "mix_by_operations_error" };
     Presentation {
-        headline: points.first_measure(["error_worst", "reads_per_second"]),
+        headline: points.first_measure([asked, "error_worst", "reads_per_second"]),
         status: None,
         main_figure: figures.first().map(|figure| figure.id.clone()),
-        answer: answer(&views),
-        tables: vec![errors(&views)],
+        answer: answer(&views, shares::answer(&mixes)),
+        tables,
         figures,
         claims: Vec::new(),
         warnings: warnings(&views),
@@ -93,7 +105,7 @@ fn alone(views: &[View<'_>]) -> bool {
     views.len() == 1
 }
 
-fn answer(views: &[View<'_>]) -> String {
+fn answer(views: &[View<'_>], of_mixes: Option<String>) -> String {
     // Points whose error is missing do not count among those where the method holds.
     let known: Vec<(&View<'_>, f64)> =
         views.iter().filter_map(|view| Some((view, view.mean("error_worst")?))).collect();
@@ -123,18 +135,23 @@ fn answer(views: &[View<'_>]) -> String {
             "; while the mix changes, the mean deviation of disk utilisation from the target is {budget} points with a budget, {fixed} with a fixed limit, {pid} with a regulator"
         );
     }
+    if let Some(more) = of_mixes {
+        answer += &format!("; {more}");
+    }
     answer + "."
 }
 
 fn errors(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("point")];
-    columns.extend(columns_of(CapacitySim.measures()));
+    let measures: Vec<MeasureSpec> =
+        CapacitySim.measures().iter().filter(|measure| !shares::is_of_mix(measure.name)).copied().collect();
+    columns.extend(columns_of(&measures));
     let about =
         "Means over the replicates. An error above zero means that the prediction exceeds the measured rate.";
     let mut table = Table::new("capacity", "Results of each point", columns).about(about);
     for view in views {
         let mut row: Vec<Cell> = vec![Cell::from(view.name())];
-        row.extend(view.point.means(CapacitySim.measures()));
+        row.extend(view.point.means(&measures));
         table.push(row);
     }
     table

@@ -11,7 +11,7 @@ use towtank_streams::distributions::Exponential;
 use towtank_units::{Bytes, Percent, SimSpan, SimTime};
 
 use super::admission::{Admission, Budget};
-use super::model::{Cluster, Counts, Load};
+use super::model::{Cluster, Counts, Load, Part};
 use super::scenario::Scenario;
 use crate::{RunContext, StudyError};
 
@@ -25,6 +25,51 @@ pub struct Measured {
     pub iops: Vec<Option<f64>>,
     /// The results of each rule of admission; runs that did not reach their end are left out.
     pub controlled: Vec<Controlled>,
+    /// The results for the mix of sizes, if there is one and all its runs reached their end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixed: Option<Mixed>,
+}
+
+/// The measurements of a mix of sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mixed {
+    /// Pure reads and pure writes of each size.
+    pub pure: Vec<Pure>,
+    /// The mix with its shares held in each way, in the order of [`Shares::ALL`].
+    pub held: Vec<Held>,
+}
+
+/// Pure reads and pure writes of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pure {
+    /// Bytes per operation.
+    pub size_bytes: u64,
+    /// Reads per second.
+    pub reads: f64,
+    /// Writes per second.
+    pub writes: f64,
+}
+
+/// A run of the mix with its shares held in one way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// What the shares of the mix are of.
+    pub shares: Shares,
+    /// Operations per second.
+    pub per_second: f64,
+    /// The shares that each part had in the run.
+    pub parts: Vec<Portion>,
+}
+
+/// The shares of one part, counted in each way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Portion {
+    /// Of the operations done.
+    pub operations: f64,
+    /// Of the operations in flight.
+    pub concurrency: f64,
+    /// Of the capacity used: an operation uses the reciprocal of the rate of its kind alone.
+    pub capacity: f64,
 }
 
 /// The results of a rule of admission.
@@ -109,21 +154,31 @@ pub fn replicate(scenario: &Scenario, context: &RunContext<'_>) -> Result<Replic
 pub fn size_model(scenario: &Scenario, iops: &[Option<f64>]) -> Option<SizeModel> {
     let size = scenario.size.get();
     let one = |(reads, iops): (u64, &Option<f64>)| {
-        Some(Run {
-            system: None,
-            mix: Mix::alone(size, reads as f64 / 100.0),
-            shares: Shares::default(),
-            iops: iops.filter(|iops| *iops > 0.0)?,
-            file: "simulation".to_owned(),
-            place: format!("{reads} % reads"),
-        })
+        let iops = iops.filter(|iops| *iops > 0.0)?;
+        Some(alone(size, reads as f64 / 100.0, iops))
     };
     let runs: Option<Vec<Run>> = READS.into_iter().zip(iops).map(one).collect();
     towtank_capacity::fit(&runs?).ok()?.sizes.into_iter().next()
 }
 
+/// A run of one size, for the method.
+#[must_use]
+pub fn alone(size_bytes: u64, reads: f64, iops: f64) -> Run {
+    Run {
+        system: None,
+        mix: Mix::alone(size_bytes, reads),
+        shares: Shares::default(),
+        iops,
+        file: "simulation".to_owned(),
+        place: format!("{} % reads", 100.0 * reads),
+    }
+}
+
 /// The statistics of a run; none if it was stopped, since rates are of whole runs.
-fn run(
+///
+/// # Errors
+/// When the model fails.
+pub fn run(
     cluster: &Cluster,
     context: &RunContext<'_>,
     all: &mut Replicate,
@@ -137,6 +192,15 @@ fn run(
 
 /// A closed loop in which `reads` percent of the operations are reads.
 fn closed(scenario: &Scenario, reads: u64) -> Cluster {
+    let reads = Percent::from_percent(reads).map_or(0, Percent::of_words);
+    let parts = vec![Part { size: scenario.size, reads, up_to: u64::MAX }];
+    cluster(scenario, parts, Load::Closed(scenario.depth * scenario.servers))
+}
+
+/// The cluster with this mix and this load. The parts must not be empty.
+#[must_use]
+pub fn cluster(scenario: &Scenario, parts: Vec<Part>, load: Load) -> Cluster {
+    let usual = parts[0].size;
     let from = SimTime::ZERO.saturating_add(scenario.warm_up);
     let until = from.saturating_add(scenario.duration);
     let fast = scenario.fast_servers.of(u64::from(scenario.servers)) as u32;
@@ -149,7 +213,7 @@ fn closed(scenario: &Scenario, reads: u64) -> Cluster {
             seeks: Vec::new(),
             extent: Bytes::ZERO,
         };
-        DiskClock::new(spec, scenario.size)
+        DiskClock::new(spec, usual)
     });
     let card = CardSpec { rate: scenario.link, latency: scenario.trip, gap: SimSpan::ZERO };
     Cluster {
@@ -157,13 +221,12 @@ fn closed(scenario: &Scenario, reads: u64) -> Cluster {
         fast,
         replicas: scenario.replicas,
         acks: scenario.ack.copies(scenario.replicas),
-        size: scenario.size,
+        parts,
         disks,
-        card: CardClock::new(card, scenario.size),
+        card: CardClock::new(card, usual),
         cached: scenario.cached,
         hits: scenario.cache_hits.of_words(),
-        load: Load::Closed(scenario.depth * scenario.servers),
-        reads: Percent::from_percent(reads).map_or(0, Percent::of_words),
+        load,
         admission: Admission::Open,
         from,
         until,

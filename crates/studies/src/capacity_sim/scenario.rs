@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use towtank_capacity::Mix;
 use towtank_negotiation::Protocol;
 use towtank_scenario::{Draft, Problems, did_you_mean};
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
@@ -29,6 +30,10 @@ pub struct Scenario {
     /// Size of an operation.
     #[serde(default = "size")]
     pub size: Bytes,
+    /// `disks`: a mix of sizes, such as `16KiB:90%:r100,1MiB:10%:r50`, which is run and estimated too, with
+    /// its shares held as shares of operations, of operations in flight, and of capacity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<String>,
     /// Number of operations in flight at any time per server.
     #[serde(default = "eight")]
     #[schemars(range(min = 1, max = 1_000))]
@@ -204,12 +209,35 @@ fn percent(count: u64) -> Percent {
 
 /// The maximum number of windows in one run: a choice. Each window is kept for each server.
 const WINDOWS_MAX: u64 = 100_000;
+/// The largest operation: a choice.
+const SIZE_MAX: Bytes = Bytes::from_mib(64);
 
 impl Scenario {
     /// The put protocol, where the scenario names one.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         Protocol::ALL.into_iter().find(|protocol| protocol.name() == self.system)
+    }
+
+    /// The mix of sizes, where the scenario has one.
+    #[must_use]
+    pub fn mix_of_sizes(&self) -> Option<Mix> {
+        Mix::parse(self.mix.as_deref()?).ok()
+    }
+
+    /// The operations in flight of each part of a mix: its share of all of them. The largest remainders are
+    /// rounded up, the earlier part first, so that all operations in flight belong to a part.
+    #[must_use]
+    pub fn depths(&self, mix: &Mix) -> Vec<u32> {
+        let whole = self.depth.saturating_mul(self.servers);
+        let exact: Vec<f64> = mix.parts().iter().map(|part| part.share * f64::from(whole)).collect();
+        let mut depths: Vec<u32> = exact.iter().map(|exact| *exact as u32).collect();
+        let rest = |at: usize| exact[at] - libm::floor(exact[at]);
+        let mut order: Vec<usize> = (0..exact.len()).collect();
+        order.sort_by(|one, other| rest(*other).total_cmp(&rest(*one)).then(one.cmp(other)));
+        let left = whole.saturating_sub(depths.iter().sum());
+        order.into_iter().cycle().take(left as usize).for_each(|at| depths[at] += 1);
+        depths
     }
 
     /// The maximum number of windows in the longest run.
@@ -264,13 +292,41 @@ impl Scenario {
             );
             problems.push(draft.problem("control.window", message).hint("lengthen it; the default is 10ms"));
         }
-        if self.size.is_zero() || self.size > Bytes::from_mib(64) {
+        if self.size.is_zero() || self.size > SIZE_MAX {
             let message = format!("`size` is {}", self.size);
-            problems.push(draft.problem("size", message).hint("set it above 0B, up to 64MiB"));
+            problems.push(draft.problem("size", message).hint(format!("set it above 0B, up to {SIZE_MAX}")));
         }
         self.check_shares(draft, &mut problems);
+        self.check_mix(draft, &mut problems);
         problems.into_result(())?;
         Ok(self)
+    }
+
+    fn check_mix(&self, draft: &Draft, problems: &mut Problems) {
+        let Some(text) = &self.mix else { return };
+        let mut refuse = |message: String, hint: String| {
+            problems.push(draft.problem("mix", message).hint(hint));
+        };
+        let mix = match Mix::parse(text) {
+            Ok(mix) => mix,
+            Err(error) => return refuse(error.reason, error.hint),
+        };
+        if let Some(size) = mix.sizes().into_iter().map(Bytes::new).find(|size| *size > SIZE_MAX) {
+            refuse(format!("`mix` has operations of {size}"), format!("an operation has at most {SIZE_MAX}"));
+        }
+        if let Some((small, large)) = mix.one_size_twice() {
+            let [small, large] = [small, large].map(Bytes::new);
+            let message = format!("`mix` has {small} and {large}, which look like one size in two units");
+            refuse(message, "give both in the same unit; a KiB is 1024 bytes and a kB 1000".to_owned());
+        }
+        if let Some(at) = self.depths(&mix).iter().position(|depth| *depth == 0) {
+            let (part, whole) = (mix.parts()[at], self.depth.saturating_mul(self.servers));
+            let message = format!(
+                "`mix` has {}, whose share of {whole} operations in flight is less than one",
+                part.size()
+            );
+            refuse(message, "raise `depth`, or leave out the rarest size".to_owned());
+        }
     }
 
     fn check_shares(&self, draft: &Draft, problems: &mut Problems) {
@@ -302,6 +358,7 @@ impl Scenario {
         if self.protocol().is_some() {
             let asked = [
                 ("ack", self.ack != Ack::default()),
+                ("mix", self.mix.is_some()),
                 ("cache_hits", self.cache_hits != Percent::ZERO),
                 ("fast_servers", self.fast_servers != Percent::ZERO),
             ];

@@ -81,6 +81,35 @@ fn a_budget_keeps_the_target_where_a_limit_does_not() {
     assert!((value(&outcome, "budget_utilisation") - 0.7).abs() < 0.05);
 }
 
+/// The executors must agree on a mix of sizes too.
+#[test]
+fn executor_and_worker_count_never_show_in_a_mix_of_sizes() {
+    let small = "servers = 9\nduration = \"3ms\"\nwarm_up = \"1ms\"\ncache_hits = \"30%\"\nmix = \"4KiB:60%:r100,1MiB:40%:r30\"";
+    let want = run(small);
+    assert!(want.measures["mix_by_capacity_error"].value().is_some());
+    for executor in [Executor::Conservative, Executor::Optimistic] {
+        assert_eq!(run_as(small, executor, 3), want, "{executor}");
+    }
+    assert_eq!(run_as(small, Executor::Check, 1), want, "rollback check");
+}
+
+#[test]
+fn a_mix_of_sizes_has_its_own_tables_and_figure() {
+    let text = "duration = \"20ms\"\nmix = \"16KiB:90%:r100,1MiB:10%:r50\"";
+    let prepared = check(text).unwrap_or_else(|_| panic!("it is legal"));
+    let outcome = run(text);
+    let resolved = prepared.resolved();
+    let points = [PointResult { settings: &[], scenario: &resolved, outcomes: &[outcome] }];
+    let shown = CapacitySim.present(&points);
+    let ids: Vec<&str> = shown.figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["mixes", "constant", "control"]);
+    let tables: Vec<(&str, usize)> =
+        shown.tables.iter().map(|table| (table.id(), table.rows().len())).collect();
+    assert_eq!(tables, [("mixes", 3), ("mix_shares", 6), ("capacity", 1)]);
+    assert_eq!(shown.headline.as_deref(), Some("mix_by_operations_error"));
+    assert!(shown.answer.contains("for shares of operations in flight"), "{}", shown.answer);
+}
+
 #[test]
 fn put_protocols_are_systems_too() {
     let outcome = run("system = \"replicast-m\"\nsize = \"128KiB\"\ndepth = 2\nduration = \"50ms\"");
@@ -117,6 +146,12 @@ fn every_refusal_says_what_to_do() {
         ("control = { target = \"0%\" }", "`control.target` is 0%", "70%"),
         ("control = { reads = [] }", "`control.reads`", ""),
         ("trip = \"0s\"", "`trip` is 0s", "above zero"),
+        ("mix = \"16KiB:90%:r100\"", "the shares add up to 90%", "100%"),
+        ("mix = \"16KiB\"", "`16KiB` is not a part of a mix", "SIZE:SHARE%"),
+        ("mix = \"128MiB:100%:r0\"", "`mix` has operations of 128MiB", "64MiB"),
+        ("mix = \"4KiB:50%:r0,4kB:50%:r0\"", "look like one size in two units", "same unit"),
+        ("depth = 1\nmix = \"4KiB:99%:r0,1MiB:1%:r0\"", "is less than one", "`depth`"),
+        ("system = \"uch-ccp\"\nmix = \"4KiB:100%:r0\"", "`mix` is only for", "disks"),
     ];
     for (text, message, hint) in cases {
         let Err(problems) = check(text) else { panic!("{text} was accepted") };

@@ -275,6 +275,8 @@ fn chord(moves: &Moves) -> Option<Figure> {
             labels,
             groups: if by_device { groups } else { Vec::new() },
             matrix: matrix.into_iter().map(|row| row.into_iter().map(Num::from).collect()).collect(),
+            name: String::new(),
+            others: Vec::new(),
         },
     })
 }

@@ -15,11 +15,13 @@
 //! - `orderings`: which protocol the text calls the better one, and what it says faster disks gain;
 //! - `figure8`: no pattern in the latencies of successive puts;
 //! - `lab`: table 4, a run on real hardware;
+//! - `reads`: gets where disks read faster than they write, which the paper does not simulate;
 //! - `rules`: the multicast groups of 900 servers.
 
 mod figure8;
 mod lab;
 mod orderings;
+mod reads;
 mod rules;
 
 use towtank_negotiation::Protocol;
@@ -217,6 +219,7 @@ pub fn claims(views: &[&View<'_>]) -> Vec<Claim> {
     claims.extend(orderings::claims(&views));
     claims.extend(figure8::claims(&views));
     claims.extend(lab::claims(&views));
+    claims.extend(reads::claims(&views));
     claims.extend(rules::claims(&views));
     claims
 }

@@ -3,6 +3,7 @@
 
 mod claims;
 mod orderings;
+mod reads;
 
 use std::sync::atomic::AtomicBool;
 

@@ -356,6 +356,8 @@ fn flows(view: &View<'_>) -> Figure {
             labels,
             groups: Vec::new(),
             matrix: matrix.into_iter().map(|row| row.into_iter().map(Num::from).collect()).collect(),
+            name: String::new(),
+            others: Vec::new(),
         },
     }
 }

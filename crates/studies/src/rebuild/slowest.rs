@@ -3,20 +3,26 @@
 //!
 //! The slides of the first paper look at the slowest of their samples in this way ("A closer look at
 //! inter-server traffic", "Where were objects reconstructed?"). Of a sweep it is the slowest replicate of the
-//! slowest point.
+//! slowest point. The traffic of its other replicates can be chosen on the page.
 
 use towtank_metrics::spearman;
 use towtank_report::{
-    Axis, BarSeries, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num, Reference,
+    Axis, BarSeries, ChordFlows, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num, Reference,
+    human,
 };
 
 use super::observed::{Observed, ServerSeen};
+use super::traffic::Traffic;
 use super::view::View;
 
 const GIB: f64 = 1_073_741_824.0;
 
 /// Above this number of servers their bars are left out.
 pub const SERVERS_DRAWN: usize = 130;
+
+/// The most flows between pairs that the replicates of one figure may have in all, for each to be there to
+/// choose: twelve of 64 servers. They take about 1.5 MB in the report. A choice.
+pub const FLOWS_MAX: usize = 50_000;
 
 /// One replicate, and which one it is.
 pub struct Slowest<'v, 'a> {
@@ -69,21 +75,64 @@ impl<'v, 'a> Slowest<'v, 'a> {
 
     fn traffic(&self) -> Option<Figure> {
         let traffic = self.seen.traffic.as_ref()?;
-        let row = |row: &Vec<u64>| row.iter().map(|bytes| Num::from(*bytes as f64 / GIB)).collect();
         let merged = traffic.labels.len() < self.seen.servers.len();
         let what = if merged { "ranges of servers" } else { "servers" };
+        let replicates = self.replicates_to_choose();
+        let others: Vec<ChordFlows> = replicates
+            .iter()
+            .filter(|(seen, _)| seen.replicate != self.seen.replicate)
+            .filter_map(|(seen, which)| Some(flows(seen.traffic.as_ref()?, named(seen, which))))
+            .collect();
+        let ChordFlows { name, labels, groups, matrix } = flows(traffic, named(self.seen, "the slowest"));
         let about = format!(
-            "Bytes sent between {what}{}. An arc is in full colour for what its server sends, and pale for what it takes. A \
+            "Bytes sent between {what}{}.{} An arc is in full colour for what its server sends, and pale for what it takes. A \
              ribbon has the colour of the sender; its arrow points at the server that takes.",
-            self.which()
+            if others.is_empty() { self.which() } else { self.point() },
+            self.said_of_choice(others.len() + 1)
         );
-        let kind = Kind::Chord {
-            value: Axis::linear("sent", "GiB"),
-            labels: traffic.labels.clone(),
-            groups: Vec::new(),
-            matrix: traffic.matrix.iter().map(row).collect(),
-        };
+        let name = if others.is_empty() { String::new() } else { name };
+        let value = Axis::linear("sent", "GiB");
+        let kind = Kind::Chord { value, labels, groups, matrix, name, others };
         self.figure(("traffic", "Traffic between servers"), &about, kind)
+    }
+
+    /// Which point it is of, as the end of a sentence; empty where there is only one.
+    fn point(&self) -> String {
+        if self.of.0 == 1 { String::new() } else { format!(" with {}, the slowest point", self.view.name()) }
+    }
+
+    /// The replicates of its point that sent anything, with what is said of them: all, in their order, or the
+    /// slowest, the median and the fastest if there are too many flows in all.
+    fn replicates_to_choose(&self) -> Vec<(&'a Observed, &'static str)> {
+        let mut all: Vec<&'a Observed> =
+            self.view.observed.iter().copied().filter(|seen| seen.traffic.is_some()).collect();
+        let flows = |seen: &&Observed| seen.traffic.as_ref().map_or(0, |traffic| traffic.labels.len().pow(2));
+        if all.iter().map(flows).sum::<usize>() <= FLOWS_MAX {
+            return all.into_iter().map(|seen| (seen, "")).collect();
+        }
+        all.sort_by(|one, other| other.transfer_s.total_cmp(&one.transfer_s));
+        let last = all.len() - 1;
+        let mut kept = vec![(all[0], "the slowest")];
+        if last > 1 {
+            kept.push((all[last / 2], "the median"));
+        }
+        kept.push((all[last], "the fastest"));
+        kept
+    }
+
+    /// What the reader can choose.
+    fn said_of_choice(&self, shown: usize) -> String {
+        let all = self.view.observed.iter().filter(|seen| seen.traffic.is_some()).count();
+        match (all, shown) {
+            (_, 1) => String::new(),
+            (all, shown) if all == shown => {
+                format!(" Any of the {all} replicates can be chosen; the slowest is shown first.")
+            }
+            _ => format!(
+                " Of the {all} replicates, the slowest, which is shown first, the median and the fastest can be chosen: all together \
+                 have more than {FLOWS_MAX} flows."
+            ),
+        }
     }
 
     /// Copies and groups on one axis: both over their mean.
@@ -188,6 +237,19 @@ impl<'v, 'a> Slowest<'v, 'a> {
             self.seen.found
         )
     }
+}
+
+/// The name of a replicate among those to choose from.
+fn named(seen: &Observed, which: &str) -> String {
+    let span = human::quantity(seen.transfer_s, "s");
+    let comma = if which.is_empty() { "" } else { ", " };
+    format!("replicate {}{comma}{which}: {span}", seen.replicate)
+}
+
+fn flows(traffic: &Traffic, name: String) -> ChordFlows {
+    let row = |row: &Vec<u64>| row.iter().map(|bytes| Num::from(*bytes as f64 / GIB)).collect();
+    let matrix = traffic.matrix.iter().map(row).collect();
+    ChordFlows { name, labels: traffic.labels.clone(), groups: Vec::new(), matrix }
 }
 
 /// How many groups were rebuilt, and how they are spread.

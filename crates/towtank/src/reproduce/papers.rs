@@ -3,7 +3,7 @@
 
 mod contents;
 
-use towtank_report::{BarSeries, Chapter, Claim, Figure, Kind, Num, Part, Verdict};
+use towtank_report::{BarSeries, Chapter, Claim, Figure, Kind, Num, Part, Table, Verdict};
 
 use contents::PAPERS;
 
@@ -25,6 +25,8 @@ struct Paper {
 struct Section {
     title: &'static str,
     figures: &'static [Drawn],
+    /// A table that answers to it and needs no run; it is shown with any claim or figure of the paper.
+    table: Option<fn() -> Table>,
     /// Which claims are about it. The first section that fits has the claim.
     claims: &'static [About],
 }
@@ -86,15 +88,17 @@ fn drawn() -> impl Iterator<Item = &'static Drawn> {
     PAPERS.iter().flat_map(|paper| paper.sections).flat_map(|section| section.figures)
 }
 
-/// The chapters of a report, with the figures that they show, and the claims in their order.
+/// The chapters of a report, with the figures and tables that they show, and the claims in their order.
 pub(super) struct Bound {
     pub chapters: Vec<Chapter>,
     pub figures: Vec<Figure>,
+    pub tables: Vec<Table>,
     pub claims: Vec<Claim>,
 }
 
 /// Sorts claims and figures into chapters. Figures come with the name of their scenario; those that no paper
-/// has are left out. A section of which nothing was run is left out, too.
+/// has are left out. A section of which nothing was run is left out, too; tables that need no run come with
+/// the other sections of their paper.
 pub(super) fn bind(claims: &[Claim], figures: &[(String, Figure)]) -> Bound {
     let named: Vec<Named<'_>> = claims.iter().map(|claim| (&*claim.name, &*claim.source)).collect();
     let placed = placed(&named);
@@ -102,30 +106,38 @@ pub(super) fn bind(claims: &[Claim], figures: &[(String, Figure)]) -> Bound {
         let ours = placed.iter().filter(|(of, title, _)| (*of, *title) == (paper, section));
         ours.map(|(_, _, at)| claims[*at].name.clone()).collect()
     };
-    let mut bound = Bound { chapters: Vec::new(), figures: Vec::new(), claims: Vec::new() };
+    let mut bound =
+        Bound { chapters: Vec::new(), figures: Vec::new(), tables: Vec::new(), claims: Vec::new() };
     for paper in PAPERS {
         let mut parts = Vec::new();
+        let mut tables = Vec::new();
         for section in paper.sections {
             let shown: Vec<Figure> =
                 section.figures.iter().filter_map(|drawn| shown(drawn, figures)).collect();
+            let table = section.table.map(|make| make());
             let part = Part {
                 title: section.title.to_owned(),
                 figures: shown.iter().map(|figure| figure.id.clone()).collect(),
+                tables: table.iter().map(|table| table.id().to_owned()).collect(),
                 claims: names(paper.title, section.title),
             };
-            if !part.figures.is_empty() || !part.claims.is_empty() {
+            if !part.figures.is_empty() || !part.claims.is_empty() || table.is_some() {
                 parts.push(part);
             }
             bound.figures.extend(shown);
+            tables.extend(table);
         }
-        if !parts.is_empty() {
+        let ran = |part: &Part| !part.figures.is_empty() || !part.claims.is_empty();
+        if parts.iter().any(ran) {
+            bound.tables.append(&mut tables);
             let [title, short, about] = [paper.title, paper.short, paper.about].map(str::to_owned);
             bound.chapters.push(Chapter { title, short, about, parts });
         }
     }
     let others = names(OTHER, OTHER);
     if !others.is_empty() {
-        let part = Part { title: OTHER.to_owned(), figures: Vec::new(), claims: others };
+        let [figures, tables] = [Vec::new(), Vec::new()];
+        let part = Part { title: OTHER.to_owned(), figures, tables, claims: others };
         let [title, short] = [OTHER, OTHER].map(str::to_owned);
         bound.chapters.push(Chapter { title, short, about: String::new(), parts: vec![part] });
     }

@@ -67,7 +67,7 @@ impl InFlight {
                     all.requests += 1;
                     operation
                 }
-                Event::TakenIn(operation) => operation,
+                Event::TakenIn { operation, .. } => operation,
                 Event::Served { operation, work_ns, .. } => {
                     all.untold_ns += work_ns;
                     operation
@@ -78,7 +78,7 @@ impl InFlight {
                     operation
                 }
             };
-            if matches!(one.event, Event::TakenIn(_) | Event::Served { .. }) {
+            if matches!(one.event, Event::TakenIn { .. } | Event::Served { .. }) {
                 all.at_server[one.to.index() - 1] += 1;
             }
             let of = all.of_operation.get_mut(operation as usize);
@@ -121,10 +121,30 @@ fn operations(cluster: &Cluster, clients: &Clients, in_flight: &InFlight) -> Res
     {
         return Err(format!("{waiting} operations are under way, but {depth} are to be").into());
     }
+    if let Load::Streams(depths) = &cluster.load
+        && !in_flight.begins
+    {
+        streams(clients, depths)?;
+    }
     for (at, (place, coming)) in clients.under_way.get().iter().zip(&in_flight.of_operation).enumerate() {
         let answers = place.map_or(0, |operation| u64::from(operation.answers));
         if answers != *coming {
             return Err(format!("operation {at} waits for {answers} answers, but {coming} will come").into());
+        }
+    }
+    Ok(())
+}
+
+/// Checks that as many operations of each part are under way as it has in its own loop.
+fn streams(clients: &Clients, depths: &[u32]) -> Result<(), Fault> {
+    for (part, depth) in depths.iter().enumerate() {
+        let own =
+            |operation: &&super::Operation| usize::from(operation.part) == part && operation.unacked > 0;
+        let found = clients.under_way.get().iter().flatten().filter(own).count() as u64;
+        if found != u64::from(*depth) {
+            return Err(
+                format!("{found} operations of part {part} are under way, but {depth} are to be").into()
+            );
         }
     }
     Ok(())
@@ -175,6 +195,11 @@ fn measured(cluster: &Cluster, committed: &Committed<'_, Cluster>, clients: &Cli
         if counts.latencies.count() > clients.books.acked {
             let (counted, acked) = (counts.latencies.count(), clients.books.acked);
             return Err(format!("{counted} operations were counted, but {acked} were acknowledged").into());
+        }
+        let of_parts: u64 = counts.parts.iter().map(|part| part.reads + part.writes).sum();
+        if of_parts != counts.latencies.count() {
+            let counted = counts.latencies.count();
+            return Err(format!("{counted} operations were counted, but {of_parts} by part").into());
         }
     }
     Ok(())

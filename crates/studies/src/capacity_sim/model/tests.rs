@@ -25,13 +25,12 @@ fn cluster(load: Load) -> Cluster {
         fast: 2,
         replicas: 3,
         acks: 3,
-        size: Bytes::ZERO,
+        parts: vec![Part { size: Bytes::ZERO, reads: u64::MAX / 2, up_to: u64::MAX }],
         disks: [disk(100, 150), disk(40, 60)],
         card: CardClock::new(CardSpec { rate, latency: us(10), gap: us(30) }, Bytes::ZERO),
         cached: us(5),
         hits: u64::MAX / 4,
         load,
-        reads: u64::MAX / 2,
         admission: Admission::Open,
         from: SimTime::from_ns(1_000_000),
         until: SimTime::from_ns(5_000_000),
@@ -127,7 +126,13 @@ fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
         ("an unfinished operation", "are to be", |state| {
             let clients = clients(state);
             clients.books.begun += 1;
-            clients.under_way.push(Some(Operation { began: SimTime::ZERO, answers: 0, unacked: 1 }));
+            clients.under_way.push(Some(Operation {
+                began: SimTime::ZERO,
+                answers: 0,
+                unacked: 1,
+                part: 0,
+                write: false,
+            }));
         }),
         ("an operation that is acknowledged twice", "are acknowledged", |state| {
             clients(state).books.acked += 1;
@@ -149,6 +154,26 @@ fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
     }
 }
 
+/// Two parts, of which the second is a quarter of the operations in flight.
+#[test]
+fn the_audit_notices_an_operation_of_another_part() {
+    let mut cluster = cluster(Load::Streams(vec![18, 6]));
+    cluster.parts = vec![Part { up_to: u64::MAX / 2, ..cluster.parts[0] }, cluster.parts[0]];
+    let sound = finished(&cluster);
+    let changed = sound.complaint(&cluster, "an operation that changes its part", |state| {
+        let under_way = &mut clients(state).under_way;
+        let at = under_way.get().iter().position(|one| one.is_some_and(|one| one.unacked > 0));
+        let at = at.expect("operations are under way");
+        let one = under_way.get()[at].expect("it is taken");
+        under_way.set(at, Some(Operation { part: 1 - one.part, ..one }));
+    });
+    assert!(changed.contains("of part 0 are under way, but 18 are to be"), "{changed}");
+    let counted = sound.complaint(&cluster, "an operation counted for no part", |state| {
+        state.statistics[0].parts[0].reads += 1;
+    });
+    assert!(counted.contains("by part"), "{counted}");
+}
+
 #[test]
 fn the_audit_notices_damage_in_an_open_loop() {
     let gaps = Exponential::with_mean(20_000.0).expect("it is above zero");
@@ -160,7 +185,8 @@ fn the_audit_notices_damage_in_an_open_loop() {
             .complaint(&cluster, "counted", |state| clients(state).books.begun += 1)
             .contains("operations began")
     );
-    let more = |state: &mut State| state.statistics[0].add(Sample::Done(SimSpan::from_us(1)));
+    let done = Sample::Done { span: SimSpan::from_us(1), part: 0, write: false };
+    let more = |state: &mut State| state.statistics[0].add(done);
     let counted = sound.complaint(&cluster, "counted twice", |state| (0..10_000).for_each(|_| more(state)));
     assert!(counted.contains("operations were counted"), "{counted}");
 }

@@ -75,6 +75,53 @@ fn figure(id: &str) -> Figure {
     figures.into_iter().find(|figure| figure.id == id).expect("it is drawn")
 }
 
+fn traffic(points: &[(u32, Vec<Outcome>)]) -> (String, Vec<String>, String) {
+    let figures = with(points, |slowest| slowest.figures());
+    let Figure { kind, caption, .. } =
+        figures.into_iter().find(|figure| figure.id == "traffic").expect("it is drawn");
+    let Kind::Chord { name, others, .. } = kind else { panic!("they are flows") };
+    (name, others.into_iter().map(|other| other.name).collect(), caption)
+}
+
+#[test]
+fn any_replicate_can_be_chosen_and_the_slowest_is_first() {
+    let (name, others, caption) = traffic(&[(4, point(&[5.0, 90.0, 6.5]))]);
+    assert_eq!(name, "replicate 1, the slowest: 1.5 min");
+    assert_eq!(others, ["replicate 0: 5 s", "replicate 2: 6.5 s"]);
+    assert!(
+        caption.contains("Any of the 3 replicates can be chosen; the slowest is shown first."),
+        "{caption}"
+    );
+    let (name, others, caption) = traffic(&[(4, point(&[5.0]))]);
+    assert_eq!((name.as_str(), others.len()), ("", 0));
+    assert!(caption.starts_with("Bytes sent between ranges of servers. An arc"), "{caption}");
+    let (_, others, caption) = traffic(&[(4, point(&[5.0, 6.0])), (8, point(&[9.0, 8.0]))]);
+    assert_eq!(others, ["replicate 1: 8 s"]);
+    assert!(caption.contains("with 8 servers, the slowest point. Any of the 2"), "{caption}");
+}
+
+/// Two servers more than the bound allows for each of the replicates.
+#[test]
+fn of_too_many_flows_three_replicates_are_kept_and_it_is_said() {
+    let mut outcomes = point(&[5.0, 3.0, 9.0, 4.0, 8.0]);
+    let servers = 102;
+    let labels: Vec<String> = (0..servers).map(|server| server.to_string()).collect();
+    let traffic_of = |from: u64| json!({ "labels": labels, "matrix": vec![vec![from; servers]; servers] });
+    for (at, outcome) in (1..).zip(&mut outcomes) {
+        outcome.series.get_mut("observed").expect("it has it")["traffic"] = traffic_of(at);
+    }
+    assert!(outcomes.len() * servers * servers > FLOWS_MAX && 4 * servers * servers < FLOWS_MAX);
+    let (name, others, caption) = traffic(&[(4, outcomes.clone())]);
+    assert_eq!(name, "replicate 2, the slowest: 9 s");
+    assert_eq!(others, ["replicate 0, the median: 5 s", "replicate 1, the fastest: 3 s"]);
+    assert!(
+        caption.contains("Of the 5 replicates, the slowest, which is shown first, the median"),
+        "{caption}"
+    );
+    outcomes.pop();
+    assert_eq!(traffic(&[(4, outcomes)]).1.len(), 3, "four replicates are below the bound");
+}
+
 #[test]
 fn copies_and_groups_are_drawn_over_their_means() {
     let Figure { kind, caption, .. } = figure("rebuilt");

@@ -1,5 +1,8 @@
 //! What each paper has, in its order.
 
+use towtank_report::Table;
+use towtank_studies::put::charts;
+
 use super::{About, Drawn, Paper, Section};
 
 /// Claims of a scenario by the beginning of their names.
@@ -27,7 +30,12 @@ const fn thesis(id: &'static str, only: &'static str, title: &'static str) -> Dr
 }
 
 const fn section(title: &'static str, figures: &'static [Drawn], claims: &'static [About]) -> Section {
-    Section { title, figures, claims }
+    Section { title, figures, table: None, claims }
+}
+
+/// A figure of the paper that is an example of messages.
+const fn chart(title: &'static str, make: fn() -> Table) -> Section {
+    Section { title, figures: &[], table: Some(make), claims: &[] }
 }
 
 /// All papers, the most important first.
@@ -135,6 +143,18 @@ const DATA_PLACEMENT: &[Section] = &[
 ];
 
 const REPLICAST: &[Section] = &[
+    chart("Figure 2: reservations", charts::reservations),
+    section(
+        "Section II.C: gets, which the paper does not simulate",
+        &[Drawn {
+            scenario: "put-reads",
+            id: "get_latency",
+            title: "Section II.C: latency of gets of 90 gateways by the speed of reads",
+            only: "gateways = 90",
+        }],
+        &[named("put-reads", "")],
+    ),
+    chart("Figure 6: unicast with a captive congestion point", charts::shared_link),
     section("Section IV.E: multicast groups", &[], &[of_puts("section IV.E")]),
     section(
         "Table 2: disks of 400 MiB/s",

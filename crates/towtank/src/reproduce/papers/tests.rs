@@ -70,6 +70,22 @@ fn claims_and_figures_are_in_the_order_of_the_papers() {
     assert_eq!(holding, [Some(2.0), Some(2.0), Some(1.0), Some(1.0)]);
 }
 
+/// Charts of messages need no run, but a paper of which nothing was run has no chapter.
+#[test]
+fn message_charts_are_under_their_numbers_beside_what_was_run() {
+    let bound = bind(&[claim("put-table2-16k/rate", "Aizman and Bestler, table 2")], &[]);
+    let parts = &bound.chapters[0].parts;
+    let titles: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
+    let [second, sixth] = ["Figure 2: reservations", "Figure 6: unicast with a captive congestion point"];
+    assert_eq!(titles, [second, sixth, "Table 2: disks of 400 MiB/s"]);
+    assert_eq!((&*parts[0].tables[0], &*parts[1].tables[0]), ("figure-2", "figure-6"));
+    let rows: Vec<(&str, usize)> =
+        bound.tables.iter().map(|table| (table.id(), table.rows().len())).collect();
+    assert_eq!(rows, [("figure-2", 11), ("figure-6", 10)]);
+    let other = bind(&[claim("queue-mm1/wait_mean", "Erlang 1917")], &[]);
+    assert!(other.tables.is_empty() && other.chapters.len() == 1, "{:?}", other.chapters);
+}
+
 #[test]
 fn some_lines_of_a_figure_are_kept_under_their_own_names() {
     let line = |name: &str| towtank_report::LineSeries {
