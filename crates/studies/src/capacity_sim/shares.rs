@@ -114,8 +114,11 @@ fn estimates(views: &[MixView<'_>]) -> Table {
     table
 }
 
+/// A kind of share, and its value in a portion.
+type Way = (Shares, fn(&Portion) -> f64);
+
 fn portions(views: &[MixView<'_>]) -> Table {
-    const WAYS: [(Shares, fn(&Portion) -> f64); 3] = [
+    const WAYS: [Way; 3] = [
         (Shares::Operations, |portion| portion.operations),
         (Shares::Concurrency, |portion| portion.concurrency),
         (Shares::Capacity, |portion| portion.capacity),

@@ -43,7 +43,15 @@ pub(super) fn damaged(saved: Saved, server: &Server) -> Saved {
 /// A rebuild beside clients on the check executor, where the undo forgets a part.
 fn checked(forgotten: Option<Part>) -> Result<(), RunError> {
     let hardware = sample::hardware(Size { racks: 1, servers: 3, disks: 2 });
-    let job = |driver| Drawn { driver, bytes: 5 * UNIT, reads: 2, writes: 1, stride: 1 };
+    let job = |driver| Drawn {
+        driver,
+        bytes: 5 * UNIT,
+        reads: 2,
+        writes: 1,
+        stride: 1,
+        by_log: false,
+        pulls: false,
+    };
     let plan = sample::plan(&hardware, Tasks::Groups, &[job(0), job(1), job(2), job(3)]);
     let load = Load {
         arrivals: Arrivals::Open(Frequency::from_per_second(50_000).expect("not so often")),
