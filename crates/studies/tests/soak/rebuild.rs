@@ -16,7 +16,6 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     shape.write(&mut text, draws);
     redundancy(&shape, &mut text, draws);
     failures(&shape, &mut text, draws);
-    of_ceph(&shape, &mut text, draws);
     speeds(&shape, &mut text, draws);
     limits(&mut text, draws);
     clients(&shape, &mut text, draws);
@@ -161,22 +160,6 @@ fn failures(shape: &Shape, text: &mut String, draws: Draw<'_>) {
     }
     if once_in(draws, 16) {
         line(text, "noout", "true");
-    }
-}
-
-/// What groups of Ceph may have: a queue with limits, and devices that come back.
-fn of_ceph(shape: &Shape, text: &mut String, draws: Draw<'_>) {
-    if !shape.ceph || !text.contains("groups") {
-        return;
-    }
-    if draws(2) == 0 {
-        quoted(text, "queue", "mclock");
-        line(text, "ceph_release", pick(draws, &["16", "17", "18"]));
-        // So fast that the limits matter and runs stay short.
-        line(text, "osd_capacity", &(10_000 + draws(1_000_000)).to_string());
-    }
-    if draws(2) == 0 {
-        quoted(text, pick(draws, &["replace", "returns"]), &format!("{}ms", draws(300)));
     }
 }
 
