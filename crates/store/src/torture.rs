@@ -223,7 +223,10 @@ fn rounds(
         }
         // Every client has been answered before it releases the gate.
         let alone = shared.gate.write().expect("no client panics");
-        settle(plan, found)?;
+        if !settle(plan, found)? {
+            found.rounds += 1;
+            return Ok(());
+        }
         let read = read_all(shared)?;
         judge(shared, &before, &read, found);
         before = read.iter().map(|(object, told)| (*object, value_read(told))).collect();
@@ -288,33 +291,41 @@ pub fn damage(home: &Home, osd: u32, at: Address) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Waits until all groups are clean, and compares all replicas.
-fn settle(plan: &Torture, found: &mut Tortured) -> Result<(), StoreError> {
+/// Waits until all groups are clean, and compares all replicas. False if they do not become clean: then an
+/// object may be on no replica, and a read of it would get no answer.
+fn settle(plan: &Torture, found: &mut Tortured) -> Result<bool, StoreError> {
     let mut line = Client::reach(&plan.home, PATIENCE)?;
-    wait_until_clean(&line, found)?;
+    if !wait_until_clean(&line, found)? {
+        return Ok(false);
+    }
     // Damage that nobody has read is found by comparing all replicas.
     if line.compare_replicas(true)?.damaged > 0 {
         std::thread::sleep(Duration::from_secs(1));
-        wait_until_clean(&line, found)?;
+        if !wait_until_clean(&line, found)? {
+            return Ok(false);
+        }
     }
     let compared = line.compare_replicas(false)?;
     found.corruptions_repaired = found.corruptions.saturating_sub(compared.damaged);
     found.faults.extend(compared.faults);
-    Ok(())
+    Ok(true)
 }
 
-fn wait_until_clean(line: &Client, found: &mut Tortured) -> Result<(), StoreError> {
+fn wait_until_clean(line: &Client, found: &mut Tortured) -> Result<bool, StoreError> {
     let until = now() + SETTLE;
     loop {
         let standing = line.standing()?;
         let is_new = |report: &Report| report.epoch == standing.map.epoch;
         if Health::of(&standing).is_clean() && standing.reports.values().all(is_new) {
             found.corruptions_noticed = standing.reports.values().map(|report| report.counters.damaged).sum();
-            return Ok(());
+            return Ok(true);
         }
         if now() >= until {
-            found.faults.push(format!("some groups are not clean after {} s", SETTLE.as_secs()));
-            return Ok(());
+            let seconds = SETTLE.as_secs();
+            found
+                .faults
+                .push(format!("some groups are not clean after {seconds} s, so objects were not read"));
+            return Ok(false);
         }
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -66,7 +66,6 @@ impl Question for CapacitySim {
     const RESULTS_VERSION: u32 = 4;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank capacity-sim --system disks --servers 12",
-        "towtank capacity-sim --size 4KiB --depth 32 --replicates 10",
         "towtank capacity-sim --mix 16KiB:90%:r100,1MiB:10%:r100",
         "towtank run capacity-media --out results",
     ];
