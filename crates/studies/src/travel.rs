@@ -19,7 +19,8 @@ thread_local! {
 /// When a test has requested it: runs a model again with serialised messages, and compares the outcomes.
 pub fn compare<M: Portable>(model: &M, options: &RunOptions<'_>, want: &Outcome<M>) {
     let Some((models, messages)) = ASKED.get() else { return };
-    let options = RunOptions { progress: None, notice: None, ..options.clone() };
+    // Without several workers to the end, nothing would travel.
+    let options = RunOptions { progress: None, notice: None, may_switch: false, ..options.clone() };
     match travels(model, &options, want) {
         Ok(more) => ASKED.set(Some((models + 1, messages + more))),
         Err(lost) => panic!("{lost}"),

@@ -107,10 +107,8 @@ impl Shuffle {
         match self.run(model, options.clone())? {
             Ended::Outcome(outcome) => Ok(*outcome),
             Ended::Restart(Again::WithClones) => {
-                match self.run(model, RunOptions { undo: Some(UndoBy::Clone), ..options })? {
-                    Ended::Outcome(outcome) => Ok(*outcome),
-                    Ended::Restart(again) => panic!("clones can undo every event, but: {again:?}"),
-                }
+                assert!(options.undo != Some(UndoBy::Clone), "clones can undo every event");
+                self.outcome(model, RunOptions { undo: Some(UndoBy::Clone), ..options })
             }
             Ended::Restart(Again::InSequence { .. }) => {
                 run(model, RunOptions { executor: Executor::Sequential, workers: 1, ..options })
