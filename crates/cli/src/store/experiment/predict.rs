@@ -29,6 +29,11 @@ impl Costs {
         let [startup_s, look_s, recovery_s] = values;
         Costs { startup_s, look_s, recovery_s }
     }
+
+    /// The time of a backfill of one object.
+    fn of_one_object(&self) -> f64 {
+        self.startup_s + self.look_s + self.recovery_s
+    }
 }
 
 /// A case, all its runs, and the prediction.
@@ -95,11 +100,12 @@ pub fn all(measured: &[Measured], (objects, stale): Point) -> Result<Fitted, Tro
     }
     let fitted: Vec<&Predicted> = cases.iter().filter(|case| case.is_fitted).collect();
     let costs = fit(&fitted, &|case, costs| simulate(&registry, case, costs).map(|found| found.0))?;
-    for case in cases.iter_mut().filter(|case| case.case.is_start()) {
-        (case.backfill_s, case.looked_at) = (costs.startup_s + costs.look_s + costs.recovery_s, 1.0);
-    }
-    for case in cases.iter_mut().filter(|case| !case.case.is_start()) {
-        (case.backfill_s, case.looked_at) = simulate(&registry, &case.case, costs)?;
+    for case in &mut cases {
+        (case.backfill_s, case.looked_at) = if case.case.is_start() {
+            (costs.of_one_object(), 1.0)
+        } else {
+            simulate(&registry, &case.case, costs)?
+        };
     }
     Ok(Fitted { costs, cases })
 }
@@ -288,10 +294,7 @@ mod tests {
             .into_iter()
             .flat_map(|(objects, stale)| methods.map(|method| case(method, objects, stale)))
             .map(|case| measured(case, simulate(&registry, &case, costs).expect("it runs").0))
-            .chain([measured(
-                case(Discovery::Sketch, 2_000, 1),
-                costs.startup_s + costs.look_s + costs.recovery_s,
-            )])
+            .chain([measured(case(Discovery::Sketch, 2_000, 1), costs.of_one_object())])
             .collect();
         let found = all(&runs, (2_000, 400)).expect("the points tell them apart");
         let near = |ours: f64, other: f64| (ours / other - 1.0).abs() < 0.02;
