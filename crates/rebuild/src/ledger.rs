@@ -19,7 +19,7 @@ use self::following::Placed;
 pub use self::order::Order;
 use self::order::Turn;
 use self::returning::Returning;
-pub use self::returning::{ToEach, Writes};
+pub use self::returning::{LEADS_MOST, ToEach, Writes};
 use crate::affected::{Affected, Kind};
 use crate::hardware::Hardware;
 use crate::homes::Wanted;

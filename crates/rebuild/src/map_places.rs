@@ -5,10 +5,14 @@
 //! Ceph. A rule takes each copy from another failure domain and descends to a disk (`chooseleaf`), with the
 //! jewel tunables. So when a disk is out, CRUSH tries again from the top and may reach the same host and
 //! choose another disk of it.
+//!
+//! The groups of a numbered pool are placed on servers of one disk as Ceph places them on devices of equal
+//! weight: CRUSH's input is the pool's, and straw2 draws by the numbers of the devices alone.
 
 use std::cell::RefCell;
 
 use towtank_placement::algorithms::hashing;
+use towtank_placement::crush::pools::Pool;
 use towtank_placement::crush::{
     Alg, Ask, Bucket, BucketSpec, Map, Mapper, Mode, NONE, Rule, RuleKind, Step, Tunables, Workspace,
 };
@@ -23,11 +27,14 @@ use crate::plan::{DeviceId, NOWHERE};
 pub struct MapPlaces {
     mapper: Mapper,
     devices: usize,
+    /// Whether keys are CRUSH's inputs.
+    inputs: bool,
 }
 
 /// The map with some devices out, ready for lookups.
 pub struct Asked<'a> {
     mapper: &'a Mapper,
+    inputs: bool,
     weights: Vec<u32>,
     /// Scratch space of a mapping; lookups take turns.
     workspace: RefCell<(Workspace, Vec<i32>)>,
@@ -50,6 +57,19 @@ const IN: u32 = 0x1_0000;
 
 /// The largest total weight of all devices of a map, so that sums fit in 32 bits.
 const WEIGHT_MAX: u32 = 1 << 31;
+
+/// CRUSH's input for a group of a replicated pool of Ceph.
+#[must_use]
+pub fn input(pool: u32, group: u32, groups: u32) -> u32 {
+    let (pg_num, pgp_num) = (groups, groups);
+    let id = i64::from(pool);
+    Pool { id, kind: RuleKind::Replicated, size: 0, rule: 0, pg_num, pgp_num, hashpspool: true }.input(group)
+}
+
+/// Whether the root holds disks.
+fn is_flat(placing: &Placing, hardware: &Hardware) -> bool {
+    placing.domain == Domain::Server && hardware.devices() == hardware.servers()
+}
 
 /// The bucket id of a rack.
 fn rack_id(rack: u32) -> i32 {
@@ -76,12 +96,13 @@ impl MapPlaces {
         let by_place = placing.redundancy.data > 1;
         let (mode, kind) =
             if by_place { (Mode::Indep, RuleKind::Erasure) } else { (Mode::Firstn, RuleKind::Replicated) };
-        let choose = Step::Choose { mode, leaf: true, count: 0, kind: i32::from(DOMAIN) };
+        let kind_of_domain = if is_flat(placing, hardware) { 0 } else { i32::from(DOMAIN) };
+        let choose = Step::Choose { mode, leaf: true, count: 0, kind: kind_of_domain };
         let steps = vec![Step::Take(-1), choose, Step::Emit];
         map.rules.push(Some(Rule { ruleset: 0, kind, min_size: 1, max_size: u8::MAX, steps }));
         map.finalize();
         let mapper = map.compile().expect("racks of servers of disks are a legal map");
-        MapPlaces { mapper, devices: hardware.devices() as usize }
+        MapPlaces { mapper, devices: hardware.devices() as usize, inputs: placing.pool.is_some() }
     }
 
     /// The map with some devices out; devices beyond the end of `out` are in.
@@ -90,7 +111,7 @@ impl MapPlaces {
         assert!(out.len() <= self.devices, "{} devices are out or in, of {}", out.len(), self.devices);
         let of = |device: usize| if out.get(device).copied().unwrap_or(false) { 0 } else { IN };
         let weights = (0..self.devices).map(of).collect();
-        Asked { mapper: &self.mapper, weights, workspace: RefCell::default() }
+        Asked { mapper: &self.mapper, inputs: self.inputs, weights, workspace: RefCell::default() }
     }
 }
 
@@ -100,7 +121,8 @@ impl Asked<'_> {
         devices.fill(NOWHERE);
         let mut guard = self.workspace.borrow_mut();
         let (workspace, found) = &mut *guard;
-        let (x, weights) = (hashing::scatter(key) as u32, &self.weights[..]);
+        let x = if self.inputs { key } else { hashing::scatter(key) } as u32;
+        let weights = &self.weights[..];
         let ask = Ask { rule: 0, x, result_max: devices.len(), weights, pool: 0 };
         self.mapper.do_rule(ask, workspace, found);
         debug_assert!(found.len() <= devices.len(), "{} places of {}", found.len(), devices.len());

@@ -17,6 +17,9 @@ pub struct Placing {
     pub domain: Domain,
     /// Number of placement groups; none if each object is placed by itself.
     pub groups: Option<u32>,
+    /// The number of Ceph's pool whose groups these are: CRUSH places them as those of that pool. None: they
+    /// are placed at random.
+    pub pool: Option<u32>,
     /// The redundancy of objects.
     pub redundancy: Redundancy,
     /// How affected objects are found.

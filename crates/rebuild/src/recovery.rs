@@ -16,7 +16,7 @@ use crate::affected::Affected;
 use crate::bound::{Survivors, Work};
 use crate::failures::Struck;
 use crate::hardware::Hardware;
-use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
+use crate::ledger::{LEADS_MOST, Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
 use crate::model::{
     Active, Arrivals, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Server, Slot,
 };
@@ -74,7 +74,7 @@ impl Later {
     pub const NOTHING: &Later = &Later {
         changes: Vec::new(),
         returns: Vec::new(),
-        writes: Writes { to_each: ToEach::PerSecond(0.0), log: 0 },
+        writes: Writes { to_each: ToEach::PerSecond(0.0), log: 0, leads_most: LEADS_MOST },
     };
 }
 

@@ -85,6 +85,7 @@ pub fn placing(algorithm: Algorithm, redundancy: Redundancy) -> Placing {
         vnodes: 8,
         domain: Domain::Server,
         groups: None,
+        pool: None,
         redundancy,
         lost_set: LostSet::Auto,
     }

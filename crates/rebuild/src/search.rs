@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use towtank_placement::algorithms::{
     Algorithm, Arrangement, Cluster, GROUPS_USUAL, KeyRun, KeySpace, Placement, ServerId, SetupError,
-    Territory, Touching,
+    Territory, Touching, hashing,
 };
 use towtank_placement::crush::vring;
 use towtank_population::Population;
@@ -15,7 +15,7 @@ use towtank_streams::{Purpose, Seed, mix};
 use crate::affected::{Affected, Found, Held, Kind};
 use crate::hardware::Hardware;
 use crate::homes::Homes;
-use crate::map_places::{MapPlaces, host_id};
+use crate::map_places::{self, MapPlaces, host_id};
 use crate::placing::{Domain, LostSet, Placing};
 use crate::plan::{DeviceId, NOWHERE};
 use crate::server_places::{DrawnPlaces, LIST, Onward, ServerPlaces, disk_of, draws_of};
@@ -82,7 +82,7 @@ impl Search<'_> {
         if draw {
             return Ok(self.drawn());
         }
-        if self.has_levels() {
+        if self.has_levels() || placing.pool.is_some() {
             return Ok(self.by_map());
         }
         let arrangement = Arrangement {
@@ -129,6 +129,14 @@ impl Search<'_> {
     /// Whether objects are placed by a CRUSH map of more than one level.
     fn has_levels(&self) -> bool {
         self.placing.domain == Domain::Rack || (self.has_several_disks() && self.is_crush())
+    }
+
+    /// The key of a group.
+    fn group_key(&self, group: u64, groups: u32) -> u64 {
+        let Some(pool) = self.placing.pool else {
+            return hashing::scatter(group ^ mix(self.seed.0, 77));
+        };
+        u64::from(map_places::input(pool, group as u32, groups))
     }
 
     fn empty(&self, found: Found, homes: Option<Arc<dyn Homes>>) -> Affected {
@@ -199,7 +207,7 @@ impl Search<'_> {
             if (self.stopped)() {
                 return None;
             }
-            let key = towtank_placement::algorithms::hashing::scatter(group ^ mix(self.seed.0, 77));
+            let key = self.group_key(group, groups);
             place(key, &mut list);
             held.add(&list[..affected.width], || 0);
             if self.touches(&list, affected.width) {

@@ -136,11 +136,13 @@ impl Question for Rebuild {
     const PUBLISHED: &'static [&'static str] = &[
         "qos-mclock",
         "qos-wpq",
+        "qos-wpq-boosted",
         "rebuild-64",
         "rebuild-data-sets",
         "rebuild-pair",
         "rebuild-peers",
         "rebuild-scaling",
+        "rebuild-scaling-boxes",
     ];
 
     type Scenario = Scenario;

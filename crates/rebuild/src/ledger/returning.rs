@@ -18,12 +18,15 @@ use towtank_units::SimSpan;
 use crate::plan::DeviceId;
 
 /// What clients write while devices are away, and how much of it logs remember.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Writes {
     /// Writes to each object.
     pub to_each: ToEach,
     /// Writes that the log of a group remembers.
     pub log: u64,
+    /// A device that lacks more entries of a group's log does not lead the group until it is up to date
+    /// (`osd_async_recovery_min_cost` of Ceph).
+    pub leads_most: u64,
 }
 
 /// What clients write to each object while a device is away.
@@ -41,9 +44,14 @@ impl Default for ToEach {
     }
 }
 
-/// A device that lacks more entries of a group's log does not lead the group until it is up to date
-/// (`osd_async_recovery_min_cost` of Ceph).
-const LEADS_MOST: f64 = 100.0;
+/// The default of `osd_async_recovery_min_cost`.
+pub const LEADS_MOST: u64 = 100;
+
+impl Default for Writes {
+    fn default() -> Writes {
+        Writes { to_each: ToEach::default(), log: 0, leads_most: LEADS_MOST }
+    }
+}
 
 /// A copy or shard on a device that is down.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -173,6 +181,7 @@ impl Returning {
 
     /// Whether the device of a copy leads a group of so many objects although it lacks some of them.
     pub(super) fn leads(&self, copy: &Back, objects: usize) -> bool {
-        !self.needs_backfill(copy, objects) && self.entries(copy, objects) <= LEADS_MOST
+        let most = self.writes.unwrap_or_default().leads_most as f64;
+        !self.needs_backfill(copy, objects) && self.entries(copy, objects) <= most
     }
 }

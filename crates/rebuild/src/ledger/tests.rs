@@ -331,7 +331,7 @@ fn away<T>(
 }
 
 fn at_rate(each_per_s: f64) -> Writes {
-    Writes { to_each: ToEach::PerSecond(each_per_s), log: 500 }
+    Writes { to_each: ToEach::PerSecond(each_per_s), log: 500, ..Writes::default() }
 }
 
 /// The log of a group covers few writes; after many, all its objects are compared first, and it takes no

@@ -133,7 +133,7 @@ impl Course {
         let rate = 1_000.0 * self.returns.map_or(0.0, |comes| f64::from(comes.rate));
         let once = self.returns.is_some_and(|comes| comes.once);
         let to_each = if once { ToEach::Once } else { ToEach::PerSecond(rate) };
-        let writes = Writes { to_each, log: 5 };
+        let writes = Writes { to_each, log: 5, ..Writes::default() };
         let later = Later { changes: Vec::new(), returns: returns.into_iter().collect(), writes };
         check(&Recovery {
             hardware: &hardware,

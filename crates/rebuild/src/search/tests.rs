@@ -120,6 +120,32 @@ fn as_many_are_touched_as_lie_there() {
     }
 }
 
+/// The groups of pool 1 on four devices of weight 1: Ceph 16.2.15, `osdmaptool m --createsimple 4
+/// --with-default-pool --pg-bits 4`, with the rule changed to `chooseleaf firstn 0 type osd`, and then
+/// `--mark-up-in --test-map-pgs-dump --pool 1`.
+const POOL_1: &str = "102 302 013 120 301 230 302 130 123 132 120 102 301 213 132 302 021 013 013 130 203 130 103 \
+    012 231 302 123 012 031 130 301 021 201 301 231 012 302 231 123 120 032 210 321 302 302 310 130 013 013 021 \
+    012 302 320 321 201 132 132 032 301 032 021 023 312 302";
+
+/// The groups of a numbered pool lie where Ceph places them, whatever the seed is; those of another pool lie
+/// elsewhere.
+#[test]
+fn groups_of_a_pool_lie_where_ceph_places_them() {
+    let lists = |pool, seed| {
+        let usual = sample::placing(Algorithm::CrushStraw2, Redundancy { data: 1, width: 3 });
+        let placing = Placing { groups: Some(64), pool: Some(pool), ..usual };
+        let size = Size { racks: 1, servers: 4, disks: 1 };
+        let affected = found(&placing, size, &[true; 4], Seed(seed));
+        let name = |record: usize| -> String {
+            affected.list(record)[..3].iter().map(|device| device.0.to_string()).collect()
+        };
+        (0..affected.records()).map(name).collect::<Vec<String>>().join(" ")
+    };
+    assert_eq!(lists(1, 1), POOL_1);
+    assert_eq!(lists(1, 2), POOL_1);
+    assert_ne!(lists(2, 1), POOL_1);
+}
+
 #[test]
 fn whoever_is_stopped_finds_nothing() {
     let hardware = sample::hardware(EIGHT);

@@ -56,6 +56,7 @@ impl Complete {
             vnodes: self.scenario.vnodes,
             domain: self.scenario.failure_domain,
             groups: self.scenario.groups,
+            pool: self.scenario.pool,
             redundancy: self.redundancy,
             lost_set: self.scenario.lost_set,
         }
@@ -97,6 +98,7 @@ impl Scenario {
         }
         settled.check_data(draft, &mut problems);
         settled.scenario.check_groups(draft, redundancy, &mut problems);
+        settled.check_pool(draft, redundancy, &mut problems);
         settled.check_order(settled.is_grouped(), draft, &mut problems);
         let failures = resolve(&settled, rings.as_deref(), draft, &mut problems);
         if let Some(rings) = &rings {
@@ -201,6 +203,24 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// Checks that the groups of a numbered pool can be placed as Ceph places them.
+    fn check_pool(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
+        if self.pool.is_none() {
+            return;
+        }
+        let flat = self.disks_per_server == 1 && self.failure_domain == Domain::Server;
+        let message = if self.groups.is_none() {
+            "`pool` is the number of a pool of groups, but objects are placed one by one"
+        } else if self.placement != Algorithm::CrushStraw2 || !flat || redundancy.data > 1 {
+            "`pool` has the groups of a pool of copies placed as Ceph does, by crush-straw2 on servers of one disk"
+        } else {
+            return;
+        };
+        let hint = "set `groups`, placement = \"crush-straw2\" and disks_per_server = 1; for the pools of a real cluster, give \
+                    its exports";
+        problems.push(draft.problem("pool", message).hint(hint));
+    }
+
     /// Checks that the order is one of what is placed: groups, or single objects.
     pub(super) fn check_order(&self, grouped: bool, draft: &Draft, problems: &mut Problems) {
         let (message, hint) = match (self.order, grouped) {
@@ -222,6 +242,11 @@ impl Settled {
     /// Checks that what comes back finds a log.
     fn check_returns(&self, draft: &Draft, problems: &mut Problems) {
         if self.returns.is_none() {
+            let key = "async_recovery_min_cost";
+            if draft.says(key) {
+                let message = format!("`{key}` is about devices that come back, but nothing does");
+                problems.push(draft.problem(key, message).hint("set returns = \"40min\", or leave it out"));
+            }
             return;
         }
         if self.replace.is_some() {

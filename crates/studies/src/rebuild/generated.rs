@@ -17,7 +17,7 @@ use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::affected::Affected;
 use towtank_rebuild::failures::{Failing, Failure, Struck, strike};
 use towtank_rebuild::hardware::Hardware;
-use towtank_rebuild::ledger::{Rules, ToEach, Writes};
+use towtank_rebuild::ledger::{LEADS_MOST, Rules, ToEach, Writes};
 use towtank_rebuild::model::Limits;
 use towtank_rebuild::recovery::{Later, Recovered, Recovery, Return, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
@@ -129,7 +129,8 @@ fn later(complete: &Complete, struck: &[Struck]) -> Later {
     let (span, writes) = match (scenario.replace, scenario.returns) {
         (Some(replace), _) => (replace, None),
         (None, Some(returns)) => {
-            (returns, Some(Writes { to_each: ToEach::Once, log: log_entries(complete) }))
+            let leads_most = scenario.async_recovery_min_cost.map_or(LEADS_MOST, u64::from);
+            (returns, Some(Writes { to_each: ToEach::Once, log: log_entries(complete), leads_most }))
         }
         (None, None) => {
             let rings = complete.rings.as_ref();

@@ -92,7 +92,7 @@ pub(crate) struct Staged {
 }
 
 /// Keys of a generated cluster; a real one has these properties in its exports.
-const GENERATED: [&str; 16] = [
+const GENERATED: [&str; 18] = [
     "servers",
     "racks",
     "disks_per_server",
@@ -103,12 +103,14 @@ const GENERATED: [&str; 16] = [
     "vnodes",
     "groups",
     "groups_per_server",
+    "pool",
     "failure_domain",
     "replicas",
     "ec",
     "disk_capacity",
     "replace",
     "returns",
+    "async_recovery_min_cost",
 ];
 
 /// Keys whose default differs by device class and that the user left out.

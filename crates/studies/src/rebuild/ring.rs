@@ -29,7 +29,7 @@ use super::scenario::Scenario;
 use crate::exports::read_ring;
 
 /// Keys of a generated cluster; a ring has these properties.
-pub(super) const GENERATED: [&str; 11] = [
+pub(super) const GENERATED: [&str; 12] = [
     "servers",
     "racks",
     "disks_per_server",
@@ -40,6 +40,7 @@ pub(super) const GENERATED: [&str; 11] = [
     "failure_domain",
     "replicas",
     "ec",
+    "pool",
     "lost_set",
 ];
 

@@ -79,6 +79,12 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 4_194_304))]
     pub groups: Option<u32>,
+    /// Number of the pool of Ceph whose groups these are: they are placed as Ceph places the groups of that
+    /// pool on devices of equal weight. Only with `groups`, `placement = "crush-straw2"` and one disk per
+    /// server. Left out: they are placed at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub pool: Option<u32>,
     /// Number of copies or shards of groups per server, in place of `groups`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100_000))]
@@ -245,6 +251,10 @@ pub struct Scenario {
     /// far. In place of `replace`. Left out: nothing comes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns: Option<SimSpan>,
+    /// Entries of a group's log that a device which `returns` may lack and lead the group all the same:
+    /// `osd_async_recovery_min_cost` of Ceph. Left out: 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub async_recovery_min_cost: Option<u32>,
     /// Failed devices are never marked out: nothing is rebuilt, unless they are replaced or come back.
     #[serde(default)]
     pub noout: bool,

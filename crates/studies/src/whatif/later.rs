@@ -103,7 +103,7 @@ fn writes(scenario: &Scenario, asked: &Asked, real: &real::Ready, draft: &Draft)
         cluster.pools.iter().map(|pool| u64::from(pool.placed.pg_num) * u64::from(pool.placed.size)).sum();
     let devices = cluster.devices().len() as u64;
     let log = scenario.log_entries.map_or_else(|| log::entries(shards / devices.max(1)), u64::from);
-    Ok(Writes { to_each: ToEach::PerSecond(rate / objects.max(1) as f64), log })
+    Ok(Writes { to_each: ToEach::PerSecond(rate / objects.max(1) as f64), log, ..Writes::default() })
 }
 
 /// The share of reads where it is left out, as in a rebuild.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const ONCE: Writes = Writes { to_each: ToEach::Once, log: 500 };
+const ONCE: Writes = Writes { to_each: ToEach::Once, log: 500, leads_most: LEADS_MOST };
 
 /// A group of so many objects on these devices, of which some come back after they were away for these
 /// seconds, those that are away for longest first.
@@ -69,6 +69,16 @@ fn the_first_device_leads_if_it_lacks_little() {
     assert_eq!(one_back(&[0, 1, 2], 2, 9), (0, vec![1, 2], true));
 }
 
+/// The number of entries that it may lack is a setting.
+#[test]
+fn the_most_that_a_leader_lacks_is_set() {
+    let led = |leads_most, objects| {
+        let writes = Writes { leads_most, ..ONCE };
+        Group { devices: &[2, 0, 1], data: 1, objects, away: &[(2, 1)], writes }.led().0
+    };
+    assert_eq!([led(1, 1), led(1, 2), led(400, 400), led(400, 401)], [2, 0, 2, 0]);
+}
+
 /// Writes at a rate count as entries, not as objects: 10 writes to each of 9 objects are 90, and 12 are 108.
 #[test]
 fn entries_are_counted_and_not_objects() {
@@ -77,7 +87,7 @@ fn entries_are_counted_and_not_objects() {
         data: 1,
         objects: 9,
         away: &[(2, 1)],
-        writes: Writes { to_each: ToEach::PerSecond(rate), log: 500 },
+        writes: Writes { to_each: ToEach::PerSecond(rate), log: 500, ..Writes::default() },
     };
     assert_eq!([10.0, 12.0].map(|rate| at(rate).led().0), [2, 0]);
     // All objects have been written then, so both plans have the same copies.
@@ -87,7 +97,7 @@ fn entries_are_counted_and_not_objects() {
 /// What the leader lacks it pulls, for others that lack it too; what only others lack it pushes.
 #[test]
 fn a_leader_pushes_what_it_has() {
-    let writes = Writes { to_each: ToEach::PerSecond(0.5), log: 500 };
+    let writes = Writes { to_each: ToEach::PerSecond(0.5), log: 500, ..Writes::default() };
     let both = Group { devices: &[0, 1, 2], data: 1, objects: 60, away: &[(2, 4), (0, 1)], writes };
     assert_eq!(both.led(), (0, vec![1, 2], true));
     let plan = both.plan().plan;

@@ -154,6 +154,43 @@ fn devices_that_are_replaced_are_never_given_up() {
     assert!((before - 683.1).abs() < 1e-6, "{before}");
 }
 
+/// A pool has a number only where Ceph's placement can be computed: groups of copies on servers of one disk.
+#[test]
+fn a_numbered_pool_has_groups_that_ceph_places() {
+    let base = "servers = 8\nobjects = 400\npool = 2\n";
+    let usual = format!("{base}groups = 16\nplacement = \"crush-straw2\"\n");
+    assert_eq!(complete(&usual).placing().pool, Some(2));
+    for (text, message) in [
+        (base.to_owned(), "objects are placed one by one"),
+        (format!("{base}groups = 16"), "by crush-straw2 on servers of one disk"),
+        (format!("{usual}disks_per_server = 2"), "by crush-straw2 on servers of one disk"),
+        (format!("{usual}racks = 4\nfailure_domain = \"rack\""), "by crush-straw2 on servers of one disk"),
+        (format!("{usual}ec = \"4+2\""), "by crush-straw2 on servers of one disk"),
+    ] {
+        let told = refused(&text).join("; ");
+        assert!(told.contains(message), "{told}");
+    }
+}
+
+/// Which device leads while another is brought up to date is asked only where one comes back.
+#[test]
+fn asynchronous_recovery_needs_a_return() {
+    let base = "preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16\nasync_recovery_min_cost = 1";
+    assert_eq!(
+        refused(base),
+        ["`async_recovery_min_cost` is about devices that come back, but nothing does"]
+    );
+    let rebuilt = |cost: u32| {
+        let text = format!(
+            "preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16\nplacement = \"crush-straw2\"\npool = 2\n\
+             fail = \"server=0\"\nreturns = \"1s\"\nqueue = \"mclock\"\nceph_release = 17\nasync_recovery_min_cost = {cost}"
+        );
+        value(&outcome(&text, 1), "transfer_s")
+    };
+    // Where osd.0 leads it pulls, at 218 for an object and not 153.
+    assert_ne!(rebuilt(1), rebuilt(100));
+}
+
 /// A server that comes back with its logs gets all that was lost, no sooner than an empty one would. Where
 /// there is no log, or something else takes its place, that is refused.
 #[test]

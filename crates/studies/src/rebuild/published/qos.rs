@@ -6,7 +6,7 @@
 //! the disk, to the client's operations while nothing is rebuilt (the study's baseline, which is no row of
 //! its table), and the client's weight under WPQ, to its operations in the boosted run. Claims about these
 //! are marked so; all others are judged. Each row of the study is a mean of three runs on one placement of
-//! the groups, which is not known; here each replicate places them anew.
+//! the groups, which follows from the number of the pool; that number is inferred from the steps of the test.
 
 use towtank_metrics::{Pairing, ratio_95};
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};

@@ -279,7 +279,9 @@ fn the_study_of_queues_stands_beside_the_model() {
     let guide =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rebuild.md")).unwrap();
     let mut table = String::new();
-    for claim in [("qos-mclock", 10), ("qos-wpq", 5)].into_iter().flat_map(published_claims) {
+    for claim in
+        [("qos-mclock", 10), ("qos-wpq", 5), ("qos-wpq-boosted", 5)].into_iter().flat_map(published_claims)
+    {
         let number = |value: Option<f64>| match value {
             Some(value) if value >= 20.0 => format!("{value:.0}"),
             Some(value) => format!("{value:.2}"),

@@ -87,7 +87,14 @@ pub(super) const PAPERS: &[Paper] = &[
 const DATA_PLACEMENT: &[Section] = &[
     section(
         "Slide: aggregate rebuild bandwidth example",
-        &[drawn("rebuild-scaling", "scaling", "Slide: aggregate rebuild bandwidth by number of servers")],
+        &[
+            drawn("rebuild-scaling", "scaling", "Slide: aggregate rebuild bandwidth by number of servers"),
+            drawn(
+                "rebuild-scaling-boxes",
+                "scaling",
+                "Slide: the same at every power of two, over ten seeds, with 8 TiB on each server",
+            ),
+        ],
         &[named("rebuild-pair", ""), named("rebuild-scaling", "groups_fall_behind")],
     ),
     section(
@@ -328,6 +335,11 @@ const QOS: &[Section] = &[
         &[named("qos-mclock", "")],
     ),
     section("WPQ", &[drawn("qos-wpq", "progress", "WPQ: progress of the recovery")], &[named("qos-wpq", "")]),
+    section(
+        "WPQ, boosted",
+        &[drawn("qos-wpq-boosted", "progress", "WPQ with 1,000 backfills: progress of the recovery")],
+        &[named("qos-wpq-boosted", "")],
+    ),
 ];
 
 const QUEUES: &[Section] = &[
