@@ -39,7 +39,7 @@ pub struct PoolState {
 /// The state of a placement group.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// Bytes of its objects, without copies.
+    /// Bytes of its objects and of their entries (omap), without copies.
     pub bytes: u64,
     /// Number of objects; 0 where a dump counts none, though the group may have bytes.
     pub objects: u64,
@@ -87,7 +87,7 @@ impl Group {
             (held && !stat.is("unknown")).then(|| devices.clone())
         };
         Group {
-            bytes: stat.sum.num_bytes,
+            bytes: stat.sum.bytes(),
             objects: stat.sum.num_objects,
             acting: placed(&stat.acting),
             up: placed(&stat.up),

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_imports::ceph::{DeviceUse, Medium, OsdDump, PgDump, PoolEntry, Report};
+use towtank_imports::ceph::{DeviceUse, GroupSum, Medium, OsdDump, PgDump, PoolEntry, Report};
 use towtank_placement::crush::pools::{Device, PgId};
 use towtank_placement::crush::{Map, RuleKind};
 use towtank_report::{Severity, Warning};
+use towtank_units::Bytes;
 
 use crate::cluster::{Cluster, Group, PoolState};
 use crate::rule::rules_of;
@@ -177,6 +178,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
             take_groups(&mut cluster, &dump, &file, &mut warnings).map_err(|error| vec![error])?;
             let count = |word: &str| dump.groups.iter().filter(|stat| stat.is(word)).count() as u64;
             note_states(&count, (dump.groups.len() as u64, &file), states, &mut warnings);
+            note_entries(dump.groups.iter().map(|stat| stat.sum), &mut warnings);
             stated = dump.devices;
         }
         (None, Some(report)) => {
@@ -184,6 +186,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
             let count = |word: &str| report.states.iter().filter(|of| of.is(word)).map(|of| of.groups).sum();
             let all = report.states.iter().map(|of| of.groups).sum();
             note_states(&count, (all, report_file), states, &mut warnings);
+            note_entries(report.pools.iter().map(|(_, sum)| *sum), &mut warnings);
             warnings.push(Warning::note(
                 "there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be where the \
                  map places them",
@@ -376,6 +379,17 @@ fn note_states(
     }
 }
 
+/// Says that bytes of entries are among those of objects, if there are any.
+fn note_entries(sums: impl Iterator<Item = GroupSum>, warnings: &mut Vec<Warning>) {
+    let entries = sums.fold(0, |all: u64, sum| all.saturating_add(sum.num_omap_bytes));
+    if entries > 0 {
+        warnings.push(Warning::note(format!(
+            "{} of objects' entries (omap) count as bytes of their groups, as Ceph counted them at the last deep scrub; they              are copied like data, though they lie with the metadata",
+            Bytes::new(entries)
+        )));
+    }
+}
+
 /// How serious it is that groups are in this state.
 fn severity_of(state: &str) -> Severity {
     match state {
@@ -389,7 +403,7 @@ fn severity_of(state: &str) -> Severity {
 fn share_sums(cluster: &mut Cluster, report: &Report) {
     for pool in &mut cluster.pools {
         let sum = report.pools.iter().find(|(id, _)| *id == pool.placed.id);
-        let (bytes, objects) = sum.map_or((0, 0), |(_, sum)| (sum.num_bytes, sum.num_objects));
+        let (bytes, objects) = sum.map_or((0, 0), |(_, sum)| (sum.bytes(), sum.num_objects));
         let count = pool.groups.len() as u64;
         for (seed, group) in (0..count).zip(&mut pool.groups) {
             group.bytes = bytes / count + u64::from(seed < bytes % count);

@@ -88,6 +88,27 @@ fn what_does_not_fit_is_told_with_its_export_and_a_next_step() {
     }
 }
 
+/// Entries of objects (omap) are copied too, so they count with the bytes of their groups, and that is said.
+#[test]
+fn entries_count_as_bytes() {
+    let bytes = |joined: &Joined| -> u64 {
+        joined.cluster.pools.iter().flat_map(|pool| &pool.groups).map(|group| group.bytes).sum()
+    };
+    let told = |joined: &Joined| joined.warnings.iter().any(|told| told.text.contains("entries (omap)"));
+    let without = joined(|_, _, _| {}).unwrap();
+    assert!(!told(&without), "this cluster has none");
+    let with = joined(|_, _, dump| dump.groups.iter_mut().for_each(|stat| stat.sum.num_omap_bytes = 1_000));
+    let with = with.unwrap();
+    assert_eq!(bytes(&with), bytes(&without) + 1_000 * 65);
+    assert!(told(&with), "{:?}", with.warnings);
+    let report = |entries: u64| {
+        of_report(|report| report.pools.iter_mut().for_each(|(_, sum)| sum.num_omap_bytes = entries))
+    };
+    let (without, with) = (report(0), report(65_000));
+    assert_eq!(bytes(&with), bytes(&without) + 65_000 * with.cluster.pools.len() as u64);
+    assert!(told(&with) && !told(&without));
+}
+
 #[test]
 fn hosts_come_and_go() {
     let mut cluster = cluster();

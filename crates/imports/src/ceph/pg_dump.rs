@@ -51,6 +51,17 @@ pub struct GroupSum {
     /// Number of objects.
     #[serde(default, deserialize_with = "fields::count")]
     pub num_objects: u64,
+    /// Bytes of the entries of its objects (omap), as counted at the last deep scrub.
+    #[serde(default, deserialize_with = "fields::count")]
+    pub num_omap_bytes: u64,
+}
+
+impl GroupSum {
+    /// What is copied with it: the bytes of objects and of their entries.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.num_bytes.saturating_add(self.num_omap_bytes)
+    }
 }
 
 impl GroupStat {
