@@ -45,8 +45,8 @@ build: setup-build ## build target/release/towtank
 wheel: setup-build ## build dist/towtank-….whl: the Python package and the command
 	@scripts/setup.sh packages wheel
 	rm -rf dist
-	@bin=$$(scripts/python.sh build) && cd python && \
-	  CARGO_TARGET_DIR='$(abspath $(TARGET))' "$$bin/maturin" build --release --out ../dist
+	@bin=$$(scripts/python.sh build) && \
+	  CARGO_TARGET_DIR='$(abspath $(TARGET))' "$$bin/maturin" build --release --out dist
 	@ls -l dist
 
 static: setup-build ## build dist/towtank-static, which needs no libraries of the machine

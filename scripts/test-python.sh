@@ -31,12 +31,9 @@ PYTHON
 
 tools=$(scripts/python.sh test)
 "$tools/python" -m pip -q --disable-pip-version-check install --no-deps --force-reinstall "$wheel"
-(
-  cd python
-  "$tools/python" -m ruff check .
-  "$tools/python" -m ruff format --check -q .
-  "$tools/python" -m mypy --strict towtank examples benches
-)
+"$tools/python" -m ruff check python
+"$tools/python" -m ruff format --check -q python
+(cd python && "$tools/python" -m mypy --config-file ../pyproject.toml --strict towtank examples benches)
 # The stubs against the installed extension, from a folder where the sources do not hide it.
 (cd .tools && "$tools/python" -m mypy.stubtest towtank._towtank)
 # Outside the checkout's package directory, so that the installed package is the one that is tested.
