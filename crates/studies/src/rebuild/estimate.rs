@@ -2,13 +2,15 @@
 //!
 //! Trials of other settings and speeds are estimated with about 50,000 objects. Where very many objects are
 //! rebuilt, the recovery itself is estimated too, with more of them. Each estimate is checked in its run: that
-//! of trials must take as long as the recovery itself, and that of the recovery as long as the one of trials,
-//! which is at least twice as coarse. What is done once for a group, and so counts too often, would make twice
-//! the error there, and other orders of reservations another one.
+//! of trials must take as long as the recovery itself. That of the recovery must agree with the one of trials,
+//! which is at least twice as coarse, so that what is done once for a group makes twice the error there; and
+//! with a third one, so that it is seen where the time depends on the order in which groups get their
+//! reservations. That order differs in each estimate, as it does if disks are a little faster.
 
 use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_rebuild::thinned::Thinned;
 use towtank_report::{Warning, human};
+use towtank_units::SimTime;
 
 use crate::{RunContext, StudyError};
 
@@ -22,7 +24,7 @@ const OBJECTS: usize = 50_000;
 
 /// An estimate of the recovery itself has so many objects, or more where groups are small: a run takes about
 /// a second.
-const OBJECTS_FINE: usize = 250_000;
+const OBJECTS_FINE: usize = 200_000;
 
 /// With fewer groups, the order in which a few of them get their reservations decides the time, and thinned
 /// recoveries have another order. Chosen after a trial of 480 groups without sleep was 22 % off, although the
@@ -59,7 +61,7 @@ impl Estimate {
         }
         let Some(thinned) = Thinned::to(recovery, OBJECTS) else { return Ok(None) };
         let found = Recovery { quiet: false, ..thinned.of(recovery) }.run(context)?;
-        let estimate = Estimate::new(thinned, recovered, &found);
+        let estimate = Estimate::new(thinned, recovered, (found.last_write, found.events));
         Ok((!found.partial && estimate.error().abs() <= ERROR_MAX).then_some(estimate))
     }
 
@@ -79,10 +81,11 @@ impl Estimate {
         }
     }
 
-    /// A thinned recovery as an estimate of the whole one, which `recovered` is the result of.
-    fn new(thinned: Thinned, recovered: &Recovered, found: &Recovered) -> Estimate {
-        let scale = recovered.last_write.as_secs_f64() / found.last_write.as_secs_f64();
-        Estimate { thinned, scale, events: found.events }
+    /// A thinned recovery as an estimate of the whole one, which `recovered` is the result of: the thinned one
+    /// ended with the last write at this time, after so many events.
+    fn new(thinned: Thinned, recovered: &Recovered, (last_write, events): (SimTime, u64)) -> Estimate {
+        let scale = recovered.last_write.as_secs_f64() / last_write.as_secs_f64();
+        Estimate { thinned, scale, events }
     }
 
     /// The error of the thinned recovery, as a share of the time of the whole one.
@@ -134,38 +137,55 @@ pub struct Ran {
 /// When the model fails.
 pub fn run(recovery: &Recovery<'_>, exact_objects: u64, context: &RunContext<'_>) -> Result<Ran, StudyError> {
     let many = recovery.affected.objects() as u64 > exact_objects && recovery.affected.records() >= GROUPS;
-    match pair(recovery).filter(|_| many) {
-        Some(pair) => checked(recovery, pair, exact_objects, context),
+    match three(recovery).filter(|_| many) {
+        Some(three) => checked(recovery, three, exact_objects, context),
         None => Ok(Ran { recovered: recovery.run(context)?, estimate: None, note: None }),
     }
 }
 
-/// A recovery with some of its objects, and one with at most half as many, for trials.
-pub(crate) fn pair(recovery: &Recovery<'_>) -> Option<[Thinned; 2]> {
+/// A recovery with some of its objects, one with a few less, and one with at most half as many, for trials.
+pub(crate) fn three(recovery: &Recovery<'_>) -> Option<[Thinned; 3]> {
     let rough = Thinned::to(recovery, OBJECTS).filter(|rough| rough.one_in() >= 4)?;
     let by = (recovery.affected.objects() / OBJECTS_FINE) as u32;
-    Some([Thinned::by(recovery, by.clamp(2, rough.one_in() / 2)), rough])
+    let by = by.clamp(2, rough.one_in() / 2);
+    Some([Thinned::by(recovery, by), Thinned::by(recovery, by + 1), rough])
 }
 
-/// Runs a recovery with some of its objects, and with fewer. Where these differ, it is run with all of them.
+/// The largest difference between the times of several results for the same recovery.
+pub(crate) fn differences(found: &[&Recovered]) -> f64 {
+    let of = |(at, one): (usize, &&Recovered)| {
+        found[at + 1..].iter().map(|other| one.difference(other)).fold(0.0, f64::max)
+    };
+    found.iter().enumerate().map(of).fold(0.0, f64::max)
+}
+
+/// Runs a recovery with some of its objects, and twice with fewer. Where these differ, it is run with all of
+/// them.
 pub(crate) fn checked(
     recovery: &Recovery<'_>,
-    [fine, rough]: [Thinned; 2],
+    [fine, other, rough]: [Thinned; 3],
     exact_objects: u64,
     context: &RunContext<'_>,
 ) -> Result<Ran, StudyError> {
-    // The first half of the progress: another one follows if the estimates differ.
-    let recovered = context.within(0.0..0.3, |context| fine.of(recovery).run(context))?;
-    let less = Recovery { quiet: false, ..rough.of(recovery) };
-    let found = context.within(0.3..0.5, |context| less.run(context))?;
-    let estimate = Estimate::new(rough, &recovered, &found);
-    let (partial, empty) = (recovered.partial || found.partial, recovered.jobs == 0 || found.jobs == 0);
-    let parts = [fine.one_in(), estimate.thinned.one_in()];
-    let recovered = fine.whole(recovery, recovered);
+    let run = |thinned: &Thinned, quiet: bool, part: std::ops::Range<f64>| {
+        let recovery = Recovery { quiet, ..thinned.of(recovery) };
+        context.within(part, |context| recovery.run(context))
+    };
+    // Half of the progress: the other half follows if the estimates differ.
+    let recovered = run(&fine, recovery.quiet, 0.0..0.2)?;
+    let (second, third) = (run(&other, false, 0.2..0.4)?, run(&rough, false, 0.4..0.5)?);
+    let parts = [fine.one_in(), other.one_in(), rough.one_in()];
+    let all = [&recovered, &second, &third];
+    let (partial, empty) = (all.iter().any(|found| found.partial), all.iter().any(|found| found.jobs == 0));
+    let events = third.events;
+    let (mut recovered, second) = (fine.whole(recovery, recovered), other.whole(recovery, second));
     if partial {
+        // A run that was stopped before its check is no result.
+        recovered.partial = true;
         return Ok(Ran { recovered, estimate: None, note: None });
     }
-    let error = recovered.difference(&estimate.thinned.whole(recovery, found));
+    let last_write = third.last_write;
+    let error = differences(&[&recovered, &second, &rough.whole(recovery, third)]);
     if empty || error > ERROR_MAX {
         let note = Some(differ(parts, error)).filter(|_| !empty);
         let recovered = context.within(0.5..1.0, |context| recovery.run(context))?;
@@ -173,13 +193,14 @@ pub(crate) fn checked(
     }
     let note =
         Some(estimated(recovery.affected.objects(), exact_objects, parts, error, recovered.interrupted));
+    let estimate = Estimate::new(rough, &recovered, (last_write, events));
     Ok(Ran { recovered, estimate: Some(estimate), note })
 }
 
 fn estimated(
     objects: usize,
     exact_objects: u64,
-    [fine, rough]: [u32; 2],
+    [fine, other, rough]: [u32; 3],
     error: f64,
     interrupted: bool,
 ) -> Warning {
@@ -189,18 +210,18 @@ fn estimated(
     };
     Warning::note(format!(
         "{} objects are more than `exact_objects` ({}), so the recovery was simulated with one in {fine}: {moved}; \
-         times, rates, counts over time and what NICs send are estimates, which differ by at most {} from those with \
-         one in {rough}; exact = true (`--exact`) simulates all objects",
+         times, rates, counts over time and what NICs send are estimates: with one in {fine}, in {other} and in {rough} \
+         times differ by at most {}; exact = true (`--exact`) simulates all objects",
         human::digits(objects as f64),
         human::digits(exact_objects as f64),
         human::quantity(error, "fraction"),
     ))
 }
 
-fn differ([fine, rough]: [u32; 2], error: f64) -> Warning {
+fn differ([fine, other, rough]: [u32; 3], error: f64) -> Warning {
     Warning::note(format!(
-        "all objects were simulated, because estimates with one in {fine} and with one in {rough} differ by {}, more \
-         than {}",
+        "all objects were simulated, because estimates with one in {fine}, in {other} and in {rough} differ by {}, \
+         more than {}: the time depends on the order in which groups are copied",
         human::quantity(error, "fraction"),
         human::quantity(ERROR_MAX, "fraction")
     ))
