@@ -92,6 +92,17 @@ pub struct Affected {
     pub follows: bool,
     /// What each device held before any failure, where that is known.
     pub held: Option<Held>,
+    /// The objects of each record and their bytes, where `sizes` has only some of them; else empty.
+    pub(crate) all: Vec<All>,
+}
+
+/// The objects of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct All {
+    /// How many.
+    pub objects: u64,
+    /// Their bytes per copy or shard.
+    pub bytes: u64,
 }
 
 impl Affected {
@@ -106,6 +117,7 @@ impl Affected {
         assert!(self.kind_of.is_empty() || self.kind_of.len() == records, "records without a kind");
         assert!(self.keys.is_empty() || self.keys.len() == records, "records without a key");
         assert!(self.asked == 0 || self.asked >= records as u64, "records that were not asked for");
+        assert!(self.all.is_empty() || self.all.len() == records, "records without all of their objects");
         if self.first_object.is_empty() {
             assert_eq!(self.sizes.len(), records, "objects, and records of one object");
             return;
@@ -146,10 +158,42 @@ impl Affected {
         if self.first_object.is_empty() { record } else { self.first_object[record] as usize }
     }
 
-    /// Number of objects.
+    /// Number of objects in `sizes`.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.sizes.len()
+    }
+
+    /// Whether objects of the records are left out, and each that is left stands for several.
+    #[must_use]
+    pub fn is_thinned(&self) -> bool {
+        !self.all.is_empty()
+    }
+
+    /// Objects of a record, with those that are left out.
+    #[inline]
+    #[must_use]
+    pub fn objects_of(&self, record: usize) -> u64 {
+        self.all.get(record).map_or_else(|| self.sizes(record).len() as u64, |all| all.objects)
+    }
+
+    /// Bytes per copy or shard of all objects of a record, with those that are left out.
+    #[inline]
+    #[must_use]
+    pub fn bytes_of(&self, record: usize) -> u64 {
+        self.all.get(record).map_or_else(|| self.sizes(record).iter().sum(), |all| all.bytes)
+    }
+
+    /// How many objects an object stands for, and their bytes per copy or shard: those of a record add up to
+    /// all of it.
+    #[must_use]
+    pub(crate) fn stands_for(&self, record: usize, object: usize) -> All {
+        let Some(all) = self.all.get(record) else {
+            return All { objects: 1, bytes: self.sizes[object] };
+        };
+        let (at, count) = ((object - self.first_object(record)) as u64, self.sizes(record).len() as u64);
+        let part = |of: u64| of / count + u64::from(at < of % count);
+        All { objects: part(all.objects), bytes: part(all.bytes) }
     }
 
     /// A record's number and key.
@@ -189,6 +233,7 @@ impl Affected {
             grouped: true,
             follows: false,
             held: None,
+            all: Vec::new(),
         }
     }
 

@@ -160,6 +160,22 @@ impl Work {
         self.assert_conserved();
     }
 
+    /// Multiplies all times and bytes but those of a single job: the same work on so many times as many objects.
+    pub(crate) fn scale(&mut self, by: u64) {
+        let uplinks = self.uplinks.iter_mut().flatten();
+        let rates = self.rates.iter_mut().chain(&mut self.server_rates);
+        let spans = self.disks.iter_mut().chain(&mut self.sending).chain(&mut self.receiving).chain(uplinks);
+        for span in spans.chain(rates) {
+            *span = span.saturating_mul(by);
+        }
+        for bytes in self.moved.iter_mut().flatten().chain(self.traffic.iter_mut().flatten()) {
+            *bytes = bytes.saturating_mul(by);
+        }
+        self.bytes *= u128::from(by);
+        self.units = self.units.saturating_mul(by);
+        self.assert_conserved();
+    }
+
     fn access(&mut self, hardware: &Hardware, device: DeviceId, left: &Left, write: bool) {
         let clock = hardware.disk(device);
         let mut span = clock.transfer(hardware.unit(), write).saturating_mul(u64::from(left.full));

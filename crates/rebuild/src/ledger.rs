@@ -339,11 +339,11 @@ impl<'a> Ledger<'a> {
             if self.affected.sizes(record).iter().all(|&bytes| bytes == 0) {
                 continue;
             }
-            let objects = self.affected.sizes(record).len() as u64;
+            let objects = self.affected.objects_of(record);
             let kind = self.affected.kind(record);
             let data = kind.redundancy.data;
             let copies = kind.redundancy.width - missing as u32;
-            let bytes: u64 = self.affected.sizes(record).iter().sum();
+            let bytes = self.affected.bytes_of(record);
             below_min_size += u64::from(copies + self.logged(record) < kind.min_size);
             if copies < data {
                 stuck.lost += objects;
@@ -511,7 +511,7 @@ impl<'a> Ledger<'a> {
 
     /// Whether all homes of a record have room for it; if so, reserves the room.
     fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
-        let bytes: u64 = self.affected.sizes(record).iter().sum();
+        let bytes = self.affected.bytes_of(record);
         let aims = &self.aims[self.places(record)];
         // Devices that held it at first, or came back with it, have room for it.
         let old: Vec<DeviceId> = self.kept(record).map(|copy| copy.device).collect();
@@ -622,10 +622,7 @@ impl<'a> Ledger<'a> {
             let holders = &self.holders[self.places(*record)];
             holders.contains(&NOWHERE) && self.affected.sizes(*record).iter().any(|&bytes| bytes > 0)
         };
-        (0..self.affected.records())
-            .filter(lacks)
-            .map(|record| self.affected.sizes(record).len() as u64)
-            .sum()
+        (0..self.affected.records()).filter(lacks).map(|record| self.affected.objects_of(record)).sum()
     }
 
     /// Applies the results of a phase: finished jobs, and durable units of unfinished ones. Complete records
@@ -670,7 +667,7 @@ impl<'a> Ledger<'a> {
         let sizes = self.affected.sizes(record);
         let whole = (first..).zip(sizes).all(|(object, &bytes)| self.done[object] || bytes == 0);
         if whole {
-            let bytes: u64 = sizes.iter().sum();
+            let bytes = self.affected.bytes_of(record);
             let places = self.places(record);
             for place in places.clone() {
                 let home = self.aims[place];

@@ -22,6 +22,7 @@ use crate::model::{
 };
 use crate::plan::{DeviceId, Plan};
 use crate::targets::Targets;
+use crate::thinned::InAll;
 
 /// The maximum number of client operations simulated without a rebuild: enough for a 99th percentile.
 const QUIET_OPERATIONS: f64 = 20_000.0;
@@ -207,15 +208,19 @@ pub struct Recovered {
     pub digests: Vec<towtank_kernel::Digest>,
     /// Events of all phases.
     pub events: u64,
+    /// Whether a phase ended before all of its transfers, because something else happened.
+    pub interrupted: bool,
     /// Whether a run was stopped early.
     pub partial: bool,
     /// Latencies of clients, if there are clients.
     pub clients: Option<Waited>,
+    /// What the objects stand for, where objects were left out.
+    pub(crate) in_all: Option<InAll>,
 }
 
 impl Recovery<'_> {
     /// Every moment at which something changes, in order.
-    fn moments(&self) -> Vec<SimTime> {
+    pub(crate) fn moments(&self) -> Vec<SimTime> {
         let mut moments = BTreeSet::new();
         if self.affected.follows {
             // The map has changed, so copies that are left move from the beginning.
@@ -295,6 +300,9 @@ impl Recovery<'_> {
             found.stuck = planned.stuck;
             // What an earlier phase left unfinished is planned anew, or is stuck now.
             found.unfinished = 0;
+            if let Some(all) = &mut found.in_all {
+                all.unfinished = 0;
+            }
             let sound = |(used, stopped): (&u64, &bool)| if *stopped { 0 } else { *used };
             found.fill = standing.used.iter().zip(&standing.stopped).map(sound).collect();
             assert!(planned.stuck.objects() <= ledger.lacking(), "more is stuck than lacks a copy");
@@ -382,8 +390,10 @@ impl Recovery<'_> {
             fill: Vec::new(),
             digests: Vec::new(),
             events: 0,
+            interrupted: false,
             partial: false,
             clients: None,
+            in_all: self.affected.is_thinned().then(|| InAll::none(self.hardware)),
         }
     }
 
@@ -428,7 +438,14 @@ impl Recovery<'_> {
             .map(|(_, job)| planned.plan.bytes_over_targets(job))
             .fold(0, u64::saturating_add);
         found.take(self.hardware, &planned.plan, &run, from, span);
-        found.targets.take(planned, &progress);
+        let stands_for =
+            |record: u32, object: u32| self.affected.stands_for(record as usize, object as usize);
+        found.targets.take(planned, &progress, |record, object| stands_for(record, object).objects);
+        if let Some(all) = &mut found.in_all {
+            all.take(self.affected, planned, &progress);
+            found.unfinished = all.unfinished;
+        }
+        found.interrupted |= until.is_some() && progress.iter().any(|progress| *progress != Progress::Whole);
         let drives = |device: &u32| !planned.plan.tasks_of(DeviceId(*device)).is_empty();
         found.drivers = found.drivers.max((0..self.hardware.devices()).filter(drives).count() as u64);
         ledger.settle(planned, |job| progress[job as usize]);

@@ -156,6 +156,7 @@ impl Search<'_> {
             grouped: !first_object.is_empty(),
             follows: false,
             held: None,
+            all: Vec::new(),
             first_object,
             sizes: Vec::new(),
             numbers: Vec::new(),

@@ -26,15 +26,15 @@ impl Targets {
         Targets { parts: vec![0; devices as usize], groups: BTreeSet::new() }
     }
 
-    /// Adds the jobs that a phase finished.
-    pub fn take(&mut self, planned: &Planned, progress: &[Progress]) {
+    /// Adds the jobs that a phase finished. `count` says how many objects an object of a record stands for.
+    pub fn take(&mut self, planned: &Planned, progress: &[Progress], count: impl Fn(u32, u32) -> u64) {
         let plan = &planned.plan;
-        for ((job, &(record, _)), progress) in plan.jobs().iter().zip(&planned.jobs).zip(progress) {
+        for ((job, &(record, object)), progress) in plan.jobs().iter().zip(&planned.jobs).zip(progress) {
             if *progress != Progress::Whole {
                 continue;
             }
             for &target in plan.writes(job) {
-                self.parts[target.index()] += 1;
+                self.parts[target.index()] += count(record, object);
                 if plan.grouped() {
                     self.groups.insert((target, record));
                 }
@@ -91,10 +91,10 @@ mod tests {
     fn a_group_counts_once_and_a_copy_as_often_as_it_is_written() {
         let mut targets = Targets::none(3);
         // The second object of the first group is cut off, and written in the next phase.
-        targets.take(&planned(true), &[Progress::Whole, Progress::Units(1), Progress::Whole]);
+        targets.take(&planned(true), &[Progress::Whole, Progress::Units(1), Progress::Whole], |_, _| 1);
         assert_eq!([0, 1, 2].map(|device| targets.parts(DeviceId(device))), [0, 1, 2]);
         assert_eq!([0, 1, 2].map(|device| groups(&targets, &[device])), [0, 1, 2]);
-        targets.take(&planned(true), &[Progress::Units(0), Progress::Whole, Progress::Units(0)]);
+        targets.take(&planned(true), &[Progress::Units(0), Progress::Whole, Progress::Units(0)], |_, _| 1);
         assert_eq!([0, 1, 2].map(|device| targets.parts(DeviceId(device))), [0, 2, 3]);
         assert_eq!([0, 1, 2].map(|device| groups(&targets, &[device])), [0, 1, 2]);
         assert_eq!(targets.all_parts(), 5);
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn objects_that_are_placed_one_by_one_are_of_no_group() {
         let mut targets = Targets::none(3);
-        targets.take(&planned(false), &[Progress::Whole; 3]);
+        targets.take(&planned(false), &[Progress::Whole; 3], |_, _| 1);
         assert_eq!((targets.all_parts(), groups(&targets, &[0, 1, 2])), (5, 0));
     }
 }

@@ -3,21 +3,26 @@
 //!
 //! What paces a recovery (disks, NICs, limits, sleeps, queues) works object by object. So with one object in
 //! `by`, the same machines take one `by`-th of the time. Times that do not come from objects, such as the
-//! time until a failure is detected, are divided by `by` too; then all times of the result are to be
-//! multiplied by it. Clients and their latencies stay as they are, since no operation becomes larger.
+//! time until a failure is detected, are divided by `by` too; then all times of the result are multiplied by
+//! it. Clients and their latencies stay as they are, since no operation becomes larger.
+//!
+//! An object that is left stands for those that are left out: the room on devices, and all counts of objects
+//! and of bytes, are those of all objects.
 //!
 //! Left out: what is done once for a group rather than for each object counts `by` times. So a group keeps at
-//! least [`OBJECTS_LEAST`] objects on average, and the caller compares a thinned recovery with a whole one
-//! before it uses others.
+//! least [`OBJECTS_LEAST`] objects on average, and the caller compares a thinned recovery with a whole one,
+//! or with one that is thinned less, before it uses others.
 
 use std::sync::Arc;
 
 use towtank_units::{SimSpan, SimTime};
 
-use crate::affected::Affected;
+use crate::affected::{Affected, All};
 use crate::failures::Struck;
-use crate::ledger::{Backfill, Rules};
-use crate::recovery::{Later, Recovery, Waiting};
+use crate::hardware::Hardware;
+use crate::ledger::{Backfill, Planned, Progress, Rules};
+use crate::model::SPARES;
+use crate::recovery::{Busy, Later, Recovered, Recovery, Waiting};
 
 /// How many objects a group keeps on average: then an operation for each group counts as 1 % of its objects.
 pub const OBJECTS_LEAST: usize = 100;
@@ -31,7 +36,6 @@ pub struct Thinned {
     waiting: Waiting,
     /// The time to begin a backfill.
     begin: SimSpan,
-    limit: Vec<u64>,
     by: u32,
 }
 
@@ -53,15 +57,12 @@ impl Thinned {
     }
 
     /// A recovery with one object in `by`.
-    fn by(recovery: &Recovery<'_>, by: u32) -> Thinned {
+    #[must_use]
+    pub fn by(recovery: &Recovery<'_>, by: u32) -> Thinned {
         let struck =
             recovery.struck.iter().map(|struck| Struck { at: part(struck.at, by), ..struck.clone() });
         let at = |at: &SimTime| SimTime::from_ns(at.as_ns() / u64::from(by));
         let waiting = recovery.waiting;
-        let room = |(used, limit): (&u64, &u64)| match limit.checked_sub(*used) {
-            Some(room) => used + room / u64::from(by),
-            None => *limit,
-        };
         Thinned {
             affected: recovery.affected.thinned(by),
             struck: struck.collect(),
@@ -76,7 +77,6 @@ impl Thinned {
                 ..waiting
             },
             begin: part(recovery.rules.backfill.begin, by),
-            limit: recovery.used.iter().zip(&recovery.limit).map(room).collect(),
             by,
         }
     }
@@ -97,15 +97,193 @@ impl Thinned {
             later: &self.later,
             waiting: self.waiting,
             rules: Rules { backfill: Backfill { begin: self.begin, ..rules.backfill }, ..rules },
-            limit: self.limit.clone(),
             ..whole.clone()
         }
     }
 
-    /// A time of the thinned recovery as a time of the whole one.
+    /// The result of the thinned recovery as that of the whole one. Objects, groups and bytes are exact, unless
+    /// the recovery was interrupted ([`Recovered::interrupted`]): then those that were copied to devices where
+    /// they are wanted no longer are estimates. So are times, counts over time, and bytes that NICs send.
+    ///
+    /// # Panics
+    /// If counts contradict each other.
     #[must_use]
-    pub fn whole(&self, at: SimTime) -> SimTime {
-        SimTime::from_ns(at.as_ns().saturating_mul(u64::from(self.by)))
+    pub fn whole(&self, whole: &Recovery<'_>, thinned: Recovered) -> Recovered {
+        let by = u64::from(self.by);
+        let clock = Clock::of(whole, self);
+        let mut found = thinned;
+        let all = found.in_all.take().expect("a thinned recovery counts what its objects stand for");
+        let later = |at: SimTime| clock.whole(at);
+        let times = |span: SimSpan| span.saturating_mul(by);
+        found.first_transfer = later(found.first_transfer);
+        found.last_write = later(found.last_write);
+        found.taken_back = found.taken_back.map(later);
+        found.last_by_spare = found.last_by_spare.map(|last| last.map(later));
+        for series in found.progress_by_spare.iter_mut().chain([&mut found.progress, &mut found.begun]) {
+            series.iter_mut().for_each(|(at, _)| *at = later(*at));
+        }
+        found.below.iter_mut().for_each(|(at, _)| *at = later(*at));
+        let spans = [
+            &mut found.moving,
+            &mut found.bound,
+            &mut found.ideal,
+            &mut found.reserving,
+            &mut found.sleeping,
+        ];
+        spans.into_iter().chain(&mut found.active).for_each(|span| *span = times(*span));
+        found.uplinks.iter_mut().flatten().for_each(|span| *span = times(*span));
+        found.limited.values_mut().for_each(|span| *span = times(*span));
+        let busy = |busy: &mut Busy| *busy = Busy { span: times(busy.span), bytes: busy.bytes * by };
+        found.cards.iter_mut().flatten().for_each(busy);
+        found.disks.iter_mut().for_each(|disk| disk.0 = times(disk.0));
+        found.work.scale(by);
+        if let Some(clients) = &mut found.clients {
+            clients.over_time.iter_mut().for_each(|(at, _)| *at = later(*at));
+        }
+        all.count_in(&mut found, by);
+        found.assert_adds_up();
+        found
+    }
+}
+
+impl Recovered {
+    /// How much the times of another recovery of the same data differ from those of this one, at most, each as
+    /// a share of the time since the first transfer: until half of the bytes and all of them are written, and
+    /// until no record is left with each number of copies or shards to spare.
+    #[must_use]
+    pub fn difference(&self, other: &Recovered) -> f64 {
+        let since = |at: SimTime| at.checked_since(self.first_transfer).unwrap_or_default().as_secs_f64();
+        let differ = |(mine, theirs): (Option<SimTime>, Option<SimTime>)| match (mine, theirs) {
+            (None, None) => 0.0,
+            (Some(mine), Some(theirs)) if mine == theirs => 0.0,
+            (Some(mine), Some(theirs)) if since(mine) > 0.0 => (since(theirs) / since(mine) - 1.0).abs(),
+            _ => f64::INFINITY,
+        };
+        let rows = self.last_by_spare.into_iter().zip(other.last_by_spare);
+        rows.chain([(self.half(), other.half())]).map(differ).fold(0.0, f64::max)
+    }
+
+    /// When half of the bytes were finished; none if none were. Bytes of a bin count as finished evenly.
+    fn half(&self) -> Option<SimTime> {
+        let (mut sum, mut begin) = (0u64, self.first_transfer);
+        for &(end, bytes) in &self.progress {
+            let missing = self.bytes.div_ceil(2) - sum.min(self.bytes.div_ceil(2));
+            if bytes > 0 && bytes >= missing {
+                let span = end.checked_since(begin).unwrap_or_default();
+                let part = u128::from(span.as_ns()) * u128::from(missing) / u128::from(bytes);
+                return Some(begin.saturating_add(SimSpan::from_ns(part as u64)));
+            }
+            sum += bytes;
+            begin = begin.max(end);
+        }
+        None
+    }
+}
+
+/// Times of a thinned recovery, and of the whole one: moments at which something happens from outside are
+/// exact, and what follows a moment takes `by` times as long.
+struct Clock {
+    /// The same moments in both.
+    moments: Vec<(SimTime, SimTime)>,
+    by: u64,
+}
+
+impl Clock {
+    fn of(whole: &Recovery<'_>, thinned: &Thinned) -> Clock {
+        let (from, to) = (thinned.of(whole).moments(), whole.moments());
+        // Moments less than `by` nanoseconds apart may be one in the thinned recovery.
+        let moments = if from.len() == to.len() { from.into_iter().zip(to).collect() } else { Vec::new() };
+        Clock { moments, by: u64::from(thinned.by) }
+    }
+
+    fn whole(&self, at: SimTime) -> SimTime {
+        let next = self.moments.partition_point(|(from, _)| *from <= at);
+        let (from, to) =
+            next.checked_sub(1).map_or((SimTime::ZERO, SimTime::ZERO), |last| self.moments[last]);
+        let after = to.saturating_add(at.since(from).saturating_mul(self.by));
+        // Divided times are rounded, so what ends with a phase could come out behind its end.
+        self.moments.get(next).map_or(after, |(_, end)| after.min(*end))
+    }
+}
+
+/// What the objects of a thinned recovery stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct InAll {
+    /// Objects that were copied.
+    jobs: u64,
+    /// Their bytes on all targets, by the copies or shards that their records had to spare.
+    bytes: [u64; SPARES],
+    /// For each device, bytes that were read from it and written to it.
+    moved: Vec<[u64; 2]>,
+    /// The same of the objects themselves, without those that they stand for.
+    own: Vec<[u64; 2]>,
+    /// Bytes that the last phase did not finish.
+    pub(crate) unfinished: u64,
+}
+
+impl InAll {
+    /// Nothing is copied yet.
+    pub(crate) fn none(hardware: &Hardware) -> InAll {
+        let none = vec![[0; 2]; hardware.devices() as usize];
+        InAll { moved: none.clone(), own: none, ..InAll::default() }
+    }
+
+    /// Adds what a phase did.
+    pub(crate) fn take(&mut self, affected: &Affected, planned: &Planned, progress: &[Progress]) {
+        let plan = &planned.plan;
+        for task in plan.tasks() {
+            let spare = (task.spare as usize).min(SPARES - 1);
+            for number in task.jobs.clone() {
+                let (job, (record, object)) = (plan.job(number), planned.jobs[number as usize]);
+                let all = affected.stands_for(record as usize, object as usize);
+                let (reads, writes) = (plan.reads(job), plan.writes(job));
+                let bytes = all.bytes.saturating_mul(writes.len() as u64);
+                if progress[number as usize] != Progress::Whole {
+                    self.unfinished = self.unfinished.saturating_add(bytes);
+                    continue;
+                }
+                self.jobs += all.objects;
+                self.bytes[spare] = self.bytes[spare].saturating_add(bytes);
+                let ends =
+                    reads.iter().map(|device| (device, 0)).chain(writes.iter().map(|device| (device, 1)));
+                for (device, way) in ends {
+                    self.moved[device.index()][way] += all.bytes;
+                    self.own[device.index()][way] += job.bytes;
+                }
+            }
+        }
+    }
+
+    /// Puts these counts in the place of those of a thinned recovery.
+    fn count_in(&self, found: &mut Recovered, by: u64) {
+        let bytes = self.bytes.iter().sum();
+        let begun: u64 = found.begun.iter().map(|(_, jobs)| jobs).sum();
+        let share = u128::from(begun) * u128::from(self.jobs) / u128::from(found.jobs.max(1));
+        add_up_to(&mut found.begun, u64::try_from(share).unwrap_or(u64::MAX));
+        (found.jobs, found.bytes) = (self.jobs, bytes);
+        add_up_to(&mut found.progress, bytes);
+        for (series, bytes) in found.progress_by_spare.iter_mut().zip(self.bytes) {
+            add_up_to(series, bytes);
+        }
+        for ((disk, all), own) in found.disks.iter_mut().zip(&self.moved).zip(&self.own) {
+            // What was read and written of objects that were never finished.
+            let rest = |moved: u64, own: u64| moved.saturating_sub(own).saturating_mul(by);
+            disk.1 = all[0].saturating_add(rest(disk.1, own[0]));
+            disk.2 = all[1].saturating_add(rest(disk.2, own[1]));
+        }
+        found.work.moved = found.disks.iter().map(|disk| [disk.1, disk.2]).collect();
+        found.work.bytes = found.disks.iter().map(|disk| u128::from(disk.2)).sum();
+    }
+}
+
+/// Changes the counts of a series in proportion, so that they add up to a total.
+fn add_up_to(series: &mut [(SimTime, u64)], total: u64) {
+    let before: u128 = series.iter().map(|(_, count)| u128::from(*count)).sum();
+    let (mut seen, mut given) = (0, 0);
+    for (_, count) in series {
+        seen += u128::from(*count);
+        let until = (seen * u128::from(total)).checked_div(before).unwrap_or(0) as u64;
+        *count = until - std::mem::replace(&mut given, until);
     }
 }
 
@@ -123,18 +301,24 @@ impl Affected {
             homes: self.homes.as_ref().map(Arc::clone),
             keys: self.keys.clone(),
             held: None,
+            all: Vec::with_capacity(self.records()),
             ..*self
         };
         for record in 0..self.records() {
-            let sizes = self.sizes(record);
-            let bytes = sizes.iter().sum::<u64>() / u64::from(by);
-            let objects = ((sizes.len() as u64 * 2 + u64::from(by)) / (2 * u64::from(by)))
-                .max(u64::from(!sizes.is_empty()));
+            let all = All { objects: self.objects_of(record), bytes: self.bytes_of(record) };
+            let objects =
+                ((all.objects * 2 + u64::from(by)) / (2 * u64::from(by))).max(u64::from(all.objects > 0));
+            // Where all objects have bytes, those that are left have some too.
+            let bytes = (all.bytes / u64::from(by)).max(if all.bytes < all.objects { 0 } else { objects });
             let (each, more) = (bytes.checked_div(objects).unwrap_or(0), bytes.checked_rem(objects));
             let of = |at: u64| each + u64::from(more.is_some_and(|more| at < more));
             thinned.sizes.extend((0..objects).map(of));
             thinned.first_object.push(thinned.sizes.len() as u32);
+            thinned.all.push(all);
         }
         thinned
     }
 }
+
+#[cfg(test)]
+mod tests;

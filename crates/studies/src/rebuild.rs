@@ -11,13 +11,14 @@
 //! - `real`: the same from the exports of a cluster; `ring`: machines and partitions from a ring of Swift;
 //! - `queue`: the operation queue of Ceph's daemons, by release; `log`: what the logs of its groups remember;
 //! - `observed`, `resources`, `bottleneck`: the measures, and what limited the rebuild;
-//! - `levers`: changes that may help, each tried;
+//! - `levers`: changes that may help, each tried; `estimate`: large recoveries with some of their objects;
 //! - `present`, `figures`, `slowest`, `traffic`, `published`: the contents of the report.
 
 pub mod benchmark;
 pub mod bottleneck;
 pub mod cluster;
 pub mod complete;
+pub(crate) mod estimate;
 pub mod failures;
 mod figures;
 pub mod generated;
@@ -110,6 +111,7 @@ const FLAGS: &[Flag] = &[
     flag("replace", "replace"),
     flag("returns", "returns"),
     flag("noout", "noout"),
+    flag("exact", "exact"),
 ];
 
 impl Question for Rebuild {
@@ -125,7 +127,7 @@ impl Question for Rebuild {
          up to 16, mClock with --profile from 17 on. --client-load adds reads and writes of clients. Not modelled: CPU and memory, Ceph's own work \
          per object (1 ms where it was measured, which determines the time of small objects without a sleep), and \
          devices of a real cluster that come back, for which there is the study whatif.";
-    const RESULTS_VERSION: u32 = 6;
+    const RESULTS_VERSION: u32 = 7;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank rebuild --servers 16 --per-server 10TiB --disk-read 200MB/s --disk-write 180MB/s",
         "towtank rebuild --report ceph-report.json --fail host=a",

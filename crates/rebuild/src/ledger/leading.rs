@@ -42,7 +42,7 @@ impl Ledger<'_> {
             let mut aims = self.aims[places].iter().copied().filter(|aim| *aim != NOWHERE);
             return aims.next().unwrap_or(NOWHERE);
         }
-        let bytes: u64 = self.affected.sizes(record).iter().sum();
+        let bytes = self.affected.bytes_of(record);
         let chosen = match self.rules.source {
             Source::Primary => holders.clone().next(),
             Source::Random => {

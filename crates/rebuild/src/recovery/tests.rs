@@ -446,20 +446,21 @@ fn bytes_that_are_received_from_nowhere_are_noticed() {
     broken(|found| found.cards[0][1].bytes += 1);
 }
 
-/// The last write of a recovery, and of a thinned one as a time of the whole, with how many objects it has.
-fn thinned(course: &Course, objects: usize, wrong: bool) -> Option<(SimTime, SimTime, u64)> {
+/// A recovery, a thinned one as the whole one, and with how many objects it ran.
+fn thinned(course: &Course, objects: usize, wrong: bool) -> Option<(Recovered, Recovered, u64)> {
     course.with(|recovery| {
         let thinned = Thinned::to(recovery, objects)?;
         let run = |recovery: &Recovery<'_>| recovery.run(&Alone(course.seed)).expect("a recovery runs");
         let small = thinned.of(recovery);
         let small = if wrong { Recovery { waiting: recovery.waiting, ..small } } else { small };
         let (whole, small) = (run(recovery), run(&small));
-        Some((whole.last_write, thinned.whole(small.last_write), small.jobs))
+        let jobs = small.jobs;
+        Some((whole, thinned.whole(recovery, small), jobs))
     })
 }
 
-fn error_of((whole, small, _): (SimTime, SimTime, u64)) -> f64 {
-    (small.as_secs_f64() / whole.as_secs_f64() - 1.0).abs()
+fn error_of((whole, small, _): &(Recovered, Recovered, u64)) -> f64 {
+    (small.last_write.as_secs_f64() / whole.last_write.as_secs_f64() - 1.0).abs()
 }
 
 /// The error of thinned recoveries, over a hundred drawn ones: at most 2 % in the median, which is what a
@@ -472,11 +473,11 @@ fn a_thinned_recovery_takes_as_long() {
         let mut drawn = course().new_tree(&mut runner).expect("it can be drawn").current();
         (drawn.objects, drawn.groups, drawn.returns) = (6_000, Some(24), None);
         let Some(found) = thinned(&drawn, 0, false) else { continue };
-        if found.0 == SimTime::ZERO {
-            assert_eq!(found.1, SimTime::ZERO, "nothing is rebuilt in either: {drawn:?}");
+        if found.0.last_write == SimTime::ZERO {
+            assert_eq!(found.1.last_write, SimTime::ZERO, "nothing is rebuilt in either: {drawn:?}");
             continue;
         }
-        errors.push(error_of(found));
+        errors.push(error_of(&found));
     }
     errors.sort_by(f64::total_cmp);
     println!("errors: median {:.4}, largest {:.4}", errors[50], errors[99]);
@@ -492,9 +493,11 @@ fn a_thinned_recovery_has_fewer_objects_and_shorter_waits() {
     let whole = course.run();
     let found = thinned(&course, whole.jobs as usize / 4, false).expect("it is large");
     assert!(found.2.abs_diff(whole.jobs / 4) <= whole.jobs / 100, "{} of {} objects", found.2, whole.jobs);
-    assert!(error_of(found) < 0.02, "{found:?}");
+    assert!(error_of(&found) < 0.02, "{found:?}");
+    assert!(found.0.difference(&found.1) < 0.02, "{found:?}");
     let wrong = thinned(&course, whole.jobs as usize / 4, true).expect("it is large");
-    assert!(error_of(wrong) > 0.02, "{wrong:?}");
+    assert!(wrong.0.difference(&wrong.1) > 0.02, "{wrong:?}");
+    assert!(error_of(&wrong) > 0.02, "{wrong:?}");
     let least = thinned(&course, 0, false).expect("it is large");
     assert!(least.2 as usize >= OBJECTS_LEAST * whole.jobs as usize / 1_000, "{} objects", least.2);
     for small in [Course { objects: 2_400, ..course.clone() }, Course { groups: None, ..course }] {
@@ -502,23 +505,99 @@ fn a_thinned_recovery_has_fewer_objects_and_shorter_waits() {
     }
 }
 
-/// A thinned record has its share of the bytes, and room in proportion.
+/// A thinned record has its share of the bytes, and takes the room of all of them.
 #[test]
-fn a_thinned_recovery_has_its_share_of_bytes_and_room() {
+fn a_thinned_recovery_has_its_share_of_bytes_and_all_of_the_room() {
     let course = Course { objects: 12_000, groups: Some(24), ..Course::usual() };
     course.with(|recovery| {
         let whole = Recovery { used: vec![100; 16], limit: vec![1_100; 16], ..recovery.clone() };
         let thinned = Thinned::to(&whole, 0).expect("500 objects a group");
         let by = u64::from(thinned.one_in());
         let small = thinned.of(&whole);
-        assert_eq!(small.limit, vec![100 + 1_000 / by; 16]);
+        assert_eq!((&small.used, &small.limit), (&whole.used, &whole.limit));
         assert_eq!(small.affected.records(), whole.affected.records());
         for record in 0..whole.affected.records() {
             let bytes = |recovery: &Recovery<'_>| recovery.affected.sizes(record).iter().sum::<u64>();
             assert_eq!(bytes(&small), bytes(&whole) / by, "record {record}");
+            assert_eq!(small.affected.bytes_of(record), bytes(&whole), "record {record}");
+            assert_eq!(
+                small.affected.objects_of(record),
+                whole.affected.objects_of(record),
+                "record {record}"
+            );
         }
         small.affected.assert_whole();
     });
+}
+
+/// What a thinned recovery counts is what a whole one counts, over a hundred drawn ones that nothing
+/// interrupts: objects, bytes by device, what is stuck, and what is below `min_size`. Counts over time add up.
+#[test]
+fn a_thinned_recovery_counts_all_objects() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut alike, mut stuck) = (0, 0);
+    while alike < 100 {
+        let mut drawn = course().new_tree(&mut runner).expect("it can be drawn").current();
+        (drawn.objects, drawn.groups, drawn.returns) = (6_000, Some(24), None);
+        let Some((whole, small, jobs)) = thinned(&drawn, 0, false) else { continue };
+        if whole.interrupted || small.interrupted {
+            continue;
+        }
+        assert!(jobs == 0 || jobs < whole.jobs, "{jobs} of {} objects", whole.jobs);
+        let counted = |found: &Recovered| (found.jobs, found.bytes, found.unfinished, found.stuck);
+        assert_eq!(counted(&whole), counted(&small), "{drawn:?}");
+        let moved = |found: &Recovered| found.disks.iter().map(|disk| (disk.1, disk.2)).collect::<Vec<_>>();
+        assert_eq!(moved(&whole), moved(&small), "{drawn:?}");
+        assert_eq!((&whole.targets, &whole.fill), (&small.targets, &small.fill), "{drawn:?}");
+        assert_eq!(whole.below_min_size, small.below_min_size, "{drawn:?}");
+        assert_eq!(whole.first_transfer, small.first_transfer, "{drawn:?}");
+        let begun = |found: &Recovered| found.begun.iter().map(|(_, jobs)| jobs).sum::<u64>();
+        assert_eq!(begun(&whole), begun(&small), "{drawn:?}");
+        alike += 1;
+        stuck += u64::from(whole.stuck.any());
+    }
+    assert!(stuck > 0, "some have objects that cannot be rebuilt");
+}
+
+/// An object that stands for another one too is noticed.
+#[test]
+#[should_panic(expected = "bytes finished in all, and over time")]
+fn an_object_that_stands_for_too_many_is_noticed() {
+    let course = Course { objects: 6_000, groups: Some(24), ..Course::usual() };
+    course.with(|recovery| {
+        let thinned = Thinned::to(recovery, 0).expect("it is large");
+        let small = thinned.of(recovery).run(&Alone(course.seed)).expect("a recovery runs");
+        let mut whole = thinned.whole(recovery, small);
+        whole.bytes += 1;
+        whole.assert_adds_up();
+    });
+}
+
+/// A result with these times in nanoseconds.
+fn timed(first: u64, rows: [Option<u64>; SPARES], progress: &[(u64, u64)]) -> Recovered {
+    let at = SimTime::from_ns;
+    let mut found = Course::usual().with(|recovery| recovery.nothing());
+    found.first_transfer = at(first);
+    found.last_by_spare = rows.map(|row| row.map(at));
+    found.progress = progress.iter().map(|(end, bytes)| (at(*end), *bytes)).collect();
+    found.bytes = progress.iter().map(|(_, bytes)| bytes).sum();
+    found
+}
+
+/// Times are compared from the first transfer on, and the largest difference counts.
+#[test]
+fn differences_are_those_of_the_worst_time() {
+    let one = timed(100, [Some(150), None, Some(300), None], &[(100, 0), (200, 10), (300, 10)]);
+    let same = |other: &Recovered| one.difference(other);
+    assert_eq!(same(&one), 0.0);
+    let shifted = |rows| timed(100, rows, &[(100, 0), (200, 10), (300, 10)]);
+    assert!((same(&shifted([Some(151), None, Some(300), None])) - 0.02).abs() < 1e-9);
+    assert!((same(&shifted([Some(150), None, Some(310), None])) - 0.05).abs() < 1e-9);
+    assert_eq!(same(&shifted([None, None, Some(300), None])), f64::INFINITY);
+    assert_eq!(same(&shifted([Some(150), Some(150), Some(300), None])), f64::INFINITY);
+    // Half of the bytes: at 200, and at 250.
+    let late = timed(100, [Some(150), None, Some(300), None], &[(100, 0), (200, 5), (300, 10), (300, 5)]);
+    assert!((same(&late) - 0.5).abs() < 1e-9, "{}", same(&late));
 }
 
 /// Two servers of eight fail at once, so some objects have one copy left and most have two. The time until

@@ -92,6 +92,10 @@ impl Scenario {
             }
             Vec::new()
         };
+        for key in ["exact", "exact_objects"].into_iter().filter(|key| draft.says(key)) {
+            let message = format!("`{key}` is for exports of Ceph; without them all objects are simulated");
+            problems.push(draft.problem(key, message).hint("leave it out"));
+        }
         settled.check_returns(draft, &mut problems);
         if rings.is_none() {
             settled.check_sizes(draft, redundancy, &mut problems);

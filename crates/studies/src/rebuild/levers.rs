@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
 use towtank_units::{Rate, SimSpan};
 
+use super::estimate::Estimate;
 use super::resources::{QUEUE, Resource, SERVER_RATE};
 use crate::{RunContext, StudyError};
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Limits, WINDOW_MAX};
 use towtank_rebuild::recovery::{Recovered, Recovery, Waited};
-use towtank_rebuild::thinned::Thinned;
-use towtank_report::{Warning, human};
+use towtank_report::human;
 
 /// Trials of small rebuilds may take this many events in all, which is about a tenth of a second.
 const EVENTS_LEAST: u64 = 500_000;
@@ -68,75 +68,6 @@ impl Cost {
     }
 }
 
-/// How much longer or shorter a thinned recovery may take than the whole one, so that others like it are
-/// used: 2 %, a choice made before any was measured.
-const ERROR_MAX: f64 = 0.02;
-
-/// Recoveries with twice as many objects are thinned to so many for trials: a run takes some tenths of a
-/// second.
-const OBJECTS: usize = 50_000;
-
-/// With fewer groups, the order in which a few of them get their reservations decides the time, and thinned
-/// recoveries have another order. Chosen after a trial of 480 groups without sleep was 22 % off, although the
-/// recovery without a change was within [`ERROR_MAX`]. Above it, 60 trials of drawn recoveries were at most
-/// 0.4 % off (`whatif/tests/estimated.rs`).
-const GROUPS: usize = 500;
-
-/// A thinned recovery that takes as long as the whole one.
-pub struct Estimate {
-    thinned: Thinned,
-    /// The time of the whole recovery for a second of the thinned one.
-    scale: f64,
-}
-
-impl Estimate {
-    /// Thins a recovery that ran to its end. None if it is not large, or the thinned one takes longer or
-    /// shorter by more than [`ERROR_MAX`].
-    ///
-    /// # Errors
-    /// When the model fails.
-    pub fn of(
-        recovery: &Recovery<'_>,
-        recovered: &Recovered,
-        context: &RunContext<'_>,
-    ) -> Result<Option<Estimate>, StudyError> {
-        if recovered.partial || recovered.jobs == 0 || recovery.affected.records() < GROUPS {
-            return Ok(None);
-        }
-        let Some(thinned) = Thinned::to(recovery, OBJECTS) else { return Ok(None) };
-        let found = Recovery { quiet: false, ..thinned.of(recovery) }.run(context)?;
-        let scale = recovered.last_write.as_secs_f64() / found.last_write.as_secs_f64();
-        let error = f64::from(thinned.one_in()) / scale - 1.0;
-        let fits = !found.partial && error.abs() <= ERROR_MAX;
-        Ok(fits.then_some(Estimate { thinned, scale }))
-    }
-
-    /// The error of the thinned recovery, as a share of the time of the whole one.
-    #[must_use]
-    pub fn error(&self) -> f64 {
-        f64::from(self.thinned.one_in()) / self.scale - 1.0
-    }
-
-    /// The recovery to run in place of one with many objects, and what its times are to be multiplied by.
-    pub fn or_whole<'a>(estimate: Option<&'a Estimate>, recovery: &Recovery<'a>) -> (Recovery<'a>, f64) {
-        match estimate {
-            Some(estimate) => (estimate.thinned.of(recovery), estimate.scale),
-            None => (recovery.clone(), 1.0),
-        }
-    }
-
-    /// What is said of the times that it gives.
-    #[must_use]
-    pub fn note(&self) -> Warning {
-        Warning::note(format!(
-            "the times of other settings and speeds were estimated with one object in {}; for the settings as they \
-             are, this estimate is {} off",
-            self.thinned.one_in(),
-            human::quantity(self.error().abs(), "fraction")
-        ))
-    }
-}
-
 /// A change of limits or machines.
 struct Lever {
     change: String,
@@ -179,7 +110,7 @@ pub fn tried(
     levers.sort_by(|left, right| right.chance.total_cmp(&left.chance));
     let most = recovered.events.max(EVENTS_LEAST);
     let (base, scale) = Estimate::or_whole(estimate, recovery);
-    let each = (recovered.events as f64 / scale) as u64;
+    let each = estimate.map_or(recovered.events, Estimate::events);
     let mut spent = 0;
     // The share of the trials that is shown as done. A trial that takes fewer events must not lower it.
     let mut shown: f64 = 0.0;

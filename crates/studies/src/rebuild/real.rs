@@ -27,7 +27,8 @@ use self::groups::Groups;
 use self::machines::Machines;
 pub(crate) use self::machines::write_rate;
 use super::cluster::{limits, memory_of_machines, waiting};
-use super::levers::{self, Estimate};
+use super::estimate::{self, EXACT_OBJECTS, Estimate};
+use super::levers;
 use super::observed::{self, Replicate, Seen, Setting};
 use super::queue::{Mclock, Profile};
 use super::resources::resources;
@@ -342,15 +343,22 @@ impl Ready {
         }
     }
 
+    /// Recoveries of at most so many objects are simulated with all of them.
+    pub(crate) fn exact_objects(&self) -> u64 {
+        if self.scenario.exact { u64::MAX } else { self.scenario.exact_objects.unwrap_or(EXACT_OBJECTS) }
+    }
+
     /// One replicate, with its warnings; none if the user stopped it before anything was known.
     fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<Warning>)>, StudyError> {
         let Some(staged) = self.staged(context) else { return Ok(None) };
         let recovery = self.recovery(&staged, context);
         let own = levers::own_share(context);
-        let recovered = context.within(0.0..own, |context| recovery.run(context))?;
+        let estimate::Ran { recovered, estimate, note } =
+            context.within(0.0..own, |context| estimate::run(&recovery, self.exact_objects(), context))?;
         let resources = resources(&recovery, &recovered);
         let estimate = match context.replicate {
-            0 => context.within(own..own, |context| Estimate::of(&recovery, &recovered, context))?,
+            0 => context
+                .within(own..own, |context| Estimate::or_of(estimate, &recovery, &recovered, context))?,
             _ => None,
         };
         let tried = context.within(own..1.0, |context| {
@@ -361,7 +369,7 @@ impl Ready {
         let Staged {
             hardware, limits, affected, struck, failing, used, capacity, mut warnings, lacking, ..
         } = staged;
-        warnings.extend(estimate.as_ref().map(Estimate::note));
+        warnings.extend(note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
         if lacking > 0 {
             warnings.push(Warning::danger(format!(
                 "{lacking} groups lacked copies or shards before the failure; these are rebuilt too, if they have a \
@@ -422,24 +430,23 @@ impl Ready {
     }
 }
 
+const GENERATED_HINT: &str =
+    "leave it out: hosts, pools and groups are those of the exports; or leave out the exports";
+const REPLACE_HINT: &str = "use the study whatif: towtank whatif --replace osd.3";
+const RETURNS_HINT: &str =
+    "use the study whatif: towtank whatif --fail osd.3 --returns osd.3@40min --client-writes 200/s";
+
 /// Refuses keys of a generated cluster.
 fn refused(draft: &Draft) -> Problems {
     let mut problems = Problems::new();
     for key in GENERATED.into_iter().chain([LOST_SET]).filter(|key| draft.says(key)) {
-        let message = format!("`{key}` describes a generated cluster, but exports of a real one are given");
-        let hint = "leave it out: hosts, pools and groups are those of the exports; or leave out the exports";
+        let (of, hint) = match key {
+            "replace" => ("is for generated clusters and rings", REPLACE_HINT),
+            "returns" => ("is for generated clusters", RETURNS_HINT),
+            _ => ("describes a generated cluster", GENERATED_HINT),
+        };
+        let message = format!("`{key}` {of}, but exports of Ceph are given");
         problems.push(draft.problem(key, message).hint(hint));
-    }
-    if draft.says("replace") {
-        let message = "`replace` is for generated clusters and rings, but exports of Ceph are given";
-        let hint = "use the study whatif: towtank whatif --replace osd.3";
-        problems.push(draft.problem("replace", message).hint(hint));
-    }
-    if draft.says("returns") {
-        let message = "`returns` is for generated clusters, but exports of Ceph are given";
-        let hint =
-            "use the study whatif: towtank whatif --fail osd.3 --returns osd.3@40min --client-writes 200/s";
-        problems.push(draft.problem("returns", message).hint(hint));
     }
     for key in ["ring", "ring_after"].into_iter().filter(|key| draft.says(key)) {
         let message = format!("`{key}` names a ring of Swift, but exports of Ceph are given");

@@ -261,6 +261,13 @@ pub struct Scenario {
     /// Whether a whole rack is marked out too; not in Ceph by default (`mon_osd_down_out_subtree_limit`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack_out: Option<bool>,
+    /// Whether all objects are simulated, however many are rebuilt. Only with exports.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
+    /// If more objects than this are rebuilt, the recovery is estimated with some of them, where two such
+    /// estimates agree. Left out: 1000000. Only with exports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact_objects: Option<u64>,
     /// No disk accepts rebuilt data beyond this share of its capacity.
     #[serde(default = "ninety")]
     pub backfillfull_ratio: Percent,

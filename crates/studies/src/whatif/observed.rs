@@ -14,7 +14,8 @@ use super::exposure::Exposure;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::rebuild::bottleneck;
-use crate::rebuild::levers::{self, Estimate, Tried};
+use crate::rebuild::estimate::{self, Estimate};
+use crate::rebuild::levers::{self, Tried};
 use crate::rebuild::observed::{ClientsSeen, left};
 use crate::rebuild::real::Staged;
 use crate::rebuild::resources::{Resource, resources};
@@ -108,10 +109,12 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
     let all = if permille > 0 { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
-    let recovered = context.within(0.0..all * own, |context| recovery.run(context))?;
+    let exact_objects = ready.real.exact_objects();
+    let estimate::Ran { recovered, estimate, note } =
+        context.within(0.0..all * own, |context| estimate::run(&recovery, exact_objects, context))?;
     let resources = resources(&recovery, &recovered);
-    let estimate =
-        context.within(all * own..all * own, |context| Estimate::of(&recovery, &recovered, context))?;
+    let estimate = context
+        .within(all * own..all * own, |context| Estimate::or_of(estimate, &recovery, &recovered, context))?;
     let mut tried = context.within(all * own..all, |context| {
         let alternatives = ready.real.alternatives();
         levers::tried(&recovery, &recovered, (&resources, alternatives), estimate.as_ref(), context)
@@ -128,7 +131,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     beside.warnings.extend(staged.warnings.iter().cloned());
     beside.warnings.extend(lacked(staged.lacking, ready.asks));
     beside.warnings.extend(dangers::warnings(&moves));
-    beside.warnings.extend(estimate.as_ref().map(Estimate::note));
+    beside.warnings.extend(note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
     let start = ready.start.as_secs_f64();
     // Trials count from the first failure.
     let first = staged.struck.iter().map(|struck| struck.at).min().unwrap_or_default().as_secs_f64();

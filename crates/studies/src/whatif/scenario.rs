@@ -188,6 +188,13 @@ pub struct Scenario {
     /// Whether a whole rack is marked out too; not in Ceph by default (`mon_osd_down_out_subtree_limit`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack_out: Option<bool>,
+    /// Whether all objects are simulated, however many move.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
+    /// If more objects than this move, the recovery is estimated with some of them, where two such estimates
+    /// agree. Left out: 1000000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact_objects: Option<u64>,
     /// Share of all devices that fails in a year, for the probability of data loss.
     #[serde(default = "failures_a_year")]
     pub failure_rate: Percent,
@@ -275,6 +282,8 @@ impl Scenario {
             down_out: self.down_out,
             noout: self.noout.unwrap_or(false),
             rack_out: self.rack_out,
+            exact: self.exact,
+            exact_objects: self.exact_objects,
             ..usual
         }
     }

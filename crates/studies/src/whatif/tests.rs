@@ -13,6 +13,7 @@ use super::*;
 use crate::exports::samples::{EXAMPLE, Folder, example, files};
 use crate::{Prepared, Study};
 
+mod coarse;
 mod estimated;
 mod later;
 mod rule;

@@ -1,4 +1,4 @@
-//! Exports of small Ceph clusters, drawn from the numbers in their names, with changes and upmap plans on
+//! Exports of small Ceph clusters, drawn from the numbers in their names, with changes, failures and upmap plans on
 //! them: pools of copies and of shards, devices that are down or out, and much or little room.
 
 use std::fmt::Write as _;
@@ -214,8 +214,95 @@ fn exports(study: &str, number: u64) -> String {
     text
 }
 
-/// Changes of a drawn cluster.
+/// The queue of a drawn release, with its profile or its sleeps.
+fn queue(draw: Draw<'_>) -> String {
+    let release = 14 + draw(7);
+    if draw(3) > 0 {
+        let profile = ["balanced", "high_client_ops", "high_recovery_ops"][draw(3) as usize];
+        let capacity = match draw(3) {
+            0 => format!("osd_capacity = {}\n", 50 + draw(30_000)),
+            _ => String::new(),
+        };
+        return format!(
+            "queue = \"mclock\"\nprofile = \"{profile}\"\nceph_release = {}\n{capacity}",
+            release.max(16)
+        );
+    }
+    let sleep = ["0s", "1ms", "100ms"][draw(3) as usize];
+    format!(
+        "queue = \"wpq\"\nceph_release = {release}\nrecovery_sleep = \"{sleep}\"\nmax_backfills = {}\n",
+        draw(4)
+    )
+}
+
+/// Devices and hosts that fail and come back, with their data or empty, some while others are away, through a
+/// queue. The logs cover what was written, or do not.
+pub fn returning(draw: Draw<'_>) -> String {
+    let number = draw(1 << 40);
+    let cluster = Cluster::of(number);
+    let mut text = exports("whatif", number);
+    let mut changes = Vec::new();
+    for _ in 0..1 + draw(3) {
+        let osd = draw(cluster.devices());
+        let what = match draw(4) {
+            0 => format!("host=h{}", osd / cluster.disks),
+            _ => format!("osd.{osd}"),
+        };
+        // Back before they are given up, while their data are made again, or long after that.
+        let (fails, away) = (draw(3) * draw(900), 1 + [30, 700, 5_000][draw(3) as usize] * draw(20) / 10);
+        changes.push(format!("\"fail {what}@{fails}s\""));
+        match draw(8) {
+            0 => {}
+            1 if what.starts_with("osd") => changes.push(format!("\"replace {what}@{}s\"", fails + away)),
+            _ => changes.push(format!("\"returns {what}@{}s\"", fails + away)),
+        }
+    }
+    if draw(3) == 0 {
+        let osd = draw(cluster.devices());
+        let change = ["mark-out osd.", "drain osd.", "remove osd."][draw(3) as usize];
+        changes.push(format!("\"{change}{osd}@{}s\"", draw(2_000)));
+    }
+    let _ = writeln!(text, "changes = [{}]", changes.join(", "));
+    // A cluster holds some hundred objects, so most of them are written in seconds or in hours.
+    let writes = ["0/s", "0.01/s", "0.2/s", "5/s", "1000/s"][draw(5) as usize];
+    let log = [1, 10, 100, 10_000][draw(4) as usize] + draw(40);
+    let _ = writeln!(text, "client_writes = \"{writes}\"\nlog_entries = {log}");
+    text += &queue(draw);
+    if draw(6) == 0 {
+        text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
+    }
+    text
+}
+
+/// Failures on the exports of a drawn cluster, in a rebuild.
+pub fn failing(draw: Draw<'_>) -> String {
+    let number = draw(1 << 40);
+    let cluster = Cluster::of(number);
+    let mut text = exports("rebuild", number);
+    let fails = (0..1 + draw(3)).map(|_| {
+        let (osd, at) = (draw(cluster.devices()), draw(3) * draw(900));
+        let what = match draw(6) {
+            0 => format!("host=h{}", osd / cluster.disks),
+            1 => "osd".to_owned(),
+            2 => "host".to_owned(),
+            _ => format!("osd.{osd}"),
+        };
+        format!("\"{what}@{at}s\"")
+    });
+    let fails = fails.collect::<Vec<_>>().join(", ");
+    let _ = writeln!(text, "fail = [{fails}]\ndown_out = \"{}s\"", draw(700));
+    text += &queue(draw);
+    if draw(5) == 0 {
+        text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
+    }
+    text
+}
+
+/// Changes of a drawn cluster; devices that come back in one of four.
 pub fn change(draw: Draw<'_>) -> String {
+    if draw(4) == 0 {
+        return returning(draw);
+    }
     let number = draw(1 << 40);
     let cluster = Cluster::of(number);
     let mut text = exports("whatif", number);
@@ -248,15 +335,7 @@ pub fn change(draw: Draw<'_>) -> String {
     let _ = writeln!(text, "client_writes = \"{writes}\"\nlog_entries = {}", 1 + draw(40));
     match draw(5) {
         0 => text += "recovery_sleep = \"0s\"\n",
-        1 | 2 => {
-            let profile = ["balanced", "high_client_ops", "high_recovery_ops"][draw(3) as usize];
-            let release = 14 + draw(7);
-            let _ = writeln!(
-                text,
-                "queue = \"mclock\"\nprofile = \"{profile}\"\nceph_release = {}",
-                release.max(16)
-            );
-        }
+        1 | 2 => text += &queue(draw),
         3 => {
             let _ = writeln!(text, "max_backfills = {}\nrecovery_max_active = {}", draw(4), 1 + draw(4));
         }

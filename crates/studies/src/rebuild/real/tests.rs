@@ -382,6 +382,18 @@ fn a_real_cluster_is_not_made_up_as_well() {
     assert!(format!("{missing:?}").contains("`crush_map` is missing"), "{missing:?}");
 }
 
+/// A key that is refused is named once, with the hint that helps most.
+#[test]
+fn a_key_of_a_generated_cluster_is_one_problem() {
+    for key in ["replace = \"1h\"", "returns = \"1h\"", "servers = 4", "lost_set = \"draw\"", "ring = \"r\""]
+    {
+        let problems = check(example(), &format!("{EXAMPLE}{key}")).err().expect(key);
+        assert_eq!(problems.iter().count(), 1, "{key}: {problems:?}");
+    }
+    let two = check(example(), &format!("{EXAMPLE}replace = \"1h\"\nservers = 4")).err().expect("two");
+    assert_eq!(two.iter().count(), 2, "{two:?}");
+}
+
 /// The resolved scenario that is printed can be run again.
 #[test]
 fn what_is_filled_in_can_be_run_again() {

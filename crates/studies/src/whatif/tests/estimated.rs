@@ -4,7 +4,8 @@ use towtank_rebuild::recovery::Recovery;
 use towtank_streams::{Draws, Purpose, Uniform as _};
 
 use super::*;
-use crate::rebuild::levers::{self, Estimate, Tried};
+use crate::rebuild::estimate::Estimate;
+use crate::rebuild::levers::{self, Tried};
 use crate::rebuild::resources::resources;
 
 /// So many groups with 300 objects each, on three of four devices in turn.
