@@ -7,8 +7,8 @@
 //! - The *bound*: the busiest device works without a pause. It is a property of the placement.
 //! - The *ideal*: the same total cost in bytes and requests, spread evenly over all surviving disks, the NICs
 //!   of their servers and the uplinks of their racks. A mean never exceeds the maximum, so the ideal is at
-//!   most the bound. It is at least the longest chain: the units of one object, one after the other, through
-//!   their slowest stage.
+//! most the bound. It is at least the longest chain: the units of one object, one after the other, through
+//! their slowest stage.
 //!
 //! Only units that became durable count, so both limits also hold for phases that are cut short.
 
@@ -51,8 +51,8 @@ pub struct Work {
 pub const TRAFFIC_SERVERS_MAX: u32 = 1_024;
 
 impl Work {
-    /// Adds up the work of a plan. `durable` gives the number of durable units of a job; all of them, if the
-    /// work that the plan asks for is wanted.
+    /// Adds up the work of a plan. `durable` gives the number of durable units of a job; all of them, if
+    /// the work that the plan asks for is wanted.
     #[must_use]
     pub fn of(hardware: &Hardware, limits: &Limits, plan: &Plan, durable: impl Fn(u32) -> u32) -> Work {
         let mut work = Work::none(hardware);
@@ -160,7 +160,8 @@ impl Work {
         self.assert_conserved();
     }
 
-    /// Multiplies all times and bytes but those of a single job: the same work on so many times as many objects.
+    /// Multiplies all times and bytes but those of a single job: the same work on so many times as many
+    /// objects.
     pub(crate) fn scale(&mut self, by: u64) {
         let uplinks = self.uplinks.iter_mut().flatten();
         let rates = self.rates.iter_mut().chain(&mut self.server_rates);

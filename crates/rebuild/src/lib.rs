@@ -23,6 +23,7 @@ pub mod bound;
 pub mod failures;
 pub mod hardware;
 pub mod homes;
+mod in_all;
 pub mod ledger;
 pub mod map_places;
 pub mod model;

@@ -16,13 +16,17 @@ use crate::affected::Affected;
 use crate::bound::{Survivors, Work};
 use crate::failures::Struck;
 use crate::hardware::Hardware;
+<<<<<<< HEAD
 use crate::ledger::{LEADS_MOST, Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
+=======
+use crate::in_all::InAll;
+use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
+>>>>>>> coarsen
 use crate::model::{
     Active, Arrivals, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Server, Slot,
 };
 use crate::plan::{DeviceId, Plan};
 use crate::targets::Targets;
-use crate::thinned::InAll;
 
 /// The maximum number of client operations simulated without a rebuild: enough for a 99th percentile.
 const QUIET_OPERATIONS: f64 = 20_000.0;

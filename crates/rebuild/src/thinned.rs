@@ -1,17 +1,17 @@
 //! A recovery in which each group has only some of its objects, to estimate a recovery that takes long to
 //! simulate.
 //!
-//! What paces a recovery (disks, NICs, limits, sleeps, queues) works object by object. So with one object in
-//! `by`, the same machines take one `by`-th of the time. Times that do not come from objects, such as the
-//! time until a failure is detected, are divided by `by` too; then all times of the result are multiplied by
-//! it. Clients and their latencies stay as they are, since no operation becomes larger.
+//! What paces a recovery (disks, NICs, limits, sleeps, queues) works object by object. So with one object
+//! in `by`, the same machines take one `by`-th of the time. Times that do not come from objects, such as
+//! the time until a failure is detected, are divided by `by` too; then all times of the result are
+//! multiplied by it. Clients and their latencies stay as they are, since no operation becomes larger.
 //!
-//! An object that is left stands for those that are left out: the room on devices, and all counts of objects
-//! and of bytes, are those of all objects.
+//! An object that is left stands for those that are left out: the room on devices, and all counts of
+//! objects and of bytes, are those of all objects.
 //!
-//! Left out: what is done once for a group rather than for each object counts `by` times. So a group keeps at
-//! least [`OBJECTS_LEAST`] objects on average, and the caller compares a thinned recovery with a whole one,
-//! or with one that is thinned less, before it uses others.
+//! Left out: what is done once for a group rather than for each object counts `by` times. So a group keeps
+//! at least [`OBJECTS_LEAST`] objects on average, and the caller compares a thinned recovery with a whole
+//! one, or with one that is thinned less, before it uses others.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::affected::{Affected, All};
 use crate::failures::Struck;
-use crate::hardware::Hardware;
-use crate::ledger::{Backfill, Planned, Progress, Rules};
-use crate::model::SPARES;
+use crate::in_all::InAll;
+use crate::ledger::{Backfill, Rules};
 use crate::recovery::{Busy, Later, Recovered, Recovery, Waiting};
 
-/// How many objects a group keeps on average: then an operation for each group counts as 1 % of its objects.
+/// How many objects a group keeps on average: then an operation for each group counts as 1 % of its
+/// objects.
 pub const OBJECTS_LEAST: usize = 100;
 
 /// The parts of a recovery that differ in a thinned one.
@@ -44,9 +44,9 @@ fn part(span: SimSpan, by: u32) -> SimSpan {
 }
 
 impl Thinned {
-    /// A recovery with about this many objects, where it has at least twice as many now. None if it has not,
-    /// if its records are no groups or their groups are small, or if devices come back: what was written to
-    /// an object meanwhile depends on the time.
+    /// A recovery with about this many objects, where it has at least twice as many now. None if it has
+    /// not, if its records are no groups or their groups are small, or if devices come back: what was
+    /// written to an object meanwhile depends on the time.
     #[must_use]
     pub fn to(recovery: &Recovery<'_>, objects: usize) -> Option<Thinned> {
         let affected = recovery.affected;
@@ -101,9 +101,10 @@ impl Thinned {
         }
     }
 
-    /// The result of the thinned recovery as that of the whole one. Objects, groups and bytes are exact, unless
-    /// the recovery was interrupted ([`Recovered::interrupted`]): then those that were copied to devices where
-    /// they are wanted no longer are estimates. So are times, counts over time, and bytes that NICs send.
+    /// The result of the thinned recovery as that of the whole one. Objects, groups and bytes are exact,
+    /// unless the recovery was interrupted ([`Recovered::interrupted`]): then those that were copied to
+    /// devices where they are wanted no longer are estimates. So are times, counts over time, and bytes
+    /// that NICs send.
     ///
     /// # Panics
     /// If counts contradict each other.
@@ -147,9 +148,9 @@ impl Thinned {
 }
 
 impl Recovered {
-    /// How much the times of another recovery of the same data differ from those of this one, at most, each as
-    /// a share of the time since the first transfer: until half of the bytes and all of them are written, and
-    /// until no record is left with each number of copies or shards to spare.
+    /// How much the times of another recovery of the same data differ from those of this one, at most, each
+    /// as a share of the time since the first transfer: until half of the bytes and all of them are
+    /// written, and until no record is left with each number of copies or shards to spare.
     #[must_use]
     pub fn difference(&self, other: &Recovered) -> f64 {
         let since = |at: SimTime| at.checked_since(self.first_transfer).unwrap_or_default().as_secs_f64();
@@ -206,54 +207,7 @@ impl Clock {
     }
 }
 
-/// What the objects of a thinned recovery stand for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct InAll {
-    /// Objects that were copied.
-    jobs: u64,
-    /// Their bytes on all targets, by the copies or shards that their records had to spare.
-    bytes: [u64; SPARES],
-    /// For each device, bytes that were read from it and written to it.
-    moved: Vec<[u64; 2]>,
-    /// The same of the objects themselves, without those that they stand for.
-    own: Vec<[u64; 2]>,
-    /// Bytes that the last phase did not finish.
-    pub(crate) unfinished: u64,
-}
-
 impl InAll {
-    /// Nothing is copied yet.
-    pub(crate) fn none(hardware: &Hardware) -> InAll {
-        let none = vec![[0; 2]; hardware.devices() as usize];
-        InAll { moved: none.clone(), own: none, ..InAll::default() }
-    }
-
-    /// Adds what a phase did.
-    pub(crate) fn take(&mut self, affected: &Affected, planned: &Planned, progress: &[Progress]) {
-        let plan = &planned.plan;
-        for task in plan.tasks() {
-            let spare = (task.spare as usize).min(SPARES - 1);
-            for number in task.jobs.clone() {
-                let (job, (record, object)) = (plan.job(number), planned.jobs[number as usize]);
-                let all = affected.stands_for(record as usize, object as usize);
-                let (reads, writes) = (plan.reads(job), plan.writes(job));
-                let bytes = all.bytes.saturating_mul(writes.len() as u64);
-                if progress[number as usize] != Progress::Whole {
-                    self.unfinished = self.unfinished.saturating_add(bytes);
-                    continue;
-                }
-                self.jobs += all.objects;
-                self.bytes[spare] = self.bytes[spare].saturating_add(bytes);
-                let ends =
-                    reads.iter().map(|device| (device, 0)).chain(writes.iter().map(|device| (device, 1)));
-                for (device, way) in ends {
-                    self.moved[device.index()][way] += all.bytes;
-                    self.own[device.index()][way] += job.bytes;
-                }
-            }
-        }
-    }
-
     /// Puts these counts in the place of those of a thinned recovery.
     fn count_in(&self, found: &mut Recovered, by: u64) {
         let bytes = self.bytes.iter().sum();

@@ -358,8 +358,8 @@ fn is_whole(found: &Recovered, objects: u64) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever is pulled or pushed under the limits of a queue, all copies are whole in the end, as many as
-    /// an empty server takes, and all executors agree on how long it takes.
+    /// Whatever is pulled or pushed under the limits of a queue, all copies are whole in the end, as many
+    /// as an empty server takes, and all executors agree on how long it takes.
     #[test]
     fn what_comes_back_by_log_is_whole_on_all_executors(seed: u64, reserve: bool) {
         let by_log = returns_by_log(seed, reserve);
@@ -484,8 +484,8 @@ fn a_thinned_recovery_takes_as_long() {
     assert!(errors[50] <= 0.02, "{errors:?}");
 }
 
-/// What is thinned has so many objects as are asked for, and no less than [`OBJECTS_LEAST`] in a group. With
-/// times that are not divided, it would take too long.
+/// What is thinned has so many objects as are asked for, and no less than [`OBJECTS_LEAST`] in a group.
+/// With times that are not divided, it would take too long.
 #[test]
 fn a_thinned_recovery_has_fewer_objects_and_shorter_waits() {
     let waiting = Waiting { down_out: SimSpan::from_ms(20), ..Course::usual().waiting };
@@ -531,7 +531,8 @@ fn a_thinned_recovery_has_its_share_of_bytes_and_all_of_the_room() {
 }
 
 /// What a thinned recovery counts is what a whole one counts, over a hundred drawn ones that nothing
-/// interrupts: objects, bytes by device, what is stuck, and what is below `min_size`. Counts over time add up.
+/// interrupts: objects, bytes by device, what is stuck, and what is below `min_size`. Counts over time add
+/// up.
 #[test]
 fn a_thinned_recovery_counts_all_objects() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -1,11 +1,11 @@
 //! Large recoveries with some of their objects in place of all ([`towtank_rebuild::thinned`]).
 //!
 //! Trials of other settings and speeds are estimated with about 50,000 objects. Where very many objects are
-//! rebuilt, the recovery itself is estimated too, with more of them. Each estimate is checked in its run: that
-//! of trials must take as long as the recovery itself. That of the recovery must agree with the one of trials,
-//! which is at least twice as coarse, so that what is done once for a group makes twice the error there; and
-//! with a third one, so that it is seen where the time depends on the order in which groups get their
-//! reservations. That order differs in each estimate, as it does if disks are a little faster.
+//! rebuilt, the recovery itself is estimated too, with more of them. Each estimate is checked in its run:
+//! that of trials must take as long as the recovery itself. That of the recovery must agree with the one of
+//! trials, which is at least twice as coarse, so that what is done once for a group makes twice the error
+//! there; and with a third one, so that it is seen where the time depends on the order in which groups get
+//! their reservations. That order differs in each estimate, as it does if disks are a little faster.
 
 use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_rebuild::thinned::Thinned;
@@ -14,26 +14,26 @@ use towtank_units::SimTime;
 
 use crate::{RunContext, StudyError};
 
-/// How much longer or shorter a thinned recovery may take than the one that it stands for, so that others like
-/// it are used: 2 %, a choice made before any was measured.
+/// How much longer or shorter a thinned recovery may take than the one that it stands for, so that others
+/// like it are used: 2 %, a choice made before any was measured.
 pub(crate) const ERROR_MAX: f64 = 0.02;
 
 /// Recoveries with twice as many objects are thinned to so many for trials: a run takes some tenths of a
 /// second.
 const OBJECTS: usize = 50_000;
 
-/// An estimate of the recovery itself has so many objects, or more where groups are small: a run takes about
-/// a second.
+/// An estimate of the recovery itself has so many objects, or more where groups are small: a run takes
+/// about a second.
 const OBJECTS_FINE: usize = 200_000;
 
 /// With fewer groups, the order in which a few of them get their reservations decides the time, and thinned
-/// recoveries have another order. Chosen after a trial of 480 groups without sleep was 22 % off, although the
-/// recovery without a change was within [`ERROR_MAX`]. Above it, 60 trials of drawn recoveries were at most
-/// 0.4 % off (`whatif/tests/estimated.rs`).
+/// recoveries have another order. Chosen after a trial of 480 groups without sleep was 22 % off, although
+/// the recovery without a change was within [`ERROR_MAX`]. Above it, 60 trials of drawn recoveries were at
+/// most 0.4 % off (`whatif/tests/estimated.rs`).
 const GROUPS: usize = 500;
 
-/// Recoveries of more objects are estimated unless `exact_objects` says otherwise. A choice: a failed device of
-/// 2 TiB has half as many objects of 4 MiB, and a run of so many takes about five seconds.
+/// Recoveries of more objects are estimated unless `exact_objects` says otherwise. A choice: a failed
+/// device of 2 TiB has half as many objects of 4 MiB, and a run of so many takes about five seconds.
 pub const EXACT_OBJECTS: u64 = 1_000_000;
 
 /// A thinned recovery that takes as long as the one that it stands for.
@@ -81,8 +81,8 @@ impl Estimate {
         }
     }
 
-    /// A thinned recovery as an estimate of the whole one, which `recovered` is the result of: the thinned one
-    /// ended with the last write at this time, after so many events.
+    /// A thinned recovery as an estimate of the whole one, which `recovered` is the result of: the thinned
+    /// one ended with the last write at this time, after so many events.
     fn new(thinned: Thinned, recovered: &Recovered, (last_write, events): (SimTime, u64)) -> Estimate {
         let scale = recovered.last_write.as_secs_f64() / last_write.as_secs_f64();
         Estimate { thinned, scale, events }
@@ -130,8 +130,8 @@ pub struct Ran {
     pub note: Option<Warning>,
 }
 
-/// Runs a recovery: with all of its objects if they are at most `exact_objects`, or cannot be estimated; else
-/// with some of them.
+/// Runs a recovery: with all of its objects if they are at most `exact_objects`, or cannot be estimated;
+/// else with some of them.
 ///
 /// # Errors
 /// When the model fails.
@@ -159,8 +159,8 @@ pub(crate) fn differences(found: &[&Recovered]) -> f64 {
     found.iter().enumerate().map(of).fold(0.0, f64::max)
 }
 
-/// Runs a recovery with some of its objects, and twice with fewer. Where these differ, it is run with all of
-/// them.
+/// Runs a recovery with some of its objects, and twice with fewer. Where these differ, it is run with all
+/// of them.
 pub(crate) fn checked(
     recovery: &Recovery<'_>,
     [fine, other, rough]: [Thinned; 3],

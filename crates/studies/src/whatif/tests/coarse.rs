@@ -132,8 +132,8 @@ fn quantiles(mut errors: Vec<f64>) -> [f64; 3] {
 }
 
 /// Counts are exact, and times of an estimate that is accepted are at most as far off as is accepted.
-/// `COARSE=60` in the environment draws more, and `COARSE_OBJECTS=5000` larger groups; docs/whatif.md has that
-/// result.
+/// `COARSE=60` in the environment draws more, and `COARSE_OBJECTS=5000` larger groups; docs/whatif.md has
+/// that result.
 #[test]
 fn an_accepted_estimate_is_like_the_recovery_with_all_objects() {
     let number = |name: &str| std::env::var(name).ok().and_then(|count| count.parse::<u32>().ok());
@@ -184,8 +184,8 @@ fn a_wrong_estimate_is_refused() {
     assert_ne!(sound.recovered.digests, exact.digests);
 }
 
-/// Where the order of reservations decides the time, estimates differ, and the answer is that of a run with all
-/// objects.
+/// Where the order of reservations decides the time, estimates differ, and the answer is that of a run with
+/// all objects.
 #[test]
 fn a_time_that_depends_on_the_order_is_not_estimated() {
     let cluster = Cluster { hosts: 6, disks: 2, class: "hdd", groups: 1_040, objects: 410 };
@@ -197,8 +197,8 @@ fn a_time_that_depends_on_the_order_is_not_estimated() {
     assert!(!told(&exact).contains("the time depends on the order"));
 }
 
-/// The answer says that a recovery was estimated, how, and how to have it exact; all that it counts is what is
-/// counted with all objects.
+/// The answer says that a recovery was estimated, how, and how to have it exact; all that it counts is what
+/// is counted with all objects.
 #[test]
 fn an_estimated_recovery_is_told() {
     let seen = |keys: &str| {
