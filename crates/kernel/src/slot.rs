@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use crate::context::{Context, Desk, Refusal, Rules, TimerChange};
 use crate::digest;
-use crate::error::RunError;
+use crate::error::{Fault, RunError};
 use crate::key::{Due, EntityId, EventKey};
 use crate::model::{Model, Statistics};
 use crate::outcome::Remains;
@@ -67,19 +67,53 @@ impl<M: Model, X> Slot<M, X> {
         desk: &mut Desk<M>,
         due: Due<'_, M::Event>,
     ) -> Result<M::Undo, Box<RunError>> {
-        let mut context =
-            Context::new(rules, desk, &mut self.timers, (due.key, due.to), (self.ordinal, self.sequence));
-        let handled = rules.model.handle(&mut self.state, due.event, &mut context);
-        let sequence = context.sequence();
+        let (handled, sequence) = self.handle(rules, desk, due);
         match handled {
             Ok(undo) if desk.refusal.is_none() => {
-                self.ordinal += 1;
-                self.sequence = sequence;
-                self.chain = digest::link(self.chain, due.key, due.event);
+                self.advance(due, sequence);
                 Ok(undo)
             }
             handled => Err(self.fail(rules, desk, due, handled.err())),
         }
+    }
+
+    /// Runs the handler of an event that will not be undone. What an undo would need is dropped where the
+    /// handler has put it: it may be large, and reading it just after it was written in parts would stall.
+    #[inline]
+    pub(crate) fn perform_for_good(
+        &mut self,
+        rules: &Rules<'_, M>,
+        desk: &mut Desk<M>,
+        due: Due<'_, M::Event>,
+    ) -> Result<(), Box<RunError>> {
+        let (handled, sequence) = self.handle(rules, desk, due);
+        if handled.is_err() || desk.refusal.is_some() {
+            return Err(self.fail(rules, desk, due, handled.err()));
+        }
+        self.advance(due, sequence);
+        Ok(())
+    }
+
+    /// Runs the handler; returns its result, and the number of events that the entity has sent.
+    #[inline]
+    fn handle(
+        &mut self,
+        rules: &Rules<'_, M>,
+        desk: &mut Desk<M>,
+        due: Due<'_, M::Event>,
+    ) -> (Result<M::Undo, Fault>, u64) {
+        let mut context =
+            Context::new(rules, desk, &mut self.timers, (due.key, due.to), (self.ordinal, self.sequence));
+        let handled = rules.model.handle(&mut self.state, due.event, &mut context);
+        (handled, context.sequence())
+    }
+
+    /// The entity has handled one more event.
+    #[inline]
+    fn advance(&mut self, due: Due<'_, M::Event>, sequence: u64) {
+        self.ordinal += 1;
+        self.sequence = sequence;
+        self.chain = digest::link(self.chain, due.key, due.event);
     }
 
     #[cold]
@@ -88,7 +122,7 @@ impl<M: Model, X> Slot<M, X> {
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
         due: Due<'_, M::Event>,
-        fault: Option<crate::error::Fault>,
+        fault: Option<Fault>,
     ) -> Box<RunError> {
         let place = rules.place(due);
         let refusal: Option<Refusal> = desk.refusal.take();

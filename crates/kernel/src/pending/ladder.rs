@@ -53,6 +53,14 @@ const SAMPLE: usize = 64;
 /// The maximum number of rungs; below that, buckets are sorted whatever their size.
 const RUNGS: usize = 24;
 
+/// Where the least record is.
+#[derive(Clone, Copy)]
+enum First {
+    Near,
+    Side,
+    LastInstant,
+}
+
 /// The pending-event set that the executors use, chosen by measurement.
 pub struct Ladder<R> {
     /// The next records, latest first.
@@ -69,6 +77,8 @@ pub struct Ladder<R> {
     far: usize,
     /// Records at time `u64::MAX`.
     last_instant: KeyHeap<R>,
+    /// Where the record is that [`PendingSet::peek_before`] has returned.
+    peeked: First,
     /// If `near` has fewer records than this, [`Ladder::replenish`] is called.
     near_low: usize,
     /// If `side` has more records than this, [`Ladder::relieve_side`] is called.
@@ -89,6 +99,7 @@ impl<R> Default for Ladder<R> {
             rungs: Vec::new(),
             far: 0,
             last_instant: KeyHeap::default(),
+            peeked: First::Near,
             near_low: 0,
             side_high: SIDE_MAX,
             chunks: ChunkPool::default(),
@@ -116,8 +127,9 @@ impl<R: Keyed> Ladder<R> {
         }
     }
 
+    /// Makes room on a rung for one record; returns where it must be pushed.
     #[inline]
-    fn push_far(&mut self, at: u64, record: R) {
+    fn make_room(&mut self, at: u64) -> &mut Vec<R> {
         if self.far == 0 {
             self.near_low = NEAR_MIN + 1;
         }
@@ -126,7 +138,20 @@ impl<R: Keyed> Ladder<R> {
         while at >= self.rungs[rung].end() {
             rung -= 1;
         }
-        self.chunks.push(self.rungs[rung].bucket_mut(at), record);
+        self.chunks.make_room(self.rungs[rung].bucket_mut(at))
+    }
+
+    /// Adds a record that is not to go on a rung.
+    #[inline(never)]
+    fn push_aside(&mut self, record: R) {
+        if time_of(&record) == u64::MAX {
+            self.last_instant.push(record);
+            return;
+        }
+        self.side.push(record);
+        if self.side.len() > self.side_high {
+            self.relieve_side();
+        }
     }
 
     /// Refills `near` and `next` from the rungs.
@@ -259,15 +284,11 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
     #[inline]
     fn push(&mut self, record: R) {
         let at = time_of(&record);
-        if at < self.near_end {
-            self.side.push(record);
-            if self.side.len() > self.side_high {
-                self.relieve_side();
-            }
-        } else if at < u64::MAX {
-            self.push_far(at, record);
+        if at >= self.near_end && at < u64::MAX {
+            // Here, so that a record is copied only once: it may be large.
+            self.make_room(at).push(record);
         } else {
-            self.last_instant.push(record);
+            self.push_aside(record);
         }
     }
 
@@ -287,6 +308,28 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
             self.replenish();
         }
         self.first()
+    }
+
+    #[inline]
+    fn peek_before(&mut self, limit: EventKey) -> Option<&R> {
+        if self.near.len() < self.near_low {
+            self.replenish();
+        }
+        self.peeked = self.find_first(Some(limit))?;
+        match self.peeked {
+            First::Near => self.near.last(),
+            First::Side => self.side.first(),
+            First::LastInstant => self.last_instant.first(),
+        }
+    }
+
+    #[inline]
+    fn drop_first(&mut self) {
+        match self.peeked {
+            First::Near => drop(self.near.pop()),
+            First::Side => self.side.drop_first(),
+            First::LastInstant => self.last_instant.drop_first(),
+        }
     }
 
     #[inline]
@@ -313,22 +356,31 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
 }
 
 impl<R: Keyed> Ladder<R> {
+    /// Where the least record is, if there is no limit, or if its key is below the limit. Valid after
+    /// [`Ladder::replenish`].
+    #[inline]
+    fn find_first(&self, limit: Option<EventKey>) -> Option<First> {
+        let allowed = |key: &EventKey| limit.is_none_or(|limit| precedes(key, &limit));
+        match (self.near.last(), self.side.first_key()) {
+            (Some(near), None) => allowed(&near.key()).then_some(First::Near),
+            (Some(near), Some(side)) if precedes(&near.key(), side) => {
+                allowed(&near.key()).then_some(First::Near)
+            }
+            (_, Some(side)) => allowed(side).then_some(First::Side),
+            (None, None) => self.last_instant.first_key().is_some_and(allowed).then_some(First::LastInstant),
+        }
+    }
+
     /// Removes the least record if there is no limit, or if its key is below the limit.
     #[inline]
     fn pop_before_or_at(&mut self, limit: Option<EventKey>) -> Option<R> {
         if self.near.len() < self.near_low {
             self.replenish();
         }
-        let allowed = |key: &EventKey| limit.is_none_or(|limit| precedes(key, &limit));
-        match (self.near.last(), self.side.first_key()) {
-            (Some(_), None) => self.near.pop_if(|near| allowed(&near.key())),
-            (Some(near), Some(side)) if precedes(&near.key(), side) => {
-                self.near.pop_if(|near| allowed(&near.key()))
-            }
-            (_, Some(side)) if allowed(side) => self.side.pop(),
-            (_, Some(_)) => None,
-            (None, None) if self.last_instant.first_key().is_some_and(allowed) => self.last_instant.pop(),
-            (None, None) => None,
+        match self.find_first(limit)? {
+            First::Near => self.near.pop(),
+            First::Side => self.side.pop(),
+            First::LastInstant => self.last_instant.pop(),
         }
     }
 }
