@@ -117,6 +117,13 @@ pub trait Model: Sized + Sync {
         SimSpan::ZERO
     }
 
+    /// Asks for the memory that the handler will need beyond the entity itself, such as its parts on the heap
+    /// ([`prefetch`](crate::prefetch)). Executors call it some events before `event` and prefetch the entity
+    /// themselves. Only a hint: it may be called for an event that never comes to this entity in this state.
+    fn fetch(&self, entity: &Self::Entity, event: &Self::Event) {
+        let _ = (entity, event);
+    }
+
     /// The relative amount of work of an entity, used to balance entities among workers.
     fn weight(&self, id: EntityId) -> u32 {
         let _ = id;

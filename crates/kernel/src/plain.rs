@@ -13,12 +13,14 @@ use crate::model::{Model, Statistics};
 use crate::outcome::{RunStatistics, Share, Written};
 use crate::partition::Realm;
 use crate::pending::PendingSet;
-use crate::prefetch::prefetch;
 use crate::reach::Reach;
 use crate::slot::Slot;
 
-/// How many events ahead an entity's state is prefetched.
-const FETCH_AHEAD: usize = 6;
+/// How many events ahead an entity is prefetched.
+const FETCH_AHEAD: usize = 10;
+
+/// How many events ahead a model asks for more, when the entity itself has been prefetched.
+const FETCH_PARTS_AHEAD: usize = 4;
 
 /// The entities of one realm, their pending events, and the results so far.
 pub(crate) struct Plain<'m, M: Model, R> {
@@ -97,11 +99,27 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             self.take_results(key, id, local);
             self.queue.drop_first();
             self.take_sends();
-            if let Some(next) = self.queue.ahead(FETCH_AHEAD) {
-                prefetch(&self.slots[self.realm.own(next.to)]);
-            }
+            self.fetch_ahead();
         }
         Ok(true)
+    }
+
+    /// Prefetches the entities of events that are soon due, and their parts of those that are due sooner.
+    #[inline]
+    fn fetch_ahead(&self) {
+        if let Some(slot) = self.queue.ahead(FETCH_AHEAD).and_then(|next| self.slot_of(next.to)) {
+            slot.prefetch();
+        }
+        if let Some(next) = self.queue.ahead(FETCH_PARTS_AHEAD)
+            && let Some(slot) = self.slot_of(next.to)
+        {
+            self.rules.model.fetch(&slot.state, &next.event);
+        }
+    }
+
+    #[inline]
+    fn slot_of(&self, id: EntityId) -> Option<&Slot<M, ()>> {
+        self.slots.get(self.realm.own(id))
     }
 
     /// Takes the effects of a handler from the desk.

@@ -495,6 +495,24 @@ impl Model for Rebuild<'_> {
         }
     }
 
+    #[inline]
+    fn fetch(&self, entity: &Entity, event: &Event) {
+        let Entity::Server(server) = entity else { return };
+        match event.kind {
+            Kind::Read => {
+                server.fetch_disk(self.hardware.place_of(event.device));
+                if event.driver == event.device {
+                    server.fetch_slot(self.hardware.place_of(event.driver), event.slot);
+                }
+            }
+            Kind::Write => server.fetch_disk(self.hardware.place_of(event.device)),
+            Kind::Ack | Kind::Part if !event.marks.is_client() => {
+                server.fetch_slot(self.hardware.place_of(event.driver), event.slot);
+            }
+            _ => {}
+        }
+    }
+
     fn describe(&self, id: EntityId) -> String {
         match id.0.checked_sub(self.hardware.servers()) {
             None => format!("server {id}"),
