@@ -9,7 +9,7 @@ use towtank_streams::{Draws, Purpose, Seed, Source};
 use towtank_units::{SimSpan, SimTime};
 
 use crate::error::{Place, RunError};
-use crate::key::{Due, EntityId, EventKey, Scheduled};
+use crate::key::{EntityId, EventKey, Scheduled};
 use crate::links::Links;
 use crate::model::{Model, Statistics};
 use crate::timers::{TimerId, Timers};
@@ -76,7 +76,9 @@ pub struct Context<'a, M: Model> {
     rules: &'a Rules<'a, M>,
     desk: &'a mut Desk<M>,
     timers: &'a mut Timers,
-    key: EventKey,
+    /// By reference: an event may just have been written, field by field, and a copy of all of it at once would
+    /// wait until that has reached the cache.
+    key: &'a EventKey,
     me: EntityId,
     draws: Draws,
     sequence: u64,
@@ -88,7 +90,7 @@ impl<'a, M: Model> Context<'a, M> {
         rules: &'a Rules<'a, M>,
         desk: &'a mut Desk<M>,
         timers: &'a mut Timers,
-        (key, me): (EventKey, EntityId),
+        (key, me): (&'a EventKey, EntityId),
         (ordinal, sequence): (u64, u64),
     ) -> Context<'a, M> {
         Context { rules, desk, timers, key, me, draws: Draws::new(rules.seed, me.0, ordinal), sequence }
@@ -110,7 +112,7 @@ impl<'a, M: Model> Context<'a, M> {
     #[inline]
     #[must_use]
     pub fn key(&self) -> EventKey {
-        self.key
+        *self.key
     }
 
     /// The entity that handles the event.
@@ -221,7 +223,7 @@ impl<M: Model> fmt::Debug for Context<'_, M> {
 }
 
 impl<M: Model> Rules<'_, M> {
-    pub(crate) fn place(&self, due: Due<'_, M::Event>) -> Box<Place> {
+    pub(crate) fn place(&self, due: &Scheduled<M::Event>) -> Box<Place> {
         Box::new(Place {
             key: due.key,
             entity: due.to,

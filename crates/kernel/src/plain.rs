@@ -93,7 +93,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
                 self.queue.drop_first();
                 continue;
             }
-            slot.perform_for_good(&self.rules, &mut self.desk, scheduled.due())?;
+            slot.perform_for_good(&self.rules, &mut self.desk, scheduled)?;
             self.run.committed += 1;
             self.last = Some((key, id));
             self.take_results(key, id, local);
@@ -194,7 +194,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
 
     fn panicked(&mut self, payload: &(dyn Any + Send)) -> RunError {
         let scheduled = self.queue.peek().expect("a model panics only while it handles the first event");
-        RunError::Panic { place: self.rules.place(scheduled.due()), message: panic_message(payload) }
+        RunError::Panic { place: self.rules.place(scheduled), message: panic_message(payload) }
     }
 
     /// The result of the realm when the run is over: at `end`, or where it was stopped.

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use crate::context::{Context, Desk, Refusal, Rules, TimerChange};
 use crate::digest;
 use crate::error::{Fault, RunError};
-use crate::key::{Due, EntityId, EventKey};
+use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics};
 use crate::outcome::Remains;
 use crate::prefetch::prefetch_front;
@@ -48,7 +48,7 @@ impl<M: Model, X> Slot<M, X> {
             statistics: M::Statistics::default(),
         };
         let key = EventKey { origin: id, ..EventKey::MIN };
-        let mut context = Context::new(rules, desk, &mut slot.timers, (key, id), (0, 0));
+        let mut context = Context::new(rules, desk, &mut slot.timers, (&key, id), (0, 0));
         let name = || rules.model.describe(id);
         let started = rules.model.start(&mut slot.state, &mut context);
         (slot.ordinal, slot.sequence) = (1, context.sequence());
@@ -77,7 +77,7 @@ impl<M: Model, X> Slot<M, X> {
         &mut self,
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
-        due: Due<'_, M::Event>,
+        due: &Scheduled<M::Event>,
     ) -> Result<M::Undo, Box<RunError>> {
         let (handled, sequence) = self.handle(rules, desk, due);
         match handled {
@@ -96,7 +96,7 @@ impl<M: Model, X> Slot<M, X> {
         &mut self,
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
-        due: Due<'_, M::Event>,
+        due: &Scheduled<M::Event>,
     ) -> Result<(), Box<RunError>> {
         let (handled, sequence) = self.handle(rules, desk, due);
         if handled.is_err() || desk.refusal.is_some() {
@@ -112,20 +112,20 @@ impl<M: Model, X> Slot<M, X> {
         &mut self,
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
-        due: Due<'_, M::Event>,
+        due: &Scheduled<M::Event>,
     ) -> (Result<M::Undo, Fault>, u64) {
         let mut context =
-            Context::new(rules, desk, &mut self.timers, (due.key, due.to), (self.ordinal, self.sequence));
-        let handled = rules.model.handle(&mut self.state, due.event, &mut context);
+            Context::new(rules, desk, &mut self.timers, (&due.key, due.to), (self.ordinal, self.sequence));
+        let handled = rules.model.handle(&mut self.state, &due.event, &mut context);
         (handled, context.sequence())
     }
 
     /// The entity has handled one more event.
     #[inline]
-    fn advance(&mut self, due: Due<'_, M::Event>, sequence: u64) {
+    fn advance(&mut self, due: &Scheduled<M::Event>, sequence: u64) {
         self.ordinal += 1;
         self.sequence = sequence;
-        self.chain = digest::link(self.chain, due.key, due.event);
+        self.chain = digest::link(self.chain, &due.key, &due.event);
     }
 
     #[cold]
@@ -133,7 +133,7 @@ impl<M: Model, X> Slot<M, X> {
         &mut self,
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
-        due: Due<'_, M::Event>,
+        due: &Scheduled<M::Event>,
         fault: Option<Fault>,
     ) -> Box<RunError> {
         let place = rules.place(due);
