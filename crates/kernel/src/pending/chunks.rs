@@ -139,14 +139,6 @@ impl<R: Keyed> ChunkPool<R> {
         }
     }
 
-    /// Empties a chain into a vector.
-    pub fn drain_into(&mut self, mut chain: Chain<R>, into: &mut Vec<R>) {
-        while let Some(mut chunk) = self.take_chunk(&mut chain) {
-            into.append(&mut chunk);
-            self.spare.push(chunk);
-        }
-    }
-
     /// Samples the times of records at even distances over a chain, at most as many as `sample` holds;
     /// returns the number. Even distances, because records are often in the order of their times, so a
     /// contiguous part would not be representative.

@@ -23,7 +23,7 @@
 
 use std::fmt;
 
-use super::bucket_sort::sort_latest_first;
+use super::bucket_sort::{Run, sort_into};
 use super::chunks::{Chain, ChunkPool};
 use super::key_heap::KeyHeap;
 use super::rung::{Rung, Stretch, Taken};
@@ -63,10 +63,10 @@ enum First {
 
 /// The pending-event set that the executors use, chosen by measurement.
 pub struct Ladder<R> {
-    /// The next records, latest first.
-    near: Vec<R>,
-    /// The records after those, latest first.
-    next: Vec<R>,
+    /// The next records.
+    near: Run<R>,
+    /// The records after those.
+    next: Run<R>,
     /// Records that arrived too late to be sorted with the others.
     side: KeyHeap<R>,
     /// All records at or after this time are on the rungs; all earlier ones are not.
@@ -86,7 +86,8 @@ pub struct Ladder<R> {
     chunks: ChunkPool<R>,
     /// Memory for reuse.
     spare_buckets: Vec<Vec<Chain<R>>>,
-    spare_run: Vec<R>,
+    spare_run: Run<R>,
+    taken: Vec<Chain<R>>,
 }
 
 impl<R> Default for Ladder<R> {
@@ -105,6 +106,7 @@ impl<R> Default for Ladder<R> {
             chunks: ChunkPool::default(),
             spare_buckets: Vec::new(),
             spare_run: Vec::new(),
+            taken: Vec::new(),
         }
     }
 }
@@ -119,7 +121,7 @@ impl<R: Keyed> Ladder<R> {
     /// The least record, valid after [`Ladder::replenish`].
     #[inline]
     fn first(&self) -> Option<&R> {
-        match (self.near.last(), self.side.first()) {
+        match (last_of(&self.near), self.side.first()) {
             (Some(near), None) => Some(near),
             (Some(near), Some(side)) => Some(if precedes(&near.key(), &side.key()) { near } else { side }),
             (None, Some(side)) => Some(side),
@@ -211,17 +213,19 @@ impl<R: Keyed> Ladder<R> {
             return;
         }
         let mut run = std::mem::take(&mut self.spare_run);
+        let mut count = taken.chain.len();
         self.near_end = taken.stretch.end;
-        self.chunks.drain_into(taken.chain, &mut run);
-        while run.len() < SORTED_MIN
+        self.taken.push(taken.chain);
+        while count < SORTED_MIN
             && let Some(rung) = self.rungs.last_mut()
             && let Some(more) = rung.take_small(SORTED_MAX - SORTED_MIN)
         {
+            count += more.chain.len();
             self.near_end = more.stretch.end;
-            self.chunks.drain_into(more.chain, &mut run);
+            self.taken.push(more.chain);
         }
-        self.far -= run.len();
-        sort_latest_first(&mut run);
+        self.far -= count;
+        sort_into(&mut self.chunks, &mut self.taken, &mut run);
         let free = if self.near.is_empty() { &mut self.near } else { &mut self.next };
         self.spare_run = std::mem::replace(free, run);
     }
@@ -268,7 +272,9 @@ impl<R: Keyed> Ladder<R> {
             return;
         }
         let mut pile = Chain::default();
-        for record in self.side.drain().chain(self.near.drain(..)).chain(self.next.drain(..)) {
+        for record in
+            self.side.drain().chain(self.near.drain(..).flatten()).chain(self.next.drain(..).flatten())
+        {
             self.chunks.push(&mut pile, record);
         }
         self.far += pile.len();
@@ -317,7 +323,7 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
         }
         self.peeked = self.find_first(Some(limit))?;
         match self.peeked {
-            First::Near => self.near.last(),
+            First::Near => last_of(&self.near),
             First::Side => self.side.first(),
             First::LastInstant => self.last_instant.first(),
         }
@@ -334,10 +340,11 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
 
     #[inline]
     fn ahead(&self, n: usize) -> Option<&R> {
-        match self.near.len().checked_sub(n + 1) {
+        let place = match self.near.len().checked_sub(n + 1) {
             Some(place) => self.near.get(place),
             None => self.next.get((self.near.len() + self.next.len()).wrapping_sub(n + 1)),
-        }
+        };
+        place.and_then(Option::as_ref)
     }
 
     #[inline]
@@ -346,7 +353,7 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
     }
 
     fn for_each(&self, mut visit: impl FnMut(&R)) {
-        self.near.iter().chain(&self.next).for_each(&mut visit);
+        self.near.iter().chain(&self.next).flatten().for_each(&mut visit);
         self.side.for_each(&mut visit);
         for chain in self.rungs.iter().flat_map(Rung::buckets) {
             self.chunks.for_each(chain, &mut visit);
@@ -361,7 +368,7 @@ impl<R: Keyed> Ladder<R> {
     #[inline]
     fn find_first(&self, limit: Option<EventKey>) -> Option<First> {
         let allowed = |key: &EventKey| limit.is_none_or(|limit| precedes(key, &limit));
-        match (self.near.last(), self.side.first_key()) {
+        match (last_of(&self.near), self.side.first_key()) {
             (Some(near), None) => allowed(&near.key()).then_some(First::Near),
             (Some(near), Some(side)) if precedes(&near.key(), side) => {
                 allowed(&near.key()).then_some(First::Near)
@@ -378,11 +385,17 @@ impl<R: Keyed> Ladder<R> {
             self.replenish();
         }
         match self.find_first(limit)? {
-            First::Near => self.near.pop(),
+            First::Near => self.near.pop().flatten(),
             First::Side => self.side.pop(),
             First::LastInstant => self.last_instant.pop(),
         }
     }
+}
+
+/// The least record of a run.
+#[inline]
+fn last_of<R>(run: &Run<R>) -> Option<&R> {
+    run.last().and_then(Option::as_ref)
 }
 
 impl<R> fmt::Debug for Ladder<R> {
