@@ -129,7 +129,9 @@ impl<'a, M: Model> Context<'a, M> {
     }
 
     /// Sends an event. A delay shorter than the link declares ends the run with an error that names the link.
-    #[inline]
+    // Always inlined, so that the event is written only once, where it is sent from: to copy one that has just
+    // been put together takes longer than the rest.
+    #[inline(always)]
     pub fn send(&mut self, to: EntityId, after: SimSpan, event: M::Event) {
         let sure = self.rules.links.surely_allows(after) && to.0 < self.rules.entities;
         if !sure && let Some(refusal) = self.examine(to, after) {
@@ -180,7 +182,7 @@ impl<'a, M: Model> Context<'a, M> {
     }
 
     /// Puts a send on the desk; returns false if its time does not fit in 64 bits.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, to: EntityId, after: SimSpan, timer: bool, event: M::Event) -> bool {
         let Some(at) = self.key.at.checked_add(after) else {
             self.refuse(Refusal::TimeOverflow { after });

@@ -117,11 +117,12 @@ pub trait Model: Sized + Sync {
         SimSpan::ZERO
     }
 
-    /// Asks for the memory that the handler will need beyond the entity itself, such as its parts on the heap
-    /// ([`prefetch`](crate::prefetch)). Executors call it some events before `event` and prefetch the entity
-    /// themselves. Only a hint: it may be called for an event that never comes to this entity in this state.
-    fn fetch(&self, entity: &Self::Entity, event: &Self::Event) {
-        let _ = (entity, event);
+    /// Asks for memory that the handler will need beyond the entity itself ([`prefetch`](crate::prefetch)).
+    /// Executors prefetch the entity and then call this twice before the event: at depth 0 for the parts to
+    /// which the entity points, and later at depth 1 for those to which these point. Only a hint: an earlier
+    /// event may still change the entity.
+    fn fetch(&self, entity: &Self::Entity, event: &Self::Event, depth: u32) {
+        let _ = (entity, event, depth);
     }
 
     /// The relative amount of work of an entity, used to balance entities among workers.

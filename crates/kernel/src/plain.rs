@@ -17,10 +17,10 @@ use crate::reach::Reach;
 use crate::slot::Slot;
 
 /// How many events ahead an entity is prefetched.
-const FETCH_AHEAD: usize = 10;
+const FETCH_AHEAD: usize = 12;
 
-/// How many events ahead a model asks for more, when the entity itself has been prefetched.
-const FETCH_PARTS_AHEAD: usize = 4;
+/// How many events ahead a model asks for the parts of the entity, and for the parts of these.
+const FETCH_PARTS_AHEAD: [usize; 2] = [8, 4];
 
 /// The entities of one realm, their pending events, and the results so far.
 pub(crate) struct Plain<'m, M: Model, R> {
@@ -104,16 +104,19 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         Ok(true)
     }
 
-    /// Prefetches the entities of events that are soon due, and their parts of those that are due sooner.
+    /// Prefetches the entities of events that are due soon, and the parts of entities whose events are due
+    /// sooner.
     #[inline]
     fn fetch_ahead(&self) {
         if let Some(slot) = self.queue.ahead(FETCH_AHEAD).and_then(|next| self.slot_of(next.to)) {
             slot.prefetch();
         }
-        if let Some(next) = self.queue.ahead(FETCH_PARTS_AHEAD)
-            && let Some(slot) = self.slot_of(next.to)
-        {
-            self.rules.model.fetch(&slot.state, &next.event);
+        for (depth, ahead) in (0..).zip(FETCH_PARTS_AHEAD) {
+            if let Some(next) = self.queue.ahead(ahead)
+                && let Some(slot) = self.slot_of(next.to)
+            {
+                self.rules.model.fetch(&slot.state, &next.event, depth);
+            }
         }
     }
 

@@ -496,20 +496,21 @@ impl Model for Rebuild<'_> {
     }
 
     #[inline]
-    fn fetch(&self, entity: &Entity, event: &Event) {
+    fn fetch(&self, entity: &Entity, event: &Event, depth: u32) {
         let Entity::Server(server) = entity else { return };
-        match event.kind {
-            Kind::Read => {
-                server.fetch_disk(self.hardware.place_of(event.device));
-                if event.driver == event.device {
-                    server.fetch_slot(self.hardware.place_of(event.driver), event.slot);
-                }
-            }
-            Kind::Write => server.fetch_disk(self.hardware.place_of(event.device)),
-            Kind::Ack | Kind::Part if !event.marks.is_client() => {
-                server.fetch_slot(self.hardware.place_of(event.driver), event.slot);
-            }
-            _ => {}
+        let (device, has_job) = match event.kind {
+            Kind::Read => (event.device, event.driver == event.device),
+            // A unit that has been received is often written at once.
+            Kind::In if !event.marks.gathers() => (event.device, false),
+            Kind::Write => (event.device, false),
+            Kind::Ack | Kind::Part => (event.driver, true),
+            _ => return,
+        };
+        let place = self.hardware.place_of(device);
+        if depth == 0 {
+            server.fetch_disk(place);
+        } else if has_job {
+            server.fetch_slot(place, event.slot);
         }
     }
 

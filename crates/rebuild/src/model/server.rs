@@ -217,7 +217,7 @@ impl Server {
         }
     }
 
-    /// Prefetches a job of a disk.
+    /// Prefetches a job of a disk, whose front should be there already.
     #[inline]
     pub(super) fn fetch_slot(&self, place: usize, slot: u16) {
         if let Some(slot) = self.devices.get(place).and_then(|device| device.slots.get(usize::from(slot))) {
