@@ -80,7 +80,10 @@ pub struct Context<'a, M: Model> {
     /// wait until that has reached the cache.
     key: &'a EventKey,
     me: EntityId,
-    draws: Draws,
+    /// The number of events that the entity had handled, which keys its draws.
+    ordinal: u64,
+    /// Made when the handler first draws: many never do.
+    draws: Option<Draws>,
     sequence: u64,
 }
 
@@ -93,7 +96,7 @@ impl<'a, M: Model> Context<'a, M> {
         (key, me): (&'a EventKey, EntityId),
         (ordinal, sequence): (u64, u64),
     ) -> Context<'a, M> {
-        Context { rules, desk, timers, key, me, draws: Draws::new(rules.seed, me.0, ordinal), sequence }
+        Context { rules, desk, timers, key, me, ordinal, draws: None, sequence }
     }
 
     #[inline]
@@ -125,7 +128,8 @@ impl<'a, M: Model> Context<'a, M> {
     /// Random numbers for one purpose, a function of (seed, entity, event ordinal, purpose, index) alone.
     #[inline]
     pub fn draws(&mut self, purpose: Purpose) -> Source<'_> {
-        self.draws.of(purpose)
+        let (rules, me, ordinal) = (self.rules, self.me, self.ordinal);
+        self.draws.get_or_insert_with(|| Draws::new(rules.seed, me.0, ordinal)).of(purpose)
     }
 
     /// Sends an event. A delay shorter than the link declares ends the run with an error that names the link.

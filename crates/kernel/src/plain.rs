@@ -84,7 +84,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         for _ in 0..allowance {
             // The event stays the first in the queue until all code of the model has run, so that a panic can
             // be reported, and because events may be large.
-            let Some(scheduled) = self.queue.peek_before(bound) else { return Ok(false) };
+            let Some(scheduled) = self.queue.peek_before(&bound) else { return Ok(false) };
             let (key, id) = (scheduled.key, scheduled.to);
             let local = self.realm.own(id);
             let slot = &mut self.slots[local];

@@ -679,6 +679,7 @@ impl<'a> Ledger<'a> {
         let place = record * self.affected.width;
         prefetch(&self.holders[place]);
         prefetch(&self.aims[place]);
+        prefetch(&self.affected.list(record)[0]);
         let first = self.affected.first_object(record);
         if let (Some(done), Some(size)) = (self.done.get(first), self.affected.sizes.get(first)) {
             prefetch(done);

@@ -106,8 +106,8 @@ impl<R: Keyed> PendingSet<R> for DaryHeap<R> {
     }
 
     #[inline]
-    fn peek_before(&mut self, limit: EventKey) -> Option<&R> {
-        self.records.first().filter(|first| precedes(&first.key(), &limit))
+    fn peek_before(&mut self, limit: &EventKey) -> Option<&R> {
+        self.records.first().filter(|first| precedes(&first.key(), limit))
     }
 
     #[inline]

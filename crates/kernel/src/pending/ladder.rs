@@ -287,11 +287,12 @@ impl<R: Keyed> Ladder<R> {
 }
 
 impl<R: Keyed> PendingSet<R> for Ladder<R> {
-    #[inline]
+    // Always inlined, so that the record is written straight to where it waits: to copy what was just written in
+    // parts would stall.
+    #[inline(always)]
     fn push(&mut self, record: R) {
         let at = time_of(&record);
         if at >= self.near_end && at < u64::MAX {
-            // Here, so that a record is copied only once: it may be large.
             self.make_room(at).push(record);
         } else {
             self.push_aside(record);
@@ -305,7 +306,7 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
 
     #[inline]
     fn pop_before(&mut self, limit: EventKey) -> Option<R> {
-        self.pop_before_or_at(Some(limit))
+        self.pop_before_or_at(Some(&limit))
     }
 
     #[inline]
@@ -317,7 +318,7 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
     }
 
     #[inline]
-    fn peek_before(&mut self, limit: EventKey) -> Option<&R> {
+    fn peek_before(&mut self, limit: &EventKey) -> Option<&R> {
         if self.near.len() < self.near_low {
             self.replenish();
         }
@@ -365,9 +366,9 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
 impl<R: Keyed> Ladder<R> {
     /// Where the least record is, if there is no limit, or if its key is below the limit. Valid after
     /// [`Ladder::replenish`].
-    #[inline]
-    fn find_first(&self, limit: Option<EventKey>) -> Option<First> {
-        let allowed = |key: &EventKey| limit.is_none_or(|limit| precedes(key, &limit));
+    #[inline(always)]
+    fn find_first(&self, limit: Option<&EventKey>) -> Option<First> {
+        let allowed = |key: &EventKey| limit.is_none_or(|limit| precedes(key, limit));
         match (last_of(&self.near), self.side.first_key()) {
             (Some(near), None) => allowed(&near.key()).then_some(First::Near),
             (Some(near), Some(side)) if precedes(&near.key(), side) => {
@@ -380,7 +381,7 @@ impl<R: Keyed> Ladder<R> {
 
     /// Removes the least record if there is no limit, or if its key is below the limit.
     #[inline]
-    fn pop_before_or_at(&mut self, limit: Option<EventKey>) -> Option<R> {
+    fn pop_before_or_at(&mut self, limit: Option<&EventKey>) -> Option<R> {
         if self.near.len() < self.near_low {
             self.replenish();
         }

@@ -41,7 +41,7 @@ pub trait PendingSet<R: Keyed> {
     fn peek(&mut self) -> Option<&R>;
 
     /// The record with the least key if that key is below `limit`. May reorganise the set.
-    fn peek_before(&mut self, limit: EventKey) -> Option<&R>;
+    fn peek_before(&mut self, limit: &EventKey) -> Option<&R>;
 
     /// Removes the record that [`PendingSet::peek_before`] has just returned, without copying it.
     fn drop_first(&mut self) {

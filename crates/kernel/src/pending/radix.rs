@@ -90,8 +90,8 @@ impl<R: Keyed> PendingSet<R> for RadixQueue<R> {
     }
 
     #[inline]
-    fn peek_before(&mut self, limit: EventKey) -> Option<&R> {
-        self.peek().filter(|first| precedes(&first.key(), &limit))
+    fn peek_before(&mut self, limit: &EventKey) -> Option<&R> {
+        self.peek().filter(|first| precedes(&first.key(), limit))
     }
 
     #[inline]

@@ -99,7 +99,7 @@ impl<S: PendingSet<Scheduled<u64>> + Default> Trial<S> {
     }
 
     fn look_and_drop(&mut self, limit: EventKey) -> Option<Scheduled<u64>> {
-        let first = self.set.peek_before(limit)?.clone();
+        let first = self.set.peek_before(&limit)?.clone();
         self.set.drop_first();
         Some(first)
     }
