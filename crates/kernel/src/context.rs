@@ -76,8 +76,8 @@ pub struct Context<'a, M: Model> {
     rules: &'a Rules<'a, M>,
     desk: &'a mut Desk<M>,
     timers: &'a mut Timers,
-    /// By reference: an event may just have been written, field by field, and a copy of all of it at once would
-    /// wait until that has reached the cache.
+    /// By reference: an event may just have been written, field by field, and a copy of all of it at once
+    /// would wait until that has reached the cache.
     key: &'a EventKey,
     me: EntityId,
     /// The number of events that the entity had handled, which keys its draws.
@@ -133,8 +133,8 @@ impl<'a, M: Model> Context<'a, M> {
     }
 
     /// Sends an event. A delay shorter than the link declares ends the run with an error that names the link.
-    // Always inlined, so that the event is written only once, where it is sent from: to copy one that has just
-    // been put together takes longer than the rest.
+    // Always inlined, so that the event is written only once, where it is sent from: to copy one that has
+    // just been put together takes longer than the rest.
     #[inline(always)]
     pub fn send(&mut self, to: EntityId, after: SimSpan, event: M::Event) {
         let sure = self.rules.links.surely_allows(after) && to.0 < self.rules.entities;

@@ -12,13 +12,13 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::model::Model;
 use crate::transport::{Packet, Transport};
 
-/// How often a waiting worker looks for a packet before it sleeps: about 60 us, somewhat more than it takes to
-/// be woken on a virtual machine. With fewer looks, one worker that sleeps makes the others sleep too while it
-/// is woken, and it would sleep again while they are.
+/// How often a waiting worker looks for a packet before it sleeps: about 60 us, somewhat more than it takes
+/// to be woken on a virtual machine. With fewer looks, one worker that sleeps makes the others sleep too
+/// while it is woken, and it would sleep again while they are.
 const LOOKS: u32 = 3_000;
 
-/// How often where looking has been in vain, because the other workers have no processor: then a worker sleeps
-/// nearly at once, so that they get one.
+/// How often where looking has been in vain, because the other workers have no processor: then a worker
+/// sleeps nearly at once, so that they get one.
 const LOOKS_LEAST: u32 = 25;
 
 /// After this many waits in vain, one after the other, a worker sleeps nearly at once.
@@ -123,6 +123,11 @@ impl<P> Post<P> {
     }
 }
 
+/// How often a worker looks whose last so many waits ended in sleep.
+const fn looks_after(vain: u32) -> u32 {
+    if vain < VAIN || vain.is_multiple_of(TRY_AGAIN) { LOOKS } else { LOOKS_LEAST }
+}
+
 /// Where one worker hands in its packets and collects those for it.
 pub(crate) struct Counter<'a, P> {
     post: &'a Post<P>,
@@ -148,8 +153,7 @@ impl<P> Counter<'_, P> {
     /// Returns when a packet is there, or a worker is lost.
     pub(crate) fn wait(&mut self) {
         let mine = &self.post.boxes[self.me];
-        let hopeful = self.vain < VAIN || self.vain.is_multiple_of(TRY_AGAIN);
-        for _ in 0..if hopeful { LOOKS } else { LOOKS_LEAST } {
+        for _ in 0..looks_after(self.vain) {
             if !self.taken.is_empty() || !mine.is_empty() || self.post.is_abandoned() {
                 self.vain = 0;
                 return;

@@ -14,8 +14,8 @@ use crate::timers::Timers;
 /// The most bytes of an entity that are prefetched: a choice. Four lines hold the state of most models.
 const FETCHED_BYTES: usize = 256;
 
-/// One entity. `X` is executor-specific data. What every event needs comes first, in a fixed order, so that it
-/// can be prefetched without the statistics, which may be large.
+/// One entity. `X` is executor-specific data. What every event needs comes first, in a fixed order, so that
+/// it can be prefetched without the statistics, which may be large.
 #[repr(C)]
 pub(crate) struct Slot<M: Model, X> {
     /// The number of events it has handled, which keys its draws.

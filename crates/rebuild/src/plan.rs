@@ -260,8 +260,8 @@ impl Plan {
         &self.jobs[job as usize]
     }
 
-    /// Prefetches a job that begins soon, and its devices, which lie at the same share of their table where all
-    /// jobs have equally many.
+    /// Prefetches a job that begins soon, and its devices, which lie at the same share of their table where
+    /// all jobs have equally many.
     #[inline]
     pub fn fetch(&self, job: u32) {
         if let Some(row) = self.jobs.get(job as usize) {

@@ -1,9 +1,9 @@
 //! Sorts the records of a bucket while they are moved out of it.
 //!
-//! The records are counted by time, in as many groups of equal length as there are records. Each is then moved
-//! straight to the place where its group begins, so that it is copied once and no branch depends on the
-//! order; insertion sort puts the few right that share a group. If times are distributed so unevenly that
-//! insertion would take many steps, a general sort takes over.
+//! The records are counted by time, in as many groups of equal length as there are records. Each is then
+//! moved straight to the place where its group begins, so that it is copied once and no branch depends on
+//! the order; insertion sort puts the few right that share a group. If times are distributed so unevenly
+//! that insertion would take many steps, a general sort takes over.
 
 use std::cmp::Reverse;
 

@@ -287,8 +287,8 @@ impl<R: Keyed> Ladder<R> {
 }
 
 impl<R: Keyed> PendingSet<R> for Ladder<R> {
-    // Always inlined, so that the record is written straight to where it waits: to copy what was just written in
-    // parts would stall.
+    // Always inlined, so that the record is written straight to where it waits: to copy what was just
+    // written in parts would stall.
     #[inline(always)]
     fn push(&mut self, record: R) {
         let at = time_of(&record);

@@ -19,8 +19,8 @@ use super::{DeviceId, Rebuild};
 const CLIENT_STREAMS: u32 = 1 << 30;
 
 impl Rebuild<'_> {
-    /// A unit arrives at a resource that serves it at once, or knows at once when it will. The result is that of
-    /// the handler, so that it is written once.
+    /// A unit arrives at a resource that serves it at once, or knows at once when it will. The result is
+    /// that of the handler, so that it is written once.
     #[inline]
     pub(super) fn at_resource(
         &self,
