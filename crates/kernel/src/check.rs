@@ -89,7 +89,7 @@ impl<'m, M: Model> Check<'m, M> {
                     continue;
                 }
             }
-            let place = || self.plain.rules.place(scheduled.due());
+            let place = || self.plain.rules.place(&scheduled);
             if self.plain.run.committed == options.event_limit {
                 return Err(RunError::TooManyEvents { place: place(), limit: options.event_limit });
             }
@@ -97,7 +97,7 @@ impl<'m, M: Model> Check<'m, M> {
                 Ok(done) => done.map_err(|error| *error)?,
                 Err(payload) => {
                     let message = panic_message(payload.as_ref());
-                    return Err(RunError::Panic { place: self.plain.rules.place(scheduled.due()), message });
+                    return Err(RunError::Panic { place: self.plain.rules.place(&scheduled), message });
                 }
             }
             if self.plain.run.committed.is_multiple_of(u64::from(options.batch)) {
@@ -117,7 +117,7 @@ impl<'m, M: Model> Check<'m, M> {
         let Plain { rules, slots, desk, run, .. } = &mut self.plain;
         let slot = &mut slots[scheduled.to.index()];
         let twin = &mut self.twins[scheduled.to.index()];
-        let place = || rules.place(scheduled.due());
+        let place = || rules.place(scheduled);
         let compared = twin.ordinal >= twin.extra.next;
         if compared && twin.ordinal > twin.extra.last + 1 {
             let unseen = twin.ordinal - 1 - twin.extra.last;
@@ -129,7 +129,7 @@ impl<'m, M: Model> Check<'m, M> {
         // comparison with the twin shows these too.
         if compared || self.undo_by == UndoBy::Inverse {
             let kernel_before = (slot.ordinal, slot.sequence, slot.chain);
-            let undo = slot.perform(rules, desk, scheduled.due())?;
+            let undo = slot.perform(rules, desk, scheduled)?;
             let Effects { undo, sends, samples, outputs, timer_changes } = take_effects(undo, desk);
             match self.undo_by {
                 UndoBy::Inverse => rules.model.undo(&mut slot.state, &scheduled.event, undo),
@@ -145,9 +145,9 @@ impl<'m, M: Model> Check<'m, M> {
             }
             first = Some((sends, samples, outputs, timer_changes));
         }
-        let undo = slot.perform(rules, desk, scheduled.due())?;
+        let undo = slot.perform(rules, desk, scheduled)?;
         let again = take_effects(undo, desk);
-        let undo = twin.perform(rules, desk, scheduled.due())?;
+        let undo = twin.perform(rules, desk, scheduled)?;
         let once = take_effects(undo, desk);
         run.executed += 1;
         compare_twins(place, (twin, &once), (slot, &again), compared)?;

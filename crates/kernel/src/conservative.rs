@@ -38,6 +38,8 @@ pub(crate) struct Conservative<'m, M: Model> {
     result: Option<Result<(), RunError>>,
     error: Option<RunError>,
     mail: Vec<Vec<Scheduled<M::Event>>>,
+    /// Memory of mail that has been read, for mail to be sent.
+    spare: Vec<Vec<Scheduled<M::Event>>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +83,7 @@ impl<'m, M: Model> Conservative<'m, M> {
             result: None,
             error,
             mail: (0..plan.partitions()).map(|_| Vec::new()).collect(),
+            spare: Vec::new(),
         }
     }
 
@@ -154,7 +157,7 @@ impl<'m, M: Model> Conservative<'m, M> {
         for peer in (0..self.plan.partitions()).filter(|&peer| peer != self.me) {
             let window = Window {
                 round: self.round,
-                events: std::mem::take(&mut self.mail[peer]),
+                events: std::mem::replace(&mut self.mail[peer], self.spare.pop().unwrap_or_default()),
                 floor,
                 reach,
                 committed: self.plain.run.committed,
@@ -178,18 +181,18 @@ impl<'m, M: Model> Conservative<'m, M> {
         let mut committed = self.plain.run.committed;
         let mut last = self.plain.last;
         let mut error = self.error.take();
-        let (now, later): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.heard).into_iter().partition(|window| window.round == self.round);
-        self.heard = later;
-        self.work_elsewhere = now.iter().map(|window| window.work).sum();
-        for window in now {
+        self.work_elsewhere = 0;
+        let round = self.round;
+        for mut window in self.heard.extract_if(.., |window| window.round == round) {
+            self.work_elsewhere += window.work;
             floor = floor.min(window.floor);
             reach = reach.min(window.reach);
             stop |= window.stop;
             committed += window.committed;
             last = last.max(window.last);
             error = RunError::earlier(error, window.error);
-            window.events.into_iter().for_each(|event| self.plain.arrive(event));
+            window.events.drain(..).for_each(|event| self.plain.arrive(event));
+            self.spare.push(window.events);
         }
         let pending = self.plain.queue.len() as u64;
         self.plain.run.peak_pending = self.plain.run.peak_pending.max(pending);

@@ -9,7 +9,7 @@ use towtank_streams::{Draws, Purpose, Seed, Source};
 use towtank_units::{SimSpan, SimTime};
 
 use crate::error::{Place, RunError};
-use crate::key::{Due, EntityId, EventKey, Scheduled};
+use crate::key::{EntityId, EventKey, Scheduled};
 use crate::links::Links;
 use crate::model::{Model, Statistics};
 use crate::timers::{TimerId, Timers};
@@ -76,9 +76,14 @@ pub struct Context<'a, M: Model> {
     rules: &'a Rules<'a, M>,
     desk: &'a mut Desk<M>,
     timers: &'a mut Timers,
-    key: EventKey,
+    /// By reference: an event may just have been written, field by field, and a copy of all of it at once
+    /// would wait until that has reached the cache.
+    key: &'a EventKey,
     me: EntityId,
-    draws: Draws,
+    /// The number of events that the entity had handled, which keys its draws.
+    ordinal: u64,
+    /// Made when the handler first draws: many never do.
+    draws: Option<Draws>,
     sequence: u64,
 }
 
@@ -88,10 +93,10 @@ impl<'a, M: Model> Context<'a, M> {
         rules: &'a Rules<'a, M>,
         desk: &'a mut Desk<M>,
         timers: &'a mut Timers,
-        (key, me): (EventKey, EntityId),
+        (key, me): (&'a EventKey, EntityId),
         (ordinal, sequence): (u64, u64),
     ) -> Context<'a, M> {
-        Context { rules, desk, timers, key, me, draws: Draws::new(rules.seed, me.0, ordinal), sequence }
+        Context { rules, desk, timers, key, me, ordinal, draws: None, sequence }
     }
 
     #[inline]
@@ -110,7 +115,7 @@ impl<'a, M: Model> Context<'a, M> {
     #[inline]
     #[must_use]
     pub fn key(&self) -> EventKey {
-        self.key
+        *self.key
     }
 
     /// The entity that handles the event.
@@ -123,11 +128,14 @@ impl<'a, M: Model> Context<'a, M> {
     /// Random numbers for one purpose, a function of (seed, entity, event ordinal, purpose, index) alone.
     #[inline]
     pub fn draws(&mut self, purpose: Purpose) -> Source<'_> {
-        self.draws.of(purpose)
+        let (rules, me, ordinal) = (self.rules, self.me, self.ordinal);
+        self.draws.get_or_insert_with(|| Draws::new(rules.seed, me.0, ordinal)).of(purpose)
     }
 
     /// Sends an event. A delay shorter than the link declares ends the run with an error that names the link.
-    #[inline]
+    // Always inlined, so that the event is written only once, where it is sent from: to copy one that has
+    // just been put together takes longer than the rest.
+    #[inline(always)]
     pub fn send(&mut self, to: EntityId, after: SimSpan, event: M::Event) {
         let sure = self.rules.links.surely_allows(after) && to.0 < self.rules.entities;
         if !sure && let Some(refusal) = self.examine(to, after) {
@@ -178,7 +186,7 @@ impl<'a, M: Model> Context<'a, M> {
     }
 
     /// Puts a send on the desk; returns false if its time does not fit in 64 bits.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, to: EntityId, after: SimSpan, timer: bool, event: M::Event) -> bool {
         let Some(at) = self.key.at.checked_add(after) else {
             self.refuse(Refusal::TimeOverflow { after });
@@ -221,7 +229,7 @@ impl<M: Model> fmt::Debug for Context<'_, M> {
 }
 
 impl<M: Model> Rules<'_, M> {
-    pub(crate) fn place(&self, due: Due<'_, M::Event>) -> Box<Place> {
+    pub(crate) fn place(&self, due: &Scheduled<M::Event>) -> Box<Place> {
         Box::new(Place {
             key: due.key,
             entity: due.to,

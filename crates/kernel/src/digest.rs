@@ -135,7 +135,7 @@ impl Hasher for Folder {
 
 /// Extends the chain of an entity by one committed event.
 #[inline]
-pub(crate) fn link<E: Hash>(chain: u64, key: EventKey, event: &E) -> u64 {
+pub(crate) fn link<E: Hash>(chain: u64, key: &EventKey, event: &E) -> u64 {
     let place = (u64::from(key.origin.0) << 32) | u64::from(key.step);
     let head = mix(chain ^ key.at.as_ns() ^ FOLD[0], place ^ FOLD[1]);
     let mut folder = Folder(mix(head ^ FOLD[2], key.sequence ^ FOLD[1]));
@@ -145,7 +145,7 @@ pub(crate) fn link<E: Hash>(chain: u64, key: EventKey, event: &E) -> u64 {
 
 /// The contribution of a pending event to its entity's sum.
 pub(crate) fn pending_word<E: Hash>(scheduled: &Scheduled<E>) -> u64 {
-    link(FOLD[0], scheduled.key, &scheduled.event)
+    link(FOLD[0], &scheduled.key, &scheduled.event)
 }
 
 /// The digest of one value.
@@ -176,21 +176,21 @@ mod tests {
     #[test]
     fn a_chain_depends_on_order() {
         let key = |at| EventKey { at: SimTime::from_ns(at), step: 0, origin: EntityId(1), sequence: at };
-        let forward = link(link(0, key(1), &7u32), key(2), &8u32);
-        let backward = link(link(0, key(2), &8u32), key(1), &7u32);
+        let forward = link(link(0, &key(1), &7u32), &key(2), &8u32);
+        let backward = link(link(0, &key(2), &8u32), &key(1), &7u32);
         assert_ne!(forward, backward);
     }
 
     #[test]
     fn every_part_of_an_event_counts() {
         let key = EventKey { at: SimTime::from_ns(4), step: 3, origin: EntityId(2), sequence: 1 };
-        let base = link(9, key, &5u64);
-        assert_ne!(base, link(9, EventKey { at: SimTime::from_ns(5), ..key }, &5u64));
-        assert_ne!(base, link(9, EventKey { step: 4, ..key }, &5u64));
-        assert_ne!(base, link(9, EventKey { origin: EntityId(3), ..key }, &5u64));
-        assert_ne!(base, link(9, EventKey { sequence: 2, ..key }, &5u64));
-        assert_ne!(base, link(9, key, &6u64));
-        assert_ne!(base, link(8, key, &5u64));
+        let base = link(9, &key, &5u64);
+        assert_ne!(base, link(9, &EventKey { at: SimTime::from_ns(5), ..key }, &5u64));
+        assert_ne!(base, link(9, &EventKey { step: 4, ..key }, &5u64));
+        assert_ne!(base, link(9, &EventKey { origin: EntityId(3), ..key }, &5u64));
+        assert_ne!(base, link(9, &EventKey { sequence: 2, ..key }, &5u64));
+        assert_ne!(base, link(9, &key, &6u64));
+        assert_ne!(base, link(8, &key, &5u64));
     }
 
     #[test]

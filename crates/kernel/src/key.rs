@@ -82,22 +82,6 @@ pub struct Scheduled<E> {
     pub event: E,
 }
 
-impl<E> Scheduled<E> {
-    /// The event in the form in which it is handled.
-    #[inline]
-    pub(crate) fn due(&self) -> Due<'_, E> {
-        Due { key: self.key, to: self.to, event: &self.event }
-    }
-}
-
-/// An event that is ready to be handled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Due<'e, E> {
-    pub key: EventKey,
-    pub to: EntityId,
-    pub event: &'e E,
-}
-
 /// A record that a pending-event set can order.
 pub trait Keyed {
     /// The record's key.

@@ -99,6 +99,7 @@ pub use member::Member;
 pub use model::{Model, Statistics, UndoBy};
 pub use options::{Executor, Progress, RunOptions};
 pub use outcome::{Again, Committed, Ended, Notice, Outcome, RunStatistics, Written};
+pub use prefetch::prefetch;
 pub use run::{Prepared, prepare, run};
 pub use simulator::{Runs, Simulator};
 pub use timers::TimerId;

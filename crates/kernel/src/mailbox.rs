@@ -12,13 +12,20 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::model::Model;
 use crate::transport::{Packet, Transport};
 
-/// How often a waiting worker looks for a packet before it sleeps, at most: about 10 us, which is of the
-/// order of what it takes to fall asleep and to be woken.
-const LOOKS: u32 = 400;
+/// How often a waiting worker looks for a packet before it sleeps: about 60 us, somewhat more than it takes
+/// to be woken on a virtual machine. With fewer looks, one worker that sleeps makes the others sleep too
+/// while it is woken, and it would sleep again while they are.
+const LOOKS: u32 = 3_000;
 
-/// How often at least. Where looking has been in vain, because the other workers have no processor, a worker
-/// soon sleeps at once, so that they get one.
+/// How often where looking has been in vain, because the other workers have no processor: then a worker
+/// sleeps nearly at once, so that they get one.
 const LOOKS_LEAST: u32 = 25;
+
+/// After this many waits in vain, one after the other, a worker sleeps nearly at once.
+const VAIN: u32 = 2;
+
+/// Every so many-th wait it looks for long again, in case the other workers have their processors back.
+const TRY_AGAIN: u32 = 32;
 
 /// What is under the lock of a mailbox.
 struct Contents<P> {
@@ -112,8 +119,13 @@ impl<P> Post<P> {
 
     /// One worker's end.
     pub(crate) fn counter(&self, me: usize) -> Counter<'_, P> {
-        Counter { post: self, me, taken: VecDeque::new(), looks: LOOKS }
+        Counter { post: self, me, taken: VecDeque::new(), vain: 0 }
     }
+}
+
+/// How often a worker looks whose last so many waits ended in sleep.
+const fn looks_after(vain: u32) -> u32 {
+    if vain < VAIN || vain.is_multiple_of(TRY_AGAIN) { LOOKS } else { LOOKS_LEAST }
 }
 
 /// Where one worker hands in its packets and collects those for it.
@@ -121,8 +133,8 @@ pub(crate) struct Counter<'a, P> {
     post: &'a Post<P>,
     me: usize,
     taken: VecDeque<P>,
-    /// How often it looks the next time.
-    looks: u32,
+    /// How many waits in a row ended in sleep.
+    vain: u32,
 }
 
 impl<P> Counter<'_, P> {
@@ -141,14 +153,14 @@ impl<P> Counter<'_, P> {
     /// Returns when a packet is there, or a worker is lost.
     pub(crate) fn wait(&mut self) {
         let mine = &self.post.boxes[self.me];
-        for _ in 0..self.looks {
+        for _ in 0..looks_after(self.vain) {
             if !self.taken.is_empty() || !mine.is_empty() || self.post.is_abandoned() {
-                self.looks = (2 * self.looks).min(LOOKS);
+                self.vain = 0;
                 return;
             }
             std::hint::spin_loop();
         }
-        self.looks = (self.looks / 2).max(LOOKS_LEAST);
+        self.vain = self.vain.saturating_add(1);
         mine.sleep();
     }
 }

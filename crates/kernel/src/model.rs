@@ -117,6 +117,14 @@ pub trait Model: Sized + Sync {
         SimSpan::ZERO
     }
 
+    /// Asks for memory that the handler will need beyond the entity itself ([`prefetch`](crate::prefetch)).
+    /// Executors prefetch the entity and then call this twice before the event: at depth 0 for the parts to
+    /// which the entity points, and later at depth 1 for those to which these point. Only a hint: an earlier
+    /// event may still change the entity.
+    fn fetch(&self, entity: &Self::Entity, event: &Self::Event, depth: u32) {
+        let _ = (entity, event, depth);
+    }
+
     /// The relative amount of work of an entity, used to balance entities among workers.
     fn weight(&self, id: EntityId) -> u32 {
         let _ = id;

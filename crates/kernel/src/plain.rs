@@ -8,17 +8,19 @@ use crate::Queue;
 use crate::context::{Desk, Rules};
 use crate::digest;
 use crate::error::RunError;
-use crate::key::{Due, EntityId, EventKey, Scheduled};
+use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics};
 use crate::outcome::{RunStatistics, Share, Written};
 use crate::partition::Realm;
 use crate::pending::PendingSet;
-use crate::prefetch::prefetch;
 use crate::reach::Reach;
 use crate::slot::Slot;
 
-/// How many events ahead an entity's state is prefetched.
-const FETCH_AHEAD: usize = 6;
+/// How many events ahead an entity is prefetched.
+const FETCH_AHEAD: usize = 12;
+
+/// How many events ahead a model asks for the parts of the entity, and for the parts of these.
+const FETCH_PARTS_AHEAD: [usize; 2] = [8, 4];
 
 /// The entities of one realm, their pending events, and the results so far.
 pub(crate) struct Plain<'m, M: Model, R> {
@@ -37,7 +39,6 @@ pub(crate) struct Plain<'m, M: Model, R> {
     pub work: u64,
     /// The key and entity of the last committed event.
     pub last: Option<(EventKey, EntityId)>,
-    current: Option<Scheduled<M::Event>>,
 }
 
 impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
@@ -53,7 +54,6 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             run: RunStatistics::default(),
             work: 0,
             last: None,
-            current: None,
             rules,
             realm,
         }
@@ -82,42 +82,63 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
 
     fn events(&mut self, bound: EventKey, allowance: u64) -> Result<bool, Box<RunError>> {
         for _ in 0..allowance {
-            // Kept so that a panic can be reported, and popped right there: events may be large.
-            self.current = self.queue.pop_before(bound);
-            let Some(scheduled) = &self.current else { return Ok(false) };
+            // The event stays the first in the queue until all code of the model has run, so that a panic can
+            // be reported, and because events may be large.
+            let Some(scheduled) = self.queue.peek_before(&bound) else { return Ok(false) };
             let (key, id) = (scheduled.key, scheduled.to);
-            let (timer, event) = (scheduled.timer, &scheduled.event);
-            if let Some(next) = self.queue.ahead(FETCH_AHEAD) {
-                prefetch(&self.slots[self.realm.own(next.to)]);
-            }
             let local = self.realm.own(id);
             let slot = &mut self.slots[local];
-            if timer && !slot.timers.remove(key.sequence) {
+            if scheduled.timer && !slot.timers.remove(key.sequence) {
                 self.run.timers_dropped += 1;
+                self.queue.drop_first();
                 continue;
             }
-            slot.perform(&self.rules, &mut self.desk, Due { key, to: id, event })?;
+            slot.perform_for_good(&self.rules, &mut self.desk, scheduled)?;
             self.run.committed += 1;
             self.last = Some((key, id));
-            self.take_desk(key, id, local);
+            self.take_results(key, id, local);
+            self.queue.drop_first();
+            self.take_sends();
+            self.fetch_ahead();
         }
         Ok(true)
+    }
+
+    /// Prefetches the entities of events that are due soon, and the parts of entities whose events are due
+    /// sooner.
+    #[inline]
+    fn fetch_ahead(&self) {
+        if let Some(slot) = self.queue.ahead(FETCH_AHEAD).and_then(|next| self.slot_of(next.to)) {
+            slot.prefetch();
+        }
+        for (depth, ahead) in (0..).zip(FETCH_PARTS_AHEAD) {
+            if let Some(next) = self.queue.ahead(ahead)
+                && let Some(slot) = self.slot_of(next.to)
+            {
+                self.rules.model.fetch(&slot.state, &next.event, depth);
+            }
+        }
+    }
+
+    #[inline]
+    fn slot_of(&self, id: EntityId) -> Option<&Slot<M, ()>> {
+        self.slots.get(self.realm.own(id))
     }
 
     /// Takes the effects of a handler from the desk.
     #[inline]
     pub(crate) fn take_desk(&mut self, key: EventKey, id: EntityId, local: usize) {
+        self.take_results(key, id, local);
+        self.take_sends();
+    }
+
+    /// Takes what a handler has counted and written, and notes how soon its sends can reach other realms.
+    #[inline]
+    fn take_results(&mut self, key: EventKey, id: EntityId, local: usize) {
         let desk = &mut self.desk;
-        // An event that sends one more at most leaves no more pending than there were before it.
-        let grows = desk.sends.len() > 1;
-        for send in desk.sends.drain(..) {
-            if self.realm.has(send.to) {
-                if let Some(reach) = &mut self.reach {
-                    reach.note(self.rules.model, &send);
-                }
-                self.queue.push(send);
-            } else {
-                self.outgoing.push(send);
+        if let Some(reach) = &mut self.reach {
+            for send in desk.sends.iter().filter(|send| self.realm.has(send.to)) {
+                reach.note(self.rules.model, send);
             }
         }
         if !desk.samples.is_empty() {
@@ -131,6 +152,20 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             self.outputs.extend(desk.outputs.drain(..).map(|output| Written { key, by: id, output }));
         }
         desk.timer_changes.clear();
+    }
+
+    /// Takes what a handler has sent.
+    #[inline]
+    fn take_sends(&mut self) {
+        // An event that sends one more at most leaves no more pending than there were before it.
+        let grows = self.desk.sends.len() > 1;
+        while let Some(send) = self.desk.sends.pop() {
+            if self.realm.has(send.to) {
+                self.queue.push(send);
+            } else {
+                self.outgoing.push(send);
+            }
+        }
         if grows {
             self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
         }
@@ -160,9 +195,9 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         self.queue.peek().map_or(EventKey::MAX, |next| next.key)
     }
 
-    pub(crate) fn panicked(&self, payload: &(dyn Any + Send)) -> RunError {
-        let scheduled = self.current.as_ref().expect("a model panics only while it handles an event");
-        RunError::Panic { place: self.rules.place(scheduled.due()), message: panic_message(payload) }
+    fn panicked(&mut self, payload: &(dyn Any + Send)) -> RunError {
+        let scheduled = self.queue.peek().expect("a model panics only while it handles the first event");
+        RunError::Panic { place: self.rules.place(scheduled), message: panic_message(payload) }
     }
 
     /// The result of the realm when the run is over: at `end`, or where it was stopped.

@@ -41,10 +41,7 @@ pub(crate) fn run<M: Model>(
         && plain.run.committed == options.event_limit
         && let Some(next) = plain.next_live(end)
     {
-        return Err(RunError::TooManyEvents {
-            place: plain.rules.place(next.due()),
-            limit: options.event_limit,
-        });
+        return Err(RunError::TooManyEvents { place: plain.rules.place(&next), limit: options.event_limit });
     }
     Ok(plain.share(end, partial))
 }

@@ -4,15 +4,20 @@ use std::hash::Hash;
 
 use crate::context::{Context, Desk, Refusal, Rules, TimerChange};
 use crate::digest;
-use crate::error::RunError;
-use crate::key::{Due, EntityId, EventKey};
+use crate::error::{Fault, RunError};
+use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics};
 use crate::outcome::Remains;
+use crate::prefetch::prefetch_front;
 use crate::timers::Timers;
 
-/// One entity. `X` is executor-specific data.
+/// The most bytes of an entity that are prefetched: a choice. Four lines hold the state of most models.
+const FETCHED_BYTES: usize = 256;
+
+/// One entity. `X` is executor-specific data. What every event needs comes first, in a fixed order, so that
+/// it can be prefetched without the statistics, which may be large.
+#[repr(C)]
 pub(crate) struct Slot<M: Model, X> {
-    pub state: M::Entity,
     /// The number of events it has handled, which keys its draws.
     pub ordinal: u64,
     /// The number of events it has sent.
@@ -21,6 +26,7 @@ pub(crate) struct Slot<M: Model, X> {
     pub chain: u64,
     pub timers: Timers,
     pub extra: X,
+    pub state: M::Entity,
     pub statistics: M::Statistics,
 }
 
@@ -42,7 +48,7 @@ impl<M: Model, X> Slot<M, X> {
             statistics: M::Statistics::default(),
         };
         let key = EventKey { origin: id, ..EventKey::MIN };
-        let mut context = Context::new(rules, desk, &mut slot.timers, (key, id), (0, 0));
+        let mut context = Context::new(rules, desk, &mut slot.timers, (&key, id), (0, 0));
         let name = || rules.model.describe(id);
         let started = rules.model.start(&mut slot.state, &mut context);
         (slot.ordinal, slot.sequence) = (1, context.sequence());
@@ -58,6 +64,12 @@ impl<M: Model, X> Slot<M, X> {
         Ok(slot)
     }
 
+    /// Prefetches what every event of the entity needs; of a large state, its front.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch_front(self, std::mem::offset_of!(Self, statistics).min(FETCHED_BYTES));
+    }
+
     /// Runs the handler. On success the slot has advanced by one event and the desk holds the handler's
     /// effects; on failure the state is arbitrary and the desk is empty.
     #[inline]
@@ -65,21 +77,55 @@ impl<M: Model, X> Slot<M, X> {
         &mut self,
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
-        due: Due<'_, M::Event>,
+        due: &Scheduled<M::Event>,
     ) -> Result<M::Undo, Box<RunError>> {
-        let mut context =
-            Context::new(rules, desk, &mut self.timers, (due.key, due.to), (self.ordinal, self.sequence));
-        let handled = rules.model.handle(&mut self.state, due.event, &mut context);
-        let sequence = context.sequence();
+        let (handled, sequence) = self.handle(rules, desk, due);
         match handled {
             Ok(undo) if desk.refusal.is_none() => {
-                self.ordinal += 1;
-                self.sequence = sequence;
-                self.chain = digest::link(self.chain, due.key, due.event);
+                self.advance(due, sequence);
                 Ok(undo)
             }
             handled => Err(self.fail(rules, desk, due, handled.err())),
         }
+    }
+
+    /// Runs the handler of an event that will not be undone. What an undo would need is dropped where the
+    /// handler has put it: it may be large, and reading it just after it was written in parts would stall.
+    #[inline]
+    pub(crate) fn perform_for_good(
+        &mut self,
+        rules: &Rules<'_, M>,
+        desk: &mut Desk<M>,
+        due: &Scheduled<M::Event>,
+    ) -> Result<(), Box<RunError>> {
+        let (handled, sequence) = self.handle(rules, desk, due);
+        if handled.is_err() || desk.refusal.is_some() {
+            return Err(self.fail(rules, desk, due, handled.err()));
+        }
+        self.advance(due, sequence);
+        Ok(())
+    }
+
+    /// Runs the handler; returns its result, and the number of events that the entity has sent.
+    #[inline]
+    fn handle(
+        &mut self,
+        rules: &Rules<'_, M>,
+        desk: &mut Desk<M>,
+        due: &Scheduled<M::Event>,
+    ) -> (Result<M::Undo, Fault>, u64) {
+        let mut context =
+            Context::new(rules, desk, &mut self.timers, (&due.key, due.to), (self.ordinal, self.sequence));
+        let handled = rules.model.handle(&mut self.state, &due.event, &mut context);
+        (handled, context.sequence())
+    }
+
+    /// The entity has handled one more event.
+    #[inline]
+    fn advance(&mut self, due: &Scheduled<M::Event>, sequence: u64) {
+        self.ordinal += 1;
+        self.sequence = sequence;
+        self.chain = digest::link(self.chain, &due.key, &due.event);
     }
 
     #[cold]
@@ -87,8 +133,8 @@ impl<M: Model, X> Slot<M, X> {
         &mut self,
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
-        due: Due<'_, M::Event>,
-        fault: Option<crate::error::Fault>,
+        due: &Scheduled<M::Event>,
+        fault: Option<Fault>,
     ) -> Box<RunError> {
         let place = rules.place(due);
         let refusal: Option<Refusal> = desk.refusal.take();

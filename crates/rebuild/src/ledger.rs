@@ -12,6 +12,7 @@ mod returning;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use towtank_kernel::prefetch;
 use towtank_streams::Seed;
 use towtank_units::SimSpan;
 
@@ -24,6 +25,9 @@ use crate::affected::{Affected, Kind};
 use crate::hardware::Hardware;
 use crate::homes::Wanted;
 use crate::plan::{DeviceId, Job, NOWHERE, Plan};
+
+/// How many records ahead the tables are prefetched: about as long as memory takes.
+const FETCH_AHEAD: usize = 16;
 
 /// Which copy is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -538,6 +542,7 @@ impl<'a> Ledger<'a> {
             jobs.reserve(orders.len());
             plan.reserve(orders.len(), orders.len() * (self.data(0) + 1));
         }
+        let mut ahead = orders.iter().skip(FETCH_AHEAD);
         let mut orders = orders.iter().peekable();
         let (mut sources, mut targets) = (Vec::new(), Vec::new());
         for driver in (0..self.hardware.devices()).map(DeviceId) {
@@ -545,6 +550,7 @@ impl<'a> Ledger<'a> {
             let (mut priority, mut begun, mut turn) = (None, false, 0);
             while let Some(next) = orders.next_if(|turn| turn.driver == driver) {
                 let (at, urgency) = (next.record as usize, next.priority);
+                ahead.next().inspect(|later| self.fetch(later.record as usize));
                 self.sources(at, next.source, &mut sources);
                 targets.clear();
                 targets.extend(self.aims[self.places(at)].iter().copied().filter(|aim| *aim != NOWHERE));
@@ -634,7 +640,9 @@ impl<'a> Ledger<'a> {
         self.begun.clear();
         assert_eq!(planned.plan.jobs().len(), planned.jobs.len(), "each job has its object");
         let lacking = self.lacking();
+        let mut ahead = planned.jobs.iter().skip(FETCH_AHEAD);
         for (job, &(record, object)) in (0u32..).zip(&planned.jobs) {
+            ahead.next().inspect(|later| self.fetch(later.0 as usize));
             let Job { bytes, resume, .. } = *planned.plan.job(job);
             match whole(job) {
                 Progress::Whole => {
@@ -660,6 +668,20 @@ impl<'a> Ledger<'a> {
         let left = self.lacking();
         assert!(left <= lacking, "{left} objects lack a copy after a phase, and {lacking} did before");
         assert!(self.begun.len() <= planned.jobs.len(), "more objects are in work than were planned");
+    }
+
+    /// Prefetches what is known of a record. The records of one driver lie far apart in the tables.
+    #[inline]
+    fn fetch(&self, record: usize) {
+        let place = record * self.affected.width;
+        prefetch(&self.holders[place]);
+        prefetch(&self.aims[place]);
+        prefetch(&self.affected.list(record)[0]);
+        let first = self.affected.first_object(record);
+        if let (Some(done), Some(size)) = (self.done.get(first), self.affected.sizes.get(first)) {
+            prefetch(done);
+            prefetch(size);
+        }
     }
 
     fn adopt(&mut self, record: usize) {

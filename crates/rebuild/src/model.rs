@@ -495,6 +495,25 @@ impl Model for Rebuild<'_> {
         }
     }
 
+    #[inline]
+    fn fetch(&self, entity: &Entity, event: &Event, depth: u32) {
+        let Entity::Server(server) = entity else { return };
+        let (device, has_job) = match event.kind {
+            Kind::Read => (event.device, event.driver == event.device),
+            // A unit that has been received is often written at once.
+            Kind::In if !event.marks.gathers() => (event.device, false),
+            Kind::Write => (event.device, false),
+            Kind::Ack | Kind::Part => (event.driver, true),
+            _ => return,
+        };
+        let place = self.hardware.place_of(device);
+        if depth == 0 {
+            server.fetch_disk(place);
+        } else if has_job {
+            server.fetch_slot(place, event.slot);
+        }
+    }
+
     fn describe(&self, id: EntityId) -> String {
         match id.0.checked_sub(self.hardware.servers()) {
             None => format!("server {id}"),
@@ -519,26 +538,26 @@ impl Rebuild<'_> {
         if server.shared.is_some() {
             return self.at_shared_server(server, event, context);
         }
-        Ok(match event.kind {
+        match event.kind {
             Kind::Read | Kind::Write => {
                 let disk = Resource::Disk(self.hardware.place_of(event.device));
                 self.at_resource(server, disk, event, context)
             }
             Kind::Out => self.at_resource(server, Resource::Out, event, context),
             Kind::In => self.at_resource(server, Resource::Inward, event, context),
-            Kind::Ack => self.acknowledged(server, event, context)?,
-            Kind::Part => self.part(server, event, context)?,
-            Kind::Start | Kind::Push | Kind::Reply | Kind::Pull => self.at_queue(server, event, context),
-            Kind::Empty => self.emptied(server, event, context)?,
+            Kind::Ack => self.acknowledged(server, event, context),
+            Kind::Part => self.part(server, event, context),
+            Kind::Start | Kind::Push | Kind::Reply | Kind::Pull => Ok(self.at_queue(server, event, context)),
+            Kind::Empty => self.emptied(server, event, context),
             Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {
                 let place = self.hardware.place_of(self.reserves_at(event));
                 let before = Undo::device(self, server, place);
                 self.reservation(server, event, context)?;
-                before
+                Ok(before)
             }
             Kind::Up | Kind::Down | Kind::Served | Kind::Arrive | Kind::Idle | Kind::Over => {
-                return Err("a server without clients received a client event".into());
+                Err("a server without clients received a client event".into())
             }
-        })
+        }
     }
 }

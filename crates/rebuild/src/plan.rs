@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use towtank_kernel::prefetch;
 use towtank_units::SimSpan;
 
 /// A disk of the cluster.
@@ -257,6 +258,16 @@ impl Plan {
     #[must_use]
     pub fn job(&self, job: u32) -> &Job {
         &self.jobs[job as usize]
+    }
+
+    /// Prefetches a job that begins soon, and its devices, which lie at the same share of their table where
+    /// all jobs have equally many.
+    #[inline]
+    pub fn fetch(&self, job: u32) {
+        if let Some(row) = self.jobs.get(job as usize) {
+            prefetch(row);
+            prefetch(&self.devices[self.devices.len() * job as usize / self.jobs.len()]);
+        }
     }
 
     /// All jobs, by driver and task.

@@ -25,6 +25,15 @@ fn a_packet_that_comes_before_sleep_ends_it() {
     mailbox.sleep();
 }
 
+/// Two workers that sleep, and are woken in turn, both look for long again: sleep does not cause sleep for
+/// ever.
+#[test]
+fn a_worker_that_looked_in_vain_looks_for_long_again() {
+    let long: Vec<u32> = (0..100).filter(|&vain| looks_after(vain) == LOOKS).collect();
+    assert_eq!(long, [0, 1, 32, 64, 96]);
+    assert!((0..100).all(|vain| [LOOKS, LOOKS_LEAST].contains(&looks_after(vain))));
+}
+
 /// Waits, for as long as it takes, until the owner of a box sleeps.
 fn until_asleep<P>(mailbox: &Mailbox<P>) {
     while !mailbox.open().asleep {

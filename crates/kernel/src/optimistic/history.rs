@@ -126,7 +126,9 @@ impl<M: Model> History<M> {
     }
 
     /// Appends an entry, whose side effects are noted afterwards; returns its position, and the entry.
-    #[inline]
+    // Always inlined, so that the event is written straight into the log: to copy what was just written in
+    // parts would stall.
+    #[inline(always)]
     pub(crate) fn push(
         &mut self,
         sent: Sent<M::Event>,

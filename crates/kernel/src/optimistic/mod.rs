@@ -23,7 +23,7 @@ use crate::Queue;
 use crate::context::{Desk, Rules};
 use crate::digest;
 use crate::error::RunError;
-use crate::key::{Due, EntityId, EventKey};
+use crate::key::{EntityId, EventKey};
 use crate::model::{Model, Statistics, UndoBy};
 use crate::options::RunOptions;
 use crate::outcome::{Again, RunStatistics, Share, Written};
@@ -260,11 +260,14 @@ impl<'m, M: Model> Optimistic<'m, M> {
     fn events(&mut self, taken: &mut u32, options: &RunOptions<'_>) {
         let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
         let horizon = self.gvt.at.checked_add(self.horizon).map_or(EventKey::MAX, EventKey::first_at);
+        // Both bounds are computed once: a key that was just put together is slow to copy.
+        let (free, held_back) = (end.min(horizon), end.min(successor(self.gvt)));
+        let room = self.history_bound.min(options.history_max as usize);
         while *taken < options.batch {
-            let full = self.history.len() >= self.history_bound.min(options.history_max as usize);
-            // At the bound, only the event at global virtual time itself may run.
-            let bound = end.min(if full { successor(self.gvt) } else { horizon });
-            let Some(sent) = self.queue.pop_before(bound) else {
+            // At the history bound, only the event at global virtual time itself may run.
+            let full = self.history.len() >= room;
+            let bound = if full { &held_back } else { &free };
+            let Some(sent) = self.queue.pop_before(*bound) else {
                 self.run.throttled += u64::from(full);
                 return;
             };
@@ -309,13 +312,10 @@ impl<'m, M: Model> Optimistic<'m, M> {
         if self.undo_by == UndoBy::Clone {
             self.before = Some(Box::new(slot.state.clone()));
         }
-        // Copied from `sent` and not from the entry: reading in different widths what was just written would
-        // stall.
-        let (key, to) = (sent.scheduled.key, sent.scheduled.to);
         // Recorded first, so that a panic finds the entry.
         let (place, entry) = self.history.push(sent, Deed::Running, before);
         slot.extra = place;
-        match slot.perform(&self.rules, &mut self.desk, Due { key, to, event: &entry.sent.scheduled.event }) {
+        match slot.perform(&self.rules, &mut self.desk, &entry.sent.scheduled) {
             Ok(undo) => {
                 entry.deed = self.before.take().map_or(Deed::Inverse(undo), Deed::Clone);
                 if let Some(first) = self.desk.sends.first() {
@@ -345,7 +345,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         let running = self.history.back_mut().filter(|entry| matches!(entry.deed, Deed::Running));
         let Some(entry) = running else { resume_unwind(payload) };
         let local = self.territory.own(entry.sent.scheduled.to);
-        let place = self.rules.place(entry.sent.scheduled.due());
+        let place = self.rules.place(&entry.sent.scheduled);
         let message = panic_message(payload.as_ref());
         self.slots[local].take_back_timers(&self.desk.timer_changes);
         self.desk.clear();
@@ -374,9 +374,10 @@ impl<'m, M: Model> Optimistic<'m, M> {
 
     #[inline]
     fn post_sends(&mut self) {
-        for scheduled in self.desk.sends.drain(..) {
-            let sent = Sent { scheduled, id: self.next_id };
-            self.next_id += 1;
+        let first_id = self.next_id;
+        self.next_id += self.desk.sends.len() as u64;
+        while let Some(scheduled) = self.desk.sends.pop() {
+            let sent = Sent { scheduled, id: first_id + self.desk.sends.len() as u64 };
             if self.territory.has(sent.scheduled.to) {
                 self.queue.push(sent);
             } else {

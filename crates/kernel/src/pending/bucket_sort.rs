@@ -1,13 +1,19 @@
-//! Sorts the records of one bucket, latest first, so that they can be popped off the end.
+//! Sorts the records of a bucket while they are moved out of it.
 //!
-//! Times in a bucket are usually spread evenly, so each record is first moved to about the position that its
-//! time implies (counting, then swapping in place: McIlroy, Bostic and McIlroy, "Engineering radix sort",
-//! 1993); records that are still out of order are then near their positions. If times are not spread evenly,
-//! the number of steps shows it, and a general sort takes over.
+//! The records are counted by time, in as many groups of equal length as there are records. Each is then
+//! moved straight to the place where its group begins, so that it is copied once and no branch depends on
+//! the order; insertion sort puts the few right that share a group. If times are distributed so unevenly
+//! that insertion would take many steps, a general sort takes over.
 
 use std::cmp::Reverse;
 
+use super::chunks::{Chain, ChunkPool};
 use super::{Keyed, precedes, time_of};
+use crate::key::EventKey;
+
+/// Sorted records, latest first. All places hold a record; they are optional because records are put into
+/// them in any order.
+pub(super) type Run<R> = Vec<Option<R>>;
 
 /// For fewer records than this, counting does not pay.
 const COUNTED_MIN: usize = 16;
@@ -18,67 +24,101 @@ const PLACES: usize = 1024;
 /// The average number of steps per record above which a general sort is cheaper.
 const STEPS: usize = 8;
 
-/// Sorts records by key, latest first.
-pub(super) fn sort_latest_first<R: Keyed>(records: &mut [R]) {
-    if (COUNTED_MIN..=PLACES).contains(&records.len()) {
-        put_near_place(records);
-    } else if records.len() > PLACES {
-        return sort_generally(records);
-    }
-    put_in_place(records);
-}
-
-fn sort_generally<R: Keyed>(records: &mut [R]) {
-    records.sort_unstable_by_key(|record| Reverse(record.key()));
-}
-
-/// Groups records by time into as many groups as there are records, the latest group first.
-fn put_near_place<R: Keyed>(records: &mut [R]) {
-    let (mut first, mut last) = (u64::MAX, 0);
-    for record in records.iter() {
-        first = first.min(time_of(record));
-        last = last.max(time_of(record));
-    }
-    if first == last {
-        return;
-    }
-    let groups = records.len().next_power_of_two();
-    let shift = (last - first).ilog2().saturating_sub(groups.ilog2() - 1);
-    let group = |record: &R| ((last - time_of(record)) >> shift) as usize % PLACES;
-    let mut heads = [0u16; PLACES];
-    for record in records.iter() {
-        heads[group(record)] += 1;
-    }
-    let mut sum = 0;
-    for head in &mut heads[..groups] {
-        sum += std::mem::replace(head, sum);
-    }
-    let starts = heads;
-    for current in 0..groups {
-        let end = starts[..groups].get(current + 1).map_or(records.len(), |&start| usize::from(start));
-        while usize::from(heads[current]) < end {
-            let here = usize::from(heads[current]);
-            let target = group(&records[here]);
-            if target != current {
-                records.swap(here, usize::from(heads[target]));
-            }
-            heads[target] += 1;
+/// Moves the records of several chains into an empty run.
+pub(super) fn sort_into<R: Keyed>(chunks: &mut ChunkPool<R>, chains: &mut Vec<Chain<R>>, run: &mut Run<R>) {
+    let count = chains.iter().map(Chain::len).sum();
+    if let Some(mut groups) = Groups::of(chunks, chains, count) {
+        run.resize_with(count, || None);
+        for chain in chains.drain(..) {
+            chunks.drain(chain, |_, record| {
+                let place = groups.next_place(&record);
+                run[place] = Some(record);
+            });
+        }
+    } else {
+        for chain in chains.drain(..) {
+            chunks.drain(chain, |_, record| run.push(Some(record)));
         }
     }
+    if count > PLACES {
+        sort_generally(run);
+    } else {
+        put_in_place(run);
+    }
+}
+
+/// Groups of records by time, the latest first.
+struct Groups {
+    last: u64,
+    shift: u32,
+    /// The place of the next record of each group.
+    heads: [u16; PLACES],
+}
+
+impl Groups {
+    /// Counts records; `None` if there are too few or too many, or all have the same time.
+    fn of<R: Keyed>(chunks: &ChunkPool<R>, chains: &[Chain<R>], count: usize) -> Option<Groups> {
+        if !(COUNTED_MIN..=PLACES).contains(&count) {
+            return None;
+        }
+        let (mut first, mut last) = (u64::MAX, 0);
+        for chain in chains {
+            chunks.for_each(chain, &mut |record| {
+                first = first.min(time_of(record));
+                last = last.max(time_of(record));
+            });
+        }
+        if first == last {
+            return None;
+        }
+        let groups = count.next_power_of_two();
+        let shift = (last - first).ilog2().saturating_sub(groups.ilog2() - 1);
+        let mut these = Groups { last, shift, heads: [0; PLACES] };
+        for chain in chains {
+            chunks.for_each(chain, &mut |record| *these.head(record) += 1);
+        }
+        let mut sum = 0;
+        for head in &mut these.heads[..groups] {
+            sum += std::mem::replace(head, sum);
+        }
+        Some(these)
+    }
+
+    #[inline]
+    fn head<R: Keyed>(&mut self, record: &R) -> &mut u16 {
+        &mut self.heads[((self.last - time_of(record)) >> self.shift) as usize % PLACES]
+    }
+
+    /// The place of the next record of a group.
+    #[inline]
+    fn next_place<R: Keyed>(&mut self, record: &R) -> usize {
+        let head = self.head(record);
+        *head += 1;
+        usize::from(*head - 1)
+    }
+}
+
+#[inline]
+fn key_at<R: Keyed>(place: &Option<R>) -> EventKey {
+    place.as_ref().map_or(EventKey::MAX, Keyed::key)
+}
+
+fn sort_generally<R: Keyed>(run: &mut Run<R>) {
+    run.sort_unstable_by_key(|place| Reverse(key_at(place)));
 }
 
 /// Insertion sort, which is fast if few records are out of place, with a limit on its cost.
-fn put_in_place<R: Keyed>(records: &mut [R]) {
-    let mut budget = records.len() * STEPS;
-    for record in 1..records.len() {
+fn put_in_place<R: Keyed>(run: &mut Run<R>) {
+    let mut budget = run.len() * STEPS;
+    for record in 1..run.len() {
         let mut place = record;
-        while place > 0 && precedes(&records[place - 1].key(), &records[place].key()) {
-            records.swap(place - 1, place);
+        while place > 0 && precedes(&key_at(&run[place - 1]), &key_at(&run[place])) {
+            run.swap(place - 1, place);
             place -= 1;
         }
         match budget.checked_sub(record - place) {
             Some(rest) => budget = rest,
-            None => return sort_generally(records),
+            None => return sort_generally(run),
         }
     }
 }

@@ -72,10 +72,16 @@ impl<R: Keyed> ChunkPool<R> {
     /// Adds a record to a chain.
     #[inline]
     pub fn push(&mut self, chain: &mut Chain<R>, record: R) {
+        self.make_room(chain).push(record);
+    }
+
+    /// Makes room in a chain for one record; returns the chunk to which it must be pushed.
+    #[inline]
+    pub fn make_room<'c>(&mut self, chain: &'c mut Chain<R>) -> &'c mut Vec<R> {
         if chain.tail.len() == chain.tail.capacity() {
             self.extend(chain);
         }
-        chain.tail.push(record);
+        &mut chain.tail
     }
 
     #[cold]
@@ -129,14 +135,6 @@ impl<R: Keyed> ChunkPool<R> {
             for record in chunk.drain(..) {
                 each(self, record);
             }
-            self.spare.push(chunk);
-        }
-    }
-
-    /// Empties a chain into a vector.
-    pub fn drain_into(&mut self, mut chain: Chain<R>, into: &mut Vec<R>) {
-        while let Some(mut chunk) = self.take_chunk(&mut chain) {
-            into.append(&mut chunk);
             self.spare.push(chunk);
         }
     }

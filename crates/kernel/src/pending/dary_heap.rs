@@ -106,6 +106,11 @@ impl<R: Keyed> PendingSet<R> for DaryHeap<R> {
     }
 
     #[inline]
+    fn peek_before(&mut self, limit: &EventKey) -> Option<&R> {
+        self.records.first().filter(|first| precedes(&first.key(), limit))
+    }
+
+    #[inline]
     fn ahead(&self, n: usize) -> Option<&R> {
         self.records.get(n)
     }

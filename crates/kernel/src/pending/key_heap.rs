@@ -96,6 +96,21 @@ impl<R: Keyed> KeyHeap<R> {
     /// Removes the record with the least key.
     #[inline]
     pub fn pop(&mut self) -> Option<R> {
+        let place = self.drop_first_node()?;
+        self.records[place].take()
+    }
+
+    /// Removes the record with the least key without copying it.
+    #[inline]
+    pub fn drop_first(&mut self) {
+        if let Some(place) = self.drop_first_node() {
+            self.records[place] = None;
+        }
+    }
+
+    /// Removes the node with the least key; returns the place of its record.
+    #[inline]
+    fn drop_first_node(&mut self) -> Option<usize> {
         let (node, is_in_line) = self.first_node()?;
         let place = node.place;
         if is_in_line {
@@ -104,7 +119,7 @@ impl<R: Keyed> KeyHeap<R> {
             self.sift_down(last);
         }
         self.free.push(place);
-        self.records[place as usize].take()
+        Some(place as usize)
     }
 
     /// Removes all records, in no particular order.

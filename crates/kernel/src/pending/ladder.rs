@@ -23,7 +23,7 @@
 
 use std::fmt;
 
-use super::bucket_sort::sort_latest_first;
+use super::bucket_sort::{Run, sort_into};
 use super::chunks::{Chain, ChunkPool};
 use super::key_heap::KeyHeap;
 use super::rung::{Rung, Stretch, Taken};
@@ -53,12 +53,20 @@ const SAMPLE: usize = 64;
 /// The maximum number of rungs; below that, buckets are sorted whatever their size.
 const RUNGS: usize = 24;
 
+/// Where the least record is.
+#[derive(Clone, Copy)]
+enum First {
+    Near,
+    Side,
+    LastInstant,
+}
+
 /// The pending-event set that the executors use, chosen by measurement.
 pub struct Ladder<R> {
-    /// The next records, latest first.
-    near: Vec<R>,
-    /// The records after those, latest first.
-    next: Vec<R>,
+    /// The next records.
+    near: Run<R>,
+    /// The records after those.
+    next: Run<R>,
     /// Records that arrived too late to be sorted with the others.
     side: KeyHeap<R>,
     /// All records at or after this time are on the rungs; all earlier ones are not.
@@ -69,6 +77,8 @@ pub struct Ladder<R> {
     far: usize,
     /// Records at time `u64::MAX`.
     last_instant: KeyHeap<R>,
+    /// Where the record is that [`PendingSet::peek_before`] has returned.
+    peeked: First,
     /// If `near` has fewer records than this, [`Ladder::replenish`] is called.
     near_low: usize,
     /// If `side` has more records than this, [`Ladder::relieve_side`] is called.
@@ -76,7 +86,8 @@ pub struct Ladder<R> {
     chunks: ChunkPool<R>,
     /// Memory for reuse.
     spare_buckets: Vec<Vec<Chain<R>>>,
-    spare_run: Vec<R>,
+    spare_run: Run<R>,
+    taken: Vec<Chain<R>>,
 }
 
 impl<R> Default for Ladder<R> {
@@ -89,11 +100,13 @@ impl<R> Default for Ladder<R> {
             rungs: Vec::new(),
             far: 0,
             last_instant: KeyHeap::default(),
+            peeked: First::Near,
             near_low: 0,
             side_high: SIDE_MAX,
             chunks: ChunkPool::default(),
             spare_buckets: Vec::new(),
             spare_run: Vec::new(),
+            taken: Vec::new(),
         }
     }
 }
@@ -108,7 +121,7 @@ impl<R: Keyed> Ladder<R> {
     /// The least record, valid after [`Ladder::replenish`].
     #[inline]
     fn first(&self) -> Option<&R> {
-        match (self.near.last(), self.side.first()) {
+        match (last_of(&self.near), self.side.first()) {
             (Some(near), None) => Some(near),
             (Some(near), Some(side)) => Some(if precedes(&near.key(), &side.key()) { near } else { side }),
             (None, Some(side)) => Some(side),
@@ -116,8 +129,9 @@ impl<R: Keyed> Ladder<R> {
         }
     }
 
+    /// Makes room on a rung for one record; returns where it must be pushed.
     #[inline]
-    fn push_far(&mut self, at: u64, record: R) {
+    fn make_room(&mut self, at: u64) -> &mut Vec<R> {
         if self.far == 0 {
             self.near_low = NEAR_MIN + 1;
         }
@@ -126,7 +140,20 @@ impl<R: Keyed> Ladder<R> {
         while at >= self.rungs[rung].end() {
             rung -= 1;
         }
-        self.chunks.push(self.rungs[rung].bucket_mut(at), record);
+        self.chunks.make_room(self.rungs[rung].bucket_mut(at))
+    }
+
+    /// Adds a record that is not to go on a rung.
+    #[inline(never)]
+    fn push_aside(&mut self, record: R) {
+        if time_of(&record) == u64::MAX {
+            self.last_instant.push(record);
+            return;
+        }
+        self.side.push(record);
+        if self.side.len() > self.side_high {
+            self.relieve_side();
+        }
     }
 
     /// Refills `near` and `next` from the rungs.
@@ -186,17 +213,19 @@ impl<R: Keyed> Ladder<R> {
             return;
         }
         let mut run = std::mem::take(&mut self.spare_run);
+        let mut count = taken.chain.len();
         self.near_end = taken.stretch.end;
-        self.chunks.drain_into(taken.chain, &mut run);
-        while run.len() < SORTED_MIN
+        self.taken.push(taken.chain);
+        while count < SORTED_MIN
             && let Some(rung) = self.rungs.last_mut()
             && let Some(more) = rung.take_small(SORTED_MAX - SORTED_MIN)
         {
+            count += more.chain.len();
             self.near_end = more.stretch.end;
-            self.chunks.drain_into(more.chain, &mut run);
+            self.taken.push(more.chain);
         }
-        self.far -= run.len();
-        sort_latest_first(&mut run);
+        self.far -= count;
+        sort_into(&mut self.chunks, &mut self.taken, &mut run);
         let free = if self.near.is_empty() { &mut self.near } else { &mut self.next };
         self.spare_run = std::mem::replace(free, run);
     }
@@ -243,7 +272,9 @@ impl<R: Keyed> Ladder<R> {
             return;
         }
         let mut pile = Chain::default();
-        for record in self.side.drain().chain(self.near.drain(..)).chain(self.next.drain(..)) {
+        for record in
+            self.side.drain().chain(self.near.drain(..).flatten()).chain(self.next.drain(..).flatten())
+        {
             self.chunks.push(&mut pile, record);
         }
         self.far += pile.len();
@@ -256,18 +287,15 @@ impl<R: Keyed> Ladder<R> {
 }
 
 impl<R: Keyed> PendingSet<R> for Ladder<R> {
-    #[inline]
+    // Always inlined, so that the record is written straight to where it waits: to copy what was just
+    // written in parts would stall.
+    #[inline(always)]
     fn push(&mut self, record: R) {
         let at = time_of(&record);
-        if at < self.near_end {
-            self.side.push(record);
-            if self.side.len() > self.side_high {
-                self.relieve_side();
-            }
-        } else if at < u64::MAX {
-            self.push_far(at, record);
+        if at >= self.near_end && at < u64::MAX {
+            self.make_room(at).push(record);
         } else {
-            self.last_instant.push(record);
+            self.push_aside(record);
         }
     }
 
@@ -278,7 +306,7 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
 
     #[inline]
     fn pop_before(&mut self, limit: EventKey) -> Option<R> {
-        self.pop_before_or_at(Some(limit))
+        self.pop_before_or_at(Some(&limit))
     }
 
     #[inline]
@@ -290,11 +318,34 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
     }
 
     #[inline]
+    fn peek_before(&mut self, limit: &EventKey) -> Option<&R> {
+        if self.near.len() < self.near_low {
+            self.replenish();
+        }
+        self.peeked = self.find_first(Some(limit))?;
+        match self.peeked {
+            First::Near => last_of(&self.near),
+            First::Side => self.side.first(),
+            First::LastInstant => self.last_instant.first(),
+        }
+    }
+
+    #[inline]
+    fn drop_first(&mut self) {
+        match self.peeked {
+            First::Near => drop(self.near.pop()),
+            First::Side => self.side.drop_first(),
+            First::LastInstant => self.last_instant.drop_first(),
+        }
+    }
+
+    #[inline]
     fn ahead(&self, n: usize) -> Option<&R> {
-        match self.near.len().checked_sub(n + 1) {
+        let place = match self.near.len().checked_sub(n + 1) {
             Some(place) => self.near.get(place),
             None => self.next.get((self.near.len() + self.next.len()).wrapping_sub(n + 1)),
-        }
+        };
+        place.and_then(Option::as_ref)
     }
 
     #[inline]
@@ -303,7 +354,7 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
     }
 
     fn for_each(&self, mut visit: impl FnMut(&R)) {
-        self.near.iter().chain(&self.next).for_each(&mut visit);
+        self.near.iter().chain(&self.next).flatten().for_each(&mut visit);
         self.side.for_each(&mut visit);
         for chain in self.rungs.iter().flat_map(Rung::buckets) {
             self.chunks.for_each(chain, &mut visit);
@@ -313,24 +364,39 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
 }
 
 impl<R: Keyed> Ladder<R> {
+    /// Where the least record is, if there is no limit, or if its key is below the limit. Valid after
+    /// [`Ladder::replenish`].
+    #[inline(always)]
+    fn find_first(&self, limit: Option<&EventKey>) -> Option<First> {
+        let allowed = |key: &EventKey| limit.is_none_or(|limit| precedes(key, limit));
+        match (last_of(&self.near), self.side.first_key()) {
+            (Some(near), None) => allowed(&near.key()).then_some(First::Near),
+            (Some(near), Some(side)) if precedes(&near.key(), side) => {
+                allowed(&near.key()).then_some(First::Near)
+            }
+            (_, Some(side)) => allowed(side).then_some(First::Side),
+            (None, None) => self.last_instant.first_key().is_some_and(allowed).then_some(First::LastInstant),
+        }
+    }
+
     /// Removes the least record if there is no limit, or if its key is below the limit.
     #[inline]
-    fn pop_before_or_at(&mut self, limit: Option<EventKey>) -> Option<R> {
+    fn pop_before_or_at(&mut self, limit: Option<&EventKey>) -> Option<R> {
         if self.near.len() < self.near_low {
             self.replenish();
         }
-        let allowed = |key: &EventKey| limit.is_none_or(|limit| precedes(key, &limit));
-        match (self.near.last(), self.side.first_key()) {
-            (Some(_), None) => self.near.pop_if(|near| allowed(&near.key())),
-            (Some(near), Some(side)) if precedes(&near.key(), side) => {
-                self.near.pop_if(|near| allowed(&near.key()))
-            }
-            (_, Some(side)) if allowed(side) => self.side.pop(),
-            (_, Some(_)) => None,
-            (None, None) if self.last_instant.first_key().is_some_and(allowed) => self.last_instant.pop(),
-            (None, None) => None,
+        match self.find_first(limit)? {
+            First::Near => self.near.pop().flatten(),
+            First::Side => self.side.pop(),
+            First::LastInstant => self.last_instant.pop(),
         }
     }
+}
+
+/// The least record of a run.
+#[inline]
+fn last_of<R>(run: &Run<R>) -> Option<&R> {
+    run.last().and_then(Option::as_ref)
 }
 
 impl<R> fmt::Debug for Ladder<R> {

@@ -40,6 +40,14 @@ pub trait PendingSet<R: Keyed> {
     /// The record with the least key. May reorganise the set.
     fn peek(&mut self) -> Option<&R>;
 
+    /// The record with the least key if that key is below `limit`. May reorganise the set.
+    fn peek_before(&mut self, limit: &EventKey) -> Option<&R>;
+
+    /// Removes the record that [`PendingSet::peek_before`] has just returned, without copying it.
+    fn drop_first(&mut self) {
+        self.pop();
+    }
+
     /// A record that will be popped about `n` pops from now, so that its entity can be prefetched. Only a
     /// hint: pushes in between may change it, and there may be none. Never reorganises the set.
     fn ahead(&self, n: usize) -> Option<&R>;

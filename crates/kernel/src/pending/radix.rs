@@ -90,6 +90,11 @@ impl<R: Keyed> PendingSet<R> for RadixQueue<R> {
     }
 
     #[inline]
+    fn peek_before(&mut self, limit: &EventKey) -> Option<&R> {
+        self.peek().filter(|first| precedes(&first.key(), limit))
+    }
+
+    #[inline]
     fn ahead(&self, _: usize) -> Option<&R> {
         None
     }

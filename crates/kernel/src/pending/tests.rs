@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use towtank_units::SimTime;
 
+use super::bucket_sort::{Run, sort_into};
+use super::chunks::{Chain, ChunkPool};
 use super::{DaryHeap, Ladder, PendingSet, RadixQueue};
 use crate::key::{EntityId, EventKey, Scheduled};
 
@@ -30,9 +32,10 @@ enum Deed {
     Pop {
         count: usize,
     },
-    /// Pops the records within `span` of now.
+    /// Pops the records within `span` of now, or, if `in_place`, drops them after a look at them.
     PopBefore {
         span: u64,
+        in_place: bool,
     },
 }
 
@@ -44,7 +47,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         1 => (count.clone(), span.clone()).prop_map(|(count, after)| Deed::Tie { count, after }),
         1 => (0usize..3).prop_map(|count| Deed::Never { count }),
         4 => count.prop_map(|count| Deed::Pop { count }),
-        1 => span.prop_map(|span| Deed::PopBefore { span }),
+        2 => (span, any::<bool>()).prop_map(|(span, in_place)| Deed::PopBefore { span, in_place }),
     ];
     proptest::collection::vec(deed, 1..40)
 }
@@ -95,6 +98,12 @@ impl<S: PendingSet<Scheduled<u64>> + Default> Trial<S> {
         Ok(want.is_some())
     }
 
+    fn look_and_drop(&mut self, limit: EventKey) -> Option<Scheduled<u64>> {
+        let first = self.set.peek_before(&limit)?.clone();
+        self.set.drop_first();
+        Some(first)
+    }
+
     fn perform(&mut self, deed: &Deed) -> Result<(), TestCaseError> {
         match *deed {
             Deed::Push { count, span, anew } => {
@@ -116,10 +125,10 @@ impl<S: PendingSet<Scheduled<u64>> + Default> Trial<S> {
                     }
                 }
             }
-            Deed::PopBefore { span } => {
+            Deed::PopBefore { span, in_place } => {
                 let limit = EventKey::first_at(SimTime::from_ns(self.now.saturating_add(span)));
                 loop {
-                    let got = self.set.pop_before(limit);
+                    let got = if in_place { self.look_and_drop(limit) } else { self.set.pop_before(limit) };
                     let want = self.oracle.first().copied().filter(|&key| key < limit);
                     want.inspect(|key| assert!(self.oracle.remove(key)));
                     self.popped(got, want)?;
@@ -177,11 +186,16 @@ proptest! {
             let key = EventKey { at: SimTime::from_ns(at), step: 0, origin, sequence };
             Scheduled { key, to: origin, timer: false, event: () }
         };
-        let mut records: Vec<_> = times.iter().enumerate().map(record).collect();
-        let mut want: Vec<_> = records.iter().map(|record| record.key).collect();
+        let (mut chunks, mut chains, mut run) = (ChunkPool::default(), vec![Chain::default(), Chain::default()], Run::new());
+        let mut want = Vec::new();
+        for record in times.iter().enumerate().map(record) {
+            want.push(record.key);
+            chunks.push(&mut chains[usize::from(record.key.sequence % 5 == 0)], record);
+        }
         want.sort_unstable_by(|left, right| right.cmp(left));
-        super::bucket_sort::sort_latest_first(&mut records);
-        prop_assert_eq!(records.iter().map(|record| record.key).collect::<Vec<_>>(), want);
+        sort_into(&mut chunks, &mut chains, &mut run);
+        prop_assert_eq!(run.into_iter().map(|record| record.expect("no place is empty").key).collect::<Vec<_>>(), want);
+        prop_assert!(chains.is_empty());
     }
 }
 

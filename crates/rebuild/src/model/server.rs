@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use towtank_devices::{Disk, Link, Uplink};
+use towtank_kernel::prefetch;
 use towtank_units::SimTime;
 
 use super::shared::{Shared, SharedLine};
@@ -79,8 +80,9 @@ pub struct Rack {
     pub lines: Option<[SharedLine; 2]>,
 }
 
-/// A disk, and the jobs that it drives.
+/// A disk, and the jobs that it drives. The order is fixed: what units need lies together in the front.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[repr(C)]
 pub struct Device {
     /// The disk itself.
     pub disk: Disk,
@@ -206,6 +208,23 @@ impl Device {
 }
 
 impl Server {
+    /// Prefetches the front of a disk.
+    #[inline]
+    pub(super) fn fetch_disk(&self, place: usize) {
+        if let Some(device) = self.devices.get(place) {
+            prefetch(&device.disk);
+            prefetch(&device.slots);
+        }
+    }
+
+    /// Prefetches a job of a disk, whose front should be there already.
+    #[inline]
+    pub(super) fn fetch_slot(&self, place: usize, slot: u16) {
+        if let Some(slot) = self.devices.get(place).and_then(|device| device.slots.get(usize::from(slot))) {
+            prefetch(slot);
+        }
+    }
+
     /// How many jobs its disks drive at the moment.
     #[must_use]
     pub fn driven(&self) -> usize {

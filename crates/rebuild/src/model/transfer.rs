@@ -19,7 +19,8 @@ use super::{DeviceId, Rebuild};
 const CLIENT_STREAMS: u32 = 1 << 30;
 
 impl Rebuild<'_> {
-    /// A unit arrives at a resource that serves it at once, or knows at once when it will.
+    /// A unit arrives at a resource that serves it at once, or knows at once when it will. The result is
+    /// that of the handler, so that it is written once.
     #[inline]
     pub(super) fn at_resource(
         &self,
@@ -27,15 +28,11 @@ impl Rebuild<'_> {
         resource: Resource,
         event: &Event,
         context: &mut Context<'_, Self>,
-    ) -> Undo {
-        let undo = match resource {
-            Resource::Out => Undo::Out(server.out),
-            Resource::Inward => Undo::Inward(server.inward),
-            Resource::Disk(place) => Undo::Disk { place: place as u16, before: server.devices[place].disk },
-        };
+    ) -> Result<Undo, Fault> {
+        let undo = Undo::resource(server, resource);
         let done = self.serve(server, resource, event, context.now());
         self.leave(server, resource, event, done.since(context.now()), context);
-        undo
+        Ok(undo)
     }
 
     /// A resource starts a unit, or queues it behind others; returns the completion time.

@@ -6,6 +6,7 @@ use towtank_units::SimTime;
 
 use super::Rebuild;
 use super::event::{Event, Kind};
+use super::resource::Resource;
 use super::saved::Saved;
 use super::server::{Device, Entity, Rack, Server, Together, WINDOW_MAX};
 
@@ -48,6 +49,19 @@ impl Undo {
         if server.speculating.0 { Undo::Whole(Box::new(server.clone())) } else { Undo::Nothing }
     }
 
+    /// For events at a resource that the rebuild has for itself.
+    #[inline]
+    pub(super) fn resource(server: &Server, resource: Resource) -> Undo {
+        if !server.speculating.0 {
+            return Undo::Nothing;
+        }
+        match resource {
+            Resource::Out => Undo::Out(server.out),
+            Resource::Inward => Undo::Inward(server.inward),
+            Resource::Disk(place) => Undo::Disk { place: place as u16, before: server.devices[place].disk },
+        }
+    }
+
     /// For events that may start jobs or change limits of a device. Nothing is kept where the caller has
     /// saved what is shared with clients.
     pub(super) fn device(model: &Rebuild<'_>, server: &Server, place: usize) -> Undo {
@@ -76,6 +90,9 @@ impl Undo {
     /// For events that advance a job. With a rate limit they also change its clocks, so the device is kept.
     #[inline]
     pub(super) fn slot(model: &Rebuild<'_>, server: &Server, place: usize, slot: usize) -> Undo {
+        if !server.speculating.0 {
+            return Undo::Nothing;
+        }
         if model.limits.is_paced() {
             return Undo::device(model, server, place);
         }
