@@ -119,7 +119,7 @@ on_lanes! {
         best: &mut Best
     ) = straw2_columns_body, straw2_columns_wide_body;
     /// The same for inputs that are all in one bucket.
-    fn straw2_row(at: (&[u32; INPUTS], &[u32; INPUTS]), ids: &[u32], factors: &[f32], best: &mut Best)
+    fn straw2_row(at: (&[u32; INPUTS], &[u32; INPUTS]), straws: &[(u32, f32)], best: &mut Best)
         = straw2_row_body, straw2_row_wide_body;
     /// For each input the longest straw of its straw bucket, whose items are a column of `ids` and `factors`.
     fn straw_columns(
@@ -129,7 +129,7 @@ on_lanes! {
         best: &mut Best
     ) = straw_columns_body, straw_columns_wide_body;
     /// The same for inputs that are all in one bucket.
-    fn straw_row(at: (&[u32; INPUTS], &[u32; INPUTS]), ids: &[u32], factors: &[f32], best: &mut Best)
+    fn straw_row(at: (&[u32; INPUTS], &[u32; INPUTS]), straws: &[(u32, f32)], best: &mut Best)
         = straw_row_body, straw_row_wide_body;
     /// For each input the last hit of its list bucket, whose items are columns.
     fn list_hits(
@@ -145,11 +145,12 @@ on_lanes! {
         nodes: &[u32; INPUTS],
         hashes: &mut [u32; INPUTS]
     ) = tree_hashes_body;
-    /// For each input the position at its place of its bucket's permutation.
+    /// For each input the position at one place of its bucket's permutation.
     fn place_in_permutation(
         at: (&[u32; INPUTS], &[u32; INPUTS]),
         sizes: &[u32; INPUTS],
-        places: &mut [u32; INPUTS]
+        place: u32,
+        positions: &mut [u32; INPUTS]
     ) = place_in_permutation_body;
     /// The last position whose draw in a list bucket is below its weight.
     fn last_in_list(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usize> = last_in_list_body;

@@ -28,6 +28,11 @@ pub(super) struct Choice {
 }
 
 impl Choice {
+    /// The type to pick, as one that no item has if it is negative.
+    pub fn goal(&self) -> i32 {
+        if self.kind < 0 { i32::MAX } else { self.kind }
+    }
+
     /// The number of items to choose.
     pub fn wanted(&self, result_max: usize) -> i32 {
         if self.count <= 0 { self.count.saturating_add(result_max as i32) } else { self.count }
