@@ -16,7 +16,7 @@ use group::Group;
 
 /// The number of inputs under way: several times the lanes, so that most picks find a full queue, and few
 /// enough to stay in the cache.
-const UNDER_WAY: usize = 4 * INPUTS;
+const UNDER_WAY: usize = 3 * INPUTS;
 
 /// The maximum number of items of all inputs under way, which limits their memory.
 const ITEMS_UNDER_WAY: usize = 1 << 20;
@@ -25,8 +25,10 @@ const ITEMS_UNDER_WAY: usize = 1 << 20;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Batch {
     paths: Paths,
-    /// The inputs under way that wait for a pick.
-    queues: Vec<Vec<u32>>,
+    /// The inputs under way that wait for a pick, with room for all of them in each queue.
+    queues: Vec<[u32; UNDER_WAY]>,
+    /// The number of inputs in each queue.
+    waiting: Vec<usize>,
     group: Group,
 }
 
@@ -40,8 +42,10 @@ pub(super) struct Traffic<'a> {
 impl Batch {
     /// Maps all inputs.
     pub fn map(&mut self, run: &Run<'_>, mut traffic: Traffic<'_>, scratch: &mut Scratch) {
-        let queues = &run.mapper.rows.queues;
-        self.queues.resize_with(self.queues.len().max(queues.len()), Vec::new);
+        let queues = run.mapper.rows.queues.len();
+        self.queues.resize(self.queues.len().max(queues), [0; UNDER_WAY]);
+        self.waiting.clear();
+        self.waiting.resize(queues, 0);
         let items_max = run.items_max();
         let few = (ITEMS_UNDER_WAY / items_max).max(1);
         let under_way = UNDER_WAY.min(few).min(traffic.inputs.len());
@@ -49,8 +53,8 @@ impl Batch {
         for path in 0..under_way {
             self.begin(run, &mut traffic, path);
         }
-        while let Some(queue) = (0..queues.len()).max_by_key(|&queue| self.queues[queue].len()) {
-            if self.queues[queue].is_empty() {
+        while let Some(queue) = (0..queues).max_by_key(|&queue| self.waiting[queue]) {
+            if self.waiting[queue] == 0 {
                 break;
             }
             self.pick_together(run, &mut traffic, scratch, queue);
@@ -81,7 +85,9 @@ impl Batch {
             let place = if want.r < row.uniform { want.r } else { want.r % row.uniform };
             queue = if place < STEPS as u32 { PLACES + place } else { ALONE };
         }
-        self.queues[queue as usize].push(path as u32);
+        let waiting = &mut self.waiting[queue as usize];
+        self.queues[queue as usize][*waiting] = path as u32;
+        *waiting += 1;
     }
 
     fn pick_together(
@@ -91,10 +97,10 @@ impl Batch {
         scratch: &mut Scratch,
         queue: usize,
     ) {
-        let waiting = &mut self.queues[queue];
-        let first = waiting.len().saturating_sub(INPUTS);
-        let count = self.group.fill(&waiting[first..], &self.paths);
-        waiting.truncate(first);
+        let waiting = &mut self.waiting[queue];
+        let first = waiting.saturating_sub(INPUTS);
+        let count = self.group.fill(&self.queues[queue][first..*waiting], &self.paths);
+        *waiting = first;
         let queue = run.mapper.rows.queues[queue];
         match queue.kernel {
             Kernel::Empty => {}

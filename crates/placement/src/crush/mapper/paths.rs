@@ -15,25 +15,9 @@ const OPEN: ItemId = 0x7fff_fffe;
 /// Items are compared with so many others at once.
 const ABREAST: usize = 4;
 
-/// A descent from a bucket to an item.
+/// What an input does: it seeks the items of one choice below one bucket. One line of the cache.
 #[derive(Clone, Copy, Debug, Default)]
-struct Descent {
-    /// The slot of the bucket where it starts.
-    top: u32,
-    /// The number of failed tries; in `indep` the number of the round.
-    failures: u32,
-    /// The number of those since the descent last started at the top.
-    failures_here: u32,
-}
-
-impl Descent {
-    fn from(top: u32) -> Self {
-        Self { top, failures: 0, failures_here: 0 }
-    }
-}
-
-/// What an input does: it seeks the items of one choice below one bucket.
-#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Path {
     x: u32,
     /// The step of the rule.
@@ -41,15 +25,11 @@ struct Path {
     /// The row of the bucket that picks next, and the attempt.
     row: u32,
     r: u32,
-    /// Whether the item comes from the bucket's permutation, whatever its algorithm.
-    is_permuted: bool,
-    is_in_leaf: bool,
     /// The attempt of the descent, without what uniform buckets add.
     attempt: u32,
     parent_r: u32,
     /// The type sought.
     goal: i32,
-    wanted: u32,
     /// The number of the replica or position.
     rep: u32,
     /// The part of the bucket in [`Paths::found`]: where it begins, and the number of items found; in
@@ -58,14 +38,20 @@ struct Path {
     len: u32,
     /// The maximum of `len`.
     room: u32,
-    /// The item below which a leaf is sought, and the bucket that picked it.
+    /// The slot of the bucket where the descent to the item starts.
+    top: u32,
+    /// The number of failed tries; in `indep` the number of the round.
+    failures: u32,
+    /// The same below the item.
+    leaf_failures: u32,
+    /// The item below which a leaf is sought.
     item: ItemId,
-    above: u32,
-    outer: Descent,
-    leaf: Descent,
+    /// Whether the item comes from the bucket's permutation, whatever its algorithm.
+    is_permuted: bool,
+    is_in_leaf: bool,
 }
 
-/// How far an input is in its rule.
+/// What an input needs seldom.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     number: usize,
@@ -75,6 +61,21 @@ struct Progress {
     /// The number of items that the current step has found before the current bucket.
     filled: u32,
     out: u32,
+    /// Where the results are.
+    result: List,
+    /// The bucket that picked the item below which a leaf is sought.
+    above: u32,
+    /// The number of failed tries since the descent last started at the top, and the same below the item.
+    failures_here: u32,
+    leaf_failures_here: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum List {
+    Found,
+    Leaves,
+    #[default]
+    Out,
 }
 
 /// All inputs under way. Lists of items have room for the results of each.
@@ -91,9 +92,10 @@ pub(super) struct Paths {
     out: Vec<ItemId>,
 }
 
-/// The pick that an input waits for.
+/// An input and the pick that it waits for.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
+    pub x: u32,
     pub row: u32,
     pub r: u32,
     pub is_permuted: bool,
@@ -128,14 +130,19 @@ impl Paths {
 
     /// The result of an input that is done.
     pub fn out(&self, at: usize) -> &[ItemId] {
-        &self.out[at * self.stride..][..self.progress[at].out as usize]
+        let list = match self.progress[at].result {
+            List::Found => &self.found,
+            List::Leaves => &self.leaves,
+            List::Out => &self.out,
+        };
+        &list[at * self.stride..][..self.progress[at].out as usize]
     }
 
     /// The pick that the input waits for.
     #[inline]
     pub fn wanted(&self, at: usize) -> Wanted {
-        let Path { row, r, is_permuted, .. } = self.paths[at];
-        Wanted { row, r, is_permuted }
+        let Path { x, row, r, is_permuted, .. } = self.paths[at];
+        Wanted { x, row, r, is_permuted }
     }
 
     /// The same for an input that picks by itself.
@@ -148,11 +155,6 @@ impl Paths {
         };
         let node = run.mapper.rows.rows[path.row as usize].node;
         Want { node, r: path.r, position, is_permuted: path.is_permuted }
-    }
-
-    #[inline]
-    pub fn x(&self, at: usize) -> u32 {
-        self.paths[at].x
     }
 
     /// Goes on with the item that was picked; returns whether the input waits for a pick, or is done.
@@ -203,11 +205,11 @@ impl Paths {
                 Op::Choose(choice) if progress.at_hand > 0 => {
                     progress.from = 0;
                     progress.filled = 0;
-                    let wanted = choice.wanted(run.result_max);
-                    if wanted > 0 {
-                        path.wanted = wanted as u32;
+                    if choice.wanted(run.result_max) > 0 {
                         self.found[first..first + self.stride].fill(OPEN);
-                        self.leaves[first..first + self.stride].fill(OPEN);
+                        if choice.leaf {
+                            self.leaves[first..first + self.stride].fill(OPEN);
+                        }
                         return true;
                     }
                     progress.at_hand = 0;
@@ -238,20 +240,31 @@ impl Paths {
                 path.begin = first as u32 + progress.filled;
                 path.goal = choice.goal();
                 path.rep = 0;
-                path.outer = Descent::from(top as u32);
+                path.top = top as u32;
+                path.failures = 0;
                 path.is_in_leaf = false;
+                progress.failures_here = 0;
                 match choice.mode {
                     Mode::Firstn => {
                         path.room = room.min(u32::MAX as usize) as u32;
                         path.len = 0;
-                        path.firstn_descend(run, choice);
+                        path.firstn_descend(run);
                     }
                     Mode::Indep => {
-                        path.len = room.min(path.wanted as usize) as u32;
-                        path.indep_descend(run);
+                        let wanted = choice.wanted(run.result_max) as usize;
+                        path.len = room.min(wanted) as u32;
+                        path.indep_descend(run, wanted as u32);
                     }
                 }
                 return true;
+            }
+            // The usual end: what was chosen is the result.
+            if let [Op::Emit] = run.program[self.paths[at].step as usize + 1..]
+                && progress.out == 0
+            {
+                progress.result = if choice.leaf { List::Leaves } else { List::Found };
+                progress.out = progress.filled;
+                return false;
             }
             let chosen = if choice.leaf { &self.leaves } else { &self.found };
             let chosen = &chosen[first..first + progress.filled as usize];
@@ -274,18 +287,13 @@ impl Paths {
 /// Whether an item is among the `len` from `begin` on, behind which all are [`OPEN`].
 #[inline]
 fn is_among(items: &[ItemId], begin: u32, len: u32, item: ItemId) -> bool {
-    // At least one comparison, so that its number does not vary from input to input.
-    let len = (len as usize).max(1).next_multiple_of(ABREAST);
-    let items = &items[begin as usize..][..len];
-    items
-        .as_chunks::<ABREAST>()
-        .0
-        .iter()
-        .any(|some| some.iter().fold(false, |is, &other| is | (other == item)))
+    // One comparison always, so that their number does not vary from input to input.
+    let items = &items[begin as usize..][..(len as usize).next_multiple_of(ABREAST).max(ABREAST)];
+    let (some, others) = items.split_first_chunk::<ABREAST>().expect("there are so many at least");
+    is_any(some, item) || others.as_chunks::<ABREAST>().0.iter().any(|some| is_any(some, item))
 }
 
-impl Path {
-    fn descent(&mut self) -> &mut Descent {
-        if self.is_in_leaf { &mut self.leaf } else { &mut self.outer }
-    }
+#[inline]
+fn is_any(items: &[ItemId; ABREAST], item: ItemId) -> bool {
+    items.iter().fold(false, |is, &other| is | (other == item))
 }

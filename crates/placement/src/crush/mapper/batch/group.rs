@@ -45,7 +45,7 @@ impl Group {
         for (lane, &path) in waiting.iter().enumerate().take(INPUTS) {
             let want = paths.wanted(path as usize);
             self.paths[lane] = path;
-            self.x[lane] = paths.x(path as usize);
+            self.x[lane] = want.x;
             self.r[lane] = want.r;
             self.rows[lane] = want.row;
         }

@@ -1,33 +1,37 @@
 //! Choosing an item for each position independently: a failed one leaves a hole.
 
-use super::{Descent, OPEN, Path, Paths, is_among};
+use super::{OPEN, Path, Paths, is_among};
 use crate::crush::map::NONE;
 use crate::crush::mapper::program::Choice;
 use crate::crush::mapper::rows::Child;
 use crate::crush::mapper::run::Run;
 
 impl Path {
-    /// Starts the descent from its top.
+    /// Starts the descent to an item.
     #[inline]
-    pub(super) fn indep_descend(&mut self, run: &Run<'_>) {
-        let (top, failures, parent_r) = match self.is_in_leaf {
-            false => (self.outer.top, self.outer.failures, 0),
-            true => (self.leaf.top, self.leaf.failures, self.parent_r),
-        };
-        self.attempt = self.rep.wrapping_add(parent_r).wrapping_add(self.wanted.wrapping_mul(failures));
-        self.indep_enter(run, top);
+    pub(super) fn indep_descend(&mut self, run: &Run<'_>, wanted: u32) {
+        self.attempt = self.rep.wrapping_add(wanted.wrapping_mul(self.failures));
+        self.indep_enter(run, wanted, self.top);
+    }
+
+    /// Starts the descent to a leaf below the item.
+    #[inline]
+    fn indep_descend_to_leaf(&mut self, run: &Run<'_>, wanted: u32) {
+        let round = wanted.wrapping_mul(self.leaf_failures);
+        self.attempt = self.rep.wrapping_add(self.parent_r).wrapping_add(round);
+        self.indep_enter(run, wanted, !self.item as u32);
     }
 
     /// Picks next in a bucket.
     #[inline]
-    fn indep_enter(&mut self, run: &Run<'_>, node: u32) {
+    fn indep_enter(&mut self, run: &Run<'_>, wanted: u32, node: u32) {
         let position = if self.is_in_leaf { self.rep } else { 0 };
         self.row = run.row(node, position);
         self.r = self.attempt;
         self.is_permuted = false;
         let uniform = run.mapper.rows.rows[self.row as usize].uniform;
-        if uniform > 0 && uniform.is_multiple_of(self.wanted) {
-            self.r = self.r.wrapping_add(self.descent().failures);
+        if uniform > 0 && uniform.is_multiple_of(wanted) {
+            self.r = self.r.wrapping_add(if self.is_in_leaf { self.leaf_failures } else { self.failures });
         }
     }
 }
@@ -35,10 +39,11 @@ impl Path {
 impl Paths {
     #[inline]
     pub(super) fn indep_picked(&mut self, run: &Run<'_>, choice: &Choice, at: usize, child: Child) -> bool {
+        let wanted = choice.wanted(run.result_max) as u32;
         let path = &mut self.paths[at];
         if child.kind != path.goal {
             if child.item < 0 {
-                path.indep_enter(run, !child.item as u32);
+                path.indep_enter(run, wanted, !child.item as u32);
                 return true;
             }
             return self.indep_gave_up(run, choice, at);
@@ -64,10 +69,10 @@ impl Paths {
             if child.item < 0 {
                 path.parent_r = path.r;
                 path.item = child.item;
-                path.leaf = Descent::from(!child.item as u32);
+                path.leaf_failures = 0;
                 path.is_in_leaf = true;
                 path.goal = 0;
-                path.indep_descend(run);
+                path.indep_descend_to_leaf(run, wanted);
                 return true;
             }
             // It stays even if the device is out and no other is found, as in Ceph.
@@ -83,9 +88,9 @@ impl Paths {
     pub(super) fn indep_failed(&mut self, run: &Run<'_>, choice: &Choice, at: usize) -> bool {
         let path = &mut self.paths[at];
         if path.is_in_leaf {
-            path.leaf.failures += 1;
-            if path.leaf.failures < choice.leaf_tries {
-                path.indep_descend(run);
+            path.leaf_failures += 1;
+            if path.leaf_failures < choice.leaf_tries {
+                path.indep_descend_to_leaf(run, choice.wanted(run.result_max) as u32);
                 return true;
             }
             path.is_in_leaf = false;
@@ -119,12 +124,12 @@ impl Paths {
         let next = open_from(begin + path.rep as usize + 1);
         let next = next.or_else(|| {
             let first = open_from(begin)?;
-            path.outer.failures += 1;
-            (path.outer.failures < choice.tries).then_some(first)
+            path.failures += 1;
+            (path.failures < choice.tries).then_some(first)
         });
         if let Some(rep) = next {
             path.rep = rep as u32;
-            path.indep_descend(run);
+            path.indep_descend(run, choice.wanted(run.result_max) as u32);
             return true;
         }
         for list in [&mut self.found, &mut self.leaves] {
