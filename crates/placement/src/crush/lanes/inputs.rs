@@ -133,6 +133,7 @@ type At<'a> = (&'a [u32; INPUTS], &'a [u32; INPUTS]);
 
 /// Notes several items of the bucket of each input at once.
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 fn note_columns<const IS_STRAW2: bool, const N: usize>(
     (x, r): At<'_>,
     position: u32,

@@ -99,7 +99,7 @@ impl Batch {
     ) {
         let waiting = &mut self.waiting[queue];
         let first = waiting.saturating_sub(INPUTS);
-        let count = self.group.fill(&self.queues[queue][first..*waiting], &self.paths);
+        let count = self.group.fill(&run.mapper.rows, &self.queues[queue][first..*waiting], &self.paths);
         *waiting = first;
         let queue = run.mapper.rows.queues[queue];
         match queue.kernel {

@@ -158,7 +158,7 @@ impl Paths {
     }
 
     /// Goes on with the item that was picked; returns whether the input waits for a pick, or is done.
-    #[inline]
+    #[inline(always)]
     pub fn picked(&mut self, run: &Run<'_>, at: usize, child: Child) -> bool {
         let choice = self.choice(run, at);
         match choice.mode {

@@ -44,6 +44,11 @@ pub(super) struct Row {
     pub children: usize,
 }
 
+impl Row {
+    /// The row of a slot without a bucket.
+    pub const NONE: Self = Self { queue: EMPTY, node: 0, uniform: 0, at: 0, children: 0 };
+}
+
 /// The buckets whose picks are made together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
@@ -111,7 +116,7 @@ impl Rows {
             trees: Vec::new(),
             numbers: BTreeMap::new(),
         };
-        for (slot, node) in nodes.iter().enumerate() {
+        for node in nodes {
             let children = rows.children.len();
             match node {
                 Some(node) => {
@@ -120,7 +125,7 @@ impl Rows {
                     rows.add(node, children, starts, (None, None));
                 }
                 None => {
-                    rows.rows.push(Row { queue: EMPTY, node: slot as u32, uniform: 0, at: 0, children });
+                    rows.rows.push(Row::NONE);
                 }
             }
         }

@@ -12,7 +12,7 @@ pub(super) struct Group {
     pub paths: [u32; INPUTS],
     pub x: [u32; INPUTS],
     r: [u32; INPUTS],
-    rows: [u32; INPUTS],
+    rows: [Row; INPUTS],
     /// The items picked.
     pub children: [Child; INPUTS],
     /// The items of the buckets of all lanes, item by item.
@@ -28,7 +28,7 @@ impl Default for Group {
             paths: [0; INPUTS],
             x: [0; INPUTS],
             r: [0; INPUTS],
-            rows: [0; INPUTS],
+            rows: [Row::NONE; INPUTS],
             children: [Child::BAD; INPUTS],
             ids: Vec::new(),
             factors: Vec::new(),
@@ -40,19 +40,20 @@ impl Default for Group {
 
 impl Group {
     /// Takes the picks of a group, at least one and at most one per lane; returns their number.
-    pub fn fill(&mut self, waiting: &[u32], paths: &Paths) -> usize {
+    pub fn fill(&mut self, rows: &Rows, waiting: &[u32], paths: &Paths) -> usize {
         let count = waiting.len();
         for (lane, &path) in waiting.iter().enumerate().take(INPUTS) {
             let want = paths.wanted(path as usize);
             self.paths[lane] = path;
             self.x[lane] = want.x;
             self.r[lane] = want.r;
-            self.rows[lane] = want.row;
+            self.rows[lane] = rows.rows[want.row as usize];
         }
-        for lanes in [&mut self.x, &mut self.r, &mut self.rows] {
-            let last = lanes[count - 1];
-            lanes[count..].fill(last);
-        }
+        let last = count - 1;
+        let (x, r, row) = (self.x[last], self.r[last], self.rows[last]);
+        self.x[count..].fill(x);
+        self.r[count..].fill(r);
+        self.rows[count..].fill(row);
         count
     }
 
@@ -69,19 +70,15 @@ impl Group {
         0
     }
 
-    fn row<'a>(&self, rows: &'a Rows, lane: usize) -> &'a Row {
-        &rows.rows[self.rows[lane] as usize]
-    }
-
     /// The ids of the buckets, as words to hash.
-    fn buckets(&self, rows: &Rows) -> [u32; INPUTS] {
-        std::array::from_fn(|lane| !self.row(rows, lane).node)
+    fn buckets(&self) -> [u32; INPUTS] {
+        std::array::from_fn(|lane| !self.rows[lane].node)
     }
 
     /// Takes the items at these positions.
     fn choose(&mut self, rows: &Rows, positions: &[u32; INPUTS]) {
         for (lane, &position) in positions.iter().enumerate() {
-            let row = self.row(rows, lane);
+            let row = &self.rows[lane];
             self.children[lane] = rows.children[row.children + position as usize];
         }
     }
@@ -89,11 +86,11 @@ impl Group {
     fn straws(&mut self, run: &Run<'_>, queue: Queue, count: usize) -> u64 {
         let rows = &run.mapper.rows;
         let mut best = Best::NONE;
-        let (first, at) = (self.rows[0], (&self.x, &self.r));
+        let first = self.rows[0].at;
         let is_straw2 = queue.kernel == Kernel::Straw2;
-        if self.rows.iter().fold(true, |all, &row| all & (row == first)) {
-            let straws = &rows.straws[rows.rows[first as usize].at..][..queue.size];
-            straws_of_one(is_straw2, run.mapper.lanes, at, straws, &mut best);
+        if self.rows.iter().fold(true, |all, row| all & (row.at == first)) {
+            let straws = &rows.straws[first..][..queue.size];
+            straws_of_one(is_straw2, run.mapper.lanes, (&self.x, &self.r), straws, &mut best);
         } else {
             self.fill_straws(rows, queue.size);
             let (ids, factors) = (&self.ids[..queue.size], &self.factors[..queue.size]);
@@ -101,7 +98,7 @@ impl Group {
         }
         let mut open = 0;
         for lane in 0..count {
-            let row = &rows.rows[self.rows[lane] as usize];
+            let row = &self.rows[lane];
             let position = best.position(lane);
             let is_open = if is_straw2 {
                 best.is_open_in_straw2(lane, rows.straws[row.at + position].1)
@@ -123,7 +120,7 @@ impl Group {
             self.factors.resize(size, [0.0; INPUTS]);
         }
         for lane in 0..INPUTS {
-            let from = &rows.straws[self.row(rows, lane).at..][..size];
+            let from = &rows.straws[self.rows[lane].at..][..size];
             let to = self.ids[..size].iter_mut().zip(&mut self.factors[..size]);
             for (&(id, factor), (to_id, to_factor)) in from.iter().zip(to) {
                 to_id[lane] = id;
@@ -139,13 +136,13 @@ impl Group {
         }
         self.factors.resize(self.ids.len(), [0.0; INPUTS]);
         for lane in 0..INPUTS {
-            let from = &rows.entries[self.row(rows, lane).at..][..size];
+            let from = &rows.entries[self.rows[lane].at..][..size];
             let to = self.ids.iter_mut().zip(&mut self.sums).zip(&mut self.weights);
             for (entry, ((id, sum), weight)) in from.iter().zip(to) {
                 (id[lane], sum[lane], weight[lane]) = (entry.id, entry.sum, entry.weight);
             }
         }
-        let buckets = self.buckets(rows);
+        let buckets = self.buckets();
         let mut hits = [0; INPUTS];
         let (ids, sums, weights) = (&self.ids[..size], &self.sums[..size], &self.weights[..size]);
         lanes::list_hits(run.mapper.lanes, (&self.x, &self.r, &buckets), ids, sums, weights, &mut hits);
@@ -155,14 +152,14 @@ impl Group {
     /// All lanes descend one level at a time; trees of one queue have the same number of levels.
     fn trees(&mut self, run: &Run<'_>, queue: Queue) {
         let rows = &run.mapper.rows;
-        let buckets = self.buckets(rows);
+        let buckets = self.buckets();
         let mut nodes = [queue.size as u32 / 2; INPUTS];
         let mut hashes = [0; INPUTS];
         let mut half = queue.size / 4;
         while half > 0 {
             lanes::tree_hashes(run.mapper.lanes, (&self.x, &self.r, &buckets), &nodes, &mut hashes);
             for lane in 0..INPUTS {
-                let weights = &rows.trees[self.row(rows, lane).at..][..queue.size];
+                let weights = &rows.trees[self.rows[lane].at..][..queue.size];
                 let at = nodes[lane] as usize;
                 let point = (u64::from(hashes[lane]) * u64::from(weights[at])) >> 32;
                 let is_left = point < u64::from(weights[at - half]);
@@ -171,7 +168,7 @@ impl Group {
             half /= 2;
         }
         for (lane, node) in nodes.iter().enumerate() {
-            let row = self.row(rows, lane);
+            let row = &self.rows[lane];
             let position = *node as usize >> 1;
             let is_inside = position < run.node(row.node).items.len();
             self.children[lane] = if is_inside { rows.children[row.children + position] } else { Child::BAD };
@@ -180,8 +177,8 @@ impl Group {
 
     fn places(&mut self, run: &Run<'_>, queue: Queue) {
         let rows = &run.mapper.rows;
-        let buckets = self.buckets(rows);
-        let sizes = std::array::from_fn(|lane| self.row(rows, lane).uniform);
+        let buckets = self.buckets();
+        let sizes = std::array::from_fn(|lane| self.rows[lane].uniform);
         let mut places = [0; INPUTS];
         lanes::place_in_permutation(
             run.mapper.lanes,

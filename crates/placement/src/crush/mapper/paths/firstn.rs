@@ -46,7 +46,7 @@ impl Path {
 }
 
 impl Paths {
-    #[inline]
+    #[inline(always)]
     pub(super) fn firstn_picked(&mut self, run: &Run<'_>, choice: &Choice, at: usize, child: Child) -> bool {
         let path = &mut self.paths[at];
         if child.kind != path.goal {

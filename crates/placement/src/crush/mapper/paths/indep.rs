@@ -37,7 +37,7 @@ impl Path {
 }
 
 impl Paths {
-    #[inline]
+    #[inline(always)]
     pub(super) fn indep_picked(&mut self, run: &Run<'_>, choice: &Choice, at: usize, child: Child) -> bool {
         let wanted = choice.wanted(run.result_max) as u32;
         let path = &mut self.paths[at];
