@@ -124,7 +124,7 @@ fn a_place_that_keeps_the_input_before_is_found() {
 fn many_replicas_agree_with_the_definition() {
     let (mut workspace, mut found) = (Workspace::default(), Mappings::default());
     let inputs: Vec<u32> = (0..20).collect();
-    for seed in 1..=60 {
+    for seed in 1..=15 {
         let random = random_map(seed);
         let map = compile(&random.text).unwrap();
         let weights = present(&map);
