@@ -100,6 +100,44 @@ fn a_lane_that_answers_for_its_neighbour_is_found() {
     assert_eq!(first.map(|(x, ..)| x), Some(planted));
 }
 
+/// A place that keeps the result of the input that had it before, as one does that is not cleared, is found.
+#[test]
+fn a_place_that_keeps_the_input_before_is_found() {
+    let random = random_map(3);
+    let map = compile(&random.text).unwrap();
+    let weights = present(&map);
+    let mapper = Mapper::new(&map, Lanes::detect()).unwrap();
+    let inputs: Vec<u32> = (0..1_000).collect();
+    let ask = Ask { rule: 0, x: 0, result_max: 3, weights: &weights, pool: 0 };
+    let (mut workspace, mut found) = (Workspace::default(), Mappings::default());
+    mapper.map_all(ask, &inputs, &mut workspace, &mut found);
+    assert_eq!(first_difference(&map, 0, (&inputs, 3, &weights), &found), None);
+    // Results of the last inputs are those of inputs further in front.
+    let kept: Vec<u32> = inputs.iter().map(|&x| if x < 900 { x } else { x - 256 }).collect();
+    mapper.map_all(ask, &kept, &mut workspace, &mut found);
+    let first = first_difference(&map, 0, (&inputs, 3, &weights), &found).unwrap().0;
+    assert!((900..1_000).contains(&first), "input {first}");
+}
+
+/// Far more results than usual, with the lists of items of all inputs under way near their limit.
+#[test]
+fn many_replicas_agree_with_the_definition() {
+    let (mut workspace, mut found) = (Workspace::default(), Mappings::default());
+    let inputs: Vec<u32> = (0..20).collect();
+    for seed in 1..=15 {
+        let random = random_map(seed);
+        let map = compile(&random.text).unwrap();
+        let weights = present(&map);
+        let mapper = Mapper::new(&map, Lanes::detect()).unwrap();
+        for (rule, result_max) in (0..random.rules).flat_map(|rule| [(rule, 20), (rule, 150)]) {
+            let ask = Ask { rule, x: 0, result_max, weights: &weights, pool: 0 };
+            mapper.map_all(ask, &inputs, &mut workspace, &mut found);
+            let differs = first_difference(&map, rule, (&inputs, result_max, &weights), &found);
+            assert_eq!(differs, None, "seed {seed}, rule {rule}, {result_max} replicas");
+        }
+    }
+}
+
 /// The definition gives every golden mapping, so that it stands for them here.
 #[test]
 fn batches_on_golden_maps_agree_with_the_definition() {

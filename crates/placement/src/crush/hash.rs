@@ -143,15 +143,34 @@ pub(super) fn hash4_among_many(a: u32, b: u32, c: u32, d: u32) -> u32 {
 
 #[inline(always)]
 fn hash4_each<const IS_ALONE: bool>(a: u32, b: u32, c: u32, d: u32) -> u32 {
-    let (mut a, mut b, mut c, mut d, mut x, mut y) = ([a], [b], [c], [d], [X], [Y]);
-    let mut h = [SEED ^ a[0] ^ b[0] ^ c[0] ^ d[0]];
-    mix_all::<IS_ALONE, 1>(&mut a, &mut b, &mut h);
-    mix_all::<IS_ALONE, 1>(&mut c, &mut d, &mut h);
-    mix_all::<IS_ALONE, 1>(&mut a, &mut x, &mut h);
-    mix_all::<IS_ALONE, 1>(&mut y, &mut b, &mut h);
-    mix_all::<IS_ALONE, 1>(&mut c, &mut x, &mut h);
-    mix_all::<IS_ALONE, 1>(&mut y, &mut d, &mut h);
-    h[0]
+    let [h] = hash4_all::<IS_ALONE, 1>([a], [b], [c], [d]);
+    h
+}
+
+/// The hashes of several times four words, for loops over many.
+#[inline(always)]
+pub(super) fn hash4_words<const N: usize>(a: [u32; N], b: [u32; N], c: [u32; N], d: [u32; N]) -> [u32; N] {
+    hash4_all::<AMONG_MANY, N>(a, b, c, d)
+}
+
+#[inline(always)]
+fn hash4_all<const IS_ALONE: bool, const N: usize>(
+    mut a: [u32; N],
+    mut b: [u32; N],
+    mut c: [u32; N],
+    mut d: [u32; N],
+) -> [u32; N] {
+    let (mut x, mut y, mut h) = ([X; N], [Y; N], [SEED; N]);
+    for ((((h, a), b), c), d) in h.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+        *h ^= a ^ b ^ c ^ d;
+    }
+    mix_all::<IS_ALONE, N>(&mut a, &mut b, &mut h);
+    mix_all::<IS_ALONE, N>(&mut c, &mut d, &mut h);
+    mix_all::<IS_ALONE, N>(&mut a, &mut x, &mut h);
+    mix_all::<IS_ALONE, N>(&mut y, &mut b, &mut h);
+    mix_all::<IS_ALONE, N>(&mut c, &mut x, &mut h);
+    mix_all::<IS_ALONE, N>(&mut y, &mut d, &mut h);
+    h
 }
 
 /// The hash of three words by hash id; only [`RJENKINS1`] exists, and any other gives 0.

@@ -12,9 +12,8 @@ mod inputs;
 use super::hash::{hash3_all, hash4_among_many};
 pub(super) use inputs::{Best, FACTOR_OF_ZERO, INPUTS, ITEMS_MAX, SCALE, STEPS};
 use inputs::{
-    list_hits_body, place_in_permutation_body, straw_columns_body, straw_columns_wide_body, straw_row_body,
-    straw_row_wide_body, straw2_columns_body, straw2_columns_wide_body, straw2_row_body,
-    straw2_row_wide_body, tree_hashes_body,
+    list_hits_body, place_in_permutation_body, straw_columns_body, straw_row_body, straw2_columns_body,
+    straw2_row_body, tree_hashes_body,
 };
 
 /// Items are padded to a multiple of this, so that the loops need no remainder handling.
@@ -59,14 +58,11 @@ impl Lanes {
     }
 }
 
-/// Declares functions that run one body with every instruction set; AVX-512 may have an instance of its own,
-/// with more registers in use.
+/// Declares functions that run one body with every instruction set.
 macro_rules! on_lanes {
-    (@avx512 $body:path) => { $body };
-    (@avx512 $body:path, $wide:path) => { $wide };
     ($(
         $(#[$doc:meta])*
-        fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? = $body:path $(, $wide:path)?;
+        fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? = $body:path;
     )*) => {
         $(
             $(#[$doc])*
@@ -80,7 +76,7 @@ macro_rules! on_lanes {
                     }
                     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512dq")]
                     fn avx512($($arg: $type),*) $(-> $out)? {
-                        on_lanes!(@avx512 $body $(, $wide)?)($($arg),*)
+                        $body($($arg),*)
                     }
                     match lanes {
                         // SAFETY: this value comes from `Lanes::available`, which found the feature on this
@@ -117,20 +113,20 @@ on_lanes! {
         ids: &[[u32; INPUTS]],
         factors: &[[f32; INPUTS]],
         best: &mut Best
-    ) = straw2_columns_body, straw2_columns_wide_body;
+    ) = straw2_columns_body;
     /// The same for inputs that are all in one bucket.
-    fn straw2_row(at: (&[u32; INPUTS], &[u32; INPUTS]), ids: &[u32], factors: &[f32], best: &mut Best)
-        = straw2_row_body, straw2_row_wide_body;
+    fn straw2_row(at: (&[u32; INPUTS], &[u32; INPUTS]), straws: &[(u32, f32)], best: &mut Best)
+        = straw2_row_body;
     /// For each input the longest straw of its straw bucket, whose items are a column of `ids` and `factors`.
     fn straw_columns(
         at: (&[u32; INPUTS], &[u32; INPUTS]),
         ids: &[[u32; INPUTS]],
         factors: &[[f32; INPUTS]],
         best: &mut Best
-    ) = straw_columns_body, straw_columns_wide_body;
+    ) = straw_columns_body;
     /// The same for inputs that are all in one bucket.
-    fn straw_row(at: (&[u32; INPUTS], &[u32; INPUTS]), ids: &[u32], factors: &[f32], best: &mut Best)
-        = straw_row_body, straw_row_wide_body;
+    fn straw_row(at: (&[u32; INPUTS], &[u32; INPUTS]), straws: &[(u32, f32)], best: &mut Best)
+        = straw_row_body;
     /// For each input the last hit of its list bucket, whose items are columns.
     fn list_hits(
         at: (&[u32; INPUTS], &[u32; INPUTS], &[u32; INPUTS]),
@@ -145,11 +141,12 @@ on_lanes! {
         nodes: &[u32; INPUTS],
         hashes: &mut [u32; INPUTS]
     ) = tree_hashes_body;
-    /// For each input the position at its place of its bucket's permutation.
+    /// For each input the position at one place of its bucket's permutation.
     fn place_in_permutation(
         at: (&[u32; INPUTS], &[u32; INPUTS]),
         sizes: &[u32; INPUTS],
-        places: &mut [u32; INPUTS]
+        place: u32,
+        positions: &mut [u32; INPUTS]
     ) = place_in_permutation_body;
     /// The last position whose draw in a list bucket is below its weight.
     fn last_in_list(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usize> = last_in_list_body;

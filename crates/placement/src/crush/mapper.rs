@@ -1,6 +1,6 @@
 //! The fast mapper: a map in a layout for mapping, and a workspace that is reused from input to input.
 //!
-//! Gives the same results as [`super::reference`], faster. One algorithm runs a rule ([`walk`]); where it
+//! Gives the same results as [`super::reference`], faster. One algorithm runs a rule ([`paths`]); where it
 //! needs an item, either one input picks with lanes over the items of the bucket ([`pick`]), or many inputs
 //! pick at once, one per lane ([`batch`]). Straws are compared before any division, permutations store only
 //! the few places that moved, and nothing is cleared between inputs.
@@ -8,10 +8,11 @@
 mod batch;
 mod layout;
 mod mappings;
+mod paths;
 mod pick;
 mod program;
 mod rows;
-mod walk;
+mod run;
 
 use super::check::{Fault, check, check_tries};
 use super::lanes::Lanes;
@@ -19,11 +20,12 @@ use super::map::{DEFAULT_CHOOSE_ARGS, ItemId, Map};
 use batch::{Batch, Traffic};
 use layout::{Args, Node};
 pub use mappings::Mappings;
+use paths::Paths;
 use pick::Scratch;
 use program::Op;
 use rows::Rows;
+use run::Run;
 use std::collections::BTreeMap;
-use walk::{Run, Walk};
 
 /// A map in a layout for mapping.
 #[derive(Clone, Debug)]
@@ -40,7 +42,8 @@ pub struct Mapper {
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     scratch: Scratch,
-    walk: Walk,
+    /// The way of a single input.
+    single: Paths,
     batch: Batch,
 }
 
@@ -74,12 +77,9 @@ impl Mapper {
         let program = |rule: &Option<_>| rule.as_ref().map(|rule| program::program(map, rule));
         let programs: Vec<Option<Vec<Op>>> = map.rules.iter().map(program).collect();
         let starts = starts(&programs);
-        let mut nodes: Vec<Option<Node>> =
+        let nodes: Vec<Option<Node>> =
             map.buckets.iter().map(|bucket| bucket.as_deref().map(Node::new)).collect();
-        let mut rows = Rows::default();
-        for node in nodes.iter_mut().flatten() {
-            node.way = rows.add(node, starts.contains(&(node.id as ItemId)), None, None);
-        }
+        let mut rows = Rows::new(&nodes, map.max_devices, &starts);
         let laid = |(&index, args)| (index, rows::args(&nodes, args, &mut rows, &starts));
         let args = map.choose_args.iter().map(laid).collect();
         Ok(Self {
@@ -112,14 +112,19 @@ impl Mapper {
     pub fn do_rule(&self, ask: Ask<'_>, workspace: &mut Workspace, out: &mut Vec<ItemId>) {
         out.clear();
         let Some(run) = self.run(ask) else { return };
-        let Workspace { scratch, walk, .. } = workspace;
+        let Workspace { scratch, single, .. } = workspace;
         scratch.start();
-        let mut want = walk.start(&run, ask.x);
-        while let Some(wanted) = want {
-            let item = run.pick(wanted, ask.x, scratch);
-            want = walk.picked(&run, item);
+        single.restart(1, run.items_max());
+        let mut waits = single.start(&run, 0, (0, ask.x));
+        while waits {
+            let want = single.want(&run, 0);
+            waits = if run.node(want.node).items.is_empty() {
+                single.found_nothing(&run, 0)
+            } else {
+                single.picked(&run, 0, run.pick(want, ask.x, scratch))
+            };
         }
-        out.extend_from_slice(&walk.out);
+        out.extend_from_slice(single.out(0));
     }
 
     /// Runs a rule for many inputs, which is faster than one by one; `ask.x` is ignored. `found` then has the
@@ -127,9 +132,8 @@ impl Mapper {
     pub fn map_all(&self, ask: Ask<'_>, inputs: &[u32], workspace: &mut Workspace, found: &mut Mappings) {
         found.restart(inputs.len());
         let Some(run) = self.run(ask) else { return };
-        let mut done = |number: usize, items: &[ItemId]| found.set(number, items);
-        let mut traffic = Traffic { inputs, next: 0, done: &mut done };
-        workspace.batch.map(&run, &mut traffic, &mut workspace.scratch);
+        let Workspace { scratch, batch, .. } = workspace;
+        batch.map(&run, Traffic { inputs, next: 0, found }, scratch);
     }
 }
 

@@ -6,36 +6,29 @@
 
 mod group;
 
-use super::layout::Way;
+use super::mappings::Mappings;
+use super::paths::Paths;
 use super::pick::Scratch;
-use super::rows::Kernel;
-use super::walk::{Run, Walk, Want};
+use super::rows::{ALONE, Child, Kernel, PLACES};
+use super::run::Run;
 use crate::crush::lanes::{INPUTS, STEPS};
-use crate::crush::map::ItemId;
 use group::Group;
 
 /// The number of inputs under way: several times the lanes, so that most picks find a full queue, and few
 /// enough to stay in the cache.
-const UNDER_WAY: usize = 4 * INPUTS;
+const UNDER_WAY: usize = 3 * INPUTS;
 
-/// The maximum number of results of all inputs under way, which limits their memory.
-const RESULTS_UNDER_WAY: usize = 1 << 20;
-
-/// A pick in a queue.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    walk: u32,
-    row: u32,
-    want: Want,
-}
+/// The maximum number of items of all inputs under way, which limits their memory.
+const ITEMS_UNDER_WAY: usize = 1 << 20;
 
 /// The working memory of a batch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Batch {
-    walks: Vec<Walk>,
-    /// For each walk the number of its input.
-    numbers: Vec<usize>,
-    queues: Vec<Vec<Waiting>>,
+    paths: Paths,
+    /// The inputs under way that wait for a pick, with room for all of them in each queue.
+    queues: Vec<[u32; UNDER_WAY]>,
+    /// The number of inputs in each queue.
+    waiting: Vec<usize>,
     group: Group,
 }
 
@@ -43,86 +36,58 @@ pub(super) struct Batch {
 pub(super) struct Traffic<'a> {
     pub inputs: &'a [u32],
     pub next: usize,
-    pub done: &'a mut dyn FnMut(usize, &[ItemId]),
+    pub found: &'a mut Mappings,
 }
 
 impl Batch {
-    /// Maps all inputs; results come in any order.
-    pub fn map(&mut self, run: &Run<'_>, traffic: &mut Traffic<'_>, scratch: &mut Scratch) {
-        let rows = &run.mapper.rows;
-        self.queues.resize_with(self.queues.len().max(rows.queues.len()), Vec::new);
-        let few = (RESULTS_UNDER_WAY / run.result_max.max(1)).max(1);
+    /// Maps all inputs.
+    pub fn map(&mut self, run: &Run<'_>, mut traffic: Traffic<'_>, scratch: &mut Scratch) {
+        let queues = run.mapper.rows.queues.len();
+        self.queues.resize(self.queues.len().max(queues), [0; UNDER_WAY]);
+        self.waiting.clear();
+        self.waiting.resize(queues, 0);
+        let items_max = run.items_max();
+        let few = (ITEMS_UNDER_WAY / items_max).max(1);
         let under_way = UNDER_WAY.min(few).min(traffic.inputs.len());
-        if self.walks.len() < under_way {
-            self.walks.resize(under_way, Walk::default());
-            self.numbers.resize(under_way, 0);
+        self.paths.restart(under_way, items_max);
+        for path in 0..under_way {
+            self.begin(run, &mut traffic, path);
         }
-        for walk in 0..under_way {
-            let want = self.begin(run, traffic, walk);
-            self.settle(run, traffic, scratch, walk, want);
-        }
-        while let Some(queue) = (0..rows.queues.len()).max_by_key(|&queue| self.queues[queue].len()) {
-            if self.queues[queue].is_empty() {
+        while let Some(queue) = (0..queues).max_by_key(|&queue| self.waiting[queue]) {
+            if self.waiting[queue] == 0 {
                 break;
             }
-            self.pick_together(run, traffic, scratch, queue);
+            self.pick_together(run, &mut traffic, scratch, queue);
         }
     }
 
     /// Starts the next input, past those that are done without a pick.
-    fn begin(&mut self, run: &Run<'_>, traffic: &mut Traffic<'_>, walk: usize) -> Option<Want> {
+    fn begin(&mut self, run: &Run<'_>, traffic: &mut Traffic<'_>, path: usize) {
         while let Some(&x) = traffic.inputs.get(traffic.next) {
             let number = traffic.next;
             traffic.next += 1;
-            let want = self.walks[walk].start(run, x);
-            self.numbers[walk] = number;
-            if want.is_some() {
-                return want;
+            if self.paths.start(run, path, (number, x)) {
+                return self.wait(run, path);
             }
-            (traffic.done)(number, &self.walks[walk].out);
-        }
-        None
-    }
-
-    /// Makes the picks of a walk that are made alone, up to one for a queue or the end of the inputs.
-    #[inline]
-    fn settle(
-        &mut self,
-        run: &Run<'_>,
-        traffic: &mut Traffic<'_>,
-        scratch: &mut Scratch,
-        walk: usize,
-        mut want: Option<Want>,
-    ) {
-        while let Some(wanted) = want {
-            let item = match way(run, wanted) {
-                Way::Together(row) => {
-                    let queue = run.mapper.rows.rows[row as usize].queue as usize;
-                    self.queues[queue].push(Waiting { walk: walk as u32, row, want: wanted });
-                    return;
-                }
-                Way::First => run.node(wanted.node).items.first().copied(),
-                Way::Alone => alone(run, wanted, self.walks[walk].x, scratch),
-            };
-            want = self.picked(run, traffic, walk, item);
+            traffic.found.set(number, self.paths.out(path));
         }
     }
 
-    /// Goes on with a picked item; at the end of an input, with the next input.
+    /// Puts an input into the queue of its next pick.
     #[inline]
-    fn picked(
-        &mut self,
-        run: &Run<'_>,
-        traffic: &mut Traffic<'_>,
-        walk: usize,
-        item: Option<ItemId>,
-    ) -> Option<Want> {
-        let want = self.walks[walk].picked(run, item);
-        if want.is_some() {
-            return want;
+    fn wait(&mut self, run: &Run<'_>, path: usize) {
+        let want = self.paths.wanted(path);
+        let row = &run.mapper.rows.rows[want.row as usize];
+        let mut queue = row.queue;
+        if want.is_permuted {
+            queue = ALONE;
+        } else if queue == PLACES {
+            let place = if want.r < row.uniform { want.r } else { want.r % row.uniform };
+            queue = if place < STEPS as u32 { PLACES + place } else { ALONE };
         }
-        (traffic.done)(self.numbers[walk], &self.walks[walk].out);
-        self.begin(run, traffic, walk)
+        let waiting = &mut self.waiting[queue as usize];
+        self.queues[queue as usize][*waiting] = path as u32;
+        *waiting += 1;
     }
 
     fn pick_together(
@@ -132,44 +97,47 @@ impl Batch {
         scratch: &mut Scratch,
         queue: usize,
     ) {
-        let waiting = &mut self.queues[queue];
-        let first = waiting.len().saturating_sub(INPUTS);
-        let count = waiting.len() - first;
-        self.group.fill(waiting.drain(first..), |waiting| self.walks[waiting.walk as usize].x);
-        let items = self.group.pick(run, run.mapper.rows.queues[queue], scratch);
-        for (lane, &item) in items.iter().enumerate().take(count) {
-            let walk = self.group.waiting(lane).walk as usize;
-            let want = self.picked(run, traffic, walk, item);
-            self.settle(run, traffic, scratch, walk, want);
+        let waiting = &mut self.waiting[queue];
+        let first = waiting.saturating_sub(INPUTS);
+        let count = self.group.fill(&run.mapper.rows, &self.queues[queue][first..*waiting], &self.paths);
+        *waiting = first;
+        let queue = run.mapper.rows.queues[queue];
+        match queue.kernel {
+            Kernel::Empty => {}
+            Kernel::Alone => {
+                for lane in 0..count {
+                    self.group.children[lane] = self.alone(run, lane, scratch);
+                }
+            }
+            _ => {
+                let mut open = self.group.pick(run, queue, count);
+                while open > 0 {
+                    let lane = open.trailing_zeros() as usize;
+                    self.group.children[lane] = self.alone(run, lane, scratch);
+                    open &= open - 1;
+                }
+            }
+        }
+        for lane in 0..count {
+            let path = self.group.paths[lane] as usize;
+            let waits = match queue.kernel {
+                Kernel::Empty => self.paths.found_nothing(run, path),
+                _ => self.paths.picked(run, path, self.group.children[lane]),
+            };
+            if waits {
+                self.wait(run, path);
+            } else {
+                traffic.found.set(self.paths.number(path), self.paths.out(path));
+                self.begin(run, traffic, path);
+            }
         }
     }
-}
 
-/// How the wanted item is picked.
-#[inline]
-fn way(run: &Run<'_>, want: Want) -> Way {
-    let node = run.node(want.node);
-    if want.is_permuted {
-        return Way::Alone;
+    /// Picks for one input outside of the order of its picks, so that permutations are not kept.
+    fn alone(&self, run: &Run<'_>, lane: usize, scratch: &mut Scratch) -> Child {
+        let path = self.group.paths[lane] as usize;
+        let want = self.paths.want(run, path);
+        scratch.start();
+        run.pick(want, self.group.x[lane], scratch)
     }
-    let args = run.args.and_then(|args| args[want.node as usize].as_ref());
-    let way = match args {
-        Some(args) => *args.ways.get(want.position as usize).or(args.ways.last()).unwrap_or(&node.way),
-        None => node.way,
-    };
-    match way {
-        Way::Together(row) => {
-            let queue = run.mapper.rows.rows[row as usize].queue as usize;
-            let is_late = run.mapper.rows.queues[queue].kernel == Kernel::Uniform
-                && want.r as usize % node.items.len() >= STEPS;
-            if is_late { Way::Alone } else { way }
-        }
-        other => other,
-    }
-}
-
-/// Picks for one input outside of the order of its picks, so that permutations are not kept.
-fn alone(run: &Run<'_>, want: Want, x: u32, scratch: &mut Scratch) -> Option<ItemId> {
-    scratch.start();
-    run.pick(want, x, scratch)
 }

@@ -16,19 +16,6 @@ pub(super) struct Node {
     /// The items as words to hash, padded.
     pub ids: Vec<u32>,
     pub shape: NodeShape,
-    /// How it picks for many inputs at once, without choose args.
-    pub way: Way,
-}
-
-/// How a bucket picks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// Always its first item.
-    First,
-    /// By itself.
-    Alone,
-    /// Together with others: the number of its row.
-    Together(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -71,8 +58,8 @@ pub(super) type Args = Vec<Option<NodeArgs>>;
 pub(super) struct NodeArgs {
     pub weight_sets: Vec<Weights>,
     pub ids: Option<Vec<u32>>,
-    /// How the bucket picks with each weight set; without weight sets, the one way with the ids.
-    pub ways: Vec<Way>,
+    /// The row of the bucket with each weight set; without weight sets, the one row with the ids.
+    pub rows: Vec<u32>,
 }
 
 impl Node {
@@ -100,7 +87,6 @@ impl Node {
             items: bucket.items.clone(),
             ids: padded(words),
             shape,
-            way: Way::Alone,
         }
     }
 }

@@ -28,7 +28,20 @@ pub(super) struct Choice {
 }
 
 impl Choice {
+    /// The type to pick, as one that no item has if it is negative.
+    #[inline]
+    pub fn goal(&self) -> i32 {
+        if self.kind < 0 { i32::MAX } else { self.kind }
+    }
+
+    /// Whether a failed try is followed by another in the same bucket.
+    #[inline]
+    pub fn is_local(&self) -> bool {
+        self.local_tries > 0 || self.fallback_tries > 0
+    }
+
     /// The number of items to choose.
+    #[inline]
     pub fn wanted(&self, result_max: usize) -> i32 {
         if self.count <= 0 { self.count.saturating_add(result_max as i32) } else { self.count }
     }

@@ -1,9 +1,9 @@
-//! How each bucket picks when many inputs are mapped at once, and the items of the buckets laid out for it.
+//! How each bucket picks when many inputs are mapped at once, and what its picks read, laid out for it.
 
-use super::layout::{Args, Node, NodeArgs, NodeShape, Way, Weights, padded};
+use super::layout::{Args, Node, NodeArgs, NodeShape, Weights, padded};
 use crate::crush::hash::RJENKINS1;
-use crate::crush::lanes::{FACTOR_OF_ZERO, ITEMS_MAX, SCALE};
-use crate::crush::map::{ChooseArgs, ItemId};
+use crate::crush::lanes::{FACTOR_OF_ZERO, ITEMS_MAX, SCALE, STEPS};
+use crate::crush::map::{ChooseArgs, ItemId, slot_of};
 use std::collections::BTreeMap;
 
 /// A list of so many items or more picks by itself: its search ends at its first hit.
@@ -12,126 +12,217 @@ const LIST_ALONE_FROM: usize = 33;
 /// Up to this many items, only buckets of one size share a queue; above, sizes are rounded up by this.
 const SIZE_STEP: usize = 16;
 
-/// The function that picks in all buckets of a queue.
+/// What picks in all buckets of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kernel {
+    /// Nothing: the buckets are empty.
+    Empty,
+    /// Their first items, always.
+    First,
+    /// Each bucket by itself.
+    Alone,
+    /// One place of the permutations of uniform buckets.
+    Place,
     Straw2,
     Straw,
     List,
     Tree,
-    Uniform,
 }
 
-/// A bucket with one set of weights and ids.
+/// A bucket with one set of weights and ids. The row of a bucket with its own is that of its slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
+    /// The queue; for [`PLACES`] the queue of place 0.
     pub queue: u32,
     /// The slot of the bucket.
     pub node: u32,
-    /// Where its items begin in [`Rows::ids`].
+    /// The number of items of a uniform bucket; 0 for others.
+    pub uniform: u32,
+    /// Where the data of its kernel begin.
     pub at: usize,
+    /// Where its items begin in [`Rows::children`].
+    pub children: usize,
+}
+
+impl Row {
+    /// The row of a slot without a bucket.
+    pub const NONE: Self = Self { queue: EMPTY, node: 0, uniform: 0, at: 0, children: 0 };
 }
 
 /// The buckets whose picks are made together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     pub kernel: Kernel,
-    /// The number of items, padding included; for a tree, the number of nodes.
+    /// The number of items, padding included; for a tree, the number of nodes; for a permutation, the place.
     pub size: usize,
 }
 
+/// The queues that every map has.
+pub(super) const EMPTY: u32 = 0;
+pub(super) const FIRST: u32 = 1;
+pub(super) const ALONE: u32 = 2;
+/// The first of the queues of permutations, by place. Later places are rare, and picked alone.
+pub(super) const PLACES: u32 = 3;
+
+/// An item of a bucket with its type, which says how an input goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Child {
+    pub item: ItemId,
+    pub kind: i32,
+}
+
+impl Child {
+    /// An item that the map does not contain, or a draw that ended outside the bucket.
+    pub const BAD: Self = Self { item: 0, kind: -1 };
+}
+
+/// An item of a list bucket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub id: u32,
+    pub sum: u32,
+    pub weight: u32,
+}
+
 /// The rows of a map.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Rows {
     pub rows: Vec<Row>,
     pub queues: Vec<Queue>,
-    /// The ids to hash for straws, padded to the size of the queue.
-    pub ids: Vec<u32>,
-    /// By how much a draw is multiplied for a straw.
-    pub factors: Vec<f32>,
+    pub children: Vec<Child>,
+    /// The ids to hash for straws, with the factors by which draws are multiplied, padded to the size of the
+    /// queue.
+    pub straws: Vec<(u32, f32)>,
+    /// The items of lists.
+    pub entries: Vec<Entry>,
+    /// The weights of the nodes of trees.
+    pub trees: Vec<u32>,
     /// The queue of each kind and size; a bucket where rules start has its own, which all inputs share.
     numbers: BTreeMap<(Kernel, usize, Option<u32>), u32>,
 }
 
 impl Rows {
-    /// Adds a bucket with these weights (if they replace its own) and ids.
-    pub fn add(
+    /// The rows of all buckets with their own weights and ids.
+    pub fn new(nodes: &[Option<Node>], max_devices: i32, starts: &[ItemId]) -> Self {
+        let queue = |kernel, size| Queue { kernel, size };
+        let mut queues = vec![queue(Kernel::Empty, 0), queue(Kernel::First, 0), queue(Kernel::Alone, 0)];
+        queues.extend((0..STEPS).map(|place| queue(Kernel::Place, place)));
+        let mut rows = Self {
+            rows: Vec::with_capacity(nodes.len()),
+            queues,
+            children: Vec::new(),
+            straws: Vec::new(),
+            entries: Vec::new(),
+            trees: Vec::new(),
+            numbers: BTreeMap::new(),
+        };
+        for node in nodes {
+            let children = rows.children.len();
+            match node {
+                Some(node) => {
+                    let items = node.items.iter().map(|&item| child(nodes, max_devices, item));
+                    rows.children.extend(items);
+                    rows.add(node, children, starts, (None, None));
+                }
+                None => {
+                    rows.rows.push(Row::NONE);
+                }
+            }
+        }
+        rows
+    }
+
+    /// Adds a bucket with these weights and ids, if they replace its own; returns its row.
+    fn add(
         &mut self,
         node: &Node,
-        is_start: bool,
-        weights: Option<&Weights>,
-        ids: Option<&[u32]>,
-    ) -> Way {
-        let slot = !node.id;
+        children: usize,
+        starts: &[ItemId],
+        (weights, ids): (Option<&Weights>, Option<&[u32]>),
+    ) -> u32 {
         let size = node.items.len();
-        let start = is_start.then_some(slot);
-        if size == 0 || node.hash != RJENKINS1 {
-            return Way::Alone;
-        }
+        let uniform = if matches!(node.shape, NodeShape::Uniform) { size as u32 } else { 0 };
+        let start = starts.contains(&(node.id as ItemId)).then_some(!node.id);
         let ids = &ids.unwrap_or(&node.ids)[..size];
-        match &node.shape {
+        let (queue, at) = match &node.shape {
+            _ if size == 0 => (EMPTY, 0),
+            _ if node.hash != RJENKINS1 => (ALONE, 0),
             NodeShape::Tree { node_weights, .. } if node_weights.len() > 1 => {
-                self.row((Kernel::Tree, node_weights.len(), start), slot)
+                let at = self.trees.len();
+                self.trees.extend(node_weights);
+                (self.queue(Kernel::Tree, node_weights.len(), None), at)
             }
-            NodeShape::Tree { .. } => Way::Alone,
-            _ if size == 1 => Way::First,
-            NodeShape::Uniform => self.row((Kernel::Uniform, 0, start), slot),
-            NodeShape::List { .. } if size < LIST_ALONE_FROM => self.row((Kernel::List, size, start), slot),
+            NodeShape::Tree { .. } => (ALONE, 0),
+            _ if size == 1 => (FIRST, 0),
+            NodeShape::Uniform => (PLACES, 0),
+            NodeShape::List { words, sums, weights } if size < LIST_ALONE_FROM => {
+                let at = self.entries.len();
+                let entry =
+                    |index: usize| Entry { id: words[index], sum: sums[index], weight: weights[index] };
+                self.entries.extend((words.len() - size..words.len()).map(entry));
+                (self.queue(Kernel::List, size, None), at)
+            }
             NodeShape::Straw { straws } if size <= ITEMS_MAX => {
                 let factors = straws[..size].iter().map(|&straw| straw as f32);
-                self.straws((Kernel::Straw, size, start), slot, ids, factors, 0.0)
+                self.straws(Kernel::Straw, start, ids, factors, 0.0)
             }
             NodeShape::Straw2(own) if size <= ITEMS_MAX => {
                 let factor = |weight: u32| if weight == 0 { FACTOR_OF_ZERO } else { SCALE / weight as f32 };
-                let key = (Kernel::Straw2, size, start);
                 match weights.unwrap_or(own) {
-                    Weights::Zero => Way::First,
-                    Weights::Equal(weight) => self.straws(
-                        key,
-                        slot,
-                        ids,
-                        std::iter::repeat_n(factor(*weight), size),
-                        FACTOR_OF_ZERO,
-                    ),
+                    Weights::Zero => (FIRST, 0),
+                    Weights::Equal(weight) => {
+                        let factors = std::iter::repeat_n(factor(*weight), size);
+                        self.straws(Kernel::Straw2, start, ids, factors, FACTOR_OF_ZERO)
+                    }
                     Weights::Mixed { weights, .. } => {
                         let factors = weights.iter().map(|&weight| factor(weight));
-                        self.straws(key, slot, ids, factors, FACTOR_OF_ZERO)
+                        self.straws(Kernel::Straw2, start, ids, factors, FACTOR_OF_ZERO)
                     }
                 }
             }
             NodeShape::List { .. } | NodeShape::Straw { .. } | NodeShape::Straw2(_) | NodeShape::Vring(_) => {
-                Way::Alone
+                (ALONE, 0)
             }
-        }
+        };
+        self.rows.push(Row { queue, node: !node.id, uniform, at, children });
+        self.rows.len() as u32 - 1
     }
 
     fn straws(
         &mut self,
-        (kernel, size, start): (Kernel, usize, Option<u32>),
-        slot: u32,
+        kernel: Kernel,
+        start: Option<u32>,
         ids: &[u32],
         factors: impl Iterator<Item = f32>,
         padding: f32,
-    ) -> Way {
+    ) -> (u32, usize) {
+        let size = ids.len();
         let padded =
             if size <= SIZE_STEP || start.is_some() { size } else { size.next_multiple_of(SIZE_STEP) };
-        let way = self.row((kernel, padded, start), slot);
-        let end = self.ids.len() + padded;
-        self.ids.extend(ids);
-        self.ids.resize(end, ids[0]);
-        self.factors.extend(factors);
-        self.factors.resize(end, padding);
-        way
+        let at = self.straws.len();
+        self.straws.extend(ids.iter().copied().zip(factors));
+        self.straws.resize(at + padded, (ids[0], padding));
+        (self.queue(kernel, padded, start), at)
     }
 
-    fn row(&mut self, key: (Kernel, usize, Option<u32>), node: u32) -> Way {
-        let queue = *self.numbers.entry(key).or_insert_with(|| {
-            self.queues.push(Queue { kernel: key.0, size: key.1 });
+    fn queue(&mut self, kernel: Kernel, size: usize, start: Option<u32>) -> u32 {
+        *self.numbers.entry((kernel, size, start)).or_insert_with(|| {
+            self.queues.push(Queue { kernel, size });
             self.queues.len() as u32 - 1
-        });
-        self.rows.push(Row { queue, node, at: self.ids.len() });
-        Way::Together(self.rows.len() as u32 - 1)
+        })
     }
+}
+
+/// An item with its type: 0 for a device.
+pub(super) fn child(nodes: &[Option<Node>], max_devices: i32, item: ItemId) -> Child {
+    if item >= max_devices {
+        return Child::BAD;
+    }
+    let kind = match slot_of(item) {
+        None => Some(0),
+        Some(slot) => nodes.get(slot).and_then(Option::as_ref).map(|node| node.kind),
+    };
+    kind.map_or(Child::BAD, |kind| Child { item, kind })
 }
 
 /// Lays out a set of choose args, which apply only to straw2 buckets.
@@ -144,13 +235,13 @@ pub(super) fn args(nodes: &[Option<Node>], args: &ChooseArgs, rows: &mut Rows, s
             let weight_sets: Vec<Weights> =
                 arg.weight_sets.iter().map(|weights| Weights::new(weights)).collect();
             let ids = (!arg.ids.is_empty()).then(|| padded(arg.ids.iter().map(|&id| id as u32).collect()));
-            let is_start = starts.contains(&(node.id as ItemId));
-            let mut way = |weights| rows.add(node, is_start, weights, ids.as_deref());
-            let ways = match &weight_sets[..] {
-                [] => vec![way(None)],
-                sets => sets.iter().map(|weights| way(Some(weights))).collect(),
+            let children = rows.rows[slot as usize].children;
+            let mut row = |weights| rows.add(node, children, starts, (weights, ids.as_deref()));
+            let rows = match &weight_sets[..] {
+                [] => vec![row(None)],
+                sets => sets.iter().map(|weights| row(Some(weights))).collect(),
             };
-            laid[slot as usize] = Some(NodeArgs { weight_sets, ids, ways });
+            laid[slot as usize] = Some(NodeArgs { weight_sets, ids, rows });
         }
     }
     laid
