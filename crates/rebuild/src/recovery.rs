@@ -16,12 +16,8 @@ use crate::affected::Affected;
 use crate::bound::{Survivors, Work};
 use crate::failures::Struck;
 use crate::hardware::Hardware;
-<<<<<<< HEAD
-use crate::ledger::{LEADS_MOST, Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
-=======
 use crate::in_all::InAll;
-use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
->>>>>>> coarsen
+use crate::ledger::{LEADS_MOST, Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
 use crate::model::{
     Active, Arrivals, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Server, Slot,
 };
