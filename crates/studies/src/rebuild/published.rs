@@ -14,6 +14,7 @@ mod qos;
 
 use towtank_metrics::{Contrast, Pairing, ratio_95, spread_ratio_95};
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
+use towtank_units::Bytes;
 
 use super::settled::Settled;
 use super::view::View;
@@ -26,6 +27,9 @@ const SOURCE: &str =
 const NEAR: f64 = 0.05;
 
 const GIB: f64 = 1_073_741_824.0;
+
+/// Data on each server in the published comparison.
+const PER_SERVER: Bytes = Bytes::from_mib(60 << 20);
 
 /// Groups of the published comparison.
 const GROUPS: u32 = 4_096;
@@ -65,7 +69,10 @@ pub fn claims(views: &[View<'_>]) -> Vec<Claim> {
     claims.extend(qos::claims(views));
     claims.extend(peers(views));
     if let [first, .., last] = sizes[..] {
-        let groups = |servers| find(views, servers, Algorithm::CrushStraw, Some(GROUPS));
+        let groups = |servers| {
+            let view = find(views, servers, Algorithm::CrushStraw, Some(GROUPS));
+            view.filter(|view| view.scenario.per_server.is_none_or(|bytes| bytes == PER_SERVER))
+        };
         if let (Some(small), Some(large)) = (groups(first), groups(last)) {
             let name = format!("groups_fall_behind_{first}_to_{last}");
             let statement = "with 4,096 groups the share of the ideal rate falls as servers are added";

@@ -95,6 +95,23 @@ fn each_claim_holds_for_numbers_like_the_papers_and_misses_for_others() {
     }
 }
 
+/// Groups are compared over the sizes of a cluster only with the published amount of data.
+#[test]
+fn less_data_than_published_judges_no_sizes() {
+    let names = |per_server: &str| {
+        let point = |servers: u32, share| {
+            let scenario = json!({
+                "servers": servers, "placement": "crush-straw", "groups": 4_096, "per_server": per_server,
+            });
+            Point::of(scenario, servers, &WIDE, share)
+        };
+        let claims = judge(&[point(16, 0.5), point(4_096, 0.1)]);
+        claims.into_iter().map(|claim| claim.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("60TiB"), ["groups_fall_behind_16_to_4096"]);
+    assert!(names("8TiB").is_empty(), "the paper has no such run");
+}
+
 #[test]
 fn a_single_seed_decides_no_comparison() {
     let claims = published(&EVEN[..1], &[0.02], (0.97, 0.1));
