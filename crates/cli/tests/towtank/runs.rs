@@ -275,9 +275,9 @@ fn what_is_reproduced_is_listed_and_nothing_runs() {
 
     Scenarios, with processor time on one core (AMD EPYC, 2 cores, release build):
       rebuild-pair       < 1 s  One server sends all its data to another
-      rebuild-peers       31 s  One server of 64 fails: from few peers to all
+      rebuild-peers       30 s  One server of 64 fails: from few peers to all
 
-    2 claims, 2 scenarios, about 31 s on one core. The replicates of a scenario share all cores.
+    2 claims, 2 scenarios, about 30 s on one core. The replicates of a scenario share all cores.
     `--quick` chooses scenarios that take 60 s or less together.
     --
     exit 0

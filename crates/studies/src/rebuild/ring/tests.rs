@@ -283,6 +283,7 @@ fn a_ring_is_not_made_up_as_well() {
         "failure_domain = \"rack\"",
         "replicas = 2",
         "ec = \"4+2\"",
+        "pool = 2",
         "lost_set = \"draw\"",
     ];
     assert_eq!(generated.len(), GENERATED.len());
