@@ -7,8 +7,8 @@
 //! - The *bound*: the busiest device works without a pause. It is a property of the placement.
 //! - The *ideal*: the same total cost in bytes and requests, spread evenly over all surviving disks, the NICs
 //!   of their servers and the uplinks of their racks. A mean never exceeds the maximum, so the ideal is at
-//! most the bound. It is at least the longest chain: the units of one object, one after the other, through
-//! their slowest stage.
+//!   most the bound. It is at least the longest chain: the units of one object, one after the other, through
+//!   their slowest stage.
 //!
 //! Only units that became durable count, so both limits also hold for phases that are cut short.
 
