@@ -81,14 +81,16 @@ pub fn given(subcommand: &Subcommand, matches: &ArgMatches) -> Vec<(&'static str
 fn study_flag(flag: &Flag, schema: &Json) -> Arg {
     let key = key_of(flag);
     let about = Description::of(schema, &key);
-    Arg::new(flag.name)
+    let arg = Arg::new(flag.name)
         .long(flag.name)
         .aliases(about.aliases.clone())
         .value_name(about.value_name)
         .help(about.help(flag.key))
         .help_heading(SCENARIO)
         .action(if about.is_list { ArgAction::Append } else { ArgAction::Set })
-        .allow_negative_numbers(true)
+        .allow_negative_numbers(true);
+    // A switch alone sets its key.
+    if about.value_name == BOOL { arg.num_args(0..=1).default_missing_value("true") } else { arg }
 }
 
 fn key_of(flag: &Flag) -> KeyPath {
@@ -170,6 +172,9 @@ fn in_order(study: &dyn Study, matches: &ArgMatches) -> Option<Setting> {
     Some(Setting::of_flags(&key, &items))
 }
 
+/// The value's name where a key is true or false.
+const BOOL: &str = "BOOL";
+
 /// The schema's description of a key.
 struct Description {
     summary: Option<String>,
@@ -244,7 +249,7 @@ fn value_name(place: &Json, property: &Json) -> &'static str {
     match kind {
         Some("integer") => "N",
         Some("number") => "X",
-        Some("boolean") => "BOOL",
+        Some("boolean") => BOOL,
         _ => "VALUE",
     }
 }

@@ -260,6 +260,20 @@ fn reproduce_shows_claims_and_ends_well() {
     assert!(zebra.code == 2 && zebra.stderr.starts_with(words), "{zebra}");
 }
 
+/// A flag that is true or false needs no value, and takes one.
+#[test]
+fn a_switch_needs_no_value() {
+    let folder = Folder::new("switch");
+    let answer = |flag: &[&str]| {
+        let small = ["rebuild", "--servers", "4", "--objects", "100", "--replicates", "1"];
+        folder.run(&[&small[..], flag].concat()).stdout
+    };
+    let wait = "objects wait because `noout` is set";
+    assert!(answer(&["--noout"]).contains(wait) && answer(&["--noout", "true", "--quiet"]).contains(wait));
+    assert!(answer(&["--noout", "--quiet"]).contains(wait), "the next flag is no value");
+    assert!(!answer(&["--noout", "false"]).contains(wait) && !answer(&[]).contains(wait));
+}
+
 #[test]
 fn what_is_reproduced_is_listed_and_nothing_runs() {
     let folder = Folder::new("reproduce-list");
