@@ -384,7 +384,8 @@ fn note_entries(sums: impl Iterator<Item = GroupSum>, warnings: &mut Vec<Warning
     let entries = sums.fold(0, |all: u64, sum| all.saturating_add(sum.num_omap_bytes));
     if entries > 0 {
         warnings.push(Warning::note(format!(
-            "{} of objects' entries (omap) count as bytes of their groups, as Ceph counted them at the last deep scrub; they              are copied like data, though they lie with the metadata",
+            "{} of objects' entries (omap) count as bytes of their groups, as Ceph counted them at the last deep scrub; they \
+             are copied like data, though they lie with the metadata",
             Bytes::new(entries)
         )));
     }
