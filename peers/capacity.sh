@@ -14,7 +14,7 @@ system=${1:?ceph or file} rounds=${2:-3} seconds=${3:-9} bytes=${4:-2147483648} 
 need fio rbd python3 shuf
 case $system in
 ceph)
-    start_cluster 3 3 <<CONF
+    start_cluster 3 3 manager <<CONF
 osd memory target = 966367641
 CONF
     ask osd pool create bench 64 64 >/dev/null

@@ -26,7 +26,7 @@ ask() { timeout 60 ceph "$@" 2>/dev/null; }
 await() { for _ in $(seq 300); do ask "${@:2}" | grep -q "$1" && return; sleep 0.3; done; echo "no $1 in 'ceph ${*:2}'" >&2; exit 1; }
 start_osd() { ceph-osd -f -i "$1" >/dev/null 2>&1 & pids[$1]=$!; }
 
-# start_cluster OSDS COPIES: lines for ceph.conf, whose last section is [osd], come from standard input.
+# start_cluster OSDS COPIES [manager]: lines for ceph.conf, whose last section is [osd], come from standard input.
 start_cluster() {
     local port=${PORT:-$((20000 + RANDOM % 20000))} fsid osd uuid
     dir=$(mktemp -d "${TMPDIR:-/tmp}/peer-ceph.XXXXXX")
@@ -69,7 +69,7 @@ CONF
     ceph-mon --mkfs -i a --monmap "$dir/monmap" >/dev/null
     ceph-mon -f -i a >/dev/null 2>&1 & pids[mon]=$!
     await quorum mon stat
-    ceph-mgr -f -i x >/dev/null 2>&1 & pids[mgr]=$!
+    if [ "${3:-}" = manager ]; then ceph-mgr -f -i x >/dev/null 2>&1 & pids[mgr]=$!; fi
     for osd in $(seq 0 $(($1 - 1))); do
         uuid=$(cat /proc/sys/kernel/random/uuid)
         ask osd new "$uuid" >/dev/null

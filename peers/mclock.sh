@@ -11,45 +11,10 @@
 # pulls them.
 set -euo pipefail
 profile=${1:-high_client_ops} objects=${2:-6} bytes=${3:-4194304} log=${4:-3000}
-port=${PORT:-$((20000 + RANDOM % 20000))}
-for program in ceph-mon ceph-mgr ceph-osd ceph rados monmaptool python3; do
-    command -v "$program" >/dev/null || { echo "$program is not installed: apt-get install ceph-mon ceph-mgr ceph-osd ceph-common" >&2; exit 2; }
-done
-dir=$(mktemp -d "${TMPDIR:-/tmp}/peer-mclock.XXXXXX")
-declare -A pids
-finish() {
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-    rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
-
-fsid=$(cat /proc/sys/kernel/random/uuid)
-cat >"$dir/ceph.conf" <<CONF
-[global]
-fsid = $fsid
-mon host = v2:127.0.0.1:$port/0
-ms bind msgr1 = false
-public addr = 127.0.0.1
-cluster addr = 127.0.0.1
-auth cluster required = none
-auth service required = none
-auth client required = none
-osd crush chooseleaf type = 0
-osd pool default size = 2
-osd pool default min size = 1
-osd pool default pg autoscale mode = off
-mon data = $dir/mon.\$id
-mgr data = $dir/mgr.\$id
-osd data = $dir/osd.\$id
-run dir = $dir
-admin socket = $dir/\$name.asok
-pid file = $dir/\$name.pid
-log file = $dir/\$name.log
-[osd]
-bluestore block size = 8589934592
-bluestore fsck on mount = false
+# shellcheck source=peers/cluster.sh
+. "$(dirname "$0")/cluster.sh"
+need ceph-mgr rados python3
+start_cluster 3 2 manager <<CONF
 osd memory target = 939524096
 osd op queue = mclock_scheduler
 osd mclock profile = $profile
@@ -59,29 +24,7 @@ osd min pg log entries = $((log < 100 ? 1 : log))
 osd max pg log entries = $log
 osd pg log trim min = $((log < 100 ? 1 : 100))
 debug osd = 20
-[client]
-admin socket =
 CONF
-export CEPH_CONF=$dir/ceph.conf
-ask() { timeout 60 ceph "$@" 2>/dev/null; }
-# Waits until the answer to a question has a word.
-await() { for _ in $(seq 300); do ask "${@:2}" | grep -q "$1" && return; sleep 0.3; done; echo "no $1 in 'ceph ${*:2}'" >&2; exit 1; }
-start_osd() { ceph-osd -f -i "$1" >/dev/null 2>&1 & pids[$1]=$!; }
-
-monmaptool --create --clobber --fsid "$fsid" --addv a "[v2:127.0.0.1:$port]" "$dir/monmap" >/dev/null
-mkdir "$dir/mon.a" "$dir/mgr.x"
-ceph-mon --mkfs -i a --monmap "$dir/monmap" >/dev/null
-ceph-mon -f -i a >/dev/null 2>&1 & pids[mon]=$!
-await quorum mon stat
-ceph-mgr -f -i x >/dev/null 2>&1 & pids[mgr]=$!
-for osd in 0 1 2; do
-    uuid=$(cat /proc/sys/kernel/random/uuid)
-    ask osd new "$uuid" >/dev/null
-    mkdir "$dir/osd.$osd"
-    ceph-osd -i "$osd" --mkfs --osd-uuid "$uuid" >/dev/null 2>&1
-    start_osd "$osd"
-done
-await '3 up' osd stat
 ask osd set-require-min-compat-client luminous >/dev/null
 for flag in noout noscrub nodeep-scrub; do ask osd set "$flag" >/dev/null; done
 head -c "$bytes" /dev/urandom >"$dir/object"
