@@ -104,6 +104,21 @@ fn no_inverse_is_applied_to_what_a_fault_left_behind() {
     }
 }
 
+/// Regression test: a cancelled event with the key of a fault waited behind it, so global virtual time never
+/// passed the fault, and the run never ended.
+#[test]
+fn a_cancelled_event_with_the_key_of_a_fault_does_not_hide_it() {
+    for (seed, shuffle, workers, at) in [(965_162, 355_210, 4, 7), (228_038, 128_224, 3, 8)] {
+        let mut model = RandomModel::new(seed);
+        model.fatal = Some((EntityId(0), Fatal::Panic(at)));
+        let want = run(&model, options(400, Executor::Sequential, 1)).map(|outcome| outcome.digest);
+        let options = RunOptions { batch: 7, ..options(400, Executor::Optimistic, workers) };
+        let got =
+            shuffled(&model, options, Shuffle { seed: shuffle, delay_max: 20 }).map(|outcome| outcome.digest);
+        assert_eq!(got, want, "model {seed}");
+    }
+}
+
 #[test]
 fn threads_give_the_same_result() {
     for seed in 0..12 {

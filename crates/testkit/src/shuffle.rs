@@ -9,6 +9,10 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
 const DRIVE: Purpose = Purpose(0);
 
+/// The number of steps after which a run counts as endless: 45 times those of the longest run of the kernel's
+/// tests.
+const STEPS_MAX: u64 = 100_000_000;
+
 /// The parameters of the driver.
 #[derive(Clone, Copy, Debug)]
 pub struct Shuffle {
@@ -68,10 +72,11 @@ impl Shuffle {
     /// As the run itself.
     ///
     /// # Panics
-    /// When the workers make no progress any more: a deadlock of the executor.
+    /// When the workers make no progress any more, or go on without end: a deadlock or livelock of the
+    /// executor.
     pub fn run<M: Portable>(&self, model: &M, options: RunOptions<'_>) -> Result<Ended<M>, RunError> {
         let mut crew = Crew::new(model, options)?;
-        self.drive(crew.len(), |me, port| crew.step(me, port));
+        self.drive(STEPS_MAX, crew.len(), |me, port| crew.step(me, port));
         crew.finish()
     }
 
@@ -92,7 +97,7 @@ impl Shuffle {
         let models = models.iter().copied().enumerate();
         let members = models.map(|(me, model)| Crew::member(model, options.clone(), me));
         let mut members = members.collect::<Result<Vec<_>, _>>()?;
-        self.drive(members.len(), |me, port| members[me].step(port));
+        self.drive(STEPS_MAX, members.len(), |me, port| members[me].step(port));
         Ok(members.into_iter().map(Member::finish).collect())
     }
 
@@ -117,8 +122,9 @@ impl Shuffle {
     }
 
     /// Steps workers in a seeded order until all have finished. A worker that waits is not stepped again
-    /// before a packet has arrived for it, as threads that sleep are not.
-    fn drive(&self, count: usize, mut step: impl FnMut(usize, &mut Port<'_>) -> Step) {
+    /// before a packet has arrived for it, as threads that sleep are not. More than `steps_max` steps are a
+    /// livelock.
+    fn drive(&self, steps_max: u64, count: usize, mut step: impl FnMut(usize, &mut Port<'_>) -> Step) {
         let draws = Draws::new(Seed(self.seed), 0, 0);
         let mut network = Network { draws, now: 0, delay_max: self.delay_max, flying: Vec::new() };
         let (mut finished, mut asleep) = (vec![false; count], vec![false; count]);
@@ -144,6 +150,7 @@ impl Shuffle {
                 "no worker has made progress for {idle} steps; {} packets in flight",
                 network.flying.len()
             );
+            assert!(network.now < steps_max, "the workers have not finished after {steps_max} steps");
         }
     }
 }
@@ -163,9 +170,15 @@ mod tests {
     #[should_panic(expected = "every worker sleeps, and no packet is in flight to wake one")]
     fn a_worker_that_waits_for_nothing_is_noticed() {
         let mut left = 3;
-        Shuffle { seed: 1, delay_max: 0 }.drive(2, |me, _| {
+        Shuffle { seed: 1, delay_max: 0 }.drive(100, 2, |me, _| {
             left -= u32::from(me == 0);
             if me == 0 && left > 0 { Step::Worked } else { Step::Waiting }
         });
+    }
+
+    #[test]
+    #[should_panic(expected = "the workers have not finished after 100 steps")]
+    fn workers_that_go_on_without_end_are_noticed() {
+        Shuffle { seed: 1, delay_max: 0 }.drive(100, 2, |_, _| Step::Worked);
     }
 }
