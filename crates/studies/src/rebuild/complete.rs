@@ -292,12 +292,19 @@ impl Settled {
             );
         }
         let mut warnings = Vec::new();
-        if draft.says("recovery_sleep") {
-            let text = "mClock sets all recovery sleeps to 0, so `recovery_sleep` has no effect";
-            warnings.push(Warning::note(text));
+        for key in self.overridden.iter().filter(|key| draft.says(key)) {
+            let why = match *key {
+                "recovery_sleep" => "mClock sets all recovery sleeps to 0",
+                _ => "under mClock an object moves in pushes of up to 8 MiB, one after the other",
+            };
+            warnings.push(Warning::note(format!("{why}, so `{key}` has no effect")));
         }
-        let keys = ["max_backfills", "recovery_max_active"];
-        for key in keys.into_iter().filter(|key| draft.says(key)) {
+        let usual = mclock.recovering(true);
+        let keys = [
+            ("max_backfills", self.max_backfills != usual.backfills),
+            ("recovery_max_active", self.recovery_max_active != usual.active),
+        ];
+        for (key, _) in keys.into_iter().filter(|(key, differs)| *differs && draft.says(key)) {
             warnings.push(Warning::note(if mclock.release < 17 {
                 format!("Ceph {} sets `osd_{key}` to 1,000 under a profile; here it is as given", mclock.release)
             } else {

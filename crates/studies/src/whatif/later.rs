@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use towtank_rebuild::failures::Struck;
-use towtank_rebuild::ledger::{ToEach, Writes};
+use towtank_rebuild::ledger::{LEADS_MOST, ToEach, Writes};
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Later, Return};
 use towtank_scenario::{Draft, Problems};
@@ -86,6 +86,12 @@ fn returns<'a>(
 /// What clients write while devices are away.
 fn writes(scenario: &Scenario, asked: &Asked, real: &real::Ready, draft: &Draft) -> Result<Writes, Problems> {
     let Some(change) = asked.returns.iter().find(|change| change.verb == "returns") else {
+        let key = "async_recovery_min_cost";
+        if draft.says(key) {
+            let message = format!("`{key}` is about devices that come back, but nothing does");
+            let hint = "say what comes back: --returns osd.3@40min, or leave it out";
+            return Err(draft.problem(key, message).hint(hint).into());
+        }
         return Ok(Later::NOTHING.writes);
     };
     let read = scenario.client_read.unwrap_or(CLIENT_READ).fraction_f64();
@@ -103,7 +109,8 @@ fn writes(scenario: &Scenario, asked: &Asked, real: &real::Ready, draft: &Draft)
         cluster.pools.iter().map(|pool| u64::from(pool.placed.pg_num) * u64::from(pool.placed.size)).sum();
     let devices = cluster.devices().len() as u64;
     let log = scenario.log_entries.map_or_else(|| log::entries(shards / devices.max(1)), u64::from);
-    Ok(Writes { to_each: ToEach::PerSecond(rate / objects.max(1) as f64), log, ..Writes::default() })
+    let leads_most = scenario.async_recovery_min_cost.map_or(LEADS_MOST, u64::from);
+    Ok(Writes { to_each: ToEach::PerSecond(rate / objects.max(1) as f64), log, leads_most })
 }
 
 /// The share of reads where it is left out, as in a rebuild.

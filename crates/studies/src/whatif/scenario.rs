@@ -176,6 +176,10 @@ pub struct Scenario {
     /// Writes that the log of a group remembers. Left out: as Ceph sets it by the groups on each device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_entries: Option<u32>,
+    /// Entries of a group's log that a device which `returns` may lack and lead the group all the same:
+    /// `osd_async_recovery_min_cost` of Ceph. Left out: 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub async_recovery_min_cost: Option<u32>,
     /// Time from a failure until the cluster detects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection: Option<SimSpan>,

@@ -595,6 +595,11 @@ fn keys_that_contradict_the_queue_are_told() {
     for warning in ["`recovery_sleep` has no effect", "mClock resets `osd_max_backfills`"] {
         assert!(mclock.contains(warning), "{mclock}");
     }
+    // As the resolved scenario of a run says them.
+    let usual = told(
+        "queue = \"mclock\"\nceph_release = 18\nrecovery_sleep = \"0s\"\nmax_backfills = 1\nrecovery_max_active = 3",
+    );
+    assert!(!usual.contains("no effect") && !usual.contains("mClock resets"), "{usual}");
     assert!(told("").contains("names no release of Ceph"), "{}", told(""));
     assert!(!told("ceph_release = 16").contains("names no release"));
 }

@@ -1,4 +1,4 @@
-//! Exports of small Ceph clusters, drawn from the numbers in their names, with changes and upmap plans on
+//! Exports of small Ceph clusters, drawn from the numbers in their names, with changes, failures and upmap plans on
 //! them: pools of copies and of shards, devices that are down or out, and much or little room.
 
 use std::fmt::Write as _;
@@ -267,8 +267,35 @@ pub fn returning(draw: Draw<'_>) -> String {
     let writes = ["0/s", "0.01/s", "0.2/s", "5/s", "1000/s"][draw(5) as usize];
     let log = [1, 10, 100, 10_000][draw(4) as usize] + draw(40);
     let _ = writeln!(text, "client_writes = \"{writes}\"\nlog_entries = {log}");
+    if draw(3) == 0 && text.contains("returns") {
+        let _ = writeln!(text, "async_recovery_min_cost = {}", draw(200));
+    }
     text += &queue(draw);
     if draw(6) == 0 {
+        text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
+    }
+    text
+}
+
+/// Failures on the exports of a drawn cluster, in a rebuild.
+pub fn failing(draw: Draw<'_>) -> String {
+    let number = draw(1 << 40);
+    let cluster = Cluster::of(number);
+    let mut text = exports("rebuild", number);
+    let fails = (0..1 + draw(3)).map(|_| {
+        let (osd, at) = (draw(cluster.devices()), draw(3) * draw(900));
+        let what = match draw(6) {
+            0 => format!("host=h{}", osd / cluster.disks),
+            1 => "osd".to_owned(),
+            2 => "host".to_owned(),
+            _ => format!("osd.{osd}"),
+        };
+        format!("\"{what}@{at}s\"")
+    });
+    let fails = fails.collect::<Vec<_>>().join(", ");
+    let _ = writeln!(text, "fail = [{fails}]\ndown_out = \"{}s\"", draw(700));
+    text += &queue(draw);
+    if draw(5) == 0 {
         text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
     }
     text

@@ -1,4 +1,5 @@
-//! Random scenarios of rebuilds: small clusters of every kind, with all kinds of failures and limits.
+//! Random scenarios of rebuilds: small clusters of every kind, generated or from exports, with all kinds of failures
+//! and limits.
 //!
 //! The draws keep the product of objects, units and simulated time small, so that a run takes milliseconds.
 //! Some scenarios are invalid (a second failure of what has failed, more load than the disks serve): `check`
@@ -11,6 +12,9 @@ type Draw<'a> = &'a mut dyn FnMut(u64) -> u64;
 
 /// A drawn scenario, in the form of its file.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
+    if once_in(draws, 5) {
+        return super::clusters::failing(draws);
+    }
     let mut text = String::from("study = \"rebuild\"\n");
     let shape = Shape::draw(draws);
     shape.write(&mut text, draws);
@@ -18,6 +22,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     failures(&shape, &mut text, draws);
     speeds(&shape, &mut text, draws);
     limits(&mut text, draws);
+    daemons(&shape, &mut text, draws);
     clients(&shape, &mut text, draws);
     data(&shape, &mut text, draws);
     text
@@ -31,6 +36,7 @@ struct Shape {
     /// Copies lie in different racks.
     by_rack: bool,
     ceph: bool,
+    grouped: bool,
     /// Bytes of a unit.
     unit: u64,
 }
@@ -62,6 +68,7 @@ impl Shape {
             racks,
             by_rack: racks > 1 && draws(2) == 0,
             ceph: once_in(draws, 3),
+            grouped: draws(2) == 0,
             unit: [16, 64, 256, 1_024][draws(4) as usize] << 10,
         }
     }
@@ -92,11 +99,11 @@ impl Shape {
             quoted(text, "placement", pick(draws, &all));
         }
         line(text, "vnodes", &(1 + draws(32)).to_string());
-        match draws(4) {
-            0 => line(text, "groups", &(1 + draws(64)).to_string()),
-            1 => line(text, "groups_per_server", &(1 + draws(12)).to_string()),
-            2 => quoted(text, "lost_set", pick(draws, &["auto", "enumerate", "draw"])),
-            _ => {}
+        match (self.grouped, draws(2)) {
+            (true, 0) => line(text, "groups", &(1 + draws(64)).to_string()),
+            (true, _) => line(text, "groups_per_server", &(1 + draws(12)).to_string()),
+            (false, 0) => quoted(text, "lost_set", pick(draws, &["auto", "enumerate", "draw"])),
+            (false, _) => {}
         }
     }
 }
@@ -211,6 +218,30 @@ fn limits(text: &mut String, draws: Draw<'_>) {
     if once_in(draws, 8) {
         quoted(text, "disk_capacity", &format!("{}MiB", 1 + draws(400)));
     }
+}
+
+/// What takes the place of what failed, and, for the groups of Ceph, the queue of the daemons.
+fn daemons(shape: &Shape, text: &mut String, draws: Draw<'_>) {
+    let of_ceph = shape.ceph && shape.grouped;
+    // Before what failed is marked out, or long after.
+    let after = format!("{}ms", draws(3) * draws(400));
+    match draws(8) {
+        0 => quoted(text, "replace", &after),
+        1..4 if of_ceph => quoted(text, "returns", &after),
+        _ => {}
+    }
+    if !of_ceph || draws(2) == 0 {
+        return;
+    }
+    if draws(3) == 0 {
+        quoted(text, "queue", "wpq");
+        return;
+    }
+    quoted(text, "queue", "mclock");
+    quoted(text, "profile", pick(draws, &["balanced", "high_client_ops", "high_recovery_ops"]));
+    line(text, "ceph_release", &(16 + draws(5)).to_string());
+    // So much that a step takes milliseconds, as all else here does.
+    line(text, "osd_capacity", &(10_000 + draws(1_000_000)).to_string());
 }
 
 fn clients(shape: &Shape, text: &mut String, draws: Draw<'_>) {
