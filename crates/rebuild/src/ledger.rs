@@ -158,6 +158,8 @@ pub struct Ledger<'a> {
     returning: Returning,
     /// Whether copies count again since `took_back` was asked, without a write.
     took_back: bool,
+    /// Copies of objects that devices came back with, in records that took no writes meanwhile.
+    unwritten: u64,
     /// Scratch space.
     spare: [Vec<DeviceId>; 2],
 }
@@ -197,6 +199,7 @@ impl<'a> Ledger<'a> {
             begun: std::collections::BTreeMap::new(),
             returning: Returning::default(),
             took_back: false,
+            unwritten: 0,
             spare: Default::default(),
         }
     }
@@ -264,6 +267,10 @@ impl<'a> Ledger<'a> {
                 let first = self.affected.first_object(record);
                 let objects = first..first + self.affected.sizes(record).len();
                 let written = |object| self.returning.is_written(&copy, object, self.rules.seed);
+                if copy.written.is_zero() && devices.contains(&copy.device) {
+                    let all = |object| self.affected.stands_for(record, object).objects;
+                    self.unwritten += objects.clone().map(all).sum::<u64>();
+                }
                 let held = self.holders[self.places(record)].contains(&copy.device);
                 if self.holders[place] == NOWHERE && !held && !objects.clone().any(written) {
                     self.holders[place] = copy.device;
@@ -275,6 +282,11 @@ impl<'a> Ledger<'a> {
                 }
             }
         }
+    }
+
+    /// Copies of objects that devices came back with, in records that took no writes meanwhile.
+    pub fn unwritten(&self) -> u64 {
+        self.unwritten
     }
 
     /// Whether copies of devices that came back count again without a write, since this was last asked.

@@ -156,6 +156,11 @@ pub struct Recovered {
     pub last_write: SimTime,
     /// When the last copies counted again that devices came back with and nothing was written to.
     pub taken_back: Option<SimTime>,
+    /// When copies that were under way were last dropped, since a change had made them needless, and nothing
+    /// else was left to do.
+    pub dropped: Option<SimTime>,
+    /// Copies of objects that devices came back with, in groups that took no writes while they were away.
+    pub unwritten: u64,
     /// The last write of objects, by the number of copies or shards to spare.
     pub last_by_spare: [Option<SimTime>; SPARES],
     /// What could not be rebuilt in the end.
@@ -295,10 +300,14 @@ impl Recovery<'_> {
             let changes = self.later.changes.iter().filter(|change| **change <= moment).count();
             let planned = ledger.plan(&mut standing, changes);
             found.taken_back = ledger.took_back().then_some(moment).or(found.taken_back);
+            found.unwritten = ledger.unwritten();
             found.below_min_size = found.below_min_size.max(planned.below_min_size);
             found.below.push((moment, planned.below_min_size));
             found.stuck = planned.stuck;
-            // What an earlier phase left unfinished is planned anew, or is stuck now.
+            if found.unfinished > 0 && planned.jobs.is_empty() {
+                found.dropped = Some(moment);
+            }
+            // What an earlier phase left unfinished is planned anew, or is stuck or needless now.
             found.unfinished = 0;
             if let Some(all) = &mut found.in_all {
                 all.unfinished = 0;
@@ -365,6 +374,8 @@ impl Recovery<'_> {
             moving: SimSpan::ZERO,
             last_write: SimTime::ZERO,
             taken_back: None,
+            dropped: None,
+            unwritten: 0,
             last_by_spare: [None; SPARES],
             stuck: Stuck::default(),
             bytes: 0,
@@ -468,6 +479,21 @@ fn accounted(lacking: u64, stuck: Stuck) -> Result<(), RecoveryError> {
 }
 
 impl Recovered {
+    /// When the last copy was written, counted again on a device that came back, or was needed no more.
+    #[must_use]
+    pub fn last(&self) -> SimTime {
+        let other = [self.taken_back, self.dropped].into_iter().flatten().max();
+        self.last_write.max(other.unwrap_or_default())
+    }
+
+    /// When the last object that lacked a copy or shard, and had at most this many to spare, was complete;
+    /// none if there was none. How few copies were left beside those that count again is not known, so they
+    /// count for each number.
+    #[must_use]
+    pub fn until(&self, spare: usize) -> Option<SimTime> {
+        self.last_by_spare[..=spare].iter().chain([&self.taken_back]).flatten().max().copied()
+    }
+
     /// Checks that totals counted in several ways agree.
     ///
     /// # Panics

@@ -14,9 +14,7 @@
 //! - `runs`: the runs of a replicate; `mixes`: those of a mix of sizes; `observed`: its measures; `present`
 //!   and `shares`: the contents of the report.
 
-mod admission;
 mod mixes;
-mod model;
 mod observed;
 mod present;
 mod runs;

@@ -11,10 +11,10 @@
 use towtank_capacity::{Asked, Beyond, Estimate, Mix, Model, Run, Shares, estimate, fit};
 use towtank_units::Bytes;
 
-use super::model::{Counts, Load, Part};
 use super::runs::{Held, Mixed, Portion, Pure, Replicate, alone, cluster, run};
 use super::scenario::Scenario;
 use crate::{RunContext, StudyError};
+use towtank_serving::cluster::{Counts, Load, Part};
 
 /// Runs the mix of sizes of a scenario, if it has one, and adds the results to those of the replicate.
 ///

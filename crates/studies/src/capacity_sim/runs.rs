@@ -10,10 +10,10 @@ use towtank_puts::{Counted, Network, Spec};
 use towtank_streams::distributions::Exponential;
 use towtank_units::{Bytes, Percent, SimSpan, SimTime};
 
-use super::admission::{Admission, Budget};
-use super::model::{Cluster, Counts, Load, Part};
 use super::scenario::Scenario;
 use crate::{RunContext, StudyError};
+use towtank_serving::admission::{Admission, Budget};
+use towtank_serving::cluster::{Cluster, Counts, Load, Part};
 
 /// The shares of reads that are measured, in percent; the method needs the two ends.
 pub const READS: [u64; 5] = [0, 25, 50, 75, 100];

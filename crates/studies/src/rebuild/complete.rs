@@ -79,9 +79,10 @@ impl Scenario {
             let message = "`replicas` and `ec` both set the redundancy";
             problems.push(draft.problem("replicas", message).hint("leave one of them out"));
         }
-        let mut settled = Settled::of(self);
+        let asked = self;
+        let mut settled = Settled::of(asked.clone());
         let warnings = if settled.is_serial() {
-            settled.check_queue(draft, &mut problems)
+            settled.check_queue(&asked, draft, &mut problems)
         } else {
             for key in QUEUE.into_iter().filter(|key| draft.says(key)) {
                 let message = format!(
@@ -270,8 +271,13 @@ impl Settled {
 const QUEUE: [&str; 5] = ["ceph_release", "queue", "profile", "osd_capacity", "recovery_cost"];
 
 impl Settled {
-    /// Checks the keys of the queue against each other, and warns of settings that it overrides.
-    pub(super) fn check_queue(&self, draft: &Draft, problems: &mut Problems) -> Vec<Warning> {
+    /// Checks the keys of the queue against each other, and warns of what was asked for and has no effect.
+    pub(super) fn check_queue(
+        &self,
+        asked: &Scenario,
+        draft: &Draft,
+        problems: &mut Problems,
+    ) -> Vec<Warning> {
         let Some(mclock) = self.mclock else {
             let unused = if self.preset == Preset::Paper { &QUEUE[..] } else { &QUEUE[2..] };
             for key in unused.iter().filter(|key| draft.says(key)) {
@@ -292,8 +298,13 @@ impl Settled {
             );
         }
         let mut warnings = Vec::new();
-        for key in self.overridden.iter().filter(|key| draft.says(key)) {
-            let why = match *key {
+        let overridden = [
+            ("recovery_sleep", asked.recovery_sleep != Some(self.recovery_sleep)),
+            ("unit", asked.unit != self.unit),
+            ("window", asked.window != self.window),
+        ];
+        for (key, _) in overridden.into_iter().filter(|(key, differs)| *differs && draft.says(key)) {
+            let why = match key {
                 "recovery_sleep" => "mClock sets all recovery sleeps to 0",
                 _ => "under mClock an object moves in pushes of up to 8 MiB, one after the other",
             };

@@ -7,6 +7,7 @@ use super::levers::micros;
 use super::observed::{Seen, ServerSeen, left, transfer};
 use super::resources::Resource;
 use crate::{Measure, Value};
+use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::MOVES;
 use towtank_rebuild::recovery::{Recovered, Waited};
 
@@ -114,6 +115,13 @@ fn of_what_was_lost() -> Vec<Row> {
             "objects written to their new targets; twice after two failures",
             |seen| Ok(seen.recovered().jobs as f64),
         ),
+        Row::new(
+            "objects_unwritten",
+            "objects",
+            "copies that devices came back with in groups that took no writes meanwhile, so they count at once",
+            |seen| Ok(seen.recovered().unwritten as f64),
+        )
+        .only_where(|seen| seen.recovered().taken_back.is_some()),
         Row::new(
             "groups_affected",
             "groups",
@@ -271,31 +279,28 @@ impl Seen {
     fn full(&self) -> Value {
         match left(self.recovered(), self.waiting) {
             Some(reason) => Err(reason),
-            None if self.recovered().jobs == 0 => Ok(0.0),
-            None if self.replicate.affected.follows => {
-                // What only moves to a new ring lacks no copy.
-                let last = self.recovered().last_by_spare[..MOVES as usize].iter().max();
-                Ok(last.copied().flatten().map_or(0.0, |at| self.since_failure(at)))
-            }
-            None => Ok(self.since_failure(self.recovered().last_write)),
+            // What only moves to a new ring lacks no copy.
+            None if self.replicate.affected.follows => Ok(self.until(MOVES as usize - 1)),
+            None => Ok(self.until(SPARES - 1)),
         }
+    }
+
+    /// Seconds until no object that lacked a copy is left with at most this many to spare.
+    fn until(&self, spare: usize) -> f64 {
+        self.recovered().until(spare).map_or(0.0, |at| self.since_failure(at))
     }
 
     /// The last write of all, also of copies that only move.
     fn moved(&self) -> Value {
         match left(self.recovered(), self.waiting) {
             Some(reason) => Err(reason),
-            None if self.recovered().jobs == 0 => Ok(0.0),
-            None => Ok(self.since_failure(self.recovered().last_write)),
+            None if self.recovered().last() == SimTime::ZERO => Ok(0.0),
+            None => Ok(self.since_failure(self.recovered().last())),
         }
     }
 
     fn two_copies(&self) -> Value {
-        match (left(self.recovered(), self.waiting), self.recovered().last_by_spare[0]) {
-            (Some(reason), _) => Err(reason),
-            (None, Some(at)) => Ok(self.since_failure(at)),
-            (None, None) => Ok(0.0),
-        }
+        left(self.recovered(), self.waiting).map_or_else(|| Ok(self.until(0)), Err)
     }
 
     fn down_out(&self) -> Value {

@@ -208,7 +208,7 @@ impl Ready {
         }
         let scenario = Settled::of(scenario);
         let mut problems = check_pools(&cluster, &scenario, draft);
-        warnings.extend(scenario.check_queue(draft, &mut problems));
+        warnings.extend(scenario.check_queue(&asked, draft, &mut problems));
         if scenario.ceph_release.is_none() && scenario.queue.is_some() && !draft.says("queue") {
             let text = "the osd dump names no release of Ceph, so the queue of Ceph 16 (WPQ) is assumed; set \
                         `ceph_release`";

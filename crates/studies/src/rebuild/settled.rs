@@ -54,8 +54,6 @@ pub struct Settled {
     pub rack_out: bool,
     /// The mClock queue of the daemons, where they have one.
     pub mclock: Option<Mclock>,
-    /// Keys that mClock overrides with another value than they had.
-    pub overridden: Vec<&'static str>,
 }
 
 /// The amount of data.
@@ -109,14 +107,7 @@ impl Settled {
             scenario.preset = Preset::CephWpq;
         }
         let ceph = scenario.preset == Preset::CephWpq;
-        let before = (scenario.recovery_sleep, scenario.unit, scenario.window);
         let mclock = mclock(&mut scenario);
-        let overridden = [
-            ("recovery_sleep", before.0.is_some_and(|sleep| Some(sleep) != scenario.recovery_sleep)),
-            ("unit", before.1 != scenario.unit),
-            ("window", before.2 != scenario.window),
-        ];
-        let overridden = overridden.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect();
         let [read, write, nic] = usual_speeds(scenario.preset);
         let usual_weight = if ceph { 21 } else { 1 };
         let open = scenario.client_load.filter(|rate| !rate.is_zero()).map(Arrivals::Open);
@@ -170,7 +161,6 @@ impl Settled {
             backfill,
             rack_out: *scenario.rack_out.get_or_insert(!ceph),
             mclock,
-            overridden,
             scenario,
         }
     }

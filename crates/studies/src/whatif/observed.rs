@@ -186,11 +186,6 @@ fn left_on(ready: &Ready, moves: &Moves) -> Vec<u64> {
         .collect()
 }
 
-/// When the last copy was written, or counted again.
-fn last(recovered: &Recovered) -> SimTime {
-    recovered.last_write.max(recovered.taken_back.unwrap_or(SimTime::ZERO))
-}
-
 /// When the last copy was written, or counted again, with slower and with faster disks.
 fn spread(
     recovery: &Recovery<'_>,
@@ -211,8 +206,8 @@ fn spread(
     };
     let [slow, fast] = [at(1_000 - permille, 0.0..0.5)?, at(1_000 + permille, 0.5..1.0)?];
     let ends = |recovered: &Recovered| match estimate {
-        Some(_) => SimTime::from_ns((last(recovered).as_secs_f64() * scale * 1e9) as u64),
-        None => last(recovered),
+        Some(_) => SimTime::from_ns((recovered.last().as_secs_f64() * scale * 1e9) as u64),
+        None => recovered.last(),
     };
     Ok((!slow.partial && !fast.partial).then(|| [ends(&slow), ends(&fast)]))
 }
@@ -246,7 +241,7 @@ impl Seen {
 
     /// Until all has moved.
     pub fn clean(&self) -> Value {
-        self.left().map_or_else(|| Ok(self.counted(last(&self.recovered))), Err)
+        self.left().map_or_else(|| Ok(self.counted(self.recovered.last())), Err)
     }
 
     /// The same with slower (0) or faster (1) disks.
@@ -260,15 +255,12 @@ impl Seen {
         if self.recovered.partial {
             return Err("the run was stopped before everything had moved".to_owned());
         }
-        Ok(self.counted(last(&self.recovered)))
+        Ok(self.counted(self.recovered.last()))
     }
 
     /// Until no record that lacked a copy or shard is left with at most this many to spare.
     fn until(&self, spare: usize) -> f64 {
-        let rows = &self.recovered.last_by_spare[..=spare.min(SPARES - 2)];
-        // How few copies were left beside those that count again is not known, so they count in each row.
-        let last = rows.iter().chain([&self.recovered.taken_back]).flatten().max();
-        self.counted(last.copied().unwrap_or(SimTime::ZERO))
+        self.counted(self.recovered.until(spare.min(SPARES - 2)).unwrap_or(SimTime::ZERO))
     }
 
     /// Until no copy or shard is missing.

@@ -576,6 +576,20 @@ fn what_is_unsafe_is_told_before_assumptions() {
     assert!(ordered(&shown), "{shown:?}");
 }
 
+/// An object is on its way to a device when that fails: it is needed there no more, and until then the group was
+/// not clean.
+#[test]
+fn moves_that_a_failure_makes_needless_end_with_it() {
+    let changes = "changes = [\"fail osd.2\", \"add-host h9=1x1.0:hdd@default\"]";
+    let queue = "queue = \"mclock\"\nceph_release = 16\nprofile = \"high_client_ops\"";
+    let text = format!("osd_df = \"df\"\n{}{changes}\n{queue}", FOUR);
+    let prepared = prepared(&Whatif, filled(&[HELD[0], HELD[3]], 1), &text).unwrap();
+    let seen = prepared.run(&RunContext::alone(Seed(0), 0)).unwrap();
+    assert_eq!(broken_with(&seen, true), Vec::<String>::new());
+    // The failure is noticed after 20 s; the first object moved 3.1 s after the change.
+    assert!(value(&seen, "time_to_clean_s") >= 20.0, "{}", value(&seen, "time_to_clean_s"));
+}
+
 #[test]
 fn keys_that_contradict_the_queue_are_told() {
     let asks = |keys: &str| format!("{FOUR}mark_out = \"osd.3\"\n{keys}");

@@ -1,5 +1,5 @@
-//! Exports of small Ceph clusters, drawn from the numbers in their names, with changes, failures and upmap plans on
-//! them: pools of copies and of shards, devices that are down or out, and much or little room.
+//! Exports of small Ceph clusters, drawn from the numbers in their names, with changes, failures and upmap
+//! plans on them: pools of copies and of shards, devices that are down or out, and much or little room.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Random scenarios of rebuilds: small clusters of every kind, generated or from exports, with all kinds of failures
-//! and limits.
+//! Random scenarios of rebuilds: small clusters of every kind, generated or from exports, with all kinds of
+//! failures and limits.
 //!
 //! The draws keep the product of objects, units and simulated time small, so that a run takes milliseconds.
 //! Some scenarios are invalid (a second failure of what has failed, more load than the disks serve): `check`
@@ -353,12 +353,16 @@ pub fn laws(outcome: &towtank_report::Outcome) -> Result<(), String> {
             value("time_to_full_redundancy_s")
         ));
     }
+    let unwritten = value("objects_unwritten").unwrap_or(0.0);
     if let (Some(affected), Some(rebuilt)) = (value("objects_affected"), value("objects_rebuilt"))
-        && affected > rebuilt + unsafe_objects
+        && affected > rebuilt + unsafe_objects + unwritten
     {
         return Err(format!(
-            "{affected} objects are affected, but {rebuilt} rebuilt and {unsafe_objects} not safe"
+            "{affected} objects are affected, but {rebuilt} rebuilt, {unwritten} back as they were, and {unsafe_objects} not safe"
         ));
+    }
+    if unwritten > 0.0 && value("time_to_full_redundancy_s") == Some(0.0) {
+        return Err("copies came back, but none was ever missing".to_owned());
     }
     curves(&outcome.series["observed"])
 }

@@ -191,6 +191,22 @@ fn asynchronous_recovery_needs_a_return() {
     assert_ne!(rebuilt(1), rebuilt(100));
 }
 
+/// Of three copies one is left while two servers are away: nothing is written, and all copies count again
+/// when they come back. Until then objects lacked copies, and had a single one.
+#[test]
+fn copies_that_come_back_unwritten_were_missing_until_then() {
+    let base = "preset = \"ceph-wpq\"\nservers = 3\nobjects = 40\ngroups = 4\nreturns = \"1min\"\n";
+    let seen = outcome(&format!("{base}fail = [\"server=0\", \"server=1\"]"), 1);
+    assert_eq!((value(&seen, "objects_affected"), value(&seen, "objects_rebuilt")), (40.0, 0.0));
+    assert_eq!(value(&seen, "objects_unwritten"), 80.0);
+    // Detected after 20 s, back after a minute, and 3.1 s of peering.
+    assert_eq!(value(&seen, "time_to_full_redundancy_s"), 83.1);
+    assert_eq!(value(&seen, "time_to_two_copies_s"), 83.1);
+    // With one server away, clients write.
+    let seen = outcome(&format!("{base}fail = \"server=0\""), 1);
+    assert!(!seen.measures.contains_key("objects_unwritten"));
+}
+
 /// A server that comes back with its logs gets all that was lost, no sooner than an empty one would. Where
 /// there is no log, or something else takes its place, that is refused.
 #[test]

@@ -81,13 +81,17 @@ fn a_device_that_comes_back_keeps_what_was_not_written() {
     assert!((compared - 2.0 * (0.32 + 10.0 * 22e-6)).abs() < 1e-3, "{compared}");
 }
 
-/// A device that lacks fewer entries of the log than the limit leads its groups and pulls; one that lacks more
-/// waits until another device has pushed them. Under mClock an object costs 218 or 153, so the time tells.
+/// A device that lacks fewer entries of the log than the limit leads its groups and pulls; one that lacks
+/// more waits until another device has pushed them. Under mClock an object costs 218 or 153.
 #[test]
 fn the_limit_of_entries_decides_who_leads() {
     let returns = "fail = \"DOWN\"\nreturns = \"DOWN@5min\"\nclient_writes = \"1/s\"\nlog_entries = 1000\n";
     let queue = "queue = \"mclock\"\nceph_release = 16\n";
-    let took = |limit: &str| value(&two(&format!("{returns}{queue}{limit}")), "transfer_s");
+    let (held, _) = settled();
+    let took = |limit: &str| {
+        let text = format!("{FOUR}{returns}{queue}{limit}").replace("DOWN", &format!("osd.{}", held[0][0]));
+        value(&outcome(&Whatif, four(&held, None), &text), "transfer_s")
+    };
     // About 140 of 280 writes go to each group.
     let (pushed, pulled) = (took("async_recovery_min_cost = 20"), took("async_recovery_min_cost = 500"));
     assert_ne!(pushed, pulled);
@@ -150,7 +154,10 @@ fn times_and_returns_that_cannot_be_are_refused() {
             "has come back before",
         ),
         ("fail = \"disk@1h\"", "what fails must be named here"),
-        ("fail = \"osd.3\"\nasync_recovery_min_cost = 1", "is about devices that come back, but nothing does"),
+        (
+            "fail = \"osd.3\"\nasync_recovery_min_cost = 1",
+            "is about devices that come back, but nothing does",
+        ),
     ] {
         let told = refused(keys);
         assert!(told.contains(message), "{keys}: {told}");

@@ -33,7 +33,7 @@ use towtank_streams::distributions::Exponential;
 use towtank_streams::{Purpose, Uniform};
 use towtank_units::{Bytes, SimSpan, SimTime};
 
-use super::admission::{Admission, PPM};
+use crate::admission::{Admission, PPM};
 
 /// Whether an operation is a read or a write.
 const KIND: Purpose = Purpose(1);
