@@ -576,8 +576,8 @@ fn what_is_unsafe_is_told_before_assumptions() {
     assert!(ordered(&shown), "{shown:?}");
 }
 
-/// An object is on its way to a device when that fails: it is needed there no more, and until then the group was
-/// not clean.
+/// An object is on its way to a device when that fails: it is needed there no more, and until then the group
+/// was not clean.
 #[test]
 fn moves_that_a_failure_makes_needless_end_with_it() {
     let changes = "changes = [\"fail osd.2\", \"add-host h9=1x1.0:hdd@default\"]";
