@@ -4,10 +4,13 @@ import * as Plot from "@observablehq/plot";
 import { quantity, range } from "../human";
 import type { Kind, Num } from "../report";
 import { bandAxis, numericAxis, type NumericAxis, upright } from "./axis";
-import { base, type Drawing, heightFor, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
+import { base, dashedEntries, type Drawing, heightFor, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
 type Bar = Extract<Kind, { type: "bar" }>;
+
+/** In narrower figures a name beside its line would lie on the bars, so it goes to the legend. */
+const NAMES_BESIDE = 480;
 
 interface Piece {
   category: number;
@@ -49,14 +52,16 @@ export function drawBar(kind: Bar, width: number): Drawing {
         }),
         ...bars(kind, pieces, y),
         Plot.ruleY([y.scale.type === "log" ? y.floor : 0], { stroke: "var(--axis)" }),
-        ...referenceMarks(kind.references, null, y),
+        ...referenceMarks(kind.references, null, y, [], width >= NAMES_BESIDE),
       ],
     }),
   );
   const entries = kind.series.map((series, at) => ({ name: series.name, colour: seriesColour(at), form: "area" as const }));
+  const across = kind.references.filter((each) => each.type === "horizontal");
+  const lines = width >= NAMES_BESIDE ? [] : across.map((each) => each.name);
   return {
     svg,
-    legend: entries.length > 1 ? entries : [],
+    legend: [...(entries.length > 1 ? entries : []), ...dashedEntries(lines)],
     description: `${y.label} by ${kind.x}, as bars: ${kind.series.map((series) => series.name).join(", ")}`,
   };
 }

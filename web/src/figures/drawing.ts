@@ -167,12 +167,16 @@ function verticalNames(levels: readonly Level[], style: Plot.TextOptions): Plot.
   return Plot.text(levels, Plot.initializer(options, place));
 }
 
-/** Reference lines with their names beside them. Curves go to the legend; those of a series have its colour. */
+/**
+ * Reference lines with their names beside them. Curves go to the legend; those of a series have its colour. Horizontal
+ * lines go there too if `named` is false.
+ */
 export function referenceMarks(
   references: readonly Reference[],
   x: NumericAxis | null,
   y: NumericAxis,
   series: readonly string[] = [],
+  named = true,
 ): Plot.Markish[] {
   const halo = { fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 4, paintOrder: "stroke" as const };
   const line = { stroke: "var(--reference)", strokeWidth: 1.5, strokeDasharray: DASH };
@@ -191,7 +195,7 @@ export function referenceMarks(
   const at = (level: Level): number => level.at;
   return [
     ...curves,
-    ...(across.length > 0 ? [Plot.ruleY(across.map(at), line), horizontalNames(across, halo)] : []),
+    ...(across.length > 0 ? [Plot.ruleY(across.map(at), line), ...(named ? [horizontalNames(across, halo)] : [])] : []),
     ...(down.length > 0 ? [Plot.ruleX(down.map(at), line), verticalNames(down, halo)] : []),
   ];
 }
@@ -200,8 +204,13 @@ export function referenceMarks(
 export function seriesLegend(entries: LegendEntry[], references: readonly Reference[]): LegendEntry[] {
   const names = entries.map((entry) => entry.name);
   const curves = references.filter((each) => each.type === "curve").map((each) => ownerOf(each.name, names)?.rest ?? each.name);
-  const dashed = [...new Set(curves)].map((name): LegendEntry => ({ name, colour: "var(--reference)", form: "dash", dash: DASH }));
+  const dashed = dashedEntries(curves);
   return entries.length > 1 || dashed.length > 0 ? [...entries, ...dashed] : [];
+}
+
+/** Legend entries of dashed lines, each name once. */
+export function dashedEntries(names: readonly string[]): LegendEntry[] {
+  return [...new Set(names)].map((name) => ({ name, colour: "var(--reference)", form: "dash", dash: DASH }));
 }
 
 /** What a box beside the pointer says; one text a datum. */
