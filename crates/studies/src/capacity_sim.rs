@@ -10,7 +10,7 @@
 //! that watches the disks. A mix of sizes (`mix`) is run with its shares held in three ways, beside the
 //! estimates for shares that are counted in each.
 //!
-//! - `scenario`: the keys of a scenario; `model`: the cluster; `admission`: which operations are admitted;
+//! - `scenario`: the keys of a scenario; the cluster is [`towtank_serving`];
 //! - `runs`: the runs of a replicate; `mixes`: those of a mix of sizes; `observed`: its measures; `present`
 //!   and `shares`: the contents of the report.
 
