@@ -360,7 +360,7 @@ fn the_paper_is_asked_of_real_measurements() {
     The same statements for local-file
     The paper is about distributed systems, and this is not one: the rows are not counted as claims.
     statement                                    published [%]  ours [%]  low [%]  high [%]  would_be
-    reads and writes of 4KiB, small operations:             10     5.249        0     20.67  cannot_tell
+    reads and writes of 4KiB, small operations:             10     4.521        0     17.13  cannot_tell
     ");
     let verdicts = |name: &str| {
         let claims = folder.read("out/claims.csv");
