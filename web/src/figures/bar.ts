@@ -25,6 +25,7 @@ interface Piece {
 
 export function drawBar(kind: Bar, width: number): Drawing {
   const height = heightFor(width);
+  const beside = width >= NAMES_BESIDE;
   const pieces = kind.stacked ? stacked(kind) : sideBySide(kind);
   const ends = pieces.flatMap((piece) => [piece.from, piece.to, piece.low, piece.high]);
   const y = numericAxis(kind.y, [...ends, ...referenceValues(kind.references, "y")], {
@@ -52,13 +53,13 @@ export function drawBar(kind: Bar, width: number): Drawing {
         }),
         ...bars(kind, pieces, y),
         Plot.ruleY([y.scale.type === "log" ? y.floor : 0], { stroke: "var(--axis)" }),
-        ...referenceMarks(kind.references, null, y, [], width >= NAMES_BESIDE),
+        ...referenceMarks(kind.references, null, y, [], beside),
       ],
     }),
   );
   const entries = kind.series.map((series, at) => ({ name: series.name, colour: seriesColour(at), form: "area" as const }));
   const across = kind.references.filter((each) => each.type === "horizontal");
-  const lines = width >= NAMES_BESIDE ? [] : across.map((each) => each.name);
+  const lines = beside ? [] : across.map((each) => each.name);
   return {
     svg,
     legend: [...(entries.length > 1 ? entries : []), ...dashedEntries(lines)],
