@@ -84,7 +84,8 @@ impl Later {
 pub struct Return {
     /// When they do.
     pub at: SimTime,
-    /// The devices.
+    /// The devices. Those that were down before any failure stay down, and are given up as if nothing came
+    /// back.
     pub devices: Vec<DeviceId>,
     /// Whether they come back without their data.
     pub empty: bool,
@@ -267,7 +268,7 @@ impl Recovery<'_> {
             let (down, out) = self.moments_of(struck);
             let back = |device: &DeviceId| {
                 let is = |back: &Return| back.at <= at && back.devices.contains(device);
-                self.later.returns.iter().any(is)
+                !self.down.contains(device) && self.later.returns.iter().any(is)
             };
             for device in struck.devices.iter().filter(|device| !back(device)) {
                 standing.stopped[device.index()] |= SimTime::ZERO.saturating_add(struck.at) <= at;
@@ -295,7 +296,8 @@ impl Recovery<'_> {
             let mut standing = self.standing(moment, held.collect());
             ledger.strike(&standing);
             for back in self.later.returns.iter().filter(|back| back.at == moment) {
-                ledger.come_back(&back.devices, back.empty);
+                let devices = back.devices.iter().filter(|device| !self.down.contains(device));
+                ledger.come_back(&devices.copied().collect::<Vec<_>>(), back.empty);
             }
             let changes = self.later.changes.iter().filter(|change| **change <= moment).count();
             let planned = ledger.plan(&mut standing, changes);
