@@ -7,7 +7,7 @@ pub mod output_flags;
 mod search_flags;
 mod study_flags;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use towtank_kernel::Executor;
 use self::output_flags::RESULTS;
 pub use output_flags::{Format, OutputFlags, ReportFlags};
 pub use search_flags::SearchFlags;
-pub use study_flags::{given, named_flags, settings, study_command};
+pub use study_flags::{given, named_flags, settings, study_command, study_name};
 
 /// What-if answers for distributed storage, from simulation.
 #[derive(Debug, Parser)]
@@ -306,9 +306,20 @@ impl Help {
 
 /// The whole command line.
 pub fn command(registry: &Registry, help: Help) -> clap::Command {
+    with_studies(registry, help, |_| true)
+}
+
+/// The command line as far as these words need it: a study that they do not name has no flags. Reading its
+/// schema would take longer than all else at the start.
+pub fn command_for(registry: &Registry, words: &[OsString]) -> clap::Command {
+    with_studies(registry, Help::asked(words), |name| words.iter().any(|word| word == name))
+}
+
+fn with_studies(registry: &Registry, help: Help, is_named: impl Fn(&str) -> bool) -> clap::Command {
     let mut command = Towtank::command();
     for (position, study) in registry.studies().iter().enumerate() {
-        command = command.subcommand(study_command(*study).display_order(10 + position));
+        let study = if is_named(study.name()) { study_command(*study) } else { study_name(*study) };
+        command = command.subcommand(study.display_order(10 + position));
     }
     with_help(command, help)
 }
@@ -348,6 +359,46 @@ mod tests {
         for help in [Help::Short, Help::Full] {
             command(&Registry::builtin(), help).debug_assert();
         }
+    }
+
+    /// What a command line prints or is refused with does not depend on the flags of studies that it does not
+    /// name.
+    #[test]
+    fn a_command_line_needs_the_studies_that_it_names_and_no_others() {
+        let registry = Registry::builtin();
+        let lines = [
+            "--version",
+            "",
+            "-h",
+            "--help",
+            "list",
+            "list -h",
+            "run --help",
+            "rebuild -h",
+            "rebuild --help",
+            "rebuild --serverz 3",
+            "rebuld --servers 3",
+            "--servers 3 rebuild",
+            "capacity fit --help",
+            "queue --load 0.5",
+            "man rebuild",
+            "bench place --servers 3",
+        ];
+        let mut shown = 0;
+        for line in lines {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let all = || std::iter::once(OsString::from("towtank")).chain(words.clone());
+            let told = |command: clap::Command| match command.try_get_matches_from(all()) {
+                Ok(matches) => matches.subcommand_name().unwrap_or_default().to_owned(),
+                Err(error) => error.to_string(),
+            };
+            let whole = told(command(&registry, Help::asked(&words)));
+            assert_eq!(told(command_for(&registry, &words)), whole, "{line}");
+            // The comparison sees flags: without those of the study it differs.
+            let none = told(with_studies(&registry, Help::asked(&words), |_| false));
+            shown += u32::from(none != whole);
+        }
+        assert!(shown >= 4, "{shown} of the lines show flags of a study");
     }
 
     /// The words of a command line, as a shell takes them; only single quotes are known.

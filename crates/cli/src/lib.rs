@@ -37,7 +37,7 @@ pub fn main(program: Option<PathBuf>, arguments: Vec<OsString>) -> u8 {
     interrupt::install();
     progress::keep_panics_off_the_bar();
     let registry = Registry::builtin();
-    let command = args::command(&registry, args::Help::asked(&arguments));
+    let command = args::command_for(&registry, &arguments);
     let words = std::iter::once(OsString::from("towtank")).chain(arguments);
     let matches = match command.try_get_matches_from(words) {
         Ok(matches) => matches,

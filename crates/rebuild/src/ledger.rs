@@ -24,6 +24,7 @@ pub use self::returning::{LEADS_MOST, ToEach, Writes};
 use crate::affected::{Affected, Kind};
 use crate::hardware::Hardware;
 use crate::homes::Wanted;
+use crate::model::SPARES;
 use crate::plan::{DeviceId, Job, NOWHERE, Plan};
 
 /// How many records ahead the tables are prefetched: about as long as memory takes.
@@ -139,6 +140,14 @@ impl Stuck {
     }
 }
 
+/// Copies that count again without a write, since their devices came back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TakenBack {
+    /// Whether there are such copies, by the number that their record had to spare before. The last row is for records
+    /// that lacked nothing: they move.
+    pub by_spare: [bool; SPARES],
+}
+
 /// Which devices hold which records.
 pub struct Ledger<'a> {
     affected: &'a Affected,
@@ -156,8 +165,8 @@ pub struct Ledger<'a> {
     begun: std::collections::BTreeMap<usize, u32>,
     /// Copies on devices that come back.
     returning: Returning,
-    /// Whether copies count again since `took_back` was asked, without a write.
-    took_back: bool,
+    /// The copies that count again since this was last asked.
+    taken_back: TakenBack,
     /// Copies of objects that devices came back with, in records that took no writes meanwhile.
     unwritten: u64,
     /// Scratch space.
@@ -198,7 +207,7 @@ impl<'a> Ledger<'a> {
             gained: vec![0; hardware.devices() as usize],
             begun: std::collections::BTreeMap::new(),
             returning: Returning::default(),
-            took_back: false,
+            taken_back: TakenBack::default(),
             unwritten: 0,
             spare: Default::default(),
         }
@@ -273,12 +282,12 @@ impl<'a> Ledger<'a> {
                 }
                 let held = self.holders[self.places(record)].contains(&copy.device);
                 if self.holders[place] == NOWHERE && !held && !objects.clone().any(written) {
+                    self.count_again(record);
                     self.holders[place] = copy.device;
                     let places = self.places(record);
                     self.aims[places].fill(NOWHERE);
                     self.done[objects].fill(false);
                     self.returning.forget(record, copy.device);
-                    self.took_back = true;
                 }
             }
         }
@@ -289,9 +298,17 @@ impl<'a> Ledger<'a> {
         self.unwritten
     }
 
-    /// Whether copies of devices that came back count again without a write, since this was last asked.
-    pub fn took_back(&mut self) -> bool {
-        std::mem::take(&mut self.took_back)
+    /// The copies of devices that came back and count again without a write, since this was last asked.
+    pub fn taken_back(&mut self) -> TakenBack {
+        std::mem::take(&mut self.taken_back)
+    }
+
+    /// A copy of a record is about to count again.
+    fn count_again(&mut self, record: usize) {
+        let holders = &self.holders[self.places(record)];
+        let missing = holders.iter().filter(|holder| **holder == NOWHERE).count();
+        let spare = (holders.len() - missing).saturating_sub(self.data(record));
+        self.taken_back.by_spare[usize::from(following::priority(spare as u32, missing))] = true;
     }
 
     /// The copies of a record on devices that have come back, and are among its new homes.
@@ -326,8 +343,12 @@ impl<'a> Ledger<'a> {
                 self.done[object] = true;
             }
         }
+        let before = self.taken_back;
+        self.count_again(record);
         self.adopt(record);
-        self.took_back |= self.aims[places].iter().all(|aim| *aim == NOWHERE);
+        if self.aims[places].iter().any(|aim| *aim != NOWHERE) {
+            self.taken_back = before;
+        }
     }
 
     /// The plan for what is missing now, after so many later changes of the map.

@@ -155,8 +155,9 @@ pub struct Recovered {
     pub moving: SimSpan,
     /// When the last write was durable; zero if there was none.
     pub last_write: SimTime,
-    /// When the last copies counted again that devices came back with and nothing was written to.
-    pub taken_back: Option<SimTime>,
+    /// When the last copies counted again that devices came back with and nothing was written to, by the number
+    /// that their records had to spare before: the last row is for those that lacked nothing, and move.
+    pub taken_back: [Option<SimTime>; SPARES],
     /// When copies that were under way were last dropped, since a change had made them needless, and nothing
     /// else was left to do.
     pub dropped: Option<SimTime>,
@@ -301,7 +302,10 @@ impl Recovery<'_> {
             }
             let changes = self.later.changes.iter().filter(|change| **change <= moment).count();
             let planned = ledger.plan(&mut standing, changes);
-            found.taken_back = ledger.took_back().then_some(moment).or(found.taken_back);
+            let again = ledger.taken_back().by_spare;
+            for (last, _) in found.taken_back.iter_mut().zip(again).filter(|(_, again)| *again) {
+                *last = Some(moment);
+            }
             found.unwritten = ledger.unwritten();
             found.below_min_size = found.below_min_size.max(planned.below_min_size);
             found.below.push((moment, planned.below_min_size));
@@ -375,7 +379,7 @@ impl Recovery<'_> {
             first_transfer: SimTime::MAX,
             moving: SimSpan::ZERO,
             last_write: SimTime::ZERO,
-            taken_back: None,
+            taken_back: [None; SPARES],
             dropped: None,
             unwritten: 0,
             last_by_spare: [None; SPARES],
@@ -484,16 +488,20 @@ impl Recovered {
     /// When the last copy was written, counted again on a device that came back, or was needed no more.
     #[must_use]
     pub fn last(&self) -> SimTime {
-        let other = [self.taken_back, self.dropped].into_iter().flatten().max();
-        self.last_write.max(other.unwrap_or_default())
+        self.last_write.max(self.last_unwritten())
+    }
+
+    /// When the last copy counted again on a device that came back, or was needed no more; zero if there was none.
+    #[must_use]
+    pub fn last_unwritten(&self) -> SimTime {
+        self.taken_back.iter().chain([&self.dropped]).flatten().max().copied().unwrap_or_default()
     }
 
     /// When the last object that lacked a copy or shard, and had at most this many to spare, was complete;
-    /// none if there was none. How few copies were left beside those that count again is not known, so they
-    /// count for each number.
+    /// none if there was none.
     #[must_use]
     pub fn until(&self, spare: usize) -> Option<SimTime> {
-        self.last_by_spare[..=spare].iter().chain([&self.taken_back]).flatten().max().copied()
+        self.last_by_spare[..=spare].iter().chain(&self.taken_back[..=spare]).flatten().max().copied()
     }
 
     /// Checks that totals counted in several ways agree.

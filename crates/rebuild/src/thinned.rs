@@ -118,7 +118,7 @@ impl Thinned {
         let times = |span: SimSpan| span.saturating_mul(by);
         found.first_transfer = later(found.first_transfer);
         found.last_write = later(found.last_write);
-        found.taken_back = found.taken_back.map(later);
+        found.taken_back = found.taken_back.map(|last| last.map(later));
         found.dropped = found.dropped.map(later);
         found.last_by_spare = found.last_by_spare.map(|last| last.map(later));
         for series in found.progress_by_spare.iter_mut().chain([&mut found.progress, &mut found.begun]) {

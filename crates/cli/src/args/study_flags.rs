@@ -14,6 +14,11 @@ use super::{RunFlags, SCENARIO, SearchFlags};
 /// they fill a screen.
 const SHORT_FLAGS: usize = 10;
 
+/// The command of a study without its flags.
+pub fn study_name(study: &'static dyn Study) -> clap::Command {
+    clap::Command::new(study.name()).about(heading(study))
+}
+
 /// The command of a study.
 pub fn study_command(study: &'static dyn Study) -> clap::Command {
     let schema = study.schema().to_value();

@@ -401,6 +401,21 @@ fn a_server_with_its_logs_drives_a_part() {
     assert!(drives(&by_log) > drives(&empty), "{} and {}", drives(&by_log), drives(&empty));
 }
 
+/// Copies that count again without a write are told by what their objects had to spare meanwhile.
+#[test]
+fn copies_that_come_back_are_told_by_what_was_to_spare() {
+    let usual = Course::usual();
+    let never = Waiting { noout: true, ..usual.waiting };
+    let comes = Comes { after: SimSpan::from_ms(1), empty: false, rate: 0, once: false };
+    let course = Course { waiting: never, returns: Some(comes), ..usual };
+    let back = Some(SimTime::ZERO.saturating_add(SimSpan::from_ms(2)));
+    let found = course.run();
+    assert_eq!(found.taken_back, [None, back, None, None], "one copy beside that which a read needs");
+    assert_eq!((found.until(0), found.until(1), found.last()), (None, back, back.unwrap_or_default()));
+    let pairs = Course { redundancy: Redundancy { data: 1, width: 2 }, ..course };
+    assert_eq!(pairs.run().until(0), back, "a single copy was left");
+}
+
 /// A server that comes back while its copies are rebuilt elsewhere: the rebuild stops, and what is complete
 /// stays where it is.
 #[test]

@@ -121,7 +121,7 @@ fn of_what_was_lost() -> Vec<Row> {
             "copies that devices came back with in groups that took no writes meanwhile, so they count at once",
             |seen| Ok(seen.recovered().unwritten as f64),
         )
-        .only_where(|seen| seen.recovered().taken_back.is_some()),
+        .only_where(|seen| seen.recovered().taken_back.iter().any(Option::is_some)),
         Row::new(
             "groups_affected",
             "groups",

@@ -6,6 +6,7 @@ use towtank_rebuild::failures::Struck;
 use towtank_rebuild::ledger::{LEADS_MOST, ToEach, Writes};
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Later, Return};
+use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
@@ -27,7 +28,7 @@ pub fn add(
     real: &real::Ready,
     draft: &Draft,
 ) -> Result<(SimSpan, BTreeSet<DeviceId>), Problems> {
-    let returns = returns(asked, real, &staged.struck, draft)?;
+    let returns = returns(asked, real, &staged.struck, draft, &mut staged.warnings)?;
     let begins = if asks { scenario.start } else { SimSpan::ZERO };
     let start = if asked.fails_at_once() { SimSpan::ZERO } else { begins };
     let moment = |at: SimSpan| SimTime::ZERO.saturating_add(at.saturating_add(begins).saturating_sub(start));
@@ -47,13 +48,20 @@ pub fn add(
     Ok((start, returns.into_iter().flat_map(|(_, devices)| devices).collect()))
 }
 
+/// The names of devices.
+fn names(devices: &[DeviceId], name: impl Fn(&DeviceId) -> String) -> String {
+    devices.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
 /// What comes back, with its devices.
 fn returns<'a>(
     asked: &'a Asked,
     real: &real::Ready,
     struck: &[Struck],
     draft: &Draft,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Vec<(&'a Change, Vec<DeviceId>)>, Problems> {
+    let down = real.groups.down();
     let mut found: Vec<(&Change, Vec<DeviceId>)> = Vec::new();
     let mut problems = Problems::new();
     for change in &asked.returns {
@@ -64,10 +72,26 @@ fn returns<'a>(
                 continue;
             }
         };
+        let name = |device: &DeviceId| format!("osd.{}", real.groups.machines.osds[device.index()]);
+        // What a device lacks that is down in the exports is not known, so it stays down with its host.
+        let (was_down, devices): (Vec<_>, Vec<_>) =
+            devices.into_iter().partition(|device| down.contains(device));
+        if devices.is_empty() {
+            let names = names(&was_down, name);
+            let message = format!("down in the exports already, so what it lacks is not known: {names}");
+            let hint =
+                format!("have an empty one in its place from the beginning: --replace {}", change.text);
+            problems.push(change.problem(draft, &message).hint(hint));
+            continue;
+        }
+        if !was_down.is_empty() {
+            let names = names(&was_down, name);
+            let message = format!("of {}, what was down before does not come back: {names}", change.text);
+            warnings.push(Warning::danger(message));
+        }
         let fails_before = |device: &DeviceId| {
             struck.iter().any(|struck| struck.at < change.at && struck.devices.contains(device))
         };
-        let name = |device: &DeviceId| format!("osd.{}", real.groups.machines.osds[device.index()]);
         if let Some(device) = devices.iter().find(|device| !fails_before(device)) {
             let message = format!("{} has not failed before {}", name(device), change.at);
             let hint = format!("say when it fails: --fail {}", change.text);

@@ -31,7 +31,7 @@ fn seen() -> Seen {
     recovered.bound = SimSpan::from_secs(50);
     recovered.jobs = 41;
     recovered.unwritten = 13;
-    recovered.taken_back = Some(at(5));
+    recovered.taken_back[0] = Some(at(5));
     recovered.below_min_size = 17;
     recovered.drivers = 231;
     recovered.fill = vec![30, 70];

@@ -1,5 +1,7 @@
 //! Changes that come later, and devices that come back.
 
+use serde_json::Value as Json;
+
 use super::*;
 
 /// Two groups of ten objects where the map wants them, and a device that holds both.
@@ -127,6 +129,29 @@ fn a_device_comes_back_after_it_was_given_up() {
     assert_eq!((value(&seen, "moved_objects"), value(&seen, "moved_bytes")), (20.0, 0.0));
     assert_eq!(value(&seen, "time_to_clean_s"), 7_200.0, "then its copies count again");
     assert!(value(&seen, "transfer_s") < 60.0);
+    let full = value(&seen, "time_to_full_redundancy_s");
+    assert!((600.0..700.0).contains(&full), "its data were rebuilt elsewhere long before: {full}");
+    let soon = "fail = \"DOWN\"\nreturns = \"DOWN@5min\"\nclient_writes = \"0/s\"";
+    let seen = two(soon);
+    assert_eq!(value(&seen, "time_to_full_redundancy_s"), 300.0, "its copies were missing until it was back");
+    assert_eq!(value(&seen, "time_to_two_copies_s"), 0.0, "two copies were left all the time");
+}
+
+/// Where all lasts until a device comes back, no setting ends it sooner, though the copies are written sooner.
+#[test]
+fn no_setting_brings_a_device_back_sooner() {
+    let (held, osd) = settled();
+    let helping = |later: &str| {
+        let text = format!("{FOUR}fail = \"osd.{osd}\"\nclient_writes = \"0/s\"\n{later}");
+        let prepared = prepared(&Whatif, four(&held, None), &text).expect("it can be asked");
+        // The first replicate tries settings.
+        let seen = prepared.run(&RunContext::alone(Seed(3), 0)).expect("it runs");
+        let observed: observed::Observed = serde_json::from_value(seen.series["observed"].clone()).unwrap();
+        assert!(!observed.tried.is_empty(), "{text}: no setting was tried");
+        observed.tried.iter().filter(|tried| tried.time_s.is_some()).count()
+    };
+    assert_eq!(helping(&format!("returns = \"osd.{osd}@2h\"")), 0);
+    assert!(helping("") > 0);
 }
 
 /// What cannot be is refused, with what to write instead.
@@ -166,11 +191,61 @@ fn times_and_returns_that_cannot_be_are_refused() {
     }
 }
 
+/// The same exports of a cluster in which this device is down: it serves no group.
+fn with_down(folder: Folder, (osds, pgs): (&str, &str), osd: u32) -> Folder {
+    let mut files = folder.0;
+    let mut change = |name: &str, change: &dyn Fn(&mut Json)| {
+        let mut dump: Json = serde_json::from_slice(&files[name]).expect(name);
+        change(&mut dump);
+        files.insert(name.to_owned(), dump.to_string().into_bytes());
+    };
+    change(osds, &|dump| {
+        let devices = dump["osds"].as_array_mut().expect("a list of devices");
+        let device = devices.iter_mut().find(|device| device["osd"] == osd).expect("the device is known");
+        device["up"] = 0.into();
+    });
+    change(pgs, &|dump| {
+        let groups = dump.as_array_mut().expect("a list of groups");
+        for group in groups {
+            for key in ["up", "acting"] {
+                group[key].as_array_mut().expect("a list of devices").retain(|device| *device != osd);
+            }
+            group["acting_primary"] = group["acting"][0].clone();
+        }
+    });
+    Folder(files)
+}
+
+/// What a device lacks that was down before is not known: alone it cannot come back, and with its host it
+/// stays down and is told of.
+#[test]
+fn a_device_that_was_down_before_does_not_come_back() {
+    let down = || with_down(four(&[[0, 1, 3]], None), ("osds", "pgs"), 3);
+    let text =
+        |verb: &str| format!("{FOUR}fail = \"osd.3\"\n{verb} = \"osd.3@40min\"\nclient_writes = \"1/s\"");
+    for verb in ["returns", "replace"] {
+        let problems = prepared(&Whatif, down(), &text(verb)).err().expect("it is refused");
+        let told = problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ");
+        assert!(told.contains("down in the exports already, so what it lacks is not known: osd.3"), "{told}");
+        assert!(prepared(&Whatif, four(&[[0, 1, 3]], None), &text(verb)).is_ok(), "it may, if it was up");
+    }
+    let mut cluster = example();
+    let mut dump: Json = serde_json::from_slice(&cluster.0["osd_dump.json"]).expect("a dump");
+    dump["osds"][5]["up"] = 0.into();
+    cluster.0.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
+    let back = "fail = \"host=h1\"\nreturns = \"host=h1@5min\"\nclient_writes = \"0/s\"";
+    let seen = outcome(&Whatif, cluster, &format!("{EXAMPLE}{back}"));
+    let told = "of host=h1, what was down before does not come back: osd.5";
+    let is_told = |outcome: &Outcome| outcome.warnings.iter().any(|warning| warning.text.contains(told));
+    assert!(is_told(&seen), "{:?}", seen.warnings);
+    assert!(!is_told(&whatif(back)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     /// Small clusters in which devices fail, come back or are replaced while the map changes, on all
-    /// executors.
+    /// executors. In some of them another device is down from the beginning.
     #[test]
     fn generated_courses_give_one_result_on_all_executors_and_keep_their_laws(
         places in proptest::collection::vec(0..4_usize, 1..5),
@@ -179,7 +254,7 @@ proptest! {
         writes in 0..4_usize,
         spare in 0..4_usize,
         osd in 0..4_u32,
-        seed in 0..1_000_u64,
+        (seed, down) in (0..1_000_u64, prop::bool::weighted(0.2)),
     ) {
         let held: Vec<[u32; 3]> = places.iter().map(|at| HELD[*at]).collect();
         let other = (osd + 1) % 4;
@@ -198,7 +273,11 @@ proptest! {
         );
         let writes = ["0/s", "0.01/s", "0.2/s", "1000/s"][writes];
         let text = format!("osd_df = \"df\"\n{FOUR}{changes}\nclient_writes = \"{writes}\"\nlog_entries = 12");
-        let prepared = prepared(&Whatif, filled(&held, spare), &text);
+        let mut cluster = filled(&held, spare);
+        if down {
+            cluster = with_down(cluster, ("osds", "pgs"), (osd + 2) % 4);
+        }
+        let prepared = prepared(&Whatif, cluster, &text);
         let prepared = prepared.unwrap_or_else(|problems| panic!("{changes}: {problems:?}"));
         let ran = on_all_executors(&*prepared, seed);
         let (want, differ) = ran.unwrap_or_else(|error| panic!("{changes}: {error}"));
