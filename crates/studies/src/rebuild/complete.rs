@@ -391,6 +391,27 @@ impl Settled {
 }
 
 impl Settled {
+    /// The rate that the profile grants clients of so many bytes an operation, if this rate is too near to it.
+    fn exceeded(
+        &self,
+        (rate, bytes): (Frequency, u32),
+        (hardware, rotates): (&Hardware, &[bool]),
+    ) -> Option<f64> {
+        let mclock = self.mclock?;
+        // Each disk is the first one of as many operations, so the class with the lowest limit decides.
+        let each = rotates.iter().filter_map(|&rotates| mclock.most_of_clients(rotates, u64::from(bytes)));
+        let most = each.reduce(f64::min).map(|each| each * f64::from(hardware.devices()));
+        most.filter(|most| rate.per_second_f64() > CLIENTS_MAX * most)
+    }
+
+    /// Whether the profile grants clients what they request.
+    pub(super) fn grants(&self, load: &Load, machines: (&Hardware, &[bool])) -> bool {
+        match load.arrivals {
+            Arrivals::Open(rate) => self.exceeded((rate, load.bytes), machines).is_none(),
+            Arrivals::Closed(_) => true,
+        }
+    }
+
     /// Refuses a rate of clients that the profile does not grant them: their queue would grow without bound.
     fn check_profile(
         &self,
@@ -400,10 +421,7 @@ impl Settled {
         problems: &mut Problems,
     ) {
         let Some(mclock) = self.mclock else { return };
-        // Each disk is the first one of as many operations, so the class with the lowest limit decides.
-        let each = rotates.iter().filter_map(|&rotates| mclock.most_of_clients(rotates, u64::from(bytes)));
-        let most = each.reduce(f64::min).map(|each| each * f64::from(hardware.devices()));
-        if let Some(most) = most.filter(|most| rate.per_second_f64() > CLIENTS_MAX * most) {
+        if let Some(most) = self.exceeded((rate, bytes), (hardware, rotates)) {
             let message = format!(
                 "`client_load` is {rate}, but `{}` grants clients at most {most:.0}/s of {bytes} bytes in Ceph {}",
                 mclock.profile.name(),

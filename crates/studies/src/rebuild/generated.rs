@@ -5,7 +5,7 @@ use towtank_units::{Bytes, SimSpan, SimTime};
 
 use super::cluster::{limits, memory_of_machines, waiting};
 use super::complete::Complete;
-use super::levers::{self, Tried};
+use super::levers::{self, Settings, Tried};
 use super::log;
 use super::observed::{self, Replicate, Seen, Setting};
 use super::population::Shown;
@@ -107,7 +107,8 @@ pub fn course(
     let resources = resources::resources_without(&recovery, &recovered, &gone);
     let tried = if tries {
         context.within(own..1.0, |context| {
-            levers::tried(&recovery, &recovered, (&resources, Vec::new()), None, context)
+            let settings = Settings { window: true, others: Vec::new() };
+            levers::tried(&recovery, &recovered, (&resources, settings), None, context)
         })?
     } else {
         Vec::new()

@@ -15,7 +15,7 @@ use super::estimate::Estimate;
 use super::resources::{QUEUE, Resource, SERVER_RATE};
 use crate::{RunContext, StudyError};
 use towtank_rebuild::hardware::Hardware;
-use towtank_rebuild::model::{Limits, WINDOW_MAX};
+use towtank_rebuild::model::{Limits, Load, WINDOW_MAX, Weights};
 use towtank_rebuild::recovery::{Recovered, Recovery, Waited};
 use towtank_report::human;
 
@@ -24,6 +24,9 @@ const EVENTS_LEAST: u64 = 500_000;
 
 /// Limits of so many groups or objects bind nothing.
 const MOST: u32 = 1_000;
+
+/// The key of the units in flight of a stream.
+const WINDOW: &str = "window";
 
 /// The change that removes the recovery sleep.
 pub const NO_SLEEP: &str = "recovery_sleep = 0s";
@@ -69,6 +72,24 @@ impl Cost {
     }
 }
 
+/// The settings of a study, besides those that each has.
+pub struct Settings {
+    /// Whether it has a key for the units in flight of a stream. Ceph has none.
+    pub window: bool,
+    /// Other settings.
+    pub others: Vec<Other>,
+}
+
+/// A setting, and what it makes of limits and clients.
+pub struct Other {
+    /// As a user would write it.
+    pub change: String,
+    /// The limits with it.
+    pub limits: Limits,
+    /// The shares of clients and recovery with it, if there are clients.
+    pub weights: Option<Weights>,
+}
+
 /// A change of limits or machines.
 struct Lever {
     change: String,
@@ -76,6 +97,8 @@ struct Lever {
     chance: f64,
     limits: Limits,
     hardware: Option<Hardware>,
+    /// The shares of clients and recovery, where they change.
+    weights: Option<Weights>,
 }
 
 /// The share of a replicate's work that the rebuild itself is taken to be, for progress: the trials together
@@ -92,7 +115,7 @@ pub fn own_share(context: &RunContext<'_>) -> f64 {
 pub fn tried(
     recovery: &Recovery<'_>,
     recovered: &Recovered,
-    (resources, alternatives): (&[Resource], Vec<(String, Limits)>),
+    (resources, settings): (&[Resource], Settings),
     estimate: Option<&Estimate>,
     context: &RunContext<'_>,
 ) -> Result<Vec<Tried>, StudyError> {
@@ -101,12 +124,14 @@ pub fn tried(
         return Ok(Vec::new());
     }
     let mut levers = levers(recovery, resources);
+    levers.retain(|lever| settings.window || !lever.change.starts_with(WINDOW));
     let limited = resources.iter().find(|resource| resource.name == QUEUE).map_or(0.0, |of| of.busiest);
-    levers.extend(alternatives.into_iter().map(|(change, limits)| Lever {
+    levers.extend(settings.others.into_iter().map(|Other { change, limits, weights }| Lever {
         change,
         chance: limited,
         limits,
         hardware: None,
+        weights,
     }));
     levers.sort_by(|left, right| right.chance.total_cmp(&left.chance));
     let most = recovered.events.max(EVENTS_LEAST);
@@ -125,6 +150,7 @@ pub fn tried(
         let trial = Recovery {
             limits: &lever.limits,
             hardware: lever.hardware.as_ref().unwrap_or(recovery.hardware),
+            clients: base.clients.map(|load| Load { weights: lever.weights.unwrap_or(load.weights), ..load }),
             quiet: false,
             ..base.clone()
         };
@@ -165,7 +191,7 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     let idle = 1.0 - machines.into_iter().map(busiest).fold(busiest("sleep"), f64::max);
     let mut levers = Vec::new();
     let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {
-        levers.push(Lever { change, chance, limits, hardware });
+        levers.push(Lever { change, chance, limits, hardware, weights: None });
     };
     if !limits.sleep.is_zero() || limits.paces.iter().any(|pace| !pace.sleep.is_zero()) {
         let mut changed = Limits { sleep: SimSpan::ZERO, ..limits.clone() };
@@ -192,11 +218,11 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     }
     if (limits.window as usize) < WINDOW_MAX && limits.queues.is_none() {
         let changed = Limits { window: WINDOW_MAX as u32, ..limits.clone() };
-        add(idle / 3.0, format!("window = {WINDOW_MAX}"), changed, None);
+        add(idle / 3.0, format!("{WINDOW} = {WINDOW_MAX}"), changed, None);
     }
     levers.extend(of_caps(limits, &busiest, idle));
     let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {
-        levers.push(Lever { change, chance, limits, hardware });
+        levers.push(Lever { change, chance, limits, hardware, weights: None });
     };
     let cards = busiest("NICs, sending").max(busiest("NICs, receiving"));
     add(busiest("disks") / 2.0, "disks twice as fast".into(), limits.clone(), Some(hardware.faster_disks()));
@@ -211,7 +237,7 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
 fn of_caps(limits: &Limits, busiest: &dyn Fn(&str) -> f64, idle: f64) -> Vec<Lever> {
     let mut levers = Vec::new();
     let mut add = |chance: f64, change: String, limits: Limits| {
-        levers.push(Lever { change, chance, limits, hardware: None });
+        levers.push(Lever { change, chance, limits, hardware: None, weights: None });
     };
     let double = |rate: Rate| Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(2));
     if let Some(rate) = limits.stream_rate.and_then(double) {

@@ -28,7 +28,7 @@ use self::machines::Machines;
 pub(crate) use self::machines::write_rate;
 use super::cluster::{limits, memory_of_machines, waiting};
 use super::estimate::{self, EXACT_OBJECTS, Estimate};
-use super::levers;
+use super::levers::{self, Other, Settings};
 use super::observed::{self, Replicate, Seen, Setting};
 use super::queue::{Mclock, Profile};
 use super::resources::resources;
@@ -257,14 +257,25 @@ impl Ready {
     }
 
     /// Settings that an operator could change besides single limits, and the limits with each.
-    pub(crate) fn alternatives(&self) -> Vec<(String, Limits)> {
+    pub(crate) fn alternatives(&self) -> Vec<Other> {
         let Some(mclock) = self.scenario.mclock else { return Vec::new() };
         let others = [Profile::HighRecoveryOps, Profile::Balanced, Profile::HighClientOps];
+        let machines = (&self.groups.machines.hardware, &self.groups.machines.rotates[..]);
+        let usual = usual_redundancy(&self.groups.cluster);
         let changed = |profile: Profile| {
-            let queues = Some(self.queues(&Mclock { profile, ..mclock }));
-            (format!("osd_mclock_profile = {}", profile.name()), Limits { queues, ..self.limits() })
+            // A profile limits recovery, and it divides a busy device between recovery and clients.
+            let asked = Scenario { profile: Some(profile), ..Scenario::from(self.scenario.clone()) };
+            let scenario = Settled::of(asked);
+            let clients = scenario.load(usual);
+            if clients.is_some_and(|load| !scenario.grants(&load, machines)) {
+                return None;
+            }
+            let queues = scenario.mclock.map(|mclock| self.queues(&mclock));
+            let limits = Limits { queues, ..self.limits() };
+            let weights = clients.map(|load| load.weights);
+            Some(Other { change: format!("osd_mclock_profile = {}", profile.name()), limits, weights })
         };
-        others.into_iter().filter(|profile| *profile != mclock.profile).map(changed).collect()
+        others.into_iter().filter(|profile| *profile != mclock.profile).filter_map(changed).collect()
     }
 
     /// Per device: the bytes on it, the bytes it may hold, and its size; `u64::MAX` for the latter two where
@@ -362,8 +373,8 @@ impl Ready {
             _ => None,
         };
         let tried = context.within(own..1.0, |context| {
-            let alternatives = self.alternatives();
-            levers::tried(&recovery, &recovered, (&resources, alternatives), estimate.as_ref(), context)
+            let settings = Settings { window: true, others: self.alternatives() };
+            levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
         })?;
         let down = self.groups.down();
         let Staged {

@@ -15,7 +15,7 @@ use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::rebuild::bottleneck;
 use crate::rebuild::estimate::{self, Estimate};
-use crate::rebuild::levers::{self, Tried};
+use crate::rebuild::levers::{self, Settings, Tried};
 use crate::rebuild::observed::{ClientsSeen, left};
 use crate::rebuild::real::Staged;
 use crate::rebuild::resources::{Resource, resources};
@@ -116,8 +116,8 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let estimate = context
         .within(all * own..all * own, |context| Estimate::or_of(estimate, &recovery, &recovered, context))?;
     let mut tried = context.within(all * own..all, |context| {
-        let alternatives = ready.real.alternatives();
-        levers::tried(&recovery, &recovered, (&resources, alternatives), estimate.as_ref(), context)
+        let settings = Settings { window: false, others: ready.real.alternatives() };
+        levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
     })?;
     let spread = context
         .within(all..1.0, |context| spread(&recovery, &recovered, (permille, estimate.as_ref()), context))?;

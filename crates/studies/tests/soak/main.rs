@@ -19,7 +19,7 @@ mod queue;
 mod rebuild;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use towtank_kernel::Executor;
@@ -159,6 +159,8 @@ fn case(kind: &Kind, seed: u64) -> Option<Result<u64, String>> {
         run_until(&checked, seed, (Executor::Sequential, 1), part)
             .map_err(|error| told(&format!("stopped after {part} events"), error))?;
         read_back(&checked, kind, seed, &want).map_err(|error| told("read back", error))?;
+        settings_tried(&checked, kind, seed, &want)
+            .map_err(|error| told("settings that were tried", error))?;
         Ok(want.events)
     };
     Some(tried())
@@ -176,6 +178,61 @@ fn read_back(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) 
         outcome
     });
     if found == want { Ok(()) } else { Err(format!("{}\n{text}", difference(&want, &found))) }
+}
+
+/// Settings whose told time was compared with a run.
+static COMPARED: AtomicU64 = AtomicU64::new(0);
+
+/// Checks that each setting that was tried gives the time that was told for it, where a scenario has a key for it.
+fn settings_tried(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) -> Result<(), String> {
+    let Some(tried) = want.series.get("observed").and_then(|observed| observed.get("tried")?.as_array())
+    else {
+        return Ok(());
+    };
+    let resolved = checked.points()[0].prepared.resolved();
+    let resolved = toml::Table::try_from(resolved).map_err(|error| error.to_string())?;
+    for one in tried {
+        let told = one["change"].as_str().unwrap_or_default();
+        let Some((key, value)) = told.split_once(" = ") else { continue };
+        let key = if key == "osd_mclock_profile" { "profile" } else { key };
+        let mut changed = resolved.clone();
+        let value = value.parse::<i64>().map_or_else(|_| toml::Value::from(value), toml::Value::from);
+        changed.insert(key.to_owned(), value);
+        let again = check(&format!("study = \"{}\"\n{changed}", kind.study))
+            .map_err(|error| format!("{told}: {error}"))?;
+        let found = run(&again, seed, (Executor::Sequential, 1))?;
+        COMPARED.fetch_add(1, Ordering::Relaxed);
+        holds(time_of(want), one["time_s"].as_f64(), time_of(&found))
+            .map_err(|error| format!("{told}: {error}\n{changed}"))?;
+    }
+    Ok(())
+}
+
+/// When the last copy was in place.
+fn time_of(outcome: &Outcome) -> Option<f64> {
+    let names = ["time_to_new_ring_s", "time_to_end_s", "time_to_full_redundancy_s"];
+    names.into_iter().find_map(|name| outcome.measures.get(name)?.value())
+}
+
+/// A setting saves time, and then takes as long as was told; or it saves none, and no time was told.
+fn holds(without: Option<f64>, told: Option<f64>, with: Option<f64>) -> Result<(), String> {
+    let (Some(without), Some(with)) = (without, with) else {
+        return Err(format!("without it {without:?} s, with it {with:?} s"));
+    };
+    match told {
+        Some(told) if (told - with).abs() > 1e-9 * with.max(1.0) => {
+            Err(format!("{told} s were told, and it takes {with} s"))
+        }
+        None if with < without => Err(format!("it saves nothing, but takes {with} s instead of {without} s")),
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn a_setting_that_does_not_save_what_was_told_is_noticed() {
+    assert!(holds(Some(9.0), Some(7.0), Some(7.0)).is_ok() && holds(Some(9.0), None, Some(9.0)).is_ok());
+    assert!(holds(Some(9.0), Some(6.0), Some(7.0)).is_err() && holds(Some(9.0), None, Some(8.0)).is_err());
+    assert!(holds(Some(9.0), Some(6.0), None).is_err());
 }
 
 fn difference(want: &Outcome, found: &Outcome) -> String {
@@ -209,6 +266,7 @@ fn soak(kind: &Kind) {
     let first = number("SOAK_SEED").unwrap_or(1);
     let most = number("SOAK_CASES").unwrap_or(if until.is_some() { u64::MAX } else { kind.cases });
     let (mut ran, mut refused, mut events) = (0u64, 0u64, 0u64);
+    let compared = COMPARED.load(Ordering::Relaxed);
     let mut failures = Vec::new();
     for seed in (first..).take(usize::try_from(most).unwrap_or(usize::MAX)) {
         if until.is_some_and(|until| Instant::now() >= until) {
@@ -235,6 +293,9 @@ fn soak(kind: &Kind) {
         }
     }
     eprintln!("{}: {ran} scenarios, {refused} refused, {events} events", kind.study);
+    let compared = COMPARED.load(Ordering::Relaxed) - compared;
+    let tries = matches!(kind.study, "rebuild" | "whatif");
+    assert!(!tries || ran < 100 || compared > 0, "of {ran} scenarios none told what a setting saves");
     assert!(failures.is_empty(), "{} scenarios failed, the first one:\n{}", failures.len(), failures[0]);
     assert!(ran > refused || most < 10, "{} scenarios were refused, and only {ran} ran", refused);
 }

@@ -5,7 +5,7 @@ use towtank_streams::{Draws, Purpose, Uniform as _};
 
 use super::*;
 use crate::rebuild::estimate::Estimate;
-use crate::rebuild::levers::{self, Tried};
+use crate::rebuild::levers::{self, Settings, Tried};
 use crate::rebuild::resources::resources;
 
 /// So many groups with 300 objects each, on three of four devices in turn.
@@ -36,8 +36,8 @@ fn both(folder: Folder, text: &str) -> (Vec<Tried>, Vec<Tried>, Option<f64>) {
     let resources = resources(&recovery, &recovered);
     let estimate = Estimate::of(&recovery, &recovered, &context).unwrap();
     let tried = |estimate| {
-        levers::tried(&recovery, &recovered, (&resources, ready.real.alternatives()), estimate, &context)
-            .unwrap()
+        let settings = Settings { window: false, others: ready.real.alternatives() };
+        levers::tried(&recovery, &recovered, (&resources, settings), estimate, &context).unwrap()
     };
     (tried(None), tried(estimate.as_ref()), estimate.as_ref().map(Estimate::error))
 }
