@@ -143,8 +143,8 @@ impl Stuck {
 /// Copies that count again without a write, since their devices came back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TakenBack {
-    /// Whether there are such copies, by the number that their record had to spare before. The last row is for records
-    /// that lacked nothing: they move.
+    /// Whether there are such copies, by the number that their record had to spare before. The last row is
+    /// for records that lacked nothing: they move.
     pub by_spare: [bool; SPARES],
 }
 

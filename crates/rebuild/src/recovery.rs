@@ -155,8 +155,8 @@ pub struct Recovered {
     pub moving: SimSpan,
     /// When the last write was durable; zero if there was none.
     pub last_write: SimTime,
-    /// When the last copies counted again that devices came back with and nothing was written to, by the number
-    /// that their records had to spare before: the last row is for those that lacked nothing, and move.
+    /// When the last copies counted again that devices came back with and nothing was written to, by the
+    /// number that their records had to spare before: the last row is for those that lacked nothing, and move.
     pub taken_back: [Option<SimTime>; SPARES],
     /// When copies that were under way were last dropped, since a change had made them needless, and nothing
     /// else was left to do.
@@ -491,7 +491,7 @@ impl Recovered {
         self.last_write.max(self.last_unwritten())
     }
 
-    /// When the last copy counted again on a device that came back, or was needed no more; zero if there was none.
+    /// When the last copy counted again on a device that came back, or was needed no more; zero if none was.
     #[must_use]
     pub fn last_unwritten(&self) -> SimTime {
         self.taken_back.iter().chain([&self.dropped]).flatten().max().copied().unwrap_or_default()

@@ -391,7 +391,7 @@ impl Settled {
 }
 
 impl Settled {
-    /// The rate that the profile grants clients of so many bytes an operation, if this rate is too near to it.
+    /// The rate that the profile grants clients of so many bytes an operation, if this rate is too near it.
     fn exceeded(
         &self,
         (rate, bytes): (Frequency, u32),

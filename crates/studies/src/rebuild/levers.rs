@@ -36,8 +36,8 @@ pub const NO_SLEEP: &str = "recovery_sleep = 0s";
 pub struct Tried {
     /// The change, as a user would write it.
     pub change: String,
-    /// From the first failure to the last durable write, or until the last copies count again on devices that came
-    /// back; none where it is no shorter than without the change.
+    /// From the first failure to the last durable write, or until the last copies count again on devices that
+    /// came back; none where it is no shorter than without the change.
     pub time_s: Option<f64>,
     /// What it does to clients, where there are some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,8 +176,8 @@ pub fn tried(
     Ok(tried)
 }
 
-/// When the last copy was written, counted again on a device that came back, or was needed no more. The writes of a
-/// thinned recovery are scaled; the other moments are not of its making.
+/// When the last copy was written, counted again on a device that came back, or was needed no more. The
+/// writes of a thinned recovery are scaled; the other moments are not of its making.
 fn end_of(found: &Recovered, scale: f64) -> f64 {
     (found.last_write.as_secs_f64() * scale).max(found.last_unwritten().as_secs_f64())
 }

@@ -19,7 +19,7 @@ mod queue;
 mod rebuild;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use towtank_kernel::Executor;
@@ -133,8 +133,8 @@ fn run_until(
     outcome.map_err(|error| error.to_string())
 }
 
-/// One case: `None` if the scenario is refused.
-fn case(kind: &Kind, seed: u64) -> Option<Result<u64, String>> {
+/// One case: its events, and the settings whose times were compared; `None` if the scenario is refused.
+fn case(kind: &Kind, seed: u64) -> Option<Result<(u64, u64), String>> {
     let text = (kind.scenario)(&mut draws(seed));
     if let Some(folder) = env("SOAK_OUT") {
         let names = text.split('"').filter_map(|name| Some((name, clusters::read(name)?)));
@@ -159,9 +159,9 @@ fn case(kind: &Kind, seed: u64) -> Option<Result<u64, String>> {
         run_until(&checked, seed, (Executor::Sequential, 1), part)
             .map_err(|error| told(&format!("stopped after {part} events"), error))?;
         read_back(&checked, kind, seed, &want).map_err(|error| told("read back", error))?;
-        settings_tried(&checked, kind, seed, &want)
+        let compared = settings_tried(&checked, kind, seed, &want)
             .map_err(|error| told("settings that were tried", error))?;
-        Ok(want.events)
+        Ok((want.events, compared))
     };
     Some(tried())
 }
@@ -180,14 +180,13 @@ fn read_back(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) 
     if found == want { Ok(()) } else { Err(format!("{}\n{text}", difference(&want, &found))) }
 }
 
-/// Settings whose told time was compared with a run.
-static COMPARED: AtomicU64 = AtomicU64::new(0);
-
-/// Checks that each setting that was tried gives the time that was told for it, where a scenario has a key for it.
-fn settings_tried(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) -> Result<(), String> {
+/// Checks that each setting that was tried gives the time that was told for it, where a scenario has a key
+/// for it. Returns how many have.
+fn settings_tried(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) -> Result<u64, String> {
+    let mut compared = 0;
     let Some(tried) = want.series.get("observed").and_then(|observed| observed.get("tried")?.as_array())
     else {
-        return Ok(());
+        return Ok(compared);
     };
     let resolved = checked.points()[0].prepared.resolved();
     let resolved = toml::Table::try_from(resolved).map_err(|error| error.to_string())?;
@@ -201,11 +200,11 @@ fn settings_tried(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outc
         let again = check(&format!("study = \"{}\"\n{changed}", kind.study))
             .map_err(|error| format!("{told}: {error}"))?;
         let found = run(&again, seed, (Executor::Sequential, 1))?;
-        COMPARED.fetch_add(1, Ordering::Relaxed);
+        compared += 1;
         holds(time_of(want), one["time_s"].as_f64(), time_of(&found))
             .map_err(|error| format!("{told}: {error}\n{changed}"))?;
     }
-    Ok(())
+    Ok(compared)
 }
 
 /// When the last copy was in place.
@@ -266,7 +265,7 @@ fn soak(kind: &Kind) {
     let first = number("SOAK_SEED").unwrap_or(1);
     let most = number("SOAK_CASES").unwrap_or(if until.is_some() { u64::MAX } else { kind.cases });
     let (mut ran, mut refused, mut events) = (0u64, 0u64, 0u64);
-    let compared = COMPARED.load(Ordering::Relaxed);
+    let mut compared = 0;
     let mut failures = Vec::new();
     for seed in (first..).take(usize::try_from(most).unwrap_or(usize::MAX)) {
         if until.is_some_and(|until| Instant::now() >= until) {
@@ -282,7 +281,9 @@ fn soak(kind: &Kind) {
         }
         match found {
             None => refused += 1,
-            Some(Ok(count)) => (ran, events) = (ran + 1, events + count),
+            Some(Ok((count, settings))) => {
+                (ran, events, compared) = (ran + 1, events + count, compared + settings);
+            }
             Some(Err(told)) => {
                 eprintln!("{told}");
                 failures.push(told);
@@ -293,7 +294,6 @@ fn soak(kind: &Kind) {
         }
     }
     eprintln!("{}: {ran} scenarios, {refused} refused, {events} events", kind.study);
-    let compared = COMPARED.load(Ordering::Relaxed) - compared;
     let tries = matches!(kind.study, "rebuild" | "whatif");
     assert!(!tries || ran < 100 || compared > 0, "of {ran} scenarios none told what a setting saves");
     assert!(failures.is_empty(), "{} scenarios failed, the first one:\n{}", failures.len(), failures[0]);

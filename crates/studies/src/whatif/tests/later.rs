@@ -137,7 +137,7 @@ fn a_device_comes_back_after_it_was_given_up() {
     assert_eq!(value(&seen, "time_to_two_copies_s"), 0.0, "two copies were left all the time");
 }
 
-/// Where all lasts until a device comes back, no setting ends it sooner, though the copies are written sooner.
+/// Where all lasts until a device comes back, no setting ends it sooner, though copies are written sooner.
 #[test]
 fn no_setting_brings_a_device_back_sooner() {
     let (held, osd) = settled();
