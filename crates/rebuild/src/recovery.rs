@@ -156,7 +156,8 @@ pub struct Recovered {
     /// When the last write was durable; zero if there was none.
     pub last_write: SimTime,
     /// When the last copies counted again that devices came back with and nothing was written to, by the
-    /// number that their records had to spare before: the last row is for those that lacked nothing, and move.
+    /// number that their records had to spare before. The last row is for those that lacked nothing: they
+    /// move.
     pub taken_back: [Option<SimTime>; SPARES],
     /// When copies that were under way were last dropped, since a change had made them needless, and nothing
     /// else was left to do.
