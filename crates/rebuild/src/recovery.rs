@@ -489,13 +489,8 @@ impl Recovered {
     /// When the last copy was written, counted again on a device that came back, or was needed no more.
     #[must_use]
     pub fn last(&self) -> SimTime {
-        self.last_write.max(self.last_unwritten())
-    }
-
-    /// When the last copy counted again on a device that came back, or was needed no more; zero if none was.
-    #[must_use]
-    pub fn last_unwritten(&self) -> SimTime {
-        self.taken_back.iter().chain([&self.dropped]).flatten().max().copied().unwrap_or_default()
+        let other = self.taken_back.iter().chain([&self.dropped]).flatten().max().copied();
+        self.last_write.max(other.unwrap_or_default())
     }
 
     /// When the last object that lacked a copy or shard, and had at most this many to spare, was complete;

@@ -408,10 +408,11 @@ fn copies_that_come_back_are_told_by_what_was_to_spare() {
     let never = Waiting { noout: true, ..usual.waiting };
     let comes = Comes { after: SimSpan::from_ms(1), empty: false, rate: 0, once: false };
     let course = Course { waiting: never, returns: Some(comes), ..usual };
-    let back = Some(SimTime::ZERO.saturating_add(SimSpan::from_ms(2)));
+    let at = SimTime::ZERO.saturating_add(SimSpan::from_ms(2));
+    let back = Some(at);
     let found = course.run();
     assert_eq!(found.taken_back, [None, back, None, None], "one copy beside that which a read needs");
-    assert_eq!((found.until(0), found.until(1), found.last()), (None, back, back.unwrap_or_default()));
+    assert_eq!((found.until(0), found.until(1), found.last()), (None, back, at));
     let pairs = Course { redundancy: Redundancy { data: 1, width: 2 }, ..course };
     assert_eq!(pairs.run().until(0), back, "a single copy was left");
 }

@@ -162,7 +162,7 @@ pub fn tried(
             break;
         }
         spent += found.events;
-        let (ends, now) = (end_of(&found, scale), end_of(recovered, 1.0));
+        let (ends, now) = (found.last().as_secs_f64() * scale, recovered.last().as_secs_f64());
         tried.push(Tried {
             change: lever.change,
             time_s: (ends < now).then(|| ends - first.as_secs_f64()),
@@ -174,12 +174,6 @@ pub fn tried(
         time(left).total_cmp(&time(right))
     });
     Ok(tried)
-}
-
-/// When the last copy was written, counted again on a device that came back, or was needed no more. The
-/// writes of a thinned recovery are scaled; the other moments are not of its making.
-fn end_of(found: &Recovered, scale: f64) -> f64 {
-    (found.last_write.as_secs_f64() * scale).max(found.last_unwritten().as_secs_f64())
 }
 
 /// All changes that can be tried.
