@@ -350,6 +350,25 @@ pub fn change(draw: Draw<'_>) -> String {
     text
 }
 
+/// A failure of one device or two of a drawn cluster, and the same with each other device and host as well: the
+/// name of what fails further, and the scenario.
+pub fn further(number: u64) -> (String, Vec<(String, String)>) {
+    let cluster = Cluster::of(number);
+    let mut draw = super::draws(number ^ 0x0f0f);
+    let fails: Vec<u64> = (0..1 + draw(2)).map(|_| draw(cluster.devices())).collect();
+    let mut first: Vec<String> = fails.iter().map(|osd| format!("fail osd.{osd}")).collect();
+    first.dedup();
+    let text = |further: Option<&str>| {
+        let further = further.map(|name| format!("fail {name}"));
+        let all: Vec<String> = first.iter().chain(&further).map(|change| format!("\"{change}\"")).collect();
+        format!("{}changes = [{}]\n", exports("whatif", number), all.join(", "))
+    };
+    let devices = (0..cluster.devices()).filter(|osd| !fails.contains(osd)).map(|osd| format!("osd.{osd}"));
+    let hosts = (0..cluster.hosts).filter(|host| !fails.iter().any(|osd| osd / cluster.disks == *host));
+    let names = devices.chain(hosts.map(|host| format!("host=h{host}")));
+    (text(None), names.map(|name| (name.clone(), text(Some(&name)))).collect())
+}
+
 fn without_fill(text: &str) -> String {
     text.split_inclusive('\n').filter(|line| !line.contains("osd_df")).collect()
 }

@@ -227,6 +227,33 @@ fn holds(without: Option<f64>, told: Option<f64>, with: Option<f64>) -> Result<(
     }
 }
 
+/// Each further failure that is said to lose data does, and no other one does.
+#[test]
+fn further_failures_lose_data_where_that_is_said() {
+    let (mut losing, mut harmless) = (0, 0);
+    for number in 1..=number("SOAK_CASES").unwrap_or(60) {
+        let (text, further) = clusters::further(number);
+        let lost = |text: &str| {
+            let outcome = run(&check(text).unwrap(), 1, (Executor::Sequential, 1)).unwrap();
+            let lost = outcome.measures["lost_objects"].value().unwrap();
+            (lost, outcome)
+        };
+        let (before, outcome) = lost(&text);
+        let told_of = &outcome.series["exposure"];
+        for (name, text) in further {
+            let (list, short) = match name.strip_prefix("host=") {
+                Some(host) => ("servers", format!("host {host}")),
+                None => ("devices", name.clone()),
+            };
+            let told = told_of[list].as_array().unwrap().iter().any(|told| *told == *short);
+            let loses = lost(&text).0 > before;
+            assert_eq!(told, loses, "cluster {number}: {name} ({told_of})\n{text}");
+            *(if loses { &mut losing } else { &mut harmless }) += 1;
+        }
+    }
+    assert!(losing > 20 && harmless > 20, "{losing} further failures lose data, and {harmless} do not");
+}
+
 #[test]
 fn a_setting_that_does_not_save_what_was_told_is_noticed() {
     assert!(holds(Some(9.0), Some(7.0), Some(7.0)).is_ok() && holds(Some(9.0), None, Some(9.0)).is_ok());
