@@ -350,8 +350,8 @@ pub fn change(draw: Draw<'_>) -> String {
     text
 }
 
-/// A failure of one device or two of a drawn cluster, and the same with each other device and host as well: the
-/// name of what fails further, and the scenario.
+/// A failure of one device or two of a drawn cluster, and the same with each other device and host as well:
+/// the name of what fails further, and the scenario.
 pub fn further(number: u64) -> (String, Vec<(String, String)>) {
     let cluster = Cluster::of(number);
     let mut draw = super::draws(number ^ 0x0f0f);
