@@ -140,14 +140,6 @@ impl Stuck {
     }
 }
 
-/// Copies that count again without a write, since their devices came back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TakenBack {
-    /// Whether there are such copies, by the number that their record had to spare before. The last row is
-    /// for records that lacked nothing: they move.
-    pub by_spare: [bool; SPARES],
-}
-
 /// Which devices hold which records.
 pub struct Ledger<'a> {
     affected: &'a Affected,
@@ -165,8 +157,8 @@ pub struct Ledger<'a> {
     begun: std::collections::BTreeMap<usize, u32>,
     /// Copies on devices that come back.
     returning: Returning,
-    /// The copies that count again since this was last asked.
-    taken_back: TakenBack,
+    /// Whether copies count again without a write since `taken_back` was asked, by what was to spare.
+    taken_back: [bool; SPARES],
     /// Copies of objects that devices came back with, in records that took no writes meanwhile.
     unwritten: u64,
     /// Scratch space.
@@ -207,7 +199,7 @@ impl<'a> Ledger<'a> {
             gained: vec![0; hardware.devices() as usize],
             begun: std::collections::BTreeMap::new(),
             returning: Returning::default(),
-            taken_back: TakenBack::default(),
+            taken_back: [false; SPARES],
             unwritten: 0,
             spare: Default::default(),
         }
@@ -282,7 +274,7 @@ impl<'a> Ledger<'a> {
                 }
                 let held = self.holders[self.places(record)].contains(&copy.device);
                 if self.holders[place] == NOWHERE && !held && !objects.clone().any(written) {
-                    self.count_again(record);
+                    self.taken_back[self.row(record)] = true;
                     self.holders[place] = copy.device;
                     let places = self.places(record);
                     self.aims[places].fill(NOWHERE);
@@ -298,17 +290,19 @@ impl<'a> Ledger<'a> {
         self.unwritten
     }
 
-    /// The copies of devices that came back and count again without a write, since this was last asked.
-    pub fn taken_back(&mut self) -> TakenBack {
+    /// Whether copies of devices that came back count again without a write, since this was last asked, by
+    /// the number that their record had to spare before. The last row is for records that lacked nothing:
+    /// they move.
+    pub fn taken_back(&mut self) -> [bool; SPARES] {
         std::mem::take(&mut self.taken_back)
     }
 
-    /// A copy of a record is about to count again.
-    fn count_again(&mut self, record: usize) {
+    /// The row of a record among those by what is to spare.
+    fn row(&self, record: usize) -> usize {
         let holders = &self.holders[self.places(record)];
         let missing = holders.iter().filter(|holder| **holder == NOWHERE).count();
         let spare = (holders.len() - missing).saturating_sub(self.data(record));
-        self.taken_back.by_spare[usize::from(following::priority(spare as u32, missing))] = true;
+        usize::from(following::priority(spare as u32, missing))
     }
 
     /// The copies of a record on devices that have come back, and are among its new homes.
@@ -343,12 +337,9 @@ impl<'a> Ledger<'a> {
                 self.done[object] = true;
             }
         }
-        let before = self.taken_back;
-        self.count_again(record);
+        let row = self.row(record);
         self.adopt(record);
-        if self.aims[places].iter().any(|aim| *aim != NOWHERE) {
-            self.taken_back = before;
-        }
+        self.taken_back[row] |= self.aims[places].iter().all(|aim| *aim == NOWHERE);
     }
 
     /// The plan for what is missing now, after so many later changes of the map.

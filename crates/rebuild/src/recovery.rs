@@ -298,12 +298,13 @@ impl Recovery<'_> {
             let mut standing = self.standing(moment, held.collect());
             ledger.strike(&standing);
             for back in self.later.returns.iter().filter(|back| back.at == moment) {
-                let devices = back.devices.iter().filter(|device| !self.down.contains(device));
-                ledger.come_back(&devices.copied().collect::<Vec<_>>(), back.empty);
+                let serves = |device: &&DeviceId| !standing.down[device.index()];
+                let devices: Vec<DeviceId> = back.devices.iter().filter(serves).copied().collect();
+                ledger.come_back(&devices, back.empty);
             }
             let changes = self.later.changes.iter().filter(|change| **change <= moment).count();
             let planned = ledger.plan(&mut standing, changes);
-            let again = ledger.taken_back().by_spare;
+            let again = ledger.taken_back();
             for (last, _) in found.taken_back.iter_mut().zip(again).filter(|(_, again)| *again) {
                 *last = Some(moment);
             }

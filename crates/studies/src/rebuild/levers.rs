@@ -25,9 +25,6 @@ const EVENTS_LEAST: u64 = 500_000;
 /// Limits of so many groups or objects bind nothing.
 const MOST: u32 = 1_000;
 
-/// The key of the units in flight of a stream.
-const WINDOW: &str = "window";
-
 /// The change that removes the recovery sleep.
 pub const NO_SLEEP: &str = "recovery_sleep = 0s";
 
@@ -123,8 +120,7 @@ pub fn tried(
     if context.replicate != 0 || !ended {
         return Ok(Vec::new());
     }
-    let mut levers = levers(recovery, resources);
-    levers.retain(|lever| settings.window || !lever.change.starts_with(WINDOW));
+    let mut levers = levers(recovery, resources, settings.window);
     let limited = resources.iter().find(|resource| resource.name == QUEUE).map_or(0.0, |of| of.busiest);
     levers.extend(settings.others.into_iter().map(|Other { change, limits, weights }| Lever {
         change,
@@ -176,8 +172,8 @@ pub fn tried(
     Ok(tried)
 }
 
-/// All changes that can be tried.
-fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
+/// All changes that can be tried; `has_window` says whether the study has a key for the window.
+fn levers(recovery: &Recovery<'_>, resources: &[Resource], has_window: bool) -> Vec<Lever> {
     let (limits, hardware) = (recovery.limits, recovery.hardware);
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
     let busiest = |name: &str| of(name).map_or(0.0, |resource| resource.busiest);
@@ -210,9 +206,9 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         let chance = if one_at_a_time { 0.0 } else { idle / 2.0 };
         add(chance, format!("recovery_max_active = {more}"), changed, None);
     }
-    if (limits.window as usize) < WINDOW_MAX && limits.queues.is_none() {
+    if has_window && (limits.window as usize) < WINDOW_MAX && limits.queues.is_none() {
         let changed = Limits { window: WINDOW_MAX as u32, ..limits.clone() };
-        add(idle / 3.0, format!("{WINDOW} = {WINDOW_MAX}"), changed, None);
+        add(idle / 3.0, format!("window = {WINDOW_MAX}"), changed, None);
     }
     levers.extend(of_caps(limits, &busiest, idle));
     let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {

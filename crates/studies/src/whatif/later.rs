@@ -79,8 +79,9 @@ fn returns<'a>(
         if devices.is_empty() {
             let names = names(&was_down, name);
             let message = format!("down in the exports already, so what it lacks is not known: {names}");
-            let hint =
-                format!("have an empty one in its place from the beginning: --replace {}", change.text);
+            let replace: Vec<String> =
+                was_down.iter().map(|device| format!("--replace {}", name(device))).collect();
+            let hint = format!("have an empty one in its place from the beginning: {}", replace.join(" "));
             problems.push(change.problem(draft, &message).hint(hint));
             continue;
         }
