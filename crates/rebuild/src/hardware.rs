@@ -114,6 +114,52 @@ impl Hardware {
         }
     }
 
+    /// The same machines for units of `factor` times the size, which take a disk as long as that many of the
+    /// smaller ones: its time for each request is part of its rate, and it seeks once for each extent.
+    ///
+    /// # Panics
+    /// If `factor` is 0.
+    #[must_use]
+    pub fn with_larger_units(&self, factor: u32) -> Hardware {
+        assert!(factor > 0, "a unit has no bytes");
+        let unit = Bytes::new(self.unit.saturating_mul(u64::from(factor)));
+        let disks = self.disks.iter().map(|disk| DiskClock::new(self.merged(disk, factor), unit)).collect();
+        let card = CardClock::new(*self.card.spec(), unit);
+        Hardware { disks, card, unit: unit.get(), ..self.clone() }
+    }
+
+    /// A disk whose requests of up to `factor` units each stand for several of one unit.
+    fn merged(&self, disk: &DiskClock, factor: u32) -> DiskSpec {
+        let spec = disk.spec();
+        let rate = |write: bool| {
+            let span = disk.transfer(self.unit, write).as_ns().max(1);
+            let per_second = u128::from(self.unit) * 1_000_000_000 / u128::from(span);
+            Rate::from_bytes_per_second(u64::try_from(per_second).unwrap_or(u64::MAX).max(1))
+                .unwrap_or(if write { spec.write } else { spec.read })
+        };
+        // A unit larger than the extent seeks once already.
+        let each = spec.extent.get().max(self.unit);
+        let more = (2..=factor).map(|count| SeekRow {
+            from: Bytes::new(each.saturating_mul(u64::from(count - 1)) + 1),
+            read: disk.seek(self.unit, false).saturating_mul(u64::from(count)),
+            write: disk.seek(self.unit, true).saturating_mul(u64::from(count)),
+        });
+        let seeks = if spec.seeks.is_empty() {
+            Vec::new()
+        } else {
+            let few = spec.seeks.iter().filter(|row| row.from.get() <= self.unit).copied();
+            few.chain(more.take_while(|row| row.from.get() <= self.unit * u64::from(factor))).collect()
+        };
+        DiskSpec {
+            read: rate(false),
+            write: rate(true),
+            read_overhead: SimSpan::ZERO,
+            write_overhead: SimSpan::ZERO,
+            seeks,
+            extent: spec.extent,
+        }
+    }
+
     /// The same machines with disks that take half the time for every operation.
     #[must_use]
     pub fn faster_disks(&self) -> Hardware {

@@ -286,13 +286,30 @@ impl Recovery<'_> {
     /// # Errors
     /// If the model fails.
     pub fn run<S: Simulator>(&self, simulator: &S) -> Result<Recovered, RecoveryError> {
+        self.run_before(None, simulator)
+    }
+
+    /// Runs the part of the recovery before a time: to compare it with that of another one.
+    ///
+    /// # Errors
+    /// If the model fails.
+    pub fn run_until<S: Simulator>(&self, end: SimTime, simulator: &S) -> Result<Recovered, RecoveryError> {
+        self.run_before(Some(end), simulator)
+    }
+
+    fn run_before<S: Simulator>(
+        &self,
+        end: Option<SimTime>,
+        simulator: &S,
+    ) -> Result<Recovered, RecoveryError> {
         let returns = !self.later.returns.is_empty();
         let mut ledger = Ledger::new(self.affected, self.hardware, self.rules)
             .with_returns(returns.then_some(self.later.writes));
         let mut found = self.nothing();
-        let moments = self.moments();
+        let mut moments = self.moments();
+        moments.retain(|moment| end.is_none_or(|end| *moment < end));
         for (at, &moment) in moments.iter().enumerate() {
-            let next = moments.get(at + 1).copied();
+            let next = moments.get(at + 1).copied().or(end);
             let held =
                 self.used.iter().zip(ledger.gained()).map(|(used, gained)| used.saturating_add(*gained));
             let mut standing = self.standing(moment, held.collect());
@@ -334,11 +351,11 @@ impl Recovery<'_> {
                 ledger.write(next.since(moment));
             }
         }
-        if !found.partial {
+        if !found.partial && end.is_none() {
             accounted(ledger.lacking(), found.stuck)?;
         }
         found.assert_adds_up();
-        if self.quiet && found.clients.is_some() && !found.partial {
+        if self.quiet && end.is_none() && found.clients.is_some() && !found.partial {
             self.quiet(&mut found, simulator)?;
         }
         Ok(found)

@@ -37,6 +37,7 @@ pub mod scenario;
 pub mod settled;
 mod slowest;
 mod traffic;
+mod units;
 mod view;
 
 use towtank_rebuild::recovery::RecoveryError;
@@ -111,6 +112,8 @@ const FLAGS: &[Flag] = &[
     flag("replace", "replace"),
     flag("returns", "returns"),
     flag("noout", "noout"),
+    flag("units", "units"),
+    flag("within", "within"),
     flag("exact", "exact"),
 ];
 

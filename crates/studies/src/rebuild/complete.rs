@@ -11,7 +11,7 @@ use towtank_rebuild::placing::{Domain, Placing};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
-use towtank_units::{Bytes, Frequency, Percent};
+use towtank_units::{Bytes, Frequency, Percent, SimSpan};
 
 use super::cluster::machines;
 use super::failures::resolve;
@@ -179,6 +179,13 @@ impl Scenario {
         if !legal.contains(&self.unit.get()) {
             let message = format!("`unit` is {}, but it must lie from 512B to 1GiB", self.unit);
             problems.push(draft.problem("unit", message).hint("Ceph and the published study use 4MiB"));
+        }
+        if self.within.is_some_and(SimSpan::is_zero) {
+            let message = "`within` is 0s, but a run takes some time";
+            problems.push(draft.problem("within", message).hint("the default is 2s"));
+        } else if self.within.is_some() && self.units.are_exact() {
+            let message = "`within` is set, but all units are simulated, however long that takes";
+            problems.push(draft.problem("within", message).hint("set units = \"auto\", or leave it out"));
         }
         if self.window as usize > WINDOW_MAX {
             let message = format!("`window` is {}, but the limit is {WINDOW_MAX}", self.window);

@@ -12,6 +12,7 @@ use super::population::Shown;
 use super::resources::{self, Resource};
 use super::ring::GENERATED;
 use super::settled::{Amount, Settled};
+use super::units::{self, Budget, Ran};
 use crate::{RunContext, StudyError};
 use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::affected::Affected;
@@ -73,8 +74,46 @@ pub struct Course {
     pub resources: Vec<Resource>,
     /// Changes that were tried.
     pub tried: Vec<Tried>,
+    /// What is said of larger units.
+    pub note: Option<Warning>,
     /// All data of the cluster.
     pub population: Population,
+}
+
+/// What a rebuild begins with.
+pub struct Staged {
+    hardware: Hardware,
+    limits: Limits,
+    affected: Affected,
+    struck: Vec<Struck>,
+    later: Later,
+    population: Population,
+}
+
+impl Staged {
+    /// Finds what is lost; none if the user stopped the search.
+    ///
+    /// # Errors
+    /// When the placement cannot be set up.
+    pub fn of(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Staged>, StudyError> {
+        let hardware = complete.hardware();
+        let struck = strike(&complete.failures, &hardware, context.seed);
+        let population = population(complete, context.seed)?;
+        let mut failing = vec![false; hardware.devices() as usize];
+        struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
+        let Some(affected) = affected(complete, &hardware, &population, &failing, context)? else {
+            return Ok(None);
+        };
+        let (limits, later) = (limits(&complete.scenario), later(complete, &struck));
+        Ok(Some(Staged { hardware, limits, affected, struck, later, population }))
+    }
+
+    /// The recovery from it.
+    #[must_use]
+    pub fn recovery(&self, complete: &Complete, context: &RunContext<'_>) -> Recovery<'_> {
+        let lost = Lost { affected: &self.affected, struck: &self.struck, later: &self.later };
+        recovery(complete, (&self.hardware, &self.limits), lost, &self.population, context)
+    }
 }
 
 /// Finds what is lost and rebuilds it, and tries changes that may help where `tries` is set; none if the user
@@ -88,22 +127,17 @@ pub fn course(
     tries: bool,
 ) -> Result<Option<Course>, StudyError> {
     let scenario = &complete.scenario;
-    let hardware = complete.hardware();
-    let struck = strike(&complete.failures, &hardware, context.seed);
-    let population = population(complete, context.seed)?;
-    let mut failing = vec![false; hardware.devices() as usize];
-    struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
-    let Some(affected) = affected(complete, &hardware, &population, &failing, context)? else {
-        return Ok(None);
-    };
-    let limits = limits(scenario);
-    let later = later(complete, &struck);
-    let lost = Lost { affected: &affected, struck: &struck, later: &later };
-    let recovery = recovery(complete, (&hardware, &limits), lost, &population, context);
+    let Some(staged) = Staged::of(complete, context)? else { return Ok(None) };
+    let recovery = staged.recovery(complete, context);
     let own = if tries { levers::own_share(context) } else { 1.0 };
-    let recovered = context.within(0.0..own, |context| recovery.run(context))?;
-    let gone =
-        |device| !scenario.is_in_place() && struck.iter().any(|struck| struck.devices.contains(&device));
+    let budget = Budget::of(scenario.units, scenario.within);
+    let Ran { recovered, larger, note } =
+        context.within(0.0..own, |context| units::run(&recovery, budget, context))?;
+    let hardware = larger.as_ref().unwrap_or(&staged.hardware);
+    let recovery = Recovery { hardware, ..recovery };
+    let gone = |device| {
+        !scenario.is_in_place() && staged.struck.iter().any(|struck| struck.devices.contains(&device))
+    };
     let resources = resources::resources_without(&recovery, &recovered, &gone);
     let tried = if tries {
         context.within(own..1.0, |context| {
@@ -113,7 +147,8 @@ pub fn course(
     } else {
         Vec::new()
     };
-    Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, population }))
+    let Staged { hardware, affected, struck, population, .. } = staged;
+    Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, note, population }))
 }
 
 /// What fails, what that affects, and what comes back.
@@ -215,16 +250,14 @@ fn recovery<'a>(
     }
 }
 
-/// Runs a replicate and returns it with its data; none if the user stopped it before anything was known.
-///
-/// # Errors
-/// When placement or model fail.
-pub fn replicate(
+/// A replicate that has run, with its data and what is said of larger units; none if the user stopped it
+/// before anything was known.
+fn replicate(
     complete: &Complete,
     context: &RunContext<'_>,
-) -> Result<Option<(Replicate, Population)>, StudyError> {
+) -> Result<Option<(Replicate, Population, Option<Warning>)>, StudyError> {
     let Some(course) = course(complete, context, true)? else { return Ok(None) };
-    let Course { hardware, affected, struck, recovered, resources, tried, population } = course;
+    let Course { hardware, affected, struck, recovered, resources, tried, note, population } = course;
     let in_place = complete.scenario.is_in_place();
     let failed = |device| !in_place && struck.iter().any(|struck| struck.devices.contains(&device));
     let survivors =
@@ -239,7 +272,7 @@ pub fn replicate(
         held: affected.held.clone(),
     };
     let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
-    Ok(Some((replicate, population)))
+    Ok(Some((replicate, population, note)))
 }
 
 /// One replicate with its measures, and what the report shows of its data.
@@ -250,8 +283,11 @@ pub(super) fn seen(
     complete: &Complete,
     context: &RunContext<'_>,
 ) -> Result<crate::Replicate<Seen>, StudyError> {
-    let Some((replicate, population)) = replicate(complete, context)? else { return Ok(observed::stopped()) };
+    let Some((replicate, population, note)) = replicate(complete, context)? else {
+        return Ok(observed::stopped());
+    };
     let mut seen = observed::replicate(context.replicate, replicate, waiting(&complete.scenario));
+    seen.beside.warnings.extend(note);
     seen.beside.warnings.extend(complete.warnings.iter().cloned());
     seen.beside.warnings.extend(complete.data.warnings.iter().map(Warning::note));
     seen.beside.warnings.extend(complete.rings.iter().flat_map(|rings| rings.notes.iter().cloned()));

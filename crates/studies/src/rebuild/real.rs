@@ -459,6 +459,11 @@ fn refused(draft: &Draft) -> Problems {
         let message = format!("`{key}` {of}, but exports of Ceph are given");
         problems.push(draft.problem(key, message).hint(hint));
     }
+    for key in ["units", "within"].into_iter().filter(|key| draft.says(key)) {
+        let message = format!("`{key}` is for generated clusters and rings, but exports of Ceph are given");
+        let hint = "leave it out: with exports, `exact_objects` says from when on a recovery is estimated";
+        problems.push(draft.problem(key, message).hint(hint));
+    }
     for key in ["ring", "ring_after"].into_iter().filter(|key| draft.says(key)) {
         let message = format!("`{key}` names a ring of Swift, but exports of Ceph are given");
         problems.push(draft.problem(key, message).hint("leave out the ring, or the exports"));

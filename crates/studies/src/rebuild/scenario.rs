@@ -9,6 +9,7 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::population::PopulationSpec;
 use super::queue::{Profile, Queue};
+use super::units::Units;
 use crate::exports::Texts;
 
 /// A cluster, its data, its failures, and how lost copies are rebuilt.
@@ -147,6 +148,14 @@ pub struct Scenario {
     /// Size of the units in which objects are transferred.
     #[serde(default = "unit")]
     pub unit: Bytes,
+    /// Which units are simulated: those of `unit`, or larger ones where a run would take longer than
+    /// `within` and checks in the run show about the same times. Not with exports.
+    #[serde(default, skip_serializing_if = "Units::are_exact")]
+    pub units: Units,
+    /// With `units = "auto"`: time that a run may take, at 4 million events per second. Left out: 2s. A run
+    /// of fewer than 2 million events always has the units of `unit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<SimSpan>,
     /// Number of units of an object in flight at once.
     #[serde(default = "four")]
     #[schemars(range(min = 1, max = 16))]

@@ -1,5 +1,6 @@
 //! The study against closed forms, exhaustive enumeration and its own invariants.
 
+mod coarse;
 mod damaged;
 mod homes;
 mod in_place;

@@ -218,6 +218,11 @@ fn limits(text: &mut String, draws: Draw<'_>) {
     if once_in(draws, 8) {
         quoted(text, "disk_capacity", &format!("{}MiB", 1 + draws(400)));
     }
+    if once_in(draws, 8) {
+        // From none to all of the larger units that a run may have.
+        quoted(text, "units", "auto");
+        quoted(text, "within", &format!("{}us", 1 + draws(2_000)));
+    }
 }
 
 /// What takes the place of what failed, and, for the groups of Ceph, the queue of the daemons.
