@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use towtank_units::SimSpan;
 
-use crate::context::{Desk, Rules, TimerChange};
+use crate::context::{Desk, Draft, Rules, TimerChange};
 use crate::digest;
 use crate::error::{Place, RunError};
 use crate::key::{EventKey, Scheduled};
@@ -60,7 +60,7 @@ struct Watch {
 /// Everything a handler put on the desk, for comparison.
 struct Effects<M: Model> {
     undo: M::Undo,
-    sends: Vec<Scheduled<M::Event>>,
+    sends: Vec<Draft<M::Event>>,
     samples: Vec<<M::Statistics as Statistics>::Sample>,
     outputs: Vec<M::Output>,
     timer_changes: Vec<TimerChange>,
@@ -161,7 +161,7 @@ impl<'m, M: Model> Check<'m, M> {
             rules.model.committed(&mut slot.state, again.undo);
             rules.model.committed(&mut twin.state, once.undo);
         }
-        if let Some(early) = too_soon(rules, scheduled, &again.sends) {
+        if let Some(early) = too_soon(rules, scheduled, &again.sends, slot.sequence) {
             return Err(Box::new(early));
         }
         if compared {
@@ -258,24 +258,27 @@ fn compare_twins<M: Model>(
     same(place, "the timers set and cancelled", &once.timer_changes, &again.timer_changes)
 }
 
-/// The first send that breaks the slack promised for the event. A send to the entity itself must promise the
-/// same bound.
+/// The first send that breaks the slack promised for the event; `sequence` is the one after the last send. A
+/// send to the entity itself must promise the same bound.
 fn too_soon<M: Model>(
     rules: &Rules<'_, M>,
     scheduled: &Scheduled<M::Event>,
-    sends: &[Scheduled<M::Event>],
+    sends: &[Draft<M::Event>],
+    sequence: u64,
 ) -> Option<RunError> {
     if rules.model.usual_slack() == SimSpan::ZERO {
         return None;
     }
     let promised = scheduled.key.at.saturating_add(rules.model.slack(scheduled.to, &scheduled.event));
-    let felt = |send: &Scheduled<M::Event>| {
-        let own = send.to == scheduled.to;
-        let slack = if own { rules.model.slack(send.to, &send.event) } else { SimSpan::ZERO };
-        send.key.at.saturating_add(slack)
+    let felt = |send: &Draft<M::Event>| {
+        let own = send.to() == scheduled.to;
+        let slack = if own { rules.model.slack(send.to(), &send.event) } else { SimSpan::ZERO };
+        send.at.saturating_add(slack)
     };
-    let early = sends.iter().find(|send| felt(send) < promised)?;
-    Some(rules.too_soon(early, felt(early), promised))
+    let place = sends.iter().position(|send| felt(send) < promised)?;
+    let (felt, sequence) = (felt(&sends[place]), sequence - (sends.len() - place) as u64);
+    let early = sends[place].clone().scheduled(scheduled.to, sequence);
+    Some(rules.too_soon(&early, felt, promised))
 }
 
 fn take_effects<M: Model>(undo: M::Undo, desk: &mut Desk<M>) -> Effects<M> {

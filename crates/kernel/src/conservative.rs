@@ -67,7 +67,9 @@ impl<'m, M: Model> Conservative<'m, M> {
         let mut plain = Plain::new(rules, plan.territory(me));
         let error = plain.start().err();
         if let Some(mut reach) = Reach::new(plain.rules.model, plan.look_ahead) {
-            plain.queue.for_each(|scheduled| reach.note(plain.rules.model, scheduled));
+            plain.queue.for_each(|pending| {
+                reach.note(plain.rules.model, pending.key.at, pending.to, &pending.event);
+            });
             plain.reach = Some(reach);
         }
         Conservative {
@@ -148,7 +150,7 @@ impl<'m, M: Model> Conservative<'m, M> {
             }
             floor = floor.min(send.key);
             reach = reach.min(match &self.plain.reach {
-                Some(known) => known.of(self.plain.rules.model, &send),
+                Some(known) => known.of(self.plain.rules.model, send.key.at, send.to, &send.event),
                 None => send.key.at.saturating_add(self.plan.look_ahead),
             });
             self.plain.run.messages += 1;

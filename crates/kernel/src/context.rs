@@ -41,9 +41,43 @@ pub(crate) enum Refusal {
     ZeroDelayChain,
 }
 
+/// A send on the desk: what its handler decided. The executor that takes it knows the rest.
+///
+/// It is written field by field and read soon after. Fields are read as they were written, and the two of 32
+/// bits share a word, because to read at once what was just written in parts would stall.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Draft<E> {
+    pub at: SimTime,
+    /// The step in the upper half, and the receiver in the lower.
+    word: u64,
+    timer: bool,
+    pub event: E,
+}
+
+impl<E> Draft<E> {
+    #[inline]
+    pub(crate) fn to(&self) -> EntityId {
+        EntityId(self.word as u32)
+    }
+
+    #[inline]
+    pub(crate) fn step(&self) -> u32 {
+        (self.word >> 32) as u32
+    }
+
+    /// The event, sent by `origin` after `sequence` others.
+    #[inline(always)]
+    pub(crate) fn scheduled(self, origin: EntityId, sequence: u64) -> Scheduled<E> {
+        let (step, to) = (self.step(), self.to());
+        let key = EventKey { at: self.at, step, origin, sequence };
+        Scheduled { key, to, timer: self.timer, event: self.event }
+    }
+}
+
 /// The effects of a handler, waiting for the executor to take them.
 pub(crate) struct Desk<M: Model> {
-    pub sends: Vec<Scheduled<M::Event>>,
+    /// The last of them has the sequence before the one that its entity has next.
+    pub sends: Vec<Draft<M::Event>>,
     pub samples: Vec<<M::Statistics as Statistics>::Sample>,
     pub outputs: Vec<M::Output>,
     pub timer_changes: Vec<TimerChange>,
@@ -197,9 +231,9 @@ impl<'a, M: Model> Context<'a, M> {
             self.refuse(Refusal::ZeroDelayChain);
             return false;
         }
-        let key = EventKey { at, step, origin: self.me, sequence: self.sequence };
         self.sequence += 1;
-        self.desk.sends.push(Scheduled { key, to, timer, event });
+        let word = (u64::from(step) << 32) | u64::from(to.0);
+        self.desk.sends.push(Draft { at, word, timer, event });
         true
     }
 

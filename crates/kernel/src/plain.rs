@@ -96,9 +96,10 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             slot.perform_for_good(&self.rules, &mut self.desk, scheduled)?;
             self.run.committed += 1;
             self.last = Some((key, id));
+            let sequence = slot.sequence;
             self.take_results(key, id, local);
             self.queue.drop_first();
-            self.take_sends();
+            self.take_sends(id, sequence);
             self.fetch_ahead();
         }
         Ok(true)
@@ -129,7 +130,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     #[inline]
     pub(crate) fn take_desk(&mut self, key: EventKey, id: EntityId, local: usize) {
         self.take_results(key, id, local);
-        self.take_sends();
+        self.take_sends(id, self.slots[local].sequence);
     }
 
     /// Takes what a handler has counted and written, and notes how soon its sends can reach other realms.
@@ -137,8 +138,8 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     fn take_results(&mut self, key: EventKey, id: EntityId, local: usize) {
         let desk = &mut self.desk;
         if let Some(reach) = &mut self.reach {
-            for send in desk.sends.iter().filter(|send| self.realm.has(send.to)) {
-                reach.note(self.rules.model, send);
+            for send in desk.sends.iter().filter(|send| self.realm.has(send.to())) {
+                reach.note(self.rules.model, send.at, send.to(), &send.event);
             }
         }
         if !desk.samples.is_empty() {
@@ -154,16 +155,17 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         desk.timer_changes.clear();
     }
 
-    /// Takes what a handler has sent.
+    /// Takes what the handler of an entity has sent; `sequence` is the one after the last send.
     #[inline]
-    fn take_sends(&mut self) {
+    fn take_sends(&mut self, origin: EntityId, mut sequence: u64) {
         // An event that sends one more at most leaves no more pending than there were before it.
         let grows = self.desk.sends.len() > 1;
         while let Some(send) = self.desk.sends.pop() {
-            if self.realm.has(send.to) {
-                self.queue.push(send);
+            sequence -= 1;
+            if self.realm.has(send.to()) {
+                self.queue.push(send.scheduled(origin, sequence));
             } else {
-                self.outgoing.push(send);
+                self.outgoing.push(send.scheduled(origin, sequence));
             }
         }
         if grows {
@@ -175,7 +177,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     #[inline]
     pub(crate) fn arrive(&mut self, event: Scheduled<M::Event>) {
         if let Some(reach) = &mut self.reach {
-            reach.note(self.rules.model, &event);
+            reach.note(self.rules.model, event.key.at, event.to, &event.event);
         }
         self.queue.push(event);
     }

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 
 use towtank_units::{SimSpan, SimTime};
 
-use crate::key::{EventKey, Scheduled};
+use crate::key::{EntityId, EventKey};
 use crate::model::Model;
 
 /// The bounds of one worker's pending events.
@@ -31,19 +31,18 @@ impl Reach {
         (usual > look_ahead).then(|| Reach { look_ahead, usual, urgent: BinaryHeap::new() })
     }
 
-    /// The earliest time at which an event can reach another entity.
+    /// The earliest time at which an event for `to` can reach another entity.
     #[inline]
-    pub(crate) fn of<M: Model>(&self, model: &M, scheduled: &Scheduled<M::Event>) -> SimTime {
-        let slack = model.slack(scheduled.to, &scheduled.event);
-        scheduled.key.at.saturating_add(slack.max(self.look_ahead))
+    pub(crate) fn of<M: Model>(&self, model: &M, at: SimTime, to: EntityId, event: &M::Event) -> SimTime {
+        at.saturating_add(model.slack(to, event).max(self.look_ahead))
     }
 
     /// Records an event that has become pending.
     #[inline]
-    pub(crate) fn note<M: Model>(&mut self, model: &M, scheduled: &Scheduled<M::Event>) {
-        let reach = self.of(model, scheduled);
-        if reach < scheduled.key.at.saturating_add(self.usual) {
-            self.urgent.push(Reverse((reach, scheduled.key.at)));
+    pub(crate) fn note<M: Model>(&mut self, model: &M, at: SimTime, to: EntityId, event: &M::Event) {
+        let reach = self.of(model, at, to, event);
+        if reach < at.saturating_add(self.usual) {
+            self.urgent.push(Reverse((reach, at)));
         }
     }
 

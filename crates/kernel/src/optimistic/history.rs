@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 
 use towtank_units::SimTime;
 
-use crate::context::TimerChange;
+use crate::context::{Draft, TimerChange};
 use crate::error::RunError;
-use crate::key::{EntityId, Scheduled};
+use crate::key::EntityId;
 use crate::model::{Model, Statistics};
 use crate::transport::Sent;
 
@@ -69,8 +69,8 @@ impl Sending {
     const NONE: Sending = Sending { at: SimTime::ZERO, step: 0, to: EntityId(u32::MAX) };
 
     #[inline]
-    pub(crate) fn of<E>(send: &Scheduled<E>) -> Sending {
-        Sending { at: send.key.at, step: send.key.step, to: send.to }
+    pub(crate) fn of<E>(send: &Draft<E>) -> Sending {
+        Sending { at: send.at, step: send.step(), to: send.to() }
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Before {
 impl<M: Model> Entry<M> {
     /// Records the first send of the event.
     #[inline]
-    pub(crate) fn note_first(&mut self, send: &Scheduled<M::Event>) {
+    pub(crate) fn note_first(&mut self, send: &Draft<M::Event>) {
         self.first_send = Sending::of(send);
     }
 

@@ -172,7 +172,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
             self.slots.push(slot);
             let key = EventKey { origin: id, ..EventKey::MIN };
             self.outputs.extend(self.desk.outputs.drain(..).map(|output| Written { key, by: id, output }));
-            self.post_sends();
+            self.post_sends(id, self.slots[local].sequence);
         }
         self.run.peak_pending = self.queue.len() as u64;
         Ok(())
@@ -304,6 +304,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
     #[inline]
     fn perform(&mut self, sent: Sent<M::Event>, local: usize) {
         let slot = &mut self.slots[local];
+        let to = sent.scheduled.to;
         let before = Before { latest: slot.extra, chain: slot.chain, next_id: self.next_id };
         if sent.scheduled.timer && !slot.timers.remove(sent.scheduled.key.sequence) {
             (slot.extra, _) = self.history.push(sent, Deed::Skipped, before);
@@ -322,7 +323,8 @@ impl<'m, M: Model> Optimistic<'m, M> {
                     entry.note_first(first);
                 }
                 self.run.executed += 1;
-                self.post_effects();
+                let sequence = slot.sequence;
+                self.post_effects(to, sequence);
             }
             Err(error) => self.suspend(local, error),
         }
@@ -354,7 +356,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
 
     /// Moves what the handler put on the desk into the history, but for its first send, and sends its sends.
     #[inline]
-    fn post_effects(&mut self) {
+    fn post_effects(&mut self, origin: EntityId, sequence: u64) {
         let Desk { sends, samples, outputs, timer_changes, .. } = &mut self.desk;
         if !(timer_changes.is_empty() && samples.is_empty() && outputs.is_empty()) {
             timer_changes.drain(..).for_each(|change| self.history.note(Effect::Timer(change)));
@@ -366,22 +368,24 @@ impl<'m, M: Model> Optimistic<'m, M> {
         if grows {
             sends[1..].iter().for_each(|send| self.history.note(Effect::Sent(Sending::of(send))));
         }
-        self.post_sends();
+        self.post_sends(origin, sequence);
         if grows {
             self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
         }
     }
 
     #[inline]
-    fn post_sends(&mut self) {
+    fn post_sends(&mut self, origin: EntityId, mut sequence: u64) {
         let first_id = self.next_id;
         self.next_id += self.desk.sends.len() as u64;
-        while let Some(scheduled) = self.desk.sends.pop() {
-            let sent = Sent { scheduled, id: first_id + self.desk.sends.len() as u64 };
-            if self.territory.has(sent.scheduled.to) {
-                self.queue.push(sent);
+        while let Some(send) = self.desk.sends.pop() {
+            sequence -= 1;
+            let (to, id) = (send.to(), first_id + self.desk.sends.len() as u64);
+            let scheduled = send.scheduled(origin, sequence);
+            if self.territory.has(to) {
+                self.queue.push(Sent { scheduled, id });
             } else {
-                self.outbox[self.plan.owner(sent.scheduled.to)].push(Letter::Event(sent));
+                self.outbox[self.plan.owner(to)].push(Letter::Event(Sent { scheduled, id }));
             }
         }
     }
