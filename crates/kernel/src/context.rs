@@ -21,6 +21,9 @@ pub(crate) struct Rules<'m, M: Model> {
     pub entities: u32,
     pub seed: Seed,
     pub step_limit: u32,
+    /// A send to an entity below this one, after at least that delay, needs no look at the links.
+    pub sure_entities: u32,
+    pub sure_after: SimSpan,
 }
 
 /// A change of an entity's timers by one event, recorded for undo.
@@ -93,6 +96,18 @@ impl<M: Model> Desk<M> {
             timer_changes: Vec::new(),
             refusal: None,
         }
+    }
+
+    /// Whether the handler has done nothing but send, as most do.
+    #[inline]
+    pub(crate) fn has_only_sends(&self) -> bool {
+        self.samples.is_empty() && self.outputs.is_empty() && self.timer_changes.is_empty()
+    }
+
+    /// Keeps only the first refusal, because later ones may follow from it.
+    #[cold]
+    fn refuse(&mut self, refusal: Refusal) {
+        self.refusal.get_or_insert(refusal);
     }
 
     /// Discards what a failed handler left on the desk.
@@ -171,9 +186,9 @@ impl<'a, M: Model> Context<'a, M> {
     // just been put together takes longer than the rest.
     #[inline(always)]
     pub fn send(&mut self, to: EntityId, after: SimSpan, event: M::Event) {
-        let sure = self.rules.links.surely_allows(after) && to.0 < self.rules.entities;
-        if !sure && let Some(refusal) = self.examine(to, after) {
-            self.refuse(refusal);
+        let sure = to.0 < self.rules.sure_entities && after >= self.rules.sure_after;
+        if !sure && let Some(refusal) = self.rules.examine(self.me, to, after) {
+            self.desk.refuse(refusal);
             return;
         }
         self.put(to, after, false, event);
@@ -182,7 +197,7 @@ impl<'a, M: Model> Context<'a, M> {
     /// Sends an event for a given time. A time in the past ends the run with an error.
     pub fn send_at(&mut self, to: EntityId, at: SimTime, event: M::Event) {
         if at < self.key.at {
-            self.refuse(Refusal::Past { at });
+            self.desk.refuse(Refusal::Past { at });
         } else {
             self.send(to, at.since(self.key.at), event);
         }
@@ -223,36 +238,18 @@ impl<'a, M: Model> Context<'a, M> {
     #[inline(always)]
     fn put(&mut self, to: EntityId, after: SimSpan, timer: bool, event: M::Event) -> bool {
         let Some(at) = self.key.at.checked_add(after) else {
-            self.refuse(Refusal::TimeOverflow { after });
+            self.desk.refuse(Refusal::TimeOverflow { after });
             return false;
         };
         let step = if after == SimSpan::ZERO { self.key.step + 1 } else { 0 };
         if step > self.rules.step_limit {
-            self.refuse(Refusal::ZeroDelayChain);
+            self.desk.refuse(Refusal::ZeroDelayChain);
             return false;
         }
         self.sequence += 1;
         let word = (u64::from(step) << 32) | u64::from(to.0);
         self.desk.sends.push(Draft { at, word, timer, event });
         true
-    }
-
-    #[inline(never)]
-    fn examine(&self, to: EntityId, after: SimSpan) -> Option<Refusal> {
-        if to.0 >= self.rules.entities {
-            return Some(Refusal::NoEntity { to });
-        }
-        match self.rules.links.least(self.me, to) {
-            None => Some(Refusal::NoLink { to }),
-            Some(least) if after < least => Some(Refusal::ShortLink { to, after, least }),
-            Some(_) => None,
-        }
-    }
-
-    /// Keeps only the first refusal, because later ones may follow from it.
-    #[cold]
-    fn refuse(&mut self, refusal: Refusal) {
-        self.desk.refusal.get_or_insert(refusal);
     }
 }
 
@@ -263,6 +260,20 @@ impl<M: Model> fmt::Debug for Context<'_, M> {
 }
 
 impl<M: Model> Rules<'_, M> {
+    /// Why an entity may not send to another after this delay. Not a part of the context, which would have to
+    /// lie in memory for a call that is not inlined.
+    #[inline(never)]
+    fn examine(&self, from: EntityId, to: EntityId, after: SimSpan) -> Option<Refusal> {
+        if to.0 >= self.entities {
+            return Some(Refusal::NoEntity { to });
+        }
+        match self.links.least(from, to) {
+            None => Some(Refusal::NoLink { to }),
+            Some(least) if after < least => Some(Refusal::ShortLink { to, after, least }),
+            Some(_) => None,
+        }
+    }
+
     pub(crate) fn place(&self, due: &Scheduled<M::Event>) -> Box<Place> {
         Box::new(Place {
             key: due.key,

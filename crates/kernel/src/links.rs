@@ -83,10 +83,9 @@ impl Links {
         self.all
     }
 
-    /// A fast check that this delay is allowed for any pair; true for most sends of most models.
-    #[inline]
-    pub(crate) fn surely_allows(&self, after: SimSpan) -> bool {
-        self.single.is_empty() && self.classes.is_none() && self.all.is_some_and(|least| after >= least)
+    /// The least delay of every pair, if all pairs have the same.
+    pub(crate) fn of_any_pair(&self) -> Option<SimSpan> {
+        if self.single.is_empty() && self.classes.is_none() { self.all } else { None }
     }
 
     /// Groups of entities that must share a partition because zero-delay links join them; `None` if there are

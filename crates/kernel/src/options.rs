@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use towtank_streams::Seed;
-use towtank_units::SimTime;
+use towtank_units::{SimSpan, SimTime};
 
 use crate::context::Rules;
 use crate::error::RunError;
@@ -154,12 +154,16 @@ impl fmt::Debug for RunOptions<'_> {
 impl RunOptions<'_> {
     /// The part of the options that event handling depends on, with what the model declares.
     pub(crate) fn rules<'m, M: Model>(&self, model: &'m M) -> Rules<'m, M> {
+        let (links, entities) = (model.links(), model.entities());
+        let any = links.of_any_pair();
         Rules {
             model,
-            links: model.links(),
-            entities: model.entities(),
+            entities,
             seed: self.seed,
             step_limit: self.step_limit,
+            sure_entities: if any.is_some() { entities } else { 0 },
+            sure_after: any.unwrap_or(SimSpan::MAX),
+            links,
         }
     }
 

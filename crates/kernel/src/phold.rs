@@ -62,8 +62,7 @@ impl Phold {
 
     fn delay(&self, uniform: &mut impl Uniform) -> SimSpan {
         let mean = (self.mean.as_ns() - self.look_ahead.as_ns()) as f64;
-        // Rounded down to whole nanoseconds.
-        self.look_ahead.saturating_add(SimSpan::from_ns((mean * uniform.unit_exponential()) as u64))
+        self.look_ahead.saturating_add(SimSpan::from_ns_f64_floor(mean * uniform.unit_exponential()))
     }
 }
 
@@ -96,7 +95,8 @@ impl Model for Phold {
         Ok(())
     }
 
-    #[inline]
+    // Always inlined, as in the loops that it is compared with: then the context need not lie in memory.
+    #[inline(always)]
     fn handle(&self, process: &mut Process, (): &(), context: &mut Context<'_, Self>) -> Result<u64, Fault> {
         let before = process.0;
         let key = context.key();

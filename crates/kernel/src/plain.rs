@@ -81,23 +81,42 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     }
 
     fn events(&mut self, bound: EventKey, allowance: u64) -> Result<bool, Box<RunError>> {
+        let (committed, mut last) = (self.run.committed, (EventKey::MIN, EntityId(0)));
+        let more = self.handle_events(&bound, allowance, &mut last)?;
+        if self.run.committed > committed {
+            self.last = Some(last);
+        }
+        Ok(more)
+    }
+
+    /// As [`Plain::events`]; `last` becomes the last event, unless an error is returned.
+    // Not stored in `self` at once, and copied only once, because it is done for every event.
+    #[inline(always)]
+    fn handle_events(
+        &mut self,
+        bound: &EventKey,
+        allowance: u64,
+        last: &mut (EventKey, EntityId),
+    ) -> Result<bool, Box<RunError>> {
         for _ in 0..allowance {
             // The event stays the first in the queue until all code of the model has run, so that a panic can
             // be reported, and because events may be large.
-            let Some(scheduled) = self.queue.peek_before(&bound) else { return Ok(false) };
-            let (key, id) = (scheduled.key, scheduled.to);
+            let Some(scheduled) = self.queue.peek_before(bound) else { return Ok(false) };
+            let id = scheduled.to;
             let local = self.realm.own(id);
             let slot = &mut self.slots[local];
-            if scheduled.timer && !slot.timers.remove(key.sequence) {
+            if scheduled.timer && !slot.timers.remove(scheduled.key.sequence) {
                 self.run.timers_dropped += 1;
                 self.queue.drop_first();
                 continue;
             }
+            *last = (scheduled.key, id);
             slot.perform_for_good(&self.rules, &mut self.desk, scheduled)?;
             self.run.committed += 1;
-            self.last = Some((key, id));
             let sequence = slot.sequence;
-            self.take_results(key, id, local);
+            if !self.desk.has_only_sends() || self.reach.is_some() {
+                self.take_results(last.0, id, local);
+            }
             self.queue.drop_first();
             self.take_sends(id, sequence);
             self.fetch_ahead();
@@ -134,7 +153,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     }
 
     /// Takes what a handler has counted and written, and notes how soon its sends can reach other realms.
-    #[inline]
+    #[inline(never)]
     fn take_results(&mut self, key: EventKey, id: EntityId, local: usize) {
         let desk = &mut self.desk;
         if let Some(reach) = &mut self.reach {
@@ -156,7 +175,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     }
 
     /// Takes what the handler of an entity has sent; `sequence` is the one after the last send.
-    #[inline]
+    #[inline(always)]
     fn take_sends(&mut self, origin: EntityId, mut sequence: u64) {
         // An event that sends one more at most leaves no more pending than there were before it.
         let grows = self.desk.sends.len() > 1;

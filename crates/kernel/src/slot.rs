@@ -91,7 +91,7 @@ impl<M: Model, X> Slot<M, X> {
 
     /// Runs the handler of an event that will not be undone. What an undo would need is dropped where the
     /// handler has put it: it may be large, and reading it just after it was written in parts would stall.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn perform_for_good(
         &mut self,
         rules: &Rules<'_, M>,

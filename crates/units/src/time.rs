@@ -165,7 +165,13 @@ impl SimSpan {
     #[inline]
     #[must_use]
     pub const fn from_ns_f64_floor(ns: f64) -> Self {
-        Self(ns as u64)
+        // Processors convert to signed integers in one instruction, and spans of 292 years are not drawn.
+        if ns < i64::MAX as f64 {
+            let whole = ns as i64;
+            Self(if whole < 0 { 0 } else { whole as u64 })
+        } else {
+            Self(ns as u64)
+        }
     }
 }
 

@@ -110,7 +110,13 @@ fn sort_generally<R: Keyed>(run: &mut Run<R>) {
 /// Insertion sort, which is fast if few records are out of place, with a limit on its cost.
 fn put_in_place<R: Keyed>(run: &mut Run<R>) {
     let mut budget = run.len() * STEPS;
-    for record in 1..run.len() {
+    let mut before = u64::MAX;
+    for record in 0..run.len() {
+        let at = run[record].as_ref().map_or(0, time_of);
+        if at < before {
+            before = at;
+            continue;
+        }
         let mut place = record;
         while place > 0 && precedes(&key_at(&run[place - 1]), &key_at(&run[place])) {
             run.swap(place - 1, place);
@@ -120,5 +126,6 @@ fn put_in_place<R: Keyed>(run: &mut Run<R>) {
             Some(rest) => budget = rest,
             None => return sort_generally(run),
         }
+        before = run[record].as_ref().map_or(0, time_of);
     }
 }

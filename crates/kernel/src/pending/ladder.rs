@@ -69,6 +69,8 @@ pub struct Ladder<R> {
     next: Run<R>,
     /// Records that arrived too late to be sorted with the others.
     side: KeyHeap<R>,
+    /// A time not after the first record of `side`: a record of `near` before it is the first of all.
+    side_from: u64,
     /// All records at or after this time are on the rungs; all earlier ones are not.
     near_end: u64,
     /// The rungs, the outermost first.
@@ -96,6 +98,7 @@ impl<R> Default for Ladder<R> {
             near: Vec::new(),
             next: Vec::new(),
             side: KeyHeap::default(),
+            side_from: u64::MAX,
             near_end: u64::MAX,
             rungs: Vec::new(),
             far: 0,
@@ -129,18 +132,19 @@ impl<R: Keyed> Ladder<R> {
         }
     }
 
-    /// Makes room on a rung for one record; returns where it must be pushed.
-    #[inline]
-    fn make_room(&mut self, at: u64) -> &mut Vec<R> {
+    /// Makes room on a rung for one record; returns where it must be pushed, or `None` if it is not to go on
+    /// a rung.
+    #[inline(always)]
+    fn make_room(&mut self, at: u64) -> Option<&mut Vec<R>> {
+        if at < self.near_end {
+            return None;
+        }
+        let rung = self.rungs.iter_mut().rev().find(|rung| at < rung.end())?;
         if self.far == 0 {
             self.near_low = NEAR_MIN + 1;
         }
         self.far += 1;
-        let mut rung = self.rungs.len() - 1;
-        while at >= self.rungs[rung].end() {
-            rung -= 1;
-        }
-        self.chunks.make_room(self.rungs[rung].bucket_mut(at))
+        Some(self.chunks.make_room(rung.bucket_mut(at)))
     }
 
     /// Adds a record that is not to go on a rung.
@@ -150,6 +154,7 @@ impl<R: Keyed> Ladder<R> {
             self.last_instant.push(record);
             return;
         }
+        self.side_from = self.side_from.min(time_of(&record));
         self.side.push(record);
         if self.side.len() > self.side_high {
             self.relieve_side();
@@ -200,6 +205,7 @@ impl<R: Keyed> Ladder<R> {
         }
         self.far = 0;
         self.near_end = u64::MAX;
+        self.side_from = 0;
     }
 
     /// Sorts the next bucket into `near` or `next`, whichever is free, or divides it into a rung if it is too
@@ -281,6 +287,7 @@ impl<R: Keyed> Ladder<R> {
         let stretch = Stretch { from: 0, end: self.near_end };
         self.spread(pile, stretch);
         self.near_end = 0;
+        self.side_from = u64::MAX;
         self.near_low = NEAR_MIN + 1;
         self.side_high = SIDE_MAX;
     }
@@ -291,11 +298,9 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
     // written in parts would stall.
     #[inline(always)]
     fn push(&mut self, record: R) {
-        let at = time_of(&record);
-        if at >= self.near_end && at < u64::MAX {
-            self.make_room(at).push(record);
-        } else {
-            self.push_aside(record);
+        match self.make_room(time_of(&record)) {
+            Some(bucket) => bucket.push(record),
+            None => self.push_aside(record),
         }
     }
 
@@ -317,25 +322,30 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
         self.first()
     }
 
-    #[inline]
+    #[inline(always)]
     fn peek_before(&mut self, limit: &EventKey) -> Option<&R> {
         if self.near.len() < self.near_low {
             self.replenish();
         }
-        self.peeked = self.find_first(Some(limit))?;
-        match self.peeked {
-            First::Near => last_of(&self.near),
-            First::Side => self.side.first(),
-            First::LastInstant => self.last_instant.first(),
+        // Stored before the test, after which nothing must be read again.
+        self.peeked = First::Near;
+        if !self.near_is_first(limit) {
+            return self.peek_anywhere(limit);
         }
+        last_of(&self.near)
+    }
+
+    #[inline(always)]
+    fn take_first(&mut self) -> Option<R> {
+        if matches!(self.peeked, First::Near) { self.near.pop().flatten() } else { self.take_peeked() }
     }
 
     #[inline]
     fn drop_first(&mut self) {
-        match self.peeked {
-            First::Near => drop(self.near.pop()),
-            First::Side => self.side.drop_first(),
-            First::LastInstant => self.last_instant.drop_first(),
+        if matches!(self.peeked, First::Near) {
+            self.near.pop();
+        } else {
+            self.drop_peeked();
         }
     }
 
@@ -366,8 +376,9 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
 impl<R: Keyed> Ladder<R> {
     /// Where the least record is, if there is no limit, or if its key is below the limit. Valid after
     /// [`Ladder::replenish`].
-    #[inline(always)]
-    fn find_first(&self, limit: Option<&EventKey>) -> Option<First> {
+    #[inline(never)]
+    fn find_first(&mut self, limit: Option<&EventKey>) -> Option<First> {
+        self.side_from = self.side.first_key().map_or(u64::MAX, |key| key.at.as_ns());
         let allowed = |key: &EventKey| limit.is_none_or(|limit| precedes(key, limit));
         match (last_of(&self.near), self.side.first_key()) {
             (Some(near), None) => allowed(&near.key()).then_some(First::Near),
@@ -379,11 +390,47 @@ impl<R: Keyed> Ladder<R> {
         }
     }
 
+    /// Removes the record that was peeked at, which is not in `near`.
+    #[inline(never)]
+    fn take_peeked(&mut self) -> Option<R> {
+        if matches!(self.peeked, First::Side) { self.side.pop() } else { self.last_instant.pop() }
+    }
+
+    /// Removes the record that was peeked at, which is not in `near`, without copying it.
+    #[inline(never)]
+    fn drop_peeked(&mut self) {
+        if matches!(self.peeked, First::Side) {
+            self.side.drop_first();
+        } else {
+            self.last_instant.drop_first();
+        }
+    }
+
+    /// As [`PendingSet::peek_before`].
+    #[inline(never)]
+    fn peek_anywhere(&mut self, limit: &EventKey) -> Option<&R> {
+        self.peeked = self.find_first(Some(limit))?;
+        match self.peeked {
+            First::Near => last_of(&self.near),
+            First::Side => self.side.first(),
+            First::LastInstant => self.last_instant.first(),
+        }
+    }
+
+    /// Whether times alone show that the first record of `near` is the first of all, and below the limit.
+    #[inline(always)]
+    fn near_is_first(&self, limit: &EventKey) -> bool {
+        last_of(&self.near).is_some_and(|near| time_of(near) < self.side_from.min(limit.at.as_ns()))
+    }
+
     /// Removes the least record if there is no limit, or if its key is below the limit.
     #[inline]
     fn pop_before_or_at(&mut self, limit: Option<&EventKey>) -> Option<R> {
         if self.near.len() < self.near_low {
             self.replenish();
+        }
+        if self.near_is_first(limit.unwrap_or(&EventKey::MAX)) {
+            return self.near.pop().flatten();
         }
         match self.find_first(limit)? {
             First::Near => self.near.pop().flatten(),

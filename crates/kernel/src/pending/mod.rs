@@ -43,6 +43,11 @@ pub trait PendingSet<R: Keyed> {
     /// The record with the least key if that key is below `limit`. May reorganise the set.
     fn peek_before(&mut self, limit: &EventKey) -> Option<&R>;
 
+    /// Removes the record that [`PendingSet::peek_before`] has just returned.
+    fn take_first(&mut self) -> Option<R> {
+        self.pop()
+    }
+
     /// Removes the record that [`PendingSet::peek_before`] has just returned, without copying it.
     fn drop_first(&mut self) {
         self.pop();
