@@ -93,6 +93,12 @@ pub(crate) struct Before {
 }
 
 impl<M: Model> Entry<M> {
+    /// The number of its side effects but for its first send.
+    #[inline]
+    pub(crate) fn effects(&self) -> u32 {
+        self.effects
+    }
+
     /// Records the first send of the event.
     #[inline]
     pub(crate) fn note_first(&mut self, send: &Draft<M::Event>) {
@@ -112,6 +118,21 @@ pub(crate) struct History<M: Model> {
     first_entry: u64,
     effects: VecDeque<Option<Effect<M>>>,
     first_effect: u64,
+}
+
+/// The side effects of all entries.
+pub(crate) struct Effects<'h, M: Model> {
+    effects: &'h mut VecDeque<Option<Effect<M>>>,
+    first: &'h mut u64,
+}
+
+impl<M: Model> Effects<'_, M> {
+    /// Releases the first one; `None` if it was undone.
+    #[inline]
+    pub(crate) fn take_first(&mut self) -> Option<Effect<M>> {
+        *self.first += 1;
+        self.effects.pop_front().flatten()
+    }
 }
 
 impl<M: Model> History<M> {
@@ -140,7 +161,7 @@ impl<M: Model> History<M> {
         // positions give no distance; live ones are at most `history_max` back, which has 32 bits.
         let live = before.latest >= self.first_entry && before.latest < place;
         let back = if live { (place - before.latest) as u32 } else { 0 };
-        self.entries.push_back(Entry {
+        let entry = self.entries.push_back_mut(Entry {
             sent,
             deed,
             chain_before: before.chain,
@@ -150,7 +171,7 @@ impl<M: Model> History<M> {
             effects: 0,
             effects_from: self.first_effect + self.effects.len() as u64,
         });
-        (place, self.entries.back_mut().expect("an entry was just pushed"))
+        (place, entry)
     }
 
     /// The entry that was pushed last.
@@ -194,24 +215,16 @@ impl<M: Model> History<M> {
         self.effects[(place - self.first_effect) as usize].take().expect("a side effect is taken once")
     }
 
-    /// The first entry.
-    #[inline]
-    pub(crate) fn front_mut(&mut self) -> Option<&mut Entry<M>> {
-        self.entries.front_mut()
+    /// The entries, the first one first, and their side effects.
+    pub(crate) fn parts(&mut self) -> (impl Iterator<Item = &mut Entry<M>>, Effects<'_, M>) {
+        let effects = Effects { effects: &mut self.effects, first: &mut self.first_effect };
+        (self.entries.iter_mut(), effects)
     }
 
-    /// Releases the first entry; passes its side effects to `show`.
-    #[inline]
-    pub(crate) fn drop_front(&mut self, mut show: impl FnMut(Effect<M>)) {
-        let effects = self.entries.front().map_or(0, |entry| entry.effects);
-        self.entries.pop_front();
-        self.first_entry += 1;
-        for _ in 0..effects {
-            self.first_effect += 1;
-            if let Some(Some(effect)) = self.effects.pop_front() {
-                show(effect);
-            }
-        }
+    /// Releases so many entries, whose side effects have been taken.
+    pub(crate) fn release(&mut self, entries: usize) {
+        self.entries.drain(..entries);
+        self.first_entry += entries as u64;
     }
 
     /// Releases undone entries at the back: a rollback usually undoes the latest events.

@@ -17,7 +17,7 @@ mod rollback;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use towtank_units::SimSpan;
+use towtank_units::{SimSpan, SimTime};
 
 use crate::Queue;
 use crate::context::{Desk, Rules};
@@ -88,8 +88,8 @@ pub(crate) struct Optimistic<'m, M: Model> {
     work: u64,
     next_id: u64,
     gvt: EventKey,
-    /// The greatest key executed so far: an event with a greater key cannot be late.
-    watermark: EventKey,
+    /// The greatest time of an event executed so far: a later event cannot be late.
+    watermark: SimTime,
     /// The least key sent since this worker moved to its epoch.
     sent_floor: EventKey,
     census: Census,
@@ -139,7 +139,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
             work: 0,
             next_id: (me as u64) << ID_BITS,
             gvt: EventKey::MIN,
-            watermark: EventKey::MIN,
+            watermark: SimTime::ZERO,
             sent_floor: EventKey::MAX,
             census: Census::default(),
             lead: Lead::default(),
@@ -267,58 +267,68 @@ impl<'m, M: Model> Optimistic<'m, M> {
             // At the history bound, only the event at global virtual time itself may run.
             let full = self.history.len() >= room;
             let bound = if full { &held_back } else { &free };
-            let Some(sent) = self.queue.pop_before(*bound) else {
+            // It stays in the queue until it is known where it goes, because events may be large.
+            let Some(Sent { scheduled, id }) = self.queue.peek_before(bound) else {
                 self.run.throttled += u64::from(full);
                 return;
             };
             *taken += 1;
-            if let Some(next) = self.queue.ahead(FETCH_AHEAD) {
-                prefetch(&self.slots[self.territory.own(next.scheduled.to)]);
-            }
-            if !self.doomed.is_empty() && self.doomed.remove(&sent.id) {
+            let (at, to) = (scheduled.key.at, scheduled.to);
+            if !self.doomed.is_empty() && self.doomed.remove(id) {
                 self.run.cancelled_before += 1;
+                self.queue.drop_first();
                 continue;
             }
-            let (key, to) = (sent.scheduled.key, sent.scheduled.to);
-            if self.some_wait && key > self.gvt && !self.rules.model.speculative(to) {
-                self.held.push(sent);
+            if self.some_wait && scheduled.key > self.gvt && !self.rules.model.speculative(to) {
+                self.queue.take_first().into_iter().for_each(|sent| self.held.push(sent));
                 continue;
             }
             let local = self.territory.own(to);
-            if precedes(&key, &self.watermark) {
-                self.make_way(local, key);
+            if at > self.watermark {
+                self.watermark = at;
             } else {
-                self.watermark = key;
+                let key = scheduled.key;
+                if self.make_way(local, key) {
+                    // Events were put back, so what is the first must be looked at again.
+                    continue;
+                }
             }
             if !self.suspended.is_empty()
                 && let Some(parked) = self.suspended.get_mut(&local)
             {
-                parked.push(sent);
+                parked.extend(self.queue.take_first());
                 continue;
             }
-            self.perform(sent, local);
+            self.perform(to, local);
+            if let Some(next) = self.queue.ahead(FETCH_AHEAD) {
+                prefetch(&self.slots[self.territory.own(next.scheduled.to)]);
+            }
         }
     }
 
-    /// Executes one event and records it in the history.
-    #[inline]
-    fn perform(&mut self, sent: Sent<M::Event>, local: usize) {
+    /// Executes the first event in the queue, which is for an entity here, and records it in the history.
+    #[inline(always)]
+    fn perform(&mut self, to: EntityId, local: usize) {
         let slot = &mut self.slots[local];
-        let to = sent.scheduled.to;
         let before = Before { latest: slot.extra, chain: slot.chain, next_id: self.next_id };
-        if sent.scheduled.timer && !slot.timers.remove(sent.scheduled.key.sequence) {
-            (slot.extra, _) = self.history.push(sent, Deed::Skipped, before);
+        // Recorded first, so that a panic finds the entry.
+        let sent = self.queue.take_first().expect("an event is performed after a look at it");
+        let (place, entry) = self.history.push(sent, Deed::Running, before);
+        slot.extra = place;
+        let due = &entry.sent.scheduled;
+        if due.timer && !slot.timers.remove(due.key.sequence) {
+            entry.deed = Deed::Skipped;
             return;
         }
         if self.undo_by == UndoBy::Clone {
             self.before = Some(Box::new(slot.state.clone()));
         }
-        // Recorded first, so that a panic finds the entry.
-        let (place, entry) = self.history.push(sent, Deed::Running, before);
-        slot.extra = place;
         match slot.perform(&self.rules, &mut self.desk, &entry.sent.scheduled) {
             Ok(undo) => {
-                entry.deed = self.before.take().map_or(Deed::Inverse(undo), Deed::Clone);
+                entry.deed = match self.undo_by {
+                    UndoBy::Inverse => Deed::Inverse(undo),
+                    UndoBy::Clone => Deed::Clone(self.before.take().expect("the state was cloned")),
+                };
                 if let Some(first) = self.desk.sends.first() {
                     entry.note_first(first);
                 }
@@ -355,7 +365,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
     }
 
     /// Moves what the handler put on the desk into the history, but for its first send, and sends its sends.
-    #[inline]
+    #[inline(always)]
     fn post_effects(&mut self, origin: EntityId, sequence: u64) {
         let Desk { sends, samples, outputs, timer_changes, .. } = &mut self.desk;
         if !(timer_changes.is_empty() && samples.is_empty() && outputs.is_empty()) {
@@ -374,7 +384,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn post_sends(&mut self, origin: EntityId, mut sequence: u64) {
         let first_id = self.next_id;
         self.next_id += self.desk.sends.len() as u64;
@@ -392,52 +402,48 @@ impl<'m, M: Model> Optimistic<'m, M> {
 
     /// Commits the entries at the front of the history that lie before global virtual time.
     fn commit(&mut self) {
-        let Optimistic {
-            history,
-            slots,
-            territory,
-            outputs,
-            rules,
-            gvt,
-            restart,
-            run,
-            work,
-            last,
-            error,
-            ..
-        } = self;
-        let mut latest = *last;
-        while let Some(entry) = history.front_mut() {
-            let (key, by) = (entry.sent.scheduled.key, entry.sent.scheduled.to);
-            if !precedes(&key, gvt) && !matches!(entry.deed, Deed::Undone) {
+        let Optimistic { history, slots, territory, rules, gvt, restart, run, last, error, .. } = self;
+        let mut latest = last.unwrap_or((EventKey::MIN, EntityId(0)));
+        let committed = run.committed;
+        let (entries, mut effects) = history.parts();
+        let mut count = 0;
+        for entry in entries {
+            let (key, by) = (&entry.sent.scheduled.key, entry.sent.scheduled.to);
+            if !precedes(key, gvt) && !matches!(entry.deed, Deed::Undone) {
                 break;
             }
-            let deed = std::mem::replace(&mut entry.deed, Deed::Undone);
-            if matches!(deed, Deed::Inverse(_) | Deed::Clone(_)) {
+            count += 1;
+            let is_done = matches!(entry.deed, Deed::Inverse(_) | Deed::Clone(_));
+            if is_done {
                 run.committed += 1;
-                if latest.is_none_or(|(latest, _)| precedes(&latest, &key)) {
-                    latest = Some((key, by));
+                if !precedes(key, &latest.0) {
+                    latest = (*key, by);
                 }
             }
-            match deed {
+            match std::mem::replace(&mut entry.deed, Deed::Undone) {
                 Deed::Inverse(undo) if !*restart => {
                     rules.model.committed(&mut slots[territory.own(by)].state, undo);
                 }
+                Deed::Inverse(_) | Deed::Clone(_) | Deed::Undone => {}
                 Deed::Skipped => run.timers_dropped += 1,
                 Deed::Faulted(fault) => *error = RunError::earlier(error.take(), Some(*fault)),
-                Deed::Inverse(_) | Deed::Clone(_) | Deed::Undone => {}
                 Deed::Running => unreachable!("no handler runs while events commit"),
             }
-            history.drop_front(|effect| match effect {
-                Effect::Sample(sample) => {
-                    *work += M::Statistics::work(&sample);
-                    slots[territory.own(by)].statistics.add(sample);
+            for _ in 0..entry.effects() {
+                match effects.take_first() {
+                    Some(Effect::Sample(sample)) => {
+                        self.work += M::Statistics::work(&sample);
+                        slots[territory.own(by)].statistics.add(sample);
+                    }
+                    Some(Effect::Output(output)) => self.outputs.push(Written { key: *key, by, output }),
+                    Some(Effect::Sent(_) | Effect::Timer(_)) | None => {}
                 }
-                Effect::Output(output) => outputs.push(Written { key, by, output }),
-                Effect::Sent(_) | Effect::Timer(_) => {}
-            });
+            }
         }
-        *last = latest;
+        if run.committed > committed {
+            *last = Some(latest);
+        }
+        history.release(count);
         self.commit_faults();
     }
 

@@ -24,18 +24,20 @@ pub(crate) struct Cancellation {
 }
 
 impl<M: Model> Optimistic<'_, M> {
-    /// Undoes the events of an entity that come after a late event.
-    pub(super) fn make_way(&mut self, local: usize, key: EventKey) {
+    /// Undoes the events of an entity that come after a late event; returns whether there were any.
+    pub(super) fn make_way(&mut self, local: usize, key: EventKey) -> bool {
         let late = |&(_, other): &(u64, EventKey)| other > key;
-        if self.latest(local).is_some_and(|latest| late(&latest)) {
-            self.run.primary_rollbacks += 1;
-            while let Some((place, _)) = self.latest(local).filter(late) {
-                let sent = self.take_back(place, local);
-                self.requeue(sent);
-            }
-            self.work_off_cancellations();
-            self.history.trim();
+        if !self.latest(local).is_some_and(|latest| late(&latest)) {
+            return false;
         }
+        self.run.primary_rollbacks += 1;
+        while let Some((place, _)) = self.latest(local).filter(late) {
+            let sent = self.take_back(place, local);
+            self.requeue(sent);
+        }
+        self.work_off_cancellations();
+        self.history.trim();
+        true
     }
 
     /// Cancels an event of this worker, executed or not, and its consequences.
