@@ -18,7 +18,7 @@ fn drawn(turn: u32) -> String {
     let one_of = |options: &[u64], turn: u64| options[turn as usize];
     let _ = writeln!(text, "servers = {}", one_of(&[8, 12, 16, 32, 64, 128], draw(6)));
     let _ = writeln!(text, "disks_per_server = {}", one_of(&[1, 1, 2, 6], draw(4)));
-    let _ = writeln!(text, "per_server = \"{}GiB\"", 1_600 + draw(2_400));
+    let _ = writeln!(text, "per_server = \"{}GiB\"", 1_600 + draw(4_000));
     let _ = writeln!(text, "recovery_max_active = {}", one_of(&[1, 2, 4, 8, 16, 64], draw(6)));
     let _ = writeln!(text, "window = {}", one_of(&[1, 2, 4, 8, 16], draw(5)));
     if draw(3) == 0 {
@@ -107,7 +107,7 @@ fn errors(turns: std::ops::Range<u32>) -> (Vec<[f64; 2]>, u32) {
     (found, refused)
 }
 
-/// `UNITS=200` in the environment draws more clusters than these; docs/rebuild.md has the result.
+/// `UNITS=160` in the environment draws more clusters than these; docs/rebuild.md has the result.
 #[test]
 fn larger_units_that_are_used_give_the_same_times() {
     let number = |name: &str| std::env::var(name).ok().and_then(|count| count.parse::<u32>().ok());
