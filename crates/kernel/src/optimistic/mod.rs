@@ -280,7 +280,9 @@ impl<'m, M: Model> Optimistic<'m, M> {
                 continue;
             }
             if self.some_wait && scheduled.key > self.gvt && !self.rules.model.speculative(to) {
-                self.queue.take_first().into_iter().for_each(|sent| self.held.push(sent));
+                if let Some(sent) = self.queue.take_first() {
+                    self.held.push(sent);
+                }
                 continue;
             }
             let local = self.territory.own(to);
@@ -413,8 +415,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
                 break;
             }
             count += 1;
-            let is_done = matches!(entry.deed, Deed::Inverse(_) | Deed::Clone(_));
-            if is_done {
+            if matches!(entry.deed, Deed::Inverse(_) | Deed::Clone(_)) {
                 run.committed += 1;
                 if !precedes(key, &latest.0) {
                     latest = (*key, by);

@@ -113,3 +113,22 @@ fn disks_of_a_server_that_lie_apart_are_refused() {
 fn a_unit_without_bytes_is_refused() {
     let _ = made(&[0, 1], 0);
 }
+
+proptest! {
+    /// A request of several units takes as long as these units, each with its seek, to the nanosecond of each.
+    #[test]
+    fn a_larger_unit_takes_as_long_as_those_it_stands_for(factor in 1u32..64, units in 1u64..64, write: bool) {
+        let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
+        let larger = hardware.with_larger_units(factor);
+        prop_assert_eq!(larger.unit(), UNIT * u64::from(factor));
+        let (one, disk) = (hardware.disk(DeviceId(0)), larger.disk(DeviceId(0)));
+        let units = units.min(u64::from(factor));
+        let (want, found) =
+            (one.transfer(UNIT, write).as_ns() * units, disk.transfer(UNIT * units, write).as_ns());
+        // The rate is a whole number of bytes per second.
+        prop_assert!(found.abs_diff(want) <= want / 10_000 + units, "{} ns instead of {}", found, want);
+        prop_assert!(want.abs_diff(one.transfer(UNIT, write).as_ns() * (units + 1)) > want / 10_000 + units);
+        let extents = (UNIT * units).div_ceil(one.spec().extent.get().max(UNIT));
+        prop_assert_eq!(disk.seek(UNIT * units, write), one.seek(UNIT, write).saturating_mul(extents));
+    }
+}

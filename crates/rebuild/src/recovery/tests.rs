@@ -205,6 +205,22 @@ fn course() -> impl Strategy<Value = Course> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
+    /// A part is the beginning of the whole: an earlier one has written no more, and one that ends after the
+    /// whole is the whole.
+    #[test]
+    fn a_part_is_the_beginning_of_the_whole(course in course(), share in 1u64..100) {
+        let whole = course.run();
+        let until = |end: SimTime| course.with(|recovery| recovery.run_until(end, &Alone(course.seed)).unwrap());
+        let written = |found: &Recovered| found.disks.iter().map(|disk| disk.2).sum::<u64>();
+        let last = whole.last().as_ns();
+        let [early, late] = [last * share / 200, last * share / 100].map(|at| until(SimTime::from_ns(at + 1)));
+        prop_assert!(written(&early) <= written(&late) && written(&late) <= written(&whole));
+        prop_assert!(late.bytes <= whole.bytes && late.jobs <= whole.jobs);
+        let all = until(SimTime::from_ns(1 << 60));
+        prop_assert_eq!((all.jobs, all.bytes, written(&all)), (whole.jobs, whole.bytes, written(&whole)));
+        prop_assert_eq!((all.last_write, all.fill), (whole.last_write, whole.fill));
+    }
+
     /// Properties of every recovery, whatever fails when.
     #[test]
     fn every_recovery_adds_up(course in course()) {

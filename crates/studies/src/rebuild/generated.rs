@@ -108,11 +108,39 @@ impl Staged {
         Ok(Some(Staged { hardware, limits, affected, struck, later, population }))
     }
 
-    /// The recovery from it.
+    /// The input of a recovery: the settings of the scenario and what its failures affect.
     #[must_use]
     pub fn recovery(&self, complete: &Complete, context: &RunContext<'_>) -> Recovery<'_> {
-        let lost = Lost { affected: &self.affected, struck: &self.struck, later: &self.later };
-        recovery(complete, (&self.hardware, &self.limits), lost, &self.population, context)
+        let Staged { hardware, limits, affected, struck, later, population } = self;
+        let (scenario, redundancy) = (&complete.scenario, complete.redundancy);
+        let raw = population.bytes_expected() * f64::from(redundancy.width) / f64::from(redundancy.data);
+        let each = (raw / f64::from(hardware.devices())) as u64;
+        let most = scenario.disk_capacity.map(|capacity| scenario.backfillfull_ratio.of(capacity.get()));
+        Recovery {
+            hardware,
+            limits,
+            affected,
+            struck,
+            later,
+            // What is replaced or comes back in place is never given up.
+            waiting: Waiting { noout: scenario.noout || scenario.is_in_place(), ..waiting(scenario) },
+            rules: Rules {
+                source: scenario.source,
+                gather: scenario.gather,
+                order: scenario.order,
+                seed: context.seed,
+                reserve: limits.reservations.is_some(),
+                backfill: scenario.backfill,
+            },
+            down: Vec::new(),
+            used: match &complete.rings {
+                Some(rings) => rings.used(population),
+                None => vec![each; hardware.devices() as usize],
+            },
+            limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
+            clients: scenario.load(redundancy),
+            quiet: true,
+        }
     }
 }
 
@@ -149,13 +177,6 @@ pub fn course(
     };
     let Staged { hardware, affected, struck, population, .. } = staged;
     Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, note, population }))
-}
-
-/// What fails, what that affects, and what comes back.
-struct Lost<'a> {
-    affected: &'a Affected,
-    struck: &'a [Struck],
-    later: &'a Later,
 }
 
 /// What happens after the failures: the next ring is in place, empty disks replace what failed, or it comes
@@ -209,45 +230,6 @@ fn affected(
         message: format!("the placement cannot be set up: {error}"),
         hint: Some("change `servers`, or choose another placement".to_owned()),
     })
-}
-
-/// The input of a recovery: the settings of the scenario and what its failures affect.
-fn recovery<'a>(
-    complete: &Complete,
-    (hardware, limits): (&'a Hardware, &'a Limits),
-    lost: Lost<'a>,
-    population: &Population,
-    context: &RunContext<'_>,
-) -> Recovery<'a> {
-    let (scenario, redundancy) = (&complete.scenario, complete.redundancy);
-    let raw = population.bytes_expected() * f64::from(redundancy.width) / f64::from(redundancy.data);
-    let each = (raw / f64::from(hardware.devices())) as u64;
-    let most = scenario.disk_capacity.map(|capacity| scenario.backfillfull_ratio.of(capacity.get()));
-    Recovery {
-        hardware,
-        limits,
-        affected: lost.affected,
-        struck: lost.struck,
-        later: lost.later,
-        // What is replaced or comes back in place is never given up.
-        waiting: Waiting { noout: scenario.noout || scenario.is_in_place(), ..waiting(scenario) },
-        rules: Rules {
-            source: scenario.source,
-            gather: scenario.gather,
-            order: scenario.order,
-            seed: context.seed,
-            reserve: limits.reservations.is_some(),
-            backfill: scenario.backfill,
-        },
-        down: Vec::new(),
-        used: match &complete.rings {
-            Some(rings) => rings.used(population),
-            None => vec![each; hardware.devices() as usize],
-        },
-        limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
-        clients: scenario.load(redundancy),
-        quiet: true,
-    }
 }
 
 /// A replicate that has run, with its data and what is said of larger units; none if the user stopped it

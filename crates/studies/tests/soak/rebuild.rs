@@ -219,7 +219,7 @@ fn limits(text: &mut String, draws: Draw<'_>) {
         quoted(text, "disk_capacity", &format!("{}MiB", 1 + draws(400)));
     }
     if once_in(draws, 8) {
-        // From none to all of the larger units that a run may have.
+        // Such runs are too short for larger units; `rebuild/tests/coarse.rs` draws clusters that have them.
         quoted(text, "units", "auto");
         quoted(text, "within", &format!("{}us", 1 + draws(2_000)));
     }

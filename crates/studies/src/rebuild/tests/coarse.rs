@@ -127,27 +127,27 @@ fn larger_units_that_are_used_give_the_same_times() {
     assert!(at(100) <= 2.0, "{found:?}");
 }
 
-/// The result of a recovery for which every event is one too many, and how much eight times larger units
-/// would change its time.
-fn without_time(text: &str) -> (Ran, impl Fn() -> f64) {
+/// Runs something on the recovery of a cluster.
+fn on<T>(text: &str, context: &RunContext<'_>, run: impl FnOnce(&Recovery<'_>) -> T) -> T {
     let complete = complete(text);
-    let ready = move || {
-        let context = RunContext::alone(Seed(1), 0);
-        let staged = Staged::of(&complete, &context).unwrap().unwrap();
-        (staged, context, complete.clone())
-    };
-    let (staged, context, complete) = ready();
-    let recovery = Recovery { quiet: false, ..staged.recovery(&complete, &context) };
+    let staged = Staged::of(&complete, context).unwrap().unwrap();
+    run(&Recovery { quiet: false, ..staged.recovery(&complete, context) })
+}
+
+/// The result of a recovery for which every event is one too many.
+fn without_time(text: &str, context: &RunContext<'_>) -> Ran {
     let budget = Budget { within: SimSpan::from_ns(1), least: 0 };
-    let ran = units::run(&recovery, Some(budget), &context).unwrap();
-    let off = move || {
-        let (staged, context, complete) = ready();
-        let recovery = Recovery { quiet: false, ..staged.recovery(&complete, &context) };
-        let larger = recovery.hardware.with_larger_units(8);
-        let with = Recovery { hardware: &larger, ..recovery.clone() }.run(&context).unwrap().last_write;
-        (with.as_secs_f64() / recovery.run(&context).unwrap().last_write.as_secs_f64() - 1.0).abs()
-    };
-    (ran, off)
+    on(text, context, |recovery| units::run(recovery, Some(budget), context).unwrap())
+}
+
+/// How much eight times larger units change the time of a recovery.
+fn off(text: &str, context: &RunContext<'_>) -> f64 {
+    on(text, context, |recovery| {
+        let hardware = recovery.hardware.with_larger_units(8);
+        let larger = Recovery { hardware: &hardware, ..recovery.clone() };
+        let [with, without] = [&larger, recovery].map(|recovery| recovery.run(context).unwrap().last_write);
+        (with.as_secs_f64() / without.as_secs_f64() - 1.0).abs()
+    })
 }
 
 /// One object after the other, each of eight units: a single unit cannot be read and written at the same
@@ -156,13 +156,14 @@ fn without_time(text: &str) -> (Ran, impl Fn() -> f64) {
 fn larger_units_that_change_the_time_are_refused() {
     let text = "servers = 8\nper_server = \"100GiB\"\nrecovery_max_active = 1\nwindow = 4\nseeks = \"none\"\n\
                 [population]\ndistribution = \"constant\"\nsize = \"32MiB\"\nlayout = \"whole\"";
-    let (ran, off) = without_time(text);
+    let context = RunContext::alone(Seed(1), 0);
+    let (ran, off) = (without_time(text, &context), off(text, &context));
     let said = ran.note.expect("what was not done is said").text;
     assert!(
         ran.larger.is_none() && said.contains("all units were simulated, because with units of"),
         "{said}"
     );
-    assert!(off() > 0.02, "{}: the planted units are no violation", off());
+    assert!(off > 0.02, "{off}: the planted units are no violation");
 }
 
 /// Objects of many units, at a rate that is limited: what each disk does is the same.
@@ -170,10 +171,11 @@ fn larger_units_that_change_the_time_are_refused() {
 fn larger_units_that_do_not_change_the_time_are_used() {
     let text = "servers = 8\nper_server = \"1TiB\"\nrate_cap = \"60MiB/s\"\n\
                 [population]\ndistribution = \"constant\"\nsize = \"256MiB\"\nlayout = \"whole\"";
-    let (ran, off) = without_time(text);
+    let context = RunContext::alone(Seed(1), 0);
+    let (ran, off) = (without_time(text, &context), off(text, &context));
     let said = ran.note.expect("an estimate is named").text;
     assert!(ran.larger.is_some() && said.contains("so times are estimates"), "{said}");
-    assert!(off() < 0.02, "{}: larger units are off", off());
+    assert!(off < 0.02, "{off}: larger units are off");
 }
 
 /// Larger units are not tried where they save nothing, or change what is asked.
@@ -181,7 +183,7 @@ fn larger_units_that_do_not_change_the_time_are_used() {
 fn larger_units_are_used_only_where_they_help() {
     let said = |keys: &str| {
         let text = format!("servers = 8\nper_server = \"10GiB\"\n{keys}");
-        without_time(&text).0.note.expect("what was not done is said").text
+        without_time(&text, &RunContext::alone(Seed(1), 0)).note.expect("what was not done is said").text
     };
     let small = "[population]\ndistribution = \"constant\"\nsize = \"4MiB\"\nlayout = \"whole\"";
     assert!(said(small).contains("larger ones would hardly take fewer events"));
@@ -192,4 +194,41 @@ fn larger_units_are_used_only_where_they_help() {
     assert!(said(back).contains("devices that come back"));
     let outcome = outcome("servers = 8\nper_server = \"10GiB\"\nunits = \"auto\"\nwithin = \"1us\"", 1);
     assert!(outcome.warnings.iter().all(|warning| !warning.text.contains("units = auto")));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Any small cluster, with larger units whether or not a check would allow them, and as the checks decide:
+    /// all executors agree, and the same objects are rebuilt as with all units.
+    #[test]
+    fn larger_units_give_one_result_on_all_executors(
+        servers in 5u32..14, disks in 1u32..4, mib in 1u64..400, groups in prop::option::of(4u32..50), code: bool,
+        streams in 1u32..9, window in 1u32..9, seeks in 0usize..3, factor in 2u32..20, seed in 0u64..1000,
+    ) {
+        let groups = groups.map_or(String::new(), |groups| format!("groups = {groups}\nmax_backfills = 0\n"));
+        let text = format!(
+            "servers = {servers}\ndisks_per_server = {disks}\nobjects = 200\nrecovery_max_active = {streams}\n\
+             window = {window}\nseeks = \"{}\"\n{}{groups}[population]\ndistribution = \"log_normal\"\n\
+             median = \"{mib}MiB\"\nsigma = 1.0\nlayout = \"whole\"",
+            ["jbod", "hdd", "none"][seeks],
+            if code { "ec = \"3+2\"\n" } else { "" },
+        );
+        let forced = |context: &RunContext<'_>| on(&text, context, |recovery| {
+            let hardware = recovery.hardware.with_larger_units(factor);
+            Recovery { hardware: &hardware, ..recovery.clone() }.run(context).unwrap()
+        });
+        let results = |context: &RunContext<'_>| {
+            let (ran, forced) = (without_time(&text, context), forced(context));
+            (ran.recovered.digests, ran.note.map(|note| note.text), forced.digests, forced.jobs, forced.bytes)
+        };
+        let want = with(Executor::Sequential, 1, seed, results);
+        for (executor, workers) in [(Executor::Check, 1), (Executor::Conservative, 2), (Executor::Optimistic, 2)] {
+            prop_assert_eq!(&with(executor, workers, seed, results), &want, "{:?}", executor);
+        }
+        let exact = with(Executor::Sequential, 1, seed, |context| {
+            on(&text, context, |recovery| recovery.run(context).unwrap())
+        });
+        prop_assert_eq!((want.3, want.4), (exact.jobs, exact.bytes));
+    }
 }
