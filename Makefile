@@ -16,7 +16,7 @@ SHELL := bash
 # The two-core machine this must suit gains nothing from two cargo runs at once: they share a lock.
 .NOTPARALLEL:
 .PHONY: help build wheel static container demo test lint bench fuzz soak clean
-.PHONY: test-python setup-build setup-test setup-node format clippy test-rust wasm web web-lint deny advisories
+.PHONY: test-python setup-build setup-test setup-node format house clippy test-rust wasm web web-lint deny advisories
 
 STARTED := $(shell date +%s)
 MUSL := x86_64-unknown-linux-musl
@@ -68,7 +68,7 @@ demo: build ## ask what an operator asks, of an example cluster, and write the r
 	$(TOWTANK) rebuild --crush-map $(EXAMPLE)/crush.txt --osd-dump $(EXAMPLE)/osd_dump.json \
 	    --pg-dump $(EXAMPLE)/pg_dump.json.gz --fail osd.3 --out out/demo
 
-test: setup-test format clippy test-rust test-python wasm web deny advisories ## run every check
+test: setup-test format house clippy test-rust test-python wasm web deny advisories ## run every check
 	@echo; echo "All checks passed, in $$((($$(date +%s) - $(STARTED)) / 60)) min."
 
 lint: setup-build setup-node format clippy web-lint deny ## check form alone: formatting, clippy, types, licences
@@ -112,13 +112,18 @@ format:
 	$(call heading,formatting)
 	cargo fmt --all --check
 
+# Form is in the Rust tests too; first and alone it is told in a minute.
+house:
+	$(call heading,form: sources$(,) layers$(,) links)
+	cargo test --locked --workspace --test house
+
 clippy:
 	$(call heading,clippy)
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 test-rust:
 	$(call heading,Rust tests: units$(,) properties$(,) snapshots$(,) layers$(,) form$(,) documents$(,) fuzz corpus)
-	cargo test --locked --workspace
+	cargo test --locked --workspace --no-fail-fast
 
 # The wheel, where no Rust is: the first example of the guide in an environment that has nothing else, then all tests
 # in one that has pandas, Dask and the rest.

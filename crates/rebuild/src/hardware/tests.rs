@@ -115,7 +115,8 @@ fn a_unit_without_bytes_is_refused() {
 }
 
 proptest! {
-    /// A request of several units takes as long as these units, each with its seek, to the nanosecond of each.
+    /// A request of several units takes as long as these units, each with its seek, to the
+    /// nanosecond of each.
     #[test]
     fn a_larger_unit_takes_as_long_as_those_it_stands_for(factor in 1u32..64, units in 1u64..64, write: bool) {
         let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });

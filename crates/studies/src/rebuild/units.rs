@@ -67,9 +67,9 @@ const SHRINKS: f64 = 0.65;
 const UNIT_MAX: u64 = 1 << 30;
 const DOUBLINGS: usize = 8;
 
-/// Shorter recoveries always have the units of the scenario: a run of so many events takes half a second, and
-/// where few objects move, the last of them decide the time. Chosen after a smaller one, with reservations, had
-/// passed the checks and was 5.2 % off.
+/// Shorter recoveries always have the units of the scenario: a run of so many events takes half a
+/// second, and where few objects move, the last of them decide the time. Chosen after a smaller one,
+/// with reservations, had passed the checks and was 5.2 % off.
 const EVENTS_LEAST: u64 = 2_000_000;
 
 /// Larger units are not tried if the checks leave more than this share of the events: a choice.

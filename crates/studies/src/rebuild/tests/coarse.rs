@@ -199,8 +199,8 @@ fn larger_units_are_used_only_where_they_help() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Any small cluster, with larger units whether or not a check would allow them, and as the checks decide:
-    /// all executors agree, and the same objects are rebuilt as with all units.
+    /// Any small cluster, with larger units whether or not a check would allow them, and as the
+    /// checks decide: all executors agree, and the same objects are rebuilt as with all units.
     #[test]
     fn larger_units_give_one_result_on_all_executors(
         servers in 5u32..14, disks in 1u32..4, mib in 1u64..400, groups in prop::option::of(4u32..50), code: bool,
