@@ -331,7 +331,6 @@ impl<'a> Rebuild<'a> {
     ///
     /// # Panics
     /// If there is not one entry per device.
-    /// When there is not one entry for each device.
     #[must_use]
     pub fn with_dead(self, dead: Vec<bool>) -> Rebuild<'a> {
         assert_eq!(dead.len(), self.hardware.devices() as usize, "each device answers or does not");
