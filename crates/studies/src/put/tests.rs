@@ -342,6 +342,16 @@ fn every_refusal_says_what_to_do() {
         ("network = { racks = 4 }", "`network.uplink` is not set", "40Gbit/s"),
         ("network = { racks = 0 }", "`network.racks` is 0", "from 1"),
         ("network = { racks = 91, uplink = \"1GB/s\" }", "but there are 90 servers", "at least"),
+        (
+            "servers = 95\nnetwork = { racks = 91, uplink = \"1GB/s\" }",
+            "but there are 90 servers in complete groups of 9",
+            "at least",
+        ),
+        (
+            "servers = 95\nfaults = { failed_servers = 91 }",
+            "there are only 90 servers in complete groups of 9",
+            "at most 90",
+        ),
         ("network = { uplink = \"40Gbit/s\" }", "`network.racks` is 1", "2 or more"),
         (
             "fidelity = \"surge\"\nnetwork = { racks = 2, uplink = \"1GB/s\" }",

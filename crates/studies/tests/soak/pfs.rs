@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use towtank_report::Outcome;
 use towtank_scenario::Files;
 
-const SCHEDULERS: [&str; 26] = [
+const SCHEDULERS: [&str; 28] = [
     "fifo",
     "fifo:2",
     "sfq:4",
@@ -32,7 +32,9 @@ const SCHEDULERS: [&str; 26] = [
     "tbf:8",
     "bfq:4",
     "token-bucket:4",
-    "htb:4",
+    "htb:4:rate=20MB/s",
+    "htb:2:rate=3MB/s:burst=64KiB:lend",
+    "htb:rate=40MB/s:lend",
 ];
 const WORKLOADS: [&str; 6] = ["read", "write", "mix", "create", "stat", "remove"];
 
@@ -77,10 +79,14 @@ impl Files for Traces {
     }
 }
 
+fn scheduler_of(draws: &mut dyn FnMut(u64) -> u64) -> &'static str {
+    SCHEDULERS[draws(SCHEDULERS.len() as u64) as usize]
+}
+
 /// A few clients on a few servers.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     let servers = 1 + draws(5);
-    let scheduler = SCHEDULERS[draws(26) as usize];
+    let scheduler = scheduler_of(draws);
     let mut text = format!(
         "study = \"pfs\"\npreset = \"{}\"\nworkload = \"{}\"\nservers = {servers}\nstripe_count = {}\nreplicas = {}\n\
          files = {}\nfile_size = \"{}B\"\nrequest_size = \"{}B\"\nstripe = \"{}B\"\nflows = {}\nscheduler = \"{scheduler}\"\n\
@@ -105,8 +111,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     if of_one {
         text += &place(draws, scheduler, servers);
     } else {
-        let each: Vec<String> =
-            (0..servers).map(|_| format!("\"{}\"", SCHEDULERS[draws(26) as usize])).collect();
+        let each: Vec<String> = (0..servers).map(|_| format!("\"{}\"", scheduler_of(draws))).collect();
         text += &format!("schedulers = [{}]\n", each.join(", "));
     }
     if draws(6) == 0 {
@@ -173,12 +178,12 @@ fn layout(draws: &mut dyn FnMut(u64) -> u64, servers: u64) -> String {
 /// The hardware of servers and network.
 fn parts(draws: &mut dyn FnMut(u64) -> u64, text: &mut String, feedback: bool) {
     *text += &format!("[cache]\ndirect = {}\n", draws(4) == 0);
+    // A few pages at the minimum: less than a request.
+    let size = 4 << draws(9);
+    let dirty = size.min(4 + draws(60));
     *text += &format!(
-        "size = \"{}KiB\"\ndirty = \"{}KiB\"\nbackground = \"{}KiB\"\nread_ahead = \"{}KiB\"\nreplacement = \"{}\"\n",
-        // A few pages at the minimum: less than a request.
-        4 << draws(9),
-        4 + draws(60),
-        draws(2) * 8,
+        "size = \"{size}KiB\"\ndirty = \"{dirty}KiB\"\nbackground = \"{}KiB\"\nread_ahead = \"{}KiB\"\nreplacement = \"{}\"\n",
+        dirty.min(draws(2) * 8),
         draws(64),
         ["lru", "fifo", "mru"][draws(3) as usize],
     );

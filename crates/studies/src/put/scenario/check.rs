@@ -24,7 +24,7 @@ impl Scenario {
         self.check_nodes(&protocols, draft, &mut problems);
         self.check_sizes(draft, &mut problems);
         self.check_times(draft, &mut problems);
-        self.check_racks(draft, &mut problems);
+        self.check_racks(&protocols, draft, &mut problems);
         self.check_negotiated(&protocols, draft, &mut problems);
         self.check_surge(&protocols, draft, &mut problems);
         problems.into_result(())?;
@@ -51,14 +51,24 @@ impl Scenario {
         for (key, count) in
             [("slow_servers", self.faults.slow_servers), ("failed_servers", self.faults.failed_servers)]
         {
-            if count > self.servers {
-                let message =
-                    format!("`faults.{key}` is {count}, but there are only {} servers", self.servers);
-                problems.push(
-                    draft.problem(&format!("faults.{key}"), message).hint("set it to at most `servers`"),
-                );
+            let (storing, what) = self.storing(protocols);
+            if count > storing {
+                let message = format!("`faults.{key}` is {count}, but there are only {what}");
+                let hint = format!("set it to at most {storing}");
+                problems.push(draft.problem(&format!("faults.{key}"), message).hint(hint));
             }
         }
+    }
+
+    /// The servers that store something with every protocol, and what they are called: those beyond the last
+    /// complete group get nothing from protocols that negotiate.
+    fn storing(&self, protocols: &[Protocol]) -> (u32, String) {
+        let left = self.servers.checked_rem(self.group).unwrap_or(0);
+        if left == 0 || left == self.servers || !protocols.iter().any(|protocol| protocol.negotiates()) {
+            return (self.servers, format!("{} servers", self.servers));
+        }
+        let storing = self.servers - left;
+        (storing, format!("{storing} servers in complete groups of {}", self.group))
     }
 
     fn check_sizes(&self, draft: &Draft, problems: &mut Problems) {
@@ -137,10 +147,11 @@ impl Scenario {
         }
     }
 
-    fn check_racks(&self, draft: &Draft, problems: &mut Problems) {
+    fn check_racks(&self, protocols: &[Protocol], draft: &Draft, problems: &mut Problems) {
         let (racks, uplink) = (self.network.racks, self.network.uplink);
-        if racks == 0 || racks > self.servers {
-            let message = format!("`network.racks` is {racks}, but there are {} servers", self.servers);
+        let (storing, what) = self.storing(protocols);
+        if racks == 0 || racks > storing {
+            let message = format!("`network.racks` is {racks}, but there are {what}");
             problems
                 .push(draft.problem("network.racks", message).hint("each rack needs at least one server"));
         }
