@@ -34,8 +34,9 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         1 << draws(12),
         [1, 700, 65_536, 20_000_000][draws(4) as usize],
     );
-    text += &match draws(3) {
+    text += &match draws(4) {
         0 => format!("outage = \"{}s\"\nwrites_per_second = \"{}/s\"\n", 1 + draws(60), 1 + draws(9)),
+        1 => format!("stale_objects = {}\n", draws(objects + 1)),
         _ => format!("stale = \"{}%\"\n", [0, 1, 5, 20, 60, 100][draws(6) as usize]),
     };
     if draws(2) == 0 {
@@ -56,7 +57,33 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     if draws(3) == 0 {
         text += &format!("client_writes = \"{}/s\"\n", 1 + draws(40));
     }
+    costs(draws, &mut text);
     text
+}
+
+/// What each step takes, and the speeds of the machines.
+fn costs(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
+    for (key, most_us) in [
+        ("look_cost", 3_000),
+        ("range_check_cost", 20),
+        ("recovery_cost", 9_000),
+        ("startup", 900_000),
+        ("disk_seek", 9_000),
+        ("latency", 5_000),
+    ] {
+        if draws(4) == 0 {
+            // A message takes some time.
+            *text += &format!("{key} = \"{}us\"\n", draws(most_us) + u64::from(key == "latency"));
+        }
+    }
+    for key in ["disk_rate", "nic"] {
+        if draws(4) == 0 {
+            *text += &format!("{key} = \"{}MB/s\"\n", 1 + draws(3_000));
+        }
+    }
+    if draws(4) == 0 {
+        *text += &format!("cached_objects = {}\n", draws(600));
+    }
 }
 
 /// The laws of every backfill.

@@ -61,7 +61,12 @@ fn plain(draws: &mut dyn FnMut(u64) -> u64) -> String {
         text += &format!("cache_hits = \"{}%\"\ncached = \"{}ns\"\n", draws(101), draws(20_000));
     }
     if draws(2) == 0 {
-        text += &format!("fast_servers = \"{}%\"\n", draws(101));
+        text += &format!("fast_servers = \"{}%\"\nfast_disk = \"{}MB/s\"\n", draws(101), 20 + draws(5_000));
+    }
+    match draws(6) {
+        0 => text += "ack = \"majority\"\n",
+        1 => text += &format!("ack = {}\n", 1 + draws(4)),
+        _ => {}
     }
     let reads: Vec<String> = (0..=draws(3)).map(|_| format!("\"{}%\"", draws(101))).collect();
     text += &format!(

@@ -346,8 +346,45 @@ pub fn change(draw: Draw<'_>) -> String {
     }
     if draw(5) == 0 {
         text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
+        if draw(2) == 0 {
+            let (read, size) = (draw(101), 1 + draw(256));
+            let _ = writeln!(text, "client_read = \"{read}%\"\nclient_size = \"{size}KiB\"");
+        }
     }
+    machines(draw, &mut text);
     text
+}
+
+/// Speeds of the machines, the work of daemons, and how failures are noticed.
+fn machines(draw: Draw<'_>, text: &mut String) {
+    for key in ["disk_read", "disk_write", "nic"] {
+        if draw(6) == 0 {
+            let _ = writeln!(text, "{key} = \"{}MB/s\"", 20 + draw(2_000));
+        }
+    }
+    if draw(6) == 0 {
+        let _ = writeln!(text, "seeks = \"{}\"", ["jbod", "hdd", "none"][draw(3) as usize]);
+    }
+    for (key, most_us) in [("object_cost", 3_000), ("backfill_begin", 900_000), ("backfill_look", 300)] {
+        // What a queue has in place of them.
+        if draw(6) == 0 && !text.contains("mclock") {
+            let _ = writeln!(text, "{key} = \"{}us\"", draw(most_us));
+        }
+    }
+    for (key, most_s) in [("detection", 90), ("down_out", 2_000)] {
+        if draw(4) == 0 {
+            let _ = writeln!(text, "{key} = \"{}s\"", draw(most_s));
+        }
+    }
+    for key in ["noout", "rack_out"] {
+        if draw(8) == 0 {
+            let _ = writeln!(text, "{key} = {}", draw(2) == 0);
+        }
+    }
+    if draw(4) == 0 {
+        let (rate, spread) = (draw(100), draw(90));
+        let _ = writeln!(text, "failure_rate = \"{rate}%\"\nspeed_spread = \"{spread}%\"");
+    }
 }
 
 /// A failure of one device or two of a drawn cluster, and the same with each other device and host as well:

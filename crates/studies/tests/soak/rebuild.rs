@@ -24,6 +24,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     limits(&mut text, draws);
     daemons(&shape, &mut text, draws);
     clients(&shape, &mut text, draws);
+    costs(&shape, &mut text, draws);
     data(&shape, &mut text, draws);
     text
 }
@@ -253,11 +254,48 @@ fn clients(shape: &Shape, text: &mut String, draws: Draw<'_>) {
     if draws(4) > 0 {
         return;
     }
-    quoted(text, "client_load", &format!("{}/s", 1 + draws(6 * shape.servers)));
+    if once_in(draws, 3) {
+        line(text, "client_depth", &(1 + draws(2 * shape.servers)).to_string());
+    } else {
+        quoted(text, "client_load", &format!("{}/s", 1 + draws(6 * shape.servers)));
+    }
     if draws(2) == 0 {
         quoted(text, "client_read", &format!("{}%", draws(101)));
         quoted(text, "client_size", &format!("{}KiB", 1 + draws(256)));
         line(text, "client_weight", &(1 + draws(30)).to_string());
+    }
+}
+
+/// The work of daemons besides moving data, and limits of whole servers.
+fn costs(shape: &Shape, text: &mut String, draws: Draw<'_>) {
+    let us = |below: u64, draws: Draw<'_>| format!("{}us", draws(below));
+    if !text.contains("seeks") && once_in(draws, 4) {
+        quoted(text, "io_cost", &us(9_000, draws));
+    }
+    if once_in(draws, 6) {
+        quoted(text, "object_cost", &us(3_000, draws));
+    }
+    if once_in(draws, 6) {
+        quoted(text, "peering", &us(900_000, draws));
+    }
+    if shape.grouped && once_in(draws, 4) {
+        quoted(text, "backfill_begin", &us(90_000, draws));
+        quoted(text, "backfill_look", &us(200, draws));
+    }
+    if once_in(draws, 8) {
+        line(text, "server_max_active", &(1 + draws(6)).to_string());
+    }
+    if once_in(draws, 8) {
+        quoted(text, "server_rate_cap", &format!("{}KiB/s", 256 + draws(100_000)));
+    }
+    if text.contains("disk_capacity") && draws(2) == 0 {
+        quoted(text, "backfillfull_ratio", &format!("{}%", 20 + draws(81)));
+    }
+    if text.contains("mclock") && once_in(draws, 3) {
+        quoted(text, "recovery_cost", &format!("{}KiB", 1 + draws(40_000)));
+    }
+    if text.contains("returns") && draws(2) == 0 {
+        line(text, "async_recovery_min_cost", &draws(200).to_string());
     }
 }
 
