@@ -38,22 +38,16 @@ fn folder_like_a_clone(root: &Path, page: &Path, binary: &Path) -> PathBuf {
     folder
 }
 
-/// The page whose commands run servers, which wait most of the time.
-const SERVERS: &str = "docs/store.md";
-
-/// Runs the commands of the pages for which `is_chosen` holds.
-fn check(is_chosen: impl Fn(&str) -> bool) {
+#[test]
+fn commands_in_the_documents_do_what_the_pages_say() {
     let root = root();
     let binary = Path::new(env!("CARGO_BIN_EXE_towtank"));
     let mut faults = Vec::new();
     let mut commands = 0;
     for page in pages(&root) {
-        let name = page.strip_prefix(&root).unwrap_or(&page).display().to_string();
-        if !is_chosen(&name) {
-            continue;
-        }
         let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
         let folder = folder_like_a_clone(&root, &page, binary);
+        let name = page.strip_prefix(&root).unwrap_or(&page).display().to_string();
         for block in console::blocks(&text) {
             commands += block.len();
             let found = console::faults(&block, &folder, binary);
@@ -67,14 +61,4 @@ fn check(is_chosen: impl Fn(&str) -> bool) {
         faults.join("\n\n")
     );
     assert!(commands > 0, "no page shows a command: is the fence still called `console`?");
-}
-
-#[test]
-fn commands_in_the_documents_do_what_the_pages_say() {
-    check(|page| page != SERVERS);
-}
-
-#[test]
-fn commands_on_the_page_of_the_store_do_what_it_says() {
-    check(|page| page == SERVERS);
 }
