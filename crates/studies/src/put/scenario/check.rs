@@ -1,6 +1,7 @@
 //! The checks of a scenario of puts.
 
 use towtank_negotiation::Protocol;
+use towtank_puts::Spec;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, SimSpan};
 
@@ -63,12 +64,14 @@ impl Scenario {
     /// The servers that store something with every protocol, and what they are called: those beyond the last
     /// complete group get nothing from protocols that negotiate.
     fn storing(&self, protocols: &[Protocol]) -> (u32, String) {
-        let left = self.servers.checked_rem(self.group).unwrap_or(0);
-        if left == 0 || left == self.servers || !protocols.iter().any(|protocol| protocol.negotiates()) {
-            return (self.servers, format!("{} servers", self.servers));
+        let spec = Spec { servers: self.servers, group: self.group.max(1), ..Spec::default() };
+        match protocols.iter().map(|protocol| spec.servers_used(*protocol)).min() {
+            // A group with more members than there are servers is refused for that.
+            Some(storing) if (1..self.servers).contains(&storing) => {
+                (storing, format!("{storing} servers in complete groups of {}", self.group))
+            }
+            _ => (self.servers, format!("{} servers", self.servers)),
         }
-        let storing = self.servers - left;
-        (storing, format!("{storing} servers in complete groups of {}", self.group))
     }
 
     fn check_sizes(&self, draft: &Draft, problems: &mut Problems) {
