@@ -271,9 +271,7 @@ pub fn returning(draw: Draw<'_>) -> String {
         let _ = writeln!(text, "async_recovery_min_cost = {}", draw(200));
     }
     text += &queue(draw);
-    if draw(6) == 0 {
-        text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
-    }
+    clients(draw, &mut text);
     text
 }
 
@@ -295,9 +293,7 @@ pub fn failing(draw: Draw<'_>) -> String {
     let fails = fails.collect::<Vec<_>>().join(", ");
     let _ = writeln!(text, "fail = [{fails}]\ndown_out = \"{}s\"", draw(700));
     text += &queue(draw);
-    if draw(5) == 0 {
-        text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
-    }
+    clients(draw, &mut text);
     text
 }
 
@@ -344,15 +340,21 @@ pub fn change(draw: Draw<'_>) -> String {
         }
         _ => {}
     }
-    if draw(5) == 0 {
-        text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
-        if draw(2) == 0 {
-            let (read, size) = (draw(101), 1 + draw(256));
-            let _ = writeln!(text, "client_read = \"{read}%\"\nclient_size = \"{size}KiB\"");
-        }
-    }
+    clients(draw, &mut text);
     machines(draw, &mut text);
     text
+}
+
+/// Clients, of one scenario in five.
+fn clients(draw: Draw<'_>, text: &mut String) {
+    if draw(5) > 0 {
+        return;
+    }
+    *text += ["client_load = \"20/s\"\n", "client_depth = 2\n"][draw(2) as usize];
+    if draw(2) == 0 {
+        let (read, size) = (draw(101), 1 + draw(256));
+        let _ = writeln!(text, "client_read = \"{read}%\"\nclient_size = \"{size}KiB\"");
+    }
 }
 
 /// Speeds of the machines, the work of daemons, and how failures are noticed.
