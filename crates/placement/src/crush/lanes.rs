@@ -10,7 +10,7 @@
 mod inputs;
 
 use super::hash::{hash3_all, hash4_among_many};
-pub(super) use inputs::{Best, FACTOR_OF_ZERO, INPUTS, ITEMS_MAX, SCALE, STEPS};
+pub(super) use inputs::{Best, Buckets, FACTOR_OF_ZERO, INPUTS, ITEMS_MAX, ListColumns, Lots, SCALE, STEPS};
 use inputs::{
     list_hits_body, place_in_permutation_body, straw_columns_body, straw_row_body, straw2_columns_body,
     straw2_row_body, tree_hashes_body,
@@ -109,43 +109,44 @@ on_lanes! {
     fn hash_nodes(x: u32, nodes: &[u32], r: u32, id: u32, hashes: &mut [u32]) = hash_nodes_body;
     /// For each input the best straw of its straw2 bucket, whose items are a column of `ids` and `factors`.
     fn straw2_columns(
-        at: (&[u32; INPUTS], &[u32; INPUTS]),
+        lots: Lots<'_>,
         ids: &[[u32; INPUTS]],
         factors: &[[f32; INPUTS]],
         best: &mut Best
     ) = straw2_columns_body;
     /// The same for inputs that are all in one bucket.
-    fn straw2_row(at: (&[u32; INPUTS], &[u32; INPUTS]), straws: &[(u32, f32)], best: &mut Best)
+    fn straw2_row(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best)
         = straw2_row_body;
     /// For each input the longest straw of its straw bucket, whose items are a column of `ids` and `factors`.
     fn straw_columns(
-        at: (&[u32; INPUTS], &[u32; INPUTS]),
+        lots: Lots<'_>,
         ids: &[[u32; INPUTS]],
         factors: &[[f32; INPUTS]],
         best: &mut Best
     ) = straw_columns_body;
     /// The same for inputs that are all in one bucket.
-    fn straw_row(at: (&[u32; INPUTS], &[u32; INPUTS]), straws: &[(u32, f32)], best: &mut Best)
+    fn straw_row(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best)
         = straw_row_body;
     /// For each input the last hit of its list bucket, whose items are columns.
     fn list_hits(
-        at: (&[u32; INPUTS], &[u32; INPUTS], &[u32; INPUTS]),
-        ids: &[[u32; INPUTS]],
-        sums: &[[u32; INPUTS]],
-        weights: &[[u32; INPUTS]],
+        lots: Lots<'_>,
+        buckets: Buckets<'_>,
+        columns: ListColumns<'_>,
         hits: &mut [u32; INPUTS]
     ) = list_hits_body;
     /// For each input the hash of one node of its tree bucket.
     fn tree_hashes(
-        at: (&[u32; INPUTS], &[u32; INPUTS], &[u32; INPUTS]),
+        lots: Lots<'_>,
+        buckets: Buckets<'_>,
         nodes: &[u32; INPUTS],
         hashes: &mut [u32; INPUTS]
     ) = tree_hashes_body;
-    /// For each input the position at one place of its bucket's permutation.
+    /// For each input the position at a place of its bucket's permutation, up to place `most`.
     fn place_in_permutation(
-        at: (&[u32; INPUTS], &[u32; INPUTS]),
+        lots: Lots<'_>,
+        buckets: Buckets<'_>,
         sizes: &[u32; INPUTS],
-        place: u32,
+        most: u32,
         positions: &mut [u32; INPUTS]
     ) = place_in_permutation_body;
     /// The last position whose draw in a list bucket is below its weight.

@@ -1,11 +1,13 @@
 //! The fast mapper: a map in a layout for mapping, and a workspace that is reused from input to input.
 //!
-//! Gives the same results as [`super::reference`], faster. One algorithm runs a rule ([`paths`]); where it
-//! needs an item, either one input picks with lanes over the items of the bucket ([`pick`]), or many inputs
-//! pick at once, one per lane ([`batch`]). Straws are compared before any division, permutations store only
+//! Gives the same results as [`super::reference`], faster. Many inputs are mapped a try of each at a time
+//! ([`scan`]), if the rule and the map are of the usual kinds. A general algorithm runs all rules ([`paths`]);
+//! where it needs an item, either one input picks with lanes over the items of the bucket ([`pick`]), or many
+//! inputs pick at once, one per lane ([`batch`]). Straws are compared before any division, permutations store only
 //! the few places that moved, and nothing is cleared between inputs.
 
 mod batch;
+mod group;
 mod layout;
 mod mappings;
 mod paths;
@@ -13,6 +15,7 @@ mod pick;
 mod program;
 mod rows;
 mod run;
+mod scan;
 
 use super::check::{Fault, check, check_tries};
 use super::lanes::Lanes;
@@ -25,6 +28,7 @@ use pick::Scratch;
 use program::Op;
 use rows::Rows;
 use run::Run;
+use scan::Scan;
 use std::collections::BTreeMap;
 
 /// A map in a layout for mapping.
@@ -35,6 +39,10 @@ pub struct Mapper {
     nodes: Vec<Option<Node>>,
     args: BTreeMap<i64, Args>,
     rows: Rows,
+    /// Whether a bucket has the type of devices.
+    has_buckets_as_devices: bool,
+    /// Whether a device is in several buckets.
+    has_shared_devices: bool,
     lanes: Lanes,
 }
 
@@ -45,6 +53,7 @@ pub struct Workspace {
     /// The way of a single input.
     single: Paths,
     batch: Batch,
+    scan: Scan,
 }
 
 /// The arguments of one mapping.
@@ -86,6 +95,8 @@ impl Mapper {
             programs,
             max_devices: map.max_devices,
             args,
+            has_shared_devices: has_shared_devices(&nodes),
+            has_buckets_as_devices: nodes.iter().flatten().any(|node| node.kind == 0),
             nodes,
             rows,
             lanes: if Lanes::available().contains(&lanes) { lanes } else { Lanes::Portable },
@@ -132,14 +143,27 @@ impl Mapper {
     pub fn map_all(&self, ask: Ask<'_>, inputs: &[u32], workspace: &mut Workspace, found: &mut Mappings) {
         found.restart(inputs.len());
         let Some(run) = self.run(ask) else { return };
-        let Workspace { scratch, batch, .. } = workspace;
-        batch.map(&run, Traffic { inputs, next: 0, found }, scratch);
+        let Workspace { scratch, batch, scan, .. } = workspace;
+        let left = if scan::can_map(&run) {
+            scan.map(&run, inputs, found, scratch)
+        } else {
+            inputs.iter().copied().enumerate().collect()
+        };
+        batch.map(&run, Traffic { inputs: &left, next: 0, found }, scratch);
     }
 }
 
 /// The number of buckets that have a queue of their own because rules start there; maps with more rules than
 /// that have one for each device class.
 const STARTS_MAX: usize = 32;
+
+/// Whether a device is in several buckets, or several times in one.
+fn has_shared_devices(nodes: &[Option<Node>]) -> bool {
+    let items = nodes.iter().flatten().flat_map(|node| &node.items);
+    let mut devices: Vec<ItemId> = items.copied().filter(|&item| item >= 0).collect();
+    devices.sort_unstable();
+    devices.windows(2).any(|pair| pair[0] == pair[1])
+}
 
 /// The items where rules start.
 fn starts(programs: &[Option<Vec<Op>>]) -> Vec<ItemId> {

@@ -3,6 +3,7 @@
 //! A straw's length is estimated in single precision, without a table and without a division by the weight.
 //! The estimate says which item wins unless two are close: then the caller compares exactly.
 
+use super::WIDTH;
 use crate::crush::hash::{hash3_triples, hash4_words};
 
 /// The number of inputs that pick at once, as two halves side by side, because the steps of one hash depend
@@ -44,11 +45,22 @@ const SCORE_SLACK: f32 = 4e-5;
 /// an infinite score has no room for a position.
 pub const FACTOR_OF_ZERO: f32 = 1e30;
 
-/// Values that lie in as few lines of the cache as they can, because a vector that spans two is slow to
-/// store.
+/// Values that lie in one line of the cache, because a vector that spans two is slow to store.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Aligned([u32; INPUTS]);
+struct Aligned([u32; WIDTH]);
+
+/// The first lanes of the widths that so many inputs fill.
+#[inline(always)]
+fn widths(count: usize) -> impl Iterator<Item = usize> {
+    (0..count.min(INPUTS)).step_by(WIDTH)
+}
+
+/// One width of the lanes.
+#[inline(always)]
+fn width<T>(lanes: &[T; INPUTS], first: usize) -> &[T; WIDTH] {
+    lanes[first..].first_chunk().expect("lanes are a multiple of the width")
+}
 
 /// The best two straws of each input.
 #[repr(align(64))]
@@ -129,22 +141,43 @@ fn straw_score<const IS_STRAW2: bool>(hash: u32, factor: f32) -> f32 {
     if IS_STRAW2 { log_distance(hash) * factor } else { (hash & 0xffff) as i32 as f32 * factor }
 }
 
-type At<'a> = (&'a [u32; INPUTS], &'a [u32; INPUTS]);
+/// The inputs of some lanes with their attempts, and how many lanes are in use.
+#[derive(Clone, Copy)]
+pub struct Lots<'a> {
+    pub x: &'a [u32; INPUTS],
+    pub r: &'a [u32; INPUTS],
+    pub count: usize,
+}
 
-/// Notes several items of the bucket of each input at once.
+/// The best two straws of one width of the lanes, and where it begins.
+struct Noted<'a> {
+    best: &'a mut Best,
+    first: usize,
+}
+
+impl Noted<'_> {
+    #[inline(always)]
+    fn note<const IS_STRAW2: bool>(&mut self, lane: usize, position: usize, score: f32) {
+        self.best.note::<IS_STRAW2>(self.first + lane, position as u32, score);
+    }
+}
+
+/// Notes several items of the bucket of each input of one width at once.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 fn note_columns<const IS_STRAW2: bool, const N: usize>(
-    (x, r): At<'_>,
-    position: u32,
-    ids: &[[u32; INPUTS]; N],
-    factors: &[[f32; INPUTS]; N],
-    best: &mut Best,
+    (x, r): (&[u32; WIDTH], &[u32; WIDTH]),
+    position: usize,
+    (ids, factors): (&[[u32; INPUTS]], &[[f32; INPUTS]]),
+    mut noted: Noted<'_>,
 ) {
+    let ids: [&[u32; WIDTH]; N] = std::array::from_fn(|item| width(&ids[position + item], noted.first));
+    let factors: [&[f32; WIDTH]; N] =
+        std::array::from_fn(|item| width(&factors[position + item], noted.first));
     // Two loops, because the compiler vectorises a loop of hashes for every instruction set, but not one that
     // also compares.
-    let mut hashes = [Aligned([0; INPUTS]); N];
-    for lane in 0..INPUTS {
+    let mut hashes = [Aligned([0; WIDTH]); N];
+    for lane in 0..WIDTH {
         let mut id = [0; N];
         for item in 0..N {
             id[item] = ids[item][lane];
@@ -154,10 +187,10 @@ fn note_columns<const IS_STRAW2: bool, const N: usize>(
             hashes[item].0[lane] = all[item];
         }
     }
-    for lane in 0..INPUTS {
+    for lane in 0..WIDTH {
         for item in 0..N {
             let score = straw_score::<IS_STRAW2>(hashes[item].0[lane], factors[item][lane]);
-            best.note::<IS_STRAW2>(lane, position + item as u32, score);
+            noted.note::<IS_STRAW2>(lane, position + item, score);
         }
     }
 }
@@ -165,13 +198,14 @@ fn note_columns<const IS_STRAW2: bool, const N: usize>(
 /// The same for inputs that are all in one bucket.
 #[inline(always)]
 fn note_row<const IS_STRAW2: bool, const N: usize>(
-    (x, r): At<'_>,
-    position: u32,
-    straws: &[(u32, f32); N],
-    best: &mut Best,
+    (x, r): (&[u32; WIDTH], &[u32; WIDTH]),
+    position: usize,
+    straws: &[(u32, f32)],
+    mut noted: Noted<'_>,
 ) {
-    let mut hashes = [Aligned([0; INPUTS]); N];
-    for lane in 0..INPUTS {
+    let straws: &[(u32, f32); N] = straws[position..].first_chunk().expect("there are so many at least");
+    let mut hashes = [Aligned([0; WIDTH]); N];
+    for lane in 0..WIDTH {
         let mut id = [0; N];
         for item in 0..N {
             id[item] = straws[item].0;
@@ -181,94 +215,107 @@ fn note_row<const IS_STRAW2: bool, const N: usize>(
             hashes[item].0[lane] = all[item];
         }
     }
-    for lane in 0..INPUTS {
+    for lane in 0..WIDTH {
         for item in 0..N {
             let score = straw_score::<IS_STRAW2>(hashes[item].0[lane], straws[item].1);
-            best.note::<IS_STRAW2>(lane, position + item as u32, score);
+            noted.note::<IS_STRAW2>(lane, position + item, score);
         }
     }
 }
 
 #[inline(always)]
 fn columns<const IS_STRAW2: bool, const N: usize>(
-    at: At<'_>,
+    lots: Lots<'_>,
     ids: &[[u32; INPUTS]],
     factors: &[[f32; INPUTS]],
     best: &mut Best,
 ) {
     let worst = if IS_STRAW2 { f32::MAX } else { 0.0 };
     *best = Best { first: [worst; INPUTS], second: [worst; INPUTS] };
-    let mut position = 0;
-    let (several, last_ids) = ids.as_chunks::<N>();
-    let (several_factors, last_factors) = factors.as_chunks::<N>();
-    for (ids, factors) in several.iter().zip(several_factors) {
-        note_columns::<IS_STRAW2, N>(at, position, ids, factors, best);
-        position += N as u32;
-    }
-    let (pairs, last_ids) = last_ids.as_chunks::<2>();
-    let (pairs_of_factors, last_factors) = last_factors.as_chunks::<2>();
-    for (ids, factors) in pairs.iter().zip(pairs_of_factors) {
-        note_columns::<IS_STRAW2, 2>(at, position, ids, factors, best);
-        position += 2;
-    }
-    for (&ids, &factors) in last_ids.iter().zip(last_factors) {
-        note_columns::<IS_STRAW2, 1>(at, position, &[ids], &[factors], best);
+    let (size, all) = (ids.len(), (ids, factors));
+    for first in widths(lots.count) {
+        let at = (width(lots.x, first), width(lots.r, first));
+        let mut position = 0;
+        while position + N <= size {
+            note_columns::<IS_STRAW2, N>(at, position, all, Noted { best, first });
+            position += N;
+        }
+        while position + 2 <= size {
+            note_columns::<IS_STRAW2, 2>(at, position, all, Noted { best, first });
+            position += 2;
+        }
+        if position < size {
+            note_columns::<IS_STRAW2, 1>(at, position, all, Noted { best, first });
+        }
     }
 }
 
 #[inline(always)]
-fn row<const IS_STRAW2: bool, const N: usize>(at: At<'_>, straws: &[(u32, f32)], best: &mut Best) {
+fn row<const IS_STRAW2: bool, const N: usize>(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
     let worst = if IS_STRAW2 { f32::MAX } else { 0.0 };
     *best = Best { first: [worst; INPUTS], second: [worst; INPUTS] };
-    let mut position = 0;
-    let (several, last) = straws.as_chunks::<N>();
-    for straws in several {
-        note_row::<IS_STRAW2, N>(at, position, straws, best);
-        position += N as u32;
+    let size = straws.len();
+    for first in widths(lots.count) {
+        let at = (width(lots.x, first), width(lots.r, first));
+        let mut position = 0;
+        while position + N <= size {
+            note_row::<IS_STRAW2, N>(at, position, straws, Noted { best, first });
+            position += N;
+        }
+        while position + 2 <= size {
+            note_row::<IS_STRAW2, 2>(at, position, straws, Noted { best, first });
+            position += 2;
+        }
+        if position < size {
+            note_row::<IS_STRAW2, 1>(at, position, straws, Noted { best, first });
+        }
     }
-    let (pairs, last) = last.as_chunks::<2>();
-    for straws in pairs {
-        note_row::<IS_STRAW2, 2>(at, position, straws, best);
-        position += 2;
-    }
-    for &straw in last {
-        note_row::<IS_STRAW2, 1>(at, position, &[straw], best);
-    }
 }
 
 #[inline(always)]
-pub fn straw2_columns_body(at: At<'_>, ids: &[[u32; INPUTS]], factors: &[[f32; INPUTS]], best: &mut Best) {
-    columns::<true, ABREAST>(at, ids, factors, best);
+pub fn straw2_columns_body(
+    lots: Lots<'_>,
+    ids: &[[u32; INPUTS]],
+    factors: &[[f32; INPUTS]],
+    best: &mut Best,
+) {
+    columns::<true, ABREAST>(lots, ids, factors, best);
 }
 
 #[inline(always)]
-pub fn straw2_row_body(at: At<'_>, straws: &[(u32, f32)], best: &mut Best) {
-    row::<true, ABREAST>(at, straws, best);
+pub fn straw2_row_body(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
+    row::<true, ABREAST>(lots, straws, best);
 }
 
 #[inline(always)]
-pub fn straw_columns_body(at: At<'_>, ids: &[[u32; INPUTS]], factors: &[[f32; INPUTS]], best: &mut Best) {
-    columns::<false, ABREAST>(at, ids, factors, best);
+pub fn straw_columns_body(lots: Lots<'_>, ids: &[[u32; INPUTS]], factors: &[[f32; INPUTS]], best: &mut Best) {
+    columns::<false, ABREAST>(lots, ids, factors, best);
 }
 
 #[inline(always)]
-pub fn straw_row_body(at: At<'_>, straws: &[(u32, f32)], best: &mut Best) {
-    row::<false, ABREAST>(at, straws, best);
+pub fn straw_row_body(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
+    row::<false, ABREAST>(lots, straws, best);
 }
 
-type InBucket<'a> = (&'a [u32; INPUTS], &'a [u32; INPUTS], &'a [u32; INPUTS]);
+/// The buckets of the inputs of some lanes.
+pub type Buckets<'a> = &'a [u32; INPUTS];
 
-/// Notes the hits among several items of the list of each input.
+/// The items of lists, as columns: their ids, the sums of their weights, and their weights.
+pub type ListColumns<'a> = [&'a [[u32; INPUTS]]; 3];
+
+/// Notes the hits among several items of the list of each input of one width.
 #[inline(always)]
 fn note_hits<const N: usize>(
-    (x, r, bucket): InBucket<'_>,
-    position: u32,
-    ids: &[[u32; INPUTS]; N],
-    (sums, weights): (&[[u32; INPUTS]; N], &[[u32; INPUTS]; N]),
-    hits: &mut [u32; INPUTS],
+    (x, r, bucket): (&[u32; WIDTH], &[u32; WIDTH], &[u32; WIDTH]),
+    position: usize,
+    columns: ListColumns<'_>,
+    (hits, first): (&mut [u32; INPUTS], usize),
 ) {
-    let mut hashes = [Aligned([0; INPUTS]); N];
-    for lane in 0..INPUTS {
+    let [ids, sums, weights] = columns.map(|column| -> [&[u32; WIDTH]; N] {
+        std::array::from_fn(|item| width(&column[position + item], first))
+    });
+    let mut hashes = [Aligned([0; WIDTH]); N];
+    for lane in 0..WIDTH {
         let mut id = [0; N];
         for item in 0..N {
             id[item] = ids[item][lane];
@@ -278,72 +325,109 @@ fn note_hits<const N: usize>(
             hashes[item].0[lane] = all[item];
         }
     }
-    for lane in 0..INPUTS {
+    for lane in 0..WIDTH {
+        let hit = &mut hits[first + lane];
         for item in 0..N {
             // The product of a draw and a sum without its last 16 bits, in two parts of 32 bits.
             let (draw, sum) = (hashes[item].0[lane] & 0xffff, sums[item][lane]);
             let scaled = draw * (sum >> 16) + ((draw * (sum & 0xffff)) >> 16);
             let is_hit = scaled < weights[item][lane];
-            hits[lane] = if is_hit { position + item as u32 } else { hits[lane] };
+            *hit = if is_hit { (position + item) as u32 } else { *hit };
         }
     }
 }
 
 #[inline(always)]
 pub fn list_hits_body(
-    at: InBucket<'_>,
-    ids: &[[u32; INPUTS]],
-    sums: &[[u32; INPUTS]],
-    weights: &[[u32; INPUTS]],
+    lots: Lots<'_>,
+    buckets: Buckets<'_>,
+    columns: ListColumns<'_>,
     hits: &mut [u32; INPUTS],
 ) {
     *hits = [0; INPUTS];
-    let mut position = 0;
-    let (several, last_ids) = ids.as_chunks::<2>();
-    let (several_sums, last_sums) = sums.as_chunks::<2>();
-    let (several_weights, last_weights) = weights.as_chunks::<2>();
-    for ((ids, sums), weights) in several.iter().zip(several_sums).zip(several_weights) {
-        note_hits::<2>(at, position, ids, (sums, weights), hits);
-        position += 2;
-    }
-    for ((&ids, &sums), &weights) in last_ids.iter().zip(last_sums).zip(last_weights) {
-        note_hits::<1>(at, position, &[ids], (&[sums], &[weights]), hits);
+    let size = columns[0].len();
+    for first in widths(lots.count) {
+        let at = (width(lots.x, first), width(lots.r, first), width(buckets, first));
+        let mut position = 0;
+        while position + 2 <= size {
+            note_hits::<2>(at, position, columns, (hits, first));
+            position += 2;
+        }
+        if position < size {
+            note_hits::<1>(at, position, columns, (hits, first));
+        }
     }
 }
 
+/// Two widths are hashed side by side where a lane needs one hash only.
+const PAIR: usize = 2 * WIDTH;
+
 #[inline(always)]
-pub fn tree_hashes_body((x, r, bucket): InBucket<'_>, nodes: &[u32; INPUTS], hashes: &mut [u32; INPUTS]) {
-    for lane in 0..INPUTS / 2 {
-        let (first, second) = (lane, lane + INPUTS / 2);
-        [hashes[first], hashes[second]] = hash4_words(
-            [x[first], x[second]],
-            [nodes[first], nodes[second]],
-            [r[first], r[second]],
-            [bucket[first], bucket[second]],
-        );
+fn pairs(count: usize) -> impl Iterator<Item = usize> {
+    (0..count.min(INPUTS)).step_by(PAIR)
+}
+
+#[inline(always)]
+fn pair(lanes: &[u32; INPUTS], first: usize) -> &[u32; PAIR] {
+    lanes[first..].first_chunk().expect("lanes are a multiple of two widths")
+}
+
+#[inline(always)]
+pub fn tree_hashes_body(
+    lots: Lots<'_>,
+    buckets: Buckets<'_>,
+    nodes: &[u32; INPUTS],
+    hashes: &mut [u32; INPUTS],
+) {
+    for first in pairs(lots.count) {
+        let (x, r) = (pair(lots.x, first), pair(lots.r, first));
+        let (bucket, node) = (pair(buckets, first), pair(nodes, first));
+        let hashes: &mut [u32; PAIR] =
+            hashes[first..].first_chunk_mut().expect("lanes are a multiple of two widths");
+        for lane in 0..WIDTH {
+            let other = lane + WIDTH;
+            [hashes[lane], hashes[other]] = hash4_words(
+                [x[lane], x[other]],
+                [node[lane], node[other]],
+                [r[lane], r[other]],
+                [bucket[lane], bucket[other]],
+            );
+        }
     }
 }
 
 /// A permutation swaps each place with a later one. What ends at a place is found backwards: it came there in
-/// the swap of that place, from where an earlier swap may have put it.
+/// the swap of that place, from where an earlier swap may have put it. The attempts are the places, of which
+/// `most` is the greatest.
 #[inline(always)]
 pub fn place_in_permutation_body(
-    (x, bucket): At<'_>,
+    lots: Lots<'_>,
+    buckets: Buckets<'_>,
     sizes: &[u32; INPUTS],
-    place: u32,
+    most: u32,
     positions: &mut [u32; INPUTS],
 ) {
-    for step in (0..=place).rev() {
-        let Aligned(hashes) = &mut Aligned([0; INPUTS]);
-        for lane in 0..INPUTS / 2 {
-            let other = lane + INPUTS / 2;
-            [hashes[lane], hashes[other]] =
-                hash3_triples([x[lane], x[other]], [bucket[lane], bucket[other]], [step; 2]);
-        }
-        for lane in 0..INPUTS {
-            let swapped = step + remainder(hashes[lane], sizes[lane] - step);
-            let came = if positions[lane] == swapped { step } else { positions[lane] };
-            positions[lane] = if step == place { swapped } else { came };
+    for first in pairs(lots.count) {
+        let (x, place) = (pair(lots.x, first), pair(lots.r, first));
+        let (bucket, size) = (pair(buckets, first), pair(sizes, first));
+        let positions: &mut [u32; PAIR] =
+            positions[first..].first_chunk_mut().expect("lanes are a multiple of two widths");
+        *positions = [0; PAIR];
+        let mut hashes = [0; PAIR];
+        for step in (0..=most).rev() {
+            for lane in 0..WIDTH {
+                let other = lane + WIDTH;
+                [hashes[lane], hashes[other]] =
+                    hash3_triples([x[lane], x[other]], [bucket[lane], bucket[other]], [step; 2]);
+            }
+            for lane in 0..PAIR {
+                // A step beyond the place of a lane does not count there, and may be beyond its bucket too.
+                let rest = if step < size[lane] { size[lane] - step } else { 1 };
+                let swapped = step + remainder(hashes[lane], rest);
+                let came = if positions[lane] == swapped { step } else { positions[lane] };
+                let at = if step == place[lane] { swapped } else { came };
+                positions[lane] = if step <= place[lane] { at } else { 0 };
+            }
         }
     }
 }

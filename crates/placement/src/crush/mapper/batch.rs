@@ -4,15 +4,13 @@
 //! Picks wait in queues by kind and size of bucket, so that lanes seldom do work for others. Large buckets
 //! pick alone, with lanes over their items.
 
-mod group;
-
+use super::group::Group;
 use super::mappings::Mappings;
 use super::paths::Paths;
 use super::pick::Scratch;
 use super::rows::{ALONE, Child, Kernel, PLACES};
 use super::run::Run;
 use crate::crush::lanes::{INPUTS, STEPS};
-use group::Group;
 
 /// The number of inputs under way: several times the lanes, so that most picks find a full queue, and few
 /// enough to stay in the cache.
@@ -30,11 +28,13 @@ pub(super) struct Batch {
     /// The number of inputs in each queue.
     waiting: Vec<usize>,
     group: Group,
+    /// The inputs in the lanes.
+    in_lanes: Vec<u32>,
 }
 
-/// The inputs of a batch, and where their results go.
+/// The inputs of a batch with their numbers, and where their results go.
 pub(super) struct Traffic<'a> {
-    pub inputs: &'a [u32],
+    pub inputs: &'a [(usize, u32)],
     pub next: usize,
     pub found: &'a mut Mappings,
 }
@@ -63,8 +63,7 @@ impl Batch {
 
     /// Starts the next input, past those that are done without a pick.
     fn begin(&mut self, run: &Run<'_>, traffic: &mut Traffic<'_>, path: usize) {
-        while let Some(&x) = traffic.inputs.get(traffic.next) {
-            let number = traffic.next;
+        while let Some(&(number, x)) = traffic.inputs.get(traffic.next) {
             traffic.next += 1;
             if self.paths.start(run, path, (number, x)) {
                 return self.wait(run, path);
@@ -99,9 +98,20 @@ impl Batch {
     ) {
         let waiting = &mut self.waiting[queue];
         let first = waiting.saturating_sub(INPUTS);
-        let count = self.group.fill(&run.mapper.rows, &self.queues[queue][first..*waiting], &self.paths);
+        self.in_lanes.clear();
+        self.in_lanes.extend_from_slice(&self.queues[queue][first..*waiting]);
         *waiting = first;
         let queue = run.mapper.rows.queues[queue];
+        for (lane, &path) in self.in_lanes.iter().enumerate() {
+            let want = self.paths.wanted(path as usize);
+            let row = &run.mapper.rows.rows[want.row as usize];
+            self.group.x[lane] = want.x;
+            self.group.r[lane] = want.r;
+            self.group.set_row(lane, (want.row, row));
+            self.group.places[lane] = queue.size as u32;
+        }
+        let count = self.in_lanes.len();
+        self.group.fill_up(count);
         match queue.kernel {
             Kernel::Empty => {}
             Kernel::Alone => {
@@ -119,7 +129,7 @@ impl Batch {
             }
         }
         for lane in 0..count {
-            let path = self.group.paths[lane] as usize;
+            let path = self.in_lanes[lane] as usize;
             let waits = match queue.kernel {
                 Kernel::Empty => self.paths.found_nothing(run, path),
                 _ => self.paths.picked(run, path, self.group.children[lane]),
@@ -135,7 +145,7 @@ impl Batch {
 
     /// Picks for one input outside of the order of its picks, so that permutations are not kept.
     fn alone(&self, run: &Run<'_>, lane: usize, scratch: &mut Scratch) -> Child {
-        let path = self.group.paths[lane] as usize;
+        let path = self.in_lanes[lane] as usize;
         let want = self.paths.want(run, path);
         scratch.start();
         run.pick(want, self.group.x[lane], scratch)

@@ -50,8 +50,14 @@ pub(super) enum Weights {
     Mixed { weights: Vec<u32>, inverse: Vec<f32> },
 }
 
-/// A set of choose args, by bucket slot.
-pub(super) type Args = Vec<Option<NodeArgs>>;
+/// A set of choose args.
+#[derive(Clone, Debug)]
+pub(super) struct Args {
+    /// By bucket slot.
+    pub nodes: Vec<Option<NodeArgs>>,
+    /// Whether a bucket has weights for several positions of the result.
+    pub by_position: bool,
+}
 
 /// Replacements for the weights and ids of one bucket.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@ use crate::crush::map::ItemId;
 #[derive(Clone, Debug, Default)]
 pub struct Mappings {
     items: Vec<ItemId>,
-    /// Where the items of each input begin and end; they lie in the order in which the inputs were done.
+    /// Where the items of each input begin and end; they lie in the order in which the inputs were done, with
+    /// gaps.
     spans: Vec<(usize, usize)>,
 }
 
@@ -23,6 +24,22 @@ impl Mappings {
         let begin = self.items.len();
         self.items.extend_from_slice(items);
         self.spans[number] = (begin, self.items.len());
+    }
+
+    /// Stores the results of consecutive inputs, from lists with the same room for each input.
+    pub(in crate::crush) fn set_all(
+        &mut self,
+        first: usize,
+        lists: &[ItemId],
+        stride: usize,
+        counts: &[u32],
+    ) {
+        let base = self.items.len();
+        self.items.extend_from_slice(lists);
+        for (at, (span, &count)) in self.spans[first..].iter_mut().zip(counts).enumerate() {
+            let begin = base + at * stride;
+            *span = (begin, begin + count as usize);
+        }
     }
 
     /// The results in the order of the inputs.

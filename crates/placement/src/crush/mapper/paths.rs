@@ -10,10 +10,10 @@ use super::run::{Run, Want};
 use crate::crush::map::{ItemId, Mode, slot_of};
 
 /// The mark of a position that is still open; no item has this id.
-const OPEN: ItemId = 0x7fff_fffe;
+pub(super) const OPEN: ItemId = 0x7fff_fffe;
 
 /// Items are compared with so many others at once.
-const ABREAST: usize = 4;
+pub(super) const ABREAST: usize = 4;
 
 /// What an input does: it seeks the items of one choice below one bucket. One line of the cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -286,7 +286,7 @@ impl Paths {
 
 /// Whether an item is among the `len` from `begin` on, behind which all are [`OPEN`].
 #[inline]
-fn is_among(items: &[ItemId], begin: u32, len: u32, item: ItemId) -> bool {
+pub(super) fn is_among(items: &[ItemId], begin: u32, len: u32, item: ItemId) -> bool {
     // One comparison always, so that their number does not vary from input to input.
     let items = &items[begin as usize..][..(len as usize).next_multiple_of(ABREAST).max(ABREAST)];
     let (some, others) = items.split_first_chunk::<ABREAST>().expect("there are so many at least");

@@ -31,6 +31,7 @@ pub(super) enum Kernel {
 
 /// A bucket with one set of weights and ids. The row of a bucket with its own is that of its slot.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(super) struct Row {
     /// The queue; for [`PLACES`] the queue of place 0.
     pub queue: u32,
@@ -39,14 +40,70 @@ pub(super) struct Row {
     /// The number of items of a uniform bucket; 0 for others.
     pub uniform: u32,
     /// Where the data of its kernel begin.
-    pub at: usize,
+    pub at: u32,
     /// Where its items begin in [`Rows::children`].
-    pub children: usize,
+    pub children: u32,
+    /// Buckets of one pass can pick together, those of fewer items with padding.
+    pub pass: Pass,
+    /// The number of its items; for a tree, the number of nodes.
+    pub size: u32,
+}
+
+impl Row {
+    /// What picks in a uniform bucket at an attempt, the attempt with the round where it counts, and the
+    /// place in the permutation. The round counts if the divisor divides the size.
+    pub fn pass_at(&self, attempt: u32, round: u32, divisor: u32) -> (Pass, u32, u32) {
+        let counts = divisor > 0 && self.uniform > 0 && self.uniform.is_multiple_of(divisor);
+        let r = if counts { attempt.wrapping_add(round) } else { attempt };
+        if self.pass.kernel() != Kernel::Place {
+            return (self.pass, r, 0);
+        }
+        let at = if r < self.uniform { r } else { r % self.uniform };
+        (if at < STEPS as u32 { self.pass } else { Pass::APART }, r, at)
+    }
+}
+
+/// What picks in a bucket, and the length of its data, in one word that is soon compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pass(u32);
+
+/// The kernels by number.
+const KERNELS: [Kernel; 8] = [
+    Kernel::Empty,
+    Kernel::First,
+    Kernel::Alone,
+    Kernel::Place,
+    Kernel::Straw2,
+    Kernel::Straw,
+    Kernel::List,
+    Kernel::Tree,
+];
+
+impl Pass {
+    const fn of(kernel: Kernel, length: usize) -> Self {
+        Self(kernel as u32 | (length as u32) << KERNELS.len().trailing_zeros())
+    }
+
+    /// The pass of buckets that pick alone.
+    pub const APART: Self = Self::of(Kernel::Alone, 0);
+
+    #[inline]
+    pub fn kernel(self) -> Kernel {
+        KERNELS[self.0 as usize % KERNELS.len()]
+    }
 }
 
 impl Row {
     /// The row of a slot without a bucket.
-    pub const NONE: Self = Self { queue: EMPTY, node: 0, uniform: 0, at: 0, children: 0 };
+    pub const NONE: Self = Self {
+        queue: EMPTY,
+        node: 0,
+        uniform: 0,
+        at: 0,
+        children: 0,
+        pass: Pass::of(Kernel::Empty, 0),
+        size: 0,
+    };
 }
 
 /// The buckets whose picks are made together.
@@ -90,10 +147,10 @@ pub(super) struct Rows {
     pub rows: Vec<Row>,
     pub queues: Vec<Queue>,
     pub children: Vec<Child>,
-    /// The ids to hash for straws, with the factors by which draws are multiplied, padded to the size of the
-    /// queue.
+    /// The ids to hash for straws, with the factors by which draws are multiplied, padded to a multiple of
+    /// [`SIZE_STEP`].
     pub straws: Vec<(u32, f32)>,
-    /// The items of lists.
+    /// The items of lists, padded likewise.
     pub entries: Vec<Entry>,
     /// The weights of the nodes of trees.
     pub trees: Vec<u32>,
@@ -160,6 +217,8 @@ impl Rows {
                 let entry =
                     |index: usize| Entry { id: words[index], sum: sums[index], weight: weights[index] };
                 self.entries.extend((words.len() - size..words.len()).map(entry));
+                self.entries
+                    .resize(at + size.next_multiple_of(SIZE_STEP), Entry { id: 0, sum: 0, weight: 0 });
                 (self.queue(Kernel::List, size, None), at)
             }
             NodeShape::Straw { straws } if size <= ITEMS_MAX => {
@@ -184,7 +243,15 @@ impl Rows {
                 (ALONE, 0)
             }
         };
-        self.rows.push(Row { queue, node: !node.id, uniform, at, children });
+        let (at, children) = (at as u32, children as u32);
+        let Queue { kernel, size: in_queue } = self.queues[queue as usize];
+        let (length, size) = match kernel {
+            Kernel::Tree => (in_queue, in_queue),
+            Kernel::Straw2 | Kernel::Straw | Kernel::List => (size.next_multiple_of(SIZE_STEP), size),
+            Kernel::Empty | Kernel::First | Kernel::Alone | Kernel::Place => (0, size),
+        };
+        let (pass, size) = (Pass::of(kernel, length), size as u32);
+        self.rows.push(Row { queue, node: !node.id, uniform, at, children, pass, size });
         self.rows.len() as u32 - 1
     }
 
@@ -201,7 +268,7 @@ impl Rows {
             if size <= SIZE_STEP || start.is_some() { size } else { size.next_multiple_of(SIZE_STEP) };
         let at = self.straws.len();
         self.straws.extend(ids.iter().copied().zip(factors));
-        self.straws.resize(at + padded, (ids[0], padding));
+        self.straws.resize(at + size.next_multiple_of(SIZE_STEP), (ids[0], padding));
         (self.queue(kernel, padded, start), at)
     }
 
@@ -227,7 +294,7 @@ pub(super) fn child(nodes: &[Option<Node>], max_devices: i32, item: ItemId) -> C
 
 /// Lays out a set of choose args, which apply only to straw2 buckets.
 pub(super) fn args(nodes: &[Option<Node>], args: &ChooseArgs, rows: &mut Rows, starts: &[ItemId]) -> Args {
-    let mut laid: Args = vec![None; nodes.len()];
+    let mut laid = Args { nodes: vec![None; nodes.len()], by_position: false };
     for (&slot, arg) in args {
         if let Some(Some(node)) = nodes.get(slot as usize)
             && matches!(node.shape, NodeShape::Straw2(_))
@@ -235,13 +302,14 @@ pub(super) fn args(nodes: &[Option<Node>], args: &ChooseArgs, rows: &mut Rows, s
             let weight_sets: Vec<Weights> =
                 arg.weight_sets.iter().map(|weights| Weights::new(weights)).collect();
             let ids = (!arg.ids.is_empty()).then(|| padded(arg.ids.iter().map(|&id| id as u32).collect()));
-            let children = rows.rows[slot as usize].children;
+            let children = rows.rows[slot as usize].children as usize;
             let mut row = |weights| rows.add(node, children, starts, (weights, ids.as_deref()));
             let rows = match &weight_sets[..] {
                 [] => vec![row(None)],
                 sets => sets.iter().map(|weights| row(Some(weights))).collect(),
             };
-            laid[slot as usize] = Some(NodeArgs { weight_sets, ids, rows });
+            laid.by_position |= rows.len() > 1;
+            laid.nodes[slot as usize] = Some(NodeArgs { weight_sets, ids, rows });
         }
     }
     laid

@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
     /// The row of a bucket for a position of the result.
     #[inline]
     pub fn row(&self, node: u32, position: u32) -> u32 {
-        match self.args.and_then(|args| args[node as usize].as_ref()) {
+        match self.args.and_then(|args| args.nodes[node as usize].as_ref()) {
             Some(args) => args.rows[(position as usize).min(args.rows.len() - 1)],
             None => node,
         }
@@ -54,7 +54,7 @@ impl<'a> Run<'a> {
         let item = if want.is_permuted {
             Some(pick::permuted(node, x, want.r, scratch))
         } else {
-            let args = self.args.and_then(|args| args[want.node as usize].as_ref());
+            let args = self.args.and_then(|args| args.nodes[want.node as usize].as_ref());
             let weights = args
                 .and_then(|args| args.weight_sets.get(want.position as usize).or(args.weight_sets.last()));
             let ids = args.and_then(|args| args.ids.as_deref());

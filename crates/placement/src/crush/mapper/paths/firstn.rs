@@ -98,8 +98,7 @@ impl Paths {
             progress.leaf_failures_here = 0;
         }
         progress.above = run.mapper.rows.rows[path.row as usize].node;
-        let vary_r = choice.vary_r;
-        path.parent_r = if vary_r == 0 { 0 } else { (path.r as i32).wrapping_shr(vary_r - 1) as u32 };
+        path.parent_r = choice.parent_attempt(path.r);
         path.item = child.item;
         path.leaf_failures = 0;
         path.is_in_leaf = true;
