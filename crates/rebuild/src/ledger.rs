@@ -124,6 +124,11 @@ pub struct Stuck {
     /// Bytes of copies and shards that are left and stay where they are: of the two kinds above, of `full`,
     /// and of shards whose new device holds another shard of the record that stays.
     pub staying_bytes: u64,
+    /// The last part of these.
+    pub held_bytes: u64,
+    /// Of those that lack a part and are not lost, the least number of parts that one can still lose in the
+    /// end; none if there are none.
+    pub least_spare: Option<u32>,
 }
 
 impl Stuck {
@@ -382,6 +387,8 @@ impl<'a> Ledger<'a> {
             }
             let mut aimed = self.aim(record, standing, homes.as_deref_mut());
             let mut staying = aimed.staying;
+            let held = bytes.saturating_mul(aimed.staying as u64);
+            stuck.held_bytes = stuck.held_bytes.saturating_add(held);
             assert!(aimed.found <= missing, "a record has more homes than it lacks copies");
             self.keep(record);
             if aimed.any() && !self.has_room(record, standing) {
@@ -391,6 +398,10 @@ impl<'a> Ledger<'a> {
             } else if aimed.found < missing {
                 // Some of its copies may still find a home, but the record is not complete with them.
                 *(if aimed.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
+            }
+            if aimed.found < missing {
+                let spare = copies + aimed.found as u32 - data;
+                stuck.least_spare = Some(stuck.least_spare.map_or(spare, |least| least.min(spare)));
             }
             if aimed.any() {
                 let (driver, source) = self.leader(record, aimed.first, &mut read_load);

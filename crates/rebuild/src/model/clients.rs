@@ -234,7 +234,13 @@ impl Rebuild<'_> {
         // The position on the disk: far from what was served before.
         let spot = draws.next_u64() as u32 >> 2;
         let Some(first) = mine().nth(at) else { return };
-        let operation = Operation { since: context.now(), left: 0, write };
+        // A client that waits for replies sends the bytes of a write first; then they are here.
+        let sending = match clients.load.arrivals {
+            Arrivals::Closed(_) => self.asking(write).saturating_sub(self.hardware.control()),
+            Arrivals::Open(_) => SimSpan::ZERO,
+        };
+        let since = context.now().saturating_add(sending);
+        let operation = Operation { since, left: 0, write };
         let shared = shared(server);
         let number = shared.free.pop().unwrap_or(shared.operations.len() as u32);
         assert!(number as usize <= shared.operations.len(), "a free place for an operation does not exist");
@@ -253,7 +259,7 @@ impl Rebuild<'_> {
             ..plain(Kind::In)
         };
         if write {
-            context.send(context.me(), SimSpan::ZERO, event);
+            context.send(context.me(), sending, event);
         } else {
             self.queue_client(server, &event, context);
         }
@@ -350,7 +356,18 @@ impl Rebuild<'_> {
         Ok(())
     }
 
-    /// A client gets its reply after `wait`. Its request took as long as a control message, or as its bytes.
+    /// The time from a request until it is at the server: that of a control message, or of the bytes of a
+    /// write.
+    fn asking(&self, write: bool) -> SimSpan {
+        let card = self.hardware.card();
+        if write {
+            card.span(u64::from(self.clients().load.bytes)).saturating_add(card.spec().latency)
+        } else {
+            self.hardware.control()
+        }
+    }
+
+    /// A client gets its reply after `wait`.
     pub(super) fn client_served(
         &self,
         server: &mut Server,
@@ -362,12 +379,7 @@ impl Rebuild<'_> {
         assert_eq!(left, 0, "a client has its answer, and parts are still missing");
         assert!(!shared(server).free.contains(&event.job), "a client is answered twice");
         shared(server).free.push(event.job);
-        let card = self.hardware.card();
-        let asked = if write {
-            card.span(u64::from(self.clients().load.bytes)).saturating_add(card.spec().latency)
-        } else {
-            self.hardware.control()
-        };
+        let asked = self.asking(write);
         debug_assert!(since <= context.now(), "a client has its answer before it asked");
         let latency = context.now().since(since).saturating_add(asked).saturating_add(wait);
         debug_assert!(!latency.is_zero(), "a client has its answer at once");

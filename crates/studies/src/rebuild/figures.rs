@@ -132,8 +132,8 @@ fn rates(views: &[View<'_>]) -> Figure {
 
 fn times(views: &[View<'_>]) -> Figure {
     let names = views.iter().map(View::name).collect();
-    // Only Ceph has a start of its own.
-    let peers = |series: &BarSeries| series.values.iter().any(|value| value.get().is_some());
+    // Not every cluster has each part.
+    let has = |series: &BarSeries| series.values.iter().any(|value| value.get().is_some());
     let bars = |name: &str, measure: &str| BarSeries {
         name: name.to_owned(),
         values: views.iter().map(|view| Num::from(view.mean(measure).map(|mean| mean.mean))).collect(),
@@ -150,8 +150,9 @@ fn times(views: &[View<'_>]) -> Figure {
             categories: names,
             series: [
                 Some(bars("until detected", "detection_s")),
-                Some(bars("until marked out", "down_out_s")),
-                Some(bars("until objects move", "peering_s")).filter(peers),
+                Some(bars("until marked out", "down_out_s")).filter(has),
+                Some(bars("until replaced or back", "in_place_s")).filter(has),
+                Some(bars("until objects move", "peering_s")).filter(has),
                 Some(bars("transfers", "transfer_s")),
             ]
             .into_iter()

@@ -179,23 +179,24 @@ pub fn course(
     Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, note, population }))
 }
 
+/// From detection until what failed is replaced or back: it is missed before.
+fn in_place(scenario: &Settled) -> Option<SimSpan> {
+    scenario.replace.or(scenario.returns).map(|span| span.max(SimSpan::from_ns(1)))
+}
+
 /// What happens after the failures: the next ring is in place, empty disks replace what failed, or it comes
 /// back.
 fn later(complete: &Complete, struck: &[Struck]) -> Later {
     let scenario = &complete.scenario;
-    let (span, writes) = match (scenario.replace, scenario.returns) {
-        (Some(replace), _) => (replace, None),
-        (None, Some(returns)) => {
-            let leads_most = scenario.async_recovery_min_cost.map_or(LEADS_MOST, u64::from);
-            (returns, Some(Writes { to_each: ToEach::Once, log: log_entries(complete), leads_most }))
-        }
-        (None, None) => {
-            let rings = complete.rings.as_ref();
-            return rings.map_or_else(Later::default, |rings| rings.later(struck, waiting(scenario)));
-        }
+    let Some(span) = in_place(scenario) else {
+        let rings = complete.rings.as_ref();
+        return rings.map_or_else(Later::default, |rings| rings.later(struck, waiting(scenario)));
     };
-    // A disk is missed before it is replaced.
-    let known = scenario.detection.saturating_add(span.max(SimSpan::from_ns(1)));
+    let writes = scenario.replace.is_none().then(|| {
+        let leads_most = scenario.async_recovery_min_cost.map_or(LEADS_MOST, u64::from);
+        Writes { to_each: ToEach::Once, log: log_entries(complete), leads_most }
+    });
+    let known = scenario.detection.saturating_add(span);
     let back = |struck: &Struck| Return {
         at: SimTime::ZERO.saturating_add(struck.at).saturating_add(known).saturating_add(scenario.peering),
         devices: struck.devices.clone(),
@@ -268,7 +269,11 @@ pub(super) fn seen(
     let Some((replicate, population, note)) = replicate(complete, context)? else {
         return Ok(observed::stopped());
     };
-    let mut seen = observed::replicate(context.replicate, replicate, waiting(&complete.scenario));
+    let mut seen = observed::replicate(
+        context.replicate,
+        replicate,
+        (waiting(&complete.scenario), in_place(&complete.scenario)),
+    );
     seen.beside.warnings.extend(note);
     seen.beside.warnings.extend(complete.warnings.iter().cloned());
     seen.beside.warnings.extend(complete.data.warnings.iter().map(Warning::note));

@@ -4,7 +4,7 @@ use towtank_metrics::{Histogram, spearman};
 use towtank_units::{SimSpan, SimTime};
 
 use super::levers::micros;
-use super::observed::{Seen, ServerSeen, left, transfer};
+use super::observed::{Seen, ServerSeen, bare, left, transfer};
 use super::resources::Resource;
 use crate::{Measure, Value};
 use towtank_rebuild::model::SPARES;
@@ -53,6 +53,13 @@ fn of_times() -> Vec<Row> {
         .titled("Time until the failure is detected"),
         Row::new("down_out_s", "s", "from then until the failed devices are marked out", Seen::down_out)
             .titled("Time from detection until marked out"),
+        Row::new("in_place_s", "s", "from detection until what failed is replaced or back", |seen| {
+            seen.in_place
+                .map(SimSpan::as_secs_f64)
+                .ok_or_else(|| "nothing is replaced or comes back".to_owned())
+        })
+        .titled("Time from detection until replaced or back")
+        .only_where(|seen| seen.in_place.is_some()),
         Row::new("peering_s", "s", "from then until the first object can move", |seen| {
             Ok(seen.waiting.peering.as_secs_f64())
         })
@@ -300,12 +307,14 @@ impl Seen {
     }
 
     fn two_copies(&self) -> Value {
-        left(self.recovered(), self.waiting).map_or_else(|| Ok(self.until(0)), Err)
+        bare(self.recovered(), self.waiting).map_or_else(|| Ok(self.until(0)), Err)
     }
 
     fn down_out(&self) -> Value {
         if self.waiting.noout {
             Err("`noout` is set".to_owned())
+        } else if self.in_place.is_some() {
+            Err("what failed is replaced or comes back, and is never marked out".to_owned())
         } else {
             Ok(self.waiting.down_out.as_secs_f64())
         }

@@ -218,6 +218,8 @@ pub struct Seen {
     pub(super) replicate: Replicate,
     /// The delays before the rebuild began.
     pub(super) waiting: Waiting,
+    /// From detection until what failed is replaced or comes back, if it does.
+    pub(super) in_place: Option<SimSpan>,
 }
 
 /// The kept results of one replicate.
@@ -323,7 +325,11 @@ pub fn stopped() -> crate::Replicate<Seen> {
 
 /// The outcome of a replicate with its number.
 #[must_use]
-pub fn replicate(number: u32, replicate: Replicate, waiting: Waiting) -> crate::Replicate<Seen> {
+pub fn replicate(
+    number: u32,
+    replicate: Replicate,
+    (waiting, in_place): (Waiting, Option<SimSpan>),
+) -> crate::Replicate<Seen> {
     let recovered = &replicate.recovered;
     let beside = Outcome {
         digest: Some(digest(recovered)),
@@ -332,7 +338,7 @@ pub fn replicate(number: u32, replicate: Replicate, waiting: Waiting) -> crate::
         ..Outcome::default()
     };
     let observed = Observed { replicate: number, ..Observed::of(&replicate) };
-    crate::Replicate { seen: Ok(Seen { observed, population: None, replicate, waiting }), beside }
+    crate::Replicate { seen: Ok(Seen { observed, population: None, replicate, waiting, in_place }), beside }
 }
 
 fn digest(recovered: &Recovered) -> String {
@@ -344,6 +350,14 @@ fn digest(recovered: &Recovered) -> String {
             if let [one] = digests { one.to_string() } else { format!("{folded:016x}") }
         }
     }
+}
+
+/// Why it is not known when no object is left with a single copy, or with as few shards as it needs: some are
+/// left with no more, or are lost.
+pub(crate) fn bare(recovered: &Recovered, waiting: Waiting) -> Option<String> {
+    let stuck = recovered.stuck;
+    let is_bare = recovered.partial || stuck.lost > 0 || stuck.least_spare == Some(0);
+    left(recovered, waiting).filter(|_| is_bare)
 }
 
 /// Why the rebuild is not complete, where not everything could be rebuilt.

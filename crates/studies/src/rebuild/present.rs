@@ -47,11 +47,22 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
     }
 }
 
+/// What failed; each replicate may draw something else.
+fn failed(view: &View<'_>) -> String {
+    let first = &view.observed[0].failed;
+    let text = first.join(", ");
+    if view.observed.iter().all(|seen| seen.failed == *first) {
+        text
+    } else {
+        format!("{text} in the first replicate")
+    }
+}
+
 fn answer(views: &[View<'_>]) -> String {
     let [one] = views else { return compared(views) };
     let time = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "s"));
     let mean = |measure: &str| Some(one.mean(measure)?.mean);
-    let failed = one.observed[0].failed.join(", ");
+    let failed = failed(one);
     let not_safe = not_safe(one);
     let Some(full) = time("time_to_full_redundancy_s") else {
         return format!("{failed}: {}.", not_safe.unwrap_or_else(|| "the result is not known".to_owned()));
@@ -149,7 +160,8 @@ fn status_of(outcome: &Outcome, limits: &FillLimits) -> Status {
     }
 }
 
-/// How many replicates do not become safe again, and the reason of the first of them; nothing where all do.
+/// How many replicates do not become safe again, and the reason, or that of the first of them where they differ;
+/// nothing where all become safe.
 fn not_safe(view: &View<'_>) -> Option<String> {
     let all = &view.result.outcomes;
     let reason = |outcome: &towtank_report::Outcome| {
@@ -157,10 +169,13 @@ fn not_safe(view: &View<'_>) -> Option<String> {
     };
     let reasons: Vec<String> = all.iter().filter_map(reason).collect();
     let first = reasons.first()?;
-    Some(if reasons.len() == all.len() {
-        format!("redundancy is not fully restored: {first}")
-    } else {
-        format!("in {} of {} replicates redundancy is not fully restored: {first}", reasons.len(), all.len())
+    let are_alike = reasons.iter().all(|reason| reason == first);
+    let first = if are_alike { format!(": {first}") } else { format!("; in the first of these {first}") };
+    Some(match (reasons.len() == all.len(), all.len()) {
+        (true, count) if count == 1 || are_alike => format!("redundancy is not fully restored{first}"),
+        (_, count) => {
+            format!("in {} of {count} replicates redundancy is not fully restored{first}", reasons.len())
+        }
     })
 }
 

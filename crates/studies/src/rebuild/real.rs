@@ -537,7 +537,7 @@ impl Ready {
     /// One replicate.
     pub(super) fn seen(&self, context: &RunContext<'_>) -> Result<crate::Replicate<Seen>, StudyError> {
         let Some((replicate, warnings)) = self.replicate(context)? else { return Ok(observed::stopped()) };
-        let mut seen = observed::replicate(context.replicate, replicate, waiting(&self.scenario));
+        let mut seen = observed::replicate(context.replicate, replicate, (waiting(&self.scenario), None));
         seen.beside.warnings.extend(warnings);
         Ok(seen)
     }

@@ -6,6 +6,7 @@ mod homes;
 mod in_place;
 mod mended;
 mod progress;
+mod waiting_clients;
 
 use proptest::prelude::*;
 use towtank_kernel::Executor;
@@ -281,6 +282,40 @@ fn objects_on_both_of_two_failed_servers_are_lost_with_two_copies() {
     assert_eq!(measure.value(), None);
     assert!(measure.reason().unwrap().contains("are lost"), "{measure:?}");
     assert_eq!(value(&outcome, "objects_rebuilt") as usize, course.affected.records() - both);
+}
+
+/// Objects without a target for one of their copies still have others: how many says whether any was down to
+/// a single one.
+#[test]
+fn objects_without_a_target_may_have_two_copies_left() {
+    for (text, has_two) in [
+        ("servers = 3\nreplicas = 3\nobjects = 100\nfail = \"server\"", true),
+        ("servers = 4\nec = \"2+2\"\nobjects = 100\nfail = \"server\"", true),
+        ("servers = 2\nreplicas = 2\nobjects = 100\nfail = \"server\"", false),
+        ("servers = 3\nec = \"2+1\"\nobjects = 100\nfail = \"server\"", false),
+        ("servers = 3\nreplicas = 3\nobjects = 100\nfail = [\"server=0\", \"server=1\"]", false),
+    ] {
+        let found = outcome(text, 3);
+        assert_eq!(value(&found, "stuck_objects"), 100.0, "{text}");
+        let two = &found.measures["time_to_two_copies_s"];
+        assert_eq!(two.value(), has_two.then_some(0.0), "{text}");
+        assert_eq!(two.reason().is_some_and(|why| why.contains("no valid target")), !has_two, "{text}");
+    }
+}
+
+/// The parts of the time are those of what happens.
+#[test]
+fn what_is_replaced_is_never_marked_out() {
+    let text = "servers = 4\nobjects = 100\nfail = \"server\"\ndown_out = \"10min\"\ndetection = \"2s\"";
+    let out = outcome(text, 3);
+    assert_eq!(value(&out, "down_out_s"), 600.0);
+    assert!(!out.measures.contains_key("in_place_s") || out.measures["in_place_s"].value().is_none());
+    let replaced = outcome(&format!("{text}\nreplace = \"1min\""), 3);
+    assert_eq!(replaced.measures["down_out_s"].value(), None);
+    let parts = ["detection_s", "in_place_s", "peering_s", "transfer_s"];
+    let sum: f64 = parts.iter().filter_map(|part| replaced.measures.get(*part)?.value()).sum();
+    let all = value(&replaced, "time_to_full_redundancy_s");
+    assert!((sum - all).abs() < 1e-6, "the parts add up to {sum} s, of {all} s");
 }
 
 #[test]

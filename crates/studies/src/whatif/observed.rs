@@ -16,7 +16,7 @@ use crate::preview::moves::Moves;
 use crate::rebuild::bottleneck;
 use crate::rebuild::estimate::{self, Estimate};
 use crate::rebuild::levers::{self, Settings, Tried};
-use crate::rebuild::observed::{ClientsSeen, left};
+use crate::rebuild::observed::{ClientsSeen, bare, left};
 use crate::rebuild::real::Staged;
 use crate::rebuild::resources::{Resource, resources};
 use crate::{Replicate, RunContext, StudyError, Value};
@@ -229,10 +229,25 @@ impl Seen {
                 human::digits(unmoved as f64)
             )
         });
-        match (left, full) {
-            (Some(left), Some(full)) => Some(format!("{left}, {full}")),
-            (left, full) => left.or(full),
-        }
+        let reasons: Vec<String> = [left, full, self.short(), self.held()].into_iter().flatten().collect();
+        (!reasons.is_empty()).then(|| reasons.join(", "))
+    }
+
+    /// Groups to which the map gives no full set of devices in the end, whatever moves.
+    fn short(&self) -> Option<String> {
+        let short = self.moves.groups_short;
+        let groups = if short == 1 { "group gets" } else { "groups get" };
+        let count = human::digits(short as f64);
+        (short > 0).then(|| format!("{count} {groups} fewer devices than asked for from the new map"))
+    }
+
+    /// Shards that the model leaves where they are.
+    fn held(&self) -> Option<String> {
+        let bytes = self.recovered.stuck.held_bytes;
+        (bytes > 0).then(|| {
+            let bytes = human::quantity(bytes as f64, "bytes");
+            format!("{bytes} of shards stay, because their new device holds another shard of the same object")
+        })
     }
 
     fn counted(&self, at: SimTime) -> f64 {
@@ -263,14 +278,17 @@ impl Seen {
         self.counted(self.recovered.until(spare.min(SPARES - 2)).unwrap_or(SimTime::ZERO))
     }
 
-    /// Until no copy or shard is missing.
+    /// Until no copy or shard is missing. Where the new map has too few devices for more groups than before,
+    /// copies are missing as soon as the devices that hold them now are gone.
     pub fn full(&self) -> Value {
-        left(&self.recovered, self.timing.waiting).map_or_else(|| Ok(self.until(SPARES - 2)), Err)
+        let more = self.moves.groups_short > self.moves.safety.short_now;
+        let short = self.short().filter(|_| more);
+        left(&self.recovered, self.timing.waiting).or(short).map_or_else(|| Ok(self.until(SPARES - 2)), Err)
     }
 
     /// Until nothing is left with a single copy.
     pub fn two_copies(&self) -> Value {
-        left(&self.recovered, self.timing.waiting).map_or_else(|| Ok(self.until(0)), Err)
+        bare(&self.recovered, self.timing.waiting).map_or_else(|| Ok(self.until(0)), Err)
     }
 
     /// The probability that further failures lose data before all copies are back.

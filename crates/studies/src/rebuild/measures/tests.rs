@@ -127,7 +127,12 @@ fn each_measure_has_its_own_value() {
         ("client_write_latency_quiet_p99_us", 750.0),
     ];
     let apart = ["lost_objects", "stuck_objects"];
-    let others = || measures().into_iter().filter(|row| !apart.contains(&row.name.as_ref())).collect();
+    // What is replaced is not marked out: that is checked where a disk is replaced.
+    let in_place = |row: &Row| row.name == "in_place_s";
+    let others = || {
+        let rows = measures().into_iter();
+        rows.filter(|row| !apart.contains(&row.name.as_ref()) && !in_place(row)).collect()
+    };
     let expected: Vec<_> = expected.into_iter().filter(|(name, _)| !apart.contains(name)).collect();
     by_hand::hold(others, &seen, &expected);
 }
