@@ -307,6 +307,10 @@ impl<M: Model> Rules<'_, M> {
         match refusal {
             Refusal::NoEntity { to } => RunError::NoEntity { place, to, entities: self.entities },
             Refusal::NoLink { to } => RunError::NoLink { place, to, to_name: describe(to) },
+            // No delay that the link allows ends in time: models add times up to the latest one.
+            Refusal::ShortLink { least, .. } if place.key.at.checked_add(least).is_none() => {
+                RunError::TimeOverflow { place, after_ns: least.as_ns() }
+            }
             Refusal::ShortLink { to, after, least } => RunError::ShortLink {
                 place,
                 to,

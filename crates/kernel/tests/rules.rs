@@ -16,6 +16,7 @@ enum Deed {
     NoEntity,
     Past,
     Overflow,
+    TooLate,
     ZeroDelayForEver,
     ForEver,
     Fault,
@@ -74,6 +75,8 @@ impl Model for Script {
             (0, Deed::NoEntity) => context.send(EntityId(7), SimSpan::from_ns(100), 1),
             (0, Deed::Past) => context.send_at(me, SimTime::from_ns(9), 1),
             (0, Deed::Overflow) => context.send(me, SimSpan::MAX, 1),
+            (0, Deed::TooLate) => context.send_at(me, SimTime::from_ns(u64::MAX - 50), 6),
+            (6, _) => context.send_at(EntityId(1), SimTime::MAX, 1),
             (_, Deed::ZeroDelayForEver) => context.send(me, SimSpan::ZERO, 3),
             (_, Deed::ForEver) => context.send(me, SimSpan::from_ns(1), 3),
             (0, Deed::Fault) => return Err("the cup is empty".into()),
@@ -381,4 +384,14 @@ fn costly_copies_are_told_before_the_run() {
     assert_eq!(told(&Copied::<true>, Executor::Optimistic, Some(UndoBy::Clone)), []);
     assert_eq!(told(&Copied::<true>, Executor::Conservative, None), []);
     assert_eq!(told(&Copied::<false>, Executor::Optimistic, None), []);
+}
+
+/// A former bug: a model adds a delay to a time near the end, up to the last instant, and was told that its
+/// link is longer than what is left of time.
+#[test]
+fn a_link_that_reaches_beyond_the_end_of_time_is_an_overflow() {
+    check_error(
+        Deed::TooLate,
+        "tap at 18446744073709551565 ns, handling 6 (step 0, from entity 0): a delay of 100 ns exceeds the latest possible time, 18446744073709551615 ns",
+    );
 }
