@@ -81,6 +81,10 @@ impl<R: Keyed> ChunkPool<R> {
         if chain.tail.len() == chain.tail.capacity() {
             self.extend(chain);
         }
+        // By the next push to this chain, the place behind this one would no longer be in the nearest cache.
+        if let Some(after) = chain.tail.spare_capacity_mut().get(1) {
+            prefetch(after);
+        }
         &mut chain.tail
     }
 

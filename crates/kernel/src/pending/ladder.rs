@@ -12,6 +12,7 @@
 //! * Records that come below what has been sorted (after short delays, or put back by a rollback) go to a
 //!   side heap, and a pop takes the lesser of the two. If the side heap becomes the larger part, it is
 //!   divided into a rung like a crowded bucket.
+//! * A record that precedes all that are sorted, as one sent without delay does, is put in front of them.
 //! * If there are few records, all are kept in the side heap, which is then the whole queue.
 //! * A second run is sorted before the first is used up, so that [`PendingSet::ahead`] nearly always finds a
 //!   record.
@@ -145,6 +146,12 @@ impl<R: Keyed> Ladder<R> {
         }
         self.far += 1;
         Some(self.chunks.make_room(rung.bucket_mut(at)))
+    }
+
+    /// Whether a record precedes all that are sorted, of which there is one at least.
+    #[inline(always)]
+    fn is_ahead(&self, record: &R) -> bool {
+        last_of(&self.near).is_some_and(|first| precedes(&record.key(), &first.key()))
     }
 
     /// Adds a record that is not to go on a rung.
@@ -300,7 +307,13 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
     fn push(&mut self, record: R) {
         match self.make_room(time_of(&record)) {
             Some(bucket) => bucket.push(record),
-            None => self.push_aside(record),
+            None => {
+                if self.is_ahead(&record) {
+                    self.near.push(Some(record));
+                } else {
+                    self.push_aside(record);
+                }
+            }
         }
     }
 
@@ -356,6 +369,16 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
             None => self.next.get((self.near.len() + self.next.len()).wrapping_sub(n + 1)),
         };
         place.and_then(Option::as_ref)
+    }
+
+    #[inline(always)]
+    fn each_ahead<const N: usize>(&self, distances: [usize; N]) -> [Option<&R>; N] {
+        debug_assert!(distances.iter().rev().is_sorted(), "the largest distance first: {distances:?}");
+        // Nearly always one comparison is enough for all of them.
+        match self.near.len().checked_sub(1) {
+            Some(last) if last >= distances[0] => distances.map(|n| self.near[last - n].as_ref()),
+            _ => distances.map(|n| self.ahead(n)),
+        }
     }
 
     #[inline]
@@ -452,5 +475,38 @@ impl<R> fmt::Debug for Ladder<R> {
             .field("near_end", &self.near_end)
             .field("far", &self.far)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towtank_units::SimTime;
+
+    use super::*;
+    use crate::key::{EntityId, Scheduled};
+
+    fn record(at: u64, sequence: u64) -> Scheduled<()> {
+        let key = EventKey { at: SimTime::from_ns(at), step: 0, origin: EntityId(0), sequence };
+        Scheduled { key, to: EntityId(0), timer: false, event: () }
+    }
+
+    /// What is sent without delay would take several times as long by way of the side heap.
+    #[test]
+    fn what_precedes_all_that_are_sorted_is_not_set_aside() {
+        let mut ladder = Ladder::new();
+        (1..=2_000).for_each(|at| ladder.push(record(at * 10, at)));
+        assert_eq!(ladder.pop().map(|first| first.key.sequence), Some(1));
+        assert!(ladder.near.len() > NEAR_MIN && ladder.side.len() == 0, "the next records are sorted");
+        let sorted = ladder.near.len();
+        for (at, sequence) in [(19, 9_001), (12, 9_000), (20, 0)] {
+            ladder.push(record(at, sequence));
+        }
+        assert_eq!(
+            (ladder.near.len(), ladder.side.len()),
+            (sorted + 2, 1),
+            "the last is not the first of all"
+        );
+        let popped: Vec<u64> = (0..4).filter_map(|_| ladder.pop()).map(|next| next.key.sequence).collect();
+        assert_eq!(popped, [9_000, 9_001, 0, 2]);
     }
 }

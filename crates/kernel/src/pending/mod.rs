@@ -57,6 +57,11 @@ pub trait PendingSet<R: Keyed> {
     /// hint: pushes in between may change it, and there may be none. Never reorganises the set.
     fn ahead(&self, n: usize) -> Option<&R>;
 
+    /// As [`PendingSet::ahead`], for several distances, the largest first.
+    fn each_ahead<const N: usize>(&self, distances: [usize; N]) -> [Option<&R>; N] {
+        distances.map(|n| self.ahead(n))
+    }
+
     /// The number of records.
     fn len(&self) -> usize;
 

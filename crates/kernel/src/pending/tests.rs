@@ -154,6 +154,8 @@ impl<S: PendingSet<Scheduled<u64>> + Default> Trial<S> {
         if let Some(ahead) = self.set.ahead(3) {
             prop_assert!(self.oracle.contains(&ahead.key));
         }
+        let distances = [20, 9, 3];
+        prop_assert_eq!(self.set.each_ahead(distances), distances.map(|n| self.set.ahead(n)));
         Ok(())
     }
 }
