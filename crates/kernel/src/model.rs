@@ -117,12 +117,18 @@ pub trait Model: Sized + Sync {
         SimSpan::ZERO
     }
 
-    /// Asks for memory that the handler will need beyond the entity itself ([`prefetch`](crate::prefetch)).
-    /// Executors prefetch the entity and then call this twice before the event: at depth 0 for the parts to
-    /// which the entity points, and later at depth 1 for those to which these point. Only a hint: an earlier
-    /// event may still change the entity.
-    fn fetch(&self, entity: &Self::Entity, event: &Self::Event, depth: u32) {
-        let _ = (entity, event, depth);
+    /// Asks for memory that the handler will need beyond the entity itself ([`prefetch`](crate::prefetch)),
+    /// and, where it will record samples, for what these change in the entity's statistics. Executors prefetch
+    /// the entity and then call this three times before the event: at depth 0 for the parts to which the
+    /// entity points, later at depth 1 for those to which these point, and at depth 2 for what these tell of.
+    /// Only a hint: an earlier event may still change the entity.
+    fn fetch(
+        &self,
+        (entity, statistics): (&Self::Entity, &Self::Statistics),
+        event: &Self::Event,
+        depth: u32,
+    ) {
+        let _ = (entity, statistics, event, depth);
     }
 
     /// The relative amount of work of an entity, used to balance entities among workers.

@@ -40,7 +40,7 @@ mod undo;
 
 use towtank_kernel::{
     Committed, Context, EntityId, Fault, Links, Model, Outcome, RunError, RunOptions, Runs, Statistics,
-    UndoBy,
+    UndoBy, prefetch,
 };
 use towtank_units::{Rate, SimSpan, SimTime};
 
@@ -495,21 +495,30 @@ impl Model for Rebuild<'_> {
     }
 
     #[inline]
-    fn fetch(&self, entity: &Entity, event: &Event, depth: u32) {
+    fn fetch(&self, (entity, counts): (&Entity, &Counts), event: &Event, depth: u32) {
         let Entity::Server(server) = entity else { return };
-        let (device, has_job) = match event.kind {
-            Kind::Read => (event.device, event.driver == event.device),
-            // A unit that has been received is often written at once.
-            Kind::In if !event.marks.gathers() => (event.device, false),
-            Kind::Write => (event.device, false),
-            Kind::Ack | Kind::Part => (event.driver, true),
-            _ => return,
-        };
-        let place = self.hardware.place_of(device);
+        let ends_job = event.kind == Kind::Ack && event.marks.is_last();
+        if depth == 2 {
+            if ends_job {
+                self.fetch_next_job(server, event.driver);
+                counts.progress.fetch();
+            }
+            return;
+        }
+        // Of all kinds, because which comes next cannot be predicted: a wrong guess takes longer than a hint
+        // that is of no use. A unit that has been received is often written at once. The device of other
+        // events may be a client.
+        let of_device = matches!(event.kind, Kind::Read | Kind::In | Kind::Write);
+        let place = self.hardware.place_of(if of_device { event.device } else { event.driver });
         if depth == 0 {
             server.fetch_disk(place);
-        } else if has_job {
+        } else {
             server.fetch_slot(place, event.slot);
+            if ends_job {
+                server.fetch_task(place);
+                prefetch(counts);
+                prefetch(&counts.progress);
+            }
         }
     }
 

@@ -260,14 +260,15 @@ impl Plan {
         &self.jobs[job as usize]
     }
 
-    /// Prefetches a job that begins soon, and its devices, which lie at the same share of their table where
-    /// all jobs have equally many.
+    /// Prefetches a job that begins soon, its devices, which lie at the same share of their table where all
+    /// jobs have equally many, and its task.
     #[inline]
-    pub fn fetch(&self, job: u32) {
+    pub fn fetch(&self, job: u32, task: u32) {
         if let Some(row) = self.jobs.get(job as usize) {
             prefetch(row);
             prefetch(&self.devices[self.devices.len() * job as usize / self.jobs.len()]);
         }
+        self.tasks.get(task as usize).into_iter().for_each(prefetch);
     }
 
     /// All jobs, by driver and task.

@@ -12,9 +12,6 @@ use crate::plan::Task;
 /// The unit of a [`Kind::Start`] after the driver's own work.
 const WORKED: u32 = 2;
 
-/// How many jobs ahead the tables are prefetched: a cache line has two or three.
-const FETCH_AHEAD: u32 = 4;
-
 /// Position of a slot: the device, its index in the server, and the number of the slot.
 #[derive(Clone, Copy)]
 struct At {
@@ -132,8 +129,6 @@ impl Rebuild<'_> {
     ) {
         let job = self.plan.job(number);
         let (reads, writes) = (self.plan.reads(job), self.plan.writes(job));
-        // A device drives jobs mostly in the order of their numbers.
-        self.plan.fetch(number + FETCH_AHEAD);
         assert_eq!(
             server.devices[at.place].slots[at.slot].job,
             Slot::NONE,
@@ -224,6 +219,14 @@ impl Rebuild<'_> {
         }
     }
 
+    /// Prefetches the job that a disk begins next, whose task should be in the cache already.
+    pub(super) fn fetch_next_job(&self, server: &Server, driver: DeviceId) {
+        let device = server.devices.get(self.hardware.place_of(driver));
+        if let Some(active) = device.and_then(Device::next_active) {
+            self.plan.fetch(active.next_job, active.task);
+        }
+    }
+
     fn at(&self, event: &Event) -> At {
         let place = self.hardware.place_of(event.driver);
         At { device: event.driver, place, slot: usize::from(event.slot) }
@@ -265,9 +268,12 @@ impl Rebuild<'_> {
                 *clock = (*clock).max(context.now()).saturating_add(rate.span_for(Bytes::new(bytes)));
                 wait = wait.max(clock.since(context.now()));
             }
+            let after = slot.left - u32::from(slot.flying) - 1;
+            let odd = odd_next(slot, at.device, after == self.limits.window, unit);
             let event = Event {
                 kind,
-                marks: Marks::before_odd(odd_next(slot, at.device, self.limits.window, unit))
+                marks: Marks::before_odd(odd)
+                    .of_last(after == 0)
                     .gathering(slot.reads > 1 || kind == Kind::Pull),
                 slot: at.slot as u16,
                 job: slot.job,
@@ -316,6 +322,12 @@ impl Rebuild<'_> {
                 return Ok(undo);
             }
         }
+        debug_assert_eq!(
+            event.marks.is_last(),
+            event.unit + 1 == self.hardware.units(slot.bytes),
+            "the mark of unit {}",
+            event.unit
+        );
         let last = slot.left == 1;
         let undo = if last || slot.writes > 1 {
             Undo::device(self, server, at.place)
@@ -375,8 +387,31 @@ impl Rebuild<'_> {
         if !sleep.is_zero() {
             self.rest(&mut server.devices[at.place], (task, at.device), sleep, context);
         }
-        self.go_on(server, at.device, context);
+        self.refill(server, at, context);
         Ok(())
+    }
+
+    /// Starts the next job in a slot that has become free, and whatever else may begin now.
+    fn refill(&self, server: &mut Server, at: At, context: &mut Context<'_, Self>) {
+        let waits = self.limits.reservations.is_some()
+            || self.limits.serial
+            || !self.limits.pace(self.hardware, at.device).sleep.is_zero();
+        if waits || self.limits.server_streams.is_some() {
+            return self.go_on(server, at.device, context);
+        }
+        // Where nothing waits for anything but a slot, no other is free as long as there are jobs. The others
+        // lie in as many lines of the cache, so they are not looked at.
+        self.begin_tasks(server, at.device, context);
+        if let Some(chosen) = self.choose(&mut server.devices[at.place]) {
+            let mut slots = server.devices[at.place].slots.iter();
+            debug_assert_eq!(
+                slots.position(|slot| slot.job == Slot::NONE),
+                Some(at.slot),
+                "the first free slot"
+            );
+            self.begin(server, at, chosen, context);
+            self.begin_tasks(server, at.device, context);
+        }
     }
 
     /// A task ends, and gives back its reservations.
@@ -512,12 +547,11 @@ fn wait_for_one(device: &mut Device, asking: (u32, u32, DeviceId)) {
 }
 
 /// Whether the acknowledgement of the slot's next unit may start a unit that is shorter than a full one or
-/// not on this disk.
+/// not on this disk. `starts_last`: it starts the last unit.
 #[inline]
-fn odd_next(slot: &Slot, device: DeviceId, window: u32, unit: u64) -> bool {
-    let after = slot.left - u32::from(slot.flying) - 1;
+fn odd_next(slot: &Slot, device: DeviceId, starts_last: bool, unit: u64) -> bool {
     slot.reads > 1
         || slot.writes > 1
         || slot.source != device
-        || (after == window && !slot.bytes.is_multiple_of(unit))
+        || (starts_last && !slot.bytes.is_multiple_of(unit))
 }

@@ -61,6 +61,10 @@ impl Marks {
     const GATHERS: u8 = 1;
     const ODD_NEXT: u8 = 2;
     const CLIENT: u8 = 4;
+    const LAST: u8 = 8;
+
+    /// What is not part of the event's hash, because it follows from the numbers of job and unit.
+    const DERIVED: u8 = Marks::ODD_NEXT | Marks::LAST;
 
     /// Sets whether the unit is on its way to the driver that gathers it, rather than to a target.
     #[inline]
@@ -99,6 +103,18 @@ impl Marks {
     #[inline]
     pub(super) fn odd_next(self) -> bool {
         self.0 & Marks::ODD_NEXT != 0
+    }
+
+    /// Marks the last unit of a job, after whose acknowledgement another job begins. As above, this is not
+    /// part of the event's hash.
+    #[inline]
+    pub(super) fn of_last(self, last: bool) -> Marks {
+        Marks(self.0 & !Marks::LAST | u8::from(last) << 3)
+    }
+
+    #[inline]
+    pub(super) fn is_last(self) -> bool {
+        self.0 & Marks::LAST != 0
     }
 }
 
@@ -148,7 +164,7 @@ impl Hash for Event {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let kind = u32::from(self.kind as u8) << 24
-            | u32::from(self.marks.0 & !Marks::ODD_NEXT) << 16
+            | u32::from(self.marks.0 & !Marks::DERIVED) << 16
             | u32::from(self.slot);
         state.write_u64(pair(kind, self.job));
         state.write_u64(pair(self.unit, self.bytes));
@@ -178,8 +194,11 @@ mod tests {
                 assert_eq!((other.gathers(), other.odd_next()), (!gathers, odd));
             }
         }
+        let last = Marks::before_odd(true).of_last(true).gathering(true);
+        assert!(last.is_last() && last.odd_next() && last.gathers() && !last.is_client());
+        assert_eq!(last.of_last(false), Marks::before_odd(true).gathering(true));
         let client = Marks::client().gathering(true).gathering(false);
-        assert!(client.is_client() && !client.gathers() && !client.odd_next());
+        assert!(client.is_client() && !client.gathers() && !client.odd_next() && !client.is_last());
     }
 
     #[test]
@@ -205,6 +224,7 @@ mod tests {
         let event = plain(Kind::Read);
         let odd = Event { marks: Marks::before_odd(true), ..event };
         assert_eq!(hash(event), hash(odd));
+        assert_eq!(hash(event), hash(Event { marks: Marks::default().of_last(true), ..event }));
         let others = [
             Event { kind: Kind::Out, ..event },
             Event { marks: Marks::client(), ..event },

@@ -5,6 +5,7 @@
 //! their lengths are powers of two, so the counts do not depend on the order in which entries and other
 //! counts are added.
 
+use towtank_kernel::prefetch;
 use towtank_units::SimTime;
 
 /// The maximum number of bins.
@@ -119,6 +120,12 @@ impl<T: Tally> OverTime<T> {
     /// The end of each bin, and its count.
     pub fn ends(&self) -> impl Iterator<Item = (SimTime, &T)> {
         (1u64..).map(|number| SimTime::from_ns(number << self.shift)).zip(&self.bins)
+    }
+
+    /// Prefetches the last bin, to which most entries are added, because time moves on.
+    #[inline]
+    pub(super) fn fetch(&self) {
+        self.bins.last().into_iter().for_each(prefetch);
     }
 
     fn join_at(&mut self, bin: usize, more: &T) {

@@ -186,6 +186,12 @@ impl Device {
         !self.tasks.is_empty() || self.active.iter().any(|active| active.left > 0)
     }
 
+    /// The active task whose turn it is.
+    #[inline]
+    pub(super) fn next_active(&self) -> Option<&Active> {
+        self.active.get(self.turn as usize)
+    }
+
     pub(super) fn new(tasks: Range<u32>, streams: u32) -> Device {
         debug_assert!(streams > 0, "a disk drives no jobs at all");
         debug_assert!(tasks.start <= tasks.end, "a disk drives tasks {tasks:?}");
@@ -222,6 +228,14 @@ impl Server {
     pub(super) fn fetch_slot(&self, place: usize, slot: u16) {
         if let Some(slot) = self.devices.get(place).and_then(|device| device.slots.get(usize::from(slot))) {
             prefetch(slot);
+        }
+    }
+
+    /// Prefetches the task of a disk whose turn it is. The front of the disk should be there already.
+    #[inline]
+    pub(super) fn fetch_task(&self, place: usize) {
+        if let Some(active) = self.devices.get(place).and_then(Device::next_active) {
+            prefetch(active);
         }
     }
 

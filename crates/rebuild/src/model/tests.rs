@@ -268,6 +268,19 @@ fn as_many_operations_are_under_way_as_clients_keep() {
     assert!(counts[1] > counts[0] * 19 / 10 && counts[3] < counts[0] * 16, "{counts:?}");
 }
 
+/// What is prefetched for the answer to a client is not looked up by its device, which is none.
+#[test]
+fn an_answer_is_about_no_disk() {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 2 });
+    let mut plan = Plan::new();
+    (0..4).for_each(|_| plan.next_driver());
+    let limits = sample::limits();
+    let model = Rebuild::new(&hardware, &plan, &limits);
+    let answer = Event { device: Clients::THEMSELVES, ..plain(Kind::Out) };
+    let (server, counts) = (model.create(EntityId(0)), Counts::default());
+    (0..3).for_each(|depth| model.fetch((&server, &counts), &answer, depth));
+}
+
 /// The time of one object on one disk in each of two servers.
 fn copied(units: u64, limits: &Limits) -> SimTime {
     let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
