@@ -22,6 +22,8 @@ pub struct Hardware {
     server_of: Vec<u32>,
     /// The first device of each server, and one past its last.
     devices_of: Vec<(u32, u32)>,
+    /// Each server has one device, with its own number, so that no table need be read.
+    single: bool,
     /// The rack of each server.
     rack_of: Vec<u32>,
     racks: u32,
@@ -99,9 +101,11 @@ impl Hardware {
         assert!(u32::try_from(server_of.len()).is_ok(), "{} devices are too many to number", server_of.len());
         let placed: u64 = devices_of.iter().map(|(first, end): &(u32, u32)| u64::from(end - first)).sum();
         assert_eq!(placed, server_of.len() as u64, "devices in servers, and devices");
+        let single = server_of.len() == rack_of.len() && (0u32..).zip(&server_of).all(|(at, &of)| at == of);
         Hardware {
             server_of,
             devices_of,
+            single,
             rack_of,
             racks,
             disks: disks.into_iter().map(|disk| DiskClock::new(disk, unit)).collect(),
@@ -241,6 +245,10 @@ impl Hardware {
     #[inline]
     #[must_use]
     pub fn server_of(&self, device: DeviceId) -> u32 {
+        if self.single {
+            debug_assert_eq!(self.server_of[device.index()], device.0, "the server of a disk");
+            return device.0;
+        }
         self.server_of[device.index()]
     }
 
@@ -261,6 +269,9 @@ impl Hardware {
     #[inline]
     #[must_use]
     pub fn place_of(&self, device: DeviceId) -> usize {
+        if self.single {
+            return 0;
+        }
         let (first, end) = self.devices_of[self.server_of(device) as usize];
         debug_assert!((first..end).contains(&device.0), "disk {} is not among {first}..{end}", device.0);
         (device.0 - first) as usize
@@ -321,7 +332,7 @@ impl Hardware {
     }
 
     /// The service times of a disk.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn disk(&self, device: DeviceId) -> &DiskClock {
         if self.disks.len() == 1 {

@@ -547,10 +547,8 @@ impl Rebuild<'_> {
             return self.at_shared_server(server, event, context);
         }
         match event.kind {
-            Kind::Read | Kind::Write => {
-                let disk = Resource::Disk(self.hardware.place_of(event.device));
-                self.at_resource(server, disk, event, context)
-            }
+            Kind::Read => self.at_resource(server, self.disk_of(event), event, context),
+            Kind::Write => self.at_resource(server, self.disk_of(event), event, context),
             Kind::Out => self.at_resource(server, Resource::Out, event, context),
             Kind::In => self.at_resource(server, Resource::Inward, event, context),
             Kind::Ack => self.acknowledged(server, event, context),

@@ -133,3 +133,22 @@ proptest! {
         prop_assert_eq!(disk.seek(UNIT * units, write), one.seek(UNIT, write).saturating_mul(extents));
     }
 }
+
+/// Servers of one disk each, whose numbers are those of the disks or not.
+#[test]
+fn a_disk_alone_in_its_server_is_the_first() {
+    let hardware = sample::hardware(Size { racks: 1, servers: 3, disks: 1 });
+    let layout = |server_of: [u32; 3]| Layout {
+        server_of: server_of.to_vec(),
+        rack_of: vec![0; 3],
+        class_of: vec![0; 3],
+    };
+    for (server_of, single) in [([0, 1, 2], true), ([2, 0, 1], false)] {
+        let disks = vec![hardware.disk(DeviceId(0)).spec().clone()];
+        let card = *hardware.card().spec();
+        let placed = Hardware::new(layout(server_of), disks, card, None, Bytes::new(UNIT));
+        assert_eq!(placed.single, single);
+        let of = |device| (placed.server_of(DeviceId(device)), placed.place_of(DeviceId(device)));
+        assert_eq!([0, 1, 2].map(of), server_of.map(|server| (server, 0)));
+    }
+}

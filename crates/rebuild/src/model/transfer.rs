@@ -21,7 +21,9 @@ const CLIENT_STREAMS: u32 = 1 << 30;
 impl Rebuild<'_> {
     /// A unit arrives at a resource that serves it at once, or knows at once when it will. The result is
     /// that of the handler, so that it is written once.
-    #[inline]
+    // Always inlined, as its two halves are: the processor guesses the kind of an event once, and not again
+    // at each question about the resource.
+    #[inline(always)]
     pub(super) fn at_resource(
         &self,
         server: &mut Server,
@@ -35,8 +37,14 @@ impl Rebuild<'_> {
         Ok(undo)
     }
 
+    /// The disk that a unit is read from or written to.
+    #[inline(always)]
+    pub(super) fn disk_of(&self, event: &Event) -> Resource {
+        Resource::Disk(self.hardware.place_of(event.device))
+    }
+
     /// A resource starts a unit, or queues it behind others; returns the completion time.
-    #[inline]
+    #[inline(always)]
     pub(super) fn serve(
         &self,
         server: &mut Server,
@@ -61,7 +69,7 @@ impl Rebuild<'_> {
     }
 
     /// A resource finishes a unit after `wait`: counts the unit and sends it on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn leave(
         &self,
         server: &mut Server,
@@ -101,6 +109,7 @@ impl Rebuild<'_> {
     }
 
     /// A unit has been read after `wait`: it goes to the driver's server, unless it is there already.
+    #[inline]
     fn read_off(&self, server: &Server, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let me = context.me();
         if self.entity_of(event.driver) != me {
@@ -137,15 +146,15 @@ impl Rebuild<'_> {
     }
 
     /// A unit leaves the NIC after `wait`. Bytes are streamed, so the last one arrives a latency later.
-    #[inline]
+    #[inline(always)]
     fn sent_off(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let to = self.receiver(event);
         assert_ne!(to, context.me(), "a unit is sent over the card to its own server");
         debug_assert!(to.0 < self.hardware.servers(), "a unit is sent to {to}, which is no server");
         let after = wait.saturating_add(self.hardware.card().spec().latency);
-        let (from_rack, to_rack) = (self.hardware.rack_of(context.me().0), self.hardware.rack_of(to.0));
-        if self.hardware.uplinks().is_some() && from_rack != to_rack {
-            context.send(self.rack(from_rack), after, event.then(Kind::Up));
+        let rack = |server: EntityId| self.hardware.rack_of(server.0);
+        if self.hardware.uplinks().is_some() && rack(context.me()) != rack(to) {
+            context.send(self.rack(rack(context.me())), after, event.then(Kind::Up));
         } else {
             context.send(to, after, event.then(Kind::In));
         }
@@ -235,6 +244,7 @@ impl Rebuild<'_> {
     }
 
     /// Notifies a driver after `wait`, plus the time of a control message if it is on another server.
+    #[inline(always)]
     fn tell_driver(&self, event: Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let to = self.entity_of(event.driver);
         let wait = if to == context.me() { wait } else { wait.saturating_add(self.hardware.control()) };
