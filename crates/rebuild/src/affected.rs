@@ -196,6 +196,14 @@ impl Affected {
         All { objects: part(all.objects), bytes: part(all.bytes) }
     }
 
+    /// How many objects an object stands for.
+    #[inline]
+    #[must_use]
+    pub(crate) fn stands_for_objects(&self, record: usize, object: usize) -> u64 {
+        // Its bytes are not looked up, which takes longer than the rest.
+        if self.is_thinned() { self.stands_for(record, object).objects } else { 1 }
+    }
+
     /// A record's number and key.
     #[must_use]
     pub fn name(&self, record: usize) -> (u64, u64) {

@@ -474,9 +474,9 @@ impl Recovery<'_> {
             .map(|(_, job)| planned.plan.bytes_over_targets(job))
             .fold(0, u64::saturating_add);
         found.take(self.hardware, &planned.plan, &run, from, span);
-        let stands_for =
-            |record: u32, object: u32| self.affected.stands_for(record as usize, object as usize);
-        found.targets.take(planned, &progress, |record, object| stands_for(record, object).objects);
+        let objects =
+            |record: u32, object: u32| self.affected.stands_for_objects(record as usize, object as usize);
+        found.targets.take(planned, &progress, objects);
         if let Some(all) = &mut found.in_all {
             all.take(self.affected, planned, &progress);
             found.unfinished = all.unfinished;

@@ -110,8 +110,23 @@ impl Ledger<'_> {
         }
     }
 
+    /// Whether a record is read from one device, which is known without a look at its places.
+    #[inline]
+    pub(super) fn has_one_source(&self, record: usize) -> bool {
+        self.data(record) == 1 && !self.affected.follows
+    }
+
     /// The devices that a record is read from: the driver first, if it holds a part.
     pub(super) fn sources(&self, record: usize, driver: DeviceId, sources: &mut Vec<DeviceId>) {
+        if self.has_one_source(record) {
+            debug_assert!(
+                self.holders[self.places(record)].contains(&driver),
+                "a record is read where it is not"
+            );
+            sources.clear();
+            sources.push(driver);
+            return;
+        }
         let places = self.places(record);
         let (all, aims) = (&self.holders[places.clone()], &self.aims[places]);
         if self.affected.follows && self.data(record) > 1 && following::sources(all, aims, sources) {

@@ -69,7 +69,9 @@ fn objects_stand_for_all_of_their_record() {
             let first = thinned.first_object(record);
             let left = first..first + thinned.sizes(record).len();
             assert!(!left.is_empty(), "one is left");
-            let all: Vec<All> = left.map(|object| thinned.stands_for(record, object)).collect();
+            let all: Vec<All> = left.clone().map(|object| thinned.stands_for(record, object)).collect();
+            let counted = left.map(|object| thinned.stands_for_objects(record, object));
+            assert!(counted.eq(all.iter().map(|all| all.objects)), "objects of record {record}");
             assert_eq!(all.iter().map(|all| all.objects).sum::<u64>(), whole.sizes(record).len() as u64);
             assert_eq!(all.iter().map(|all| all.bytes).sum::<u64>(), whole.sizes(record).iter().sum::<u64>());
             assert!(
@@ -81,6 +83,7 @@ fn objects_stand_for_all_of_their_record() {
         }
         let object = thinned.first_object(0);
         let one = whole.stands_for(0, object);
+        assert_eq!(whole.stands_for_objects(0, object), 1);
         assert_eq!((one.objects, one.bytes), (1, whole.sizes(0)[0]), "what is not thinned stands for itself");
     }
 }
