@@ -48,6 +48,9 @@ pub struct Bin {
 pub struct QuantileEstimate {
     /// The middle of the bucket that contains the quantile: off by at most [`Histogram::RELATIVE_ERROR`].
     pub value: f64,
+    /// The largest value of that bucket: at least the share `q` of values is at most this. It is above the
+    /// quantile by at most twice the error of `value`.
+    pub at_most: f64,
     /// The ends of the 95 % interval, for independent values; `None` if there are too few.
     pub range: Option<(f64, f64)>,
 }
@@ -169,10 +172,12 @@ impl Histogram {
         if self.count == 0 {
             return None;
         }
-        let value = self.at_rank(nearest_rank(self.count, q)).middle();
+        let bin = self.at_rank(nearest_rank(self.count, q));
         let range = interval_ranks_95(self.count, q)
             .map(|(low, high)| (self.at_rank(low).middle(), self.at_rank(high).middle()));
-        Some(QuantileEstimate { value, range })
+        // No value is above the sum of all: of a single value, the bound is exact.
+        let at_most = bin.high.min(u64::try_from(self.sum.0).unwrap_or(u64::MAX)) as f64;
+        Some(QuantileEstimate { value: bin.middle(), at_most, range })
     }
 
     /// The non-empty buckets in ascending order.
@@ -323,6 +328,16 @@ mod tests {
         assert_eq!(bins, [1, 2, 3, 4, 100]);
     }
 
+    /// A former bug: of equal values, the middle of their bucket was shown as what 99 % take at most,
+    /// although all of them, and their mean, were above it.
+    #[test]
+    fn no_more_than_the_rest_is_above_what_a_share_takes_at_most() {
+        let equal = histogram(&[156_900_000; 100]);
+        let p99 = equal.quantile(0.99).unwrap();
+        assert!(p99.value < 156_900_000.0 && p99.at_most >= 156_900_000.0, "{p99:?}");
+        assert_eq!(histogram(&[156_900_000]).quantile(0.99).unwrap().at_most, 156_900_000.0);
+    }
+
     proptest! {
         #[test]
         fn quantiles_stay_within_the_stated_error(mut values in values(), q in 0.0..=1.0_f64) {
@@ -333,6 +348,11 @@ mod tests {
             if let (Some(got), Some(want)) = (got, want) {
                 let error = (got.value - want as f64).abs();
                 prop_assert!(error <= want as f64 * Histogram::RELATIVE_ERROR * (1.0 + 1e-12), "{} {want}", got.value);
+                let above = got.at_most - want as f64;
+                let most = want as f64 * 2.0 * Histogram::RELATIVE_ERROR * (1.0 + 1e-12);
+                prop_assert!((0.0..=most).contains(&above), "{} {want}", got.at_most);
+                let below = values.iter().filter(|value| **value as f64 <= got.at_most).count();
+                prop_assert!(below as f64 >= q * values.len() as f64);
             }
         }
 

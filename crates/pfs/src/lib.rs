@@ -33,7 +33,7 @@ mod work;
 
 pub use card::{Card, Inward};
 pub use client_cache::{ClientCache, Held, Lookup, Run};
-pub use counts::{Counts, Done, Sample};
+pub use counts::{Counts, Done, Doublings, INTERVALS_MAX, Sample};
 pub use disk::{Disk, Io, Owner};
 pub use event::{Event, Job, Message, Served};
 pub use gate::{Gate, Window};

@@ -35,7 +35,8 @@ pub struct Spec {
     pub cache: Option<Cache>,
     /// The disk of each server.
     pub disk: DiskSpec,
-    /// The length of the sampling interval for shares.
+    /// The length of the sampling interval for shares; a run with too many intervals doubles it
+    /// ([`crate::Counts::interval`]).
     pub sample: SimSpan,
 }
 

@@ -190,6 +190,8 @@ fn random() -> impl Strategy<Value = Spec> {
             spec.client.reads = if client.1 { Reads::Spread } else { Reads::First };
             gates(&mut spec, client.2, client.3);
             spec.network.sharing = if fair { Port::Fair } else { Port::Fifo };
+            // So short that the interval is doubled many times.
+            spec.sample = if fair { SimSpan::from_ns(700) } else { spec.sample };
             spec.network.slice = handshake.then_some(16 << 10);
             spec.network.routers = routers.map(|(count, bytes)| Routers { count, rate: rate(bytes) });
             match kind {

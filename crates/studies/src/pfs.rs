@@ -99,7 +99,7 @@ impl Question for Pfs {
          -alb (between servers), edf, i2l, sfqrc, dta, mclock, Lustre's crr-n, orr, trr and tbf, bfq, token-bucket and htb. Weights, \
          reservations, limits, deadlines and rates are keys of applications. Not modelled: metadata beyond service times, \
          recovery of failed servers, and CPU time of servers beyond the costs that are keys.";
-    const RESULTS_VERSION: u32 = 2;
+    const RESULTS_VERSION: u32 = 3;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank pfs --clients 64 --servers 4 --scheduler sfq:4 --weights 1:4",
         "towtank pfs --trace trace.csv --trace-format msr --scheduler fifo:8",

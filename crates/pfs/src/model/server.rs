@@ -304,7 +304,7 @@ impl<'a> Pfs<'a> {
             server.depth.set(now, server.depth.get() - 1);
         }
         let job = running.job;
-        let bin = (now.as_ns() / self.spec.sample.as_ns().max(1)) as u32;
+        let bin = now.as_ns() / self.spec.sample.as_ns().max(1);
         server.moved += job.bytes;
         context.record(Sample::Served { application: job.application, bytes: job.bytes, bin });
         server.queue.complete(now, &request);

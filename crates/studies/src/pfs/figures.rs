@@ -84,7 +84,7 @@ fn percentiles(view: &View<'_>) -> Option<Figure> {
     let line = |application: &super::observed::Application| {
         let point = |percent: u32| {
             let estimate = application.latencies.quantile(f64::from(percent) / 200.0)?;
-            Some(CurvePoint::new(estimate.value / 1e6, f64::from(percent) / 2.0))
+            Some(CurvePoint::new(estimate.at_most / 1e6, f64::from(percent) / 2.0))
         };
         let points: Vec<CurvePoint> = (1..200).filter_map(point).collect();
         LineSeries { name: application.name.clone(), points, draw: Draw::Line }

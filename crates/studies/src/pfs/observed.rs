@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
 use towtank_pfs::{Counts, Entity, Pfs, Work};
-use towtank_units::SimTime;
+use towtank_units::{SimSpan, SimTime};
 
 use super::scenario::Settled;
 use crate::{Measure, Value};
@@ -46,7 +46,8 @@ pub struct Run {
     /// The share of time for which each router was busy in its busier direction.
     #[serde(default)]
     pub routers: Vec<f64>,
-    /// The length of a sample, in seconds.
+    /// The length of a sample, in seconds: that of the scenario, doubled until a run has no more samples than
+    /// [`towtank_pfs::INTERVALS_MAX`].
     pub sample: f64,
 }
 
@@ -104,6 +105,7 @@ impl Run {
                 .map(|client| application.requests(application.phases[usize::from(phase)], work.rank(client)))
                 .sum::<u64>()
         };
+        let sample = counts.interval(settled.sample);
         let mut all_done = counts.began.contains_key(&phase);
         let applications: Vec<Application> = settled
             .applications
@@ -119,7 +121,7 @@ impl Run {
                     bytes: done.bytes,
                     latencies: done.latencies,
                     last: seconds(done.last),
-                    samples: samples(&counts, number as u16, began, settled),
+                    samples: samples(&counts, number as u16, began, sample),
                     alone: None,
                 }
             })
@@ -150,7 +152,7 @@ impl Run {
             lost: counts.lost,
             kept: (counts.kept_here, counts.kept_missing),
             held: counts.held,
-            sample: settled.sample.as_secs_f64(),
+            sample: sample.as_secs_f64(),
         }
     }
 
@@ -225,8 +227,8 @@ impl Run {
 
 /// Bytes in each sample from the beginning of the measured phase on. Samples lie at multiples of their
 /// length; the first whole one comes first.
-fn samples(counts: &Counts, application: u16, began: SimTime, settled: &Settled) -> Vec<u64> {
-    let first = began.as_ns().div_ceil(settled.sample.as_ns().max(1)) as u32;
+fn samples(counts: &Counts, application: u16, began: SimTime, sample: SimSpan) -> Vec<u64> {
+    let first = began.as_ns().div_ceil(sample.as_ns().max(1)).min(u64::from(u32::MAX)) as u32;
     let mut found = Vec::new();
     for (&(_, bin), &bytes) in counts.served.range((application, first)..=(application, u32::MAX)) {
         found.resize((bin - first) as usize + 1, 0);
@@ -253,10 +255,9 @@ fn clients(run: &towtank_kernel::Outcome<Pfs<'_>>, phase: u16, began: f64) -> Ve
 fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) -> Vec<Server> {
     let of = |entity: &Entity| {
         let Entity::Server(server) = entity else { return None };
-        let share = |busy: towtank_units::SimSpan, before: towtank_units::SimSpan| {
-            share_of(busy.as_secs_f64() - before.as_secs_f64(), measured)
-        };
-        let at = SimTime::ZERO.saturating_add(towtank_units::SimSpan::from_ns((until * 1e9).round() as u64));
+        let share =
+            |busy: SimSpan, before: SimSpan| share_of(busy.as_secs_f64() - before.as_secs_f64(), measured);
+        let at = SimTime::ZERO.saturating_add(SimSpan::from_ns((until * 1e9).round() as u64));
         Some(Server {
             disk: share(server.disk.busy_at(run.now), server.mark.own),
             memory: share(server.memory.busy, server.mark.memory),
@@ -334,7 +335,7 @@ const NOTHING: &str = "no request of the measured phase was done";
 const NO_SAMPLE: &str = "no whole sample has requests of all applications";
 
 fn quantile(latencies: &Histogram, q: f64) -> Value {
-    latencies.quantile(q).map(|estimate| estimate.value / 1e9).ok_or_else(|| NOTHING.to_owned())
+    latencies.quantile(q).map(|estimate| estimate.at_most / 1e9).ok_or_else(|| NOTHING.to_owned())
 }
 
 fn average(latencies: &Histogram) -> Value {
@@ -385,9 +386,12 @@ fn of_requests() -> Vec<Measure<Seen>> {
             average(&seen.run.latencies())
         })
         .titled("Mean latency of requests"),
-        Measure::new("latency_p99_s", "s", "99th percentile of the latency of requests", |seen: &Seen| {
-            quantile(&seen.run.latencies(), 0.99)
-        })
+        Measure::new(
+            "latency_p99_s",
+            "s",
+            "99th percentile of the latency of requests, rounded up by at most 0.8 %",
+            |seen: &Seen| quantile(&seen.run.latencies(), 0.99),
+        )
         .titled("Latency of requests, 99th percentile"),
         Measure::new(
             "jain_index",
@@ -538,7 +542,7 @@ pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
         all.push(Measure::new(
             named("latency_p99_s"),
             "s",
-            "99th percentile of the latency of its requests",
+            "99th percentile of the latency of its requests, rounded up by at most 0.8 %",
             move |seen: &Seen| quantile(&seen.run.applications[number].latencies, 0.99),
         ));
         all.push(Measure::new(

@@ -1,8 +1,10 @@
 //! The answer and the tables of a parallel file system.
 
 use towtank_report::{Cell, Column, Status, Table, Warning, human};
+use towtank_units::SimSpan;
 
 use super::observed::Run;
+use super::scenario::Replays;
 use super::view::{DISKS, View};
 use super::{Pfs, figures, published};
 use crate::published::is_published;
@@ -28,7 +30,10 @@ pub fn present(points: &Points<'_, Pfs>) -> Presentation {
     };
     Presentation {
         headline: points.first_measure(measures.iter().copied()),
-        status: views.iter().any(unfinished).then_some(Status::AtRisk),
+        status: views
+            .iter()
+            .any(|view| unfinished(view) || !overloads(view).is_empty())
+            .then_some(Status::AtRisk),
         main_figure: figures.first().map(|figure| figure.id.clone()),
         answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
         tables,
@@ -47,6 +52,7 @@ fn answer(view: &View<'_>) -> String {
     if unfinished(view) {
         told.push("The run ended before all requests were done.".to_owned());
     }
+    told.extend(overloads(view));
     match (view.mean("throughput_bytes_per_s"), view.mean("requests_per_s")) {
         (Some(rate), _) if rate > 0.0 => {
             told.push(format!("Throughput is {}.", human::quantity(rate, "bytes/s")))
@@ -75,6 +81,45 @@ fn answer(view: &View<'_>) -> String {
     told.join(" ")
 }
 
+/// What to know first of each application whose requests arrive faster than they are served.
+fn overloads(view: &View<'_>) -> Vec<String> {
+    let names = view.scenario.names();
+    names.iter().enumerate().filter_map(|(number, name)| overload(view, number, name)).collect()
+}
+
+fn overload(view: &View<'_>, number: usize, name: &str) -> Option<String> {
+    let application = &view.scenario.applications[name];
+    let rate = application.arrival_rate.filter(|rate| !rate.is_zero() && application.trace.is_none())?;
+    let asked = rate.per_second_f64() * f64::from(application.clients);
+    let runs: Vec<(f64, f64, f64)> = view.runs().filter_map(|run| served(run, number)).collect();
+    let mean = |of: fn(&(f64, f64, f64)) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    let (requests, span, latency) = (mean(|one| one.0), mean(|one| one.1), mean(|one| one.2));
+    let served = requests / span;
+    // The client with the longest gaps determines the end, and its gaps are random.
+    let by_chance = 3.0 / (requests / f64::from(application.clients)).sqrt();
+    if runs.is_empty() || served > asked * (1.0 - SHORT_OF - by_chance) || latency < SHORT_OF * span {
+        return None;
+    }
+    let [served_shown, asked_shown] = human::alike([served, asked], "requests/s");
+    Some(format!(
+        "The arrival rate of `{name}` cannot be served: {served_shown} of {asked_shown}, {} %. The longer requests arrive, the more \
+         of them wait: latencies depend on the length of the run.",
+        human::digits(100.0 * served / asked)
+    ))
+}
+
+/// The share of arrivals that must be missing, and the share of the run that a request must take, before a
+/// rate counts as one that cannot be served: a free choice.
+const SHORT_OF: f64 = 0.05;
+
+/// Requests that an application had done, in how many seconds, and the mean latency of one.
+fn served(run: &Run, number: usize) -> Option<(f64, f64, f64)> {
+    let one = &run.applications[number];
+    let span = if run.ended.is_some() { one.last - run.began } else { run.measured };
+    let latency = one.latencies.mean()? / 1e9;
+    (span > 0.0).then_some((one.requests as f64, span, latency))
+}
+
 /// The part that limits the throughput.
 fn bottleneck(view: &View<'_>) -> String {
     // Nobody waits for a disk that only writes back in the background.
@@ -101,6 +146,9 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
         .filter(|view| unfinished(view))
         .map(|view| format!("With {}, the run ended before all requests were done.", view.label))
         .collect();
+    for view in views {
+        told.extend(overloads(view).into_iter().map(|words| format!("With {}: {words}", view.label)));
+    }
     let mut rates: Vec<(f64, &str)> = views
         .iter()
         .filter_map(|view| Some((view.mean("throughput_bytes_per_s")?, view.label.as_str())))
@@ -232,6 +280,7 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
             )));
         }
     }
+    warnings.extend(views.iter().filter_map(longer_samples));
     for view in views {
         let reserved: u64 = view
             .scenario
@@ -251,4 +300,21 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     }
     warnings.dedup();
     warnings
+}
+
+/// A note that samples are longer than the user set them; a default is only an estimate.
+fn longer_samples(view: &View<'_>) -> Option<Warning> {
+    let set = view.scenario.sample;
+    let longest = view.runs().map(|run| run.sample).fold(0.0, f64::max);
+    let is_default = set == view.scenario.hundredth(&Replays::new());
+    if is_default || longest <= set.as_secs_f64() * 1.5 {
+        return None;
+    }
+    let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
+    let limit = human::digits(f64::from(towtank_pfs::INTERVALS_MAX));
+    let longest = SimSpan::from_ns_f64_floor(longest * 1e9);
+    Some(Warning::note(format!(
+        "a sample of shares and throughput is {longest} long, not {set} as `sample` says, because a run has at most {limit} of \
+         them{place}: set `sample` to {longest} or more"
+    )))
 }

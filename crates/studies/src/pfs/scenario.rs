@@ -142,7 +142,7 @@ pub struct Scenario {
     #[serde(default)]
     pub duration: Option<SimSpan>,
     /// Length of a sample of the shares over time. Left out: an estimated hundredth of the measured phase; in
-    /// `paper`, 2.5 s.
+    /// `paper`, 2.5 s. A run of more than 4,096 samples doubles it until there are no more.
     #[serde(default)]
     pub sample: Option<SimSpan>,
     /// Whether each application is also run alone, for `slowdown`. Left out: yes, with two to four

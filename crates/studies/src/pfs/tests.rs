@@ -309,3 +309,75 @@ fn claims_of_the_curves_can_miss() {
         ]
     );
 }
+
+/// A former bug: the default sample followed from the disks alone, so a client that rests for a day had 86
+/// million samples of a millisecond.
+#[test]
+fn a_sample_suits_the_slowest_step() {
+    for (text, least_s) in [
+        ("think_time = \"1d\"", 6_000.0),
+        ("arrival_rate = \"0.00001/s\"", 7_900.0),
+        ("[cache]\nwrite_page = \"1h\"", 36_800.0),
+        ("[client]\nrequest_cost = \"1h\"", 280.0),
+        ("[server]\nbefore = \"1h\"", 280.0),
+    ] {
+        let resolved = check(&format!("clients = 2\nfiles = 2\n{text}")).expect("it is sound").resolved();
+        let settled: Settled = serde_json::from_value(resolved).expect("it reads back");
+        let sample = settled.sample.as_secs_f64();
+        assert!(sample >= least_s && sample < 1.2 * least_s + 200.0, "{text}: {sample} s");
+    }
+}
+
+/// A short sample in a long run is doubled until there are few, and the report says so.
+#[test]
+fn a_long_run_has_few_samples() {
+    let text = "clients = 2\nfiles = 2\nthink_time = \"1d\"\nsample = \"1ms\"";
+    let prepared = check(text).expect("it is sound");
+    let outcomes = [prepared.run(&RunContext::alone(Seed(1), 0)).expect("it runs")];
+    let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
+    let presentation = Pfs.present(&[point]);
+    let figure = presentation.figures.iter().find(|figure| figure.id == "throughput").expect("it is drawn");
+    let towtank_report::Kind::Line { series, .. } = &figure.kind else { panic!("{figure:?}") };
+    assert!((1_000..=4_096).contains(&series[0].points.len()), "{}", series[0].points.len());
+    let told: Vec<&str> = presentation.warnings.iter().map(|one| one.text.as_str()).collect();
+    insta::assert_snapshot!(told.join("\n"), @"a sample of shares and throughput is 262.144s long, not 1ms as `sample` says, because a run has at most 4,096 of them: set `sample` to 262.144s or more");
+}
+
+/// A former bug: a size whose time does not fit in 64 bits ended the program before its requests were
+/// counted.
+#[test]
+fn too_large_files_are_refused_by_their_requests() {
+    for size in ["100PiB", "1EiB", "15EiB"] {
+        let Err(problems) = check(&format!("file_size = \"{size}\"")) else { panic!("{size} was taken") };
+        let told = problems.iter().next().expect("there is one").message().to_owned();
+        assert!(told.ends_with(" requests, but the limit is 10000000000"), "{size}: {told}");
+    }
+}
+
+/// Requests that arrive faster than they are served wait longer and longer; the answer says so first.
+#[test]
+fn a_rate_that_cannot_be_served_is_told() {
+    let answer = |rate: &str| {
+        let text = format!("arrival_rate = \"{rate}\"\nclients = 4\nfiles = 40\n[cache]\ndirect = true");
+        let prepared = check(&text).expect("it is sound");
+        let outcomes = [prepared.run(&RunContext::alone(Seed(1), 0)).expect("it runs")];
+        let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
+        let presentation = Pfs.present(&[point]);
+        (presentation.answer, presentation.status)
+    };
+    let (overloaded, status) = answer("1000/s");
+    insta::assert_snapshot!(overloaded, @"The arrival rate of `all` cannot be served: 101.9 requests/s of 4,000 requests/s, 2.548 %. The longer requests arrive, the more of them wait: latencies depend on the length of the run. Throughput is 101.9 MiB/s. A request takes 3.066 s on average, and 99 % take at most 6.073 s. The bottleneck is the servers' disks: busy 100 % of the time.");
+    assert_eq!(status, Some(towtank_report::Status::AtRisk));
+    let (served, status) = answer("1/s");
+    assert!(!served.contains("cannot be served"), "{served}");
+    assert_eq!(status, None);
+}
+
+/// What 99 % take at most is not below the mean where all take the same time.
+#[test]
+fn what_most_take_at_most_is_not_below_the_mean() {
+    let text = "clients = 16\nfiles = 50\n[cache]\ndirect = true\n[disk]\njitter = \"0%\"";
+    let outcome = outcome(text, 1);
+    let (mean, most) = (value(&outcome, "latency_mean_s"), value(&outcome, "latency_p99_s"));
+    assert!(most >= mean, "{most} s, {mean} s on average");
+}

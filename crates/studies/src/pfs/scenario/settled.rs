@@ -296,17 +296,65 @@ pub struct Disk {
 }
 
 impl Settled {
-    /// A hundredth of a lower bound on the measured phase (by the servers' disks or NICs, or by the times of
-    /// a trace); at least 1 ms.
-    pub(super) fn hundredth(&self, replays: &Replays) -> SimSpan {
+    /// A hundredth of a lower bound on the measured phase (by the servers' disks, NICs or page copies, by the
+    /// steps of a client's requests, or by the times of a trace); at least 1 ms.
+    #[must_use]
+    pub fn hundredth(&self, replays: &Replays) -> SimSpan {
         let bytes: f64 = self.loads(replays).map(|load| load.bytes).sum();
         let recorded = replays.values().map(|one| one.span().as_secs_f64()).fold(0.0, f64::max);
         let disk = self.disk.read.bytes_per_second().max(self.disk.write.bytes_per_second()) as f64;
         let card = self.network.card.bytes_per_second() as f64;
         let all = f64::from(self.servers) * disk.min(card);
-        let taken = (bytes / all).max(recorded);
+        let copies = self.page_copies_s(replays) / f64::from(self.servers);
+        let generated = self.applications.iter().filter(|(name, _)| !replays.contains_key(*name));
+        let steps = generated.map(|(_, one)| self.steps_s(one)).fold(0.0, f64::max);
+        let taken = (bytes / all).max(recorded).max(copies).max(steps);
         let seconds = self.duration.map_or(taken, |most| most.as_secs_f64().min(taken));
-        SimSpan::from_us(((seconds / 100.0 * 1e6) as u64).max(1_000))
+        // Sizes that a later check refuses make it longer than any span.
+        let us = ((seconds / 100.0 * 1e6) as u64).max(1_000);
+        SimSpan::from_us(1).checked_mul(us).unwrap_or(SimSpan::MAX)
+    }
+
+    /// Seconds that all servers together copy pages to and from their caches.
+    fn page_copies_s(&self, replays: &Replays) -> f64 {
+        if self.cache.direct {
+            return 0.0;
+        }
+        let (read, write) = (self.cache.read_page.as_secs_f64(), self.cache.write_page.as_secs_f64());
+        let of = |(one, load): (&Application, Load)| {
+            let read_share = match one.workload {
+                _ if one.trace.is_some() => return load.bytes * read.min(write),
+                Workload::Read => 1.0,
+                Workload::Mix => one.read_share.fraction_f64(),
+                _ => 0.0,
+            };
+            load.bytes * (read_share * read + (1.0 - read_share) * write * f64::from(self.replicas))
+        };
+        let all: f64 = self.applications.values().zip(self.loads(replays)).map(of).sum();
+        all / towtank_pfs::PAGE as f64
+    }
+
+    /// The least time in seconds in which the clients of an application issue their requests: at their rate,
+    /// or one after the other with the rest and the steps of each.
+    fn steps_s(&self, one: &Application) -> f64 {
+        let each = one.requests() / f64::from(one.clients.max(1));
+        if let Some(rate) = one.arrival_rate.filter(|rate| !rate.is_zero()) {
+            return each / rate.per_second_f64();
+        }
+        let [think, request, job] =
+            [one.think_time, self.client.request_cost, self.client.job_cost].map(SimSpan::as_secs_f64);
+        let processor = each * (request + job);
+        // What a client's cache holds needs no server.
+        let at_servers = if self.client.cache.is_some() {
+            0.0
+        } else {
+            let [latency, before, after, disk] =
+                [self.network.latency, self.server.before, self.server.after, self.disk.overhead]
+                    .map(SimSpan::as_secs_f64);
+            2.0 * latency + before + after + if self.cache.direct { disk } else { 0.0 }
+        };
+        let in_a_row = (each / f64::from(one.flows.max(1))).ceil();
+        processor.max((in_a_row - 1.0) * think + in_a_row * (request + job + at_servers))
     }
 
     pub(super) fn check(&self, draft: &Draft, replays: &Replays, problems: &mut Problems) {
@@ -346,8 +394,8 @@ impl Settled {
         if requests > REQUESTS_MAX {
             let message =
                 format!("the applications make {requests:.0} requests, but the limit is {REQUESTS_MAX:.0}");
-            problems
-                .push(draft.problem("files", message).hint("set fewer `files`, or a larger `request_size`"));
+            let hint = "set fewer `files`, a smaller `file_size`, or a larger `request_size`";
+            problems.push(draft.problem("files", message).hint(hint));
         }
         let flows = self.flows();
         for description in &self.schedulers {
@@ -430,7 +478,7 @@ impl Settled {
     }
 
     /// An estimate of the memory of a replicate: ranges of pages at servers, files that clients and servers
-    /// know, jobs under way, clients, and the records of traces.
+    /// know, jobs under way, clients, samples of servers, and the records of traces.
     #[must_use]
     pub fn memory(&self, replays: &Replays) -> Bytes {
         let (mut ranges, mut files, mut jobs, mut clients) = (0.0, 0.0, 0.0, 0.0);
@@ -470,7 +518,10 @@ impl Settled {
             };
             loads.map(of).sum()
         });
-        let known = RANGE * kept + FILE * files + HELD * held;
+        let intervals = f64::from(self.servers)
+            * (self.applications.len() as f64)
+            * f64::from(towtank_pfs::INTERVALS_MAX);
+        let known = RANGE * kept + FILE * files + HELD * held + SAMPLE * ranges.min(intervals);
         let records: usize = replays.values().map(|one| one.records().len()).sum();
         let recorded = RECORD * records as f64;
         Bytes::new((PROGRAM + known + recorded + JOB * jobs + CLIENT * clients + flash) as u64)
@@ -486,6 +537,8 @@ const PROGRAM: f64 = 3_000_000.0;
 const RANGE: f64 = 90.0;
 /// Bytes per range in a client's cache: its two places in trees, half full.
 const HELD: f64 = 200.0;
+/// Bytes per sample of an application at a server: an entry of a tree, half full.
+const SAMPLE: f64 = 40.0;
 /// Bytes per known file, at a client and at each server.
 const FILE: f64 = 20.0;
 /// Bytes per job under way, with its events: 140 to 430 were measured.
