@@ -3,7 +3,7 @@
 use towtank_report::human;
 
 use super::observed::ROWS;
-use super::view::View;
+use super::view::{RareWaits, View, up_to_two_digits};
 
 /// The answer of a scenario; empty where a value for it is missing.
 #[must_use]
@@ -17,6 +17,9 @@ pub fn of_point(view: &View<'_>) -> String {
         None => " in this one replicate".to_owned(),
     };
     let shown = human::Shown::fitting(mean.mean, "s");
+    if let Some(rare) = view.rare_waits().filter(|_| single) {
+        return of_rare_waits(view, rare, mean.mean);
+    }
     let formula =
         formula(view, measure).map(|formula| format!(", where theory says {}", shown.quantity(formula)));
     let ours = shown.quantity(mean.mean);
@@ -28,6 +31,34 @@ pub fn of_point(view: &View<'_>) -> String {
         format!("; the busiest station is {busiest}, at {load} %")
     };
     format!("A job {does} {ours} on average{sure}{}{place}.", formula.unwrap_or_default())
+}
+
+/// The answer for a station at which waits are so rare that the run says nothing about their mean.
+fn of_rare_waits(view: &View<'_>, rare: RareWaits, mean: f64) -> String {
+    let RareWaits { visits, seen, chance, enough } = rare;
+    let count = |count: f64| human::digits(count);
+    let waited = match seen {
+        0 => format!("None of {} jobs waited", count(visits as f64)),
+        _ => format!(
+            "{} of {} jobs waited, and the mean wait of all is {}",
+            count(seen as f64),
+            count(visits as f64),
+            human::quantity(mean, "s")
+        ),
+    };
+    let theory = formula(view, "wait_mean").map_or_else(String::new, |wait| {
+        format!(
+            ", where theory says that one in {} waits, and the mean is {}",
+            count(up_to_two_digits(1.0 / chance)),
+            human::quantity(wait, "s")
+        )
+    });
+    format!(
+        "{waited}{theory}. The run cannot tell whether that is right: it takes {} jobs or more, by a longer `span` or more \
+         replicates. The servers are busy {} % of the time.",
+        count(enough),
+        count(busiest(view).1 * 100.0)
+    )
 }
 
 /// The answer of a sweep: where the wait is shortest and where it is longest.

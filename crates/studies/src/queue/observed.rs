@@ -221,7 +221,8 @@ impl Observed {
     }
 
     /// The waits of visits to all stations.
-    fn waits(&self) -> Histogram {
+    #[must_use]
+    pub fn waits(&self) -> Histogram {
         let mut waits = Histogram::new();
         self.stations.iter().for_each(|station| waits.merge(&station.waits));
         waits
@@ -261,8 +262,14 @@ impl ObservedStation {
 
 /// The share of values that are not zero.
 fn above_zero(histogram: &Histogram) -> Option<f64> {
+    (histogram.count() > 0).then(|| count_above_zero(histogram) as f64 / histogram.count() as f64)
+}
+
+/// The number of values that are not zero.
+#[must_use]
+pub fn count_above_zero(histogram: &Histogram) -> u64 {
     let zeros = histogram.bins().next().filter(|bin| bin.low == 0).map_or(0, |bin| bin.count);
-    (histogram.count() > 0).then(|| (histogram.count() - zeros) as f64 / histogram.count() as f64)
+    histogram.count() - zeros
 }
 
 /// A quantile in seconds.

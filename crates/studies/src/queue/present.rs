@@ -1,10 +1,10 @@
 //! All replicates of all points, compared with the closed forms: tables, claims and warnings.
 
-use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict, Warning};
+use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict, Warning, human};
 
 use super::closed_form::Mmk;
 use super::observed::{ObservedStation, ROWS, Row};
-use super::view::View;
+use super::view::{RareWaits, View};
 use super::{Queue, answer, figures};
 use crate::{Points, Presentation};
 
@@ -41,7 +41,8 @@ fn against_closed_forms(views: &[View<'_>], swept: bool) -> Table {
         for measure in ROWS {
             let theory = (measure.theory)(&view.theory);
             let mean = view.mean(measure.name);
-            let range = mean.and_then(|mean| mean.range);
+            let rare = of_waits(measure.name) && view.rare_waits().is_some();
+            let range = mean.and_then(|mean| mean.range).filter(|_| !rare);
             let difference = mean.zip(theory).map(|(mean, theory)| (mean.mean / theory - 1.0) * 100.0);
             let mut row: Vec<Cell> =
                 vec![measure.name.into(), measure.unit.into(), mean.map(|mean| mean.mean).into()];
@@ -131,6 +132,7 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
         let (tolerance, source) = judged(measure.name, single)?;
         let (theory, mean) = ((measure.theory)(&view.theory)?, view.mean(measure.name)?);
         let (low, high) = mean.range?;
+        let rare = view.rare_waits().filter(|_| of_waits(measure.name));
         let at = if view.label.is_empty() { String::new() } else { format!(" with {}", view.label) };
         let mut claim = ClaimDraft {
             name: swept_at.map_or(measure.name.to_owned(), |at| format!("{}_{at}", measure.name)),
@@ -138,10 +140,14 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
             statement: format!("{}{at}", measure.about),
             unit: measure.unit.to_owned(),
             published: Reading::of(theory),
-            ours: Reading::with_range(mean.mean, low, high),
+            // A range over replicates of which few or none saw a wait says nothing.
+            ours: match rare {
+                Some(_) => Reading::of(mean.mean),
+                None => Reading::with_range(mean.mean, low, high),
+            },
             tolerance,
             fitted: false,
-            note: None,
+            note: rare.map(too_rare),
         }
         .judge();
         if claim.verdict == Verdict::Misses {
@@ -153,6 +159,23 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
         Some(claim)
     };
     ROWS.iter().filter_map(claim).collect()
+}
+
+/// Whether a measure is a mean over visits most of which may not wait.
+fn of_waits(measure: &str) -> bool {
+    ["waiting_mean", "wait_share", "wait_mean"].contains(&measure)
+}
+
+fn too_rare(rare: RareWaits) -> String {
+    let RareWaits { visits, seen, chance, enough } = rare;
+    format!(
+        "{} of {} visits waited, and theory expects {}: too few to judge by; it takes {} visits or more, by a longer `span` or \
+         more replicates",
+        human::digits(seen as f64),
+        human::digits(visits as f64),
+        human::digits(visits as f64 * chance),
+        human::digits(enough)
+    )
 }
 
 /// A warm-up of fewer relaxation times than this leaves a trace of the empty start (e^-5 is under 1 %).

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use towtank_scenario::{Draft, Problems, nearest};
+use towtank_report::human;
+use towtank_scenario::{Draft, Problem, Problems, nearest};
 use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
 use super::closed_form::{Mmk, traffic};
@@ -109,8 +110,9 @@ impl Scenario {
         let warm_up = self.warm_up.unwrap_or_else(|| rounded_span(WARM_UP_RELAXATIONS * relaxation));
         let span =
             self.span.unwrap_or_else(|| rounded_span((SPAN_RELAXATIONS * relaxation).min(arrivals_max)));
+        let derived = self.warm_up.is_none();
         let settled = Settled { stations: self.stations, travel: self.travel, warm_up, span };
-        settled.check_times(draft).into_result(())?;
+        settled.check_times(draft, derived.then_some(&theory)).into_result(())?;
         Ok((settled, theory))
     }
 
@@ -255,14 +257,17 @@ impl Settled {
         routes(&self.stations)
     }
 
-    fn check_times(&self, draft: &Draft) -> Problems {
+    /// Checks warm-up and span; `derived` is the theory that the warm-up follows from, if it was left out.
+    fn check_times(&self, draft: &Draft, derived: Option<&Theory>) -> Problems {
         let mut problems = Problems::new();
         let (warm_up, span) = (self.warm_up, self.span);
         if span.is_zero() {
             let problem = draft.problem("span", "`span` is 0s, but something must be measured");
             problems.push(problem.hint("leave it out for a span that suits the slowest station"));
         }
-        if warm_up.checked_add(span).is_none() {
+        if let (Some(theory), None) = (derived, warm_up.checked_add(span)) {
+            problems.push(self.too_slow(draft, theory));
+        } else if warm_up.checked_add(span).is_none() {
             let message = format!(
                 "`warm_up` of {warm_up} and `span` of {span} exceed the maximum simulated time, {}",
                 SimTime::MAX
@@ -270,6 +275,27 @@ impl Settled {
             problems.push(draft.problem("span", message).hint("shorten one of them"));
         }
         problems
+    }
+}
+
+impl Settled {
+    /// The problem that the default warm-up does not fit in simulated time.
+    fn too_slow(&self, draft: &Draft, theory: &Theory) -> Problem {
+        let slower = |left: &(&String, &Mmk), right: &(&String, &Mmk)| {
+            left.1.relaxation().total_cmp(&right.1.relaxation())
+        };
+        let slowest = self.stations.keys().zip(&theory.stations).max_by(slower);
+        let (name, station) = slowest.map_or(("", None), |(name, station)| (name.as_str(), Some(station)));
+        let key = format!("stations.{name}.arrival_rate");
+        let message = format!(
+            "the load of `{name}` is within {} % of its capacity, so the default `warm_up` is {} ({WARM_UP_RELAXATIONS:.0} relaxation \
+             times); with `span` it exceeds the maximum simulated time, {}",
+            human::digits(station.map_or(0.0, |station| 100.0 - station.utilisation() * 100.0)),
+            human::quantity(WARM_UP_RELAXATIONS * theory.relaxation(), "s"),
+            SimTime::MAX
+        );
+        let hint = format!("lower `{key}`, add servers, or set a shorter `warm_up`");
+        draft.problem(&key, message).hint(hint)
     }
 }
 

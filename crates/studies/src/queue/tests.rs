@@ -271,6 +271,16 @@ fn every_refusal_says_what_to_do() {
     }
 }
 
+/// A former bug: this named a `warm_up` and a `span` that nobody had set.
+#[test]
+fn a_default_that_is_too_long_names_the_load() {
+    let text = "study = \"queue\"\nstations.a = { service_rate = \"1/s\", arrival_rate = \"0.999999/s\" }";
+    let Err(problems) = check(text) else { panic!("it was taken") };
+    let problem = problems.iter().next().unwrap();
+    insta::assert_snapshot!(problem.message(), @"the load of `a` is within 0.0001 % of its capacity, so the default `warm_up` is 925,925,463 d (20 relaxation times); with `span` it exceeds the maximum simulated time, 18446744073.709551615s");
+    insta::assert_snapshot!(problem.next_step().unwrap_or_default(), @"lower `stations.a.arrival_rate`, add servers, or set a shorter `warm_up`");
+}
+
 #[test]
 fn short_runs_are_warned_of() {
     let text = MM1.replace("1000s", "10s").replace("20000s", "1000s");
@@ -287,6 +297,26 @@ fn short_runs_are_warned_of() {
         "{}",
         presentation.warnings[1].text
     );
+}
+
+/// A former bug: of ten replicates none saw a wait, as theory expects, and the interval of no width missed
+/// it.
+#[test]
+fn waits_too_rare_to_judge_are_not_judged() {
+    let text = MM1
+        .replace("0.7/s", "0.3/s")
+        .replace("1/s", "3.3/s")
+        .replace("[stations.counter]", "[stations.counter]\nservers = 5");
+    let prepared = prepare(&text.replace("20000s", "300s"));
+    let presentation = presented(&*prepared, &replicates(&*prepared, 10));
+    insta::assert_snapshot!(presentation.answer, @"None of 928 jobs waited, where theory says that one in 21,000,000 waits, and the mean is 2.97 ns. The run cannot tell whether that is right: it takes 420,000,000 jobs or more, by a longer `span` or more replicates. The servers are busy 1.818 % of the time.");
+    for claim in &presentation.claims {
+        let of_waits = ["waiting_mean", "wait_share", "wait_mean"].contains(&claim.name.as_str());
+        assert_eq!(claim.verdict == Verdict::CannotTell, of_waits, "{claim:?}");
+        assert_ne!(claim.verdict, Verdict::Misses, "{claim:?}");
+    }
+    let note = presentation.claims.iter().find(|claim| claim.name == "wait_mean").unwrap().note.clone();
+    insta::assert_snapshot!(note.unwrap_or_default(), @"0 of 928 visits waited, and theory expects 4.466e-5: too few to judge by; it takes 420,000,000 visits or more, by a longer `span` or more replicates");
 }
 
 #[test]

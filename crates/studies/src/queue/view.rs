@@ -4,10 +4,33 @@ use towtank_metrics::MeanInterval;
 
 use super::Queue;
 use super::closed_form::Mmk;
-use super::observed::{Observed, ObservedStation};
+use super::observed::{Observed, ObservedStation, count_above_zero};
 use super::scenario::Theory;
 use crate::Point;
 use crate::points::text;
+
+/// With fewer expected waits than this, a mean of waits cannot be judged: a free choice. The number of waits
+/// of replicates then varies by a fifth and more, and most replicates may have none.
+const WAITS_LEAST: f64 = 20.0;
+
+/// Waits that are too few to judge by.
+#[derive(Clone, Copy, Debug)]
+pub struct RareWaits {
+    /// Visits to stations, in all replicates.
+    pub visits: u64,
+    /// Those that had to wait.
+    pub seen: u64,
+    /// The share that must wait, by theory.
+    pub chance: f64,
+    /// The visits among which theory expects enough waits.
+    pub enough: f64,
+}
+
+/// A count rounded up to two digits, since it is only a guide.
+pub fn up_to_two_digits(count: f64) -> f64 {
+    let unit = libm::pow(10.0, libm::floor(libm::log10(count.max(1.0))) - 1.0).max(1.0);
+    (count / unit).ceil() * unit
+}
 
 /// One point, with everything that tables and figures need of it.
 pub struct View<'a> {
@@ -34,6 +57,22 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
         self.point.mean(measure)
+    }
+
+    /// The waits of all replicates, if they are too few to judge a mean of waits by: an interval over
+    /// replicates that saw no wait has no width, although it says nothing.
+    #[must_use]
+    pub fn rare_waits(&self) -> Option<RareWaits> {
+        let waits = self.observed.waits();
+        let (visits, seen) = (waits.count(), count_above_zero(&waits));
+        let chance = self.theory.wait_share();
+        let enough = up_to_two_digits(WAITS_LEAST / chance);
+        (visits > 0 && (visits as f64) < enough && (seen as f64) < WAITS_LEAST).then_some(RareWaits {
+            visits,
+            seen,
+            chance,
+            enough,
+        })
     }
 
     /// The names of the stations with their closed forms and their counts.
