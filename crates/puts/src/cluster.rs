@@ -108,6 +108,8 @@ pub struct Cluster {
     pub terms: Terms,
     /// Number of gateways.
     pub gateways: u32,
+    /// Number of servers, with those that belong to no complete group and store nothing.
+    pub servers: u32,
     /// Whether SURGE is followed exactly.
     pub surge: bool,
     /// Which of SURGE's quirks are on.

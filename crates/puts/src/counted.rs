@@ -15,13 +15,15 @@ pub struct Counted {
     pub negotiates: bool,
     /// Whether some chunks are read.
     pub reads: bool,
-    /// The fraction of time that disks are busy, mean over all servers.
+    /// The fraction of time that disks are busy, mean over all servers, with those that store nothing.
     pub utilisation: f64,
     /// The utilisation of the racks' uplinks, mean of both directions; none if the core is not
     /// oversubscribed.
     pub uplinks: Option<f64>,
     /// The length of the span in which puts and gets are counted.
     pub seconds: f64,
+    /// Chunks that waited at the gateways when the run ended.
+    pub waiting: u64,
     /// The digest of the run.
     pub digest: String,
 }
@@ -51,7 +53,7 @@ impl Counted {
         let nodes: Vec<u64> =
             nodes.map(|(counts, entity)| counts.busy_ns.saturating_sub(ahead(entity))).collect();
         let (servers, racks) = nodes.split_at(servers);
-        let utilisation = servers.iter().copied().map(busy).sum::<f64>() / servers.len() as f64;
+        let utilisation = servers.iter().copied().map(busy).sum::<f64>() / f64::from(cluster.servers);
         // Each rack's uplink counts both directions.
         let carried = racks.iter().sum::<u64>() as f64;
         let uplinks =
@@ -60,13 +62,18 @@ impl Counted {
         assert!((0.0..=most).contains(&utilisation), "disks are busy {utilisation} of their time");
         assert!(uplinks.is_none_or(|busy| (0.0..=1.0).contains(&busy)), "uplinks are busy for {uplinks:?}");
         assert!(seconds > 0.0, "nothing was measured in {seconds} s");
+        let waits = |entity: &Entity| match entity {
+            Entity::Gateway(gateway) => gateway.waiting.len() as u64,
+            _ => 0,
+        };
+        let waiting = run.entities.iter().map(waits).sum();
         let (total, digest) = (run.merged_statistics(), run.digest.to_string());
         let (negotiates, reads) = (cluster.terms.fixed.protocol.negotiates(), cluster.read_share > 0);
         assert!(total.puts <= total.latencies.count(), "{} puts have no latency", total.puts);
         assert!(total.undecided <= total.requests, "more bids were undecided than asked for");
         assert!(reads || total.got.count() == 0, "{} gets of nobody", total.got.count());
         assert!(negotiates || total.requests == 0, "{} requests for no bids", total.requests);
-        Some(Counted { total, negotiates, reads, utilisation, uplinks, seconds, digest })
+        Some(Counted { total, negotiates, reads, utilisation, uplinks, seconds, waiting, digest })
     }
 
     /// Puts and gets that succeeded per second.

@@ -347,6 +347,7 @@ impl Spec {
         let windows = terms.sizes[0].bid.saturating_mul(8);
         let cluster = Cluster {
             gateways: self.gateways,
+            servers: self.servers,
             surge,
             quirks: Quirks::all(surge),
             start_spread: self.start_spread,

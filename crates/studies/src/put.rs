@@ -67,14 +67,14 @@ impl Question for Put {
          `--fidelity surge` follows the simulator of the paper, to reproduce its tables; by default, the protocol runs with \
          realistic physics. `--read-share` turns a share of the puts into gets; `--racks` and `--uplink` model a core network \
          that can be a bottleneck.";
-    const RESULTS_VERSION: u32 = 3;
+    const RESULTS_VERSION: u32 = 4;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank put --protocol replicast-m --chunk 128KiB",
         "towtank put --protocol uch-ccp --servers 90 --disk 400MiB/s --replicates 10",
         "towtank run put-racks --out results",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
-    const MEMORY_KEYS: &'static [&'static str] = &["gateways", "servers", "in_flight"];
+    const MEMORY_KEYS: &'static [&'static str] = &["duration", "gateways", "servers", "in_flight"];
     const PUBLISHED: &'static [&'static str] = &[
         "put-table2-16k",
         "put-table2-128k",

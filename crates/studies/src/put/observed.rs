@@ -34,7 +34,7 @@ pub const OF_PUTS: &[Line] = &[
     Line {
         name: "disk_utilisation",
         unit: "fraction",
-        about: "share of time that disks are busy, mean of all servers",
+        about: "share of time that disks are busy, mean of all servers, with those that store nothing",
         value: |seen| Ok(seen.utilisation),
     },
     Line {
@@ -233,6 +233,9 @@ pub struct Observed {
     pub latencies: Histogram,
     /// Latencies of gets in nanoseconds.
     pub got: Histogram,
+    /// Chunks that waited at the gateways when the run ended.
+    #[serde(default)]
+    pub waiting: u64,
     /// Events for the figures: the time, the server (for windows) and the event.
     pub traces: Vec<(u64, u32, Trace)>,
 }
@@ -269,8 +272,11 @@ pub fn value(counted: &Counted, name: &str) -> Value {
 }
 
 fn negotiated(counted: &Counted, part: u64, all: u64) -> Value {
-    let share = (counted.negotiates && all > 0).then(|| part as f64 / all as f64);
-    share.ok_or_else(|| ONLY_NEGOTIATED.to_owned())
+    match all {
+        _ if !counted.negotiates => Err(ONLY_NEGOTIATED.to_owned()),
+        0 => Err(no_put()),
+        _ => Ok(part as f64 / all as f64),
+    }
 }
 
 /// Latencies of gets; where nothing is read, the reason why there are none.
@@ -334,8 +340,8 @@ impl Seen {
     pub fn keep(self) -> Kept {
         let keep = |run: Run| {
             let (counted, name) = (run.counted?, run.protocol.name().to_owned());
-            let Counts { latencies, got, .. } = counted.total;
-            Some((name.clone(), Observed { protocol: name, latencies, got, traces: run.traces }))
+            let Counted { total: Counts { latencies, got, .. }, waiting, .. } = counted;
+            Some((name.clone(), Observed { protocol: name, latencies, got, waiting, traces: run.traces }))
         };
         Kept { observed: self.runs.into_iter().filter_map(keep).collect() }
     }
@@ -346,7 +352,8 @@ fn warn(outcome: &mut Outcome, spec: &Spec, cluster: &Cluster, counted: &Counted
     let left = spec.servers - cluster.terms.fixed.servers;
     if left > 0 {
         outcome.warnings.push(Warning::note(format!(
-            "{name}: {left} of {} servers belong to no complete group of {} and store nothing",
+            "{name}: {left} of {} servers belong to no complete group of {} and store nothing; \
+             `disk_utilisation` counts their disks as idle",
             spec.servers, spec.group
         )));
     }
@@ -397,6 +404,7 @@ mod tests {
             utilisation: 0.5,
             uplinks: Some(0.25),
             seconds: 0.01,
+            waiting: 0,
             digest: String::new(),
         }
     }

@@ -64,10 +64,86 @@ fn status(views: &[View<'_>]) -> Option<Status> {
         views.iter().any(|view| view.mean(measure).is_some_and(|mean| mean.mean > 0.0)).then_some(())
     };
     let failed = ["puts_failed", "gets_failed", "chunks_dropped"].into_iter().find_map(some);
-    some("violations").map(|()| Status::NotSafe).or_else(|| failed.map(|()| Status::AtRisk))
+    let late = || views.iter().any(|view| is_too_short(view) || overload(view).is_some());
+    let at_risk = || (failed.is_some() || late()).then_some(Status::AtRisk);
+    some("violations").map(|()| Status::NotSafe).or_else(at_risk)
 }
 
 fn answer(views: &[View<'_>]) -> String {
+    let short: Vec<&View<'_>> = views.iter().filter(|view| is_too_short(view)).collect();
+    let overloads: Vec<String> = views.iter().filter_map(overload).collect();
+    let more = match overloads.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        count => format!("The same is true of {count} more."),
+    };
+    let told = too_short(&short).into_iter().chain(overloads.into_iter().take(NAMED_MAX));
+    let told = told.chain([more, of_best(views)]);
+    told.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The most protocols and points that the answer names for one reason.
+const NAMED_MAX: usize = 3;
+
+/// Whether no operation was completed in any replicate.
+fn is_too_short(view: &View<'_>) -> bool {
+    let some = |measure: &str| view.values(measure).into_iter().any(|count| count > 0.0);
+    !view.values("puts_measured").is_empty() && !some("puts_measured") && !some("gets_measured")
+}
+
+/// What to know first where no operation was completed.
+fn too_short(views: &[&View<'_>]) -> Option<String> {
+    let spec = &views.first()?.settled.spec;
+    let what = match spec.read_share {
+        share if share == Percent::FULL => "get",
+        share if share > Percent::ZERO => "put or get",
+        _ => "put",
+    };
+    let span = match views {
+        [_] => human::quantity(spec.duration.as_secs_f64(), "s"),
+        _ => "span".to_owned(),
+    };
+    let mut names: Vec<String> = views.iter().take(NAMED_MAX).map(|view| view.name()).collect();
+    if views.len() > NAMED_MAX {
+        names.push(format!("and {} more", views.len() - NAMED_MAX));
+    }
+    let idle = views.iter().map(|view| view.settled.idle_put()).max()?;
+    let idle = human::quantity(idle.as_secs_f64(), "s");
+    Some(format!(
+        "{}: no {what} was completed in the measured {span}, so that its latency is not known: set `duration` to several times \
+         {idle}, which a put takes on idle nodes, or use smaller chunks or faster disks.",
+        names.join("; ")
+    ))
+}
+
+/// What to know first where chunks arrive faster than they are stored. No protocol is judged by a run in
+/// which few chunks wait at the end: there, the load only fluctuates.
+fn overload(view: &View<'_>) -> Option<String> {
+    let asked = view.settled.spec.arrival_rate?.per_second_f64();
+    let rates = ["chunks_per_second", "gets_per_second"].map(|rate| view.mean(rate));
+    let served: f64 = rates.into_iter().flatten().map(|mean| mean.mean).sum();
+    let runs = view.observed.len() as f64;
+    let waiting = view.observed.iter().map(|one| one.waiting as f64).sum::<f64>() / runs;
+    let span = view.settled.spec.duration.as_secs_f64();
+    let missing = (asked - served) * span;
+    let by_chance = 4.0 * (asked * span / runs).sqrt();
+    if missing < SHORT_OF * asked * span + by_chance || waiting < missing / 2.0 {
+        return None;
+    }
+    let [served_shown, asked_shown] = human::alike([served, asked], "chunks/s");
+    Some(format!(
+        "{} cannot serve the arrival rate: {served_shown} of {asked_shown}, {} %. {} chunks wait when the run ends, and the longer \
+         the run, the more: latencies depend on `duration`.",
+        view.name(),
+        human::digits(100.0 * served / asked),
+        human::digits(waiting)
+    ))
+}
+
+/// The share of arrivals that must be missing before a rate counts as one that cannot be served: a free
+/// choice.
+const SHORT_OF: f64 = 0.02;
+
+fn of_best(views: &[View<'_>]) -> String {
     let Some(best) = best(views) else { return String::new() };
     let verb = if views.iter().any(View::reads) { "stored or read" } else { "stored" };
     match (views, told(best)) {

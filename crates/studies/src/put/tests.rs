@@ -530,3 +530,48 @@ proptest! {
         prop_assert_eq!(outcome.measures["violations"].value(), Some(0.0));
     }
 }
+
+fn presented_alone(text: &str) -> Presentation {
+    let prepared = prepare(text);
+    let outcome = run_as(&*prepared, 0, Executor::Sequential, 1);
+    presented(&*prepared, &[outcome])
+}
+
+/// A former bug: the disks of servers in no complete group were left out, so the same load looked heavier.
+#[test]
+fn servers_that_store_nothing_count_as_idle() {
+    let nine = run("gateways = 9\nservers = 9\nduration = \"5ms\"");
+    let more = run("gateways = 9\nservers = 17\nduration = \"5ms\"");
+    let (nine_busy, more_busy) = (value(&nine, "disk_utilisation"), value(&more, "disk_utilisation"));
+    assert_eq!(value(&nine, "chunks_per_second"), value(&more, "chunks_per_second"));
+    assert!((more_busy - nine_busy * 9.0 / 17.0).abs() < 1e-12, "{more_busy}, {nine_busy} with nine");
+    insta::assert_snapshot!(more.warnings[0].text, @"replicast-m: 8 of 17 servers belong to no complete group of 9 and store nothing; `disk_utilisation` counts their disks as idle");
+}
+
+/// A former bug: a run in which no put was completed had no answer at all.
+#[test]
+fn a_run_without_a_completed_put_says_so() {
+    let presentation = presented_alone("disk = \"1kB/s\"\ngateways = 2\nservers = 9");
+    insta::assert_snapshot!(presentation.answer, @"replicast-m: no put was completed in the measured 10 ms, so that its latency is not known: set `duration` to several times 6.554 min, which a put takes on idle nodes, or use smaller chunks or faster disks.");
+    assert_eq!(presentation.status, Some(towtank_report::Status::AtRisk));
+    let outcome = run("disk = \"1kB/s\"\ngateways = 2\nservers = 9");
+    assert_eq!(outcome.measures["rounds_per_put"].reason(), Some("no put ended in the measured span"));
+    let reads = presented_alone("disk = \"1kB/s\"\ngateways = 2\nservers = 9\nread_share = \"100%\"");
+    assert!(reads.answer.contains(": no get was completed in the measured "), "{}", reads.answer);
+}
+
+/// Chunks that arrive faster than they are stored wait longer and longer; the answer says so first.
+#[test]
+fn a_rate_that_cannot_be_served_is_told() {
+    let at = |rate: &str| {
+        presented_alone(&format!(
+            "gateways = 18\nservers = 18\nduration = \"20ms\"\narrival_rate = \"{rate}\""
+        ))
+    };
+    let overloaded = at("100000/s");
+    insta::assert_snapshot!(overloaded.answer, @"replicast-m cannot serve the arrival rate: 18,800 chunks/s of 100,000 chunks/s, 18.8 %. 2,515 chunks wait when the run ends, and the longer the run, the more: latencies depend on `duration`. replicast-m: 18,800 chunks/s, disks 97.75 % busy, a put takes 16.62 ms on average.");
+    assert_eq!(overloaded.status, Some(towtank_report::Status::AtRisk));
+    let served = at("10000/s");
+    assert!(!served.answer.contains("cannot serve"), "{}", served.answer);
+    assert_eq!(served.status, None);
+}

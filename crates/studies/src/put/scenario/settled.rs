@@ -33,6 +33,12 @@ impl Settled {
         let spec = said.spec(warm_up, start_spread);
         Settled { said, spec, protocols }
     }
+
+    /// A rough estimate of the time of a put of the largest chunk on idle nodes.
+    #[must_use]
+    pub fn idle_put(&self) -> SimSpan {
+        self.said.idle_put()
+    }
 }
 
 impl TryFrom<Scenario> for Settled {
@@ -78,7 +84,7 @@ impl Scenario {
         let largest = self.sizes().into_iter().max().unwrap_or(self.chunk);
         let writes = self.slowest_disk().span_for(largest).saturating_mul(u64::from(self.replicas));
         let all = self.network.link.span_for(largest).saturating_add(writes);
-        SimSpan::from_us(all.as_ns().div_ceil(1_000))
+        SimSpan::from_ns(all.as_ns().div_ceil(1_000).saturating_mul(1_000))
     }
 
     fn slowest_disk(&self) -> Rate {
