@@ -137,7 +137,8 @@ fn of_the_change() -> Vec<Row> {
         )
         .titled("Minimum share of copies to move"),
         Row::new("moved_over_minimum", "ratio", "share moved over minimum share", |seen| {
-            known((seen.least > 0.0).then(|| seen.moved / seen.least))
+            let ratio = (seen.least > 0.0).then(|| seen.moved / seen.least);
+            ratio.ok_or_else(|| "no copy needs to move".to_owned())
         })
         .titled("Share moved over minimum share"),
     ]

@@ -75,12 +75,15 @@ pub fn present(points: &Points<'_, Place>) -> Presentation {
 fn answer(views: &[View<'_>]) -> String {
     let told = |view: &View<'_>| {
         let percent = |measure: &str| Some(human::digits(100.0 * view.value(measure)?));
+        let moves = match view.value("moved_over_minimum") {
+            Some(times) => format!("moves {} times the minimum", human::digits(times)),
+            None => format!("moves {} % of the copies, where none need to move", percent("moved_fraction")?),
+        };
         Some(format!(
-            "{}: the standard deviation of load is {} % of the expected load ({} % with independent draws), and the change moves {} times the minimum",
+            "{}: the standard deviation of load is {} % of the expected load ({} % with independent draws), and the change {moves}",
             view.label,
             percent("load_deviation")?,
-            percent("load_deviation_binomial")?,
-            human::digits(view.value("moved_over_minimum")?)
+            percent("load_deviation_binomial")?
         ))
     };
     match views {

@@ -138,11 +138,13 @@ impl Scenario {
             let servers = if left == 1 { "server with a weight is" } else { "servers with a weight are" };
             let message =
                 format!("`replicas` is {}, but only {left} {servers} left after the change", self.replicas);
-            problems.push(
-                draft
-                    .problem("replicas", message)
-                    .hint(format!("set `replicas` to at most {left}, or add servers")),
-            );
+            // Without a server that is left, no number of replicas will do.
+            let hint = match left {
+                0 if live == 0 => "give some server a weight above 0".to_owned(),
+                0 => "add servers, or choose another `change` than `remove`".to_owned(),
+                _ => format!("set `replicas` to at most {left}, or add servers"),
+            };
+            problems.push(draft.problem("replicas", message).hint(hint));
         }
         let positions = f64::from(self.servers) * f64::from(self.vnodes) * self.heavy_weight.max(1.0);
         if self.algorithm.has_virtual_nodes() && positions > POSITIONS_MAX as f64 {

@@ -156,3 +156,26 @@ fn the_published_failure_is_within_the_seeds() {
 fn shipped_scenarios_are_legal() {
     assert!(crate::shipped::check_all(&Place) >= 2);
 }
+
+/// A former bug: where no copy needs to move, the whole answer was left out.
+#[test]
+fn a_change_that_need_not_move_anything_has_an_answer() {
+    let text = "algorithm = \"rendezvous\"\nservers = 3\nreplicas = 3\nchange = \"halve\"\nkeys = 1000";
+    let prepared = check(text).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let outcomes = [run(text, 0)];
+    let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
+    insta::assert_snapshot!(Place.present(&[point]).answer, @"rendezvous: the standard deviation of load is 0 % of the expected load (0 % with independent draws), and the change moves 0 % of the copies, where none need to move.");
+    assert_eq!(outcomes[0].measures["moved_over_minimum"].reason(), Some("no copy needs to move"));
+}
+
+/// A former bug: the hint asked for no replicas at all.
+#[test]
+fn the_last_server_cannot_be_removed() {
+    let Err(problems) = check("servers = 1\nreplicas = 1") else { panic!("it was taken") };
+    let problem = problems.iter().next().unwrap();
+    assert_eq!(
+        problem.message(),
+        "`replicas` is 1, but only 0 servers with a weight are left after the change"
+    );
+    assert_eq!(problem.next_step(), Some("add servers, or choose another `change` than `remove`"));
+}
