@@ -77,6 +77,9 @@ fn answer(view: &View<'_>) -> String {
             Some(count) if count > 0.0 => {
                 format!("No backfill is needed: log recovery copies {} objects.", human::digits(count))
             }
+            Some(_) if no_backfill(view) => {
+                "No backfill is needed: the log covers the outage, and no object changed in it.".to_owned()
+            }
             _ => "The time of a backfill is not known.".to_owned(),
         });
         return told.join(" ");
@@ -92,6 +95,11 @@ fn answer(view: &View<'_>) -> String {
     let with = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
     told.push(format!("The backfill takes {} with {best}{stale}{with}.", shown.quantity(least)));
     told.join(" ")
+}
+
+/// Whether no run of any discovery began a backfill.
+fn no_backfill(view: &View<'_>) -> bool {
+    view.methods().into_iter().flat_map(|method| view.runs(method)).all(|run| run.backfills.0 == 0)
 }
 
 fn answer_of_sweep(views: &[View<'_>]) -> String {

@@ -355,3 +355,18 @@ fn a_plan_is_worked_out() {
         ]
     );
 }
+
+/// A former bug: where nothing changed in the outage, the time of a backfill was told as not known.
+#[test]
+fn an_outage_without_changes_needs_no_backfill() {
+    let answer = |text: &str| {
+        let prepared = check(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+        let outcomes = [outcome(text, 1)];
+        let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
+        Backfill.present(&[point]).answer
+    };
+    assert_eq!(
+        answer("stale = \"0%\""),
+        "No backfill is needed: the log covers the outage, and no object changed in it."
+    );
+}
