@@ -143,16 +143,18 @@ fn title(a: &Side, b: &Side) -> String {
 /// The comparison in one sentence.
 fn answer(rows: &[Row]) -> String {
     let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict() == verdict).count();
+    let nowhere = rows.iter().filter(|row| row.has_no_value_anywhere()).count();
     let parts = [
-        (Verdict::Higher, "higher"),
-        (Verdict::Lower, "lower"),
-        (Verdict::Equal, "equal"),
-        (Verdict::Unclear, "not clearly different"),
-        (Verdict::NoInterval, "different but without an interval to judge by"),
-        (Verdict::NoValue, "without a value on one side"),
+        (count(Verdict::Higher), "higher"),
+        (count(Verdict::Lower), "lower"),
+        (count(Verdict::Equal), "equal"),
+        (count(Verdict::Unclear), "not clearly different"),
+        (count(Verdict::NoInterval), "different but without an interval to judge by"),
+        (count(Verdict::NoValue) - nowhere, "without a value on one side"),
+        (nowhere, "without a value on both sides"),
     ];
-    let words = parts.into_iter().filter(|(verdict, _)| count(*verdict) > 0);
-    let words: Vec<String> = words.map(|(verdict, word)| format!("{} {word}", count(verdict))).collect();
+    let words = parts.into_iter().filter(|(count, _)| *count > 0);
+    let words: Vec<String> = words.map(|(count, word)| format!("{count} {word}")).collect();
     let values = if rows.len() == 1 { "value" } else { "values" };
     format!("B against A, of {} {values}: {}.", rows.len(), words.join(", "))
 }

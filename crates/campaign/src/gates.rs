@@ -9,29 +9,35 @@ use towtank_scenario::gate::{Gate, Judgement, Reading};
 /// A report without finished runs has no values, and missing values never meet a gate.
 #[must_use]
 pub fn unmet(gate: &Gate, report: &Report) -> Vec<String> {
+    // A report on measurements has no replicates; its intervals are of loads that were measured repeatedly.
+    let once = (report.replicates == 0).then_some(MEASURED_ONCE);
     if report.sweep.is_empty() {
-        return unmet_by(gate, &report.summary);
+        return unmet_by(gate, &report.summary, once);
     }
     let lines = report.points.iter().flat_map(|point| {
         let at = move |reason: String| format!("{}: {reason}", point.label);
-        unmet_by(gate, &point.summary).into_iter().map(at)
+        unmet_by(gate, &point.summary, once).into_iter().map(at)
     });
     lines.collect()
 }
 
-fn unmet_by(gate: &Gate, summary: &Ordered<Measure>) -> Vec<String> {
-    match gate.judge(|name| summary.get(name).map(reading)) {
+/// Why a value from measurements has no interval.
+const MEASURED_ONCE: &str =
+    "an interval takes loads that were measured at least twice; repeat the measurements";
+
+fn unmet_by(gate: &Gate, summary: &Ordered<Measure>, no_interval: Option<&str>) -> Vec<String> {
+    match gate.judge(|name| summary.get(name).map(|measure| reading(measure, no_interval))) {
         Judgement::Met => Vec::new(),
         Judgement::NotMet(reasons) => reasons,
     }
 }
 
-fn reading(measure: &Measure) -> Reading {
+fn reading(measure: &Measure, no_interval: Option<&str>) -> Reading {
     Reading {
         value: measure.value(),
         low: measure.low(),
         high: measure.high(),
-        reason: measure.reason().map(str::to_owned),
+        reason: measure.reason().or(no_interval.filter(|_| measure.value().is_some())).map(str::to_owned),
     }
 }
 
@@ -70,6 +76,8 @@ mod tests {
     fn what_has_no_value_meets_no_gate() {
         insta::assert_snapshot!(lines("lost_bytes < 1", &report(&[8], 1)), @"`lost_bytes` has no value: no disk failed");
         insta::assert_snapshot!(lines("span_s.low < 0", &report(&[9], 1)), @"`span_s.low` has no value: an interval takes at least 2 replicates");
+        let measured = Report { replicates: 0, ..report(&[9], 1) };
+        insta::assert_snapshot!(lines("span_s.low < 0", &measured), @"`span_s.low` has no value: an interval takes loads that were measured at least twice; repeat the measurements");
         let plan = examples::plan(&[8], 1);
         let nothing = assemble(&plan, Ledger::new(&plan), "sequential").report;
         insta::assert_snapshot!(lines("span_s < 0", &nothing), @"`span_s` has no value");

@@ -42,7 +42,7 @@ pub struct Reading {
     pub low: Option<f64>,
     /// The upper end of its interval.
     pub high: Option<f64>,
-    /// Why there is no mean.
+    /// Why there is no mean, or no interval.
     pub reason: Option<String>,
 }
 
@@ -287,10 +287,10 @@ impl Comparison {
 
     fn no_value(&self, reading: &Reading) -> String {
         match (&reading.reason, reading.value) {
-            (_, Some(_)) => {
+            (None, Some(_)) => {
                 format!("`{}` has no value: an interval takes at least 2 replicates", self.full_name())
             }
-            (Some(reason), None) => format!("`{}` has no value: {reason}", self.full_name()),
+            (Some(reason), _) => format!("`{}` has no value: {reason}", self.full_name()),
             (None, None) => format!("`{}` has no value", self.full_name()),
         }
     }

@@ -84,6 +84,11 @@ impl Row {
         self.a.value().zip(self.b.value()).filter(|_| self.a.unit() == self.b.unit())
     }
 
+    /// Whether neither side has a value.
+    pub(crate) fn has_no_value_anywhere(&self) -> bool {
+        self.a.value().is_none() && self.b.value().is_none()
+    }
+
     /// B minus A.
     pub(crate) fn difference(&self) -> Option<f64> {
         self.both().map(|(a, b)| b - a)

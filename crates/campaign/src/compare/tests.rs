@@ -63,6 +63,17 @@ fn verdicts_follow_the_intervals() {
     check(&[1.0, 2.0], &[f64::NAN, f64::NAN], 7, true, "no value");
 }
 
+/// A former bug: what neither side has was told as missing on one side.
+#[test]
+fn what_is_missing_on_both_sides_is_told_so() {
+    let (some, none) = ([1.0, 2.0], [f64::NAN, f64::NAN]);
+    let told = |a: &[f64], b: &[f64]| {
+        compare(&of_values("A", 7, a, true), &of_values("B", 7, b, true)).unwrap().answer
+    };
+    assert_eq!(told(&none, &none), "B against A, of 1 value: 1 without a value on both sides.");
+    assert_eq!(told(&some, &none), "B against A, of 1 value: 1 without a value on one side.");
+}
+
 #[test]
 fn the_paired_interval_is_that_of_the_differences() {
     let a = of_values("A", 7, &[1.0, 2.0, 3.0, 4.0, 5.0], true);

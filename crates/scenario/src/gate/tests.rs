@@ -4,11 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-const KNOWN: [Known<'static>; 4] = [
+const KNOWN: [Known<'static>; 5] = [
     Known { name: "wait_mean", unit: "s" },
     Known { name: "utilisation", unit: "fraction" },
     Known { name: "throughput", unit: "jobs/s" },
     Known { name: "moved", unit: "bytes" },
+    Known { name: "measured", unit: "fraction" },
 ];
 
 fn judge(text: &str) -> Judgement {
@@ -18,6 +19,11 @@ fn judge(text: &str) -> Judgement {
             Some(Reading { value: Some(0.004), low: Some(0.003), high: Some(0.005), reason: None })
         }
         "utilisation" => Some(Reading { value: Some(0.9), ..Reading::default() }),
+        "measured" => Some(Reading {
+            value: Some(0.9),
+            reason: Some("it was measured once".to_owned()),
+            ..Reading::default()
+        }),
         "moved" => Some(Reading { reason: Some("nothing was moved".to_owned()), ..Reading::default() }),
         _ => None,
     })
@@ -90,6 +96,7 @@ fn a_gate_says_why_it_is_not_met() {
     ");
     insta::assert_snapshot!(why("moved > 1GiB or wait_mean > 1h"), @"`moved` has no value: nothing was moved");
     insta::assert_snapshot!(why("utilisation.low > 2"), @"`utilisation.low` has no value: an interval takes at least 2 replicates");
+    insta::assert_snapshot!(why("measured.high > 2"), @"`measured.high` has no value: it was measured once");
     insta::assert_snapshot!(why("throughput > 2/s"), @"`throughput` has no value");
 }
 
@@ -109,7 +116,7 @@ fn mistakes_point_at_the_word() {
     unknown measure `latency`
     --fail-if 'wait_mean > 3GiB and latency < 1s'
                                     ^^^^^^^
-    the measures are wait_mean, utilisation, throughput, moved
+    the measures are wait_mean, utilisation, throughput, moved, measured
     ");
     insta::assert_snapshot!(told("wait_mean = 3ms"), @"
     `=` is unexpected here
