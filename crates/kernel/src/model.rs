@@ -118,10 +118,10 @@ pub trait Model: Sized + Sync {
     }
 
     /// Asks for memory that the handler will need beyond the entity itself ([`prefetch`](crate::prefetch)),
-    /// and, where it will record samples, for what these change in the entity's statistics. Executors prefetch
-    /// the entity and then call this three times before the event: at depth 0 for the parts to which the
-    /// entity points, later at depth 1 for those to which these point, and at depth 2 for what these tell of.
-    /// Only a hint: an earlier event may still change the entity.
+    /// and, where it will record samples, for what these change in the entity's statistics. Executors
+    /// prefetch the entity and then call this three times before the event: at depth 0 for the parts to which
+    /// the entity points, later at depth 1 for those to which these point, and at depth 2 for what these tell
+    /// of. Only a hint: an earlier event may still change the entity.
     fn fetch(
         &self,
         (entity, statistics): (&Self::Entity, &Self::Statistics),

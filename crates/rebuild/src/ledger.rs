@@ -405,16 +405,9 @@ impl<'a> Ledger<'a> {
                 stuck.least_spare = Some(stuck.least_spare.map_or(spare, |least| least.min(spare)));
             }
             if aimed.any() {
-                let (driver, source) = self.leader(record, aimed.first, &mut read_load);
-                assert_ne!(driver, NOWHERE, "nobody drives a record that can be rebuilt");
-                assert!(!standing.down[driver.index()], "a device that is down drives a record");
-                let spare = copies - data;
-                let priority =
-                    if self.affected.follows { following::priority(spare, missing) } else { spare as u8 };
-                let number = self.affected.numbers[record];
-                let rank = self.rules.order.rank(priority, number, self.rules.seed);
-                let turn = Turn { driver, rank, priority, record: record as u32, source };
-                orders[driver.index()].push(turn);
+                let turn = self.turn(record, &aimed, (copies - data, missing), &mut read_load);
+                assert!(!standing.down[turn.driver.index()], "a device that is down drives a record");
+                orders[turn.driver.index()].push(turn);
             }
             stuck.staying_bytes = stuck.staying_bytes.saturating_add(bytes.saturating_mul(staying as u64));
             let without = (missing - aimed.found) as u64;
@@ -428,6 +421,22 @@ impl<'a> Ledger<'a> {
         let turns: usize = orders.iter().map(Vec::len).sum();
         assert!(plan.tasks().len() <= turns, "more tasks are planned than records");
         Planned { plan, jobs, stuck, below_min_size }
+    }
+
+    /// The turn of a record with so many parts to spare and so many missing.
+    fn turn(
+        &self,
+        record: usize,
+        aimed: &Aimed,
+        (spare, missing): (u32, usize),
+        read_load: &mut [u64],
+    ) -> Turn {
+        let (driver, source) = self.leader(record, aimed.first, read_load);
+        assert_ne!(driver, NOWHERE, "nobody drives a record that can be rebuilt");
+        let follows = self.affected.follows;
+        let priority = if follows { following::priority(spare, missing) } else { spare as u8 };
+        let rank = self.rules.order.rank(priority, self.affected.numbers[record], self.rules.seed);
+        Turn { driver, rank, priority, record: record as u32, source }
     }
 
     /// How many shards of a lost record are left, and belong elsewhere.

@@ -1,10 +1,10 @@
 //! The fast mapper: a map in a layout for mapping, and a workspace that is reused from input to input.
 //!
 //! Gives the same results as [`super::reference`], faster. Many inputs are mapped a try of each at a time
-//! ([`scan`]), if the rule and the map are of the usual kinds. A general algorithm runs all rules ([`paths`]);
-//! where it needs an item, either one input picks with lanes over the items of the bucket ([`pick`]), or many
-//! inputs pick at once, one per lane ([`batch`]). Straws are compared before any division, permutations store only
-//! the few places that moved, and nothing is cleared between inputs.
+//! ([`scan`]), if the rule and the map are of the usual kinds. A general algorithm runs all rules
+//! ([`paths`]); where it needs an item, either one input picks with lanes over the items of the bucket
+//! ([`pick`]), or many inputs pick at once, one per lane ([`batch`]). Straws are compared before any
+//! division, permutations store only the few places that moved, and nothing is cleared between inputs.
 
 mod batch;
 mod group;

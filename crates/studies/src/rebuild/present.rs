@@ -160,8 +160,8 @@ fn status_of(outcome: &Outcome, limits: &FillLimits) -> Status {
     }
 }
 
-/// How many replicates do not become safe again, and the reason, or that of the first of them where they differ;
-/// nothing where all become safe.
+/// How many replicates do not become safe again, and the reason, or that of the first of them where they
+/// differ; nothing where all become safe.
 fn not_safe(view: &View<'_>) -> Option<String> {
     let all = &view.result.outcomes;
     let reason = |outcome: &towtank_report::Outcome| {

@@ -1,9 +1,9 @@
 //! Maps many inputs at once by rules of the usual kinds, a try of each at the same time.
 //!
 //! Where a failed try is not repeated in the same bucket, the replicas of a choice make attempt 0, 1, 2 and
-//! so on in turn, because an attempt that failed once fails for all replicas after it. So an attempt needs to be
-//! made only once, unlike in the definition, where each replica starts again at its own number. Inputs whose
-//! tries depend on more than that are left to [`super::batch`].
+//! so on in turn, because an attempt that failed once fails for all replicas after it. So an attempt needs
+//! to be made only once, unlike in the definition, where each replica starts again at its own number. Inputs
+//! whose tries depend on more than that are left to [`super::batch`].
 
 mod descents;
 mod reached;

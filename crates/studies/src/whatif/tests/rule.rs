@@ -20,8 +20,8 @@ fn rules_are_set_in_their_order() {
     assert!(value(&returned, "time_to_clean_s") > half);
 }
 
-/// A rule that gives two devices to three copies: the answer says so before anything else, and there is no time
-/// at which all is well, so a gate on one is not met.
+/// A rule that gives two devices to three copies: the answer says so before anything else, and there is no
+/// time at which all is well, so a gate on one is not met.
 #[test]
 fn groups_short_of_copies_come_first() {
     let told = |held: &[[u32; 3]], changes: &str| {
