@@ -138,6 +138,10 @@ impl Stuck {
         self.lost + self.waiting + self.homeless + self.full
     }
 
+    fn note_spare(&mut self, spare: u32) {
+        self.least_spare = Some(self.least_spare.map_or(spare, |least| least.min(spare)));
+    }
+
     /// Whether any object cannot be rebuilt.
     #[must_use]
     pub fn any(&self) -> bool {
@@ -401,8 +405,7 @@ impl<'a> Ledger<'a> {
                 *(if aimed.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
             }
             if aimed.found < missing {
-                let spare = copies + aimed.found as u32 - data;
-                stuck.least_spare = Some(stuck.least_spare.map_or(spare, |least| least.min(spare)));
+                stuck.note_spare(copies + aimed.found as u32 - data);
             }
             if aimed.any() {
                 let turn = self.turn(record, &aimed, (copies - data, missing), &mut read_load);
@@ -421,22 +424,6 @@ impl<'a> Ledger<'a> {
         let turns: usize = orders.iter().map(Vec::len).sum();
         assert!(plan.tasks().len() <= turns, "more tasks are planned than records");
         Planned { plan, jobs, stuck, below_min_size }
-    }
-
-    /// The turn of a record with so many parts to spare and so many missing.
-    fn turn(
-        &self,
-        record: usize,
-        aimed: &Aimed,
-        (spare, missing): (u32, usize),
-        read_load: &mut [u64],
-    ) -> Turn {
-        let (driver, source) = self.leader(record, aimed.first, read_load);
-        assert_ne!(driver, NOWHERE, "nobody drives a record that can be rebuilt");
-        let follows = self.affected.follows;
-        let priority = if follows { following::priority(spare, missing) } else { spare as u8 };
-        let rank = self.rules.order.rank(priority, self.affected.numbers[record], self.rules.seed);
-        Turn { driver, rank, priority, record: record as u32, source }
     }
 
     /// How many shards of a lost record are left, and belong elsewhere.

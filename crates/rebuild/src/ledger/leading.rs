@@ -7,7 +7,7 @@
 use towtank_streams::{Draws, Purpose, Uniform};
 
 use super::order::Turn;
-use super::{Gather, Ledger, Source, following, once, returning};
+use super::{Aimed, Gather, Ledger, Source, following, once, returning};
 use crate::plan::{DeviceId, NOWHERE, Plan};
 
 const SOURCE: Purpose = Purpose(43);
@@ -15,12 +15,7 @@ const SOURCE: Purpose = Purpose(43);
 impl Ledger<'_> {
     /// The driver of a record, and the device that it reads first. `first` is the first device where the
     /// record belongs.
-    pub(super) fn leader(
-        &self,
-        record: usize,
-        first: DeviceId,
-        read_load: &mut [u64],
-    ) -> (DeviceId, DeviceId) {
+    fn leader(&self, record: usize, first: DeviceId, read_load: &mut [u64]) -> (DeviceId, DeviceId) {
         let source = self.driver(record, read_load);
         (if self.leads(record, first) { first } else { source }, source)
     }
@@ -108,6 +103,22 @@ impl Ledger<'_> {
             reserves.extend(self.holders[self.places(record)].iter().filter(|holder| **holder != NOWHERE));
             reserves.retain(|device| *device != driver);
         }
+    }
+
+    /// The turn of a record with so many parts to spare and so many missing.
+    pub(super) fn turn(
+        &self,
+        record: usize,
+        aimed: &Aimed,
+        (spare, missing): (u32, usize),
+        read_load: &mut [u64],
+    ) -> Turn {
+        let (driver, source) = self.leader(record, aimed.first, read_load);
+        assert_ne!(driver, NOWHERE, "nobody drives a record that can be rebuilt");
+        let follows = self.affected.follows;
+        let priority = if follows { following::priority(spare, missing) } else { spare as u8 };
+        let rank = self.rules.order.rank(priority, self.affected.numbers[record], self.rules.seed);
+        Turn { driver, rank, priority, record: record as u32, source }
     }
 
     /// Whether a record is read from one device, which is known without a look at its places.
