@@ -105,7 +105,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let staged = &ready.staged;
     let exposure = Exposure::of(&staged.affected, &staged.hardware, &staged.failing);
     let recovery = Recovery { used: left_on(ready, &moves), ..ready.real.recovery(staged, context) };
-    let permille = (ready.scenario.speed_spread.fraction_f64() * 1e3).round() as u64;
+    let permille = permille(ready, &moves);
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
     let all = if permille > 0 { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
@@ -167,6 +167,15 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     Ok(Replicate { seen: Ok(seen), beside })
 }
 
+/// By how much disks are slower and faster in other recoveries, in thousandths; 0 where there are none.
+/// Groups that are never clean are not so with other disks either.
+fn permille(ready: &Ready, moves: &Moves) -> u64 {
+    match moves.groups_short {
+        0 => (ready.scenario.speed_spread.fraction_f64() * 1e3).round() as u64,
+        _ => 0,
+    }
+}
+
 /// Groups that lack copies, and that nothing which fails here has touched.
 fn lacked(groups: u64, asks: bool) -> Option<Warning> {
     let rest = if asks { "; these are rebuilt too, if they have a target" } else { "" };
@@ -194,7 +203,8 @@ fn spread(
     context: &RunContext<'_>,
 ) -> Result<Option<[SimTime; 2]>, StudyError> {
     let stuck = recovered.stuck;
-    let ended = !recovered.partial && !stuck.any() && stuck.unmoved == 0 && recovered.jobs > 0;
+    let is_left = stuck.any() || stuck.unmoved > 0 || stuck.held_bytes > 0;
+    let ended = !recovered.partial && !is_left && recovered.jobs > 0;
     if !ended || permille == 0 {
         return Ok(None);
     }

@@ -149,31 +149,63 @@ pub struct Lots<'a> {
     pub count: usize,
 }
 
-/// The best two straws of one width of the lanes, and where it begins.
-struct Noted<'a> {
-    best: &'a mut Best,
-    first: usize,
+/// The straws of the items from a position on, for each input of one width: their ids and factors.
+type SomeStraws<const N: usize> = ([[u32; WIDTH]; N], [[f32; WIDTH]; N]);
+
+/// The straws of the buckets of all inputs.
+trait Straws: Copy {
+    fn count(self) -> usize;
+    fn some<const N: usize>(self, position: usize, first: usize) -> SomeStraws<N>;
 }
 
-impl Noted<'_> {
+/// Each input has a bucket of its own, whose items are columns.
+impl Straws for (&[[u32; INPUTS]], &[[f32; INPUTS]]) {
     #[inline(always)]
-    fn note<const IS_STRAW2: bool>(&mut self, lane: usize, position: usize, score: f32) {
-        self.best.note::<IS_STRAW2>(self.first + lane, position as u32, score);
+    fn count(self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn some<const N: usize>(self, position: usize, first: usize) -> SomeStraws<N> {
+        let columns = self.0[position..][..N].iter().zip(&self.1[position..][..N]);
+        let mut some = ([[0; WIDTH]; N], [[0.0; WIDTH]; N]);
+        for (item, (ids, factors)) in columns.enumerate() {
+            some.0[item] = *width(ids, first);
+            some.1[item] = *width(factors, first);
+        }
+        some
+    }
+}
+
+/// All inputs are in one bucket.
+impl Straws for &[(u32, f32)] {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn some<const N: usize>(self, position: usize, _first: usize) -> SomeStraws<N> {
+        let straws = &self[position..][..N];
+        let mut some = ([[0; WIDTH]; N], [[0.0; WIDTH]; N]);
+        for (item, &(id, factor)) in straws.iter().enumerate() {
+            some.0[item] = [id; WIDTH];
+            some.1[item] = [factor; WIDTH];
+        }
+        some
     }
 }
 
 /// Notes several items of the bucket of each input of one width at once.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
-fn note_columns<const IS_STRAW2: bool, const N: usize>(
+fn note_some<const IS_STRAW2: bool, const N: usize>(
     (x, r): (&[u32; WIDTH], &[u32; WIDTH]),
-    position: usize,
-    (ids, factors): (&[[u32; INPUTS]], &[[f32; INPUTS]]),
-    mut noted: Noted<'_>,
+    (position, first): (usize, usize),
+    straws: impl Straws,
+    best: &mut Best,
 ) {
-    let ids: [&[u32; WIDTH]; N] = std::array::from_fn(|item| width(&ids[position + item], noted.first));
-    let factors: [&[f32; WIDTH]; N] =
-        std::array::from_fn(|item| width(&factors[position + item], noted.first));
+    let (ids, factors) = straws.some::<N>(position, first);
     // Two loops, because the compiler vectorises a loop of hashes for every instruction set, but not one that
     // also compares.
     let mut hashes = [Aligned([0; WIDTH]); N];
@@ -190,84 +222,30 @@ fn note_columns<const IS_STRAW2: bool, const N: usize>(
     for lane in 0..WIDTH {
         for item in 0..N {
             let score = straw_score::<IS_STRAW2>(hashes[item].0[lane], factors[item][lane]);
-            noted.note::<IS_STRAW2>(lane, position + item, score);
+            best.note::<IS_STRAW2>(first + lane, (position + item) as u32, score);
         }
     }
 }
 
-/// The same for inputs that are all in one bucket.
+/// Notes all items of the bucket of each input.
 #[inline(always)]
-fn note_row<const IS_STRAW2: bool, const N: usize>(
-    (x, r): (&[u32; WIDTH], &[u32; WIDTH]),
-    position: usize,
-    straws: &[(u32, f32)],
-    mut noted: Noted<'_>,
-) {
-    let straws: &[(u32, f32); N] = straws[position..].first_chunk().expect("there are so many at least");
-    let mut hashes = [Aligned([0; WIDTH]); N];
-    for lane in 0..WIDTH {
-        let mut id = [0; N];
-        for item in 0..N {
-            id[item] = straws[item].0;
-        }
-        let all = hash3_triples([x[lane]; N], id, [r[lane]; N]);
-        for item in 0..N {
-            hashes[item].0[lane] = all[item];
-        }
-    }
-    for lane in 0..WIDTH {
-        for item in 0..N {
-            let score = straw_score::<IS_STRAW2>(hashes[item].0[lane], straws[item].1);
-            noted.note::<IS_STRAW2>(lane, position + item, score);
-        }
-    }
-}
-
-#[inline(always)]
-fn columns<const IS_STRAW2: bool, const N: usize>(
-    lots: Lots<'_>,
-    ids: &[[u32; INPUTS]],
-    factors: &[[f32; INPUTS]],
-    best: &mut Best,
-) {
+fn note_all<const IS_STRAW2: bool>(lots: Lots<'_>, straws: impl Straws, best: &mut Best) {
     let worst = if IS_STRAW2 { f32::MAX } else { 0.0 };
     *best = Best { first: [worst; INPUTS], second: [worst; INPUTS] };
-    let (size, all) = (ids.len(), (ids, factors));
+    let count = straws.count();
     for first in widths(lots.count) {
         let at = (width(lots.x, first), width(lots.r, first));
         let mut position = 0;
-        while position + N <= size {
-            note_columns::<IS_STRAW2, N>(at, position, all, Noted { best, first });
-            position += N;
+        while position + ABREAST <= count {
+            note_some::<IS_STRAW2, ABREAST>(at, (position, first), straws, best);
+            position += ABREAST;
         }
-        while position + 2 <= size {
-            note_columns::<IS_STRAW2, 2>(at, position, all, Noted { best, first });
+        while position + 2 <= count {
+            note_some::<IS_STRAW2, 2>(at, (position, first), straws, best);
             position += 2;
         }
-        if position < size {
-            note_columns::<IS_STRAW2, 1>(at, position, all, Noted { best, first });
-        }
-    }
-}
-
-#[inline(always)]
-fn row<const IS_STRAW2: bool, const N: usize>(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
-    let worst = if IS_STRAW2 { f32::MAX } else { 0.0 };
-    *best = Best { first: [worst; INPUTS], second: [worst; INPUTS] };
-    let size = straws.len();
-    for first in widths(lots.count) {
-        let at = (width(lots.x, first), width(lots.r, first));
-        let mut position = 0;
-        while position + N <= size {
-            note_row::<IS_STRAW2, N>(at, position, straws, Noted { best, first });
-            position += N;
-        }
-        while position + 2 <= size {
-            note_row::<IS_STRAW2, 2>(at, position, straws, Noted { best, first });
-            position += 2;
-        }
-        if position < size {
-            note_row::<IS_STRAW2, 1>(at, position, straws, Noted { best, first });
+        if position < count {
+            note_some::<IS_STRAW2, 1>(at, (position, first), straws, best);
         }
     }
 }
@@ -279,22 +257,22 @@ pub fn straw2_columns_body(
     factors: &[[f32; INPUTS]],
     best: &mut Best,
 ) {
-    columns::<true, ABREAST>(lots, ids, factors, best);
+    note_all::<true>(lots, (ids, factors), best);
 }
 
 #[inline(always)]
 pub fn straw2_row_body(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
-    row::<true, ABREAST>(lots, straws, best);
+    note_all::<true>(lots, straws, best);
 }
 
 #[inline(always)]
 pub fn straw_columns_body(lots: Lots<'_>, ids: &[[u32; INPUTS]], factors: &[[f32; INPUTS]], best: &mut Best) {
-    columns::<false, ABREAST>(lots, ids, factors, best);
+    note_all::<false>(lots, (ids, factors), best);
 }
 
 #[inline(always)]
 pub fn straw_row_body(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
-    row::<false, ABREAST>(lots, straws, best);
+    note_all::<false>(lots, straws, best);
 }
 
 /// The buckets of the inputs of some lanes.

@@ -50,8 +50,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// What picks in a uniform bucket at an attempt, the attempt with the round where it counts, and the
-    /// place in the permutation. The round counts if the divisor divides the size.
+    /// What picks at an attempt, the attempt with the round where it counts, and the place in the permutation
+    /// of a uniform bucket. The round counts in uniform buckets whose size the divisor divides.
     pub fn pass_at(&self, attempt: u32, round: u32, divisor: u32) -> (Pass, u32, u32) {
         let counts = divisor > 0 && self.uniform > 0 && self.uniform.is_multiple_of(divisor);
         let r = if counts { attempt.wrapping_add(round) } else { attempt };
@@ -78,6 +78,14 @@ const KERNELS: [Kernel; 8] = [
     Kernel::List,
     Kernel::Tree,
 ];
+
+const _: () = {
+    let mut number = 0;
+    while number < KERNELS.len() {
+        assert!(KERNELS[number] as usize == number, "a kernel has another number");
+        number += 1;
+    }
+};
 
 impl Pass {
     const fn of(kernel: Kernel, length: usize) -> Self {

@@ -15,9 +15,9 @@ use super::pick::Scratch;
 use super::program::{Choice, Op};
 use super::run::Run;
 use crate::crush::lanes::INPUTS;
-use crate::crush::map::{ItemId, Mode, slot_of};
+use crate::crush::map::{ItemId, slot_of};
 use descents::{Descents, Tries};
-use tasks::Task;
+use tasks::{Chosen, Task};
 
 /// The number of inputs that go through a rule together: many, because at the end of each step the last tries
 /// leave lanes empty, and few enough to stay in the cache.
@@ -162,7 +162,7 @@ impl Scan {
                 let Some(top) = slot_of(item).filter(|&slot| run.has_bucket(slot)) else { continue };
                 let room = wanted.min(run.result_max - filled);
                 if room > 0 {
-                    self.tasks.push(Task::new((at, x), top as u32, first + filled, room));
+                    self.tasks.push(Task::new(choice.mode, (at, x), top as u32, first + filled, room));
                     filled += room;
                 } else {
                     self.is_full[at] = true;
@@ -207,13 +207,9 @@ impl Scan {
         let wanted = choice.wanted(run.result_max) as u32;
         self.descents.make(run, Tries { choice, wanted, tasks, found: &self.found }, scratch);
         for (lane, task) in tasks.iter_mut().enumerate().filter(|(_, task)| !task.is_done) {
-            let reached = self.descents.reached(lane);
-            let lists = (&mut self.found[..], &mut self.leaves[..]);
-            let goes_on = match choice.mode {
-                Mode::Firstn => task.firstn(run, choice, reached, lists),
-                Mode::Indep => task.indep(run, choice, reached, lists),
-            };
-            if goes_on.is_none() {
+            let (found, leaves) = (&mut self.found[..], &mut self.leaves[..]);
+            let chosen = Chosen { run, choice, wanted, found, leaves };
+            if !task.go_on(chosen, self.descents.reached(lane)) {
                 self.is_left[task.input as usize] = true;
                 task.is_done = true;
             } else if task.is_done && task.len < task.room {

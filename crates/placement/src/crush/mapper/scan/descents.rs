@@ -90,8 +90,7 @@ impl Tries<'_> {
     #[inline(always)]
     fn is_chosen(&self, lane: usize, item: ItemId) -> bool {
         let task = &self.tasks[lane];
-        let len = if self.choice.mode == Mode::Firstn { task.len } else { task.room };
-        len > 0 && is_among(self.found, task.begin, len, item)
+        task.len > 0 && is_among(self.found, task.begin, task.len, item)
     }
 
     /// The attempt to find a leaf below an item that was picked at attempt `r`.
@@ -123,13 +122,8 @@ impl Descents {
         let mut count = self.make_together(run, tries, scratch);
         while count > 0 {
             let (pass, members, others) = self.gather(run, tries, count);
-            count = others;
             self.pick(run, pass, members, scratch);
-            for place in 0..members {
-                let lane = self.members[place];
-                self.others[count] = lane;
-                count += usize::from(self.goes_on(tries, pass, (index(lane), place)));
-            }
+            count = self.go_on_apart(tries, pass, members, others);
         }
     }
 
@@ -164,7 +158,7 @@ impl Descents {
         };
         if !are_at_items {
             self.leave(tries, count, false);
-            return self.go_on_apart(tries, count);
+            return self.go_on_apart(tries, Pass::APART, count, 0);
         }
         count = self.reach_items(tries, count);
         if count == 0 {
@@ -175,7 +169,7 @@ impl Descents {
         let children = &self.group.children[..count];
         if !children.iter().fold(true, |all, child| all & (child.kind == 0)) {
             self.leave(tries, count, true);
-            return self.go_on_apart(tries, count);
+            return self.go_on_apart(tries, Pass::APART, count, 0);
         }
         for (child, &lane) in children.iter().zip(&self.members) {
             let reached = &mut self.reached[index(lane)];
@@ -192,7 +186,7 @@ impl Descents {
         let pass = rows[run.row(nodes[0], 0) as usize].pass;
         let (mut is_one, mut uniform) = (true, 0);
         for (place, &node) in nodes.iter().enumerate() {
-            let number = if run.args.is_some() { run.row(node, 0) } else { node };
+            let number = run.row(node, 0);
             let row = &rows[number as usize];
             is_one &= row.pass == pass;
             uniform |= row.uniform;
@@ -260,14 +254,14 @@ impl Descents {
         count
     }
 
-    /// Goes on with what descents picked together that go apart now; returns the number of those that have
-    /// not ended.
-    fn go_on_apart(&mut self, tries: Tries<'_>, members: usize) -> usize {
-        let mut count = 0;
+    /// Goes on with what descents have picked in buckets of one pass, each by itself; returns the number of
+    /// all that have not ended, with so many others.
+    fn go_on_apart(&mut self, tries: Tries<'_>, pass: Pass, members: usize, others: usize) -> usize {
+        let mut count = others;
         for place in 0..members {
             let lane = self.members[place];
             self.others[count] = lane;
-            count += usize::from(self.goes_on(tries, Pass::APART, (index(lane), place)));
+            count += usize::from(self.goes_on(tries, pass, (index(lane), place)));
         }
         count
     }
@@ -283,11 +277,7 @@ impl Descents {
             let Lane { node, attempt, round } = self.lanes[index(number)];
             let of = run.row(node, 0);
             let row = &all[of as usize];
-            let (own, r, at) = if row.uniform == 0 {
-                (row.pass, attempt, 0)
-            } else {
-                row.pass_at(attempt, round, tries.divisor())
-            };
+            let (own, r, at) = row.pass_at(attempt, round, tries.divisor());
             let is_member = *pass.get_or_insert(own) == own;
             self.members[members] = number;
             self.others[others] = number;

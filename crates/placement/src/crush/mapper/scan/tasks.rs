@@ -1,7 +1,7 @@
 //! The choices of inputs below one bucket, a try at a time.
 
 use super::reached::{End, Reached};
-use crate::crush::map::{ItemId, NONE};
+use crate::crush::map::{ItemId, Mode, NONE};
 use crate::crush::mapper::paths::{OPEN, is_among};
 use crate::crush::mapper::program::Choice;
 use crate::crush::mapper::run::Run;
@@ -26,23 +26,36 @@ pub(super) struct Task {
     pub is_done: bool,
 }
 
-/// The items found, and their leaves.
-type Lists<'a> = (&'a mut [ItemId], &'a mut [ItemId]);
+/// A choice of a run, with what it has found so far.
+pub(super) struct Chosen<'a> {
+    pub run: &'a Run<'a>,
+    pub choice: &'a Choice,
+    /// The number of items that each task seeks.
+    pub wanted: u32,
+    /// The items found, and their leaves.
+    pub found: &'a mut [ItemId],
+    pub leaves: &'a mut [ItemId],
+}
 
 impl Task {
-    pub fn new((input, x): (usize, u32), top: u32, begin: usize, room: usize) -> Self {
-        Self { input: input as u32, x, top, begin: begin as u32, room: room as u32, ..Self::default() }
+    pub fn new(mode: Mode, (input, x): (usize, u32), top: u32, begin: usize, room: usize) -> Self {
+        let room = room as u32;
+        let len = if mode == Mode::Indep { room } else { 0 };
+        Self { input: input as u32, x, top, begin: begin as u32, room, len, ..Self::default() }
     }
 
-    /// Goes on with what an attempt reached; `None` if this way cannot go on.
+    /// Goes on with what an attempt reached; returns whether this way can go on.
     #[inline(always)]
-    pub fn firstn(
-        &mut self,
-        run: &Run<'_>,
-        choice: &Choice,
-        reached: Reached,
-        (found, leaves): Lists<'_>,
-    ) -> Option<()> {
+    pub fn go_on(&mut self, chosen: Chosen<'_>, reached: Reached) -> bool {
+        match chosen.choice.mode {
+            Mode::Firstn => self.firstn(chosen, reached),
+            Mode::Indep => self.indep(chosen, reached),
+        }
+    }
+
+    #[inline(always)]
+    fn firstn(&mut self, chosen: Chosen<'_>, reached: Reached) -> bool {
+        let Chosen { run, choice, wanted, found, leaves } = chosen;
         let mut is_good = false;
         match reached.end {
             // No attempt of the replicas before this one can help any of them.
@@ -57,7 +70,7 @@ impl Task {
                 let is_last = choice.leaf_tries <= 1 || reached.leaf_end == End::Dead;
                 let is_settled = is_good || (is_last && choice.stable);
                 if !is_settled {
-                    return None;
+                    return false;
                 }
             }
             End::Item => is_good = choice.kind != 0 || !run.is_out(self.x, reached.item),
@@ -76,20 +89,13 @@ impl Task {
         if self.attempt - self.rep >= choice.tries.max(1) {
             self.rep += 1;
         }
-        self.is_done = self.len >= self.room || self.rep >= choice.wanted(run.result_max) as u32;
-        Some(())
+        self.is_done = self.len >= self.room || self.rep >= wanted;
+        true
     }
 
-    /// Goes on with what an attempt for a position reached; `None` if this way cannot go on.
     #[inline(always)]
-    pub fn indep(
-        &mut self,
-        run: &Run<'_>,
-        choice: &Choice,
-        reached: Reached,
-        (found, leaves): Lists<'_>,
-    ) -> Option<()> {
-        self.len = self.room;
+    fn indep(&mut self, chosen: Chosen<'_>, reached: Reached) -> bool {
+        let Chosen { run, choice, found, leaves, .. } = chosen;
         let place = (self.begin + self.rep) as usize;
         match reached.end {
             End::Dead => {
@@ -105,7 +111,7 @@ impl Task {
                     leaves[place] = reached.leaf;
                 }
                 End::Dead => leaves[place] = NONE,
-                _ if choice.leaf_tries > 1 => return None,
+                _ if choice.leaf_tries > 1 => return false,
                 _ => leaves[place] = NONE,
             },
             End::Item => {
@@ -119,12 +125,12 @@ impl Task {
             }
         }
         self.indep_next(choice, (found, leaves));
-        Some(())
+        true
     }
 
     /// Goes on with the next open position, if need be in the next round.
     #[inline]
-    fn indep_next(&mut self, choice: &Choice, (found, leaves): Lists<'_>) {
+    fn indep_next(&mut self, choice: &Choice, (found, leaves): (&mut [ItemId], &mut [ItemId])) {
         let part = self.begin as usize..(self.begin + self.room) as usize;
         let positions = &found[part.clone()];
         let open_from = |from: usize| positions.iter().skip(from).position(|&item| item == OPEN);
