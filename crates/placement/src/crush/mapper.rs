@@ -19,7 +19,7 @@ mod scan;
 
 use super::check::{Fault, check, check_tries};
 use super::lanes::Lanes;
-use super::map::{DEFAULT_CHOOSE_ARGS, ItemId, Map};
+use super::map::{DEFAULT_CHOOSE_ARGS, ItemId, Map, slot_of};
 use batch::{Batch, Traffic};
 use layout::{Args, Node};
 pub use mappings::Mappings;
@@ -41,8 +41,8 @@ pub struct Mapper {
     rows: Rows,
     /// Whether a bucket has the type of devices.
     has_buckets_as_devices: bool,
-    /// Whether a device is in several buckets.
-    has_shared_devices: bool,
+    /// Whether a rule can reach an item on several ways.
+    has_several_ways: bool,
     lanes: Lanes,
 }
 
@@ -85,9 +85,11 @@ impl Mapper {
         check_tries(map)?;
         let program = |rule: &Option<_>| rule.as_ref().map(|rule| program::program(map, rule));
         let programs: Vec<Option<Vec<Op>>> = map.rules.iter().map(program).collect();
-        let starts = starts(&programs);
+        let mut starts = takes(&programs);
         let nodes: Vec<Option<Node>> =
             map.buckets.iter().map(|bucket| bucket.as_deref().map(Node::new)).collect();
+        let has_several_ways = starts.iter().any(|&start| has_several_ways(&nodes, start));
+        starts.truncate(STARTS_MAX);
         let mut rows = Rows::new(&nodes, map.max_devices, &starts);
         let laid = |(&index, args)| (index, rows::args(&nodes, args, &mut rows, &starts));
         let args = map.choose_args.iter().map(laid).collect();
@@ -95,7 +97,7 @@ impl Mapper {
             programs,
             max_devices: map.max_devices,
             args,
-            has_shared_devices: has_shared_devices(&nodes),
+            has_several_ways,
             has_buckets_as_devices: nodes.iter().flatten().any(|node| node.kind == 0),
             nodes,
             rows,
@@ -157,23 +159,38 @@ impl Mapper {
 /// that have one for each device class.
 const STARTS_MAX: usize = 32;
 
-/// Whether a device is in several buckets, or several times in one.
-fn has_shared_devices(nodes: &[Option<Node>]) -> bool {
-    let items = nodes.iter().flatten().flat_map(|node| &node.items);
-    let mut devices: Vec<ItemId> = items.copied().filter(|&item| item >= 0).collect();
-    devices.sort_unstable();
-    devices.windows(2).any(|pair| pair[0] == pair[1])
+/// The items that rules take, each once.
+fn takes(programs: &[Option<Vec<Op>>]) -> Vec<ItemId> {
+    let ops = programs.iter().flatten().flatten();
+    let mut takes: Vec<ItemId> =
+        ops.filter_map(|op| if let Op::Take(item) = op { Some(*item) } else { None }).collect();
+    takes.sort_unstable();
+    takes.dedup();
+    takes
 }
 
-/// The items where rules start.
-fn starts(programs: &[Option<Vec<Op>>]) -> Vec<ItemId> {
-    let ops = programs.iter().flatten().flatten();
-    let mut starts: Vec<ItemId> =
-        ops.filter_map(|op| if let Op::Take(item) = op { Some(*item) } else { None }).collect();
-    starts.sort_unstable();
-    starts.dedup();
-    starts.truncate(STARTS_MAX);
-    starts
+/// Whether there are several ways from a start down to one item: it is in several of the buckets there, or
+/// several times in one. The trees of device classes share devices, but no start is above two of them.
+fn has_several_ways(nodes: &[Option<Node>], start: ItemId) -> bool {
+    let node_of = |item| nodes.get(slot_of(item)?)?.as_ref();
+    let mut reached = vec![false; nodes.len()];
+    let (mut below, mut devices) = (vec![start], Vec::new());
+    while let Some(item) = below.pop() {
+        let Some(node) = node_of(item) else { continue };
+        for &item in &node.items {
+            match slot_of(item) {
+                Some(slot) if reached.get(slot).is_some_and(|&is_reached| is_reached) => return true,
+                Some(slot) if slot < reached.len() => {
+                    reached[slot] = true;
+                    below.push(item);
+                }
+                Some(_) => {}
+                None => devices.push(item),
+            }
+        }
+    }
+    devices.sort_unstable();
+    devices.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 #[cfg(test)]

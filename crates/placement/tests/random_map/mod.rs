@@ -59,6 +59,9 @@ struct Maker {
     out: String,
     algs: Vec<&'static str>,
     classes: bool,
+    /// Whether buckets and devices may be in two buckets, as after `ceph osd crush link`. Not with classes:
+    /// crushtool 16.2.15 makes several shadows of such a bucket.
+    links: bool,
     next_bucket: i32,
     buckets: Vec<Node>,
     weights: usize,
@@ -75,8 +78,17 @@ pub fn random_map(seed: u64) -> RandomMap {
         _ => vec!["straw2"],
     };
     let weights = dice.below(5);
-    let mut maker =
-        Maker { dice, out: String::new(), algs, classes, next_bucket: 0, buckets: Vec::new(), weights };
+    let links = seed % 4 == 1 && !classes;
+    let mut maker = Maker {
+        dice,
+        out: String::new(),
+        algs,
+        classes,
+        links,
+        next_bucket: 0,
+        buckets: Vec::new(),
+        weights,
+    };
     maker.tunables();
     let devices = maker.devices();
     for (id, name) in TYPES.iter().enumerate() {
@@ -179,9 +191,17 @@ impl Maker {
         let levels = 1 + self.dice.below(3);
         for level in (4 - levels)..3 {
             let mut next = Vec::new();
+            let mut placed: Vec<Node> = Vec::new();
             while !nodes.is_empty() {
                 let take = (1 + self.dice.below(8)).min(nodes.len());
-                let group: Vec<Node> = nodes.drain(..take).collect();
+                let mut group: Vec<Node> = nodes.drain(..take).collect();
+                if self.links {
+                    let linked = group.clone();
+                    if !placed.is_empty() && self.dice.one_in(2) {
+                        group.push(placed[self.dice.below(placed.len())].clone());
+                    }
+                    placed.extend(linked);
+                }
                 // Some nodes skip a level.
                 if self.dice.one_in(15) {
                     next.extend(group);

@@ -4,6 +4,10 @@
 //! so on in turn, because an attempt that failed once fails for all replicas after it. So an attempt needs
 //! to be made only once, unlike in the definition, where each replica starts again at its own number. Inputs
 //! whose tries depend on more than that are left to [`super::batch`].
+//!
+//! Only one way leads from a start of a rule to an item. So what is found below different items differs, and
+//! need not be compared: neither leaves, nor items below different buckets at hand, which are found at the
+//! same time.
 
 mod descents;
 mod reached;
@@ -30,6 +34,7 @@ const ITEMS_MAX: usize = 1 << 20;
 pub(super) fn can_map(run: &Run<'_>) -> bool {
     let is_usual = |op: &Op| !matches!(op, Op::Choose(choice) if choice.is_local());
     !run.mapper.has_buckets_as_devices
+        && !run.mapper.has_several_ways
         && !run.args.is_some_and(|args| args.by_position)
         && run.program.iter().all(is_usual)
 }

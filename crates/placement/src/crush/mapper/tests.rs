@@ -137,3 +137,55 @@ fn devices_that_are_partly_in_agree() {
     map.max_devices = 20;
     agree_on(&map, &weights, "fewer devices");
 }
+
+/// Two racks of two hosts of two devices, some of which have a class, with what is added to each text.
+fn racks(more_of_host: &str, more_of_rack: &str) -> Map {
+    let mut text = String::from("device 0 osd.0 class hdd\ndevice 1 osd.1 class hdd\n");
+    for id in 2..8 {
+        writeln!(text, "device {id} osd.{id} class ssd").unwrap();
+    }
+    text.push_str("type 0 osd\ntype 1 host\ntype 2 rack\ntype 3 root\n");
+    for host in 0..4 {
+        let more = if host == 3 { more_of_host } else { "" };
+        let (first, second) = (2 * host, 2 * host + 1);
+        writeln!(text, "host h{host} {{ id -{} alg straw2", 10 + host).unwrap();
+        writeln!(text, "item osd.{first} weight 1.000\nitem osd.{second} weight 1.000\n{more}}}").unwrap();
+    }
+    for rack in 0..2 {
+        let more = if rack == 1 { more_of_rack } else { "" };
+        let (first, second) = (2 * rack, 2 * rack + 1);
+        writeln!(text, "rack k{rack} {{ id -{} alg straw2", 20 + rack).unwrap();
+        writeln!(text, "item h{first} weight 2.000\nitem h{second} weight 2.000\n{more}}}").unwrap();
+    }
+    text.push_str("root r { id -30 alg straw2\nitem k0 weight 4.000\nitem k1 weight 4.000\n}\n");
+    for (id, (from, step)) in [
+        ("r", "chooseleaf firstn 0 type host"),
+        ("r class ssd", "choose firstn 0 type osd"),
+        ("r", "choose indep 2 type rack step chooseleaf indep 2 type host"),
+        ("r", "choose firstn 2 type host step chooseleaf firstn 2 type osd"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        writeln!(text, "rule r{id} {{ id {id} type replicated min_size 1 max_size 10 step take {from} step {step} step emit }}").unwrap();
+    }
+    compile(&text).unwrap()
+}
+
+/// As after `ceph osd crush link`: two replicas must not be on one device.
+#[test]
+fn what_is_below_two_buckets_agrees() {
+    for (more_of_host, more_of_rack, several) in [
+        ("", "", false),
+        ("item osd.0 weight 1.000\n", "", true),
+        ("item osd.6 weight 1.000\n", "", true),
+        ("", "item h0 weight 2.000\n", true),
+        ("item osd.2 weight 1.000\nitem osd.4 weight 1.000\n", "item h1 weight 2.000\n", true),
+    ] {
+        let map = racks(more_of_host, more_of_rack);
+        let mapper = Mapper::new(&map, Lanes::detect()).unwrap();
+        let what = format!("{more_of_host} {more_of_rack}");
+        assert_eq!(mapper.has_several_ways, several, "{what}");
+        agree_on(&map, &[0x1_0000; 8], &what);
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::reached::{End, Reached};
 use crate::crush::map::{ItemId, Mode, NONE};
-use crate::crush::mapper::paths::{OPEN, is_among};
+use crate::crush::mapper::paths::OPEN;
 use crate::crush::mapper::program::Choice;
 use crate::crush::mapper::run::Run;
 
@@ -62,10 +62,7 @@ impl Task {
             End::Dead => self.rep = self.attempt,
             End::Empty | End::Chosen => {}
             End::Item if reached.is_in_leaf => {
-                is_good = reached.leaf_end == End::Item
-                    && !(run.mapper.has_shared_devices
-                        && is_among(leaves, self.begin, self.len, reached.leaf))
-                    && !run.is_out(self.x, reached.leaf);
+                is_good = reached.leaf_end == End::Item && !run.is_out(self.x, reached.leaf);
                 // Another leaf is tried, or this one will be when more items have been found.
                 let is_last = choice.leaf_tries <= 1 || reached.leaf_end == End::Dead;
                 let is_settled = is_good || (is_last && choice.stable);
