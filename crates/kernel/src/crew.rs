@@ -6,6 +6,7 @@
 //! [`Crew::member`].
 
 use crate::error::RunError;
+use crate::key::EntityId;
 use crate::member::Member;
 use crate::model::{Model, UndoBy};
 use crate::options::{Executor, RunOptions};
@@ -90,17 +91,20 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
     }
 }
 
-/// What a user should know before a run: that each event costs a copy with parts on the heap. A model that
-/// knows its slack runs well in windows; where windows are as short as the shortest delay, one worker is
-/// better.
+/// What a user should know before a run: that no event is speculative, or that each costs a copy with parts
+/// on the heap. A model that knows its slack runs well in windows; where windows are as short as the
+/// shortest delay, one worker is better.
 fn warning<M: Model>(model: &M, options: &RunOptions<'_>) -> Option<Notice> {
     // Whoever chose the way of undo in the options knows what it costs.
-    let copies = options.undo.is_none() && M::UNDO == UndoBy::Clone && std::mem::needs_drop::<M::Entity>();
-    if options.executor != Executor::Optimistic || !copies {
+    if options.executor != Executor::Optimistic || options.undo.is_some() {
         return None;
     }
     let slack = options.workers > 1 && !model.usual_slack().is_zero();
-    Some(Notice::UndoneByCopies { slack })
+    if (0..model.entities()).all(|id| !model.speculative(EntityId(id))) {
+        return Some(Notice::NoneSpeculates { slack });
+    }
+    let copies = M::UNDO == UndoBy::Clone && std::mem::needs_drop::<M::Entity>();
+    copies.then_some(Notice::UndoneByCopies { slack })
 }
 
 impl<M: Model> std::fmt::Debug for Crew<'_, '_, M> {

@@ -21,8 +21,8 @@ use crate::outcome::Committed;
 pub enum UndoBy {
     /// [`Model::undo`] restores the entity from the small value its handler returned.
     Inverse,
-    /// The kernel clones the entity before each event. This needs no work by the author; it costs one clone
-    /// per event, only in executors that speculate.
+    /// The kernel clones the entity before each event that it may have to undo. This needs no work by the
+    /// author; it costs one clone per speculative event.
     Clone,
 }
 
@@ -95,7 +95,8 @@ pub trait Model: Sized + Sync {
     }
 
     /// Whether events at this entity may run speculatively. `false` is for models that call external code:
-    /// their events run only when no earlier event is left anywhere.
+    /// their events run only when no earlier event is left anywhere. They are not undone, so they cost no
+    /// clone.
     fn speculative(&self, id: EntityId) -> bool {
         let _ = id;
         true

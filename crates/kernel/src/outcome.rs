@@ -127,6 +127,11 @@ pub enum Notice {
         /// sequential one that is faster.
         slack: bool,
     },
+    /// No entity of the model speculates: another executor is faster. Given before the run.
+    NoneSpeculates {
+        /// As in [`Notice::UndoneByCopies`].
+        slack: bool,
+    },
     /// A hand-written undo met a fault that it could not undo, so the run was restarted with clones.
     RestartedWithClones,
     /// Most speculation was undone, so the run was restarted with the sequential executor.
@@ -157,6 +162,12 @@ impl std::fmt::Display for Notice {
             Notice::UndoneByCopies { slack } => write!(
                 f,
                 "the optimistic executor copies an entity before each event of this model, which has no cheaper undo: \
+                 --executor {} is likely to be faster, with the same result",
+                if *slack { "conservative" } else { "sequential" }
+            ),
+            Notice::NoneSpeculates { slack } => write!(
+                f,
+                "the optimistic executor runs this model, whose events cannot be undone, one event after another: \
                  --executor {} is likely to be faster, with the same result",
                 if *slack { "conservative" } else { "sequential" }
             ),

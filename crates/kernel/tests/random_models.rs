@@ -60,8 +60,11 @@ proptest! {
     }
 
     #[test]
-    fn one_model_one_error(seed in 0u64..1_000_000, shuffle in 0u64..1_000_000, workers in 1u32..6, at in 0u32..12, kind in 0u8..3) {
-        let replay = format!("replay: towtank {} model {seed} shuffle {shuffle} workers {workers} at {at} kind {kind}", env!("CARGO_PKG_VERSION"));
+    fn one_model_one_error(seed in 0u64..1_000_000, shuffle in 0u64..1_000_000, workers in 1u32..6, at in 0u32..12, kind in 0u8..3, clone in any::<bool>()) {
+        let replay = format!(
+            "replay: towtank {} model {seed} shuffle {shuffle} workers {workers} at {at} kind {kind} clone {clone}",
+            env!("CARGO_PKG_VERSION"),
+        );
         let mut model = RandomModel::new(seed);
         let fatal = [Fatal::Fault(at), Fatal::Panic(at), Fatal::ShortLink(at)][usize::from(kind)];
         model.fatal = Some((EntityId(0), fatal));
@@ -69,7 +72,8 @@ proptest! {
         hush();
         let want = run(&model, options(end, Executor::Sequential, 1)).map(|outcome| outcome.digest);
         for executor in [Executor::Conservative, Executor::Optimistic] {
-            let options = RunOptions { batch: 7, ..options(end, executor, workers) };
+            let undo = clone.then_some(UndoBy::Clone);
+            let options = RunOptions { batch: 7, undo, ..options(end, executor, workers) };
             let got = shuffled(&model, options, Shuffle { seed: shuffle, delay_max: 20 }).map(|outcome| outcome.digest);
             assert_eq!(&got, &want, "{executor}; {replay}");
         }

@@ -1,6 +1,6 @@
 //! What a model must not do, and the resulting errors, which are the same on every executor.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use towtank_kernel::{
     Again, Context, Ended, EntityId, Executor, Fault, Links, Model, Notice, RunError, RunOptions, UndoBy, run,
@@ -384,6 +384,126 @@ fn costly_copies_are_told_before_the_run() {
     assert_eq!(told(&Copied::<true>, Executor::Optimistic, Some(UndoBy::Clone)), []);
     assert_eq!(told(&Copied::<true>, Executor::Conservative, None), []);
     assert_eq!(told(&Copied::<false>, Executor::Optimistic, None), []);
+    let model =
+        Careful { speculative: false, stop_at: u64::MAX, fail_at: u64::MAX, stop: AtomicBool::new(false) };
+    assert_eq!(told(&model, Executor::Optimistic, None), [Notice::NoneSpeculates { slack: false }]);
+    assert_eq!(told(&model, Executor::Conservative, None), []);
+}
+
+static CLONES: AtomicU64 = AtomicU64::new(0);
+
+/// A state that counts how often it is cloned.
+#[derive(Debug, Default, PartialEq, Hash)]
+struct Counted(Vec<u64>);
+
+impl Clone for Counted {
+    fn clone(&self) -> Counted {
+        CLONES.fetch_add(1, Ordering::Relaxed);
+        Counted(self.0.clone())
+    }
+}
+
+/// Entities that send a number round.
+struct Careful {
+    speculative: bool,
+    /// The number at which the run is asked to stop.
+    stop_at: u64,
+    /// The number whose event fails.
+    fail_at: u64,
+    stop: AtomicBool,
+}
+
+impl Model for Careful {
+    type Entity = Counted;
+    type Event = u64;
+    type Undo = ();
+    type Statistics = ();
+    type Output = u64;
+
+    fn entities(&self) -> u32 {
+        3
+    }
+
+    fn links(&self) -> Links {
+        Links::all(SimSpan::from_ns(1))
+    }
+
+    fn create(&self, _: EntityId) -> Counted {
+        Counted::default()
+    }
+
+    fn start(&self, _: &mut Counted, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        context.send(context.me(), SimSpan::from_ns(u64::from(context.me().0)), 0);
+        Ok(())
+    }
+
+    fn handle(&self, state: &mut Counted, event: &u64, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        state.0.push(*event);
+        context.emit(*event);
+        if *event >= self.stop_at {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        if *event >= self.fail_at {
+            return Err("a number is too large".into());
+        }
+        let to = EntityId((context.me().0 + (*event % 3) as u32) % 3);
+        context.send(to, SimSpan::from_ns(1 + event % 4), event + 1);
+        Ok(())
+    }
+
+    fn speculative(&self, _: EntityId) -> bool {
+        self.speculative
+    }
+}
+
+fn careful(
+    (stop_at, fail_at): (u64, u64),
+    executor: Executor,
+    workers: u32,
+) -> Result<towtank_kernel::Outcome<Careful>, RunError> {
+    let model = Careful { speculative: false, stop_at, fail_at, stop: AtomicBool::new(false) };
+    let end = Some(SimTime::from_ns(5_000));
+    let stop = (stop_at < u64::MAX).then_some(&model.stop);
+    run(&model, RunOptions { executor, workers, batch: 8, end, stop, ..RunOptions::default() })
+}
+
+/// What happens at global virtual time is certain, so it is not copied: an event of an entity that does not
+/// speculate costs no clone, whether it succeeds, fails, or is the last before a stop.
+#[test]
+fn what_is_certain_is_not_cloned() {
+    const NEVER: u64 = u64::MAX;
+    let want = careful((NEVER, NEVER), Executor::Sequential, 1).expect("it runs");
+    let fault = careful((NEVER, 50), Executor::Sequential, 1).map(|_| ()).expect_err("it fails");
+    CLONES.store(0, Ordering::Relaxed);
+    for workers in [1, 2, 3] {
+        let got = careful((NEVER, NEVER), Executor::Optimistic, workers).expect("it runs");
+        assert_eq!((got.digest, got.outputs), (want.digest, want.outputs.clone()), "{workers} workers");
+        assert_eq!(
+            careful((NEVER, 50), Executor::Optimistic, workers).map(|_| ()).expect_err("it fails"),
+            fault,
+            "{workers} workers"
+        );
+        for stop_at in 1..40 {
+            let part = careful((stop_at, NEVER), Executor::Optimistic, workers).expect("it stops");
+            assert!(part.partial, "{workers} workers, {stop_at}");
+            assert_eq!(part.pending, 3, "{workers} workers, {stop_at}");
+            let handled: usize = part.entities.iter().map(|entity| entity.0.len()).sum();
+            assert_eq!(handled as u64, part.run.committed, "{workers} workers, {stop_at}");
+            assert_eq!(part.outputs, want.outputs[..handled], "{workers} workers, {stop_at}");
+            // The event that asks for the stop fails too: it counts as done only if it was not reached.
+            match careful((stop_at, stop_at), Executor::Optimistic, workers) {
+                Ok(part) => assert!(part.partial && part.outputs.iter().all(|one| one.output < stop_at)),
+                Err(error) => assert!(error.to_string().contains("too large"), "{error}"),
+            }
+        }
+    }
+    assert_eq!(CLONES.load(Ordering::Relaxed), 0, "clones were made that nothing can need");
+    // The counterpart: entities that speculate are cloned.
+    let model = Careful { speculative: true, stop_at: NEVER, fail_at: NEVER, stop: AtomicBool::new(false) };
+    let end = Some(SimTime::from_ns(5_000));
+    let options = RunOptions { executor: Executor::Optimistic, workers: 2, end, ..RunOptions::default() };
+    assert_eq!(run(&model, options).expect("it runs").digest, want.digest);
+    assert!(CLONES.load(Ordering::Relaxed) > 0, "the counter counts nothing");
 }
 
 /// A former bug: a model adds a delay to a time near the end, up to the last instant, and was told that its

@@ -240,6 +240,7 @@ impl<M: Model> Optimistic<'_, M> {
         if !self.halted {
             self.halted = true;
             self.rewind(key);
+            self.commit_faults();
         }
     }
 

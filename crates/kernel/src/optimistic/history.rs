@@ -48,6 +48,8 @@ pub(crate) enum Deed<M: Model> {
     Inverse(M::Undo),
     /// Executed; undone by this state of the entity before it.
     Clone(Box<M::Entity>),
+    /// Executed, or failed, at global virtual time: it is never undone, and nothing was copied for it.
+    Certain(Result<(), Box<RunError>>),
     /// A cancelled timer; no handler was run.
     Skipped,
     /// The model failed. Its entity is suspended until this event commits or is undone.
@@ -97,6 +99,11 @@ impl<M: Model> Entry<M> {
     #[inline]
     pub(crate) fn effects(&self) -> u32 {
         self.effects
+    }
+
+    /// Whether it is never undone.
+    pub(crate) fn is_certain(&self) -> bool {
+        matches!(self.deed, Deed::Certain(_))
     }
 
     /// Records the first send of the event.

@@ -322,14 +322,15 @@ impl<'m, M: Model> Optimistic<'m, M> {
             entry.deed = Deed::Skipped;
             return;
         }
-        if self.undo_by == UndoBy::Clone {
+        // What is at global virtual time can no longer be undone.
+        if self.undo_by == UndoBy::Clone && due.key > self.gvt {
             self.before = Some(Box::new(slot.state.clone()));
         }
         match slot.perform(&self.rules, &mut self.desk, &entry.sent.scheduled) {
             Ok(undo) => {
                 entry.deed = match self.undo_by {
                     UndoBy::Inverse => Deed::Inverse(undo),
-                    UndoBy::Clone => Deed::Clone(self.before.take().expect("the state was cloned")),
+                    UndoBy::Clone => self.before.take().map_or(Deed::Certain(Ok(())), Deed::Clone),
                 };
                 if let Some(first) = self.desk.sends.first() {
                     entry.note_first(first);
@@ -347,8 +348,10 @@ impl<'m, M: Model> Optimistic<'m, M> {
     #[cold]
     fn suspend(&mut self, local: usize, error: Box<RunError>) {
         let entry = self.history.back_mut().expect("the failed event has an entry");
-        entry.deed = Deed::Faulted(error);
-        if let Some(state) = self.before.take() {
+        let before = self.before.take();
+        let certain = self.undo_by == UndoBy::Clone && before.is_none();
+        entry.deed = if certain { Deed::Certain(Err(error)) } else { Deed::Faulted(error) };
+        if let Some(state) = before {
             self.slots[local].state = *state;
         }
         self.suspended.insert(local, Vec::new());
@@ -411,11 +414,11 @@ impl<'m, M: Model> Optimistic<'m, M> {
         let mut count = 0;
         for entry in entries {
             let (key, by) = (&entry.sent.scheduled.key, entry.sent.scheduled.to);
-            if !precedes(key, gvt) && !matches!(entry.deed, Deed::Undone) {
+            if !precedes(key, gvt) && !matches!(entry.deed, Deed::Undone | Deed::Certain(Ok(()))) {
                 break;
             }
             count += 1;
-            if matches!(entry.deed, Deed::Inverse(_) | Deed::Clone(_)) {
+            if matches!(entry.deed, Deed::Inverse(_) | Deed::Clone(_) | Deed::Certain(Ok(()))) {
                 run.committed += 1;
                 if !precedes(key, &latest.0) {
                     latest = (*key, by);
@@ -425,9 +428,11 @@ impl<'m, M: Model> Optimistic<'m, M> {
                 Deed::Inverse(undo) if !*restart => {
                     rules.model.committed(&mut slots[territory.own(by)].state, undo);
                 }
-                Deed::Inverse(_) | Deed::Clone(_) | Deed::Undone => {}
+                Deed::Inverse(_) | Deed::Clone(_) | Deed::Certain(Ok(())) | Deed::Undone => {}
                 Deed::Skipped => run.timers_dropped += 1,
-                Deed::Faulted(fault) => *error = RunError::earlier(error.take(), Some(*fault)),
+                Deed::Faulted(fault) | Deed::Certain(Err(fault)) => {
+                    *error = RunError::earlier(error.take(), Some(*fault))
+                }
                 Deed::Running => unreachable!("no handler runs while events commit"),
             }
             for _ in 0..entry.effects() {
@@ -449,12 +454,13 @@ impl<'m, M: Model> Optimistic<'m, M> {
     }
 
     /// Records faults before global virtual time, which are certain even if their entries have to wait in the
-    /// history: of several faults anywhere, the first must be known before a later one is reported.
-    fn commit_faults(&mut self) {
+    /// history: of several faults anywhere, the first must be known before a later one is reported. A worker
+    /// that has halted executes nothing more, so a fault at global virtual time is certain then too.
+    pub(super) fn commit_faults(&mut self) {
         for &local in self.suspended.keys() {
             if let Some(entry) = self.history.get(self.slots[local].extra)
-                && let Deed::Faulted(error) = &entry.deed
-                && entry.sent.scheduled.key < self.gvt
+                && let Deed::Faulted(error) | Deed::Certain(Err(error)) = &entry.deed
+                && (entry.sent.scheduled.key < self.gvt || (self.halted && entry.is_certain()))
             {
                 self.error = RunError::earlier(self.error.take(), Some((**error).clone()));
             }

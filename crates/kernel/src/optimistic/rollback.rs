@@ -47,7 +47,8 @@ impl<M: Model> Optimistic<'_, M> {
         self.history.trim();
     }
 
-    /// Undoes every event at or after a key, on all entities.
+    /// Undoes every event at or after a key, on all entities, but for one at global virtual time that was
+    /// executed without a way back.
     pub(super) fn rewind(&mut self, key: EventKey) {
         for local in 0..self.slots.len() {
             while let Some((place, _)) = self.latest(local).filter(|&(_, other)| other >= key) {
@@ -62,7 +63,8 @@ impl<M: Model> Optimistic<'_, M> {
     /// The latest event of an entity that can still be undone.
     fn latest(&self, local: usize) -> Option<(u64, EventKey)> {
         let place = self.slots[local].extra;
-        self.history.get(place).map(|entry| (place, entry.sent.scheduled.key))
+        let entry = self.history.get(place).filter(|entry| !entry.is_certain())?;
+        Some((place, entry.sent.scheduled.key))
     }
 
     fn requeue(&mut self, sent: Sent<M::Event>) {
@@ -133,7 +135,9 @@ impl<M: Model> Optimistic<'_, M> {
                 self.resume(local);
             }
             Deed::Skipped => return sent,
-            Deed::Undone | Deed::Running => unreachable!("the latest entry is neither undone nor running"),
+            Deed::Undone | Deed::Running | Deed::Certain(_) => {
+                unreachable!("the latest entry that can be undone is neither undone nor running")
+            }
         }
         if sent.scheduled.timer {
             self.slots[local].timers.insert(sent.scheduled.key.sequence);
