@@ -5,8 +5,13 @@
 //! devices that they are on, as in a plan. So the result is a bound: no such set of explicit mappings gives
 //! more, and many small groups come near it. Where groups lie against their rule already, they may stay
 //! there.
+//!
+//! A device above the limit may keep what it holds; as in a plan, nothing makes it fuller. If it cannot come
+//! below the limit, because pools cannot leave it, no group of a pool that grows may be on it. Otherwise it
+//! counts with what it holds, so the bound is then higher than the best placement by no more than that
+//! exceeds the limit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_placement::crush::ItemId;
 
@@ -34,6 +39,20 @@ struct Growing {
     pool: usize,
     rule: Amount,
     actual: Amount,
+    /// The device that it leads to, if it leads to one.
+    device: Option<ItemId>,
+}
+
+/// What a device may hold.
+struct Drain {
+    id: ItemId,
+    edge: u32,
+    /// Until it is full.
+    limit: u64,
+    /// What it holds now.
+    held: u64,
+    /// Whether it stays above the limit in every placement.
+    stuck: bool,
 }
 
 /// The network of a cluster.
@@ -45,7 +64,7 @@ pub struct Best<'a> {
     /// Edges from the source, each with its pool and what must pass.
     demands: Vec<(u32, usize, Amount)>,
     growing: Vec<Growing>,
-    devices: Vec<(u32, u64)>,
+    devices: Vec<Drain>,
 }
 
 /// Of each pool: what its groups have on each device now.
@@ -84,14 +103,30 @@ impl<'a> Best<'a> {
             let edge = best.network.edge(node, sink);
             let room = spread.limits.full * load.capacity - load.overhead;
             // A device whose overhead alone is above the limit takes nothing.
-            best.devices.push((edge, room.max(0.0) as u64));
+            let limit = room.max(0.0) as u64;
+            best.devices.push(Drain { id: *id, edge, limit, held: load.bytes, stuck: false });
             nodes.insert(*id, node);
         }
         let actual = actual(spread);
         for (at, held) in actual.iter().enumerate() {
             best.add_pool(at, held, &nodes);
         }
+        best.find_stuck();
         best
+    }
+
+    /// Finds the devices above the limit that no placement brings below it.
+    fn find_stuck(&mut self) {
+        let nothing_grows = vec![0.0; self.spread.pools.len()];
+        for at in 0..self.devices.len() {
+            let Drain { limit, held, .. } = self.devices[at];
+            if held > limit {
+                self.devices[at].held = limit;
+                let fits = self.fits(0.0, &nothing_grows);
+                self.devices[at].held = held;
+                self.devices[at].stuck = !fits;
+            }
+        }
     }
 
     /// A pool, in one part for each class of devices that it is on.
@@ -115,7 +150,8 @@ impl<'a> Best<'a> {
             // Shards on devices that the rule does not reach may stay.
             for (id, amount) in held.iter().filter(|(id, _)| !shape.devices.contains_key(id)) {
                 let edge = self.network.edge(node, nodes[id]);
-                self.growing.push(Growing { edge, pool, rule: Amount::default(), actual: *amount });
+                let (rule, actual) = (Amount::default(), *amount);
+                self.growing.push(Growing { edge, pool, rule, actual, device: Some(*id) });
             }
         }
     }
@@ -139,7 +175,8 @@ impl<'a> Best<'a> {
             None => self.network.node(),
         };
         let edge = self.network.edge(above, own);
-        self.growing.push(Growing { edge, pool: context.pool, rule, actual });
+        let device = (node.item >= 0).then_some(node.item);
+        self.growing.push(Growing { edge, pool: context.pool, rule, actual, device });
         for child in &node.children {
             self.add_node(child, own, child.most(), context);
         }
@@ -153,12 +190,15 @@ impl<'a> Best<'a> {
             wanted += bytes;
             self.network.set(*edge, bytes);
         }
-        for Growing { edge, pool, rule, actual } in &self.growing {
+        let stuck: BTreeSet<ItemId> =
+            self.devices.iter().filter(|device| device.stuck).map(|device| device.id).collect();
+        for Growing { edge, pool, rule, actual, device } in &self.growing {
+            let is_closed = mix[*pool] > 0.0 && device.is_some_and(|id| stuck.contains(&id));
             let bytes = rule.at(written, mix[*pool]).max(actual.at(written, mix[*pool]));
-            self.network.set(*edge, bytes.ceil() as u64);
+            self.network.set(*edge, if is_closed { 0 } else { bytes.ceil() as u64 });
         }
-        for (edge, bytes) in &self.devices {
-            self.network.set(*edge, *bytes);
+        for Drain { edge, limit, held, .. } in &self.devices {
+            self.network.set(*edge, *limit.max(held));
         }
         self.network.largest(self.source, self.sink) >= wanted
     }
@@ -170,13 +210,13 @@ impl<'a> Best<'a> {
         if growth <= 0.0 {
             return Room { bytes: 0.0, device: None };
         }
-        let free: f64 = self.devices.iter().map(|(_, bytes)| *bytes as f64).sum::<f64>();
+        let free: f64 = self.devices.iter().map(|device| device.limit.max(device.held) as f64).sum();
         let stored: f64 = self.demands.iter().map(|(_, _, amount)| amount.bytes).sum();
         let (mut low, mut high) = (known, ((free - stored) / growth).max(0.0));
         if !self.fits(low, mix) {
             (low, high) = (0.0, low.min(high));
         }
-        // To one part in a million of the first guess.
+        // To four parts in a billion of the first guess, which may be a thousand times as much.
         for _ in 0..STEPS {
             if high <= low {
                 break;
@@ -189,7 +229,7 @@ impl<'a> Best<'a> {
 }
 
 /// Halvings of the range in which the result lies.
-const STEPS: u32 = 20;
+const STEPS: u32 = 28;
 
 struct Context<'a> {
     pool: usize,

@@ -8,7 +8,10 @@
 //!   the same bucket of every level above; it has the class of the old one;
 //! - the new device stays less full than the old one was, and below `backfillfull_ratio` even before
 //!   anything leaves it;
-//! - the room that is left in the cluster does not shrink.
+//! - the room that is left in the cluster does not shrink, and that of its own pool alone does not either.
+//!   The room of another pool alone may: it has groups on the new device, which becomes fuller.
+//!
+//! Moves at the end after which the fullest device is no less full, and no room is greater, are left out.
 //!
 //! A shard moves at most once in a plan. Groups that are moving already, that are broken, or that have a
 //! whole explicit mapping (`pg_upmap`) stay.
@@ -71,11 +74,26 @@ pub fn command(group: PgId, items: &[(ItemId, ItemId)]) -> String {
 /// Fills that differ by less than this part of the mean count as equal.
 const TOLERANCE: f64 = 0.002;
 
+/// A room that grows by less than this part is not won.
+const WIN: f64 = 1e-9;
+
+/// Where none of the moves that are allowed wins anything, so many times as many are planned, to see whether
+/// they are the first of more.
+const LOOK_AHEAD: usize = 10;
+
+/// The rooms that no move may make smaller: of all pools in proportion, and of each alone.
+struct Floors {
+    all: f64,
+    alone: Vec<f64>,
+}
+
 /// What is known of a device while moves are planned.
 struct Bin<'a> {
     load: &'a Load,
     bytes: f64,
     growth: f64,
+    /// What it grows by with each pool alone.
+    growths: Vec<f64>,
     /// Bytes that it would hold if nothing had left it yet.
     arrived: f64,
     /// Groups on it that did not move yet.
@@ -90,7 +108,12 @@ impl Bin<'_> {
     }
 
     fn room(&self, full: f64) -> f64 {
-        if self.growth > 1e-15 { until_full(self.load, self.bytes, self.growth, full) } else { f64::INFINITY }
+        self.room_with(self.growth, full)
+    }
+
+    /// The bytes that fit until it is full, if it grows by this with each.
+    fn room_with(&self, growth: f64, full: f64) -> f64 {
+        if growth > 1e-15 { until_full(self.load, self.bytes, growth, full) } else { f64::INFINITY }
     }
 }
 
@@ -105,6 +128,9 @@ struct Planner<'a> {
     placed: Vec<Vec<ItemId>>,
     items: BTreeMap<usize, Vec<(ItemId, ItemId)>>,
     moves: Vec<Move>,
+    /// The best so far of each room and of the fill of the fullest device, and the moves that it took.
+    wins: Vec<f64>,
+    needed: usize,
 }
 
 /// Plans moves. The overlay is that of the cluster, with the explicit mappings of now.
@@ -121,18 +147,26 @@ pub fn plan(spread: &Spread, overlay: &Overlay, limits: &Limits) -> Vec<Move> {
         placed: spread.groups.iter().map(|group| group.mapped.clone()).collect(),
         items: BTreeMap::new(),
         moves: Vec::new(),
+        wins: Vec::new(),
+        needed: 0,
     };
-    loop {
-        let before = planner.moves.len();
-        planner.pass();
-        if planner.moves.len() == before || planner.moves.len() >= limits.moves {
-            return planner.moves;
-        }
+    planner.wins = planner.rooms();
+    planner.all_passes(limits.moves);
+    if planner.needed == 0 {
+        // Whether these are the first of more moves, or nothing is won at all.
+        planner.all_passes(limits.moves.saturating_mul(LOOK_AHEAD));
     }
+    planner.moves.truncate(planner.needed.min(limits.moves));
+    planner.moves
 }
 
 fn bins<'a>(spread: &'a Spread, mix: &Mix) -> BTreeMap<ItemId, Bin<'a>> {
-    let growths = super::room::growths(&spread.groups, mix);
+    let mut growths: BTreeMap<ItemId, Vec<f64>> = BTreeMap::new();
+    for group in &spread.groups {
+        for id in group.held() {
+            growths.entry(id).or_insert_with(|| vec![0.0; mix.len()])[group.pool] += group.growth;
+        }
+    }
     let mut groups: BTreeMap<ItemId, BTreeSet<usize>> = BTreeMap::new();
     for (at, group) in spread.groups.iter().enumerate().filter(|(_, group)| group.settled) {
         group.held().for_each(|id| {
@@ -154,10 +188,12 @@ fn bins<'a>(spread: &'a Spread, mix: &Mix) -> BTreeMap<ItemId, Bin<'a>> {
     }
     let bin = |(id, load): (&ItemId, &'a Load)| {
         let bytes = load.bytes as f64;
+        let growths = growths.remove(id).unwrap_or_else(|| vec![0.0; mix.len()]);
         let bin = Bin {
             load,
             bytes,
-            growth: growths.get(id).copied().unwrap_or(0.0),
+            growth: growths.iter().zip(mix).map(|(growth, part)| growth * part).sum(),
+            growths,
             arrived: bytes,
             groups: groups.remove(id).unwrap_or_default(),
             even: evens.get(id).copied().unwrap_or(f64::INFINITY),
@@ -168,10 +204,46 @@ fn bins<'a>(spread: &'a Spread, mix: &Mix) -> BTreeMap<ItemId, Bin<'a>> {
 }
 
 impl Planner<'_> {
+    /// What moves can win: the room of each pool alone, that of all in proportion, and one divided by the
+    /// fill of the fullest device.
+    fn rooms(&self) -> Vec<f64> {
+        let full = self.spread.limits.full;
+        let least =
+            |room: &dyn Fn(&Bin<'_>) -> f64| self.bins.values().map(room).fold(f64::INFINITY, f64::min);
+        let alone = (0..self.mix.len()).map(|pool| least(&|bin| bin.room_with(bin.growths[pool], full)));
+        // What does not fit now is not won by less being above the limit.
+        let mut rooms: Vec<f64> =
+            alone.chain([least(&|bin| bin.room(full))]).map(|room| room.max(0.0)).collect();
+        rooms.push(least(&|bin| 1.0 / bin.fill()));
+        rooms
+    }
+
+    /// Notes whether the moves so far have won something.
+    fn note_wins(&mut self) {
+        let rooms = self.rooms();
+        for (best, room) in self.wins.iter_mut().zip(rooms) {
+            if room > *best * (1.0 + WIN) {
+                self.needed = self.moves.len();
+                *best = room;
+            }
+        }
+    }
+
+    /// Makes passes until there is nothing to move, or there are so many moves.
+    fn all_passes(&mut self, most: usize) {
+        loop {
+            let before = self.moves.len();
+            self.pass(most);
+            if self.moves.len() == before || self.moves.len() >= most {
+                return;
+            }
+        }
+    }
+
     /// From the fullest device to the emptiest, as long as each has something to give.
-    fn pass(&mut self) {
+    fn pass(&mut self, most: usize) {
         let mut stuck: BTreeSet<ItemId> = BTreeSet::new();
-        while self.moves.len() < self.limits.moves {
+        while self.moves.len() < most {
             let gives = self.bins.iter().filter(|(id, bin)| {
                 !stuck.contains(*id) && bin.fill() > bin.even * (1.0 + TOLERANCE) && !bin.groups.is_empty()
             });
@@ -202,9 +274,16 @@ impl Planner<'_> {
         takers.sort_by(|left, right| left.0.total_cmp(&right.0).then(left.1.cmp(&right.1)));
         let floor =
             self.bins.values().map(|bin| bin.room(self.spread.limits.full)).fold(f64::INFINITY, f64::min);
+        let full = self.spread.limits.full;
+        let alone = |pool: usize| self.bins.values().map(move |bin| bin.room_with(bin.growths[pool], full));
+        let floors = Floors {
+            all: floor,
+            alone: (0..self.mix.len()).map(|pool| alone(pool).fold(f64::INFINITY, f64::min)).collect(),
+        };
         for (_, to) in takers {
-            if let Some((group, items)) = self.best(from, to, floor) {
+            if let Some((group, items)) = self.best(from, to, &floors) {
                 self.take(group, from, to, items);
+                self.note_wins();
                 return true;
             }
         }
@@ -212,7 +291,7 @@ impl Planner<'_> {
     }
 
     /// The shard that brings both devices nearest to each other, and the explicit mapping that moves it.
-    fn best(&self, from: ItemId, to: ItemId, floor: f64) -> Option<(usize, Vec<(ItemId, ItemId)>)> {
+    fn best(&self, from: ItemId, to: ItemId, floors: &Floors) -> Option<(usize, Vec<(ItemId, ItemId)>)> {
         let (giver, taker) = (&self.bins[&from], &self.bins[&to]);
         let (high, low) = (giver.fill(), taker.fill());
         let (give, take) = (giver.load.capacity, taker.load.capacity);
@@ -222,12 +301,14 @@ impl Planner<'_> {
             let group = &self.spread.groups[*at];
             let bytes = group.shard as f64;
             let growth = group.growth * self.mix[group.pool];
-            let then = until_full(taker.load, taker.bytes + bytes, taker.growth + growth, limits.full);
+            let then = |growth| until_full(taker.load, taker.bytes + bytes, growth, limits.full);
+            let alone = taker.growths[group.pool] + group.growth;
             let filled = taker.load.fill_with(taker.arrived + bytes).unwrap_or(f64::INFINITY);
             bytes > 0.0
                 && low + bytes / take <= high - TOLERANCE * giver.even
                 && filled <= limits.backfillfull
-                && (growth <= 0.0 || then >= floor)
+                && (growth <= 0.0 || then(taker.growth + growth) >= floors.all)
+                && then(alone) >= floors.alone[group.pool]
         };
         let mut groups: Vec<(f64, usize)> = giver
             .groups
@@ -306,12 +387,14 @@ impl Planner<'_> {
         if let Some(giver) = self.bins.get_mut(&from) {
             giver.bytes -= bytes;
             giver.growth -= growth;
+            giver.growths[group.pool] -= group.growth;
             giver.groups.remove(&at);
         }
         if let Some(taker) = self.bins.get_mut(&to) {
             taker.bytes += bytes;
             taker.arrived += bytes;
             taker.growth += growth;
+            taker.growths[group.pool] += group.growth;
         }
         let pool = self.spread.pools[group.pool].id;
         self.items.insert(at, items.clone());

@@ -5,7 +5,7 @@ use towtank_report::human;
 
 use super::Balance;
 use super::dangers::{dangers, percent};
-use super::observed::{Device, Fits, Kept};
+use super::observed::{Device, Fits, Kept, Pool};
 use crate::Point;
 
 /// One point with the results of its first replicate; all replicates give the same.
@@ -167,7 +167,32 @@ fn remedy(view: &View<'_>) -> String {
     if let Some(fill) = last.fill.filter(|_| view.sized()) {
         let won: f64 = kept.stages.iter().map(|stage| stage.fits.1).sum();
         let win = if moves == 1 { "wins" } else { "win" };
-        text += &format!(" {win} {}; the fullest device is then {} full", bytes(won), percent(fill));
+        text +=
+            &format!(" {win} {}", if won > 0.0 { bytes(won) } else { "no space for all pools".to_owned() });
+        text += &pools_alone(kept, won > 0.0);
+        text += &format!("; the fullest device is then {} full", percent(fill));
+    }
+    text
+}
+
+/// A change of a pool's space by less than this part of it is not told; the table has it.
+const POOL_CHANGE: f64 = 0.01;
+
+/// The pool that loses most by the plan and, if not all pools in proportion win anything, the one that wins
+/// most.
+fn pools_alone(kept: &Kept, has_won: bool) -> String {
+    let change = |pool: &&Pool| pool.fits.planned.bytes - pool.fits.now.bytes;
+    let changes = |pool: &&Pool| change(pool).abs() > POOL_CHANGE * pool.fits.now.bytes;
+    let told = || kept.pools.iter().filter(changes);
+    let most = told().max_by(|left, right| change(left).total_cmp(&change(right)));
+    let least = told().min_by(|left, right| change(left).total_cmp(&change(right)));
+    let mut text = String::new();
+    if let Some(pool) = most.filter(|pool| change(pool) > 0.0 && !has_won) {
+        text += &format!(", but {} for pool {} alone", bytes(change(&pool)), pool.name);
+    }
+    if let Some(pool) = least.filter(|pool| change(pool) < 0.0) {
+        let (now, then) = (bytes(pool.fits.now.bytes), bytes(pool.fits.planned.bytes));
+        text += &format!("; for pool {} alone {then} fit then in place of {now}", pool.name);
     }
     text
 }
