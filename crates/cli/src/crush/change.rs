@@ -11,17 +11,20 @@ use super::out::Out;
 
 /// Prints the messages that crushtool prints while it reads its flags.
 pub fn announce(flags: &Flags, out: &mut Out) -> Result<(), Trouble> {
-    let say = |flag: &str, names: &[&str], values: &Option<Vec<String>>| match values {
-        Some(values) => {
-            let pairs = names.iter().zip(values).map(|(name, value)| format!(" {name}={value}"));
-            format!("--{flag}:{}\n", pairs.collect::<String>())
-        }
-        None => String::new(),
+    let say = |flag: &str, values: &[String]| {
+        let names = ["name", "root", "type", "mode"];
+        let pairs = names.iter().zip(values).map(|(name, value)| format!(" {name}={value}"));
+        format!("{flag}:{}\n", pairs.collect::<String>())
     };
-    let names = ["name", "root", "type", "mode"];
     let changes = &flags.changes;
-    out.say(&say("create-simple-rule", &names, &changes.create_simple_rule))?;
-    out.say(&say("create-replicated-rule", &names[..3], &changes.create_replicated_rule))
+    let (simple, replicated) = ("--create-simple-rule", "--create-replicated-rule");
+    if let Some(values) = list::<4>(simple, changes.create_simple_rule.as_deref())? {
+        out.say(&say(simple, values))?;
+    }
+    if let Some(values) = list::<3>(replicated, changes.create_replicated_rule.as_deref())? {
+        out.say(&say(replicated, values))?;
+    }
+    Ok(())
 }
 
 /// Makes the changes; returns whether there were any.
@@ -29,28 +32,28 @@ pub fn apply(flags: &Flags, map: &mut Map, out: &mut Out) -> Result<bool, Troubl
     tunables(&flags.tunables, map);
     let changes = &flags.changes;
     let location = location(changes);
-    if let Some([name, weight]) = list(&changes.reweight_item) {
+    if let Some([name, weight]) = list("--reweight-item", changes.reweight_item.as_deref())? {
         let weight = number(weight, "--reweight-item")?;
         let shown = general(f64::from(weight), USUAL_DIGITS);
         out.say(&format!("{NAME} reweighting item {name} to {shown}\n"))?;
         edit(map, |map| map.reweight_item(name, weight))?;
     }
-    if let Some(name) = &changes.remove_item {
+    if let Some([name]) = list("--remove-item", Some(&changes.remove_item))? {
         out.say(&format!("{NAME} removing item {name}\n"))?;
         edit(map, |map| map.remove_item(name))?;
     }
-    if let Some([id, weight, name]) = list(&changes.add_item) {
+    if let Some([id, weight, name]) = list("--add-item", changes.add_item.as_deref())? {
         let (id, weight) = (device(id, "--add-item")?, number(weight, "--add-item")?);
         edit(map, |map| map.add_item(id, weight, name, &location))?;
     }
-    if let Some([id, weight, name]) = list(&changes.update_item) {
+    if let Some([id, weight, name]) = list("--update-item", changes.update_item.as_deref())? {
         let (id, weight) = (device(id, "--update-item")?, number(weight, "--update-item")?);
         edit(map, |map| map.update_item(id, weight, name, &location))?;
     }
-    if let Some([name, kind]) = list(&changes.add_bucket) {
+    if let Some([name, kind]) = list("--add-bucket", changes.add_bucket.as_deref())? {
         edit(map, |map| map.create_bucket(name, kind, &location))?;
     }
-    if let Some(name) = &changes.move_item {
+    if let Some([name]) = list("--move", Some(&changes.move_item))? {
         edit(map, |map| map.move_item(name, &location))?;
     }
     rules(changes, map)?;
@@ -83,11 +86,15 @@ fn tunables(flags: &Tunables, map: &mut Map) {
 }
 
 fn rules(changes: &Changes, map: &mut Map) -> Result<(), Trouble> {
-    if let Some([name, root, spread_over]) = list(&changes.create_replicated_rule) {
+    if let Some([name, root, spread_over]) =
+        list("--create-replicated-rule", changes.create_replicated_rule.as_deref())?
+    {
         let spec = RuleSpec { name, root, spread_over, class: "", mode: Mode::Firstn };
         edit(map, |map| map.create_rule(spec))?;
     }
-    if let Some([name, root, spread_over, mode]) = list(&changes.create_simple_rule) {
+    if let Some([name, root, spread_over, mode]) =
+        list("--create-simple-rule", changes.create_simple_rule.as_deref())?
+    {
         let mode = match mode.as_str() {
             "firstn" => Mode::Firstn,
             "indep" => Mode::Indep,
@@ -99,15 +106,26 @@ fn rules(changes: &Changes, map: &mut Map) -> Result<(), Trouble> {
         };
         edit(map, |map| map.create_rule(RuleSpec { name, root, spread_over, class: "", mode }))?;
     }
-    if let Some(name) = &changes.remove_rule {
+    if let Some([name]) = list("--remove-rule", Some(&changes.remove_rule))? {
         edit(map, |map| map.remove_rule(name))?;
     }
     Ok(())
 }
 
-/// The values of a flag that takes exactly `N`.
-fn list<const N: usize>(values: &Option<Vec<String>>) -> Option<&[String; N]> {
-    values.as_ref()?.as_slice().try_into().ok()
+/// The values of a flag that takes exactly `N`, and is given once: crushtool makes only the last of several
+/// changes of one kind, without a word.
+fn list<'a, const N: usize>(
+    flag: &str,
+    values: Option<&'a [String]>,
+) -> Result<Option<&'a [String; N]>, Problem> {
+    let Some(values) = values.filter(|values| !values.is_empty()) else { return Ok(None) };
+    values.try_into().map(Some).map_err(|_| {
+        Problem::new(format!(
+            "`{flag}` is given {} times, but a command makes one such change",
+            values.len() / N
+        ))
+        .hint("run the command once for each change, on the map that the one before wrote")
+    })
 }
 
 fn location(changes: &Changes) -> Location {

@@ -154,8 +154,8 @@ pub struct Changes {
     #[arg(long, alias = "reweight_item", num_args = 2, value_names = ["NAME", "WEIGHT"], allow_negative_numbers = true, help_heading = CHANGES)]
     pub reweight_item: Option<Vec<String>>,
     /// Remove an item
-    #[arg(long, alias = "remove_item", value_name = "NAME", help_heading = CHANGES)]
-    pub remove_item: Option<String>,
+    #[arg(long, alias = "remove_item", value_name = "NAME", action = clap::ArgAction::Append, help_heading = CHANGES)]
+    pub remove_item: Vec<String>,
     /// Add an item at --loc
     #[arg(long, alias = "add_item", num_args = 3, value_names = ["ID", "WEIGHT", "NAME"], allow_negative_numbers = true, conflicts_with = "update_item", help_heading = CHANGES)]
     pub add_item: Option<Vec<String>>,
@@ -166,8 +166,8 @@ pub struct Changes {
     #[arg(long, alias = "add_bucket", num_args = 2, value_names = ["NAME", "TYPE"], conflicts_with_all = ["add_item", "update_item"], help_heading = CHANGES)]
     pub add_bucket: Option<Vec<String>>,
     /// Move an item to --loc
-    #[arg(long = "move", value_name = "NAME", help_heading = CHANGES)]
-    pub move_item: Option<String>,
+    #[arg(long = "move", value_name = "NAME", action = clap::ArgAction::Append, help_heading = CHANGES)]
+    pub move_item: Vec<String>,
     /// Location of items: TYPE NAME of a bucket; may be repeated
     #[arg(long, num_args = 2, value_names = ["TYPE", "NAME"], action = clap::ArgAction::Append, help_heading = CHANGES)]
     pub loc: Vec<String>,
@@ -178,8 +178,8 @@ pub struct Changes {
     #[arg(long, alias = "create_simple_rule", num_args = 4, value_names = ["NAME", "ROOT", "TYPE", "firstn|indep"], conflicts_with = "remove_rule", help_heading = CHANGES)]
     pub create_simple_rule: Option<Vec<String>>,
     /// Remove a rule
-    #[arg(long, alias = "remove_rule", value_name = "NAME", help_heading = CHANGES)]
-    pub remove_rule: Option<String>,
+    #[arg(long, alias = "remove_rule", value_name = "NAME", action = clap::ArgAction::Append, help_heading = CHANGES)]
+    pub remove_rule: Vec<String>,
     /// Recompute all weights from the devices up
     #[arg(long, help_heading = CHANGES)]
     pub reweight: bool,
@@ -322,7 +322,7 @@ impl Changes {
             &self.create_simple_rule,
         ];
         let names = [&self.remove_item, &self.move_item, &self.remove_rule];
-        self.reweight || lists.iter().any(|list| list.is_some()) || names.iter().any(|name| name.is_some())
+        self.reweight || lists.iter().any(|list| list.is_some()) || names.iter().any(|name| !name.is_empty())
     }
 }
 

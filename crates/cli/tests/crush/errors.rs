@@ -62,3 +62,45 @@ fn other_flags_of_crushtool_are_refused_by_name() {
         assert!(said.starts_with(&format!("error: towtank crush has no `{flag}`\n")), "{said}");
     }
 }
+
+/// crushtool makes the last of several changes of one kind only, and says nothing of the others.
+#[test]
+fn a_change_given_twice_is_refused() {
+    insta::assert_snapshot!(refuse(&["-i", "map.bin", "--reweight-item", "osd.1", "1", "--reweight-item", "osd.2", "2"]), @r"
+    error: `--reweight-item` is given 2 times, but a command makes one such change
+    hint: run the command once for each change, on the map that the one before wrote
+    ");
+    for twice in [
+        &["--remove-item", "osd.1", "--remove-item", "osd.2"][..],
+        &["--add-bucket", "hx", "host", "--add-bucket", "hy", "host"],
+        &["--move", "host1", "--move", "host2", "--loc", "root", "default"],
+        &["--add-item", "30", "1", "osd.30", "--add-item", "31", "1", "osd.31", "--loc", "host", "host1"],
+        &["--update-item", "1", "1", "osd.1", "--update-item", "2", "1", "osd.2", "--loc", "host", "host1"],
+        &[
+            "--create-replicated-rule",
+            "a",
+            "default",
+            "host",
+            "--create-replicated-rule",
+            "b",
+            "default",
+            "host",
+        ],
+        &[
+            "--create-simple-rule",
+            "a",
+            "default",
+            "host",
+            "firstn",
+            "--create-simple-rule",
+            "b",
+            "default",
+            "host",
+            "firstn",
+        ],
+        &["--remove-rule", "a", "--remove-rule", "b"],
+    ] {
+        let refused = refuse(&[&["-i", "map.bin", "-o", "new.bin"], twice].concat());
+        assert!(refused.contains(&format!("`{}` is given 2 times", twice[0])), "{refused}");
+    }
+}

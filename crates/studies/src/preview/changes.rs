@@ -2,6 +2,8 @@
 //! items removed, weights), then the devices, the pools and the tunables. Those of a list: as they stand in
 //! it. In the end the monitors react.
 
+mod conflicts;
+
 use towtank_ceph::{
     Cluster, GROUPS_MAX, NewHost, PoolState, RuleError, device_list, rule_for, rule_name, upmaps,
 };
@@ -13,6 +15,7 @@ use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 
 use super::scenario::Scenario;
 use crate::exports::read_map;
+use conflicts::Set;
 
 /// A cluster after all changes.
 pub struct Changed {
@@ -84,11 +87,12 @@ pub fn apply(
         after.map = map;
         words.push("another map".to_owned());
     }
-    let mut editor = Editor { cluster: &mut after, words: &mut words, warnings: &mut *warnings };
+    let mut editor = Editor { before, cluster: &mut after, words: &mut words, warnings: &mut *warnings };
     let mut problems = Problems::new();
+    let mut set = Set::default();
     for step in &asked.steps {
         let change = change_of(step.verb).expect("the caller names changes that there are");
-        if let Err(problem) = change(&mut editor, step.text) {
+        if let Err(problem) = set.note(&editor, step).and_then(|()| change(&mut editor, step.text)) {
             problems.push(at_key(draft, step.key, step.written, problem));
         }
     }
@@ -157,6 +161,7 @@ fn at_key(draft: &Draft, key: &str, text: &str, fault: Fault) -> Problem {
 }
 
 struct Editor<'a> {
+    before: &'a Cluster,
     cluster: &'a mut Cluster,
     words: &'a mut Vec<String>,
     warnings: &'a mut Vec<Warning>,
@@ -197,6 +202,12 @@ impl Editor<'_> {
     }
 
     fn no_item(&self, name: &str) -> Fault {
+        if self.before.item(name).is_some() {
+            return Fault::new(
+                format!("`{name}` is not in the map any more when this change is made"),
+                "`after_map` and `remove` come first, and what is removed needs no other change: leave it out",
+            );
+        }
         let names: Vec<&str> =
             self.map().item_names.values().map(String::as_str).filter(|name| !name.contains('~')).collect();
         let hint = did_you_mean(name, names.iter().copied()).unwrap_or_else(|| {

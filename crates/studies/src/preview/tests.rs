@@ -450,3 +450,31 @@ fn a_stopped_run_says_so() {
     let outcome = prepared.run(&context).unwrap();
     assert!(outcome.partial && outcome.measures["moved_bytes"].value().is_none());
 }
+
+/// Keys are made in a fixed order, so two that set one thing differently cannot both be meant.
+#[test]
+fn changes_that_contradict_each_other_are_refused() {
+    let refused = |changes: &str| -> String {
+        let refused = draft_case(usual(), &format!("{USUAL}{changes}")).map(|_| ());
+        refused.expect_err(changes).iter().map(ToString::to_string).collect()
+    };
+    for (changes, want) in [
+        ("mark_out = 'osd.5'\nreweight = 'osd.5=1'", "the override of osd.5 is also set by `mark_out`"),
+        ("mark_out = 'host=h1'\nreweight = 'osd.5=0.5'", "the override of osd.5 is also set by `mark_out`"),
+        ("reweight = ['osd.5=0.5', 'osd.5=0.6']", "the override of osd.5 is also set by `reweight`"),
+        ("crush_reweight = ['osd.5=1', 'osd.5=2']", "the weight of osd.5 is also set"),
+        ("pg_num = ['rbd=512', 'rbd=256']", "`pg_num` of pool `rbd` is also set"),
+        ("mark_out = 'osd.5'\nremove = 'osd.5'", "`osd.5` is not in the map any more"),
+    ] {
+        let found = refused(changes);
+        assert!(found.contains(want), "{changes}: {found}");
+    }
+    for changes in [
+        "mark_out = ['osd.5', 'host=h1']",
+        "reweight = ['osd.5=0.5', 'osd.6=0.5']\nmark_out = 'osd.7'\ncrush_reweight = 'osd.5=1'",
+        "pg_num = 'rbd=512'\npgp_num = 'rbd=512'",
+        "reweight = ['osd.5=0.5', 'osd.5=0.5']",
+    ] {
+        case(changes);
+    }
+}
