@@ -61,7 +61,7 @@ impl Question for CapacitySim {
         On the plain cluster, the model's constant is then used for admission control: the offered load exceeds the capacity, its \
         mix changes, and a budget keeps the disks at a target, compared with a fixed limit and a PID regulator. Not modelled: \
         links of clients, caches that fill, and parallel file systems.";
-    const RESULTS_VERSION: u32 = 4;
+    const RESULTS_VERSION: u32 = 5;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank capacity-sim --system disks --servers 12",
         "towtank capacity-sim --mix 16KiB:90%:r100,1MiB:10%:r100",

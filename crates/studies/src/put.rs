@@ -10,6 +10,7 @@
 //!   paper that are examples of messages.
 
 pub mod charts;
+mod cut_off;
 mod figures;
 mod observed;
 mod present;
@@ -67,7 +68,7 @@ impl Question for Put {
          `--fidelity surge` follows the simulator of the paper, to reproduce its tables; by default, the protocol runs with \
          realistic physics. `--read-share` turns a share of the puts into gets; `--racks` and `--uplink` model a core network \
          that can be a bottleneck.";
-    const RESULTS_VERSION: u32 = 4;
+    const RESULTS_VERSION: u32 = 5;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank put --protocol replicast-m --chunk 128KiB",
         "towtank put --protocol uch-ccp --servers 90 --disk 400MiB/s --replicates 10",

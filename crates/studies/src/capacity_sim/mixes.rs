@@ -11,7 +11,7 @@
 use towtank_capacity::{Asked, Beyond, Estimate, Mix, Model, Run, Shares, estimate, fit};
 use towtank_units::Bytes;
 
-use super::runs::{Held, Mixed, Portion, Pure, Replicate, alone, cluster, run};
+use super::runs::{Held, Mixed, Portion, Pure, Replicate, alone, cluster, per_second, run};
 use super::scenario::Scenario;
 use crate::{RunContext, StudyError};
 use towtank_serving::cluster::{Counts, Load, Part};
@@ -32,8 +32,9 @@ pub fn measure(scenario: &Scenario, context: &RunContext<'_>, all: &mut Replicat
     let Some(model) = model(&mixed.pure) else { return Ok(()) };
     for shares in Shares::ALL {
         let (parts, load) = driven(scenario, &mix, &model, shares);
-        let Some(counts) = run(&cluster(scenario, parts, load), context, all)? else { return Ok(()) };
-        let per_second = counts.latencies.count() as f64 / scenario.duration.as_secs_f64();
+        let cluster = cluster(scenario, parts, load);
+        let Some(counts) = run(&cluster, context, all)? else { return Ok(()) };
+        let per_second = per_second(&cluster, &counts);
         let parts = portions(&mix, &mixed.pure, &counts);
         mixed.held.push(Held { shares, per_second, parts });
     }
@@ -50,8 +51,9 @@ fn pure_rate(
 ) -> Result<Option<f64>, StudyError> {
     let parts = vec![Part { size: Bytes::new(size_bytes), reads, up_to: u64::MAX }];
     let load = Load::Closed(scenario.depth * scenario.servers);
-    let counts = run(&cluster(scenario, parts, load), context, all)?;
-    Ok(counts.map(|counts| counts.latencies.count() as f64 / scenario.duration.as_secs_f64()))
+    let cluster = cluster(scenario, parts, load);
+    let counts = run(&cluster, context, all)?;
+    Ok(counts.map(|counts| per_second(&cluster, &counts)))
 }
 
 /// The model of all sizes; none if a pure load did no operation.

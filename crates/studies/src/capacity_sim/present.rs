@@ -250,11 +250,22 @@ fn control(view: &View<'_>) -> Figure {
 
 fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let few = |view: &&View<'_>| {
-        let least = view
-            .measured()
-            .flat_map(|one| one.iops.iter().flatten())
-            .fold(f64::INFINITY, |least, iops| least.min(*iops));
-        least * view.point.scenario.duration.as_secs_f64() < 1_000.0
+        let scenario = &view.point.scenario;
+        let span = |reads: u64| scenario.spans(scenario.size, reads as f64 / 100.0).measured.as_secs_f64();
+        let counts = view.measured().flat_map(|one| READS.into_iter().zip(&one.iops));
+        counts.filter_map(|(reads, iops)| Some((*iops)? * span(reads))).any(|count| count < 1_000.0)
+    };
+    let short = |view: &&View<'_>| {
+        let scenario = &view.point.scenario;
+        READS.into_iter().any(|reads| scenario.spans(scenario.size, reads as f64 / 100.0).too_short)
+    };
+    let early = |view: &View<'_>| {
+        Warning::unknown(format!(
+            "{}: `warm_up` or `duration` is too short for {} operations in flight per server, so rates may be those of the start: \
+             leave both out, or lengthen them",
+            view.name(),
+            view.point.scenario.depth
+        ))
     };
     let warn = |view: &View<'_>| {
         Warning::unknown(format!(
@@ -262,5 +273,6 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
             view.name()
         ))
     };
-    views.iter().filter(few).map(warn).collect()
+    let too_short = views.iter().filter(short).map(early);
+    too_short.chain(views.iter().filter(few).map(warn)).collect()
 }

@@ -10,7 +10,7 @@ use towtank_puts::{Counted, Network, Spec};
 use towtank_streams::distributions::Exponential;
 use towtank_units::{Bytes, Percent, SimSpan, SimTime};
 
-use super::scenario::Scenario;
+use super::scenario::{Scenario, WARM_UP};
 use crate::{RunContext, StudyError};
 use towtank_serving::admission::{Admission, Budget};
 use towtank_serving::cluster::{Cluster, Counts, Load, Part};
@@ -127,8 +127,10 @@ pub fn replicate(scenario: &Scenario, context: &RunContext<'_>) -> Result<Replic
     for reads in READS {
         let rate = match scenario.protocol() {
             Some(protocol) => put_rate(scenario, (protocol, reads), context, &mut all)?,
-            None => run(&closed(scenario, reads), context, &mut all)?
-                .map(|counts| counts.latencies.count() as f64 / scenario.duration.as_secs_f64()),
+            None => {
+                let cluster = closed(scenario, reads);
+                run(&cluster, context, &mut all)?.map(|counts| per_second(&cluster, &counts))
+            }
         };
         all.measured.iops.push(rate);
         if all.partial {
@@ -190,6 +192,12 @@ pub fn run(
     Ok((!run.partial).then(|| run.merged_statistics()))
 }
 
+/// Operations per second in the measured span.
+#[must_use]
+pub fn per_second(cluster: &Cluster, counts: &Counts) -> f64 {
+    counts.latencies.count() as f64 / cluster.until.since(cluster.from).as_secs_f64()
+}
+
 /// A closed loop in which `reads` percent of the operations are reads.
 fn closed(scenario: &Scenario, reads: u64) -> Cluster {
     let reads = Percent::from_percent(reads).map_or(0, Percent::of_words);
@@ -201,8 +209,11 @@ fn closed(scenario: &Scenario, reads: u64) -> Cluster {
 #[must_use]
 pub fn cluster(scenario: &Scenario, parts: Vec<Part>, load: Load) -> Cluster {
     let usual = parts[0].size;
-    let from = SimTime::ZERO.saturating_add(scenario.warm_up);
-    let until = from.saturating_add(scenario.duration);
+    let spans = parts.iter().map(|part| scenario.spans(part.size, part.reads as f64 / u64::MAX as f64));
+    let spans = spans.reduce(|longest, next| if next.measured > longest.measured { next } else { longest });
+    let spans = spans.expect("a cluster has a load");
+    let from = SimTime::ZERO.saturating_add(spans.warm_up);
+    let until = from.saturating_add(spans.measured);
     let fast = scenario.fast_servers.of(u64::from(scenario.servers)) as u32;
     let disks = [scenario.disk, scenario.fast_disk].map(|rate| {
         let spec = DiskSpec {
@@ -243,7 +254,7 @@ fn open(scenario: &Scenario, size: &SizeModel, admission: Admission) -> Cluster 
         Exponential::with_mean(gap_ns).ok().map(|gaps| (gaps, reads.of_words()))
     };
     let phases: Vec<_> = scenario.control.reads.iter().filter_map(phase).collect();
-    let from = SimTime::ZERO.saturating_add(scenario.warm_up);
+    let from = SimTime::ZERO.saturating_add(scenario.warm_up.unwrap_or(WARM_UP));
     let span = scenario.control.phase.saturating_mul(phases.len() as u64);
     Cluster {
         load: Load::Open(phases),
@@ -324,6 +335,7 @@ fn put_rate(
 /// The cluster for a protocol: as many gateways as servers; everything that this study does not set is as in
 /// `towtank put`.
 fn spec(scenario: &Scenario, reads: u64) -> Spec {
+    let spans = scenario.spans(scenario.size, reads as f64 / 100.0);
     Spec {
         gateways: scenario.servers,
         servers: scenario.servers,
@@ -332,9 +344,9 @@ fn spec(scenario: &Scenario, reads: u64) -> Spec {
         disk: scenario.disk,
         in_flight: scenario.depth,
         read_share: Percent::from_percent(reads).unwrap_or(Percent::ZERO),
-        duration: scenario.duration,
-        warm_up: scenario.warm_up,
-        start_spread: scenario.warm_up,
+        duration: spans.measured,
+        warm_up: spans.warm_up,
+        start_spread: spans.start_spread,
         network: Network { link: scenario.link, trip: scenario.trip, ..Network::default() },
         ..Spec::default()
     }

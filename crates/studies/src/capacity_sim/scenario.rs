@@ -65,12 +65,14 @@ pub struct Scenario {
     /// One-way latency from node to node.
     #[serde(default = "trip")]
     pub trip: SimSpan,
-    /// Warm-up of each run, which is discarded.
-    #[serde(default = "warm_up")]
-    pub warm_up: SimSpan,
-    /// Measured span of each run, for each mix.
-    #[serde(default = "duration")]
-    pub duration: SimSpan,
+    /// Warm-up of each run, which is discarded. Left out: five times what an operation of the mix takes with
+    /// `depth` in flight, and at least 50ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<SimSpan>,
+    /// Measured span of each run, for each mix. Left out: ten times what an operation of the mix takes with
+    /// `depth` in flight, and at least 200ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<SimSpan>,
     /// `disks`: admission control while the mix changes.
     #[serde(default)]
     pub control: Control,
@@ -187,14 +189,6 @@ fn trip() -> SimSpan {
     SimSpan::from_us(10)
 }
 
-fn warm_up() -> SimSpan {
-    SimSpan::from_ms(50)
-}
-
-fn duration() -> SimSpan {
-    SimSpan::from_ms(200)
-}
-
 fn none() -> Percent {
     Percent::ZERO
 }
@@ -212,7 +206,45 @@ const WINDOWS_MAX: u64 = 100_000;
 /// The largest operation: a choice.
 const SIZE_MAX: Bytes = Bytes::from_mib(64);
 
+/// The least warm-up and the least measured span, unless the scenario sets them.
+pub const WARM_UP: SimSpan = SimSpan::from_ms(50);
+const MEASURED: SimSpan = SimSpan::from_ms(200);
+
+/// The spans of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spans {
+    /// What is discarded.
+    pub warm_up: SimSpan,
+    /// In which clients of a protocol start.
+    pub start_spread: SimSpan,
+    /// What is measured.
+    pub measured: SimSpan,
+    /// Whether the scenario sets less than a few times what an operation takes.
+    pub too_short: bool,
+}
+
 impl Scenario {
+    /// The spans of a run of operations of one size, of which this share are reads. With many operations in
+    /// flight, each waits for those before it: by Little's law, it takes the time that all of them take a
+    /// server. The first of them start at once, so rates are too high until these have ended.
+    #[must_use]
+    pub fn spans(&self, size: Bytes, reads: f64) -> Spans {
+        let served = |rate: Rate| rate.span_for(size).as_secs_f64();
+        let disk = served(self.disk);
+        let copies = f64::from(self.replicas);
+        let (read, write) =
+            (self.read_overhead.as_secs_f64() + disk, (self.write_overhead.as_secs_f64() + disk) * copies);
+        let link = served(self.link);
+        let busy = (reads * read + (1.0 - reads) * write).max(link * (reads + (1.0 - reads) * copies));
+        let each = |times: f64| {
+            SimSpan::from_ns((times * busy * f64::from(self.depth) * 1e9).min(u64::MAX as f64) as u64)
+        };
+        let warm_up = self.warm_up.unwrap_or(each(5.0).max(WARM_UP));
+        let measured = self.duration.unwrap_or(each(10.0).max(MEASURED));
+        let too_short = warm_up < each(2.0) || measured < each(5.0);
+        Spans { warm_up, start_spread: warm_up.min(WARM_UP), measured, too_short }
+    }
+
     /// The put protocol, where the scenario names one.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
@@ -244,7 +276,7 @@ impl Scenario {
     #[must_use]
     pub fn windows(&self) -> u64 {
         let phases = self.control.phase.saturating_mul(self.control.reads.len() as u64);
-        phases.max(self.duration).as_ns() / self.control.window.as_ns().max(1)
+        phases.max(self.spans(self.size, 0.0).measured).as_ns() / self.control.window.as_ns().max(1)
     }
 
     /// Checks the scenario.
@@ -276,7 +308,7 @@ impl Scenario {
             problems.push(draft.problem("ack", message).hint(hint));
         }
         let spans = [
-            ("duration", self.duration),
+            ("duration", self.duration.unwrap_or(MEASURED)),
             ("trip", self.trip),
             ("control.phase", self.control.phase),
             ("control.window", self.control.window),

@@ -199,3 +199,28 @@ fn what_a_stopped_run_did_not_measure_is_missing() {
 fn shipped_scenarios_are_legal() {
     assert!(crate::shipped::check_all(&CapacitySim) >= 3);
 }
+
+/// With many operations in flight, a fixed warm-up ended before the first of them did, and more writes were
+/// counted than the disks can do.
+#[test]
+fn deep_queues_are_measured_after_their_start() {
+    let deep = "servers = 4\nreplicas = 4\ndepth = 200\n";
+    let outcome = run(deep);
+    let worst = value(&outcome, "error_worst").abs();
+    assert!(worst < 0.02, "mixes are {worst} off");
+    // Each disk writes a copy of each block.
+    let write = 65_536.0 / (400.0 * 1_048_576.0);
+    let rate = value(&outcome, "writes_per_second");
+    assert!(rate < 1.01 / write, "{rate} writes/s, of which {} are possible", 1.0 / write);
+    let scenario = |text: &str| -> Scenario {
+        let text = format!("study = \"capacity-sim\"\n{text}");
+        let outline = Document::parse(&Source::file("capacity.toml", &text)).unwrap().outline().unwrap();
+        outline.points()[0].draft().read().unwrap()
+    };
+    let too_short = |text: &str| scenario(text).spans(Bytes::from_kib(64), 0.0).too_short;
+    assert!(too_short(&format!("{deep}warm_up = \"50ms\"\nduration = \"200ms\"")));
+    assert!(!too_short(deep) && !too_short(""));
+    // The planted counterpart: what was measured before.
+    let early = run(&format!("{deep}warm_up = \"50ms\"\nduration = \"200ms\""));
+    assert!(value(&early, "error_worst") > 0.05, "{}", value(&early, "error_worst"));
+}

@@ -6,6 +6,7 @@ use towtank_report::{Cell, Column, Figure, Status, Table, Warning, human};
 use towtank_units::Percent;
 
 use super::Put;
+use super::cut_off::cut_off;
 use super::figures;
 use super::observed::{OF_GETS, OF_PUTS, prefix};
 use super::published;
@@ -64,19 +65,21 @@ fn status(views: &[View<'_>]) -> Option<Status> {
         views.iter().any(|view| view.mean(measure).is_some_and(|mean| mean.mean > 0.0)).then_some(())
     };
     let failed = ["puts_failed", "gets_failed", "chunks_dropped"].into_iter().find_map(some);
-    let late = || views.iter().any(|view| is_too_short(view) || overload(view).is_some());
+    let late =
+        || views.iter().any(|view| is_too_short(view) || overload(view).is_some() || cut_off(view).is_some());
     let at_risk = || (failed.is_some() || late()).then_some(Status::AtRisk);
     some("violations").map(|()| Status::NotSafe).or_else(at_risk)
 }
 
 fn answer(views: &[View<'_>]) -> String {
     let short: Vec<&View<'_>> = views.iter().filter(|view| is_too_short(view)).collect();
-    let overloads: Vec<String> = views.iter().filter_map(overload).collect();
-    let more = match overloads.len().saturating_sub(NAMED_MAX) {
+    let unfit: Vec<String> =
+        views.iter().filter_map(|view| overload(view).or_else(|| cut_off(view))).collect();
+    let more = match unfit.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         count => format!("The same is true of {count} more."),
     };
-    let told = too_short(&short).into_iter().chain(overloads.into_iter().take(NAMED_MAX));
+    let told = too_short(&short).into_iter().chain(unfit.into_iter().take(NAMED_MAX));
     let told = told.chain([more, of_best(views)]);
     told.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -57,10 +57,11 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = "500MiB/s")]
     pub disk_read: Option<Rate>,
-    /// Length of the measured span; in `surge` fidelity, of the whole run.
-    #[serde(default = "duration")]
-    pub duration: SimSpan,
-    /// Time before it that is discarded. Left out: ten times the latency of a put on idle nodes; 0s in
+    /// Length of the measured span; in `surge` fidelity, of the whole run. Left out: ten times the latency of
+    /// a put under this load, in whole milliseconds, and at least 10ms; 10ms in `surge` fidelity.
+    #[serde(default)]
+    pub duration: Option<SimSpan>,
+    /// Time before it that is discarded. Left out: ten times the latency of a put under this load; 0s in
     /// `surge` fidelity.
     #[serde(default)]
     pub warm_up: Option<SimSpan>,
@@ -335,10 +336,6 @@ fn chunk() -> Bytes {
 
 fn disk() -> Rate {
     Spec::default().disk
-}
-
-fn duration() -> SimSpan {
-    Spec::default().duration
 }
 
 fn replicast_m() -> String {

@@ -465,7 +465,7 @@ fn the_resolved_form_reads_back_to_itself() {
 
 #[test]
 fn what_is_shown_is_there() {
-    let prepared = prepare(&format!("{ALL}{SMALL}"));
+    let prepared = prepare(&format!("{ALL}gateways = 12\nservers = 18\nwarm_up = \"10ms\""));
     let outcome = run_as(&*prepared, 0, Executor::Sequential, 1);
     let promised: Vec<&str> = Put.measures().iter().map(|measure| measure.name).collect();
     assert!(outcome.measures.keys().all(|name| promised.contains(&name.as_str())));
@@ -551,12 +551,14 @@ fn servers_that_store_nothing_count_as_idle() {
 /// A former bug: a run in which no put was completed had no answer at all.
 #[test]
 fn a_run_without_a_completed_put_says_so() {
-    let presentation = presented_alone("disk = \"1kB/s\"\ngateways = 2\nservers = 9");
+    let presentation = presented_alone("disk = \"1kB/s\"\ngateways = 2\nservers = 9\nduration = \"10ms\"");
     insta::assert_snapshot!(presentation.answer, @"replicast-m: no put was completed in the measured 10 ms, so that its latency is not known: set `duration` to several times 6.554 min, which a put takes on idle nodes, or use smaller chunks or faster disks.");
     assert_eq!(presentation.status, Some(towtank_report::Status::AtRisk));
-    let outcome = run("disk = \"1kB/s\"\ngateways = 2\nservers = 9");
+    let outcome = run("disk = \"1kB/s\"\ngateways = 2\nservers = 9\nduration = \"10ms\"");
     assert_eq!(outcome.measures["rounds_per_put"].reason(), Some("no put ended in the measured span"));
-    let reads = presented_alone("disk = \"1kB/s\"\ngateways = 2\nservers = 9\nread_share = \"100%\"");
+    let reads = presented_alone(
+        "disk = \"1kB/s\"\ngateways = 2\nservers = 9\nduration = \"10ms\"\nread_share = \"100%\"",
+    );
     assert!(reads.answer.contains(": no get was completed in the measured "), "{}", reads.answer);
 }
 
@@ -574,4 +576,22 @@ fn a_rate_that_cannot_be_served_is_told() {
     let served = at("10000/s");
     assert!(!served.answer.contains("cannot serve"), "{}", served.answer);
     assert_eq!(served.status, None);
+}
+
+/// With many operations at once, slow ones must have the time to end: by Little's law.
+#[test]
+fn runs_that_are_too_short_for_their_latencies_say_so() {
+    let small = "gateways = 9\nservers = 9\nin_flight = 32\n";
+    let cut = presented_alone(&format!("{small}duration = \"10ms\"\nwarm_up = \"10ms\""));
+    assert!(cut.answer.starts_with("replicast-m: the run is too short for latencies"), "{}", cut.answer);
+    assert_eq!(cut.status, Some(towtank_report::Status::AtRisk));
+    for protocol in ["replicast-m", "replicast-h", "uch-ccp"] {
+        for keys in
+            ["in_flight = 32", "in_flight = 3\nread_share = \"40%\"", "chunk = \"1MiB\"\nin_flight = 8"]
+        {
+            let text = format!("protocol = \"{protocol}\"\ngateways = 9\nservers = 9\n{keys}");
+            let whole = presented_alone(&text);
+            assert!(!whole.answer.contains("too short"), "{keys}: {}", whole.answer);
+        }
+    }
 }

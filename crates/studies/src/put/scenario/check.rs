@@ -109,7 +109,7 @@ impl Scenario {
     }
 
     fn check_times(&self, draft: &Draft, problems: &mut Problems) {
-        if self.duration.is_zero() {
+        if self.duration.is_some_and(|span| span.is_zero()) {
             let hint = "in 10ms, each gateway stores about nine chunks of 128KiB";
             problems.push(
                 draft.problem("duration", "`duration` is 0s, but something must be measured").hint(hint),

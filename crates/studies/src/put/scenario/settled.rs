@@ -8,8 +8,11 @@ use towtank_units::{Bytes, Rate, SimSpan};
 
 use super::{Bids, ChunkShare, Faults, Fidelity, Layout, Network, Scenario};
 
-/// The default warm-up, in multiples of the length of a put on an idle cluster.
-const WARM_UP_PUTS: u64 = 10;
+/// The default warm-up and the default of what is measured, in multiples of the latency of a put.
+const PUTS: u64 = 10;
+
+/// By default, no more operations are simulated in the warm-up, and as many after it.
+const OPERATIONS_MAX: f64 = 1e6;
 
 /// The cluster, and the protocols on it. It is serialised as the scenario with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,9 +31,12 @@ impl Settled {
         let idle = said.idle_put();
         let surge = said.fidelity == Fidelity::Surge;
         let or_none = |span: SimSpan| if surge { SimSpan::ZERO } else { span };
-        let warm_up = *said.warm_up.get_or_insert(or_none(idle.saturating_mul(WARM_UP_PUTS)));
+        let loaded = said.lasting(idle);
+        let warm_up = *said.warm_up.get_or_insert(or_none(loaded));
         let start_spread = *said.start_spread.get_or_insert(or_none(idle));
-        let spec = said.spec(warm_up, start_spread);
+        let measured = SimSpan::from_ms(or_none(loaded).as_ns() / 1_000_000).max(Spec::default().duration);
+        let duration = *said.duration.get_or_insert(measured);
+        let spec = said.spec(duration, warm_up, start_spread);
         Settled { said, spec, protocols }
     }
 
@@ -87,6 +93,24 @@ impl Scenario {
         SimSpan::from_ns(all.as_ns().div_ceil(1_000).saturating_mul(1_000))
     }
 
+    /// A default length of the run in which gateways do as many operations at once as they may: ten times
+    /// the time of each, by Little's law at the rate that the disks allow, if that is no more than a million
+    /// operations; and at least ten times a put on idle nodes. In whole microseconds.
+    fn lasting(&self, idle: SimSpan) -> SimSpan {
+        let reads = self.read_share.fraction_f64();
+        let speed = |rate: Rate| rate.bytes_per_second() as f64;
+        let read = speed(self.disk) / speed(self.disk_read.unwrap_or(self.disk));
+        // What an operation costs a disk, in writes of a chunk.
+        let writes = reads * read + (1.0 - reads) * f64::from(self.replicas);
+        let largest = self.sizes().into_iter().max().unwrap_or(self.chunk);
+        let write = self.slowest_disk().span_for(largest).as_secs_f64();
+        let at_once = f64::from(self.gateways) * f64::from(self.in_flight);
+        let operations = (PUTS as f64 * at_once).min(OPERATIONS_MAX);
+        let lasting = operations * writes * write / f64::from(self.servers.max(1));
+        let micros = (lasting * 1e6).ceil().min(u64::MAX as f64 / 1e6) as u64;
+        SimSpan::from_ns(micros.saturating_mul(1_000)).max(idle.saturating_mul(PUTS))
+    }
+
     fn slowest_disk(&self) -> Rate {
         if self.faults.slow_servers > 0 { self.disk.min(self.faults.slow_disk) } else { self.disk }
     }
@@ -98,7 +122,7 @@ impl Scenario {
     }
 
     /// The cluster of the scenario, with these spans.
-    fn spec(&self, warm_up: SimSpan, start_spread: SimSpan) -> Spec {
+    fn spec(&self, duration: SimSpan, warm_up: SimSpan, start_spread: SimSpan) -> Spec {
         let other = |other: &ChunkShare| towtank_puts::ChunkShare { chunk: other.chunk, share: other.share };
         Spec {
             fidelity: match self.fidelity {
@@ -113,7 +137,7 @@ impl Scenario {
             other_chunks: self.other_chunks.iter().map(other).collect(),
             disk: self.disk,
             disk_read: self.disk_read,
-            duration: self.duration,
+            duration,
             warm_up,
             start_spread,
             in_flight: self.in_flight,
