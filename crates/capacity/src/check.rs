@@ -2,6 +2,8 @@
 
 mod reason;
 
+use towtank_metrics::{student_t_975, student_t_beyond};
+
 use crate::curvature::{Curvature, LeftOut};
 use crate::elastic::Ranged;
 use crate::estimate::{Asked, Beyond, EstimateError, SizeKind, estimate};
@@ -82,6 +84,8 @@ pub struct Verdict {
     pub error_max: f64,
     /// Whether the hypothesis holds.
     pub kind: VerdictKind,
+    /// Why it cannot be told.
+    pub doubt: Option<Doubt>,
     /// The likely reason if it does not hold.
     pub reason: Option<String>,
     /// How much a curvature would reduce the errors.
@@ -91,11 +95,11 @@ pub struct Verdict {
 /// Whether the hypothesis holds, the best result first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VerdictKind {
-    /// All errors are small enough.
+    /// All errors are small enough, whatever the spread of the runs allows.
     Holds,
-    /// Some errors are not small, but may be chance.
+    /// The spread of the runs allows errors that are small enough and errors that are not, or it is unknown.
     CannotTell,
-    /// Some errors are not small, and chance does not explain them.
+    /// Some errors are too large, whatever the spread of the runs allows.
     Fails,
 }
 
@@ -107,6 +111,34 @@ impl VerdictKind {
             VerdictKind::Holds => "holds",
             VerdictKind::CannotTell => "cannot tell",
             VerdictKind::Fails => "does not hold",
+        }
+    }
+}
+
+/// Why it cannot be told whether the hypothesis holds, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doubt {
+    /// No point was run twice, so the spread of runs is unknown.
+    SingleRuns,
+    /// Runs of one point differ so much that a rate has no interval.
+    NoInterval,
+    /// The intervals allow errors on both sides of the limit.
+    WithinSpread,
+}
+
+impl Doubt {
+    /// The reason in words, with the limit in percent.
+    #[must_use]
+    pub fn words(self, within: f64) -> String {
+        match self {
+            Doubt::SingleRuns => "no point was run twice, so the errors may be chance".to_owned(),
+            Doubt::NoInterval => {
+                "runs of one point differ so much that rates have no intervals, so the errors may be chance"
+                    .to_owned()
+            }
+            Doubt::WithinSpread => {
+                format!("the spread of the runs allows errors below and above {within} %")
+            }
         }
     }
 }
@@ -155,7 +187,7 @@ pub fn check(
     let verdicts = names.iter().map(|name| {
         let of: Vec<&Checked> =
             points.iter().filter(|point| !point.is_pure() && point.name() == *name).collect();
-        verdict(name, &of, within)
+        verdict(name, &of, spread, within)
     });
     let verdicts: Vec<Verdict> = verdicts.collect();
     let mixed: Vec<&Checked> = points.iter().filter(|point| !point.is_pure()).collect();
@@ -193,9 +225,9 @@ fn one(model: &Model, group: &Group, beyond: Beyond) -> Result<Checked, Estimate
 }
 
 /// The verdict on points of one group.
-fn verdict(of: &str, points: &[&Checked], within: f64) -> Verdict {
+fn verdict(of: &str, points: &[&Checked], spread: Option<Spread>, within: f64) -> Verdict {
     let errors: Vec<f64> = points.iter().map(|point| point.error_percent).collect();
-    let kind = kind_of(points, within);
+    let (kind, doubt) = judged(points, spread, within);
     let bent: Vec<_> = points.iter().map(|point| reason::bent(point)).collect();
     let straight =
         !points.iter().any(|point| point.mix.single().is_none() && point.shares != Shares::Operations);
@@ -205,39 +237,77 @@ fn verdict(of: &str, points: &[&Checked], within: f64) -> Verdict {
         error_mean: mean(&errors),
         error_max: errors.iter().copied().fold(0.0, f64::max),
         kind,
+        doubt,
         reason: (kind == VerdictKind::Fails).then(|| reason::likely(points)),
         left_out: Curvature::fit(&bent).filter(|_| straight).and_then(|curvature| curvature.left_out),
     }
 }
 
-fn kind_of(points: &[&Checked], within: f64) -> VerdictKind {
-    let far: Vec<&&Checked> = points.iter().filter(|point| point.error_percent > within).collect();
-    if far.is_empty() {
-        return VerdictKind::Holds;
+/// The deviation of an estimate from the measured rate, in logarithms, with the half widths of the intervals
+/// of both.
+#[derive(Clone, Copy)]
+struct Deviation {
+    log: f64,
+    of_estimate: f64,
+    of_measured: f64,
+}
+
+impl Deviation {
+    /// None if an interval is unknown.
+    fn of(point: &Checked) -> Option<Self> {
+        let half = |ranged: Ranged| ranged.range.map(|(low, high)| 0.5 * libm::log(high / low));
+        let (of_estimate, of_measured) = half(point.estimate).zip(half(point.measured))?;
+        let log = libm::log(point.estimate.value / point.measured.value);
+        Some(Self { log, of_estimate, of_measured })
     }
-    // Of many points, one in twenty lies outside its interval by chance alone.
-    let by_chance = far.iter().filter(|point| point.by_chance == Some(true)).count();
-    let few = far.len() - by_chance <= points.len().div_ceil(20);
-    if few && leans_by_chance(points) { VerdictKind::CannotTell } else { VerdictKind::Fails }
+
+    /// The error (8) in percent at a deviation.
+    fn percent(log: f64) -> f64 {
+        100.0 * libm::expm1(log).abs()
+    }
+
+    /// The least and the greatest error in percent within an interval that is wider by this factor.
+    fn errors(self, wider: f64) -> (f64, f64) {
+        let both = wider * libm::hypot(self.of_estimate, self.of_measured);
+        let least = (self.log.abs() - both).max(0.0).copysign(self.log);
+        let most = Self::percent(self.log - both).max(Self::percent(self.log + both));
+        (Self::percent(least), most)
+    }
 }
 
-/// Whether all errors together may be chance: they share the errors of the pure loads, and their own errors
-/// average out.
-fn leans_by_chance(points: &[&Checked]) -> bool {
-    let half = |ranged: Ranged| ranged.range.map(|(low, high)| 0.5 * libm::log(high / low));
-    let halves: Option<Vec<(f64, f64)>> =
-        points.iter().map(|point| half(point.estimate).zip(half(point.measured))).collect();
-    // Without a spread nothing counts as chance; with a spread that gives no interval, anything may be
-    // chance.
-    let Some(halves) = halves else { return points.iter().any(|point| point.by_chance == Some(true)) };
-    let count = points.len() as f64;
-    let lean: f64 = points.iter().map(|point| libm::log(point.estimate.value / point.measured.value)).sum();
-    let shared = halves.iter().map(|(of_estimate, _)| of_estimate).sum::<f64>() / count;
-    let own = libm::sqrt(halves.iter().map(|(_, of_point)| of_point * of_point).sum::<f64>()) / count;
-    (lean / count).abs() <= libm::hypot(shared, own)
+/// Whether the errors of these points are within the limit. Without the spread of runs this is unknown,
+/// however large or small the errors are.
+fn judged(points: &[&Checked], spread: Option<Spread>, within: f64) -> (VerdictKind, Option<Doubt>) {
+    let open = |doubt| (VerdictKind::CannotTell, Some(doubt));
+    let Some(spread) = spread else { return open(Doubt::SingleRuns) };
+    let deviations: Option<Vec<Deviation>> = points.iter().map(|point| Deviation::of(point)).collect();
+    let Some(deviations) = deviations else { return open(Doubt::NoInterval) };
+    if deviations.iter().all(|deviation| deviation.errors(1.0).1 <= within) {
+        return (VerdictKind::Holds, None);
+    }
+    // Of many points, some lie outside their intervals by chance, so intervals are wider (Bonferroni): all of
+    // them together hold with 95 %.
+    let tails = 0.05 / deviations.len() as f64;
+    let wider = student_t_beyond(spread.degrees, tails) / student_t_975(spread.degrees);
+    let one_is_off = deviations.iter().any(|deviation| deviation.errors(wider).0 > within);
+    if one_is_off || least_lean(&deviations) > within {
+        return (VerdictKind::Fails, None);
+    }
+    open(Doubt::WithinSpread)
 }
 
-/// The verdict over all points: the worst of the parts, with its reason.
+/// The least mean error in percent that the intervals allow: estimates share the errors of the pure loads,
+/// and the errors of the points average out. If it exceeds the limit, one of the points does.
+fn least_lean(deviations: &[Deviation]) -> f64 {
+    let count = deviations.len() as f64;
+    let log = deviations.iter().map(|deviation| deviation.log).sum::<f64>() / count;
+    let of_estimate = deviations.iter().map(|deviation| deviation.of_estimate).sum::<f64>() / count;
+    let squares = deviations.iter().map(|deviation| deviation.of_measured * deviation.of_measured);
+    let of_measured = libm::sqrt(squares.sum::<f64>()) / count;
+    Deviation { log, of_estimate, of_measured }.errors(1.0).0
+}
+
+/// The verdict over all points: the worst of the parts, with its reason, and the worst doubt about a part.
 fn whole(points: &[&Checked], verdicts: &[Verdict]) -> Verdict {
     let errors: Vec<f64> = points.iter().map(|point| point.error_percent).collect();
     let failing = verdicts.iter().filter(|verdict| verdict.kind == VerdictKind::Fails);
@@ -247,7 +317,8 @@ fn whole(points: &[&Checked], verdicts: &[Verdict]) -> Verdict {
         points: points.len(),
         error_mean: mean(&errors),
         error_max: errors.iter().copied().fold(0.0, f64::max),
-        kind: verdicts.iter().map(|verdict| verdict.kind).max().unwrap_or(VerdictKind::Holds),
+        kind: verdicts.iter().map(|verdict| verdict.kind).max().unwrap_or(VerdictKind::CannotTell),
+        doubt: verdicts.iter().filter_map(|verdict| verdict.doubt).min(),
         reason: worst.and_then(|verdict| Some(format!("{}: {}", verdict.of, verdict.reason.as_ref()?))),
         left_out: None,
     }

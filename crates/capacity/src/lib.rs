@@ -29,7 +29,7 @@ mod published;
 mod run;
 mod spread;
 
-pub use check::{Checked, Checks, Verdict, VerdictKind, WITHIN_DEFAULT, check};
+pub use check::{Checked, Checks, Doubt, Verdict, VerdictKind, WITHIN_DEFAULT, check};
 pub use curvature::{Curvature, LeftOut};
 pub use elastic::{Elastic, Ranged};
 pub use estimate::{Asked, Beyond, Estimate, EstimateError, Located, PartEstimate, SizeKind, estimate};

@@ -15,6 +15,7 @@ use towtank_report::{Measure, Ordered};
 
 use crate::elastic::Ranged;
 use crate::model::Model;
+use crate::spread::Spread;
 
 /// A measure of a report: its name, its unit, and a description.
 pub type About = (&'static str, &'static str, &'static str);
@@ -60,6 +61,14 @@ fn unknown_interval(model: &Model) -> Option<String> {
             spread.degrees,
             if spread.degrees == 1 { "run" } else { "runs" }
         )
+    })
+}
+
+/// A warning if all repeated runs are equal, which says nothing about the spread of real runs.
+fn equal_runs(spread: Option<Spread>) -> Option<String> {
+    spread.filter(|spread| spread.deviation == 0.0).map(|_| {
+        "all runs of one point have equal rates, as rounded or copied ones have: intervals and verdicts are too certain"
+            .to_owned()
     })
 }
 

@@ -70,6 +70,30 @@ pub fn student_t_975(degrees: u64) -> f64 {
     if degrees >= SERIES_FROM { t_by_series(degrees as f64) } else { t_by_bisection(degrees as f64) }
 }
 
+/// The point that Student's distribution with `degrees` degrees of freedom exceeds in either direction with
+/// this probability for both tails together: 0.05 gives [`student_t_975`].
+///
+/// # Panics
+/// For zero degrees of freedom, or a probability that is not between 0 and 1.
+#[must_use]
+pub fn student_t_beyond(degrees: u64, tails: f64) -> f64 {
+    assert!(degrees > 0, "an interval needs at least two values");
+    assert!(tails > 0.0 && tails < 1.0, "{tails} is no probability between 0 and 1");
+    let degrees = degrees as f64;
+    // Bisection in logarithms. One degree of freedom has a point of 1e9 at 6e-10.
+    let (mut low, mut high) = (-20.0, 20.7);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        let square = libm::exp(2.0 * middle);
+        if incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + square)) > tails {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    libm::exp(0.5 * (low + high))
+}
+
 /// AMS 55, 26.7.5: expansion around the normal point, to the fourth power of 1/n.
 fn t_by_series(degrees: f64) -> f64 {
     let z = Z_975;
@@ -188,6 +212,23 @@ mod tests {
         assert!((student_t_975(1) / tangent - 1.0).abs() < 1e-12);
         let two = 0.95 * (2.0_f64 / (1.0 - 0.95 * 0.95)).sqrt();
         assert!((student_t_975(2) / two - 1.0).abs() < 1e-12);
+    }
+
+    /// Other tails: 0.05 gives the points of the table, and one degree of freedom has a tangent.
+    #[test]
+    fn student_points_of_other_tails_are_exact_too() {
+        for degrees in [1, 2, 7, 60, 1_999] {
+            let (found, table) = (student_t_beyond(degrees, 0.05), student_t_975(degrees));
+            assert!((found / table - 1.0).abs() < 1e-9, "{degrees}: {found}, {table}");
+        }
+        for tails in [0.5, 0.01, 0.05 / 100_000.0] {
+            let tangent = (std::f64::consts::FRAC_PI_2 * (1.0 - tails)).tan();
+            let found = student_t_beyond(1, tails);
+            assert!((found / tangent - 1.0).abs() < 1e-6, "{tails}: {found}, {tangent}");
+        }
+        // NIST/SEMATECH e-Handbook, columns 0.995 and 0.999 of the same table.
+        assert!((student_t_beyond(10, 0.01) - 3.169).abs() < 0.000_5);
+        assert!((student_t_beyond(30, 0.002) - 3.385).abs() < 0.000_5);
     }
 
     /// Expected values: NIST/SEMATECH e-Handbook of Statistical Methods and other tables of F at 97.5 %.

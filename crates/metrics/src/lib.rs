@@ -25,7 +25,7 @@ mod wide;
 
 pub use contrast::{Contrast, Pairing, difference_95, ratio_95, spread_ratio_95};
 pub use histogram::{Bin, Histogram, QuantileEstimate};
-pub use interval::{MeanInterval, mean_interval_95, student_t_975};
+pub use interval::{MeanInterval, mean_interval_95, student_t_975, student_t_beyond};
 pub use level::{Level, LevelTimes};
 pub use rank::{mean_ranks, spearman};
 pub use tally::{Extremes, Tally};

@@ -7,7 +7,7 @@ use towtank_report::{
 
 use super::figures::{self, IOPS};
 use super::{About, glossary, put, sure};
-use crate::check::{Checked, Checks, Verdict, VerdictKind};
+use crate::check::{Checked, Checks, Doubt, Verdict, VerdictKind};
 use crate::estimate::SizeKind;
 use crate::mix::tidy;
 use crate::model::Model;
@@ -46,6 +46,7 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
         warnings.push(Warning::unknown(text));
     }
     warnings.extend(super::unknown_interval(model).map(Warning::unknown));
+    warnings.extend(super::equal_runs(checks.spread).map(Warning::unknown));
     if checks.whole.is_none() {
         let text = "there are only pure loads here, which say nothing about mixes";
         warnings.push(Warning::unknown(text));
@@ -69,7 +70,7 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
     }
 }
 
-/// The verdict in one to three sentences.
+/// The verdict in a few sentences. What cannot be told comes first.
 pub(super) fn verdict_in_words(checks: &Checks) -> String {
     let Some(whole) = &checks.whole else { return "There is no mix to compare the model with.".to_owned() };
     let Verdict { points, error_mean, error_max, reason, .. } = whole;
@@ -79,26 +80,46 @@ pub(super) fn verdict_in_words(checks: &Checks) -> String {
             "Errors over {points} mixes are {error_mean:.1} % on average and {error_max:.1} % at most."
         ),
     };
-    let one_kind = checks.verdicts.iter().all(|verdict| verdict.kind == whole.kind);
-    let said = |kind: VerdictKind| {
-        let of = checks.verdicts.iter().filter(|verdict| verdict.kind == kind);
-        let of: Vec<String> = of.map(|verdict| verdict.of.clone()).collect();
-        let of = if one_kind { " here".to_owned() } else { format!(" for {}", super::listed(&of)) };
+    let mut words = doubts(checks);
+    words.push(errors);
+    words.extend([VerdictKind::Holds, VerdictKind::Fails].into_iter().filter_map(|kind| {
+        let of = named(checks, |verdict| verdict.kind == kind)?;
         let within = checks.within;
-        match kind {
-            VerdictKind::Holds => format!(" The hypothesis holds within {within} %{of}."),
-            VerdictKind::CannotTell => {
-                format!(
-                    " It is undecided whether it holds{of}: the errors are within the spread of the runs."
-                )
-            }
-            VerdictKind::Fails => format!(" It does not hold within {within} %{of}."),
-        }
+        Some(match kind {
+            VerdictKind::Holds => format!("The hypothesis holds within {within} %{of}."),
+            _ => format!("It does not hold within {within} %{of}."),
+        })
+    }));
+    words.extend(reason.as_ref().map(|reason| format!("Likely reason for {reason}.")));
+    words.join(" ")
+}
+
+/// ` here` if it is all groups that match, ` for a and b` if it is some, and nothing if it is none.
+fn named(checks: &Checks, matches: impl Fn(&Verdict) -> bool) -> Option<String> {
+    let of: Vec<String> =
+        checks.verdicts.iter().filter(|verdict| matches(verdict)).map(|verdict| verdict.of.clone()).collect();
+    match of.len() {
+        0 => None,
+        some if some == checks.verdicts.len() => Some(" here".to_owned()),
+        _ => Some(format!(" for {}", super::listed(&of))),
+    }
+}
+
+/// What cannot be told, why, and what would decide it.
+fn doubts(checks: &Checks) -> Vec<String> {
+    let (within, mut words) = (checks.within, Vec::new());
+    for doubt in [Doubt::SingleRuns, Doubt::NoInterval, Doubt::WithinSpread] {
+        let Some(of) = named(checks, |verdict| verdict.doubt == Some(doubt)) else { continue };
+        let why = doubt.words(within);
+        words.push(format!("It cannot be told whether the hypothesis holds within {within} %{of}: {why}."));
+    }
+    let next = match checks.whole.as_ref().and_then(|whole| whole.doubt) {
+        None => return words,
+        Some(Doubt::SingleRuns) => "Run each point two times or more to decide it.",
+        Some(_) => "More or longer runs of each point would decide it.",
     };
-    let kinds = [VerdictKind::Holds, VerdictKind::CannotTell, VerdictKind::Fails];
-    let there = kinds.into_iter().filter(|kind| checks.verdicts.iter().any(|verdict| verdict.kind == *kind));
-    let reason = reason.as_ref().map_or(String::new(), |reason| format!(" Likely reason for {reason}."));
-    format!("{errors}{}{reason}", there.map(said).collect::<String>())
+    words.push(next.to_owned());
+    words
 }
 
 pub(super) fn tables(checks: &Checks) -> Vec<Table> {
@@ -123,7 +144,7 @@ fn verdicts(checks: &Checks) -> Table {
         Column::number("error_max", "%"),
         Column::text("verdict"),
     ];
-    let about = "Errors (8) of the straight line. It holds if no error exceeds the limit; the verdict is `cannot tell` if the errors that exceed it may be chance.";
+    let about = "Errors (8) of the straight line. It holds if no error exceeds the limit, and does not hold if one does, with all errors that the spread of the runs allows. Otherwise, or if the spread is unknown, the verdict is `cannot tell`.";
     let mut table = Table::new("verdicts", "Does it hold?", columns).about(about);
     for verdict in &checks.verdicts {
         table.push(vec![

@@ -85,6 +85,7 @@ fn warnings(model: &Model, checks: &Checks) -> Vec<Warning> {
         ));
     }
     warnings.extend(super::unknown_interval(model).map(Warning::unknown));
+    warnings.extend(super::equal_runs(model.spread).map(Warning::unknown));
     for size in &model.sizes {
         for (what, pure) in [("reads", &size.reads), ("writes", &size.writes)] {
             let most = pure.runs.iter().copied().fold(0.0, f64::max);

@@ -151,6 +151,118 @@ fn a_check() {
     ");
 }
 
+/// Pure reads, pure writes and a mix, whose estimate is 14.9 % too high.
+const SINGLE: &str = "system,size,read_percent,iops\ns,4KiB,100,10000\ns,4KiB,0,2000\ns,4KiB,50,2900\n";
+
+/// A former fault: these runs did not hold, or held, beyond doubt.
+#[test]
+fn runs_that_decide_nothing() {
+    let folder = Folder::new("capacity-doubt");
+    folder.write("single.csv", SINGLE);
+    let fit = |file: &str| folder.run(&["capacity", "fit", file, "-o", "model.json", "-q"]);
+    let check = |gate: &[&str]| folder.run(&[&["capacity", "check", "model.json", "-q"], gate].concat());
+    assert_snapshot!(fit("single.csv").without_keys(), @"
+    Summary
+                   mean  95 % interval
+    sizes           1
+    f_rw_least      5
+    f_rw_most       5
+    error_mean  14.94 %
+    error_max   14.94 %
+    warning: no point was run twice, so the spread of runs is unknown and estimates have no intervals
+    scenario KEY, towtank 0.1.0 (results 1)
+    --verbose prints all tables, --out DIR writes the page and the files
+    Capacity of s
+    Cost of a write in reads: 5 at 4KiB. It cannot be told whether the hypothesis holds within 10 %
+    here: no point was run twice, so the errors may be chance. Run each point two times or more to
+    decide it. The error at the one mix is 14.9 %.
+    --
+    exit 0
+    ");
+    assert_snapshot!(check(&["--fail-if", "error_max > 20%"]).without_keys(), @"
+    Summary
+                        mean  95 % interval
+    points          1 points
+    error_mean  14.94 %
+    error_max   14.94 %
+    bias        14.94 %
+    warning: no point was run twice, so errors cannot be distinguished from chance
+    scenario KEY, towtank 0.1.0 (results 1)
+    --verbose prints all tables, --out DIR writes the page and the files
+    Does the model of s hold?
+    It cannot be told whether the hypothesis holds within 10 % here: no point was run twice, so the
+    errors may be chance. Run each point two times or more to decide it. The error at the one mix is
+    14.9 %.
+    --
+    exit 0
+    ");
+    let report = check(&["--format", "json"]).data();
+    assert!(report.contains("\"cannot tell\"") && !report.contains("does not hold\""), "{report}");
+    folder.write("far.csv", SINGLE.replace("2900", "33000"));
+    fit("far.csv").data();
+    assert_snapshot!(check(&[]).without_keys(), @"
+    Summary
+                        mean  95 % interval
+    points          1 points
+    error_mean   89.9 %
+    error_max    89.9 %
+    bias        -89.9 %
+    warning: no point was run twice, so errors cannot be distinguished from chance
+    scenario KEY, towtank 0.1.0 (results 1)
+    --verbose prints all tables, --out DIR writes the page and the files
+    Does the model of s hold?
+    It cannot be told whether the hypothesis holds within 10 % here: no point was run twice, so the
+    errors may be chance. Run each point two times or more to decide it. The error at the one mix is
+    89.9 %.
+    --
+    exit 0
+    ");
+    let wild = "size,read_percent,iops\n4KiB,100,5000\n4KiB,100,15000\n4KiB,0,1000\n4KiB,0,3000\n4KiB,50,1700\n4KiB,50,5000\n";
+    folder.write("wild.csv", wild);
+    assert_snapshot!(fit("wild.csv").without_keys(), @"
+    Summary
+                    mean  95 % interval
+    sizes            1
+    f_rw_least       5
+    f_rw_most        5
+    error_mean  0.4975 %
+    error_max   0.4975 %
+    run_spread   77.22 %
+    warning: runs of pure reads of 4KiB differ by 200 %: 5,000 ops/s to 15,000 ops/s; measure them again
+    warning: runs of pure writes of 4KiB differ by 200 %: 1,000 ops/s to 3,000 ops/s; measure them again
+    scenario KEY, towtank 0.1.0 (results 1)
+    --verbose prints all tables, --out DIR writes the page and the files
+    Capacity of the system
+    Cost of a write in reads: 5 at 4KiB. It cannot be told whether the hypothesis holds within 10 %
+    here: the spread of the runs allows errors below and above 10 %. More or longer runs of each point
+    would decide it. The error at the one mix is 0.5 %.
+    --
+    exit 0
+    ");
+    // The same errors with runs that agree are decided.
+    let twice = SINGLE.to_owned() + "s,4KiB,100,10010\ns,4KiB,0,2002\ns,4KiB,50,2902\n";
+    folder.write("twice.csv", twice);
+    assert_snapshot!(fit("twice.csv").without_keys(), @"
+    Summary
+                    mean  95 % interval
+    sizes            1
+    f_rw_least       5
+    f_rw_most        5
+    error_mean   14.96 %
+    error_max    14.96 %
+    run_spread  0.0642 %
+    warning: the hypothesis does not hold here: expect the errors below in estimates of mixes
+    scenario KEY, towtank 0.1.0 (results 1)
+    --verbose prints all tables, --out DIR writes the page and the files
+    Capacity of s
+    Cost of a write in reads: 5 at 4KiB. The error at the one mix is 15.0 %. It does not hold within 10
+    % here. Likely reason for 4KiB: mixes are slower than the pure loads predict: reads and writes
+    interfere, so the cost is not linear.
+    --
+    exit 0
+    ");
+}
+
 #[test]
 fn a_gate_ends_with_3() {
     let folder = fitted("capacity-gate");
