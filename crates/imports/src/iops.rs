@@ -5,11 +5,13 @@
 //! that loaded the system to its limit are of use: runs with errors, with a rate limit or without any
 //! operation are rejected, because no capacity can be derived from them.
 //!
-//! Left out on purpose: averages over runs, and any check of whether two files belong together.
+//! A file that is given twice is not two runs: [`Given`] refuses it. Left out on purpose: averages over runs,
+//! and any other check of whether two files belong together.
 
 mod cosbench;
 mod elbencho;
 mod fio;
+mod given;
 mod ours;
 mod rados;
 mod table;
@@ -17,6 +19,7 @@ mod warp;
 
 use crate::envelope::{FILE_MAX_BYTES, looks_like_json, unpack};
 use crate::{File, ImportError, Imported};
+pub use given::Given;
 
 /// The maximum number of readings per file; a sweep of ten sizes, eleven ratios and a hundred runs has
 /// 11,000.

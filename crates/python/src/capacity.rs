@@ -24,8 +24,10 @@ impl CapacityModel {
         system: Option<&str>,
     ) -> PyResult<(CapacityModel, Vec<String>)> {
         let (mut runs, mut notes): (Vec<Run>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut given = iops::Given::default();
         for (name, bytes) in &files {
-            let (readings, more) = imported(py, iops::read(File { name, bytes }))?;
+            let file = File { name, bytes };
+            let (readings, more) = imported(py, given.take(file).and_then(|()| iops::read(file)))?;
             runs.extend(readings.into_iter().map(|reading| towtank::capacity_run(name, reading)));
             notes.extend(more);
         }

@@ -22,13 +22,15 @@ impl Measurements {
     /// Reads benchmark results; with `system`, keeps only the runs of that system.
     pub fn read(files: &[PathBuf], system: Option<&str>) -> Result<Self, Problem> {
         let mut all = Self { runs: Vec::new(), notes: Vec::new(), texts: BTreeMap::new() };
+        let mut given = iops::Given::default();
         for path in files {
             let (name, bytes) = (name_of(path), read_bytes(path)?);
             if let Ok(text) = std::str::from_utf8(&bytes) {
                 all.texts.insert(name.clone(), text.to_owned());
             }
-            let read =
-                iops::read(File { name: &name, bytes: &bytes }).map_err(|error| all.of_import(&error))?;
+            let file = File { name: &name, bytes: &bytes };
+            let read = given.take(file).and_then(|()| iops::read(file));
+            let read = read.map_err(|error| all.of_import(&error))?;
             all.notes.extend(read.notes);
             all.runs.extend(read.value.into_iter().map(|reading| towtank::capacity_run(&name, reading)));
         }

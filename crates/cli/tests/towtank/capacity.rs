@@ -263,6 +263,56 @@ fn runs_that_decide_nothing() {
     ");
 }
 
+/// A former fault: a file named twice was two runs that agreed, with intervals of no width.
+#[test]
+fn a_result_counts_once() {
+    let folder = Folder::new("capacity-twice");
+    folder.write("r.json", sample("fio_rbd_4k_r100.json"));
+    folder.write("w.json", sample("fio_rbd_4k_r0.json"));
+    folder.write("copy.json", sample("fio_rbd_4k_r100.json"));
+    folder.run(&["capacity", "fit", "r.json", "w.json", "-o", "model.json", "-q"]).data();
+    assert_snapshot!(refused(&folder, &["fit", "r.json", "w.json", "r.json"]), @"
+    error: the file is given twice, but its runs count once
+      --> r.json
+    hint: name each result once; lines for several runs with equal rates belong into one CSV
+    exit 2
+    ");
+    assert_snapshot!(refused(&folder, &["fit", "r.json", "w.json", "copy.json"]), @"
+    error: it has the same content as `r.json`, so it holds the same runs and no repetition
+      --> copy.json
+    hint: name each result once; lines for several runs with equal rates belong into one CSV
+    exit 2
+    ");
+    assert_snapshot!(refused(&folder, &["check", "model.json", "--against", "r.json", "copy.json"]), @"
+    error: it has the same content as `r.json`, so it holds the same runs and no repetition
+      --> copy.json
+    hint: name each result once; lines for several runs with equal rates belong into one CSV
+    exit 2
+    ");
+    // Equal rates of several runs are legitimate in CSV, where they may be rounded, but are told.
+    folder
+        .write("equal.csv", "size,read_percent,iops\n4KiB,100,500\n4KiB,0,100\n4KiB,100,500\n4KiB,50,167\n");
+    assert_snapshot!(folder.run(&["capacity", "fit", "equal.csv", "-q"]).without_keys(), @"
+    Summary
+                    mean  95 % interval
+    sizes            1
+    f_rw_least       5
+    f_rw_most        5
+    error_mean  0.1996 %
+    error_max   0.1996 %
+    run_spread       0 %
+    warning: all runs of one point have equal rates, as rounded or copied ones have: intervals and
+             verdicts are too certain
+    scenario KEY, towtank 0.1.0 (results 1)
+    --verbose prints all tables, --out DIR writes the page and the files
+    Capacity of the system
+    Cost of a write in reads: 5 at 4KiB. The error at the one mix is 0.2 %. The hypothesis holds within
+    10 % here.
+    --
+    exit 0
+    ");
+}
+
 #[test]
 fn a_gate_ends_with_3() {
     let folder = fitted("capacity-gate");
