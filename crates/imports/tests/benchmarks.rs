@@ -272,6 +272,11 @@ fn our_own_csv_is_refused_with_line_and_column() {
     hint: it is the share of reads in percent, such as 70
     ");
     assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB,,10\n"), @"`runs.csv`: `line 2, read_percent`: it is empty");
+    // A former fault: this was a mix of sizes with a verdict of its own.
+    assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB:50%+4096B:50%,10,10\n"), @"
+    `runs.csv`: `line 2, size`: `4KiB:50%+4096B:50%` has the size 4KiB twice
+    hint: add its shares up; write a size that is alone as 4KiB
+    ");
     assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB:50%+8KiB:60%,10,10\n"), @"`runs.csv`: `line 2, size`: the shares of `4KiB:50%+8KiB:60%` add up to 110 %, not to 100 %");
     assert_snapshot!(told_of_text("size,read_percent,iops,run\n4KiB,10,10,1\n4KiB,10,11,1\n"), @r"
     `runs.csv`: `line 3, run`: run 1 of this point is already in line 2

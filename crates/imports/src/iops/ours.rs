@@ -82,6 +82,11 @@ fn parts(row: &Row<'_>, text: &str, read_percent: f64) -> Result<Vec<Part>, Impo
         let share_percent = parse_percent(share.trim()).filter(|share| *share > 0.0).ok_or_else(wrong)?;
         parts.push(Part { size_bytes: size(row, bytes.trim())?, share_percent, read_percent });
     }
+    let is_again = |at: usize| parts[..at].iter().any(|part| part.size_bytes == parts[at].size_bytes);
+    if let Some(twice) = (0..parts.len()).find(|at| is_again(*at)) {
+        let reason = format!("`{text}` has the size {} twice", Bytes::new(parts[twice].size_bytes));
+        return Err(row.wrong("size", reason).hint("add its shares up; write a size that is alone as 4KiB"));
+    }
     let sum: f64 = parts.iter().map(|part| part.share_percent).sum();
     if (sum - 100.0).abs() > 1e-6 || parts.len() > PARTS_MAX {
         let reason = format!("the shares of `{text}` add up to {sum} %, not to 100 %");

@@ -19,7 +19,8 @@ pub(super) fn sizes(text: &str, kilo: u64) -> Option<Sizes> {
     Some(Sizes { reads, writes })
 }
 
-/// `16k/50:256k/50`; sizes without a share divide the rest equally.
+/// `16k/50:256k/50`; sizes without a share divide the rest equally. A size that occurs twice is one with the
+/// sum of its shares.
 pub(super) fn split(text: &str, kilo: u64) -> Option<Vec<(u64, f64)>> {
     let mut kinds = text.split(',').map(str::trim);
     let first = kinds.next()?;
@@ -41,8 +42,15 @@ pub(super) fn split(text: &str, kilo: u64) -> Option<Vec<(u64, f64)>> {
         return None;
     }
     let rest = if open == 0 { 0.0 } else { (100.0 - given) / open as f64 };
-    let all = parts.into_iter().map(|(size, share)| (size, share.unwrap_or(rest)));
-    Some(all.filter(|(_, share)| *share > 0.0).collect())
+    let mut all: Vec<(u64, f64)> = Vec::new();
+    for (size, share) in parts.into_iter().map(|(size, share)| (size, share.unwrap_or(rest))) {
+        match all.iter_mut().find(|(other, _)| *other == size) {
+            Some((_, sum)) => *sum += share,
+            None => all.push((size, share)),
+        }
+    }
+    all.retain(|(_, share)| *share > 0.0);
+    Some(all)
 }
 
 fn one(text: &str, kilo: u64) -> Option<u64> {
@@ -90,6 +98,8 @@ mod tests {
         assert_eq!(split("16k/10:1M/90", 1024), Some(vec![(16_384, 10.0), (1 << 20, 90.0)]));
         assert_eq!(split("4k/60:8k:16k/", 1024), Some(vec![(4096, 60.0), (8192, 20.0), (16_384, 20.0)]));
         assert_eq!(split("4k/50:8k/50,4k/50:8k/50", 1024), Some(vec![(4096, 50.0), (8192, 50.0)]));
+        assert_eq!(split("4k/25:8k/50:4096/25", 1024), Some(vec![(4096, 50.0), (8192, 50.0)]));
+        assert_eq!(split("4k/50:4k/50", 1024), Some(vec![(4096, 100.0)]));
         for wrong in ["4k/50:8k/40", "4k/90:8k/90", "4k/50:8k/50,4k/100", "4k/x", ""] {
             assert_eq!(split(wrong, 1024), None, "{wrong}");
         }
