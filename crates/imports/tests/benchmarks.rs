@@ -135,6 +135,21 @@ fn fio_jobs_that_say_nothing_are_refused() {
     `out.json`: `jobs[0].read.iops`: job `j` did no I/O: reads and writes are zero
     hint: leave the job out, or find out why it did no I/O
     ");
+    // A former fault: this job was said to have done no I/O.
+    let missing =
+        r#"{"jobs":[{"jobname":"m","read":{"total_ios":117678,"io_bytes":482009088},"write":{"iops":0.0}}]}"#;
+    assert_snapshot!(told("out.json", missing.as_bytes()), @"
+    `out.json`: `jobs[0].read.iops`: the key is missing, or is no number; job `m` counts 117678 operations there
+    hint: name the output of `fio --output-format=json` as fio wrote it
+    ");
+    assert_snapshot!(told("out.json", missing.replace("\"total_ios", "\"iops\":nan,\"total_ios").as_bytes()), @"
+    `out.json`: `jobs[0].read.iops`: the key is missing, or is no number; job `m` counts 117678 operations there
+    hint: name the output of `fio --output-format=json` as fio wrote it
+    ");
+    assert_snapshot!(told("out.json", b"{\"jobs\":[{\"jobname\":\"m\"}]}"), @"
+    `out.json`: `jobs[0].read`: job `m` has neither `read` nor `write`
+    hint: name the output of `fio --output-format=json` as fio wrote it
+    ");
     assert_snapshot!(fio("\"bs\":\"64k\"", &[(0, "", 100.0, 0.0)]), @r"
     `out.json`: `jobs[0].read.io_bytes`: job `j` moved 4096 bytes per operation, but its options say 65536
     hint: `group_reporting` merges jobs of several sizes into one: leave it out

@@ -25,20 +25,16 @@ pub(super) struct Job {
     total_err: i64,
     #[serde(default, rename = "job options")]
     options: Options,
-    #[serde(default)]
-    read: Count,
-    #[serde(default)]
-    write: Count,
-    #[serde(default)]
-    trim: Count,
+    read: Option<Count>,
+    write: Option<Count>,
+    trim: Option<Count>,
     mixed: Option<Count>,
 }
 
 /// The counts of one direction.
 #[derive(Clone, Copy, Default, Deserialize)]
 struct Count {
-    #[serde(default)]
-    iops: f64,
+    iops: Option<f64>,
     #[serde(default)]
     io_bytes: u64,
     #[serde(default)]
@@ -55,6 +51,9 @@ const LIMITS: [&str; 6] = ["rate", "rate_iops", "rate_min", "rate_iops_min", "th
 const SIZE_OFF: f64 = 0.02;
 /// The same for randomly drawn sizes, and the number of operations needed to check it.
 const SPLIT_OFF: (f64, u64) = (0.15, 1_000);
+
+/// The hint where a file is not as fio wrote it.
+const AS_WRITTEN: &str = "name the output of `fio --output-format=json` as fio wrote it";
 
 /// The options of a job, which override the global ones.
 struct Asked<'a> {
@@ -78,7 +77,18 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+impl Count {
+    fn rate(&self) -> f64 {
+        self.iops.unwrap_or_default()
+    }
+}
+
 impl Job {
+    /// Reads and writes with their keys; a direction that the file leaves out has no operations.
+    fn counts(&self) -> [(&'static str, Count); 2] {
+        [("read", self.read.unwrap_or_default()), ("write", self.write.unwrap_or_default())]
+    }
+
     fn asked<'a>(&'a self, global: &'a Options) -> Asked<'a> {
         Asked { own: &self.options, global }
     }
@@ -97,7 +107,8 @@ impl Job {
     ) -> Result<Stream, ImportError> {
         let asked = self.asked(global);
         self.refuse(file, &asked, place)?;
-        let (reads, writes) = (self.read.iops, self.write.iops);
+        let [(_, reads), (_, writes)] = self.counts();
+        let (reads, writes) = (reads.rate(), writes.rate());
         let percent = self.read_percent(&asked);
         let (parts, shares) = self.parts(file, &asked, percent, place)?;
         let jobs = match asked.text(&["group_reporting"]).is_some_and(|value| value != "0") {
@@ -105,7 +116,8 @@ impl Job {
             false => 1.0,
         };
         let depth = (asked.number("iodepth").unwrap_or(1.0) * jobs).clamp(1.0, 1e9);
-        let seconds = self.read.runtime.max(self.write.runtime) / 1e3;
+        let [longest, other] = self.counts().map(|(_, count)| count.runtime);
+        let seconds = longest.max(other) / 1e3;
         Ok(Stream { parts, shares, asked: percent, reads, writes, depth, seconds, place: place.to_owned() })
     }
 
@@ -140,16 +152,30 @@ impl Job {
             let reason = format!("job `{name}` does not separate reads from writes");
             return wrong("mixed", reason, "measure with unified_rw_reporting=0");
         }
-        if self.trim.iops > 0.0 {
+        if self.trim.is_some_and(|trim| trim.rate() > 0.0) {
             let reason =
                 format!("job `{name}` has trims, but a capacity is defined for reads and writes only");
             return wrong("trim.iops", reason, "measure without trims");
         }
-        let sound = |count: &Count| count.iops.is_finite() && count.iops >= 0.0;
-        if !sound(&self.read) || !sound(&self.write) {
-            return wrong("read.iops", format!("job `{name}` has no valid rate"), "measure again");
+        if self.read.is_none() && self.write.is_none() {
+            let reason = format!("job `{name}` has neither `read` nor `write`");
+            return wrong("read", reason, AS_WRITTEN);
         }
-        if self.read.iops + self.write.iops == 0.0 {
+        for (key, count) in [("read", self.read), ("write", self.write)] {
+            let Some(count) = count else { continue };
+            let key = &format!("{key}.iops");
+            let Some(rate) = count.iops else {
+                let reason = format!(
+                    "the key is missing, or is no number; job `{name}` counts {} operations there",
+                    count.total_ios
+                );
+                return wrong(key, reason, AS_WRITTEN);
+            };
+            if !(rate.is_finite() && rate >= 0.0) {
+                return wrong(key, format!("job `{name}` has no valid rate"), "measure again");
+            }
+        }
+        if self.counts().iter().all(|(_, count)| count.rate() == 0.0) {
             let reason = format!("job `{name}` did no I/O: reads and writes are zero");
             return wrong("read.iops", reason, "leave the job out, or find out why it did no I/O");
         }
@@ -158,13 +184,14 @@ impl Job {
 
     /// The requested read share.
     fn read_percent(&self, asked: &Asked<'_>) -> f64 {
-        if self.write.iops == 0.0 {
+        let [read, write] = self.counts().map(|(_, count)| count.rate());
+        if write == 0.0 {
             return 100.0;
         }
-        if self.read.iops == 0.0 {
+        if read == 0.0 {
             return 0.0;
         }
-        let seen = 100.0 * self.read.iops / (self.read.iops + self.write.iops);
+        let seen = 100.0 * read / (read + write);
         let reads = asked.number("rwmixread");
         let percent = reads.or_else(|| Some(100.0 - asked.number("rwmixwrite")?)).unwrap_or(50.0);
         // The drawn share is near the requested one; if not, something else determined it (the end of a file,
@@ -228,7 +255,7 @@ impl Job {
         (reads, writes): (f64, f64),
         drawn: bool,
     ) -> Result<(), ImportError> {
-        for (key, count, size) in [("read", self.read, reads), ("write", self.write, writes)] {
+        for ((key, count), size) in self.counts().into_iter().zip([reads, writes]) {
             let (off, few) = if drawn { SPLIT_OFF } else { (SIZE_OFF, 0) };
             if count.total_ios <= few || count.io_bytes == 0 {
                 continue;
