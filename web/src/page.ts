@@ -123,10 +123,23 @@ function spokenSentence(text: string): HTMLElement {
   return h("span", { class: "sentence" }, h("b", {}, named[1]), " ", prose(named[2] ?? ""));
 }
 
+/** How many replicates each point has, and of how many where runs are missing; the words are those of the terminal. */
+function replicates(report: Report): string {
+  const all = report.replicates;
+  if (all === 0) return "";
+  const words = all === 1 ? "1 replicate" : `${all} replicates`;
+  if (!report.partial) return words;
+  const summaries = report.points.length > 0 ? report.points.map((point) => point.summary) : [report.summary];
+  const counts = summaries.map((summary) => Math.max(0, ...Object.values(summary).map((measure) => measure.n)));
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  if (least === all) return `a part of ${words}`;
+  return least === most ? `${least} of ${words}` : `${least} to ${most} of ${words}`;
+}
+
 function facts(report: Report): HTMLElement {
   const all = [
     report.points.length > 0 ? `${report.points.length} points` : "",
-    report.replicates === 0 ? "" : report.replicates === 1 ? "1 replicate" : `${report.replicates} replicates`,
+    replicates(report),
     report.replicates === 0 ? "" : `seed ${String(report.seed)}`,
     report.events > 0 ? `${digits(Number(report.events))} events` : "",
     report.executor,

@@ -480,7 +480,7 @@ export type Tolerance =
   };
 
 /** Whether a claim holds. */
-export type Verdict = "holds" | "misses" | "cannot_tell" | "fitted";
+export type Verdict = "holds" | "misses" | "cannot_tell" | "fitted" | "not_judged";
 
 /** What one source published, in its order. */
 export interface Chapter {

@@ -112,15 +112,19 @@ const VERDICTS = {
   misses: { mark: "✗", word: "misses", would: "would miss" },
   cannot_tell: { mark: "?", word: "cannot tell", would: "could not tell" },
   fitted: { mark: "≈", word: "fitted", would: "fitted" },
+  not_judged: { mark: "–", word: "not judged", would: "not judged" },
 } as const;
 
 /** What needs a look comes first. */
-const VERDICT_ORDER: readonly Claim["verdict"][] = ["misses", "cannot_tell", "holds", "fitted"];
+const VERDICT_ORDER: readonly Claim["verdict"][] = ["not_judged", "misses", "cannot_tell", "holds", "fitted"];
 
-/** How many claims hold, miss, cannot tell and were fitted. */
+/** How many claims hold, miss, cannot tell and were fitted. Those that are not judged come first. */
 function tally(all: readonly Claim[]): string {
   const count = (verdict: Claim["verdict"]): number => all.filter((claim) => claim.verdict === verdict).length;
-  const parts = [`${count("holds")} of ${all.length} hold`];
+  const open = count("not_judged");
+  const parts = open > 0 ? [`${open} of ${all.length} not judged, since runs are missing`] : [];
+  if (open === 0) parts.push(`${count("holds")} of ${all.length} hold`);
+  else if (open < all.length) parts.push(`${count("holds")} hold`);
   if (count("misses") > 0) parts.push(`${count("misses")} ${count("misses") === 1 ? "misses" : "miss"}`);
   if (count("cannot_tell") > 0) parts.push(`${count("cannot_tell")} cannot tell`);
   if (count("fitted") > 0) parts.push(`${count("fitted")} used in calibration and never counted as holding`);

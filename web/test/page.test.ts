@@ -191,6 +191,19 @@ test("names between backticks are set apart, and a note that claims share is sai
   expect(root.querySelector("#claims .badge")?.textContent).toBe("✗ misses");
 });
 
+test("claims of a run that was stopped are not judged, and its replicates are counted", () => {
+  const part = text("rebuild.json")
+    .replace('"partial": false', '"partial": true')
+    .replace(/"verdict": "\w+"/g, '"verdict": "not_judged"')
+    .replace(/,\s*"would_be": "\w+"/g, "")
+    .replace('"n": 30', '"n": 7');
+  render(root, embed(part));
+  const badges = [...root.querySelectorAll("#claims .badge")].map((badge) => badge.textContent);
+  expect(badges).toEqual(Array(5).fill("– not judged"));
+  expect(root.querySelector("#claims .lead")?.textContent).toBe("5 of 5 not judged, since runs are missing.");
+  expect(root.querySelector(".facts")?.textContent).toContain("of 30 replicates");
+});
+
 test("all four verdicts are shown, and what a fitted claim would be", () => {
   render(root, embed(text("rebuild.json")));
   const badges = [...root.querySelectorAll("#claims .badge")].map((badge) => badge.textContent);

@@ -3,6 +3,7 @@
 //! **Invariant:** the verdict follows from the numbers; nobody writes it by hand. A value used in calibration
 //! is `fitted` and never counts as holding, but the claim states what its verdict would be. Where our range
 //! lies partly inside the tolerance and partly outside, or a number is missing, the verdict is `cannot_tell`.
+//! Where runs are missing, it is `not_judged`.
 
 use std::cmp::Ordering;
 
@@ -130,6 +131,8 @@ pub enum Verdict {
     CannotTell,
     /// The published value was used to calibrate the model, so agreeing with it proves nothing.
     Fitted,
+    /// The run was stopped, or a part of it is missing.
+    NotJudged,
 }
 
 impl Verdict {
@@ -141,6 +144,7 @@ impl Verdict {
             Self::Misses => "misses",
             Self::CannotTell => "cannot_tell",
             Self::Fitted => "fitted",
+            Self::NotJudged => "not_judged",
         }
     }
 }
@@ -203,6 +207,12 @@ impl ClaimDraft {
 }
 
 impl Claim {
+    /// The claim without a verdict, because our numbers are of a part of the run.
+    #[must_use]
+    pub fn not_judged(self) -> Self {
+        Self { verdict: Verdict::NotJudged, would_be: None, ..self }
+    }
+
     /// Records that the tolerance is looser than the source's, and why. Where the source gives none, any
     /// tolerance is.
     #[must_use]

@@ -13,7 +13,8 @@
 //! - A chord diagram has a row and a column of flows for each member, and flows to choose from have different
 //!   names.
 //! - Where there are chapters, each claim is in one part, and what a part names exists.
-//! - The verdict of a claim follows from its numbers, so none holds or misses without a number.
+//! - The verdict of a claim follows from its numbers, so none holds or misses without a number. Claims of a
+//!   run that was stopped are not judged, and only those.
 //!
 //! Relations between two measures are checked where both are means over equally many replicates. Laws of a
 //! model (what is sent is received) are not checked here: each study audits its own.
@@ -68,7 +69,7 @@ pub fn laws(report: &Report) -> Vec<Broken> {
     }
     report.runs.iter().chain(&report.tables).for_each(|table| of_table(&mut broken, table));
     report.figures.iter().for_each(|figure| of_chord(&mut broken, figure));
-    report.claims.iter().for_each(|claim| of_claim(&mut broken, claim));
+    report.claims.iter().for_each(|claim| of_claim(&mut broken, claim, report));
     let law = "each claim is in one part of the chapters";
     broken.extend(crate::chapter::faults(report).into_iter().map(|found| Broken { law, found }));
     broken
@@ -200,7 +201,7 @@ fn of_chord(broken: &mut Vec<Broken>, figure: &Figure) {
     }
 }
 
-fn of_claim(broken: &mut Vec<Broken>, claim: &Claim) {
+fn of_claim(broken: &mut Vec<Broken>, claim: &Claim, report: &Report) {
     let name = &claim.name;
     for (whose, Reading { value, low, high }) in [("published", claim.published), ("ours", claim.ours)] {
         let known = value.get().zip(low.get().zip(high.get()));
@@ -209,6 +210,17 @@ fn of_claim(broken: &mut Vec<Broken>, claim: &Claim) {
             let found = format!("`{whose}` of the claim `{name}` is {value} in {low} to {high}");
             broken.push(Broken { law: "a value is within its interval", found });
         }
+    }
+    let judged = claim.verdict != Verdict::NotJudged;
+    // A report of several scenarios has no table of runs; those that were finished before are judged.
+    let of_one_run = report.runs.is_some();
+    if judged && report.partial && of_one_run || !judged && !report.partial {
+        let law = "claims of a run that was stopped are not judged, and only those";
+        let found = format!("the claim `{name}` says `{}`", claim.verdict.name());
+        broken.push(Broken { law, found });
+    }
+    if !judged {
+        return;
     }
     let told = claim.tolerance.verdict(claim.published, claim.ours);
     let said = claim.would_be.unwrap_or(claim.verdict);

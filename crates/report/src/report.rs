@@ -156,6 +156,12 @@ pub struct PointSummary {
 }
 
 impl Report {
+    /// The number of replicates of which these means are: the most of any measure.
+    #[must_use]
+    pub fn replicates_in(summary: &Ordered<Measure>) -> u32 {
+        summary.values().map(Measure::n).max().unwrap_or(0)
+    }
+
     /// `report.json`: two spaces of indent, fields in the order of the type, a newline at the end.
     #[must_use]
     pub fn to_json(&self) -> String {

@@ -7,6 +7,8 @@ mod brief;
 mod grid;
 mod printable;
 
+use std::ops::RangeInclusive;
+
 use crate::{Claim, Measure, Report, Table, Tolerance, Verdict, human};
 pub use brief::{SCREEN_LINES, brief};
 use grid::{Align, Grid};
@@ -100,13 +102,26 @@ fn summary(report: &Report, style: Style) -> Option<String> {
     }
     let title = match report.replicates {
         0 => "Summary".to_owned(),
-        some => format!("Summary over {}", replicates(some)),
+        all if report.partial => {
+            let some = Report::replicates_in(&report.summary);
+            format!("Summary over {}", part_of(some..=some, all))
+        }
+        all => format!("Summary over {}", replicates(all)),
     };
     Some(section(&title, style) + &grid.render(style))
 }
 
 fn replicates(count: u32) -> String {
     if count == 1 { "1 replicate".to_owned() } else { format!("{count} replicates") }
+}
+
+/// How many replicates a part of a run has, or a part of all, if some were stopped before their end.
+fn part_of(some: RangeInclusive<u32>, all: u32) -> String {
+    match (*some.start(), *some.end()) {
+        (least, _) if least == all => format!("a part of {}", replicates(all)),
+        (least, most) if least == most => format!("{least} of {}", replicates(all)),
+        (least, most) => format!("{least} to {most} of {}", replicates(all)),
+    }
 }
 
 /// Means with their units, padded so that the numbers end in one column.
@@ -152,7 +167,13 @@ fn points(report: &Report, style: Style) -> Option<String> {
         let cells = results.iter().map(|(_, cells)| cells[at].clone());
         grid.push(keys.iter().map(setting).chain(cells).collect());
     }
-    let heading = format!("{} points, {} each", report.points.len(), replicates(report.replicates));
+    let each = if report.partial {
+        let some = || report.points.iter().map(|point| Report::replicates_in(&point.summary));
+        part_of(some().min().unwrap_or(0)..=some().max().unwrap_or(0), report.replicates)
+    } else {
+        replicates(report.replicates)
+    };
+    let heading = format!("{} points, {each} each", report.points.len());
     let mut out = section(&heading, style) + &limited(grid, style, "points");
     for name in reasons_missing(report) {
         out.push_str(&paragraph(&name, "–  ", style, Ink::Faint));
@@ -221,7 +242,7 @@ fn claims(claims: &[Claim], style: Style) -> String {
             match claim.verdict {
                 Verdict::Holds => Ink::Good,
                 Verdict::Misses => Ink::Bad,
-                Verdict::CannotTell | Verdict::Fitted => Ink::Caution,
+                Verdict::CannotTell | Verdict::Fitted | Verdict::NotJudged => Ink::Caution,
             },
         );
     }
@@ -229,11 +250,17 @@ fn claims(claims: &[Claim], style: Style) -> String {
     heading + &grid.render(style) + &notes(claims, style)
 }
 
-/// The number of claims by verdict: `8 of 11 hold, 1 misses, 1 cannot tell, 1 fitted and not counted`.
+/// The number of claims by verdict: `8 of 11 hold, 1 misses, 1 cannot tell, 1 fitted and not counted`. Those
+/// that are not judged come first.
 #[must_use]
 pub fn tally(claims: &[Claim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let mut words = format!("{} of {} hold", count(Verdict::Holds), claims.len());
+    let (open, holds, all) = (count(Verdict::NotJudged), count(Verdict::Holds), claims.len());
+    let mut words = match open {
+        0 => format!("{holds} of {all} hold"),
+        _ if open == all => format!("{open} of {all} not judged"),
+        _ => format!("{open} of {all} not judged, {holds} hold"),
+    };
     let mut more = |count: usize, one: &str, many: &str| {
         if count > 0 {
             words.push_str(&format!(", {count} {}", if count == 1 { one } else { many }));
@@ -250,10 +277,11 @@ fn verdict(claim: &Claim) -> String {
     let would = |verdict| match verdict {
         Verdict::Holds => "would hold",
         Verdict::Misses => "would miss",
-        Verdict::CannotTell | Verdict::Fitted => "could not tell",
+        Verdict::CannotTell | Verdict::Fitted | Verdict::NotJudged => "could not tell",
     };
     match (claim.verdict, claim.would_be) {
         (Verdict::CannotTell, _) => "cannot tell".to_owned(),
+        (Verdict::NotJudged, _) => "not judged".to_owned(),
         (Verdict::Fitted, Some(verdict)) => format!("fitted ({})", would(verdict)),
         (verdict, _) => verdict.name().to_owned(),
     }

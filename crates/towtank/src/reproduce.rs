@@ -57,6 +57,7 @@ pub fn reproduce(
     let names = chosen(registry, wanted)?;
     options.out.as_deref().map(files::refuse_campaign).transpose()?;
     let mut all = Gathered::new(options, wanted.unlisted);
+    all.wanted = names.len();
     if names.iter().any(|name| Rebuild.published().contains(name)) {
         all.report.tables.push(beside_published());
     }
@@ -136,6 +137,10 @@ struct Gathered {
     figures: Vec<(String, Figure)>,
     warnings: Vec<Warning>,
     unlisted: bool,
+    /// How many scenarios were to be run.
+    wanted: usize,
+    /// How many gave all their runs.
+    complete: usize,
 }
 
 impl Gathered {
@@ -148,13 +153,15 @@ impl Gathered {
             replicates: 0,
             ..Report::default()
         };
-        Gathered { report, scenarios: Vec::new(), figures: Vec::new(), warnings: Vec::new(), unlisted }
+        let (scenarios, figures, warnings) = (Vec::new(), Vec::new(), Vec::new());
+        Gathered { report, scenarios, figures, warnings, unlisted, wanted: 0, complete: 0 }
     }
 
     fn take(&mut self, name: &str, report: Report, warnings: Vec<Warning>) -> Result<(), Trouble> {
         if !report.partial && !self.unlisted {
             listed::hold(name, &report.claims, &report.figures)?;
         }
+        self.complete += usize::from(!report.partial);
         let all = &mut self.report;
         all.results_version = all.results_version.max(report.results_version);
         all.events += report.events;
@@ -177,6 +184,10 @@ impl Gathered {
         all.scenario_hash = towtank_scenario::hash_of_bytes(list.to_string().as_bytes());
         all.scenario = json!({ "scenarios": list });
         all.answer = summary(&all.claims);
+        if all.partial {
+            let (complete, wanted) = (self.complete, self.wanted);
+            all.answer = format!("Stopped with {complete} of {wanted} scenarios complete. {}", all.answer);
+        }
         let bound = papers::bind(&all.claims, &self.figures);
         let tally = papers::tally(&bound);
         all.main_figure = tally.as_ref().map(|figure| figure.id.clone());
@@ -192,10 +203,19 @@ impl Gathered {
     }
 }
 
-/// The number of claims that hold, miss, cannot be judged and were fitted.
+/// The number of claims that hold, miss, cannot be told and were fitted. Those of a scenario that was stopped
+/// come first.
 fn summary(claims: &[Claim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let mut words = format!("{} of {} claims hold", count(Verdict::Holds), claims.len());
+    let (open, holds, all) = (count(Verdict::NotJudged), count(Verdict::Holds), claims.len());
+    let mut words = match open {
+        0 => format!("{holds} of {all} claims hold"),
+        _ if open == all => format!("{open} of {all} claims are not judged, since runs are missing"),
+        _ => format!(
+            "{open} of {all} claims are not judged, since runs are missing; of the other {}, {holds} hold",
+            all - open
+        ),
+    };
     let (misses, untold, fitted) =
         (count(Verdict::Misses), count(Verdict::CannotTell), count(Verdict::Fitted));
     if misses > 0 {
@@ -213,7 +233,7 @@ fn summary(claims: &[Claim]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use towtank_report::{ClaimDraft, Reading, Tolerance};
+    use towtank_report::{ClaimDraft, Kind, Reading, Tolerance};
 
     use super::*;
 
@@ -245,6 +265,34 @@ mod tests {
             "1 of 5 claims hold, 1 miss, 1 cannot tell; 2 were fitted and prove nothing (1 would hold)."
         );
         assert_eq!(summary(&claims[..1]), "1 of 1 claims hold.");
+        let open = claim(2.0, 3.0, false).not_judged();
+        let with = |more: &[Claim]| summary(&[more, &[open.clone(), open.clone()]].concat());
+        assert_eq!(with(&[]), "2 of 2 claims are not judged, since runs are missing.");
+        assert_eq!(
+            with(&claims[..2]),
+            "2 of 4 claims are not judged, since runs are missing; of the other 2, 1 hold, 1 miss."
+        );
+    }
+
+    /// A former fault: claims of a scenario that was stopped missed by the part that was done.
+    #[test]
+    fn a_reproduction_that_was_stopped_says_so_first() {
+        let mut all = Gathered::new(&Options::default(), true);
+        all.wanted = 3;
+        let claim = sample::claim("rate", "a paper");
+        let report = |claim: Claim, partial| Report { claims: vec![claim], partial, ..Report::default() };
+        all.take("whole", report(claim.clone(), false), Vec::new()).expect("nothing is announced");
+        all.take("part", report(claim.not_judged(), true), Vec::new()).expect("nothing is announced");
+        let report = all.finish(&Options::default()).expect("it keeps the laws");
+        assert_eq!(
+            report.answer,
+            "Stopped with 1 of 3 scenarios complete. 1 of 2 claims are not judged, since runs are missing; of the other 1, 1 \
+             hold."
+        );
+        let tally =
+            report.figures.iter().find(|figure| figure.id == "claims-by-source").expect("it is there");
+        let Kind::Bar { series, .. } = &tally.kind else { panic!("no bars") };
+        assert!(series.iter().any(|series| series.name == "not judged"), "{series:?}");
     }
 
     /// A former fault: warnings were in the order of the scenarios.

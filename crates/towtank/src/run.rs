@@ -9,7 +9,7 @@ use towtank_campaign::{
     Assembled, End, Failure, Ledger, Order, Plan, PointKey, Ran, Shard, Stop, Store, Writer,
 };
 use towtank_kernel::Executor;
-use towtank_report::{Outcome, Report, Warning};
+use towtank_report::{Claim, Outcome, Report, Warning};
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
 use towtank_studies::{MeasureSpec, PointResult, RunContext, Study, StudyError};
@@ -120,7 +120,10 @@ pub(crate) fn report(
     report.main_figure = shown.main_figure;
     report.tables = shown.tables;
     report.figures = shown.figures;
-    report.claims = shown.claims;
+    // A claim, as a gate, is about the whole.
+    let open = report.partial;
+    let judged = |claim: Claim| if open { claim.not_judged() } else { claim };
+    report.claims = shown.claims.into_iter().map(judged).collect();
     warnings.extend(shown.warnings);
     warnings.sort_by_key(|warning| warning.severity);
     report.warnings = Warning::by_severity(warnings.clone());

@@ -99,6 +99,59 @@ fn the_same_command_goes_on() {
     assert_eq!(again.data(), whole);
 }
 
+/// Stops a command once it has stored some runs of a scenario in this folder.
+fn stopped_amid(folder: &Folder, args: &[&str], out: &str) -> Said {
+    let mut child = start(folder, args);
+    let points = folder.path().join(out).join("points");
+    let stored = || {
+        let point = std::fs::read_dir(&points).ok()?.next()?.ok()?.path();
+        Some(std::fs::read_dir(point).ok()?.count())
+    };
+    while stored().unwrap_or(0) < 3 {
+        let ended = child.try_wait().expect("it can be asked");
+        assert!(ended.is_none(), "it ended before it could be interrupted");
+        thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.code, 130, "{}", said.stderr);
+    said
+}
+
+/// A former fault: means of 38 runs were said to be of 100, and claims were missed by them.
+#[test]
+fn claims_are_not_judged_by_the_runs_that_were_done() {
+    let folder = Folder::new("unjudged");
+    let run = ["run", "queue-mm1", "--replicates", "5000", "--jobs", "1", "--verbose", "--out", "o"];
+    let said = stopped_amid(&folder, &run, "o");
+    let report: Value = serde_json::from_str(&folder.read("o/report.json")).expect("JSON");
+    let measures = report["summary"].as_object().expect("measures").values();
+    let done = measures.filter_map(|measure| measure["n"].as_u64()).max().expect("some were done");
+    let heading = format!("Summary over {done} of 5000 replicates\n");
+    assert!(said.stdout.contains(&heading), "{}", said.stdout);
+    let claims = report["claims"].as_array().expect("claims");
+    assert!(!claims.is_empty() && claims.iter().all(|claim| claim["verdict"] == "not_judged"), "{claims:?}");
+    let tally = format!("Claims: {0} of {0} not judged\n", claims.len());
+    assert!(said.stdout.contains(&tally), "{}", said.stdout);
+    let rows = folder.read("o/claims.csv").matches(",not_judged,").count();
+    assert_eq!(rows, claims.len());
+    assert!(folder.read("o/report.html").contains("not_judged"));
+}
+
+#[test]
+fn a_reproduction_that_was_stopped_judges_nothing_of_the_scenario() {
+    let folder = Folder::new("unjudged_reproduction");
+    let run = ["reproduce", "queue", "--jobs", "1", "--out", "o"];
+    let said = stopped_amid(&folder, &run, "o/queue-mm1");
+    let report: Value = serde_json::from_str(&folder.read("o/report.json")).expect("JSON");
+    let answer = report["answer"].as_str().expect("an answer");
+    let claims = report["claims"].as_array().expect("claims").len();
+    let want = format!("{claims} of {claims} claims are not judged, since runs are missing.");
+    assert!(answer.starts_with("Stopped with 0 of ") && answer.ends_with(&want), "{answer}");
+    let judged = [" hold", "misses", "miss,"].iter().any(|verdict| said.stdout.contains(verdict));
+    assert!(!judged, "{}", said.stdout);
+}
+
 /// `timeout` signals its child, and then the whole group.
 #[test]
 fn a_signal_that_comes_twice_is_one() {

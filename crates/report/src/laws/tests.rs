@@ -187,6 +187,16 @@ fn a_verdict_that_its_numbers_do_not_give_is_found() {
     );
     let hidden = Claim { verdict: Verdict::Fitted, ..claim() };
     assert_eq!(laws(&claims(hidden)).len(), 1);
+    let law = "claims of a run that was stopped";
+    let open = claim().not_judged();
+    breaks(&claims(open.clone()), law, "the claim `rate` says `not_judged`");
+    keeps(&Report { partial: true, ..claims(open.clone()) });
+    let runs = Some(Table::new("runs", "Runs", vec![Column::number("replicate", "")]));
+    let partial = Report { partial: true, runs, ..claims(claim()) };
+    breaks(&partial, law, "the claim `rate` says `holds`");
+    keeps(&Report { claims: vec![open], ..partial.clone() });
+    // The report of several scenarios, of which one was stopped.
+    keeps(&Report { runs: None, ..partial });
     let turned = Claim { ours: Reading::with_range(2.0, 3.0, 4.0), ..claim() };
     breaks(&claims(turned), "a value is within", "`ours` of the claim `rate` is 2 in 3 to 4");
 }

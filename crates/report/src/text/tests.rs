@@ -192,6 +192,25 @@ fn colour_only_when_asked_and_control_characters_never() {
     assert!(render(&hostile, Style::default()).starts_with("a\u{fffd}[2Jb c\n"));
 }
 
+/// A former fault: the claims of a run that was stopped were judged by the part that was done.
+#[test]
+fn claims_of_a_part_are_not_judged() {
+    let mut report = Report { partial: true, ..sample::rebuild() };
+    report.claims = report.claims.into_iter().map(crate::Claim::not_judged).collect();
+    for (point, n) in report.points.iter_mut().zip([30, 7].into_iter().cycle()) {
+        let cut = |measure: &Measure| Measure::new(measure.value().unwrap_or(0.0), measure.unit(), n);
+        point.summary.values_mut().for_each(|measure| *measure = cut(measure));
+    }
+    let text = render(&report, Style::default());
+    assert!(text.contains("10 points, 7 to 30 of 30 replicates each"), "{text}");
+    assert!(text.contains("Claims: 5 of 5 not judged\n"), "{text}");
+    assert_eq!(text.matches("\nnot judged").count(), 5, "{text}");
+    report.claims[0] = sample::rebuild().claims.remove(0);
+    let verdict = report.claims[0].verdict;
+    let holds = usize::from(verdict == Verdict::Holds);
+    assert!(tally(&report.claims).starts_with(&format!("4 of 5 not judged, {holds} hold")));
+}
+
 #[test]
 fn a_partial_report_says_so_first() {
     let mut summary = Ordered::new();
@@ -202,12 +221,14 @@ fn a_partial_report_says_so_first() {
 
     warning: stopped early: the results cover only what was committed
 
-    Summary over 1 replicate
+    Summary over a part of 1 replicate
           mean  95 % interval
     wait   0 s
 
     seed 0, towtank 0.1.0 (results 1)
     ");
+    let many = Report { replicates: 100, ..report.clone() };
+    assert!(render(&many, Style::default()).contains("Summary over 1 of 100 replicates"));
     let told = Report { warnings: vec!["the run was stopped".to_owned()], ..report };
     let text = render(&told, Style::default());
     assert_eq!(text.matches("stopped").count(), 1, "one warning is enough: {text}");

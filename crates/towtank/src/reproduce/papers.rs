@@ -248,7 +248,9 @@ pub(super) fn tally(bound: &Bound) -> Option<Figure> {
         ("cannot tell", Verdict::CannotTell),
         ("fitted", Verdict::Fitted),
     ];
-    let series = verdicts.map(|(name, verdict)| BarSeries {
+    let open = bound.claims.iter().any(|claim| claim.verdict == Verdict::NotJudged);
+    let open = open.then_some(("not judged", Verdict::NotJudged));
+    let series = verdicts.into_iter().chain(open).map(|(name, verdict)| BarSeries {
         name: name.to_owned(),
         values: chapters.iter().map(|chapter| count(chapter, verdict)).collect(),
         low: Vec::new(),
@@ -262,7 +264,7 @@ pub(super) fn tally(bound: &Bound) -> Option<Figure> {
             x: "source".to_owned(),
             y: towtank_report::Axis::linear("claims", ""),
             categories: chapters.iter().map(|chapter| chapter.short.clone()).collect(),
-            series: series.to_vec(),
+            series: series.collect(),
             stacked: true,
             references: Vec::new(),
         },

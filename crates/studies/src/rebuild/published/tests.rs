@@ -309,6 +309,7 @@ fn the_study_of_queues_stands_beside_the_model() {
             Verdict::Misses => "**misses**",
             Verdict::CannotTell => "cannot tell",
             Verdict::Fitted => "fitted",
+            Verdict::NotJudged => "not judged",
         };
         let [ours, low, high] =
             [claim.ours.value, claim.ours.low, claim.ours.high].map(|of| number(of.get()));
