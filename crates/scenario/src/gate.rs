@@ -8,8 +8,9 @@
 //! ```
 //!
 //! `NAME` is a measure of the study; alone it is the mean over replicates, `.low` and `.high` are the ends of
-//! its 95 % interval. A number without a unit is in the measure's own unit. The gate is not met when the
-//! expression is true, and also when any measure in it has no value, since it cannot be judged.
+//! its 95 % interval. A number without a unit is in the measure's own unit. Reports show shares in percent,
+//! so `utilisation > 75` is refused: no share is that large. The gate is not met when the expression is
+//! true, and also when any measure in it has no value, since it cannot be judged.
 
 mod lexer;
 mod parser;
@@ -256,7 +257,35 @@ impl Comparison {
             problem.hint("write a smaller limit").at(self.limit_place.clone())
         })?;
         self.measure_unit = measure.unit.to_owned();
-        Ok(())
+        if self.unit.is_empty() { self.check_bare_share() } else { Ok(()) }
+    }
+
+    /// Refuses a limit without a unit that was probably meant in percent: one that a `fraction` (0 to 1)
+    /// cannot pass, and one above 1 for a `share`, which may exceed 1 but is shown in percent too.
+    fn check_bare_share(&self) -> Result<(), Problem> {
+        let bounded = self.measure_unit == "fraction";
+        let never = bounded && self.part == Part::Mean && self.operator == Operator::Greater;
+        let refused = match self.measure_unit.as_str() {
+            "fraction" | "share" => {
+                self.limit > 1.0 || (bounded && self.limit < 0.0) || (never && self.limit >= 1.0)
+            }
+            _ => false,
+        };
+        if !refused {
+            return Ok(());
+        }
+        let Comparison { name, number, limit, .. } = self;
+        let rounded = |number: f64| (number * 1e9).round() / 1e9;
+        let percent = rounded(100.0 * limit);
+        let (message, hint) = if *limit < 0.0 {
+            (format!("`{name}` is a share of 0 to 1, never {number}"), Unit::of_measure("fraction").legal())
+        } else {
+            let message = format!("`{name}` is a share of one, so {number} without a unit is {percent} %");
+            let else_meant =
+                if bounded { String::new() } else { format!(", or `{percent}%` if that is meant") };
+            (message, format!("write `{number}%` or `{}`{else_meant}", rounded(limit / 100.0)))
+        };
+        Err(Problem::new(message).hint(hint).at(self.limit_place.clone()))
     }
 
     /// How far a value is from its limit, as a fraction of the limit; a value equal to a limit that it must

@@ -4,12 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-const KNOWN: [Known<'static>; 5] = [
+const KNOWN: [Known<'static>; 6] = [
     Known { name: "wait_mean", unit: "s" },
     Known { name: "utilisation", unit: "fraction" },
     Known { name: "throughput", unit: "jobs/s" },
     Known { name: "moved", unit: "bytes" },
     Known { name: "measured", unit: "fraction" },
+    Known { name: "fill", unit: "share" },
 ];
 
 fn judge(text: &str) -> Judgement {
@@ -95,8 +96,8 @@ fn a_gate_says_why_it_is_not_met() {
     `utilisation` is 0.9, which is > 80%
     ");
     insta::assert_snapshot!(why("moved > 1GiB or wait_mean > 1h"), @"`moved` has no value: nothing was moved");
-    insta::assert_snapshot!(why("utilisation.low > 2"), @"`utilisation.low` has no value: an interval takes at least 2 replicates");
-    insta::assert_snapshot!(why("measured.high > 2"), @"`measured.high` has no value: it was measured once");
+    insta::assert_snapshot!(why("utilisation.low > 0.2"), @"`utilisation.low` has no value: an interval takes at least 2 replicates");
+    insta::assert_snapshot!(why("measured.high > 0.2"), @"`measured.high` has no value: it was measured once");
     insta::assert_snapshot!(why("throughput > 2/s"), @"`throughput` has no value");
 }
 
@@ -116,7 +117,7 @@ fn mistakes_point_at_the_word() {
     unknown measure `latency`
     --fail-if 'wait_mean > 3GiB and latency < 1s'
                                     ^^^^^^^
-    the measures are wait_mean, utilisation, throughput, moved, measured
+    the measures are wait_mean, utilisation, throughput, moved, measured, fill
     ");
     insta::assert_snapshot!(told("wait_mean = 3ms"), @"
     `=` is unexpected here
@@ -196,6 +197,52 @@ fn mistakes_point_at_the_word() {
                            ^^^^^^
     write a smaller limit
     ");
+}
+
+/// Reports show shares in percent, so `utilisation > 75` was written for 75 %, and was met by every share.
+#[test]
+fn a_percentage_without_its_sign_is_refused() {
+    insta::assert_snapshot!(told("utilisation > 75"), @"
+    `utilisation` is a share of one, so 75 without a unit is 7500 %
+    --fail-if 'utilisation > 75'
+                             ^^
+    write `75%` or `0.75`
+    ");
+    insta::assert_snapshot!(told("fill > 80 and measured < 12.5"), @"
+    `fill` is a share of one, so 80 without a unit is 8000 %
+    --fail-if 'fill > 80 and measured < 12.5'
+                      ^^
+    write `80%` or `0.8`, or `8000%` if that is meant
+    `measured` is a share of one, so 12.5 without a unit is 1250 %
+    --fail-if 'fill > 80 and measured < 12.5'
+                                        ^^^^
+    write `12.5%` or `0.125`
+    ");
+    insta::assert_snapshot!(told("utilisation > 1"), @"
+    `utilisation` is a share of one, so 1 without a unit is 100 %
+    --fail-if 'utilisation > 1'
+                             ^
+    write `1%` or `0.01`
+    ");
+    insta::assert_snapshot!(told("utilisation < -3"), @"
+    `utilisation` is a share of 0 to 1, never -3
+    --fail-if 'utilisation < -3'
+                             ^^
+    write a percentage such as 95%, or a fraction of one without a unit
+    ");
+    for right in [
+        "utilisation > 75%",
+        "utilisation > 0.75",
+        "utilisation.high > 1",
+        "utilisation >= 1",
+        "utilisation > 150%",
+        "fill > 1",
+        "fill > 120%",
+        "fill < -0.1",
+        "wait_mean > 75",
+    ] {
+        assert!(Gate::parse("--fail-if", right, &KNOWN).is_ok(), "{right}");
+    }
 }
 
 proptest! {
