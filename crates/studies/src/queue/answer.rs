@@ -23,6 +23,8 @@ pub fn of_point(view: &View<'_>) -> String {
     let formula =
         formula(view, measure).map(|formula| format!(", where theory says {}", shown.quantity(formula)));
     let ours = shown.quantity(mean.mean);
+    let wide = view.is_wide(measure);
+    let untold = if wide { ", though the interval is too wide to tell whether that is right" } else { "" };
     let (busiest, load) = busiest(view);
     let load = human::digits(load * 100.0);
     let place = if single {
@@ -30,7 +32,7 @@ pub fn of_point(view: &View<'_>) -> String {
     } else {
         format!("; the busiest station is {busiest}, at {load} %")
     };
-    format!("A job {does} {ours} on average{sure}{}{place}.", formula.unwrap_or_default())
+    format!("A job {does} {ours} on average{sure}{}{untold}{place}.", formula.unwrap_or_default())
 }
 
 /// The answer for a station at which waits are so rare that the run says nothing about their mean.
@@ -85,8 +87,8 @@ fn formula(view: &View<'_>, measure: &str) -> Option<f64> {
     (named.theory)(&view.theory)
 }
 
-/// The station with the highest utilisation by theory, and its utilisation.
+/// The station with the highest utilisation, as simulated, and its utilisation.
 fn busiest<'a>(view: &'a View<'_>) -> (&'a str, f64) {
-    let loads = view.stations().map(|(name, theory, _)| (name, theory.utilisation()));
+    let loads = view.stations().map(|(name, _, observed)| (name, observed.utilisation()));
     loads.max_by(|(_, left), (_, right)| left.total_cmp(right)).expect("a scenario has a station")
 }

@@ -250,6 +250,12 @@ impl ObservedStation {
         self.mean_of(self.servers)
     }
 
+    /// The mean share of its servers that are busy.
+    #[must_use]
+    pub fn utilisation(&self) -> f64 {
+        self.busy_mean() / f64::from(self.servers)
+    }
+
     /// The mean over time of the number of jobs, each number counted as at most `limit`.
     fn mean_of(&self, limit: u32) -> f64 {
         let limit = u128::from(limit);

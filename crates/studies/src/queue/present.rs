@@ -4,7 +4,7 @@ use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance,
 
 use super::closed_form::Mmk;
 use super::observed::{ObservedStation, ROWS, Row};
-use super::view::{RareWaits, View};
+use super::view::{APART_MOST, RareWaits, View};
 use super::{Queue, answer, figures};
 use crate::{Points, Presentation};
 
@@ -90,12 +90,11 @@ fn station_rows(
     observed: &ObservedStation,
 ) -> [(&'static str, &'static str, Option<f64>, f64); 5] {
     let arrivals = observed.responses.count() as f64 / view.observed.span.as_secs_f64();
-    let utilisation = observed.busy_mean() / f64::from(observed.servers);
     let response = observed.responses.mean().map(|ns| ns / 1e9);
     let response_p99 = observed.responses.quantile(0.99).map(|estimate| estimate.value / 1e9);
     [
         ("arrival_rate", "jobs/s", Some(arrivals), theory.arrival_rate()),
-        ("utilisation", "fraction", Some(utilisation), theory.utilisation()),
+        ("utilisation", "fraction", Some(observed.utilisation()), theory.utilisation()),
         ("number_mean", "jobs", Some(observed.number_mean()), theory.number_mean()),
         ("response_mean", "s", response, theory.response_mean()),
         ("response_p99", "s", response_p99, theory.response_quantile(0.99)),
@@ -133,6 +132,7 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
         let (theory, mean) = ((measure.theory)(&view.theory)?, view.mean(measure.name)?);
         let (low, high) = mean.range?;
         let rare = view.rare_waits().filter(|_| of_waits(measure.name));
+        let wide = view.is_wide(measure.name);
         let at = if view.label.is_empty() { String::new() } else { format!(" with {}", view.label) };
         let mut claim = ClaimDraft {
             name: swept_at.map_or(measure.name.to_owned(), |at| format!("{}_{at}", measure.name)),
@@ -140,14 +140,14 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
             statement: format!("{}{at}", measure.about),
             unit: measure.unit.to_owned(),
             published: Reading::of(theory),
-            // A range over replicates of which few or none saw a wait says nothing.
+            // A range over replicates of which few or none saw a wait says nothing, nor does a wide one.
             ours: match rare {
-                Some(_) => Reading::of(mean.mean),
-                None => Reading::with_range(mean.mean, low, high),
+                None if !wide => Reading::with_range(mean.mean, low, high),
+                _ => Reading::of(mean.mean),
             },
             tolerance,
             fitted: false,
-            note: rare.map(too_rare),
+            note: rare.map(too_rare).or_else(|| wide.then(|| too_wide((low, high), measure.unit))),
         }
         .judge();
         if claim.verdict == Verdict::Misses {
@@ -159,6 +159,15 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
         Some(claim)
     };
     ROWS.iter().filter_map(claim).collect()
+}
+
+fn too_wide((low, high): (f64, f64), unit: &str) -> String {
+    format!(
+        "the 95 % interval is {}, with an end more than {:.0} % from the closed form: too wide to judge by; a longer `span` or \
+         more replicates make it narrower",
+        human::range(low, high, unit),
+        APART_MOST * 100.0
+    )
 }
 
 /// Whether a measure is a mean over visits most of which may not wait.

@@ -4,7 +4,7 @@ use towtank_metrics::MeanInterval;
 
 use super::Queue;
 use super::closed_form::Mmk;
-use super::observed::{Observed, ObservedStation, count_above_zero};
+use super::observed::{Observed, ObservedStation, ROWS, count_above_zero};
 use super::scenario::Theory;
 use crate::Point;
 use crate::points::text;
@@ -12,6 +12,10 @@ use crate::points::text;
 /// With fewer expected waits than this, a mean of waits cannot be judged: a free choice. The number of waits
 /// of replicates then varies by a fifth and more, and most replicates may have none.
 const WAITS_LEAST: f64 = 20.0;
+
+/// An interval that contains the closed form confirms it only if both ends are within this share of it: a
+/// free choice. A wider one would also contain half of the closed form, or one and a half times it.
+pub const APART_MOST: f64 = 0.5;
 
 /// Waits that are too few to judge by.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +76,17 @@ impl<'a> View<'a> {
             seen,
             chance,
             enough,
+        })
+    }
+
+    /// Whether the interval of a measure contains its closed form, but is too wide to confirm it.
+    #[must_use]
+    pub fn is_wide(&self, measure: &str) -> bool {
+        let row = ROWS.iter().find(|row| row.name == measure);
+        let theory = row.and_then(|row| (row.theory)(&self.theory));
+        let range = self.mean(measure).and_then(|mean| mean.range);
+        theory.zip(range).is_some_and(|(theory, (low, high))| {
+            (low..=high).contains(&theory) && (theory - low).max(high - theory) > APART_MOST * theory
         })
     }
 
