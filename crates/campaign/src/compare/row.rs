@@ -17,6 +17,8 @@ pub(crate) struct Row {
     pub b: Measure,
     /// The differences of replicates with the same random numbers.
     pub paired: Option<MeanInterval>,
+    /// Whether the digests of the two points are equal, so that each replicate has the same values.
+    pub same: bool,
 }
 
 /// The result of comparing B with A.
@@ -53,6 +55,7 @@ pub(crate) fn rows(a: (&Side, usize, &PointSummary), b: (&Side, usize, &PointSum
     let paired = side_a.report.seed == side_b.report.seed;
     let runs = side_a.points.as_ref().zip(side_b.points.as_ref()).filter(|_| paired);
     let runs = runs.map(|(runs_a, runs_b)| (&runs_a[at_a], &runs_b[at_b]));
+    let same = point_a.digest.is_some() && point_a.digest == point_b.digest;
     let common = point_a.summary.iter().filter_map(|(name, a)| Some((name, a, point_b.summary.get(name)?)));
     let row = |(name, a, b): (&String, &Measure, &Measure)| Row {
         settings: point_a.settings.clone(),
@@ -62,6 +65,7 @@ pub(crate) fn rows(a: (&Side, usize, &PointSummary), b: (&Side, usize, &PointSum
         a: a.clone(),
         b: b.clone(),
         paired: runs.filter(|_| a.unit() == b.unit()).and_then(|(a, b)| paired_difference(name, a, b)),
+        same,
     };
     common.map(row).collect()
 }
@@ -114,6 +118,7 @@ impl Row {
                 return Verdict::Equal;
             }
             (Some((mean, (low, high))), _) => (mean, low > 0.0 || high < 0.0),
+            (None, _) if self.same && a == b => return Verdict::Equal,
             (None, Some(overlap)) => (b - a, !overlap),
             (None, None) if a == b => return Verdict::Equal,
             (None, None) => return Verdict::NoInterval,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use towtank_report::{PointSummary, ReadError, Report};
 
 use crate::store::{read_manifest, read_point};
-use crate::{Disk, HostDisk, Ledger, PointOutcomes, StoreError, assemble};
+use crate::{Disk, HostDisk, Ledger, PointOutcomes, StoreError, assemble, manifest};
 
 /// One of two results.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,11 +63,11 @@ pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
     }
     let json = path.join("report.json");
     let report = if json.exists() { Some(read_report(&json)?) } else { None };
-    let plan = match read_manifest(&HostDisk, path) {
-        Ok(plan) => Some(plan),
-        Err(StoreError::NoCampaign { .. }) => None,
+    let (plan, unread) = match read_manifest(&HostDisk, path) {
+        Ok(plan) => (Some(plan), None),
+        Err(StoreError::NoCampaign { .. }) => (None, None),
         Err(error) if report.is_none() => return Err(error.into()),
-        Err(_) => None,
+        Err(error) => (None, Some(unread_runs(name, &error))),
     };
     let stored = plan.map(|plan| {
         let mut ledger = Ledger::new(&plan);
@@ -82,7 +82,7 @@ pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
     let name = name.to_owned();
     match (report, stored) {
         (None, None) => Err(LoadError::Neither { dir: path.to_owned() }),
-        (Some(report), None) => Ok(Side { name, report, points: None, notes: Vec::new() }),
+        (Some(report), None) => Ok(Side { name, report, points: None, notes: unread.into_iter().collect() }),
         (None, Some(stored)) => {
             let notes = vec![format!("{name} has no report yet: its means were taken from its stored runs")];
             Ok(Side { name, report: stored.report, points: Some(stored.points), notes })
@@ -97,6 +97,19 @@ pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
             Ok(Side { name, report, points: None, notes })
         }
     }
+}
+
+/// Why the runs beside a report are left out, without a path.
+fn unread_runs(name: &str, error: &StoreError) -> String {
+    let why = match error {
+        StoreError::DamagedManifest { why, .. } => why.clone(),
+        StoreError::Read { source, .. } => source.to_string(),
+        error => error.to_string(),
+    };
+    format!(
+        "`{}` of {name} cannot be used ({why}), so its runs are left out and replicates are not paired",
+        manifest::NAME
+    )
 }
 
 fn read_report(path: &Path) -> Result<Report, LoadError> {

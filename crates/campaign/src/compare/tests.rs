@@ -63,6 +63,16 @@ fn verdicts_follow_the_intervals() {
     check(&[1.0, 2.0], &[f64::NAN, f64::NAN], 7, true, "no value");
 }
 
+/// A former bug: a report compared with itself, without its runs, was told as not clearly different.
+#[test]
+fn reports_with_equal_digests_are_equal() {
+    let side = |name: &str, last: f64| of_values(name, 7, &[1.0, 5.0, last], false);
+    let same = compare(&side("A", 9.0), &side("B", 9.0)).unwrap();
+    assert_eq!(same.answer, "B against A, of 1 value: 1 equal.");
+    let other = compare(&side("A", 9.0), &side("B", 9.1)).unwrap();
+    assert_eq!(other.answer, "B against A, of 1 value: 1 not clearly different.");
+}
+
 /// A former bug: what neither side has was told as missing on one side.
 #[test]
 fn what_is_missing_on_both_sides_is_told_so() {
@@ -197,6 +207,14 @@ fn a_side_is_a_directory_or_a_report() {
     let assembled = load_side(&bare, "A").unwrap();
     assert_eq!((&assembled.points, &assembled.report.points), (&want.points, &want.report.points));
     insta::assert_snapshot!(assembled.notes.join("\n"), @"A has no report yet: its means were taken from its stored runs");
+    // A former bug: runs whose plan is damaged were left out without a word.
+    let plan_file = full.join("campaign.json");
+    let whole = fs::read(&plan_file).unwrap();
+    fs::write(&plan_file, &whole[..whole.len() / 2]).unwrap();
+    let damaged = load_side(&full, "A").unwrap();
+    assert_eq!((damaged.report, damaged.points), (want.report.clone(), None));
+    insta::assert_snapshot!(damaged.notes.join("\n"), @"`campaign.json` of A cannot be used (it is not a complete campaign file (EOF while parsing an object at line 1 column 299)), so its runs are left out and replicates are not paired");
+    fs::write(&plan_file, &whole).unwrap();
     // A report that does not match its runs is used without them.
     let mut old = want.report.clone();
     old.digest = Some("old".to_owned());
