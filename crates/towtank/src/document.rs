@@ -172,13 +172,22 @@ fn looks_like_a_path(what: &str) -> bool {
     what.contains(['/', '\\']) || what.ends_with(".toml") || Path::new(what).exists()
 }
 
-/// Reads a whole text, which problems call `name`.
+/// The most bytes of a scenario: a free choice. Those that we ship have a few kilobytes; large inputs are
+/// files that a scenario names.
+const SCENARIO_MAX_BYTES: u64 = 16 << 20;
+
+/// Reads the whole text of a scenario, which problems call `name`. A device or a pipe may have no end, so no
+/// more is read than a scenario may have.
 ///
 /// # Errors
-/// When it cannot be read, or is not UTF-8.
+/// When it cannot be read, is too large, or is not UTF-8.
 pub fn read_text(name: &str, from: &mut dyn Read) -> Result<String, Problem> {
     let mut bytes = Vec::new();
-    from.read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
+    from.take(SCENARIO_MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
+    if bytes.len() as u64 > SCENARIO_MAX_BYTES {
+        let message = format!("`{name}` has more than 16 MiB, the most that a scenario may have");
+        return Err(Problem::new(message).hint("is it a scenario file? large inputs are files that it names"));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -237,6 +246,13 @@ fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A former bug: such a file was read until memory was full.
+    #[test]
+    fn a_scenario_without_an_end_is_refused() {
+        let refused = read_text("/dev/zero", &mut io::repeat(b' ')).expect_err("it has no end");
+        assert_eq!(refused.message(), "`/dev/zero` has more than 16 MiB, the most that a scenario may have");
+    }
 
     #[test]
     fn a_file_above_the_limit_is_not_read() {

@@ -7,23 +7,25 @@ use std::sync::Arc;
 
 use towtank::{Memory, Trouble};
 use towtank_campaign::{Inputs, Writer};
+use towtank_imports::INPUT_MAX_BYTES;
 use towtank_placement::crush::text::{TextError, compile};
 use towtank_placement::crush::{Map, binary};
 use towtank_scenario::{Place, Problem, Source};
 use towtank_units::Bytes;
 
-/// Reads a file; `-` is stdin.
+/// Reads a file; `-` is stdin. A device or a pipe may have no end, so no more is read than an input may have.
 pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    let mut up_to_limit = |from: &mut dyn Read| from.take(INPUT_MAX_BYTES + 1).read_to_end(&mut bytes);
     let read = if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+        up_to_limit(&mut io::stdin())
     } else {
         let size = fs::metadata(path).map_or(0, |known| known.len());
         if let Some(refusal) = towtank::refusal_of_file(Bytes::new(size), Memory::here()) {
             let message = format!("`{}` is too large: {refusal}", path.display());
             return Err(Problem::new(message).hint("free memory, or raise the memory limit"));
         }
-        fs::read(path)
+        fs::File::open(path).and_then(|mut file| up_to_limit(&mut file))
     };
     read.map_err(|error| {
         let hint = match error.kind() {
@@ -35,7 +37,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
         let text = error.to_string().to_lowercase();
         let reason = text.split(" (os error").next().unwrap_or(&text);
         Problem::new(format!("cannot read `{}`: {reason}", path.display())).hint(hint)
-    })
+    })?;
+    if bytes.len() as u64 > INPUT_MAX_BYTES {
+        let limit = Bytes::new(INPUT_MAX_BYTES);
+        let message = format!("`{}` has more than {limit}, the most that an input may have", path.display());
+        return Err(Problem::new(message).hint("name a file that ends before"));
+    }
+    Ok(bytes)
 }
 
 /// The file name that messages show.
