@@ -56,7 +56,7 @@ def test_the_tables_are_frames(counter):
     assert len(report.runs) == 6
     assert report.runs["wait_mean"].dtype == "float64"
     assert not report.claims.empty
-    assert set(report.claims["verdict"]) <= {"holds", "misses", "cannot tell", "fitted"}
+    assert set(report.claims["verdict"]) <= {"holds", "misses", "cannot_tell", "fitted"}
     for name in report.tables:
         assert len(report.tables[name]) == len(
             next(table for table in report.json["tables"] if table["id"] == name)["rows"]
