@@ -51,8 +51,6 @@ struct Drain {
     limit: u64,
     /// What it holds now.
     held: u64,
-    /// Whether it stays above the limit in every placement.
-    stuck: bool,
 }
 
 /// The network of a cluster.
@@ -65,6 +63,8 @@ pub struct Best<'a> {
     demands: Vec<(u32, usize, Amount)>,
     growing: Vec<Growing>,
     devices: Vec<Drain>,
+    /// Devices that stay above the limit in every placement.
+    stuck: BTreeSet<ItemId>,
 }
 
 /// Of each pool: what its groups have on each device now.
@@ -96,6 +96,7 @@ impl<'a> Best<'a> {
             demands: Vec::new(),
             growing: Vec::new(),
             devices: Vec::new(),
+            stuck: BTreeSet::new(),
         };
         let mut nodes = BTreeMap::new();
         for (id, load) in &spread.devices {
@@ -104,7 +105,7 @@ impl<'a> Best<'a> {
             let room = spread.limits.full * load.capacity - load.overhead;
             // A device whose overhead alone is above the limit takes nothing.
             let limit = room.max(0.0) as u64;
-            best.devices.push(Drain { id: *id, edge, limit, held: load.bytes, stuck: false });
+            best.devices.push(Drain { id: *id, edge, limit, held: load.bytes });
             nodes.insert(*id, node);
         }
         let actual = actual(spread);
@@ -119,12 +120,13 @@ impl<'a> Best<'a> {
     fn find_stuck(&mut self) {
         let nothing_grows = vec![0.0; self.spread.pools.len()];
         for at in 0..self.devices.len() {
-            let Drain { limit, held, .. } = self.devices[at];
+            let Drain { id, limit, held, .. } = self.devices[at];
             if held > limit {
                 self.devices[at].held = limit;
-                let fits = self.fits(0.0, &nothing_grows);
+                if !self.fits(0.0, &nothing_grows) {
+                    self.stuck.insert(id);
+                }
                 self.devices[at].held = held;
-                self.devices[at].stuck = !fits;
             }
         }
     }
@@ -190,10 +192,8 @@ impl<'a> Best<'a> {
             wanted += bytes;
             self.network.set(*edge, bytes);
         }
-        let stuck: BTreeSet<ItemId> =
-            self.devices.iter().filter(|device| device.stuck).map(|device| device.id).collect();
         for Growing { edge, pool, rule, actual, device } in &self.growing {
-            let is_closed = mix[*pool] > 0.0 && device.is_some_and(|id| stuck.contains(&id));
+            let is_closed = mix[*pool] > 0.0 && device.is_some_and(|id| self.stuck.contains(&id));
             let bytes = rule.at(written, mix[*pool]).max(actual.at(written, mix[*pool]));
             self.network.set(*edge, if is_closed { 0 } else { bytes.ceil() as u64 });
         }
