@@ -9,7 +9,7 @@
 //! - [`Histogram`]: the whole distribution in a few kilobytes, with a stated relative error.
 //! - [`Level`] and [`LevelTimes`]: quantities that hold for a time, such as a queue's length.
 //! - [`interval`]: means with Student's 95 % interval; [`Contrast`]: comparison of two samples; [`quantile`]:
-//!   exact quantiles of sorted data; [`spearman`]: rank correlation.
+//!   exact quantiles of sorted data; [`spearman`]: rank correlation; [`rank()`]: which candidate is best.
 //!
 //! Deliberately absent: running means in floats (their result depends on the order of the terms), and any
 //! printing.
@@ -20,6 +20,7 @@ pub mod interval;
 mod level;
 pub mod quantile;
 mod rank;
+mod ranking;
 mod tally;
 mod wide;
 
@@ -28,5 +29,6 @@ pub use histogram::{Bin, Histogram, QuantileEstimate};
 pub use interval::{MeanInterval, mean_interval_95, student_t_975, student_t_beyond};
 pub use level::{Level, LevelTimes};
 pub use rank::{mean_ranks, spearman};
+pub use ranking::{Better, Chance, Ranking, rank, told_apart};
 pub use tally::{Extremes, Tally};
 pub use wide::{SquareSum, Sum};

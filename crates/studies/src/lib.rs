@@ -22,6 +22,7 @@ pub mod published;
 pub mod put;
 mod question;
 pub mod queue;
+mod ranking;
 pub mod rebuild;
 #[cfg(test)]
 mod shipped;
