@@ -125,12 +125,12 @@ mod tests {
 
     #[test]
     fn many_that_are_tied_are_counted() {
-        let five = ranked(&[&[1.0]; 5], Chance::Seeds);
+        let five = ranked(&[[1.0].as_slice(); 5], Chance::Seeds);
         assert_eq!(five.best(), "x = 0, x = 1 and 3 more (tied)");
         assert_eq!(five.why_tied(), "one run of each cannot tell them apart");
-        assert_eq!(ranked(&[&[1.0]; 2], Chance::None).why_tied(), "they are equal");
+        assert_eq!(ranked(&[[1.0].as_slice(); 2], Chance::None).why_tied(), "they are equal");
         assert_eq!(
-            ranked(&[&[1.0, 2.0]; 2], Chance::Seeds).why_tied(),
+            ranked(&[[1.0, 2.0].as_slice(); 2], Chance::Seeds).why_tied(),
             "their differences are within chance"
         );
     }
