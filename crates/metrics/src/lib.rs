@@ -29,6 +29,6 @@ pub use histogram::{Bin, Histogram, QuantileEstimate};
 pub use interval::{MeanInterval, mean_interval_95, student_t_975, student_t_beyond};
 pub use level::{Level, LevelTimes};
 pub use rank::{mean_ranks, spearman};
-pub use ranking::{Better, Chance, Ranking, rank, told_apart};
+pub use ranking::{Better, Chance, ONE_RUN, Ranking, rank, told_apart};
 pub use tally::{Extremes, Tally};
 pub use wide::{SquareSum, Sum};

@@ -25,7 +25,14 @@ pub enum Chance {
     Seeds,
     /// Exact values, which another seed does not change: the means are compared.
     None,
+    /// Values of one run, all of the same data. Other seeds were not tried, so values that differ by less than
+    /// [`ONE_RUN`] of the larger one are tied.
+    OneRun,
 }
+
+/// Values of one run that differ by less than this part are not told apart. A choice: the least that is worth
+/// a change.
+pub const ONE_RUN: f64 = 0.01;
 
 /// The candidates by their means, with those that cannot be told apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +81,8 @@ pub fn rank(samples: &[Vec<Option<f64>>], better: Better, chance: Chance) -> Ran
     });
     let pairs = (means.len() * means.len().saturating_sub(1) / 2).max(1);
     let apart = |one: &(usize, f64), other: &(usize, f64)| match chance {
-        Chance::None => !equal(one.1, other.1),
+        Chance::None => !equal(one.1, other.1, ROUNDING),
+        Chance::OneRun => !equal(one.1, other.1, ONE_RUN),
         Chance::Seeds => told_apart(&samples[one.0], &samples[other.0], pairs).is_some(),
     };
     let tied_with = |head: Option<&(usize, f64)>, all: &mut dyn Iterator<Item = &(usize, f64)>| {
@@ -95,7 +103,7 @@ pub fn rank(samples: &[Vec<Option<f64>>], better: Better, chance: Chance) -> Ran
 pub fn told_apart(left: &[Option<f64>], right: &[Option<f64>], pairs: usize) -> Option<Ordering> {
     let both = left.iter().zip(right).filter_map(|(left, right)| Some(((*left)?, (*right)?)));
     let differences: Vec<f64> =
-        both.map(|(left, right)| if equal(left, right) { 0.0 } else { left - right }).collect();
+        both.map(|(left, right)| if equal(left, right, ROUNDING) { 0.0 } else { left - right }).collect();
     let found = mean_interval_95(&differences)?;
     let degrees = found.count.checked_sub(1).filter(|&degrees| degrees > 0)?;
     let (low, high) = found.range?;
@@ -104,9 +112,9 @@ pub fn told_apart(left: &[Option<f64>], right: &[Option<f64>], pairs: usize) -> 
     (found.mean.abs() > half).then(|| found.mean.total_cmp(&0.0))
 }
 
-/// Whether two values differ by no more than rounding.
-fn equal(left: f64, right: f64) -> bool {
-    (left - right).abs() <= ROUNDING * left.abs().max(right.abs())
+/// Whether two values differ by no more than this part of the larger one.
+fn equal(left: f64, right: f64, part: f64) -> bool {
+    (left - right).abs() <= part * left.abs().max(right.abs())
 }
 
 #[cfg(test)]
@@ -144,6 +152,13 @@ mod tests {
         assert!(rank(&samples, Better::Lower, Chance::Seeds).is_tied());
         assert_eq!(rank(&samples, Better::Lower, Chance::None).winner(), Some(0));
         assert!(rank(&[of(&[1.0]), of(&[1.0])], Better::Lower, Chance::None).is_tied());
+    }
+
+    #[test]
+    fn values_of_one_run_are_tied_within_a_hundredth() {
+        let samples = [of(&[100.0]), of(&[100.9]), of(&[102.0])];
+        let ranking = rank(&samples, Better::Lower, Chance::OneRun);
+        assert_eq!((ranking.best.as_slice(), ranking.worst.as_slice()), ([0, 1].as_slice(), [2].as_slice()));
     }
 
     #[test]

@@ -7,6 +7,8 @@
 
 use towtank_metrics::{Better, Chance, Ranking, rank};
 
+use towtank_report::human;
+
 use crate::PointResult;
 
 /// Names of tied candidates that are listed; of more, the number is given.
@@ -58,6 +60,50 @@ impl Ranked {
         Some([self.means[*best], self.means[*worst]])
     }
 
+    /// The only best candidate by its index, if it can be told from all others.
+    #[must_use]
+    pub fn winner(&self) -> Option<usize> {
+        self.ranking.winner()
+    }
+
+    /// Both ends of all means, the smaller first: `1.25 to 3.4 ms`; empty where no candidate has a value.
+    #[must_use]
+    pub fn range(&self, unit: &str) -> String {
+        self.range_of(&self.ranking.order, unit)
+    }
+
+    /// Both ends of the means of the best.
+    #[must_use]
+    pub fn range_of_best(&self, unit: &str) -> String {
+        self.range_of(&self.ranking.best, unit)
+    }
+
+    /// Both ends of the means of the worst.
+    #[must_use]
+    pub fn range_of_worst(&self, unit: &str) -> String {
+        self.range_of(&self.ranking.worst, unit)
+    }
+
+    fn range_of(&self, indices: &[usize], unit: &str) -> String {
+        let means = || indices.iter().map(|index| self.means[*index]);
+        let (low, high) = (means().fold(f64::INFINITY, f64::min), means().fold(f64::NEG_INFINITY, f64::max));
+        if low <= high { human::range(low, high, unit) } else { String::new() }
+    }
+
+    /// The names of all candidates that have a value, in their own order.
+    #[must_use]
+    pub fn all(&self) -> String {
+        let mut all = self.ranking.order.clone();
+        all.sort_unstable();
+        self.listed(&all)
+    }
+
+    /// The names of all that are tied with the best, without a word about that.
+    #[must_use]
+    pub fn best_alike(&self) -> String {
+        self.listed(&self.ranking.best)
+    }
+
     /// The names of the best: one name, or all that are tied, such as `a and b (tied)`.
     #[must_use]
     pub fn best(&self) -> String {
@@ -75,25 +121,29 @@ impl Ranked {
     pub fn why_tied(&self) -> &'static str {
         match (self.chance, self.replicates) {
             (Chance::None, _) => "they are equal",
+            (Chance::OneRun, _) => "they differ by less than 1 %",
             (Chance::Seeds, 0 | 1) => "one run of each cannot tell them apart",
             (Chance::Seeds, _) => "their differences are within chance",
         }
     }
 
     fn names(&self, indices: &[usize]) -> String {
+        let tied = if indices.len() > 1 { " (tied)" } else { "" };
+        self.listed(indices) + tied
+    }
+
+    fn listed(&self, indices: &[usize]) -> String {
         let shown = if indices.len() > NAMED_MAX { NAMED_MAX - 1 } else { indices.len() };
         let mut names: Vec<String> =
             indices[..shown].iter().map(|index| self.labels[*index].clone()).collect();
         if shown < indices.len() {
             names.push(format!("{} more", indices.len() - shown));
         }
-        let tied = if indices.len() > 1 { " (tied)" } else { "" };
-        let listed = match names.split_last() {
+        match names.split_last() {
             Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
             Some((last, _)) => last.clone(),
             None => String::new(),
-        };
-        listed + tied
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! A measure at one point, on both sides.
 
+use std::cmp::Ordering;
+
 use serde_json::Value;
-use towtank_metrics::{MeanInterval, mean_interval_95};
+use towtank_metrics::{MeanInterval, mean_interval_95, told_apart};
 use towtank_report::{Measure, Ordered, PointSummary};
 
 use super::Side;
@@ -16,7 +18,7 @@ pub(crate) struct Row {
     pub a: Measure,
     pub b: Measure,
     /// The differences of replicates with the same random numbers.
-    pub paired: Option<MeanInterval>,
+    pub paired: Option<Paired>,
     /// Whether the digests of the two points are equal, so that each replicate has the same values.
     pub same: bool,
 }
@@ -70,17 +72,34 @@ pub(crate) fn rows(a: (&Side, usize, &PointSummary), b: (&Side, usize, &PointSum
     common.map(row).collect()
 }
 
-fn paired_difference(name: &str, a: &PointOutcomes, b: &PointOutcomes) -> Option<MeanInterval> {
+/// The differences of replicates with the same random numbers, B minus A.
+pub(crate) struct Paired {
+    /// Their mean.
+    pub mean: MeanInterval,
+    /// Which side is larger, where the differences tell that; by the rule for everything that is compared.
+    apart: Option<Ordering>,
+    /// Whether both sides have the same number in every replicate.
+    equal: bool,
+}
+
+fn paired_difference(name: &str, a: &PointOutcomes, b: &PointOutcomes) -> Option<Paired> {
     let value = |point: &PointOutcomes, at: usize| point.outcomes[at].measures.get(name)?.value();
-    let mut differences = Vec::new();
+    let (mut left, mut right) = (Vec::new(), Vec::new());
     for (at_a, replicate) in a.replicates.iter().enumerate() {
         // Replicates are in ascending order.
         let at_b = b.replicates.binary_search(replicate).ok();
         if let Some(pair) = at_b.and_then(|at_b| value(a, at_a).zip(value(b, at_b))) {
-            differences.push(pair.1 - pair.0);
+            left.push(Some(pair.0));
+            right.push(Some(pair.1));
         }
     }
-    mean_interval_95(&differences)
+    let differences: Vec<f64> =
+        left.iter().zip(&right).filter_map(|(left, right)| Some((*right)? - (*left)?)).collect();
+    Some(Paired {
+        mean: mean_interval_95(&differences)?,
+        apart: told_apart(&right, &left, 1),
+        equal: differences.len() > 1 && differences.iter().all(|difference| *difference == 0.0),
+    })
 }
 
 impl Row {
@@ -112,21 +131,22 @@ impl Row {
 
     pub(crate) fn verdict(&self) -> Verdict {
         let Some((a, b)) = self.both() else { return Verdict::NoValue };
-        let paired = self.paired.as_ref().and_then(|paired| Some((paired.mean, paired.range?)));
-        let (difference, clear) = match (paired, self.intervals_overlap()) {
-            (Some((mean, (low, high))), _) if low == 0.0 && high == 0.0 && mean == 0.0 => {
-                return Verdict::Equal;
-            }
-            (Some((mean, (low, high))), _) => (mean, low > 0.0 || high < 0.0),
-            (None, _) if self.same && a == b => return Verdict::Equal,
-            (None, Some(overlap)) => (b - a, !overlap),
-            (None, None) if a == b => return Verdict::Equal,
-            (None, None) => return Verdict::NoInterval,
-        };
-        match (clear, difference > 0.0) {
-            (false, _) => Verdict::Unclear,
-            (true, true) => Verdict::Higher,
-            (true, false) => Verdict::Lower,
+        let paired = self.paired.as_ref().filter(|paired| paired.mean.range.is_some());
+        if let Some(paired) = paired {
+            return match paired.apart {
+                _ if paired.equal => Verdict::Equal,
+                Some(Ordering::Greater) => Verdict::Higher,
+                Some(_) => Verdict::Lower,
+                None => Verdict::Unclear,
+            };
+        }
+        match self.intervals_overlap() {
+            _ if self.same && a == b => Verdict::Equal,
+            Some(true) => Verdict::Unclear,
+            Some(false) if b > a => Verdict::Higher,
+            Some(false) => Verdict::Lower,
+            None if a == b => Verdict::Equal,
+            None => Verdict::NoInterval,
         }
     }
 
@@ -140,7 +160,9 @@ impl Row {
         match &self.paired {
             // All replicates of both sides must be paired; otherwise the mean and the interval would be of
             // different replicates.
-            Some(paired) if paired.count == u64::from(n) && self.a.n() == self.b.n() => {
+            Some(Paired { mean: paired, .. })
+                if paired.count == u64::from(n) && self.a.n() == self.b.n() =>
+            {
                 let mean = Measure::new(paired.mean, unit, n);
                 paired.range.map_or(mean.clone(), |(low, high)| mean.with_interval(low, high))
             }

@@ -1,5 +1,6 @@
 //! The answer and the tables of a backfill: one row per point and discovery.
 
+use towtank_metrics::{Better, Chance};
 use towtank_report::{Cell, Column, Status, Table, Warning, human};
 
 use super::Backfill;
@@ -8,6 +9,7 @@ use super::observed::prefix;
 use super::published;
 use super::view::View;
 use crate::published::is_published;
+use crate::ranking::Ranked;
 use crate::{Points, Presentation};
 
 /// The presentation of all points of the study.
@@ -33,15 +35,20 @@ pub fn present(points: &Points<'_, Backfill>) -> Presentation {
     }
 }
 
-/// The time of the discovery whose backfills are the shortest at the first point.
+/// The discoveries of a point by the times of their backfills.
+fn by_time(view: &View<'_>) -> Ranked {
+    let time = |method: &'static str| (method.to_owned(), view.by_replicate(method, "backfill_s"));
+    Ranked::of(view.methods().into_iter().map(time).collect(), Better::Lower, Chance::Seeds)
+}
+
+/// The time of the discovery whose backfills are the shortest at the first point; of the first of those that
+/// are tied.
 fn headline(points: &Points<'_, Backfill>, views: &[View<'_>]) -> Option<String> {
     let view = views.first()?;
-    let mut methods = view.methods();
-    methods.sort_by(|left, right| {
-        let time = |method| view.mean(method, "backfill_s").unwrap_or(f64::INFINITY);
-        time(left).total_cmp(&time(right))
-    });
-    let best = if methods.len() > 1 { prefix(methods.first()?) } else { String::new() };
+    let methods = view.methods();
+    let ranked = by_time(view);
+    let first = ranked.ranking().best.iter().min().map_or(0, |best| *best);
+    let best = if methods.len() > 1 { prefix(methods.get(first)?) } else { String::new() };
     let names = ["backfill_s", "clean_s"].map(|measure| format!("{best}{measure}"));
     points.first_measure(names.iter().map(String::as_str))
 }
@@ -62,39 +69,56 @@ fn unsafe_at(view: &View<'_>) -> Vec<String> {
     view.methods().into_iter().filter_map(told).collect()
 }
 
-/// The answer: first what is unsafe or unknown, then the time of each discovery, the shortest first.
+/// The answer: first what is unsafe or unknown, then the time of each discovery, the shortest first; in their
+/// own order where the discoveries are tied.
 fn answer(view: &View<'_>) -> String {
     let mut told = unsafe_at(view);
-    let mut times: Vec<(f64, &str)> = view
-        .methods()
-        .into_iter()
-        .filter_map(|method| Some((view.mean(method, "backfill_s")?, method)))
+    let ranked = by_time(view);
+    let (methods, ranking) = (view.methods(), ranked.ranking());
+    let times: Vec<(f64, &str)> = ranking
+        .order
+        .iter()
+        .filter_map(|at| Some((view.mean(methods[*at], "backfill_s")?, methods[*at])))
         .collect();
-    times.sort_by(|left, right| left.0.total_cmp(&right.0));
     let Some(&(least, best)) = times.first() else {
-        let by_log = view.methods().first().and_then(|method| view.mean(method, "objects_recovered_by_log"));
-        told.push(match by_log {
-            Some(count) if count > 0.0 => {
-                format!("No backfill is needed: log recovery copies {} objects.", human::digits(count))
-            }
-            Some(_) if no_backfill(view) => {
-                "No backfill is needed: the log covers the outage, and no object changed in it.".to_owned()
-            }
-            _ => "The time of a backfill is not known.".to_owned(),
-        });
+        told.push(without_time(view));
         return told.join(" ");
     };
     let shown = human::Shown::fitting(least, "s");
-    let others: Vec<String> =
-        times[1..].iter().map(|(time, method)| format!("{method} {}", shown.quantity(*time))).collect();
     let stale = view.mean(best, "objects_stale").map_or_else(String::new, |count| {
         let all = f64::from(view.scenario.objects_per_group)
             * view.runs(best).map(|run| run.backfills.0).max().unwrap_or(1).max(1) as f64;
         format!(" for {} stale objects of {}", human::digits(count), human::digits(all))
     });
+    if ranked.is_tied() {
+        let mut own = times.clone();
+        own.sort_by_key(|(_, method)| methods.iter().position(|own| own == method));
+        let own: Vec<String> =
+            own.iter().map(|(time, method)| format!("{} with {method}", shown.quantity(*time))).collect();
+        told.push(format!("The backfill{stale} takes {}: tied, {}.", own.join(", "), ranked.why_tied()));
+        return told.join(" ");
+    }
+    let slower = times.iter().filter(|(_, method)| !ranking.best.iter().any(|at| methods[*at] == *method));
+    let others: Vec<String> =
+        slower.map(|(time, method)| format!("{method} {}", shown.quantity(*time))).collect();
     let with = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
-    told.push(format!("The backfill takes {} with {best}{stale}{with}.", shown.quantity(least)));
+    let range = if ranking.best.len() > 1 { ranked.range_of_best("s") } else { shown.quantity(least) };
+    told.push(format!("The backfill takes {range} with {}{stale}{with}.", ranked.best()));
     told.join(" ")
+}
+
+/// What is said where no discovery has a time.
+fn without_time(view: &View<'_>) -> String {
+    let by_log = view.methods().first().and_then(|method| view.mean(method, "objects_recovered_by_log"));
+    match by_log {
+        Some(count) if count > 0.0 => {
+            format!("No backfill is needed: log recovery copies {} objects.", human::digits(count))
+        }
+        Some(_) if no_backfill(view) => {
+            "No backfill is needed: the log covers the outage, and no object changed in it.".to_owned()
+        }
+        _ => "The time of a backfill is not known.".to_owned(),
+    }
 }
 
 /// Whether no run of any discovery began a backfill.
@@ -103,25 +127,27 @@ fn no_backfill(view: &View<'_>) -> bool {
 }
 
 fn answer_of_sweep(views: &[View<'_>]) -> String {
-    let mut shares: Vec<(f64, &str, &str)> = Vec::new();
-    for view in views {
-        for method in view.methods().into_iter().filter(|method| *method != "scan") {
-            if let Some(share) = view.mean(method, "share_of_scan") {
-                shares.push((share, method, &view.label));
-            }
-        }
-    }
-    shares.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let of = |view: &View<'_>| -> Vec<(String, Vec<Option<f64>>)> {
+        let methods = view.methods().into_iter().filter(|method| *method != "scan");
+        let candidate = |method: &'static str| {
+            (format!("{method} with {}", view.label), view.by_replicate(method, "share_of_scan"))
+        };
+        methods.map(candidate).collect()
+    };
+    let ranked = Ranked::of(views.iter().flat_map(of).collect(), Better::Lower, Chance::Seeds);
     let mut told: Vec<String> = views.iter().flat_map(unsafe_at).collect();
-    told.push(match (shares.first(), shares.last()) {
-        (Some(best), Some(worst)) => format!(
-            "Fastest is {} with {}: {:.0} % of a scan's time; slowest is {} with {}: {:.0} %.",
-            best.1,
-            best.2,
-            100.0 * best.0,
-            worst.1,
-            worst.2,
-            100.0 * worst.0
+    told.push(match ranked.ends() {
+        Some(_) if ranked.is_tied() => format!(
+            "The discoveries and points take {} of a scan's time, tied: {}.",
+            ranked.range("share"),
+            ranked.why_tied()
+        ),
+        Some(_) if ranked.ranking().order.len() > 1 => format!(
+            "Fastest is {}: {} of a scan's time; slowest is {}: {}.",
+            ranked.best(),
+            ranked.range_of_best("share"),
+            ranked.worst(),
+            ranked.range_of_worst("share")
         ),
         _ => "The table has the time of each discovery.".to_owned(),
     });

@@ -4,6 +4,7 @@ use super::Backfill;
 use super::observed::{Run, prefix};
 use super::scenario::{Discovery, Settled};
 use crate::Point;
+use crate::ranking::by_replicate;
 
 /// One point.
 pub struct View<'a> {
@@ -34,6 +35,12 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn mean(&self, method: &str, measure: &str) -> Option<f64> {
         self.point.value(&self.name_of(method, measure))
+    }
+
+    /// The values of a measure of a discovery by replicate, to be compared in pairs.
+    #[must_use]
+    pub fn by_replicate(&self, method: &str, measure: &str) -> Vec<Option<f64>> {
+        by_replicate(self.point.result, &self.name_of(method, measure))
     }
 
     fn name_of(&self, method: &str, measure: &str) -> String {

@@ -1,12 +1,14 @@
 //! The answer in words: what is unsafe, how full the fullest device is, why, what it costs, and what helps.
 
 use towtank_ceph::balance::{Cause, CauseKind};
+use towtank_metrics::{Better, Chance};
 use towtank_report::human;
 
 use super::Balance;
 use super::dangers::{dangers, percent};
 use super::observed::{Device, Fits, Kept, Pool};
 use crate::Point;
+use crate::ranking::Ranked;
 
 /// One point with the results of its first replicate; all replicates give the same.
 pub struct View<'a> {
@@ -84,18 +86,28 @@ pub fn answer(view: &View<'_>) -> String {
     text
 }
 
+/// What is known of devices or pools, ranked; all of it is exact.
+fn ranked<'k, T: 'k>(
+    all: impl Iterator<Item = &'k T>,
+    name: impl Fn(&T) -> &str,
+    value: impl Fn(&T) -> Option<f64>,
+) -> Ranked {
+    let candidates = all.map(|one| (name(one).to_owned(), vec![value(one)])).collect();
+    Ranked::of(candidates, Better::Higher, Chance::None)
+}
+
 fn fullest(kept: &Kept) -> Option<String> {
-    let fullest = kept
-        .devices
-        .iter()
-        .filter_map(|device| Some((device, device.fill_now?)))
-        .reduce(|best, next| if next.1 > best.1 { next } else { best })?;
+    let fill = ranked(kept.devices.iter(), |device| &device.name, |device| device.fill_now);
+    let [fullest, _] = fill.ends()?;
     let even = kept.causes.first()?.fill;
     let by_weight = kept.largest(|device| Some(device.fill?.1))?;
+    let which = match fill.winner() {
+        Some(_) => format!("The fullest device, {}, is", fill.best()),
+        None => format!("The fullest devices, {}, are", fill.best()),
+    };
     Some(format!(
-        "The fullest device, {}, is {} full; weight and rule alone would make it {}, and an even fill {}",
-        fullest.0.name,
-        percent(fullest.1),
+        "{which} {} full; weight and rule alone would make it {}, and an even fill {}",
+        percent(fullest),
         percent(by_weight),
         percent(even)
     ))
@@ -103,11 +115,19 @@ fn fullest(kept: &Kept) -> Option<String> {
 
 /// Where nobody knows the fill: the device that is farthest above its share.
 fn most_groups(kept: &Kept) -> Option<String> {
-    let above = kept.devices.iter().filter(|device| device.shards.1 > 0.0);
-    let part = |device: &Device| device.shards.0 as f64 / device.shards.1;
-    let most = above.reduce(|best, next| if part(next) > part(best) { next } else { best })?;
-    let (now, ideal, _) = most.shards;
-    Some(format!("{} has {now} copies and shards, where weight and rule give {ideal:.1}", most.name))
+    let part = |device: &Device| (device.shards.1 > 0.0).then(|| device.shards.0 as f64 / device.shards.1);
+    let parts = ranked(kept.devices.iter(), |device| &device.name, part);
+    let (now, ideal, _) = kept.devices[*parts.ranking().best.first()?].shards;
+    Some(match parts.winner() {
+        Some(_) => {
+            format!("{} has {now} copies and shards, where weight and rule give {ideal:.1}", parts.best())
+        }
+        None => format!(
+            "{} have {:.2} times the copies and shards that weight and rule give",
+            parts.best(),
+            parts.ends()?[0]
+        ),
+    })
 }
 
 /// Contributions below this, in parts of a device, are left out of the answer; the table has them.
@@ -179,25 +199,36 @@ fn remedy(view: &View<'_>) -> String {
 const POOL_CHANGE: f64 = 0.01;
 
 /// The pool that loses most by the plan and, if not all pools in proportion win anything, the one that wins
-/// most.
+/// most; all of them where they are equal.
 fn pools_alone(kept: &Kept, has_won: bool) -> String {
-    let change = |pool: &&Pool| pool.fits.planned.bytes - pool.fits.now.bytes;
-    let changes = |pool: &&Pool| change(pool).abs() > POOL_CHANGE * pool.fits.now.bytes;
-    let told = || kept.pools.iter().filter(changes);
-    let most = told().max_by(|left, right| change(left).total_cmp(&change(right)));
-    let least = told().min_by(|left, right| change(left).total_cmp(&change(right)));
+    let change = |pool: &Pool| pool.fits.planned.bytes - pool.fits.now.bytes;
+    let told = |pool: &Pool| {
+        Some(change(pool)).filter(|change| change.abs() > POOL_CHANGE * pool.fits.now.bytes)
+    };
+    let pools = ranked(kept.pools.iter(), |pool| &pool.name, told);
+    let Some([most, least]) = pools.ends() else { return String::new() };
+    let named = |names: String, count: usize| match count {
+        1 => format!("pool {names}"),
+        _ => format!("each of the pools {names}"),
+    };
     let mut text = String::new();
-    if let Some(pool) = most.filter(|pool| change(pool) > 0.0 && !has_won) {
-        text += &format!(", but {} for pool {} alone", bytes(change(&pool)), pool.name);
+    if most > 0.0 && !has_won {
+        let names = named(pools.best(), pools.ranking().best.len());
+        text += &format!(", but {} for {names} alone", bytes(most));
     }
-    if let Some(pool) = least.filter(|pool| change(pool) < 0.0) {
-        let (now, then) = (bytes(pool.fits.now.bytes), bytes(pool.fits.planned.bytes));
-        text += &format!("; for pool {} alone {then} fit then in place of {now}", pool.name);
+    if let (true, Some(at)) = (least < 0.0, pools.ranking().worst.first()) {
+        let names = named(pools.worst(), pools.ranking().worst.len());
+        let fits = &kept.pools[*at].fits;
+        let (now, then) = (bytes(fits.now.bytes), bytes(fits.planned.bytes));
+        text += &match pools.ranking().worst.len() {
+            1 => format!("; for {names} alone {then} fit then in place of {now}"),
+            _ => format!("; for {names} alone {} less fit then", bytes(-least)),
+        };
     }
     text
 }
 
-/// The answer over several points: the one that wins most, after what is unsafe in all of them.
+/// The answer over several points: what is unsafe in all of them, then the remedy of each.
 #[must_use]
 pub fn compared(views: &[View<'_>]) -> String {
     let mut said: Vec<String> = Vec::new();

@@ -1,7 +1,7 @@
 //! All points: the constant over the mixes, a map of the errors, how busy the disks were under each rule of
 //! admission, and mixes of sizes by the meaning of their shares.
 
-use towtank_metrics::mean_interval_95;
+use towtank_metrics::{Better, Chance, mean_interval_95};
 use towtank_report::{
     Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference, Table, Warning, human,
 };
@@ -10,6 +10,7 @@ use super::CapacitySim;
 use super::runs::{Measured, READS, size_model};
 use super::shares::{self, MixView};
 use crate::points::{columns_of, text};
+use crate::ranking::{Ranked, by_replicate};
 use crate::{MeasureSpec, Point, Points, Presentation, Study};
 
 /// More lines than these cannot be told apart.
@@ -107,21 +108,23 @@ fn alone(views: &[View<'_>]) -> bool {
 
 fn answer(views: &[View<'_>], of_mixes: Option<String>) -> String {
     // Points whose error is missing do not count among those where the method holds.
-    let known: Vec<(&View<'_>, f64)> =
-        views.iter().filter_map(|view| Some((view, view.mean("error_worst")?))).collect();
-    let Some((worst, error)) = known.iter().max_by(|left, right| left.1.total_cmp(&right.1)) else {
+    let known: Vec<f64> = views.iter().filter_map(|view| view.mean("error_worst")).collect();
+    let error = |view: &View<'_>| (view.name(), by_replicate(view.point.result, "error_worst"));
+    let ranked = Ranked::of(views.iter().map(error).collect(), Better::Lower, Chance::Seeds);
+    let Some([_, error]) = ranked.ends() else {
         return "The error of predicted mixes is not known: no point was measured to its end.".to_owned();
     };
-    let holds = known.iter().filter(|(_, error)| *error <= HOLDS_WITHIN).count();
+    let holds = known.iter().filter(|error| **error <= HOLDS_WITHIN).count();
     let percent = human::digits(error * 100.0);
     let mut answer = if views.len() == 1 {
         format!("From pure reads and pure writes, the rates of mixes are predicted to within {percent} %")
     } else {
-        format!(
-            "Predictions are within 5 % at {holds} of {} points; the largest error is {percent} % at {}",
-            known.len(),
-            worst.name()
-        )
+        let largest = if ranked.is_tied() {
+            format!("errors are {} at all of them, tied: {}", ranked.range("share"), ranked.why_tied())
+        } else {
+            format!("the largest error is {percent} % at {}", ranked.worst())
+        };
+        format!("Predictions are within 5 % at {holds} of {} points; {largest}", known.len())
     };
     if known.len() < views.len() {
         answer += &format!("; {} points were not measured to their end", views.len() - known.len());

@@ -1,10 +1,12 @@
 //! What moves, in words, tables and figures.
 
+use towtank_metrics::{Better, Chance};
 use towtank_report::{Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
 
 use super::Preview;
 use super::dangers::{dangers, status};
 use super::moves::{DeviceMoves, Moves};
+use crate::ranking::Ranked;
 use crate::{Point, Points, Presentation};
 
 /// The maximum number of bars; above it, only the devices with the most to move are drawn.
@@ -331,11 +333,15 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
     }
 }
 
-/// First the unsafe changes, then the one of the others that moves least.
+/// First the unsafe changes, then the one of the others that moves least, or those that move equally little.
 fn best_of(views: &[View<'_>]) -> String {
     let least = |views: &[&View<'_>]| {
-        let view = views.iter().min_by_key(|view| view.moves.moved_bytes)?;
-        Some(format!("{} moves least: {}.", view.label(), told(view.moves)))
+        let moved = |view: &&View<'_>| (view.label(), vec![Some(view.moves.moved_bytes as f64)]);
+        let ranked = Ranked::of(views.iter().map(moved).collect(), Better::Lower, Chance::None);
+        Some(match ranked.winner() {
+            Some(at) => format!("{} moves least: {}.", ranked.best(), told(views[at].moves)),
+            None => format!("{} move least: {} each.", ranked.best(), ranked.range_of_best("bytes")),
+        })
     };
     let (safe, risky): (Vec<&View<'_>>, Vec<&View<'_>>) =
         views.iter().partition(|view| dangers(view.moves).is_empty());

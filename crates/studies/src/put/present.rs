@@ -1,5 +1,6 @@
 //! All replicates of all points: one row per protocol and point, and the sentence at the head of the report.
 
+use towtank_metrics::{Better, Chance};
 use towtank_negotiation::Protocol;
 use towtank_puts::Fidelity;
 use towtank_report::{Cell, Column, Figure, Status, Table, Warning, human};
@@ -12,6 +13,7 @@ use super::observed::{OF_GETS, OF_PUTS, prefix};
 use super::published;
 use super::view::View;
 use crate::published::is_published;
+use crate::ranking::Ranked;
 use crate::{Points, Presentation};
 
 /// The presentation of all points of the study.
@@ -36,18 +38,22 @@ pub fn present(points: &Points<'_, Put>) -> Presentation {
     }
 }
 
-/// The view that does most.
-fn best<'v, 'a>(views: &'v [View<'a>]) -> Option<&'v View<'a>> {
-    let rate = |view: &View<'_>| {
-        let rates = ["chunks_per_second", "gets_per_second"].map(|rate| view.mean(rate));
-        rates.into_iter().flatten().map(|mean| mean.mean).sum::<f64>()
+/// The protocols and points by the chunks that they store and read per second.
+fn by_rate(views: &[View<'_>]) -> Ranked {
+    let rates = |view: &View<'_>| -> Vec<Option<f64>> {
+        let [puts, gets] = ["chunks_per_second", "gets_per_second"].map(|rate| view.by_replicate(rate));
+        let sum = |(put, get): (Option<f64>, Option<f64>)| {
+            (put.is_some() || get.is_some()).then(|| put.unwrap_or(0.0) + get.unwrap_or(0.0))
+        };
+        puts.into_iter().zip(gets).map(sum).collect()
     };
-    views.iter().max_by(|left, right| rate(left).total_cmp(&rate(right)))
+    let candidates = views.iter().map(|view| (view.name(), rates(view))).collect();
+    Ranked::of(candidates, Better::Higher, Chance::Seeds)
 }
 
-/// The rate of the protocol that does most.
+/// The rate of the protocol that does most; of the first of those that are tied.
 fn headline(points: &Points<'_, Put>, views: &[View<'_>]) -> Option<String> {
-    let best = best(views)?;
+    let best = views.get(*by_rate(views).ranking().best.iter().min()?)?;
     let before = if best.settled.protocols.len() == 1 { String::new() } else { prefix(best.protocol) };
     let names = ["chunks_per_second", "gets_per_second"].map(|rate| format!("{before}{rate}"));
     points.first_measure(names.iter().map(String::as_str))
@@ -146,14 +152,50 @@ fn overload(view: &View<'_>) -> Option<String> {
 /// choice.
 const SHORT_OF: f64 = 0.02;
 
+/// What is done per second, and by which protocol or point most of it; those that are tied are compared by
+/// how long an operation takes.
 fn of_best(views: &[View<'_>]) -> String {
-    let Some(best) = best(views) else { return String::new() };
-    let verb = if views.iter().any(View::reads) { "stored or read" } else { "stored" };
-    match (views, told(best)) {
-        (_, None) => String::new(),
-        ([_], Some(words)) => format!("{words}."),
-        (_, Some(words)) => format!("Most chunks per second are {verb} by {words}."),
+    if let [one] = views {
+        return told(one).map_or_else(String::new, |words| format!("{words}."));
     }
+    let reads = views.iter().any(View::reads);
+    let (stored, store) = if reads { ("stored or read", "store or read") } else { ("stored", "store") };
+    let by_rate = by_rate(views);
+    if let Some(best) = by_rate.winner() {
+        let words = told(&views[best]);
+        return words.map_or_else(String::new, |words| format!("Most chunks per second are {stored} by {words}."));
+    }
+    let best = &by_rate.ranking().best;
+    if best.is_empty() {
+        return String::new();
+    }
+    let tied: Vec<&View<'_>> = best.iter().map(|at| &views[*at]).collect();
+    let rates = by_rate.range_of_best("chunks/s");
+    let latencies = by_latency(&tied);
+    match by_rate.is_tied() {
+        true => format!("{} {store} {}, tied: {}.{latencies}", by_rate.all(), by_rate.range("chunks/s"), by_rate.why_tied()),
+        false => format!("Most chunks per second are {stored} by {}: {rates}.{latencies}", by_rate.best()),
+    }
+}
+
+/// The ends of the mean latencies of those that are tied by their rate; empty where latencies are tied too.
+fn by_latency(views: &[&View<'_>]) -> String {
+    let (one, measure) = match views.iter().all(|view| view.settled.spec.read_share == Percent::FULL) {
+        true => ("get", "get_latency_mean_us"),
+        false => ("put", "put_latency_mean_us"),
+    };
+    let candidates = views.iter().map(|view| (view.name(), view.by_replicate(measure))).collect();
+    let ranked = Ranked::of(candidates, Better::Lower, Chance::Seeds);
+    if ranked.is_tied() || ranked.ends().is_none() {
+        return String::new();
+    }
+    let seconds = |range: [f64; 2]| human::alike(range.map(|micros| micros / 1e6), "s");
+    let [best, worst] = ranked.ends().map(seconds).unwrap_or_default();
+    format!(
+        " Of these, a {one} takes least by {}, {best} on average, and most by {}, {worst}.",
+        ranked.best(),
+        ranked.worst()
+    )
 }
 
 fn told(view: &View<'_>) -> Option<String> {

@@ -7,6 +7,7 @@ use towtank_units::Percent;
 use super::Put;
 use super::observed::{Kept, Observed, prefix};
 use super::scenario::Settled;
+use crate::ranking::by_replicate;
 use crate::{Point, PointResult, points};
 
 /// One protocol at one point, with everything that the report shows of it.
@@ -46,9 +47,18 @@ impl<'a> View<'a> {
     /// The values of a measure, of each replicate that has it.
     #[must_use]
     pub fn values(&self, measure: &str) -> Vec<f64> {
+        points::values(self.result, &self.name_of(measure))
+    }
+
+    fn name_of(&self, measure: &str) -> String {
         let alone = self.settled.protocols.len() == 1;
-        let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) };
-        points::values(self.result, &name)
+        if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) }
+    }
+
+    /// The values of a measure by replicate, to be compared in pairs.
+    #[must_use]
+    pub fn by_replicate(&self, measure: &str) -> Vec<Option<f64>> {
+        by_replicate(self.result, &self.name_of(measure))
     }
 
     /// The standard deviation of single replicates; 0 if there are fewer than two.

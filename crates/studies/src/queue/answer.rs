@@ -1,9 +1,11 @@
 //! The one sentence at the head of the report: how long jobs wait, and whether theory agrees.
 
+use towtank_metrics::{Better, Chance};
 use towtank_report::human;
 
 use super::observed::ROWS;
 use super::view::{RareWaits, View, up_to_two_digits};
+use crate::ranking::{Ranked, by_replicate};
 
 /// The answer of a scenario; empty where a value for it is missing.
 #[must_use]
@@ -66,15 +68,20 @@ fn of_rare_waits(view: &View<'_>, rare: RareWaits, mean: f64) -> String {
 /// The answer of a sweep: where the wait is shortest and where it is longest.
 #[must_use]
 pub fn of_sweep(views: &[View<'_>]) -> String {
-    let mut waits: Vec<(f64, &View<'_>)> =
-        views.iter().filter_map(|view| Some((view.mean("wait_mean")?.mean, view))).collect();
-    waits.sort_by(|(left, _), (right, _)| left.total_cmp(right));
-    match waits[..] {
-        [(least, first), .., (most, last)] => {
-            let [least, most] = human::alike([least, most], "s");
+    let wait = |view: &View<'_>| (view.label.clone(), by_replicate(view.point.result, "wait_mean"));
+    let ranked = Ranked::of(views.iter().map(wait).collect(), Better::Lower, Chance::Seeds);
+    match ranked.ends() {
+        Some(_) if ranked.is_tied() => format!(
+            "The mean wait of a visit is {} at all points, tied: {}.",
+            ranked.range("s"),
+            ranked.why_tied()
+        ),
+        Some(ends) if ranked.ranking().order.len() > 1 => {
+            let [least, most] = human::alike(ends, "s");
             format!(
                 "The mean wait of a visit lies between {least} with {} and {most} with {}.",
-                first.label, last.label
+                ranked.best(),
+                ranked.worst()
             )
         }
         _ => String::new(),

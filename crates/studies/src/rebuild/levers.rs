@@ -8,11 +8,12 @@
 //! ([`towtank_rebuild::thinned`]), if the same recovery without a change then takes as long as the whole one.
 
 use serde::{Deserialize, Serialize};
-use towtank_metrics::Histogram;
+use towtank_metrics::{Better, Chance, Histogram};
 use towtank_units::{Rate, SimSpan};
 
 use super::estimate::Estimate;
 use super::resources::{QUEUE, Resource, SERVER_RATE};
+use crate::ranking::Ranked;
 use crate::{RunContext, StudyError};
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Limits, Load, WINDOW_MAX, Weights};
@@ -250,28 +251,47 @@ fn of_caps(limits: &Limits, busiest: &dyn Fn(&str) -> f64, idle: f64) -> Vec<Lev
     levers
 }
 
-/// Whether this change was tried, shortened the rebuild, and is the best of those tried.
+/// The changes by their times. All were tried on the lost data of one replicate, so their times are exact
+/// there; those that differ by less than 1 % are tied.
 #[must_use]
-pub fn helps_most(tried: &[Tried], change: &str) -> bool {
-    tried.first().is_some_and(|best| best.change == change && best.time_s.is_some())
+pub fn by_time(tried: &[Tried]) -> Ranked {
+    let candidates = tried.iter().map(|tried| (format!("`{}`", tried.change), vec![tried.time_s])).collect();
+    Ranked::of(candidates, Better::Lower, Chance::OneRun)
 }
 
-/// The change that helps most, in words; nothing where nothing was tried.
+/// Whether this change was tried, shortened the rebuild, and is the best of those tried, or tied with it.
 #[must_use]
-pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
-    let best = tried.first()?;
-    Some(match best.time_s.filter(|&seconds| seconds < 0.99 * time_s) {
-        Some(seconds) => {
-            let of = if tried.len() > 1 {
-                format!("of {} changes that were tried, ", tried.len())
-            } else {
-                String::new()
-            };
-            let verb = if tried.len() > 1 { "helps most" } else { "helps" };
-            let [with, without] = human::alike([seconds, time_s], "s");
-            format!("{of}`{}` {verb}: {with} instead of {without}", best.change)
-        }
-        None if tried.len() == 1 => format!("`{}` was tried and saves less than 1 %", best.change),
-        None => format!("{} changes were tried, and none saves 1 %", tried.len()),
-    })
+pub fn helps_most(tried: &[Tried], change: &str) -> bool {
+    by_time(tried).ranking().best.iter().any(|at| tried[*at].change == change)
+}
+
+/// Where changes were tried, of so many replicates: words that follow `tried`.
+#[must_use]
+pub fn tried_in(replicates: usize) -> &'static str {
+    if replicates > 1 { " in the first replicate" } else { "" }
+}
+
+/// The change that helps most, in words, or those that are tied; nothing where nothing was tried.
+#[must_use]
+pub fn advice(tried: &[Tried], time_s: f64, where_tried: &str) -> Option<String> {
+    let one = tried.first()?;
+    let ranked = by_time(tried);
+    let best = &ranked.ranking().best;
+    let Some([seconds, _]) = ranked.ends().filter(|ends| ends[0] < 0.99 * time_s) else {
+        return Some(match tried.len() {
+            1 => format!("`{}` was tried{where_tried} and saves less than 1 %", one.change),
+            count => format!("{count} changes were tried{where_tried}, and none saves 1 %"),
+        });
+    };
+    let of = match tried.len() {
+        1 => String::new(),
+        count => format!("of {count} changes that were tried{where_tried}, "),
+    };
+    let verb = match (tried.len(), best.len()) {
+        (1, _) => "helps",
+        (_, 1) => "helps most",
+        _ => "help most",
+    };
+    let [with, without] = human::alike([seconds, time_s], "s");
+    Some(format!("{of}{} {verb}: {with} instead of {without}", ranked.best()))
 }

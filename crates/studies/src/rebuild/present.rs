@@ -1,15 +1,17 @@
 //! The answer, tables and figures of a rebuild.
 
 use towtank_ceph::{FillLevel, FillLimits};
+use towtank_metrics::{Better, Chance};
 use towtank_report::{Cell, Column, Outcome, Status, Table, Warning, human};
 
 use super::Rebuild;
 use super::figures;
-use super::levers::advice;
+use super::levers::{advice, tried_in};
 use super::settled::{Settled, usual_speeds};
 use super::slowest::Slowest;
 use super::view::View;
 use crate::published::is_published;
+use crate::ranking::{Ranked, by_replicate};
 use crate::{Point, Points, Presentation};
 
 /// The presentation of all points of the study.
@@ -85,7 +87,8 @@ fn answer(views: &[View<'_>]) -> String {
         text += &format!(". Bottleneck: {bottleneck}");
     }
     let first = one.result.outcomes[0].measures.get("time_to_full_redundancy_s").and_then(|all| all.value());
-    if let Some(advice) = first.and_then(|first| advice(&one.observed[0].tried, first)) {
+    let where_tried = tried_in(one.result.outcomes.len());
+    if let Some(advice) = first.and_then(|first| advice(&one.observed[0].tried, first, where_tried)) {
         text += &format!(". Improvement: {advice}");
     }
     text + "." + &unknown_fill(one) + &assumed(one)
@@ -180,34 +183,50 @@ fn not_safe(view: &View<'_>) -> Option<String> {
 }
 
 /// The answer over several points: every point that does not become safe, every other one that is at risk,
-/// then the slowest and the fastest.
+/// then the slowest and the fastest, if they can be told apart.
 fn compared(views: &[View<'_>]) -> String {
     let mut all: Vec<String> = Vec::new();
     all.extend(views.iter().filter_map(|view| Some(format!("{}: {}", view.name(), not_safe(view)?))));
-    let mut timed: Vec<(f64, &View<'_>)> = views
-        .iter()
-        .filter(|view| not_safe(view).is_none())
-        .filter_map(|view| Some((view.mean("time_to_full_redundancy_s")?.mean, view)))
-        .collect();
-    timed.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let safe: Vec<&View<'_>> = views.iter().filter(|view| not_safe(view).is_none()).collect();
+    let time = |view: &&View<'_>| (view.name(), by_replicate(view.result, "time_to_full_redundancy_s"));
+    let ranked = Ranked::of(safe.iter().map(time).collect(), Better::Lower, Chance::Seeds);
     let is_safe = |view: &View<'_>| status_of_point(view) == Some(Status::Safe);
+    let order = &ranked.ranking().order;
     let risky: Vec<String> =
-        timed.iter().filter(|(_, view)| !is_safe(view)).map(|(_, view)| view.name()).collect();
+        order.iter().rev().map(|at| safe[*at]).filter(|view| !is_safe(view)).map(View::name).collect();
     if !risky.is_empty() {
         all.push(format!("at risk meanwhile: {}", risky.join(", ")));
     }
-    let (slowest, fastest) = (timed.first(), timed.last().filter(|_| timed.len() > 1));
-    let shown = human::Shown::fitting(slowest.map_or(0.0, |(time, _)| *time), "s");
-    for (word, point) in [("slowest", slowest), ("fastest", fastest)] {
-        all.extend(point.and_then(|(time, view)| {
-            let told = told(view, &shown.quantity(*time))?;
-            Some(format!("{word}: {told}"))
-        }));
-    }
-    let between = timed.len().saturating_sub(2);
-    let rest = if between > 0 { format!("; {between} more in between") } else { String::new() };
+    all.extend(slowest_and_fastest(&safe, &ranked));
     let assumed = views.first().map_or_else(String::new, assumed);
-    if all.is_empty() { String::new() } else { all.join("; ") + &rest + "." + &assumed }
+    if all.is_empty() { String::new() } else { all.join("; ") + "." + &assumed }
+}
+
+/// The ends of the ranking by time, or that it has none.
+fn slowest_and_fastest(views: &[&View<'_>], ranked: &Ranked) -> Vec<String> {
+    let ranking = ranked.ranking();
+    let Some([_, most]) = ranked.ends() else { return Vec::new() };
+    if ranked.is_tied() {
+        let (all, range) = (ranked.all(), ranked.range("s"));
+        return vec![format!("{all}: {range}, tied: {}", ranked.why_tied())];
+    }
+    let shown = human::Shown::fitting(most, "s");
+    let end = |word: &str, indices: &[usize], names: String, range: String| match indices {
+        [one] => {
+            let view = views[*one];
+            let time = shown.quantity(view.mean("time_to_full_redundancy_s")?.mean);
+            told(view, &time).map(|told| format!("{word}: {told}"))
+        }
+        _ => Some(format!("{word}: {names}, {range}")),
+    };
+    let mut said: Vec<String> =
+        end("slowest", &ranking.worst, ranked.worst(), ranked.range_of_worst("s")).into_iter().collect();
+    if ranking.order.len() > 1 {
+        said.extend(end("fastest", &ranking.best, ranked.best(), ranked.range_of_best("s")));
+    }
+    let between = ranking.order.len().saturating_sub(ranking.best.len() + ranking.worst.len());
+    said.extend((between > 0).then(|| format!("{between} more in between")));
+    said
 }
 
 /// A point with its time, its rate and its share of the ideal.

@@ -1,16 +1,19 @@
 //! How busy each resource was, as a share of the time.
 
 use serde::{Deserialize, Serialize};
+use towtank_metrics::{Better, Chance};
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_units::SimSpan;
+
+use crate::ranking::Ranked;
 
 /// A kind of resource, and how busy it was during the transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resource {
     /// The name of the kind.
     pub name: String,
-    /// The name of the busiest of its kind.
+    /// The name of the busiest of its kind, or of all that are equally busy.
     pub which: String,
     /// The busy share of that one, from 0 to 1.
     pub busiest: f64,
@@ -112,7 +115,8 @@ fn kind(name: &str, members: Vec<(String, f64)>) -> Resource {
     let count = members.len() as u64;
     let mean = members.iter().map(|member| member.1).sum::<f64>() / members.len().max(1) as f64;
     let saturated = members.iter().filter(|member| member.1 >= SATURATED).count() as u64;
-    let busiest = members.into_iter().max_by(|left, right| left.1.total_cmp(&right.1));
-    let (which, busiest) = busiest.unwrap_or_default();
+    let candidates = members.into_iter().map(|(name, share)| (name, vec![Some(share)])).collect();
+    let ranked = Ranked::of(candidates, Better::Higher, Chance::None);
+    let (which, busiest) = (ranked.best_alike(), ranked.ends().map_or(0.0, |ends| ends[0]));
     Resource { name: name.to_owned(), which, busiest, mean, saturated, count }
 }

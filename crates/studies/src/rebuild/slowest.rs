@@ -5,7 +5,7 @@
 //! inter-server traffic", "Where were objects reconstructed?"). Of a sweep it is the slowest replicate of the
 //! slowest point. The traffic of its other replicates can be chosen on the page.
 
-use towtank_metrics::spearman;
+use towtank_metrics::{Better, Chance, spearman};
 use towtank_report::{
     Axis, BarSeries, ChordFlows, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num, Reference,
     human,
@@ -14,6 +14,7 @@ use towtank_report::{
 use super::observed::{Observed, ServerSeen};
 use super::traffic::Traffic;
 use super::view::View;
+use crate::ranking::Ranked;
 
 const GIB: f64 = 1_073_741_824.0;
 
@@ -31,6 +32,8 @@ pub struct Slowest<'v, 'a> {
     pub seen: &'a Observed,
     /// What it was chosen from: points, and replicates of its point.
     of: (usize, usize),
+    /// Whether other points, and other replicates of its point, are as slow.
+    tied: (bool, bool),
 }
 
 impl<'v, 'a> Slowest<'v, 'a> {
@@ -38,27 +41,37 @@ impl<'v, 'a> Slowest<'v, 'a> {
     /// first of equals.
     #[must_use]
     pub fn of(views: &'v [View<'a>]) -> Option<Self> {
-        let mean = |view: &View<'_>| {
-            let times = view.observed.iter().map(|seen| seen.transfer_s);
-            times.sum::<f64>() / view.observed.len().max(1) as f64
+        let times = |view: &View<'_>| {
+            let times = view.observed.iter().map(|seen| Some(seen.transfer_s)).collect();
+            (String::new(), times)
         };
-        let view = views.iter().rev().max_by(|one, other| mean(one).total_cmp(&mean(other)))?;
-        let longest = |one: &&&Observed, other: &&&Observed| one.transfer_s.total_cmp(&other.transfer_s);
-        let seen = view.observed.iter().rev().max_by(longest)?;
-        Some(Slowest { view, seen, of: (views.len(), view.observed.len()) })
+        let points = Ranked::of(views.iter().map(times).collect(), Better::Lower, Chance::Seeds);
+        let view = &views[*points.ranking().worst.first()?];
+        let runs = view.observed.iter().map(|seen| (String::new(), vec![Some(seen.transfer_s)])).collect();
+        let runs = Ranked::of(runs, Better::Lower, Chance::None);
+        let worst = &runs.ranking().worst;
+        let seen = view.observed[*worst.iter().min()?];
+        let tied = (points.ranking().worst.len() > 1, worst.len() > 1);
+        Some(Slowest { view, seen, of: (views.len(), view.observed.len()), tied })
+    }
+
+    /// The point, among several.
+    fn slowest_point(&self) -> &'static str {
+        if self.tied.0 { "one of the slowest points (tied)" } else { "the slowest point" }
     }
 
     /// Which replicate it is, as the end of a sentence; empty where there is only one.
     #[must_use]
     pub fn which(&self) -> String {
         let number = self.seen.replicate;
+        let (one, point) = (if self.tied.1 { "one of the slowest" } else { "the slowest" }, self.slowest_point());
         match self.of {
             (1, 1) => String::new(),
-            (1, _) => format!(" in replicate {number}, the slowest"),
-            (_, 1) => format!(" with {}, the slowest point", self.view.name()),
+            (1, _) => format!(" in replicate {number}, {one}"),
+            (_, 1) => format!(" with {}, {point}", self.view.name()),
             _ => {
                 let name = self.view.name();
-                format!(" in replicate {number} with {name}, the slowest of the slowest point")
+                format!(" in replicate {number} with {name}, {one} of {point}")
             }
         }
     }
@@ -98,7 +111,7 @@ impl<'v, 'a> Slowest<'v, 'a> {
 
     /// Which point it is of, as the end of a sentence; empty where there is only one.
     fn point(&self) -> String {
-        if self.of.0 == 1 { String::new() } else { format!(" with {}, the slowest point", self.view.name()) }
+        if self.of.0 == 1 { String::new() } else { format!(" with {}, {}", self.view.name(), self.slowest_point()) }
     }
 
     /// The replicates of its point that sent anything, with what is said of them: all, in their order, or the

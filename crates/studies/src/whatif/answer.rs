@@ -7,7 +7,7 @@ use super::Whatif;
 use super::observed::Kept;
 use crate::Point;
 use crate::preview::dangers;
-use crate::rebuild::levers::{Tried, advice};
+use crate::rebuild::levers::{Tried, advice, by_time, tried_in};
 
 /// More devices groups than this on a device bring a warning: Ceph's `mon_max_pg_per_osd`.
 pub const GROUPS_A_DEVICE: u64 = 250;
@@ -309,14 +309,29 @@ fn small(share: f64, exposed: bool) -> String {
 fn help(view: &View<'_>) -> Option<String> {
     let first = view.point.result.outcomes[0].measures.get("time_to_clean_s")?.value()?;
     let tried = &view.kept.observed.tried;
+    let where_tried = tried_in(view.point.result.outcomes.len());
     let helps = |tried: &&Tried| tried.time_s.is_some_and(|time| time < 0.99 * first);
-    let shown = human::Shown::fitting(first, "s");
-    let best: Vec<String> = tried.iter().filter(helps).take(BEST).map(|tried| told(tried, &shown)).collect();
-    if best.len() < 2 {
-        return Some(format!("Improvement: {}", advice(tried, first)?));
+    let helpful: Vec<Tried> = tried.iter().filter(helps).cloned().collect();
+    if helpful.len() < 2 {
+        return Some(format!("Improvement: {}", advice(tried, first, where_tried)?));
     }
-    let now = shown.quantity(first);
-    Some(format!("Improvement, of {} changes that were tried: {} (now {now})", tried.len(), best.join("; ")))
+    let shown = human::Shown::fitting(first, "s");
+    let ranked = by_time(&helpful);
+    let ranking = ranked.ranking();
+    let mut named: Vec<String> =
+        ranking.order.iter().take(BEST).map(|at| told(&helpful[*at], &shown)).collect();
+    // The first is not better than those that are tied with it.
+    if let Some(last) = named.get_mut(ranking.best.len().min(BEST) - 1).filter(|_| ranking.best.len() > 1) {
+        *last += match ranking.best.len() {
+            tied if tied > BEST => " (tied, with others)",
+            _ => " (tied)",
+        };
+    }
+    let (count, now) = (tried.len(), shown.quantity(first));
+    Some(format!(
+        "Improvement, of {count} changes that were tried{where_tried}: {} (now {now})",
+        named.join("; ")
+    ))
 }
 
 /// So many of the changes that help are named.
