@@ -41,13 +41,19 @@ function toldOfPoint(name: string, measure: Measure, family: Shown | null): Told
   const n = line("n", measure.n === 0 ? "" : measure.n === 1 ? "1 replicate" : `${measure.n} replicates`);
   if (value === null) return { ...nothing(measure.reason), exact: null };
   const shown = family ?? Shown.fitting(value, unit);
-  const interval = low === null || high === null ? [] : [line("interval", `95 %: ${ends(low, high, unit, family)}`)];
+  const interval = low === null || high === null ? spread(measure, family) : [line("interval", `95 %: ${ends(low, high, unit, family)}`)];
   return {
     value: number(shown.digits(value), shown, false),
     lines: [...interval, n],
     missing: false,
     exact: withUnit(`${name} = ${value}`, unit),
   };
+}
+
+/** Where the mean has no interval: the range of the replicates, and why. */
+function spread({ no_interval: none, unit }: Measure, family: Shown | null): HTMLElement[] {
+  if (none == null) return [];
+  return [line("interval", `replicates: ${ends(none.least, none.most, unit, family)}`), line("n", `no interval: ${none.reason}`)];
 }
 
 function ends(low: number, high: number, unit: string, family: Shown | null): string {
@@ -61,7 +67,7 @@ function toldOfSweep(name: string, report: Report, family: Shown | null): Told {
     const measure = point.summary[name];
     return measure?.value === null || measure === undefined
       ? []
-      : [{ value: measure.value, unit: measure.unit, label: point.label }];
+      : [{ value: measure.value, unit: measure.unit, label: point.label, low: measure.low, high: measure.high }];
   });
   found.sort((a, b) => a.value - b.value);
   const [least, most] = [found[0], found.at(-1)];
@@ -73,11 +79,24 @@ function toldOfSweep(name: string, report: Report, family: Shown | null): Told {
   const text = same ? shown.digits(least.value) : `${shown.digits(least.value)} – ${shown.digits(most.value)}`;
   const missing = report.points.length - found.length;
   const lines = [
-    line("interval", same ? `at ${least.label}` : `least at ${least.label}`),
-    ...(same ? [] : [line("interval", `most at ${most.label}`)]),
+    ...(same ? [line("interval", found.length === 1 ? `at ${least.label}` : `the same at ${found.length} points`)] : []),
+    ...(same ? [] : [line("interval", `least ${place(least, found)}`), line("interval", `most ${place(most, found)}`)]),
     ...(missing > 0 ? [line("n", `no value at ${missing} of ${report.points.length} points`)] : []),
   ];
   return { value: number(text, shown, !same), lines, missing: false, exact: null };
+}
+
+interface Found {
+  label: string;
+  low: number | null;
+  high: number | null;
+}
+
+/** Where an end lies: at a point only if its interval overlaps that of no other; else no point can be named. */
+function place(end: Found, all: readonly Found[]): string {
+  const apart = (other: Found) =>
+    end.low !== null && end.high !== null && other.low !== null && other.high !== null && (end.high < other.low || other.high < end.low);
+  return all.every((other) => other === end || apart(other)) ? `at ${end.label}` : "not told apart from other points";
 }
 
 function nothing(reason: string | null | undefined): Omit<Told, "exact"> {
@@ -99,11 +118,17 @@ const STATUS = {
   not_safe: { mark: "✗", word: "Not safe" },
 } as const;
 
-/** How the data fare, in a word and a colour; nothing where the study does not ask that. */
+/** How the data fare, in a word and a colour, and why; nothing where the study does not ask that. */
 export function status(report: Report): HTMLElement | null {
   if (report.status == null) return null;
   const { mark, word } = STATUS[report.status];
-  return h("p", { class: `status ${report.status}` }, h("span", { "aria-hidden": "true" }, `${mark} `), word);
+  const reason = report.status_reason ?? "no reason was recorded";
+  return h(
+    "div",
+    { class: "standing" },
+    h("p", { class: `status ${report.status}` }, h("span", { "aria-hidden": "true" }, `${mark} `), word),
+    h("p", { class: "why" }, prose(reason)),
+  );
 }
 
 /** The main measure, large. */

@@ -18,18 +18,30 @@ export interface Measure {
   value: Num;
   /** The unit: `s`, `bytes`, `bytes/s`, `requests/s`, …; empty for a bare number. */
   unit: string;
-  /** Lower end of the 95 % interval of the mean; null with fewer than two replicates. */
+  /** Lower end of the 95 % interval of the mean; null with fewer than two replicates, or by `no_interval`. */
   low: Num;
-  /** Upper end of the 95 % interval of the mean; null with fewer than two replicates. */
+  /** Upper end of the 95 % interval of the mean; null with fewer than two replicates, or by `no_interval`. */
   high: Num;
   /** Number of replicates in the mean. */
   n: number;
   /** Why there is no value. */
   reason?: string | null;
+  /** Why several replicates have no interval; the ends of their values are there instead. */
+  no_interval?: Spread | null;
 }
 
 /** A finite number, or none: NaN and the infinities become none on the way in, and `-0` becomes `0`. */
 export type Num = number | null;
+
+/** The values of replicates whose mean has no interval. */
+export interface Spread {
+  /** The least value of a replicate. */
+  least: number;
+  /** The greatest value of a replicate. */
+  most: number;
+  /** Why the mean has no interval. */
+  reason: string;
+}
 
 /** The results of one point of a sweep. */
 export interface PointSummary {
@@ -523,7 +535,9 @@ export interface Report {
   /** The name of the main measure: the number that the page shows first. */
   headline?: string | null;
   /** Safety of the data; absent if the study does not assess it. */
-  status?: Status | null;
+  status?: Status;
+  /** Why, in a few words; present where `status` is. */
+  status_reason?: string;
   /** The `id` of the figure that shows the answer. */
   main_figure?: string | null;
   /** The scenario with every default filled in and every unit resolved. */

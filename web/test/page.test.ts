@@ -66,6 +66,7 @@ test("cards carry value, unit, interval and n, or why there is no value", () => 
 test("the status, the main number and the main figure come first, the other measures folded below", () => {
   render(root, embed(text("queue.json")));
   expect(root.querySelector(".status")?.textContent).toBe("! At risk");
+  expect(root.querySelector(".standing .why")?.textContent).toBe("the desk is busy 80 % of the time");
   expect(root.querySelector(".front figure")?.id).toBe("figure-latency-tail");
   expect(root.querySelectorAll("details.group[open]").length).toBe(0);
   expect([...root.querySelectorAll(".group > summary")].map((each) => each.textContent)).toEqual([

@@ -5,10 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use towtank_metrics::mean_interval_95;
 use towtank_report::runs::Run;
 use towtank_report::{
-    Measure, Measurement, Ordered, Outcome, PointSummary, Report, Severity, Table, Warning,
+    Interval, Measure, Measurement, Ordered, Outcome, PointSummary, Report, Severity, Table, Warning,
 };
 
 use crate::fingerprint::Fingerprint;
@@ -27,16 +26,28 @@ pub struct Assembled {
     pub warnings: Vec<Warning>,
 }
 
-/// Builds the report of the available outcomes. `executor` says how the kernel ran; it is in no digest.
+/// Builds the report of the available outcomes, with intervals by the units of measures. `executor` says how
+/// the kernel ran; it is in no digest.
 #[must_use]
 pub fn assemble(plan: &Plan, ledger: Ledger, executor: &str) -> Assembled {
+    assemble_by(plan, ledger, executor, &|_| Interval::OfUnit)
+}
+
+/// The same with the interval that each measure has, by its name.
+#[must_use]
+pub fn assemble_by(
+    plan: &Plan,
+    ledger: Ledger,
+    executor: &str,
+    interval: &dyn Fn(&str) -> Interval,
+) -> Assembled {
     let open = ledger.missing().len();
     let points = ledger.into_points();
     let mut warnings = incomplete(plan, &points, open);
     warnings.extend(half_missing(plan, &points));
     warnings.extend(outcome_warnings(plan, &points));
     let summaries: Vec<PointSummary> =
-        plan.points().iter().zip(&points).map(|(spec, point)| summarise(spec, point)).collect();
+        plan.points().iter().zip(&points).map(|(spec, point)| summarise(spec, point, interval)).collect();
     let digest = summaries.iter().fold(Fingerprint::of("towtank campaign digest 1"), |print, point| {
         print.part(point.digest.as_deref().unwrap_or_default())
     });
@@ -75,14 +86,14 @@ fn runs_table(summaries: &[PointSummary], points: &[PointOutcomes]) -> Option<Ta
     towtank_report::runs::table(&runs(points).map(row).collect::<Vec<_>>())
 }
 
-fn summarise(spec: &PointSpec, point: &PointOutcomes) -> PointSummary {
+fn summarise(spec: &PointSpec, point: &PointOutcomes, interval: &dyn Fn(&str) -> Interval) -> PointSummary {
     PointSummary {
         settings: spec.settings.iter().cloned().collect(),
         label: spec.short_label(),
         summary: names(point)
             .into_iter()
             .map(|name| {
-                let mean = mean_over(&name, point);
+                let mean = mean_over(&name, point, interval(&name));
                 (name, mean)
             })
             .collect(),
@@ -98,7 +109,7 @@ fn names(point: &PointOutcomes) -> Vec<String> {
 }
 
 /// The mean of one measure over the replicates that have a value.
-fn mean_over(name: &str, point: &PointOutcomes) -> Measure {
+fn mean_over(name: &str, point: &PointOutcomes, interval: Interval) -> Measure {
     let found: Vec<_> = point.outcomes.iter().filter_map(|outcome| outcome.measures.get(name)).collect();
     let unit = found.first().map_or("", |first| first.unit());
     let values: Vec<f64> = found.iter().filter_map(|measurement| measurement.value()).collect();
@@ -108,16 +119,10 @@ fn mean_over(name: &str, point: &PointOutcomes) -> Measure {
         let reason = format!("its replicates disagree about the unit: `{unit}` and `{}`", other.unit());
         return Measure::missing(unit, count, reason);
     }
-    match mean_interval_95(&values) {
-        None => {
-            let reason = found.iter().find_map(|measurement| measurement.reason());
-            Measure::missing(unit, 0, reason.unwrap_or("no replicate gave a value"))
-        }
-        Some(found) => {
-            let mean = Measure::new(found.mean, unit, count);
-            found.range.map_or(mean.clone(), |(low, high)| mean.with_interval(low, high))
-        }
-    }
+    Measure::over(&values, unit, interval).unwrap_or_else(|| {
+        let reason = found.iter().find_map(|measurement| measurement.reason());
+        Measure::missing(unit, 0, reason.unwrap_or("no replicate gave a value"))
+    })
 }
 
 /// The digest of a point: of its replicates' digests, in order.

@@ -37,7 +37,11 @@ fn reading(measure: &Measure, no_interval: Option<&str>) -> Reading {
         value: measure.value(),
         low: measure.low(),
         high: measure.high(),
-        reason: measure.reason().or(no_interval.filter(|_| measure.value().is_some())).map(str::to_owned),
+        reason: measure
+            .reason()
+            .or(no_interval.filter(|_| measure.value().is_some()))
+            .or(measure.no_interval().map(|spread| spread.reason.as_str()))
+            .map(str::to_owned),
     }
 }
 
@@ -48,8 +52,9 @@ mod tests {
     use super::*;
     use crate::{Ledger, Task, assemble, examples};
 
-    const KNOWN: [Known<'static>; 2] =
-        [Known { name: "span_s", unit: "s" }, Known { name: "lost_bytes", unit: "bytes" }];
+    fn known() -> [Known<'static>; 2] {
+        [Known::new("span_s", "s"), Known::new("lost_bytes", "bytes")]
+    }
 
     fn report(servers: &[u32], replicates: u32) -> Report {
         let plan = examples::plan(servers, replicates);
@@ -61,7 +66,7 @@ mod tests {
     }
 
     fn lines(text: &str, report: &Report) -> String {
-        unmet(&Gate::parse("--fail-if", text, &KNOWN).unwrap(), report).join("\n")
+        unmet(&Gate::parse("--fail-if", text, &known()).unwrap(), report).join("\n")
     }
 
     #[test]
@@ -69,17 +74,17 @@ mod tests {
         let sweep = report(&[8, 16], 3);
         assert_eq!(lines("span_s > 1s", &sweep), "");
         insta::assert_snapshot!(lines("span_s > 50ms", &sweep), @"servers=8: `span_s` is 0.08333333333333333 s, which is > 50ms");
-        insta::assert_snapshot!(lines("span_s.high > 80ms", &report(&[8], 3)), @"`span_s.high` is 0.18683907132293043 s, which is > 80ms");
+        insta::assert_snapshot!(lines("span_s.high > 80ms", &report(&[8], 3)), @"`span_s.high` is 0.2885641692817826 s, which is > 80ms");
     }
 
     #[test]
     fn what_has_no_value_meets_no_gate() {
         insta::assert_snapshot!(lines("lost_bytes < 1", &report(&[8], 1)), @"`lost_bytes` has no value: no disk failed");
-        insta::assert_snapshot!(lines("span_s.low < 0", &report(&[9], 1)), @"`span_s.low` has no value: an interval takes at least 2 replicates");
+        insta::assert_snapshot!(lines("span_s.low < 1", &report(&[9], 1)), @"`span_s.low` has no value: an interval takes at least 2 replicates");
         let measured = Report { replicates: 0, ..report(&[9], 1) };
-        insta::assert_snapshot!(lines("span_s.low < 0", &measured), @"`span_s.low` has no value: an interval takes loads that were measured at least twice; repeat the measurements");
+        insta::assert_snapshot!(lines("span_s.low < 1", &measured), @"`span_s.low` has no value: an interval takes loads that were measured at least twice; repeat the measurements");
         let plan = examples::plan(&[8], 1);
         let nothing = assemble(&plan, Ledger::new(&plan), "sequential").report;
-        insta::assert_snapshot!(lines("span_s < 0", &nothing), @"`span_s` has no value");
+        insta::assert_snapshot!(lines("span_s < 1", &nothing), @"`span_s` has no value");
     }
 }

@@ -83,7 +83,7 @@ mod stop;
 mod store;
 mod writer;
 
-pub use assembly::{Assembled, assemble};
+pub use assembly::{Assembled, assemble, assemble_by};
 pub use compare::{CompareError, LoadError, Side, compare, load_side};
 pub use differences::{Difference, differences};
 pub use disk::{Disk, HostDisk};

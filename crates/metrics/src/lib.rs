@@ -26,7 +26,9 @@ mod wide;
 
 pub use contrast::{Contrast, Pairing, difference_95, ratio_95, spread_ratio_95};
 pub use histogram::{Bin, Histogram, QuantileEstimate};
-pub use interval::{MeanInterval, mean_interval_95, student_t_975, student_t_beyond};
+pub use interval::{
+    Domain, MeanInterval, mean_interval_95, mean_interval_95_in, student_t_975, student_t_beyond,
+};
 pub use level::{Level, LevelTimes};
 pub use rank::{mean_ranks, spearman};
 pub use ranking::{Better, Chance, ONE_RUN, Ranking, rank, told_apart};

@@ -20,6 +20,7 @@ mod figure;
 mod golden;
 pub mod html;
 pub mod human;
+mod interval;
 mod laws;
 mod measure;
 mod number;
@@ -45,11 +46,12 @@ pub use figure::{
     Axis, BarSeries, Bin, BoxSeries, BoxStats, ChordFlows, CurvePoint, Draw, EcdfSeries, Figure,
     HistogramSeries, Kind, Lane, LineSeries, Mark, PlacedBox, Reference, Scale, Span,
 };
+pub use interval::Interval;
 pub use laws::{Broken, laws};
-pub use measure::{Measure, Measurement};
+pub use measure::{Measure, Measurement, Spread};
 pub use number::{Num, number_text};
 pub use outcome::Outcome;
-pub use report::{PointSummary, ReadError, Report, SCHEMA, Status, SweepAxis};
+pub use report::{PointSummary, ReadError, Report, SCHEMA, Standing, Status, SweepAxis};
 pub use samples::even_edges;
 pub use table::{Cell, Column, ColumnKind, Table, TableError};
 pub use warning::{Severity, Warning};

@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Interval;
 use crate::number::Num;
 
 /// The reason for a number that is NaN or infinite, when the model gave none.
@@ -92,15 +93,29 @@ pub struct Measure {
     value: Num,
     /// The unit: `s`, `bytes`, `bytes/s`, `requests/s`, …; empty for a bare number.
     unit: String,
-    /// Lower end of the 95 % interval of the mean; null with fewer than two replicates.
+    /// Lower end of the 95 % interval of the mean; null with fewer than two replicates, or by `no_interval`.
     low: Num,
-    /// Upper end of the 95 % interval of the mean; null with fewer than two replicates.
+    /// Upper end of the 95 % interval of the mean; null with fewer than two replicates, or by `no_interval`.
     high: Num,
     /// Number of replicates in the mean.
     n: u32,
     /// Why there is no value.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Why several replicates have no interval; the ends of their values are there instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    no_interval: Option<Spread>,
+}
+
+/// The values of replicates whose mean has no interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// The least value of a replicate.
+    pub least: f64,
+    /// The greatest value of a replicate.
+    pub most: f64,
+    /// Why the mean has no interval.
+    pub reason: String,
 }
 
 #[derive(Deserialize)]
@@ -112,12 +127,14 @@ struct MeasureFields {
     n: u32,
     #[serde(default)]
     reason: Option<String>,
+    #[serde(default)]
+    no_interval: Option<Spread>,
 }
 
 impl From<MeasureFields> for Measure {
     fn from(fields: MeasureFields) -> Self {
-        let MeasureFields { value, unit, low, high, n, reason } = fields;
-        Self { value, unit, low, high, n, reason: reason_for(value, reason) }
+        let MeasureFields { value, unit, low, high, n, reason, no_interval } = fields;
+        Self { value, unit, low, high, n, reason: reason_for(value, reason), no_interval }
     }
 }
 
@@ -127,7 +144,26 @@ impl Measure {
     pub fn new(value: f64, unit: impl Into<String>, n: u32) -> Self {
         let value = Num::from(value);
         let reason = value.get().is_none().then(|| NOT_FINITE.to_owned());
-        Self { value, unit: unit.into(), low: Num::MISSING, high: Num::MISSING, n, reason }
+        let (low, high) = (Num::MISSING, Num::MISSING);
+        Self { value, unit: unit.into(), low, high, n, reason, no_interval: None }
+    }
+
+    /// The mean of the values of replicates with the interval that this kind of measure has; `None` if there
+    /// are no values or one of them is not finite.
+    #[must_use]
+    pub fn over(values: &[f64], unit: &str, interval: Interval) -> Option<Self> {
+        let found = interval.mean(values, unit)?;
+        let count = u32::try_from(values.len()).expect("no more values than replicates, which a u32 counts");
+        let mean = Self::new(found.mean, unit, count);
+        if let Some((low, high)) = found.range {
+            return Some(mean.with_interval(low, high));
+        }
+        let spread = interval.reason().filter(|_| count > 1).map(|reason| Spread {
+            least: values.iter().copied().fold(f64::INFINITY, f64::min),
+            most: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            reason: reason.to_owned(),
+        });
+        Some(Self { no_interval: spread, ..mean })
     }
 
     /// The same with its interval. If one end is not finite, both are dropped, since half an interval
@@ -145,7 +181,8 @@ impl Measure {
     #[must_use]
     pub fn missing(unit: impl Into<String>, n: u32, reason: impl Into<String>) -> Self {
         let (low, high) = (Num::MISSING, Num::MISSING);
-        Self { value: Num::MISSING, unit: unit.into(), low, high, n, reason: Some(reason.into()) }
+        let reason = Some(reason.into());
+        Self { value: Num::MISSING, unit: unit.into(), low, high, n, reason, no_interval: None }
     }
 
     /// The mean, always finite.
@@ -170,6 +207,12 @@ impl Measure {
     #[must_use]
     pub fn high(&self) -> Option<f64> {
         self.high.get()
+    }
+
+    /// The ends of the values of several replicates, and why their mean has no interval.
+    #[must_use]
+    pub fn no_interval(&self) -> Option<&Spread> {
+        self.no_interval.as_ref()
     }
 
     /// Both ends of the 95 % interval.
@@ -211,6 +254,20 @@ mod tests {
         let null: Measure =
             serde_json::from_str(r#"{"value":null,"unit":"s","low":null,"high":null,"n":0}"#).unwrap();
         assert_eq!(null.reason(), Some(UNKNOWN));
+    }
+
+    #[test]
+    fn a_measure_without_an_interval_says_why_and_between_what_its_replicates_lie() {
+        let measure = Measure::over(&[4.0, 9.0, 5.0], "disks", Interval::None("it is a maximum")).unwrap();
+        assert_eq!((measure.value(), measure.interval()), (Some(6.0), None));
+        let json = serde_json::to_string(&measure).unwrap();
+        assert_eq!(
+            json,
+            r#"{"value":6.0,"unit":"disks","low":null,"high":null,"n":3,"no_interval":{"least":4.0,"most":9.0,"reason":"it is a maximum"}}"#
+        );
+        assert_eq!(serde_json::from_str::<Measure>(&json).unwrap(), measure);
+        let alone = Measure::over(&[4.0], "disks", Interval::None("it is a maximum")).unwrap();
+        assert_eq!(alone.no_interval(), None);
     }
 
     #[test]

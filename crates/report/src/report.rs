@@ -29,9 +29,9 @@ pub struct Report {
     /// The name of the main measure: the number that the page shows first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
-    /// Safety of the data; absent if the study does not assess it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    /// Safety of the data, with the reason; absent if the study does not assess it.
+    #[serde(flatten)]
+    pub status: Option<Standing>,
     /// The `id` of the figure that shows the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub main_figure: Option<String>,
@@ -129,6 +129,79 @@ pub enum Status {
     AtRisk,
     /// Data are lost, not fully redundant again, or unavailable to clients.
     NotSafe,
+}
+
+/// Safety of the data with the reason for it: a status never stands without its sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Standing {
+    /// Safety of the data; absent if the study does not assess it.
+    status: Status,
+    /// Why, in a few words; present where `status` is.
+    #[serde(rename = "status_reason", default = "untold")]
+    reason: String,
+}
+
+/// The reason of reports that were written without one.
+fn untold() -> String {
+    "no reason was recorded".to_owned()
+}
+
+impl Standing {
+    /// A status with its reason: words that begin in lower case, without a full stop.
+    ///
+    /// # Panics
+    /// If the reason is empty: a reader could not tell what is wrong.
+    #[must_use]
+    pub fn new(status: Status, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        assert!(!reason.trim().is_empty(), "a status has a reason");
+        Self { status, reason }
+    }
+
+    /// The status.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// The reason.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// The status in words, for a screen: `At risk`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self.status {
+            Status::Safe => "Safe",
+            Status::AtRisk => "At risk",
+            Status::NotSafe => "Not safe",
+        }
+    }
+
+    /// The same of one of several points, which is named.
+    #[must_use]
+    pub fn at(self, point: &str) -> Self {
+        let reason = if point.is_empty() { self.reason } else { format!("{point}: {}", self.reason) };
+        Self { reason, ..self }
+    }
+
+    /// The worst of several; the first of those that are equally bad, with the number of the others.
+    #[must_use]
+    pub fn worst(all: impl IntoIterator<Item = Standing>) -> Option<Standing> {
+        let all: Vec<Standing> = all.into_iter().collect();
+        let status = all.iter().map(Standing::status).max()?;
+        let mut worst = all.into_iter().filter(|one| one.status == status);
+        let first = worst.next()?;
+        // What is safe is so everywhere.
+        let more = if status == Status::Safe { 0 } else { worst.filter(|one| *one != first).count() };
+        let reason = match more {
+            0 => first.reason,
+            more => format!("{}; and {more} more like it", first.reason),
+        };
+        Some(Self { reason, ..first })
+    }
 }
 
 /// One axis of a sweep.

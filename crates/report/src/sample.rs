@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::runs::Run;
 use crate::{
-    Cell, ClaimDraft, Column, Measure, Ordered, Outcome, PointSummary, Reading, Report, Status, SweepAxis,
-    Table, Tolerance, title,
+    Cell, ClaimDraft, Column, Measure, Ordered, Outcome, PointSummary, Reading, Report, Standing, Status,
+    SweepAxis, Table, Tolerance, title,
 };
 
 /// A deterministic pseudo-random generator.
@@ -105,7 +105,7 @@ pub fn queue() -> Report {
         answer: "A request waits 3.98 s on average, within 0.5 % of the closed form.".to_owned(),
         headline: Some("mean_wait".to_owned()),
         // A queue has no status; it is here so that the page's tests have one.
-        status: Some(Status::AtRisk),
+        status: Some(Standing::new(Status::AtRisk, "the desk is busy 80 % of the time")),
         main_figure: Some(figures::tail().id),
         titles: titles(&summary),
         scenario: json!({"study": "queue", "queue": {"arrival_rate": "0.8/s", "service_rate": "1/s", "stations": 1}}),

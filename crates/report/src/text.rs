@@ -9,7 +9,7 @@ mod printable;
 
 use std::ops::RangeInclusive;
 
-use crate::{Claim, Measure, Report, Table, Tolerance, Verdict, human};
+use crate::{Claim, Measure, Report, Spread, Standing, Status, Table, Tolerance, Verdict, human};
 pub use brief::{SCREEN_LINES, brief};
 use grid::{Align, Grid};
 pub use printable::{is_obeyed, printable, printable_lines};
@@ -71,15 +71,27 @@ pub fn render(report: &Report, style: Style) -> String {
     blocks.join("\n")
 }
 
-/// The title and the answer.
+/// The title, the status where it is not safe, and the answer.
 #[must_use]
 pub fn head(report: &Report, style: Style) -> String {
     let title = if report.title.is_empty() { &report.study } else { &report.title };
     let mut out = paragraph(&printable(title), "", style, Ink::Strong);
+    out.push_str(&status(report, style));
     if !report.answer.is_empty() {
         out.push_str(&paragraph(&printable(&report.answer), "", style, Ink::Plain));
     }
     out
+}
+
+/// What is not safe, in the words of the page; empty where the data are safe, or the answer has these words.
+fn status(report: &Report, style: Style) -> String {
+    let told = |standing: &&Standing| {
+        standing.status() != Status::Safe
+            && !report.answer.to_lowercase().contains(&standing.reason().to_lowercase())
+    };
+    let Some(standing) = report.status.as_ref().filter(told) else { return String::new() };
+    let ink = if standing.status() == Status::NotSafe { Ink::Bad } else { Ink::Caution };
+    paragraph(&printable(&format!("{}: {}.", standing.word(), standing.reason())), "", style, ink)
 }
 
 fn warnings(report: &Report, style: Style) -> Option<String> {
@@ -141,14 +153,19 @@ fn means<'a>(measures: impl Iterator<Item = &'a Measure>) -> Vec<String> {
 
 /// The interval, or why there is none.
 fn interval(measure: &Measure) -> String {
-    match (measure.interval(), measure.reason()) {
-        (Some((low, high)), _) => human::range(low, high, &printable(measure.unit())),
-        (None, Some(reason)) => printable(reason),
-        (None, None) => String::new(),
+    let unit = printable(measure.unit());
+    match (measure.interval(), measure.reason(), measure.no_interval()) {
+        (Some((low, high)), ..) => human::range(low, high, &unit),
+        (None, Some(reason), _) => printable(reason),
+        (None, None, Some(Spread { least, most, reason })) => {
+            format!("none, {}; replicates {}", printable(reason), human::range(*least, *most, &unit))
+        }
+        (None, None, None) => String::new(),
     }
 }
 
-/// One row per point; each measure is its mean, with the interval's half width beside it.
+/// One row per point; each measure is its mean, with the interval beside it: the half width, or both ends
+/// where one lies farther from the mean than the other.
 fn points(report: &Report, style: Style) -> Option<String> {
     let first = report.points.first()?;
     let keys: Vec<&String> = first.settings.keys().collect();
@@ -214,8 +231,15 @@ fn setting_text(value: &serde_json::Value) -> String {
 
 fn spread(measure: &Measure, shown: &human::Shown) -> String {
     let Some(value) = measure.value() else { return "–".to_owned() };
-    let half = measure.interval().map(|(low, high)| format!(" ±{}", shown.rough((high - low) / 2.0)));
-    shown.digits(value) + &half.unwrap_or_default()
+    let beside = measure.interval().map(|(low, high)| {
+        let halves = [value - low, high - value].map(|half| shown.rough(half));
+        if halves[0] == halves[1] {
+            format!(" ±{}", halves[0])
+        } else {
+            format!(" ({} to {})", shown.digits(low), shown.digits(high))
+        }
+    });
+    shown.digits(value) + &beside.unwrap_or_default()
 }
 
 fn claims(claims: &[Claim], style: Style) -> String {

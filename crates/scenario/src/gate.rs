@@ -9,7 +9,8 @@
 //!
 //! `NAME` is a measure of the study; alone it is the mean over replicates, `.low` and `.high` are the ends of
 //! its 95 % interval. A number without a unit is in the measure's own unit. Reports show shares in percent,
-//! so `utilisation > 75` is refused: no share is that large. The gate is not met when the expression is
+//! so `utilisation > 75` is refused: no share is that large. So is every comparison that is true of all values
+//! that a measure can have, or of none, and every measure that the scenario cannot have. The gate is not met when the expression is
 //! true, and also when any measure in it has no value, since it cannot be judged.
 
 mod lexer;
@@ -18,6 +19,8 @@ mod unit;
 
 use std::fmt;
 use std::sync::Arc;
+
+use towtank_metrics::Domain;
 
 use crate::source::{Place, Source};
 use crate::suggest::did_you_mean;
@@ -32,6 +35,25 @@ pub struct Known<'a> {
     pub name: &'a str,
     /// Its unit in the report's summary: `s`, `bytes/s`, `fraction`, ….
     pub unit: &'a str,
+    /// The values that it can have, and the ends of its interval.
+    pub domain: Domain,
+    /// Why it has no value in this scenario, whatever happens.
+    pub never: Option<&'a str>,
+    /// Why its mean has no interval.
+    pub no_interval: Option<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    /// A measure of which no more is known: its unit says whether it can be negative.
+    #[must_use]
+    pub fn new(name: &'a str, unit: &'a str) -> Known<'a> {
+        let domain = match unit {
+            "fraction" => Domain::Fraction,
+            "" | "ratio" | "share" | "%" | "percent" => Domain::Any,
+            _ => Domain::NonNegative,
+        };
+        Known { name, unit, domain, never: None, no_interval: None }
+    }
 }
 
 /// A measure's value after the run.
@@ -240,6 +262,7 @@ impl Comparison {
                 .hint(hint)
                 .at(self.name_place.clone()));
         };
+        self.check_known(measure)?;
         let own = Unit::of_measure(measure.unit);
         let written = if self.unit.is_empty() { Some(own.clone()) } else { Unit::written(&self.unit) };
         let fits = written.filter(|written| written.fits(&own));
@@ -257,7 +280,55 @@ impl Comparison {
             problem.hint("write a smaller limit").at(self.limit_place.clone())
         })?;
         self.measure_unit = measure.unit.to_owned();
-        if self.unit.is_empty() { self.check_bare_share() } else { Ok(()) }
+        if self.unit.is_empty() {
+            self.check_bare_share()?;
+        }
+        self.check_domain(measure.domain)
+    }
+
+    /// Refuses a measure that has no value in this scenario, or not the end of an interval that is named.
+    fn check_known(&self, measure: &Known<'_>) -> Result<(), Problem> {
+        let refused =
+            |message: String, hint: &str| Err(Problem::new(message).hint(hint).at(self.name_place.clone()));
+        if let Some(reason) = measure.never {
+            let message = format!("`{}` has no value in this scenario: {reason}", self.name);
+            return refused(message, "name another measure, or change the scenario");
+        }
+        match measure.no_interval.filter(|_| self.part != Part::Mean) {
+            Some(reason) => {
+                let message = format!("the mean of `{}` has no interval: {reason}", self.name);
+                refused(message, &format!("compare the mean: `{}`", self.name))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a comparison that is true of every value that the measure can have, or of none.
+    fn check_domain(&self, domain: Domain) -> Result<(), Problem> {
+        let (least, most, range) = match domain {
+            Domain::Any => return Ok(()),
+            Domain::NonNegative => (0.0, f64::INFINITY, "never negative"),
+            Domain::Fraction => (0.0, 1.0, "a share from 0 to 100 %"),
+        };
+        let limit = self.limit;
+        let [always, never] = match self.operator {
+            Operator::Less => [limit > most, limit <= least],
+            Operator::LessOrEqual => [limit >= most, limit < least],
+            Operator::Greater => [limit < least, limit >= most],
+            Operator::GreaterOrEqual => [limit <= least, limit > most],
+            Operator::Equal => [false, limit < least || limit > most],
+            Operator::Different => [limit < least || limit > most, false],
+        };
+        let word = match (always, never) {
+            (true, _) => "always",
+            (_, true) => "never",
+            _ => return Ok(()),
+        };
+        let Comparison { operator, number, unit, .. } = self;
+        let name = self.full_name();
+        let message = format!("`{name} {operator} {number}{unit}` is {word} true: `{name}` is {range}");
+        let hint = "write a limit that some values exceed and others do not";
+        Err(Problem::new(message).hint(hint).at(self.limit_place.clone()))
     }
 
     /// Refuses a limit without a unit that was probably meant in percent: one that a `fraction` (0 to 1)

@@ -120,6 +120,10 @@ impl Question for Backfill {
         observed::measures_of(&settled.methods())
     }
 
+    fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
+        observed::lacks(settled, measure)
+    }
+
     fn run(ready: &Settled, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
         let (mut runs, mut beside) = (Vec::new(), Outcome::default());
         let layouts = Layouts::new(ready.groups, ready.objects_per_group, context.seed);

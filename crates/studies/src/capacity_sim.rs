@@ -92,6 +92,10 @@ impl Question for CapacitySim {
         observed::measures()
     }
 
+    fn lacks(settled: &Scenario, measure: &str) -> Option<&'static str> {
+        observed::lacks(settled, measure)
+    }
+
     fn run(ready: &Scenario, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
         let mut all = runs::replicate(ready, context)?;
         mixes::measure(ready, context, &mut all)?;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use towtank_report::{Outcome, title};
+use towtank_report::{Interval, Outcome, title};
 
 use crate::{MeasureSpec, Question, StudyError};
 
@@ -27,6 +27,8 @@ pub struct Measure<S> {
     pub about: &'static str,
     /// As [`MeasureSpec::title`].
     pub title: Cow<'static, str>,
+    /// As [`MeasureSpec::interval`].
+    pub interval: Interval,
     value: Box<dyn Fn(&S) -> Value>,
     applies: Option<fn(&S) -> bool>,
 }
@@ -42,7 +44,8 @@ impl<S> Measure<S> {
     ) -> Measure<S> {
         let name = name.into();
         let title = title::of(&name, unit).into();
-        Measure { name, unit, about, title, value: Box::new(value), applies: None }
+        let interval = Interval::default();
+        Measure { name, unit, about, title, interval, value: Box::new(value), applies: None }
     }
 
     /// A row of one of several methods: its name begins with the method's prefix (`merkle_levels_`), and its
@@ -67,6 +70,18 @@ impl<S> Measure<S> {
     #[must_use]
     pub fn titled(self, title: impl Into<Cow<'static, str>>) -> Measure<S> {
         Measure { title: title.into(), ..self }
+    }
+
+    /// The same measure, which may be negative.
+    #[must_use]
+    pub fn signed(self) -> Measure<S> {
+        Measure { interval: Interval::Signed, ..self }
+    }
+
+    /// The same measure, whose mean has no interval, for this reason.
+    #[must_use]
+    pub fn without_interval(self, reason: &'static str) -> Measure<S> {
+        Measure { interval: Interval::None(reason), ..self }
     }
 
     /// The same measure, left out of an outcome where `applies` returns false: latencies of clients, where
@@ -142,6 +157,7 @@ pub fn specs<S>(measures: Vec<Measure<S>>) -> Vec<MeasureSpec> {
         unit: measure.unit,
         about: measure.about,
         title: kept(measure.title),
+        interval: measure.interval,
     };
     measures.into_iter().map(spec).collect()
 }

@@ -138,6 +138,10 @@ impl Question for Pfs {
         observed::measures_of(settled)
     }
 
+    fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
+        observed::lacks(settled, measure)
+    }
+
     fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
         let Ready { settled, replays, notes, .. } = ready;
         let mut beside = Outcome { warnings: notes.clone(), ..Outcome::default() };

@@ -4,8 +4,8 @@
 use std::ops::Deref;
 
 use serde_json::Value as Json;
-use towtank_metrics::{MeanInterval, mean_interval_95};
-use towtank_report::{Cell, Column};
+use towtank_metrics::MeanInterval;
+use towtank_report::{Cell, Column, Interval};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use crate::{MeasureSpec, PointResult, Question};
@@ -41,7 +41,7 @@ impl<'a, Q: Question> Point<'a, Q> {
     /// The mean of a measure over the replicates that have it.
     #[must_use]
     pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
-        mean_interval_95(&self.values(measure))
+        mean_of::<Q>(self.result, measure)
     }
 
     /// The mean without its confidence interval.
@@ -61,6 +61,17 @@ impl<'a, Q: Question> Point<'a, Q> {
         let one = |(key, value): &(String, Json)| format!("{key} = {}", text(value));
         self.result.settings.iter().map(one).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The mean of a measure of a study, with the interval that it has in the summary.
+#[must_use]
+pub fn mean_of<Q: Question>(result: &PointResult<'_>, measure: &str) -> Option<MeanInterval> {
+    let unit = result.outcomes.iter().find_map(|outcome| Some(outcome.measures.get(measure)?.unit()));
+    let specs = crate::measures::specs_of::<Q>();
+    // Measures that the scenario names, such as those of one application, have the interval of their unit.
+    let interval =
+        specs.iter().find(|spec| spec.name == measure).map_or(Interval::OfUnit, |spec| spec.interval);
+    interval.mean(&values(result, measure), unit?)
 }
 
 /// The values of a measure, of each replicate that has it.

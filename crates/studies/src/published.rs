@@ -13,6 +13,8 @@ use serde_json::Value as Json;
 use towtank_report::Reading;
 use towtank_scenario::{Document, Source};
 
+use towtank_metrics::{MeanInterval, mean_interval_95};
+
 use crate::Study;
 
 macro_rules! papers {
@@ -92,9 +94,15 @@ fn resolve(study: &dyn Study, name: &str, text: &str) -> Vec<Json> {
     points.map(|point| point.map_or_else(|_| panic!("{legal}"), |point| point.resolved())).collect()
 }
 
-/// The mean over seeds with its 95 % interval, by which claims are judged.
+/// The mean over seeds with Student's 95 % interval, by which claims are judged: their tolerances are about
+/// that one, whatever values a measure can have.
+pub(crate) fn student(values: &[f64]) -> Option<MeanInterval> {
+    mean_interval_95(values)
+}
+
+/// The same as the reading of a claim.
 pub(crate) fn reading(values: &[f64]) -> Reading {
-    match towtank_metrics::mean_interval_95(values) {
+    match student(values) {
         Some(mean) => {
             let (low, high) = mean.range.unwrap_or((mean.mean, mean.mean));
             Reading::with_range(mean.mean, low, high)

@@ -121,6 +121,10 @@ impl Question for Put {
         observed::measures_of(&ready.protocols)
     }
 
+    fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
+        observed::lacks(settled, measure)
+    }
+
     fn run(ready: &Settled, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
         let (mut seen, mut beside) = (Seen::default(), Outcome::default());
         for &protocol in &ready.protocols {

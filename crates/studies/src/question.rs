@@ -84,6 +84,11 @@ pub trait Question: Sized + Sync + 'static {
         Self::measures()
     }
 
+    /// As [`Study::lacks`].
+    fn lacks(_settled: &Self::Settled, _measure: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Runs one replicate, as [`Prepared::run`].
     ///
     /// # Errors
@@ -159,6 +164,11 @@ impl<Q: Question> Study for Q {
             Ok(settled) => measures::specs(Q::measures_of(&settled)),
             Err(_) => self.measures().to_vec(),
         }
+    }
+
+    fn lacks(&self, scenario: &serde_json::Value, measure: &str) -> Option<String> {
+        let settled = <Q::Settled as Deserialize>::deserialize(scenario).ok()?;
+        Q::lacks(&settled, measure).map(str::to_owned)
     }
 
     fn memory_keys(&self) -> &'static [&'static str] {

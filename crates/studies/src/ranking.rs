@@ -154,6 +154,8 @@ pub fn by_replicate(result: &PointResult<'_>, measure: &str) -> Vec<Option<f64>>
 }
 
 #[cfg(test)]
+mod equals;
+#[cfg(test)]
 mod tests {
     use super::*;
 

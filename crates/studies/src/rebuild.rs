@@ -26,6 +26,7 @@ pub mod levers;
 pub(crate) mod log;
 mod measures;
 pub(crate) mod observed;
+pub mod parts;
 pub mod population;
 mod present;
 mod published;
@@ -187,6 +188,10 @@ impl Question for Rebuild {
 
     fn measures() -> Vec<Measure<Seen>> {
         measures::measures()
+    }
+
+    fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
+        measures::lacks(settled, measure)
     }
 
     fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {

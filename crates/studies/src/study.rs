@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use towtank_report::{Claim, Figure, Measure, Outcome, Status, Table, Warning};
+use towtank_report::{Claim, Figure, Interval, Measure, Outcome, Standing, Table, Warning};
 use towtank_scenario::gate::Gate;
 use towtank_scenario::{Draft, Problem, Problems};
 use towtank_units::Bytes;
@@ -55,6 +55,13 @@ pub trait Study: Sync {
     /// one for each application.
     fn measures_of(&self, _scenario: &serde_json::Value) -> Vec<MeasureSpec> {
         self.measures().to_vec()
+    }
+
+    /// Why no run of this point, by its resolved scenario, can have a value of this measure: latencies of
+    /// clients, where there are no clients. A gate on it is refused before the run. `None` where it may have
+    /// one.
+    fn lacks(&self, _scenario: &serde_json::Value, _measure: &str) -> Option<String> {
+        None
     }
 
     /// Keys of the scenario that increase the memory of a run, the strongest first: what to lower where it
@@ -239,6 +246,8 @@ pub struct MeasureSpec {
     pub about: &'static str,
     /// Its name in words, without the unit: `Mean wait`. [`towtank_report::title::of`] makes one of a name.
     pub title: &'static str,
+    /// The interval that its mean over replicates has.
+    pub interval: Interval,
 }
 
 /// A checked point, ready to run any number of replicates at once.
@@ -280,8 +289,8 @@ pub struct Presentation {
     pub answer: String,
     /// The name of the main measure.
     pub headline: Option<String>,
-    /// How the data fare, where the study asks that.
-    pub status: Option<Status>,
+    /// How the data fare and why, where the study asks that.
+    pub status: Option<Standing>,
     /// The `id` of the figure that shows the answer.
     pub main_figure: Option<String>,
     /// Typed tables, the most important first.

@@ -132,6 +132,10 @@ impl Question for Whatif {
         measures::measures()
     }
 
+    fn lacks(settled: &Scenario, measure: &str) -> Option<&'static str> {
+        measures::lacks(settled, measure)
+    }
+
     fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
         observed::run(ready, context)
     }

@@ -61,6 +61,7 @@ impl Study for FirstFailure {
             unit: "s",
             about: "time until the first disk fails",
             title: "First failure",
+            interval: Interval::OfUnit,
         }]
     }
 

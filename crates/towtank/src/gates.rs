@@ -15,7 +15,8 @@ pub struct Unmet {
     pub reasons: Vec<String>,
 }
 
-/// Parses gates on the measures of a study: those that every scenario has, and those of these points.
+/// Parses gates on the measures of a study. A measure that one of these points cannot have is refused; without
+/// points, all that the study may have are known.
 pub(crate) fn of_study<'a>(
     study: &dyn Study,
     points: impl Iterator<Item = &'a serde_json::Value>,
@@ -24,11 +25,59 @@ pub(crate) fn of_study<'a>(
     if texts.is_empty() {
         return (Vec::new(), Problems::new());
     }
-    let known: Vec<Known<'_>> = measures(study, points)
-        .into_iter()
-        .map(|measure| Known { name: measure.name, unit: measure.unit })
-        .collect();
-    read(&known, texts)
+    let points: Vec<&serde_json::Value> = points.collect();
+    let measures = with_reasons(study, &points);
+    read(&known(&measures), texts)
+}
+
+/// The measures of a study, each with the reason why one of these points cannot have it.
+pub(crate) fn with_reasons(
+    study: &dyn Study,
+    points: &[&serde_json::Value],
+) -> Vec<(MeasureSpec, Option<String>)> {
+    let of_points: Vec<Vec<MeasureSpec>> = points.iter().map(|point| study.measures_of(point)).collect();
+    let lacking = |measure: &MeasureSpec| {
+        let found: Vec<String> = points
+            .iter()
+            .zip(&of_points)
+            .filter_map(|(point, own)| match own.iter().any(|one| one.name == measure.name) {
+                true => study.lacks(point, measure.name),
+                false => Some(not_of(study, measure, own)),
+            })
+            .collect();
+        let first = found.first()?;
+        Some(match (found.len(), points.len()) {
+            (lacking, all) if lacking == all => first.clone(),
+            (lacking, all) => format!("at {lacking} of {all} points, {first}"),
+        })
+    };
+    let all = measures(study, points.iter().copied());
+    all.into_iter().map(|measure| (measure, lacking(&measure))).collect()
+}
+
+/// Why a point does not have a measure that the study has elsewhere.
+fn not_of(study: &dyn Study, measure: &MeasureSpec, own: &[MeasureSpec]) -> String {
+    let alike = own.iter().find(|one| {
+        measure.name.ends_with(&format!("_{}", one.name)) || one.name.ends_with(&format!("_{}", measure.name))
+    });
+    match alike {
+        Some(alike) => format!("its name here is `{}`", alike.name),
+        None => format!("other scenarios of `{}` have it", study.name()),
+    }
+}
+
+/// Measures as gates know them.
+pub(crate) fn known(measures: &[(MeasureSpec, Option<String>)]) -> Vec<Known<'_>> {
+    measures
+        .iter()
+        .map(|(measure, never)| Known {
+            name: measure.name,
+            unit: measure.unit,
+            domain: measure.interval.domain(measure.unit),
+            never: never.as_deref(),
+            no_interval: measure.interval.reason(),
+        })
+        .collect()
 }
 
 /// The measures of a study: first those that every scenario has, then those of these points.
@@ -86,7 +135,7 @@ mod tests {
 
     #[test]
     fn only_gates_that_are_not_met_are_told() {
-        let known = [Known { name: "span_s", unit: "s" }];
+        let known = [Known::new("span_s", "s")];
         let texts = ["span_s > 1s", "span_s > 3s", "span > 1s"].map(str::to_owned);
         let (gates, problems) = read(&known, &texts);
         assert_eq!((gates.len(), problems.len()), (2, 1));

@@ -9,7 +9,7 @@ use towtank_campaign::{
     Assembled, End, Failure, Ledger, Order, Plan, PointKey, Ran, Shard, Stop, Store, Writer,
 };
 use towtank_kernel::Executor;
-use towtank_report::{Claim, Outcome, Report, Warning};
+use towtank_report::{Claim, Interval, Outcome, Report, Warning};
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
 use towtank_studies::{MeasureSpec, PointResult, RunContext, Study, StudyError};
@@ -97,8 +97,15 @@ pub(crate) fn report(
     ledger: Ledger,
     executor: Executor,
 ) -> Result<Option<(Report, Vec<Warning>)>, Trouble> {
+    let about = gates::measures(study, plan.points().iter().map(|point| &point.scenario));
+    let interval = |name: &str| {
+        about
+            .iter()
+            .find(|measure| measure.name == name)
+            .map_or_else(Interval::default, |found| found.interval)
+    };
     let Assembled { mut report, points, mut warnings } =
-        towtank_campaign::assemble(plan, ledger, executor.name());
+        towtank_campaign::assemble_by(plan, ledger, executor.name(), &interval);
     let results: Vec<PointResult<'_>> = plan
         .points()
         .iter()
@@ -129,7 +136,6 @@ pub(crate) fn report(
     report.warnings = Warning::by_severity(warnings.clone());
     let summaries =
         || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
-    let about = gates::measures(study, plan.points().iter().map(|point| &point.scenario));
     let shown: Vec<&MeasureSpec> =
         about.iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name))).collect();
     report.titles = shown.iter().map(|each| (each.name.to_owned(), each.title.to_owned())).collect();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use towtank_report::Report;
-use towtank_scenario::gate::{Gate, Known};
+use towtank_scenario::gate::Gate;
 use towtank_scenario::{Problem, Problems};
 use towtank_studies::{Found, Search, Summary, TrialError, Trials};
 
@@ -90,9 +90,8 @@ impl<'a> Laid<'a> {
             return Err(Problem::new(message).hint("leave its sweep out: --set sweep={}").into());
         };
         let resolved = point.prepared.resolved();
-        let measures = gates::measures(scenario.study(), std::iter::once(&resolved));
-        let known: Vec<Known<'_>> =
-            measures.iter().map(|measure| Known { name: measure.name, unit: measure.unit }).collect();
+        let measures = gates::with_reasons(scenario.study(), &[&resolved]);
+        let known = gates::known(&measures);
         let (mut goals, mut problems) = (Vec::new(), Problems::new());
         for text in texts {
             match Gate::parse("--goal", text, &known) {

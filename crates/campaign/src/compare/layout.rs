@@ -69,10 +69,10 @@ fn intervals(rows: &[Row]) -> Table {
             cells.extend([measure.low().into(), measure.high().into()]);
         }
         cells.push(row.intervals_overlap().into());
-        let range = row.paired.as_ref().and_then(|paired| paired.range);
-        cells.push(row.paired.as_ref().map(|paired| paired.mean).into());
+        let range = row.paired.as_ref().and_then(|paired| paired.mean.range);
+        cells.push(row.paired.as_ref().map(|paired| paired.mean.mean).into());
         cells.extend([range.map(|range| range.0).into(), range.map(|range| range.1).into()]);
-        cells.push(row.paired.as_ref().map(|paired| paired.count).into());
+        cells.push(row.paired.as_ref().map(|paired| paired.mean.count).into());
         table.push(cells);
     }
     table

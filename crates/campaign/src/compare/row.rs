@@ -160,9 +160,7 @@ impl Row {
         match &self.paired {
             // All replicates of both sides must be paired; otherwise the mean and the interval would be of
             // different replicates.
-            Some(Paired { mean: paired, .. })
-                if paired.count == u64::from(n) && self.a.n() == self.b.n() =>
-            {
+            Some(Paired { mean: paired, .. }) if paired.count == u64::from(n) && self.a.n() == self.b.n() => {
                 let mean = Measure::new(paired.mean, unit, n);
                 paired.range.map_or(mean.clone(), |(low, high)| mean.with_interval(low, high))
             }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use towtank::{Trouble, gates, laws};
 use towtank_capacity::present::{self, About, Answered};
 use towtank_capacity::{Asked, Beyond, Mix, Model};
+use towtank_metrics::Domain;
 use towtank_report::Report;
 use towtank_scenario::gate::{Gate, Known};
 use towtank_scenario::{Place, Problem, Problems, Source, hash_of_bytes};
@@ -131,7 +132,12 @@ fn mix(text: &str) -> Result<Mix, Problem> {
 }
 
 fn gates_of(measures: &[About], texts: &[String], problems: &mut Problems) -> Vec<Gate> {
-    let known: Vec<Known<'_>> = measures.iter().map(|(name, unit, _)| Known { name, unit }).collect();
+    // What a plan leaves is negative where the plan does not fit.
+    let of = |(name, unit, _): &About| match *name {
+        "headroom" => Known { domain: Domain::Any, ..Known::new(name, unit) },
+        _ => Known::new(name, unit),
+    };
+    let known: Vec<Known<'_>> = measures.iter().map(of).collect();
     let (gates, found) = gates::read(&known, texts);
     problems.extend(found);
     gates

@@ -9,6 +9,7 @@ const NARROW: Style = Style { colour: false, width: 60 };
 fn a_single_point_reads_at_a_glance() {
     insta::assert_snapshot!(render(&sample::queue(), Style::default()), @r#"
     M/M/1 queue at load 0.8
+    At risk: the desk is busy 80 % of the time.
     A request waits 3.98 s on average, within 0.5 % of the closed form.
 
     Summary over 30 replicates

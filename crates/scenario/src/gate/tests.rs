@@ -4,17 +4,22 @@ use proptest::prelude::*;
 
 use super::*;
 
-const KNOWN: [Known<'static>; 6] = [
-    Known { name: "wait_mean", unit: "s" },
-    Known { name: "utilisation", unit: "fraction" },
-    Known { name: "throughput", unit: "jobs/s" },
-    Known { name: "moved", unit: "bytes" },
-    Known { name: "measured", unit: "fraction" },
-    Known { name: "fill", unit: "share" },
-];
+fn known() -> [Known<'static>; 9] {
+    [
+        Known::new("wait_mean", "s"),
+        Known::new("utilisation", "fraction"),
+        Known::new("throughput", "jobs/s"),
+        Known::new("moved", "bytes"),
+        Known::new("measured", "fraction"),
+        Known::new("fill", "share"),
+        Known::new("error", ""),
+        Known { never: Some("there are no clients"), ..Known::new("client_wait", "s") },
+        Known { no_interval: Some("it is a maximum"), ..Known::new("busiest", "fraction") },
+    ]
+}
 
 fn judge(text: &str) -> Judgement {
-    let gate = Gate::parse("--fail-if", text, &KNOWN).expect(text);
+    let gate = Gate::parse("--fail-if", text, &known()).expect(text);
     gate.judge(|name| match name {
         "wait_mean" => {
             Some(Reading { value: Some(0.004), low: Some(0.003), high: Some(0.005), reason: None })
@@ -31,7 +36,7 @@ fn judge(text: &str) -> Judgement {
 }
 
 fn told(text: &str) -> String {
-    let problems = Gate::parse("--fail-if", text, &KNOWN).expect_err(text);
+    let problems = Gate::parse("--fail-if", text, &known()).expect_err(text);
     let tell = |problem: &Problem| {
         let place = problem.place().expect("every problem of an expression has a place");
         let column = place.line_and_column().1 - 1;
@@ -58,7 +63,7 @@ fn comparisons_are_judged_in_the_measures_unit() {
         ("(wait_mean > 3ms or wait_mean > 5ms) and utilisation > 95%", true),
         ("utilisation == 0.9", false),
         ("utilisation != 90%", true),
-        ("wait_mean<-1", true),
+        ("wait_mean<=0", true),
     ] {
         assert_eq!(judge(text) == Judgement::Met, met, "{text}");
     }
@@ -67,7 +72,7 @@ fn comparisons_are_judged_in_the_measures_unit() {
 /// A measure of one of several items, named in brackets; `.low` or `.high` comes after them.
 #[test]
 fn a_measure_may_be_of_one_of_several() {
-    let known = [Known { name: "share[batch_2]", unit: "fraction" }];
+    let known = [Known::new("share[batch_2]", "fraction")];
     let judge = |text: &str| {
         let gate = Gate::parse("--fail-if", text, &known).expect(text);
         gate.judge(|name| {
@@ -79,7 +84,7 @@ fn a_measure_may_be_of_one_of_several() {
         })
     };
     assert_eq!(judge("share[batch_2] > 50%"), Judgement::Met);
-    assert!(matches!(judge("share[batch_2].low < 0.35 and share[batch_2] < 1"), Judgement::NotMet(_)));
+    assert!(matches!(judge("share[batch_2].low < 0.35 and share[batch_2] < 0.9"), Judgement::NotMet(_)));
     for wrong in ["share[batch_3] > 1", "share > 1", "share[batch_2 > 1", "share[] > 1"] {
         assert!(Gate::parse("--fail-if", wrong, &known).is_err(), "{wrong}");
     }
@@ -117,7 +122,7 @@ fn mistakes_point_at_the_word() {
     unknown measure `latency`
     --fail-if 'wait_mean > 3GiB and latency < 1s'
                                     ^^^^^^^
-    the measures are wait_mean, utilisation, throughput, moved, measured, fill
+    the measures are wait_mean, utilisation, throughput, moved, measured, fill, error, client_wait, busiest
     ");
     insta::assert_snapshot!(told("wait_mean = 3ms"), @"
     `=` is unexpected here
@@ -233,37 +238,93 @@ fn a_percentage_without_its_sign_is_refused() {
     for right in [
         "utilisation > 75%",
         "utilisation > 0.75",
-        "utilisation.high > 1",
+        "utilisation.high >= 1",
         "utilisation >= 1",
-        "utilisation > 150%",
         "fill > 1",
         "fill > 120%",
         "fill < -0.1",
         "wait_mean > 75",
     ] {
-        assert!(Gate::parse("--fail-if", right, &KNOWN).is_ok(), "{right}");
+        assert!(Gate::parse("--fail-if", right, &known()).is_ok(), "{right}");
     }
+}
+
+/// Such gates were accepted, and then failed every run or none.
+#[test]
+fn a_gate_that_does_not_depend_on_the_run_is_refused() {
+    insta::assert_snapshot!(told("utilisation > 150%"), @"
+    `utilisation > 150%` is never true: `utilisation` is a share from 0 to 100 %
+    --fail-if 'utilisation > 150%'
+                             ^^^^
+    write a limit that some values exceed and others do not
+    ");
+    insta::assert_snapshot!(told("wait_mean.low >= 0ms"), @"
+    `wait_mean.low >= 0ms` is always true: `wait_mean.low` is never negative
+    --fail-if 'wait_mean.low >= 0ms'
+                                ^^^
+    write a limit that some values exceed and others do not
+    ");
+    for wrong in [
+        "wait_mean < 0",
+        "wait_mean > -1s",
+        "moved == -1",
+        "moved != -1B",
+        "throughput <= -2/s",
+        "utilisation.high > 100%",
+        "utilisation <= 100%",
+        "utilisation >= 0%",
+        "wait_mean > 3ms and utilisation < 0%",
+    ] {
+        assert!(Gate::parse("--fail-if", wrong, &known()).is_err(), "{wrong}");
+    }
+    for right in [
+        "wait_mean <= 0",
+        "moved > 0",
+        "moved == 0",
+        "utilisation < 100%",
+        "utilisation == 100%",
+        "error < -3",
+    ] {
+        assert!(Gate::parse("--fail-if", right, &known()).is_ok(), "{right}");
+    }
+}
+
+#[test]
+fn a_gate_on_what_a_scenario_cannot_have_is_refused() {
+    insta::assert_snapshot!(told("client_wait > 3ms"), @"
+    `client_wait` has no value in this scenario: there are no clients
+    --fail-if 'client_wait > 3ms'
+               ^^^^^^^^^^^
+    name another measure, or change the scenario
+    ");
+    insta::assert_snapshot!(told("busiest.high > 80%"), @"
+    the mean of `busiest` has no interval: it is a maximum
+    --fail-if 'busiest.high > 80%'
+               ^^^^^^^^^^^^
+    compare the mean: `busiest`
+    ");
+    assert!(Gate::parse("--fail-if", "busiest > 80%", &known()).is_ok());
 }
 
 proptest! {
     #[test]
     fn no_text_panics(text in any::<String>()) {
-        let _ = Gate::parse("--fail-if", &text, &KNOWN);
+        let _ = Gate::parse("--fail-if", &text, &known());
     }
 
     #[test]
     fn no_row_of_words_panics(words in prop::collection::vec(prop::sample::select(vec![
         "wait_mean", ".low", ".", "<", ">=", "==", "=", "!", "(", ")", "and", "or", "3", "-", "1e", "ms", "%", "é", "_",
     ]), 0..40)) {
-        let _ = Gate::parse("--fail-if", &words.concat(), &KNOWN);
-        let _ = Gate::parse("--fail-if", &words.join(" "), &KNOWN);
+        let _ = Gate::parse("--fail-if", &words.concat(), &known());
+        let _ = Gate::parse("--fail-if", &words.join(" "), &known());
     }
 
     #[test]
     fn the_negated_operator_judges_the_other_way(value in -1e6f64..1e6, limit in -1e6f64..1e6) {
         let judge = |operator: &str| {
-            let text = format!("wait_mean {operator} {limit}");
-            let gate = Gate::parse("--fail-if", &text, &KNOWN).expect("well-formed");
+            let text = format!("error {operator} {limit}");
+            let gate = Gate::parse("--fail-if", &text, &known()).expect("well-formed");
             gate.judge(|_| Some(Reading { value: Some(value), ..Reading::default() })) == Judgement::Met
         };
         for (operator, negated) in [("<", ">="), (">", "<="), ("==", "!=")] {
@@ -276,7 +337,7 @@ proptest! {
 #[test]
 fn a_miss_is_a_part_of_the_limit() {
     let miss = |text: &str, value: Option<f64>| {
-        let gate = Gate::parse("--goal", text, &KNOWN).expect("well-formed");
+        let gate = Gate::parse("--goal", text, &known()).expect("well-formed");
         gate.miss(|_| Some(Reading { value, ..Reading::default() }))
     };
     assert_eq!(miss("wait_mean < 2", Some(1.0)), 0.0);
@@ -286,6 +347,6 @@ fn a_miss_is_a_part_of_the_limit() {
     assert_eq!(miss("wait_mean < 2 and wait_mean < 1", Some(3.0)), 2.0);
     assert_eq!(miss("wait_mean < 2 or wait_mean < 1", Some(3.0)), 0.5);
     assert_eq!(miss("wait_mean < 2", None), f64::INFINITY);
-    let gate = Gate::parse("--goal", "wait_mean < 2 or wait_mean >= 7", &KNOWN).expect("well-formed");
+    let gate = Gate::parse("--goal", "wait_mean < 2 or wait_mean >= 7", &known()).expect("well-formed");
     assert_eq!(gate.sides(), [("wait_mean", true), ("wait_mean", false)]);
 }

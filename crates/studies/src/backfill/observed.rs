@@ -6,6 +6,7 @@ use towtank_metrics::Histogram;
 use towtank_report::Outcome;
 use towtank_units::SimTime;
 
+use super::scenario::Settled;
 use crate::{Measure, Replicate, Value};
 
 /// The results of one discovery.
@@ -203,7 +204,7 @@ const LINES: &[Line] = &[
         about: "time of its backfills over that of scan",
         value: |run, seen| {
             let scan = seen.runs.iter().find(|run| run.discovery == "scan");
-            let scan = scan.ok_or("`discovery` does not name scan")?;
+            let scan = scan.ok_or(NO_SCAN)?;
             let (own, scan) = (of_backfills(run, run.backfill_s)?, of_backfills(scan, scan.backfill_s)?);
             if scan > 0.0 { Ok(own / scan) } else { Err("the scan took no time".to_owned()) }
         },
@@ -306,6 +307,7 @@ const LINES: &[Line] = &[
     },
 ];
 
+const NO_SCAN: &str = "`discovery` does not name scan";
 const NO_CODE: &str = "replicas hold whole objects";
 const NO_CLIENTS: &str = "no write of a client was answered before all groups were clean";
 
@@ -321,6 +323,22 @@ pub fn measures_of(methods: &[Discovery]) -> Vec<Measure<Seen>> {
     match methods {
         [_] => of_run("", |seen| seen.runs.first()),
         several => several.iter().copied().flat_map(among_several).collect(),
+    }
+}
+
+/// Why this scenario has no value of a measure, whatever happens in its runs.
+#[must_use]
+pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
+    let methods = settled.methods();
+    let name = methods.iter().find_map(|method| measure.strip_prefix(&prefix(method.name())));
+    match name.unwrap_or(measure) {
+        "share_of_scan" if !methods.iter().any(|method| method.name() == "scan") => Some(NO_SCAN),
+        "client_wait_mean_s" | "client_wait_p99_s" if settled.client_writes.is_none() => {
+            Some("there are no clients: `client_writes` is not set")
+        }
+        "recovery_read_bytes" if settled.ec.is_none() => Some(NO_CODE),
+        "log_recovery_s" if settled.log_entries == 0 => Some("there is no log: `log_entries` is 0"),
+        _ => None,
     }
 }
 

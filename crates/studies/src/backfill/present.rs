@@ -1,7 +1,7 @@
 //! The answer and the tables of a backfill: one row per point and discovery.
 
 use towtank_metrics::{Better, Chance};
-use towtank_report::{Cell, Column, Status, Table, Warning, human};
+use towtank_report::{Cell, Column, Standing, Status, Table, Warning, human};
 
 use super::Backfill;
 use super::figures;
@@ -21,11 +21,9 @@ pub fn present(points: &Points<'_, Backfill>) -> Presentation {
     let published: Vec<&View<'_>> = views.iter().filter(as_published).collect();
     let claims = published::claims(&published);
     let figures = figures::all(&views, points.swept);
-    let status =
-        if views.iter().all(|view| unsafe_at(view).is_empty()) { Status::Safe } else { Status::NotSafe };
     Presentation {
         headline: headline(points, &views),
-        status: Some(status),
+        status: Some(status(&views)),
         main_figure: figures.first().map(|figure| figure.id.clone()),
         answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
         tables: vec![discoveries(&views, points.swept)],
@@ -51,6 +49,14 @@ fn headline(points: &Points<'_, Backfill>, views: &[View<'_>]) -> Option<String>
     let best = if methods.len() > 1 { prefix(methods.get(first)?) } else { String::new() };
     let names = ["backfill_s", "clean_s"].map(|measure| format!("{best}{measure}"));
     points.first_measure(names.iter().map(String::as_str))
+}
+
+/// Whether all groups become clean.
+fn status(views: &[View<'_>]) -> Standing {
+    let told = views.iter().flat_map(unsafe_at);
+    let told = told.map(|told| Standing::new(Status::NotSafe, told.trim_end_matches('.')));
+    Standing::worst(told)
+        .unwrap_or_else(|| Standing::new(Status::Safe, "all groups become clean in every replicate"))
 }
 
 /// What does not become safe at a point, for each discovery.

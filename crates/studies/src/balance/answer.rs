@@ -202,9 +202,8 @@ const POOL_CHANGE: f64 = 0.01;
 /// most; all of them where they are equal.
 fn pools_alone(kept: &Kept, has_won: bool) -> String {
     let change = |pool: &Pool| pool.fits.planned.bytes - pool.fits.now.bytes;
-    let told = |pool: &Pool| {
-        Some(change(pool)).filter(|change| change.abs() > POOL_CHANGE * pool.fits.now.bytes)
-    };
+    let told =
+        |pool: &Pool| Some(change(pool)).filter(|change| change.abs() > POOL_CHANGE * pool.fits.now.bytes);
     let pools = ranked(kept.pools.iter(), |pool| &pool.name, told);
     let Some([most, least]) = pools.ends() else { return String::new() };
     let named = |names: String, count: usize| match count {

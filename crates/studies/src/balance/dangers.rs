@@ -2,7 +2,7 @@
 
 use towtank_ceph::FillLevel;
 use towtank_ceph::balance::GROUPS_PER_DEVICE_MAX;
-use towtank_report::{Status, Warning};
+use towtank_report::{Standing, Status, Warning};
 
 use super::observed::{Device, Kept};
 
@@ -115,19 +115,29 @@ pub fn warnings(kept: &Kept) -> Vec<Warning> {
 /// Not safe where a device is full or data are lost or not served; at risk where anything else is unsafe or
 /// not known, or a host could not be lost.
 #[must_use]
-pub fn status(kept: &Kept) -> Status {
+pub fn status(kept: &Kept) -> Standing {
     let safety = &kept.safety;
     let fullest = kept.largest(|device| device.fill_now);
     let full = fullest.and_then(|fill| safety.limits.above(fill)) == Some(FillLevel::Full);
-    let fits = kept.whole.as_ref().and_then(|whole| whole.after_loss.as_ref());
-    let lossy = fits.is_some_and(|loss| loss.room.bytes <= 0.0);
-    if full || safety.lost + safety.inactive > 0 {
-        Status::NotSafe
-    } else if lossy || !dangers(kept).is_empty() {
-        Status::AtRisk
-    } else {
-        Status::Safe
-    }
+    let mut told = dangers(kept);
+    told.extend(no_room_after_loss(kept));
+    let status = match told.is_empty() {
+        _ if full || safety.lost + safety.inactive > 0 => Status::NotSafe,
+        false => Status::AtRisk,
+        true => Status::Safe,
+    };
+    Standing::new(status, if told.is_empty() { ALL_WELL.to_owned() } else { told.join("; ") })
+}
+
+/// Why a cluster is safe.
+const ALL_WELL: &str =
+    "no device is above a limit of fill, no copy is missing, and the data fit after the loss of a host";
+
+/// The host without which a device would be full.
+fn no_room_after_loss(kept: &Kept) -> Option<String> {
+    let loss = kept.whole.as_ref()?.after_loss.as_ref().filter(|loss| loss.room.bytes <= 0.0)?;
+    let full = loss.fill.map(|(fill, _)| format!(": a device would be {} full", percent(fill)));
+    Some(format!("nothing more fits after the loss of {}{}", loss.host, full.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -152,7 +162,7 @@ mod tests {
     fn the_worst_comes_first_and_nothing_is_said_of_what_is_well() {
         let of = |devices: Vec<Device>| Kept { devices, ..Kept::default() };
         assert_eq!(dangers(&of(vec![device(0.5, 100)])), Vec::<String>::new());
-        assert_eq!(status(&of(vec![device(0.5, 100)])), Status::Safe);
+        assert_eq!(status(&of(vec![device(0.5, 100)])).status(), Status::Safe);
         let safety = Safety { lost: 1, short: 4, limits: FillLimits::default(), ..Safety::default() };
         let bad = Kept {
             devices: vec![device(0.86, 1), device(0.87, 2), device(0.91, 3), device(0.97, 300)],
@@ -170,7 +180,7 @@ mod tests {
                 "osd.300 has 300 groups, above 250 (the default of mon_max_pg_per_osd)",
             ]
         );
-        assert_eq!(status(&bad), Status::NotSafe);
+        assert_eq!(status(&bad).status(), Status::NotSafe);
     }
 
     #[test]
@@ -181,6 +191,6 @@ mod tests {
         assert!(dangers(&one)[0].starts_with("the sizes of 1 devices are not known"));
         let all = Kept { devices: vec![unknown], ..Kept::default() };
         assert!(dangers(&all)[0].starts_with("the sizes and the fill of the devices are not known"));
-        assert_eq!(status(&all), Status::AtRisk);
+        assert_eq!(status(&all).status(), Status::AtRisk);
     }
 }

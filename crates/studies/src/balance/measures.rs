@@ -87,6 +87,7 @@ fn of_causes() -> Vec<Row> {
                 None => sized(&seen.kept, (!seen.kept.causes.is_empty()).then_some(0.0)),
             }
         })
+        .signed()
     };
     CAUSES.into_iter().map(row).collect()
 }

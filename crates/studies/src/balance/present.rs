@@ -1,7 +1,7 @@
 //! Tables of an answer.
 
 use towtank_ceph::balance::{GROUPS_PER_DEVICE_MAX, TARGET_PER_DEVICE};
-use towtank_report::{Cell, Column, Table};
+use towtank_report::{Cell, Column, Standing, Table};
 
 use super::Balance;
 use super::answer::{View, answer, compared, name, words};
@@ -26,7 +26,7 @@ pub fn present(points: &Points<'_, Balance>) -> Presentation {
     };
     Presentation {
         headline: points.first_measure(["max_device_fill"]),
-        status: views.iter().map(|view| status(view.kept)).max(),
+        status: Standing::worst(views.iter().map(|view| status(view.kept).at(&view.point.label()))),
         main_figure: shown.figures.first().map(|figure| figure.id.clone()),
         ..shown
     }

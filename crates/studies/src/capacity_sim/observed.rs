@@ -91,6 +91,7 @@ pub const MIX: &str = "mix_by_";
 /// The rules of admission.
 const WAYS: [&str; 3] = ["budget", "fixed", "pid"];
 
+const ONLY_DISKS: &str = "admission control is only for `system = \"disks\"`";
 const STOPPED: &str = "the run was stopped before it was measured";
 const NO_WINDOW: &str = "no window of `control.window` ends in the measured span";
 
@@ -100,7 +101,7 @@ impl Seen {
     pub fn of(scenario: &Scenario, measured: Measured, partial: bool) -> Seen {
         let nothing = if partial { STOPPED } else { "one of the runs did no operation" };
         let uncontrolled = match scenario.protocol() {
-            Some(_) => "admission control is only for `system = \"disks\"`",
+            Some(_) => ONLY_DISKS,
             None => nothing,
         };
         let model = size_model(scenario, &measured.iops);
@@ -166,6 +167,19 @@ pub fn measures() -> Vec<Row> {
     measures
 }
 
+/// Why this scenario has no value of a measure, whatever happens in its runs.
+#[must_use]
+pub fn lacks(settled: &Scenario, measure: &str) -> Option<&'static str> {
+    let of_a_way = WAYS.iter().any(|way| measure.strip_prefix(way).is_some_and(|rest| rest.starts_with('_')));
+    if measure.starts_with(MIX) && settled.mix.is_none() {
+        Some("there is no mix of sizes: `mix` is not set")
+    } else if of_a_way && settled.protocol().is_some() {
+        Some(ONLY_DISKS)
+    } else {
+        None
+    }
+}
+
 /// The measures of the mix of sizes with its shares held in one way; left out without a mix.
 fn of_shares(shares: Shares) -> [Row; 4] {
     let (name, other) = (shares.name(), mistaken(shares).name());
@@ -174,6 +188,9 @@ fn of_shares(shares: Shares) -> [Row; 4] {
         Row::new(measure, unit, about, move |seen: &Seen| seen.of_mix(shares, |one| value(shares, one)))
             .titled(title)
             .only_where(|seen| seen.mix)
+    };
+    let error = |what: &str, about, title: String, value: fn(Shares, &Estimated) -> Option<f64>| {
+        row(what, "share", about, title, value).signed()
     };
     [
         row(
@@ -190,16 +207,14 @@ fn of_shares(shares: Shares) -> [Row; 4] {
             format!("Estimate of the mix, shares of {name}"),
             |shares, one| one.estimate(shares),
         ),
-        row(
+        error(
             "error",
-            "share",
             "that estimate over the rate, minus 1",
             format!("Error of the mix, shares of {name}"),
             |shares, one| one.error(shares),
         ),
-        row(
+        error(
             "error_miscounted",
-            "share",
             "the same if shares of operations or concurrency are counted as of capacity, and those of capacity as of operations",
             format!("Error of the mix, shares of {name} counted as of {other}"),
             |shares, one| one.error(mistaken(shares)),
@@ -222,11 +237,14 @@ fn of_the_method() -> Vec<Row> {
         Row::new("error_25", "share", "estimate at 25 % reads over the measured rate, minus 1", |seen| {
             seen.error(25)
         })
-        .titled("Error at 25 % reads"),
+        .titled("Error at 25 % reads")
+        .signed(),
         Row::new("error_50", "share", "the same at 50 % reads", |seen| seen.error(50))
-            .titled("Error at 50 % reads"),
+            .titled("Error at 50 % reads")
+            .signed(),
         Row::new("error_75", "share", "the same at 75 % reads", |seen| seen.error(75))
-            .titled("Error at 75 % reads"),
+            .titled("Error at 75 % reads")
+            .signed(),
         Row::new("error_worst", "share", "largest absolute value of the three", Seen::error_worst)
             .titled("Largest error of a mix"),
     ]

@@ -551,13 +551,21 @@ pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
             "its mean latency with the others over its mean latency alone",
             move |seen: &Seen| {
                 let one = &seen.run.applications[number];
-                let alone = one.alone.ok_or("it was not run alone (set `alone`)")?;
+                let alone = one.alone.ok_or(NOT_ALONE)?;
                 Ok(average(&one.latencies)? / alone)
             },
         ));
     }
     all
 }
+
+/// Why this scenario has no value of a measure, whatever happens in its runs.
+#[must_use]
+pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
+    (measure.starts_with("slowdown[") && !settled.alone).then_some(NOT_ALONE)
+}
+
+const NOT_ALONE: &str = "it was not run alone (set `alone`)";
 
 /// The standard deviation of samples.
 fn deviation(values: &[f64]) -> Option<f64> {

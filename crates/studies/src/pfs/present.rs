@@ -1,6 +1,6 @@
 //! The answer and the tables of a parallel file system.
 
-use towtank_report::{Cell, Column, Status, Table, Warning, human};
+use towtank_report::{Cell, Column, Standing, Status, Table, Warning, human};
 use towtank_units::SimSpan;
 
 use super::observed::Run;
@@ -30,10 +30,7 @@ pub fn present(points: &Points<'_, Pfs>) -> Presentation {
     };
     Presentation {
         headline: points.first_measure(measures.iter().copied()),
-        status: views
-            .iter()
-            .any(|view| unfinished(view) || !overloads(view).is_empty())
-            .then_some(Status::AtRisk),
+        status: Standing::worst(views.iter().filter_map(status)),
         main_figure: figures.first().map(|figure| figure.id.clone()),
         answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
         tables,
@@ -41,6 +38,14 @@ pub fn present(points: &Points<'_, Pfs>) -> Presentation {
         claims: published::claims(&judged),
         warnings: warnings(&views),
     }
+}
+
+/// At risk where requests remain undone or come faster than they are done; nothing else is judged.
+fn status(view: &View<'_>) -> Option<Standing> {
+    let unfinished = unfinished(view).then(|| "the run ended before all requests were done".to_owned());
+    let reason = unfinished.or_else(|| overloads(view).into_iter().next())?;
+    let place = if view.label.is_empty() { "" } else { view.label.as_str() };
+    Some(Standing::new(Status::AtRisk, reason.trim_end_matches('.')).at(place))
 }
 
 fn unfinished(view: &View<'_>) -> bool {

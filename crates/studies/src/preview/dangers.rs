@@ -1,7 +1,7 @@
 //! What is unsafe or not known, in words: it comes before what moves, the worst first.
 
 use towtank_ceph::FillLevel;
-use towtank_report::{Status, Warning};
+use towtank_report::{Standing, Status, Warning};
 
 use super::moves::{DeviceMoves, Moves};
 
@@ -38,7 +38,17 @@ fn percent(part: f64) -> String {
 /// Not safe where data are lost or served to nobody, or a device is full; at risk where anything else is
 /// unsafe or not known.
 #[must_use]
-pub fn status(moves: &Moves) -> Status {
+pub fn status(moves: &Moves) -> Standing {
+    let told = dangers(moves).into_iter().chain(warnings(moves).into_iter().map(|warning| warning.text));
+    let reason = told.collect::<Vec<String>>().join("; ");
+    Standing::new(level(moves), if reason.is_empty() { ALL_WELL.to_owned() } else { reason })
+}
+
+/// Why a change is safe.
+const ALL_WELL: &str =
+    "no group is short of copies or without a device, and no device is above a limit of fill";
+
+fn level(moves: &Moves) -> Status {
     let safety = &moves.safety;
     let stopped = [safety.lost, safety.inactive, moves.groups_homeless, safety.below_min_size];
     let fills = moves.devices.values().filter_map(|device| Some(device.fill()?.1));

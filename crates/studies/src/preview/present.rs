@@ -1,7 +1,9 @@
 //! What moves, in words, tables and figures.
 
 use towtank_metrics::{Better, Chance};
-use towtank_report::{Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
+use towtank_report::{
+    Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Standing, Table, human,
+};
 
 use super::Preview;
 use super::dangers::{dangers, status};
@@ -43,7 +45,7 @@ pub fn present(points: &Points<'_, Preview>) -> Presentation {
     };
     Presentation {
         headline: points.first_measure(["moved_bytes"]),
-        status: views.iter().map(|view| status(view.moves)).max(),
+        status: Standing::worst(views.iter().map(|view| status(view.moves).at(&view.label()))),
         main_figure: shown.figures.first().map(|figure| figure.id.clone()),
         ..shown
     }

@@ -8,8 +8,9 @@ use towtank_metrics::Histogram;
 use towtank_negotiation::Protocol;
 use towtank_puts::{Cluster, Counted, Counts, Fidelity, Spec, Trace};
 use towtank_report::{Outcome, Warning};
-use towtank_units::SimTime;
+use towtank_units::{Percent, SimTime};
 
+use super::scenario::Settled;
 use crate::{Measure, Value};
 
 /// A measure of one protocol, without its prefix.
@@ -119,7 +120,7 @@ pub const OF_PUTS: &[Line] = &[
         name: "uplink_utilisation",
         unit: "fraction",
         about: "utilisation of the racks' links to the core, mean of both directions",
-        value: |seen| seen.uplinks.ok_or_else(|| "there are no uplinks: `network.racks` is 1".to_owned()),
+        value: |seen| seen.uplinks.ok_or_else(|| NO_UPLINKS.to_owned()),
     },
 ];
 
@@ -193,6 +194,34 @@ pub fn measures_of(protocols: &[Protocol]) -> Vec<Measure<Seen>> {
     match protocols {
         [_] => of_protocol("", |seen| seen.runs.first()),
         several => several.iter().copied().flat_map(among_several).collect(),
+    }
+}
+
+/// Why this scenario has no value of a measure, whatever happens in its runs.
+#[must_use]
+pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
+    let own = |protocol: &Protocol| match &settled.protocols[..] {
+        [_] => Some(measure),
+        _ => measure.strip_prefix(&prefix(*protocol)),
+    };
+    let (protocol, name) = settled.protocols.iter().find_map(|one| {
+        let name = own(one)?;
+        OF_PUTS.iter().chain(OF_GETS).any(|line| line.name == name).then_some((one, name))
+    })?;
+    let of_gets = OF_GETS.iter().any(|line| line.name == name);
+    let only_negotiated =
+        ["rounds_per_put", "undecided_share", "requests_declined", "gets_declined"].contains(&name);
+    let of_a_put = name.starts_with("put_latency") || name == "rounds_per_put" || name == "undecided_share";
+    if of_gets && settled.spec.read_share == Percent::ZERO {
+        Some(NOTHING_READ)
+    } else if only_negotiated && !protocol.negotiates() {
+        Some(ONLY_NEGOTIATED)
+    } else if of_a_put && settled.spec.read_share == Percent::FULL {
+        Some("nothing is stored: `read_share` is 100%")
+    } else if name == "uplink_utilisation" && !settled.has_uplinks() {
+        Some(NO_UPLINKS)
+    } else {
+        None
     }
 }
 
@@ -281,7 +310,7 @@ fn negotiated(counted: &Counted, part: u64, all: u64) -> Value {
 
 /// Latencies of gets; where nothing is read, the reason why there are none.
 fn got(counted: &Counted) -> Result<&Histogram, String> {
-    if counted.reads { Ok(&counted.total.got) } else { Err("nothing is read: `read_share` is 0%".to_owned()) }
+    if counted.reads { Ok(&counted.total.got) } else { Err(NOTHING_READ.to_owned()) }
 }
 
 fn declined(counted: &Counted) -> Value {
@@ -289,6 +318,8 @@ fn declined(counted: &Counted) -> Value {
     if counted.negotiates { Ok(counted.total.gets_declined as f64) } else { Err(ONLY_NEGOTIATED.to_owned()) }
 }
 
+const NO_UPLINKS: &str = "there are no uplinks: `network.racks` is 1";
+const NOTHING_READ: &str = "nothing is read: `read_share` is 0%";
 const ONLY_NEGOTIATED: &str = "only protocols that negotiate have this measure";
 
 fn no_put() -> String {

@@ -3,7 +3,7 @@
 use towtank_metrics::{Better, Chance};
 use towtank_negotiation::Protocol;
 use towtank_puts::Fidelity;
-use towtank_report::{Cell, Column, Figure, Status, Table, Warning, human};
+use towtank_report::{Cell, Column, Figure, Standing, Status, Table, Warning, human};
 use towtank_units::Percent;
 
 use super::Put;
@@ -65,16 +65,35 @@ fn main_figure(figures: &[Figure], alone: bool) -> Option<String> {
     latencies().or_else(|| figures.first()).map(|figure| figure.id.clone())
 }
 
+/// What makes a status of a protocol: a measure above 0, and the words for it.
+const NOT_WELL: [(&str, Status, &str); 4] = [
+    ("violations", Status::NotSafe, "transfers outside their window, or windows that overlap, per replicate"),
+    ("puts_failed", Status::AtRisk, "puts per replicate were given up because no servers were left"),
+    (
+        "gets_failed",
+        Status::AtRisk,
+        "gets per replicate were given up because no server with the chunk answered",
+    ),
+    (
+        "chunks_dropped",
+        Status::AtRisk,
+        "chunks per replicate were given up because their bids had no window in common",
+    ),
+];
+
 /// Nothing where all operations ended well.
-fn status(views: &[View<'_>]) -> Option<Status> {
-    let some = |measure: &str| {
-        views.iter().any(|view| view.mean(measure).is_some_and(|mean| mean.mean > 0.0)).then_some(())
+fn status(views: &[View<'_>]) -> Option<Standing> {
+    let of = |view: &View<'_>| {
+        let counted = NOT_WELL.iter().filter_map(|(measure, status, words)| {
+            let count = view.mean(measure).filter(|mean| mean.mean > 0.0)?.mean;
+            Some(Standing::new(*status, format!("{}: {} {words}", view.name(), human::digits(count))))
+        });
+        let late = too_short(&[view]).filter(|_| is_too_short(view));
+        let late = late.or_else(|| overload(view)).or_else(|| cut_off(view));
+        let late = late.map(|told| Standing::new(Status::AtRisk, told.trim_end_matches('.')));
+        counted.chain(late).collect::<Vec<Standing>>()
     };
-    let failed = ["puts_failed", "gets_failed", "chunks_dropped"].into_iter().find_map(some);
-    let late =
-        || views.iter().any(|view| is_too_short(view) || overload(view).is_some() || cut_off(view).is_some());
-    let at_risk = || (failed.is_some() || late()).then_some(Status::AtRisk);
-    some("violations").map(|()| Status::NotSafe).or_else(at_risk)
+    Standing::worst(views.iter().flat_map(of))
 }
 
 fn answer(views: &[View<'_>]) -> String {
@@ -163,7 +182,8 @@ fn of_best(views: &[View<'_>]) -> String {
     let by_rate = by_rate(views);
     if let Some(best) = by_rate.winner() {
         let words = told(&views[best]);
-        return words.map_or_else(String::new, |words| format!("Most chunks per second are {stored} by {words}."));
+        return words
+            .map_or_else(String::new, |words| format!("Most chunks per second are {stored} by {words}."));
     }
     let best = &by_rate.ranking().best;
     if best.is_empty() {
@@ -173,7 +193,12 @@ fn of_best(views: &[View<'_>]) -> String {
     let rates = by_rate.range_of_best("chunks/s");
     let latencies = by_latency(&tied);
     match by_rate.is_tied() {
-        true => format!("{} {store} {}, tied: {}.{latencies}", by_rate.all(), by_rate.range("chunks/s"), by_rate.why_tied()),
+        true => format!(
+            "{} {store} {}, tied: {}.{latencies}",
+            by_rate.all(),
+            by_rate.range("chunks/s"),
+            by_rate.why_tied()
+        ),
         false => format!("Most chunks per second are {stored} by {}: {rates}.{latencies}", by_rate.best()),
     }
 }

@@ -30,6 +30,7 @@ use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 use towtank_units::{Bytes, SimSpan};
 
 use super::view::View;
+use crate::published::student;
 
 /// A cell of table 2 or 3, or a run of the reference that is in no table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -233,7 +234,7 @@ fn of_cell(view: &View<'_>) -> Vec<Claim> {
         ("put_latency_mean_us", "us", 1.0, |cell| cell.latency),
     ];
     let claim = |(measure, unit, factor, of): (&str, &str, f64, Number)| {
-        let mean = view.mean(measure)?;
+        let mean = student(&view.values(measure))?;
         let (from, to) = mean.range?;
         let ((gateways, servers), disk, chunk) = (cell.nodes, cell.disk_mib, cell.chunk_kib);
         let at = match cell.table {
@@ -311,7 +312,7 @@ fn undecided(cell: &Cell, view: &View<'_>) -> Option<Claim> {
         (1000, Protocol::ReplicastM, 1024) => (0.002, 0.000_5, 1.39),
         _ => return None,
     };
-    let mean = view.mean("undecided_share")?;
+    let mean = student(&view.values("undecided_share"))?;
     let (from, to) = mean.range?;
     let share = |rate: f64| chance_within(rate, BID_AND_ANSWER_US) * 100.0;
     let (low, high) = (share(rate - half_digit), share(rate + half_digit));

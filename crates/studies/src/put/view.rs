@@ -1,6 +1,6 @@
 //! One protocol at one point: its replicates, in the form that tables, figures and claims use.
 
-use towtank_metrics::{Histogram, MeanInterval, mean_interval_95};
+use towtank_metrics::{Histogram, MeanInterval};
 use towtank_negotiation::Protocol;
 use towtank_units::Percent;
 
@@ -41,7 +41,7 @@ impl<'a> View<'a> {
     /// The mean of a measure over the replicates that have it.
     #[must_use]
     pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
-        mean_interval_95(&self.values(measure))
+        points::mean_of::<Put>(self.result, &self.name_of(measure))
     }
 
     /// The values of a measure, of each replicate that has it.

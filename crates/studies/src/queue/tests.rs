@@ -118,7 +118,7 @@ fn one_queue_agrees_with_its_closed_form() {
     assert_eq!(presentation.warnings, []);
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
-    insta::assert_snapshot!(presentation.answer, @"A job waits 2.342 s on average (95 % interval 2.268 to 2.417 s), where theory says 2.333 s; its servers are busy 69.99 % of the time.");
+    insta::assert_snapshot!(presentation.answer, @"A job waits 2.342 s on average (95 % interval 2.269 to 2.418 s), where theory says 2.333 s; its servers are busy 69.99 % of the time.");
     let alone = presented(&*prepared, &outcomes[..1]).answer;
     assert!(alone.contains(" s on average in this one replicate, where theory says 2.333 s; "), "{alone}");
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
@@ -131,7 +131,7 @@ fn a_network_agrees_with_jackson() {
     let presentation = presented(&*prepared, &replicates(&*prepared, 20));
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
-    insta::assert_snapshot!(presentation.answer, @"A job takes 3.759 s on average (95 % interval 3.65 to 3.869 s), where theory says 3.711 s; the busiest station is desk, at 65.72 %.");
+    insta::assert_snapshot!(presentation.answer, @"A job takes 3.759 s on average (95 % interval 3.651 to 3.871 s), where theory says 3.711 s; the busiest station is desk, at 65.72 %.");
     assert_eq!(presentation.claims.len(), 8, "all means, but no quantile of a whole network");
     let stations = presentation.tables[1].rows();
     assert_eq!(stations.len(), 3 * 5);

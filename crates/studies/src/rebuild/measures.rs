@@ -6,6 +6,7 @@ use towtank_units::{SimSpan, SimTime};
 use super::levers::micros;
 use super::observed::{Seen, ServerSeen, bare, left, transfer};
 use super::resources::Resource;
+use super::settled::Settled;
 use crate::{Measure, Value};
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::MOVES;
@@ -22,6 +23,33 @@ pub fn measures() -> Vec<Row> {
     measures.extend(of_clients());
     measures
 }
+
+/// Why this scenario has no value of a measure, whatever happens in its runs.
+#[must_use]
+pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
+    let in_place = settled.is_in_place();
+    match measure {
+        "time_to_new_ring_s" if settled.ring_after.is_none() => Some("`ring_after` is not set"),
+        "in_place_s" if !in_place => Some(NOT_IN_PLACE),
+        "down_out_s" if settled.noout => Some(NOOUT),
+        "down_out_s" if in_place => Some(NEVER_OUT),
+        "uplink_busy_max" if settled.uplink.is_none() => Some("uplinks are not limited: `uplink` is not set"),
+        "max_device_fill"
+            if !settled.is_real() && settled.ring.is_none() && settled.disk_capacity.is_none() =>
+        {
+            Some("the capacity of the disks is not known: `disk_capacity` is not set")
+        }
+        name if name.starts_with("client_") && settled.clients.is_none() => Some("there are no clients"),
+        "peers_rate_correlation" if settled.clients.is_some() => {
+            Some("servers also serve clients, so their rates say little about peers")
+        }
+        _ => None,
+    }
+}
+
+const NOT_IN_PLACE: &str = "nothing is replaced or comes back";
+const NOOUT: &str = "`noout` is set";
+const NEVER_OUT: &str = "what failed is replaced or comes back, and is never marked out";
 
 fn of_times() -> Vec<Row> {
     vec![
@@ -54,9 +82,7 @@ fn of_times() -> Vec<Row> {
         Row::new("down_out_s", "s", "from then until the failed devices are marked out", Seen::down_out)
             .titled("Time from detection until marked out"),
         Row::new("in_place_s", "s", "from detection until what failed is replaced or back", |seen| {
-            seen.in_place
-                .map(SimSpan::as_secs_f64)
-                .ok_or_else(|| "nothing is replaced or comes back".to_owned())
+            seen.in_place.map(SimSpan::as_secs_f64).ok_or_else(|| NOT_IN_PLACE.to_owned())
         })
         .titled("Time from detection until replaced or back")
         .only_where(|seen| seen.in_place.is_some()),
@@ -178,6 +204,7 @@ fn of_machines() -> Vec<Row> {
             Seen::peers_and_rate,
         )
         .titled("Rank correlation of active peers and rate")
+        .signed()
         .only_where(|seen| seen.recovered().clients.is_none() && seen.peers_and_rate().is_ok()),
         Row::new(
             "disk_busy_max",
@@ -312,9 +339,9 @@ impl Seen {
 
     fn down_out(&self) -> Value {
         if self.waiting.noout {
-            Err("`noout` is set".to_owned())
+            Err(NOOUT.to_owned())
         } else if self.in_place.is_some() {
-            Err("what failed is replaced or comes back, and is never marked out".to_owned())
+            Err(NEVER_OUT.to_owned())
         } else {
             Ok(self.waiting.down_out.as_secs_f64())
         }

@@ -2,11 +2,12 @@
 
 use towtank_ceph::{FillLevel, FillLimits};
 use towtank_metrics::{Better, Chance};
-use towtank_report::{Cell, Column, Outcome, Status, Table, Warning, human};
+use towtank_report::{Cell, Column, Outcome, Standing, Status, Table, Warning, human};
 
 use super::Rebuild;
 use super::figures;
 use super::levers::{advice, tried_in};
+use super::parts;
 use super::settled::{Settled, usual_speeds};
 use super::slowest::Slowest;
 use super::view::View;
@@ -83,8 +84,13 @@ fn answer(views: &[View<'_>]) -> String {
             100.0 * share
         );
     }
+    let time = time_in_parts(one);
+    let of_transfers = if time.is_some() { " of the transfers" } else { "" };
+    if let Some(parts) = time {
+        text += &format!(". Time: {parts}");
+    }
     if let Some(bottleneck) = &one.observed[0].bottleneck {
-        text += &format!(". Bottleneck: {bottleneck}");
+        text += &format!(". Bottleneck{of_transfers}: {bottleneck}");
     }
     let first = one.result.outcomes[0].measures.get("time_to_full_redundancy_s").and_then(|all| all.value());
     let where_tried = tried_in(one.result.outcomes.len());
@@ -92,6 +98,20 @@ fn answer(views: &[View<'_>]) -> String {
         text += &format!(". Improvement: {advice}");
     }
     text + "." + &unknown_fill(one) + &assumed(one)
+}
+
+/// The parts of the time until all copies are back, the longest first.
+fn time_in_parts(view: &View<'_>) -> Option<String> {
+    let mean = |measure: &str| Some(view.mean(measure)?.mean);
+    let of = |(what, measure): (&'static str, &str)| Some((what, mean(measure)?));
+    let measures = [
+        (parts::DETECTION, "detection_s"),
+        (parts::DOWN_OUT, "down_out_s"),
+        (parts::IN_PLACE, "in_place_s"),
+        ("until the first object moves (`peering`)", "peering_s"),
+        (parts::TRANSFERS, "transfer_s"),
+    ];
+    parts::told(measures.into_iter().filter_map(of).collect(), mean("time_to_full_redundancy_s")?)
 }
 
 /// What the answer says where the exports do not tell how full devices are.
@@ -138,28 +158,62 @@ fn handoffs(scenario: &Settled) -> &'static str {
 
 /// The worst of all replicates: data are lost or not whole again; or they were down to one copy for some
 /// time, or devices end above `nearfull`.
-fn status(views: &[View<'_>]) -> Option<Status> {
-    views.iter().filter_map(status_of_point).max()
+fn status(views: &[View<'_>]) -> Option<Standing> {
+    Standing::worst(views.iter().filter_map(|view| Some(status_of_point(view)?.at(&view.label))))
 }
 
-fn status_of_point(view: &View<'_>) -> Option<Status> {
+fn status_of_point(view: &View<'_>) -> Option<Standing> {
     let limits = view.observed.first().and_then(|seen| seen.limits).unwrap_or_default();
-    view.result.outcomes.iter().map(|outcome| status_of(outcome, &limits)).max()
+    let all: Vec<Standing> = view.result.outcomes.iter().map(|outcome| status_of(outcome, &limits)).collect();
+    let status = all.iter().map(Standing::status).max()?;
+    // The same thing happens to other numbers in other replicates, so only their number is told.
+    let count = all.iter().filter(|one| one.status() == status).count();
+    let first = all.iter().find(|one| one.status() == status)?.reason();
+    Some(match (count == all.len(), status) {
+        (_, Status::Safe) => Standing::new(status, first),
+        (true, _) if count == 1 => Standing::new(status, first),
+        (true, _) => Standing::new(status, format!("{first} (in the first replicate; all are alike)")),
+        (false, _) => Standing::new(
+            status,
+            format!("{first} (in the first of {count} replicates of {} to which this happens)", all.len()),
+        ),
+    })
 }
 
-fn status_of(outcome: &Outcome, limits: &FillLimits) -> Status {
-    let value = |measure: &str| outcome.measures.get(measure).and_then(|all| all.value());
-    let some = |measure: &str| value(measure).is_some_and(|value| value > 0.0);
-    let full = value("max_device_fill").and_then(|fill| limits.above(fill));
-    if some("lost_objects") || some("stuck_objects") || value("time_to_full_redundancy_s").is_none() {
-        Status::NotSafe
+fn status_of(outcome: &Outcome, limits: &FillLimits) -> Standing {
+    let measure = |name: &str| outcome.measures.get(name);
+    let value = |name: &str| measure(name).and_then(|all| all.value());
+    let some = |name: &str| value(name).filter(|value| *value > 0.0);
+    let fill = value("max_device_fill");
+    let full = fill.and_then(|fill| limits.above(fill));
+    let filled = |level: FillLevel| {
+        let fill = human::quantity(fill.unwrap_or(0.0), "share");
+        format!("the fullest device ends {fill} full, above {}", level.name())
+    };
+    let not_safe = |reason: String| Standing::new(Status::NotSafe, reason);
+    let at_risk = |reason: String| Standing::new(Status::AtRisk, reason);
+    if let Some(lost) = some("lost_objects") {
+        not_safe(format!("{} objects are lost", human::digits(lost)))
+    } else if let Some(stuck) = some("stuck_objects") {
+        not_safe(format!("{} objects are not rebuilt", human::digits(stuck)))
+    } else if value("time_to_full_redundancy_s").is_none() {
+        let reason = measure("time_to_full_redundancy_s").and_then(|all| all.reason());
+        not_safe(format!("redundancy is not fully restored: {}", reason.unwrap_or("the reason is not known")))
     } else if full == Some(FillLevel::Full) {
         // Ceph stops writes there.
-        Status::NotSafe
-    } else if some("time_to_two_copies_s") || some("below_min_size") || full.is_some() {
-        Status::AtRisk
+        not_safe(filled(FillLevel::Full))
+    } else if let Some(seconds) = some("time_to_two_copies_s") {
+        let span = human::quantity(seconds, "s");
+        at_risk(format!("some objects have a single copy (or just k shards) left for {span}"))
+    } else if let Some(groups) = some("below_min_size") {
+        at_risk(format!("{} groups accept no writes for some time", human::digits(groups)))
+    } else if let Some(level) = full {
+        at_risk(filled(level))
     } else {
-        Status::Safe
+        Standing::new(
+            Status::Safe,
+            "at all times there are at least two copies of each object, and all are back in the end",
+        )
     }
 }
 
@@ -190,7 +244,7 @@ fn compared(views: &[View<'_>]) -> String {
     let safe: Vec<&View<'_>> = views.iter().filter(|view| not_safe(view).is_none()).collect();
     let time = |view: &&View<'_>| (view.name(), by_replicate(view.result, "time_to_full_redundancy_s"));
     let ranked = Ranked::of(safe.iter().map(time).collect(), Better::Lower, Chance::Seeds);
-    let is_safe = |view: &View<'_>| status_of_point(view) == Some(Status::Safe);
+    let is_safe = |view: &View<'_>| status_of_point(view).is_some_and(|one| one.status() == Status::Safe);
     let order = &ranked.ranking().order;
     let risky: Vec<String> =
         order.iter().rev().map(|at| safe[*at]).filter(|view| !is_safe(view)).map(View::name).collect();
@@ -399,13 +453,17 @@ mod tests {
             ("max_device_fill", 0.96, Status::NotSafe),
         ];
         for (name, value, status) in cases {
-            assert_eq!(status_of(&but(name, value), &FillLimits::default()), status, "{name} = {value}");
+            assert_eq!(
+                status_of(&but(name, value), &FillLimits::default()).status(),
+                status,
+                "{name} = {value}"
+            );
         }
         let mut unknown = but("lost_objects", 0.0);
         unknown.missing("time_to_full_redundancy_s", "s", "not all is safe again");
-        assert_eq!(status_of(&unknown, &FillLimits::default()), Status::NotSafe);
+        assert_eq!(status_of(&unknown, &FillLimits::default()).status(), Status::NotSafe);
         // The limits are those of the cluster.
         let strict = FillLimits { nearfull: 0.5, backfillfull: 0.6, full: 0.7 };
-        assert_eq!(status_of(&but("max_device_fill", 0.8), &strict), Status::NotSafe);
+        assert_eq!(status_of(&but("max_device_fill", 0.8), &strict).status(), Status::NotSafe);
     }
 }

@@ -18,6 +18,7 @@ use towtank_units::Bytes;
 
 use super::settled::Settled;
 use super::view::View;
+use crate::published::student;
 use towtank_placement::algorithms::Algorithm;
 
 const SOURCE: &str =
@@ -196,7 +197,7 @@ fn pair(views: &[View<'_>]) -> Option<Claim> {
 
 /// The mean of a measure over seeds with its interval, in a unit.
 fn reading_of(view: &View<'_>, measure: &str, unit: f64) -> Reading {
-    match view.mean(measure).map(|mean| (mean.mean / unit, mean.range)) {
+    match student(&view.values(measure)).map(|mean| (mean.mean / unit, mean.range)) {
         Some((value, Some((low, high)))) => Reading::with_range(value, low / unit, high / unit),
         Some((value, None)) => Reading::of(value),
         None => Reading::default(),

@@ -64,7 +64,8 @@ impl<'v, 'a> Slowest<'v, 'a> {
     #[must_use]
     pub fn which(&self) -> String {
         let number = self.seen.replicate;
-        let (one, point) = (if self.tied.1 { "one of the slowest" } else { "the slowest" }, self.slowest_point());
+        let (one, point) =
+            (if self.tied.1 { "one of the slowest" } else { "the slowest" }, self.slowest_point());
         match self.of {
             (1, 1) => String::new(),
             (1, _) => format!(" in replicate {number}, {one}"),
@@ -111,7 +112,11 @@ impl<'v, 'a> Slowest<'v, 'a> {
 
     /// Which point it is of, as the end of a sentence; empty where there is only one.
     fn point(&self) -> String {
-        if self.of.0 == 1 { String::new() } else { format!(" with {}, {}", self.view.name(), self.slowest_point()) }
+        if self.of.0 == 1 {
+            String::new()
+        } else {
+            format!(" with {}, {}", self.view.name(), self.slowest_point())
+        }
     }
 
     /// The replicates of its point that sent anything, with what is said of them: all, in their order, or the

@@ -1,13 +1,14 @@
 //! The answer in words: is it safe, what moves, how long, what clients notice, what is at risk, the
 //! bottleneck, and which change would help.
 
-use towtank_report::{Status, human};
+use towtank_report::{Standing, Status, human};
 
 use super::Whatif;
 use super::observed::Kept;
 use crate::Point;
 use crate::preview::dangers;
 use crate::rebuild::levers::{Tried, advice, by_time, tried_in};
+use crate::rebuild::parts;
 
 /// More devices groups than this on a device bring a warning: Ceph's `mon_max_pg_per_osd`.
 pub const GROUPS_A_DEVICE: u64 = 250;
@@ -51,10 +52,16 @@ impl<'a> View<'a> {
         self.value(measure).is_some_and(|value| value > 0.0)
     }
 
-    /// How the data fare.
+    /// How the data fare, with what is unsafe or not known.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> Standing {
+        let told = said(self);
         let of_map = dangers::status(&self.kept.moves);
+        let reason = if told.is_empty() { of_map.reason().to_owned() } else { told.join("; ") };
+        Standing::new(self.level(of_map.status()), reason)
+    }
+
+    fn level(&self, of_map: Status) -> Status {
         let unfinished = self.value("time_to_clean_s").is_none();
         let own = if self.some("lost_objects") || (unfinished && self.some("stuck_objects")) {
             Status::NotSafe
@@ -84,8 +91,11 @@ pub fn answer(view: &View<'_>) -> String {
     }
     let mut said = vec![format!("{what}: {}", safety(view)), what_moves(view), how_long(view), clients(view)];
     said.push(risk(view));
+    let time = time(view);
+    let of_transfers = if time.is_some() { " of the transfers" } else { "" };
+    said.extend(time.map(|parts| format!("Time: {parts}")));
     if let Some(bottleneck) = &view.kept.observed.bottleneck {
-        said.push(format!("Bottleneck: {bottleneck}"));
+        said.push(format!("Bottleneck{of_transfers}: {bottleneck}"));
     }
     said.extend(help(view));
     said.join(". ") + "."
@@ -106,8 +116,8 @@ fn nothing_to_do(view: &View<'_>) -> Option<String> {
     })
 }
 
-/// Is it safe?
-fn safety(view: &View<'_>) -> String {
+/// What is unsafe or not known; empty where there is nothing.
+fn said(view: &View<'_>) -> Vec<String> {
     let mut dangers = dangers::dangers(&view.kept.moves);
     if view.some("lost_objects") {
         let lost = view.value("lost_objects").unwrap_or(0.0);
@@ -125,12 +135,22 @@ fn safety(view: &View<'_>) -> String {
         let most = view.value("device_groups_max_after").unwrap_or(0.0);
         dangers.push(format!("a device would have {most:.0} groups, above {GROUPS_A_DEVICE}"));
     }
-    let word = match view.status() {
-        Status::Safe => "safe",
-        Status::AtRisk => "at risk",
-        Status::NotSafe => "not safe",
-    };
-    if dangers.is_empty() { word.to_owned() } else { format!("{word}: {}", dangers.join("; ")) }
+    if dangers.is_empty() && view.value("time_to_clean_s").is_none() {
+        let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
+        dangers.push(format!("not all groups become clean: {reason}"));
+    }
+    dangers
+}
+
+/// Is it safe?
+fn safety(view: &View<'_>) -> String {
+    let status = view.status();
+    let word = status.word().to_lowercase();
+    // What is safe needs no reason, unless there is one that the reader should know.
+    match status.status() {
+        Status::Safe if said(view).is_empty() => word,
+        _ => format!("{word}: {}", status.reason()),
+    }
 }
 
 fn what_moves(view: &View<'_>) -> String {
@@ -204,6 +224,21 @@ fn how_long(view: &View<'_>) -> String {
     }
     text
 }
+
+/// The parts of the time until all groups are clean, the longest first.
+fn time(view: &View<'_>) -> Option<String> {
+    let [detection, down_out, start] = view.kept.observed.waited?;
+    let parts = vec![
+        (parts::DETECTION, detection),
+        (parts::DOWN_OUT, down_out),
+        (START, start),
+        (parts::TRANSFERS, view.value("transfer_s")?),
+    ];
+    parts::told(parts, view.value("time_to_clean_s")?)
+}
+
+/// The time that passes before objects move.
+const START: &str = "until the first object moves (`start`)";
 
 /// A range in words; none where both ends read the same.
 fn interval(low: f64, high: f64) -> Option<String> {
@@ -360,7 +395,7 @@ pub fn compared(views: &[View<'_>]) -> String {
         format!("{}: {}, {moved} move in {time}", view.point.label(), safety(view))
     };
     let mut order: Vec<&View<'_>> = views.iter().collect();
-    order.sort_by_key(|view| std::cmp::Reverse(view.status()));
+    order.sort_by_key(|view| std::cmp::Reverse(view.status().status()));
     order.into_iter().map(told).collect::<Vec<_>>().join(". ") + "."
 }
 

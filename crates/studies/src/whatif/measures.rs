@@ -3,6 +3,7 @@
 use towtank_rebuild::recovery::Waited;
 
 use super::observed::Seen;
+use super::scenario::Scenario as Settled;
 use crate::preview::moves::DeviceMoves;
 use crate::rebuild::levers::micros;
 use crate::rebuild::observed::transfer;
@@ -238,6 +239,13 @@ fn of_devices() -> Vec<Row> {
             device.target_shards
         }),
     ]
+}
+
+/// Why this scenario has no value of a measure, whatever happens in its runs.
+#[must_use]
+pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
+    let of_clients = measure.starts_with("client_") && !settled.has_clients();
+    of_clients.then_some("there are no clients: set `client_load` or `client_depth`")
 }
 
 /// Latencies of clients; these measures are left out where there are no clients.

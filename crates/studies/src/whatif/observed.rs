@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
 use towtank_report::{Outcome, Warning, human};
-use towtank_units::{Percent, SimTime};
+use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::case::Ready;
 use super::exposure::Exposure;
@@ -60,6 +60,10 @@ pub struct Observed {
     /// Whether anything happens after the beginning.
     #[serde(default)]
     pub lasts: bool,
+    /// Seconds that pass before objects move: until a failure is detected, until its devices are marked out,
+    /// and until the first object can move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<[f64; 3]>,
     /// What held it up.
     pub bottleneck: Option<String>,
     /// Changes that were tried, the one that helps most first.
@@ -143,6 +147,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         changes: ready.case.changes.clone(),
         fails: ready.fails,
         lasts: ready.lasts,
+        waited: Some(waited(ready)),
         bottleneck: bottleneck::name(&resources, staged.limits.reservations, &tried),
         tried,
         resources,
@@ -165,6 +170,17 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         failure_rate: ready.scenario.failure_rate,
     };
     Ok(Replicate { seen: Ok(seen), beside })
+}
+
+/// What passes before objects move. Nothing is marked out that comes back, or if `noout` is set.
+fn waited(ready: &Ready) -> [f64; 3] {
+    let Waiting { detection, down_out, peering, noout, .. } = ready.real.waiting();
+    let [detection, down_out] = match (ready.fails, noout || ready.lasts) {
+        (false, _) => [SimSpan::ZERO; 2],
+        (true, true) => [detection, SimSpan::ZERO],
+        (true, false) => [detection, down_out],
+    };
+    [detection, down_out, peering].map(SimSpan::as_secs_f64)
 }
 
 /// By how much disks are slower and faster in other recoveries, in thousandths; 0 where there are none.

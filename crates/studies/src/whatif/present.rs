@@ -1,6 +1,8 @@
 //! Tables and figures of an answer.
 
-use towtank_report::{Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Table, human};
+use towtank_report::{
+    Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Standing, Table, human,
+};
 
 use super::Whatif;
 use super::answer::{GROUPS_A_DEVICE, View, answer, compared};
@@ -21,7 +23,7 @@ pub fn present(points: &Points<'_, Whatif>) -> Presentation {
     Presentation {
         answer: if views.len() == 1 { answer(first) } else { compared(&views) },
         headline: points.first_measure(["time_to_clean_s"]),
-        status: views.iter().map(View::status).max(),
+        status: Standing::worst(views.iter().map(|view| view.status().at(&view.point.label()))),
         main_figure: Some("progress".to_owned()),
         tables,
         figures: std::iter::once(progress(&views))

@@ -206,7 +206,7 @@ impl Files for Drawn {
     }
 }
 
-fn exports(study: &str, number: u64) -> String {
+pub fn exports(study: &str, number: u64) -> String {
     let mut text = format!("study = \"{study}\"\n");
     for (key, kind) in [("crush_map", "map"), ("osd_dump", "osds"), ("pg_dump", "pgs"), ("osd_df", "df")] {
         let _ = writeln!(text, "{key} = \"cluster-{number}.{kind}\"");

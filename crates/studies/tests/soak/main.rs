@@ -12,6 +12,7 @@
 mod backfill;
 mod capacity_sim;
 mod clusters;
+mod coverage;
 mod pfs;
 mod place;
 mod put;
@@ -147,6 +148,7 @@ fn case(kind: &Kind, seed: u64) -> Option<Result<(u64, u64), String>> {
         let want =
             run(&checked, seed, (Executor::Sequential, 1)).map_err(|error| told("sequential", error))?;
         (kind.laws)(&want).map_err(|error| told("law", error))?;
+        as_promised(&checked, &want).map_err(|error| told("measures", error))?;
         for executor in [(Executor::Check, 1), PARALLEL[(seed % PARALLEL.len() as u64) as usize]] {
             let who = format!("{} on {}", executor.0, executor.1);
             let found = run(&checked, seed, executor).map_err(|error| told(&who, error))?;
@@ -165,6 +167,32 @@ fn case(kind: &Kind, seed: u64) -> Option<Result<(u64, u64), String>> {
     };
     Some(tried())
 }
+
+/// Checks what gates and intervals rely on: a measure that the scenario is said to lack has no value, one that
+/// is left out is said to be lacking, and only those that are said to be signed are negative.
+fn as_promised(checked: &CheckedScenario, outcome: &Outcome) -> Result<(), String> {
+    let (study, resolved) = (checked.study(), checked.points()[0].prepared.resolved());
+    for spec in study.measures_of(&resolved) {
+        let measure = outcome.measures.get(spec.name);
+        let (value, lacks) = (measure.and_then(|measure| measure.value()), study.lacks(&resolved, spec.name));
+        match (value, lacks) {
+            (Some(value), Some(reason)) => {
+                return Err(format!("`{}` is {value}, but should be lacking: {reason}", spec.name));
+            }
+            (Some(value), None) if !spec.interval.domain(spec.unit).holds(value) => {
+                return Err(format!("`{}` is {value}, which is outside its domain", spec.name));
+            }
+            (None, None) if measure.is_none() && !BY_CHANCE.contains(&spec.name) => {
+                return Err(format!("`{}` is left out, but nothing says that it is lacking", spec.name));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Measures that are left out by what happens in a run, not by its scenario.
+const BY_CHANCE: [&str; 4] = ["objects_unwritten", "peers_rate_correlation", "peering_s", "log_recovery_s"];
 
 /// Checks that the resolved scenario, with every default written out, gives the same outcome, but for notes:
 /// what was assumed before is said now.

@@ -21,7 +21,7 @@ use present::MEASURES;
 /// Measures, predicts and reports.
 pub fn backfill(flags: &BackfillExperiment) -> Result<Exit, Trouble> {
     let plan = plan(flags)?;
-    let known = MEASURES.map(|measure| Known { name: measure.name, unit: measure.unit });
+    let known = MEASURES.map(|measure| Known::new(measure.name, measure.unit));
     let program = cluster::program()?;
     let (gates, problems) = gates::read(&known, &flags.fail_if);
     problems.into_result(())?;

@@ -33,7 +33,7 @@ impl Simulated {
         let resolved = prepared(text, &[]).resolved();
         let measures = Pfs.measures_of(&resolved);
         let known: Vec<Known<'_>> =
-            measures.iter().map(|measure| Known { name: measure.name, unit: measure.unit }).collect();
+            measures.iter().map(|measure| Known::new(measure.name, measure.unit)).collect();
         let read = |goal: &&str| Gate::parse("--goal", goal, &known).expect("it is a goal");
         Simulated { text: text.to_owned(), goals: goals.iter().map(read).collect(), resolved, runs: 0 }
     }

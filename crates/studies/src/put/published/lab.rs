@@ -14,6 +14,7 @@ use towtank_puts::{Fidelity, Spec};
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
 use super::{DEVIATIONS, SOURCE};
+use crate::published::student;
 use crate::put::view::View;
 
 /// Chunks per second, as printed.
@@ -81,7 +82,7 @@ fn of_lab(view: &View<'_>) -> Vec<Claim> {
 }
 
 fn ours(view: &View<'_>, measure: &str, factor: f64) -> Option<Reading> {
-    let mean = view.mean(measure)?;
+    let mean = student(&view.values(measure))?;
     let (low, high) = mean.range?;
     Some(Reading::with_range(mean.mean * factor, low * factor, high * factor))
 }

@@ -40,6 +40,12 @@ impl Settled {
         Settled { said, spec, protocols }
     }
 
+    /// Whether racks have links to the core.
+    #[must_use]
+    pub fn has_uplinks(&self) -> bool {
+        self.said.network.racks > 1
+    }
+
     /// A rough estimate of the time of a put of the largest chunk on idle nodes.
     #[must_use]
     pub fn idle_put(&self) -> SimSpan {

@@ -186,7 +186,7 @@ fn what_does_not_become_safe_comes_first() {
         .expect(&answer);
     let second =
         answer.find("redundancy is not fully restored: 9 objects have no valid target left").expect(&answer);
-    let safe = answer.find("1 min at").expect(&answer);
+    let safe = answer.find("1 min, tied").expect(&answer);
     assert!(first < second && second < safe, "{answer}");
     let one = Rebuild.present(&results[5..6]).answer;
     assert!(one.starts_with("in 1 of 5 replicates redundancy is not fully restored"), "{one}");
