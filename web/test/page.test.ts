@@ -144,6 +144,24 @@ test("a sweep says where the ends lie and lists its points", () => {
   expect(root.querySelectorAll("#points tbody tr").length).toBe(10);
 });
 
+test("a sweep names no end that its interval does not tell from other points", () => {
+  const report = JSON.parse(text("rebuild.json"));
+  for (const point of report.points) {
+    for (const measure of Object.values<{ low: number; high: number }>(point.summary)) Object.assign(measure, { low: 0, high: 1e18 });
+  }
+  render(root, embed(JSON.stringify(report)));
+  expect(root.querySelector(".hero")?.textContent).toContain("least not told apart from other points");
+});
+
+test("a measure without an interval says why, and between what its replicates lie", () => {
+  const report = JSON.parse(text("queue.json"));
+  const reason = "it is a maximum";
+  Object.assign(report.summary.mean_wait, { low: null, high: null, no_interval: { least: 3, most: 5, reason } });
+  render(root, embed(JSON.stringify(report)));
+  expect(root.querySelector(".hero")?.textContent).toContain("replicates: 3 to 5 s");
+  expect(root.querySelector(".hero")?.textContent).toContain("no interval: it is a maximum");
+});
+
 test("a partial report says so", () => {
   render(root, embed(text("queue.json").replace('"partial": false', '"partial": true')));
   expect(root.querySelector("h1 .badge")?.textContent).toBe("partial");
