@@ -47,6 +47,10 @@ pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
     }
 }
 
+/// Why the mean of a measure has no interval: the soak counts how often one contains the mean.
+const MAXIMUM: &str = "most replicates have its greatest value, and a few have far less";
+const FEW_VALUES: &str = "it takes few values, one of them in most replicates";
+
 const NOT_IN_PLACE: &str = "nothing is replaced or comes back";
 const NOOUT: &str = "`noout` is set";
 const NEVER_OUT: &str = "what failed is replaced or comes back, and is never marked out";
@@ -187,7 +191,8 @@ fn of_machines() -> Vec<Row> {
         Row::new("servers_driving", "disks", "disks that led a rebuild", |seen| {
             Ok(seen.recovered().drivers as f64)
         })
-        .titled("Disks that led a rebuild"),
+        .titled("Disks that led a rebuild")
+        .without_interval(FEW_VALUES),
         Row::new("servers_writing", "servers", "servers that wrote rebuilt data", Seen::writing)
             .titled("Servers that wrote rebuilt data"),
         Row::new(
@@ -212,7 +217,8 @@ fn of_machines() -> Vec<Row> {
             "share of the transfer time that the busiest disk is busy",
             |seen| Ok(seen.most(|server| server.disk_busy)),
         )
-        .titled("Utilisation of the busiest disk"),
+        .titled("Utilisation of the busiest disk")
+        .without_interval(MAXIMUM),
         Row::new("disk_busy_mean", "fraction", "the same, mean of all surviving disks", |seen| {
             Ok(seen.mean_of("disks"))
         })
