@@ -3,6 +3,7 @@
 
 use std::sync::Mutex;
 
+use super::drawn_shares::drawn_shares;
 use super::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
 };
@@ -70,12 +71,12 @@ impl Placement for FlatCrush {
             },
             declustering: Declustering::Everyone,
             weights: Weights::Exact,
-            on_add: Movement::Minimal,
-            on_remove: Movement::Minimal,
+            on_add: Movement::MinimalForOne,
+            on_remove: Movement::MinimalForOne,
             on_reweight: match self.alg {
                 // The length of a straw depends on all weights (Ceph's own notes on straw2).
                 Alg::Straw => Movement::NearMinimal { times_max: 4.0 },
-                _ => Movement::Minimal,
+                _ => Movement::MinimalForOne,
             },
             failure_domains: FailureDomains::ServersOnly,
             cost: match self.alg {
@@ -106,6 +107,15 @@ impl Placement for FlatCrush {
             *place = ServerId(*item as u32);
         }
         found.len().min(servers.len())
+    }
+
+    /// Draws by weight, repeated until the servers differ or the tries of a copy are used up. The n-th copy
+    /// begins with draw n, so all copies together see one draw less than a copy has tries, and one each.
+    fn expected_shares(&self, replicas: usize) -> Option<Vec<f64>> {
+        let tries = Tunables::JEWEL.choose_total_tries as usize + 1;
+        let draws = replicas.saturating_sub(1) + tries;
+        let by_weight = self.alg == Alg::Straw2 || (self.alg == Alg::Straw && self.cluster.is_equal());
+        if by_weight { drawn_shares(&self.cluster, replicas, Some(draws)) } else { None }
     }
 
     fn key_space(&self) -> KeySpace {

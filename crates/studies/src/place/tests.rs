@@ -55,7 +55,7 @@ fn what_leaves_moves_once() {
         let moved = value(&outcome, "moved_fraction") * 6000.0;
         let lost = value(&outcome, "failure_lost");
         assert!(moved > lost - 0.5, "{text}: {moved} moved, {lost} were lost");
-        let with = Arrangement { vnodes: 16, groups: 1, replicas: 3, seed: 1 };
+        let with = Arrangement { vnodes: 16, groups: 1, slots: 65_537, replicas: 3, seed: 1 };
         let promised = algorithm.set_up(&Cluster::equal(18), &with).unwrap().guarantees().on_remove;
         let more = if algorithm.name().starts_with("crush") { lost * 0.125 } else { 0.0 };
         if promised == Movement::Minimal {
