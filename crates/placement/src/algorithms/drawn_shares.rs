@@ -56,10 +56,7 @@ pub(super) fn shares_of(
 }
 
 /// The classes with their places in the table of states, and the size of that table.
-fn classes_of(
-    weights: impl Iterator<Item = (ServerId, u64)>,
-    copies: usize,
-) -> Option<(Vec<Class>, usize)> {
+fn classes_of(weights: impl Iterator<Item = (ServerId, u64)>, copies: usize) -> Option<(Vec<Class>, usize)> {
     let mut sorted: Vec<(u64, ServerId)> =
         weights.filter(|(_, weight)| *weight > 0).map(|(server, weight)| (weight, server)).collect();
     sorted.sort_unstable();
@@ -219,17 +216,17 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
         fn expectations_are_those_of_every_order(
-            weights in proptest::collection::vec(prop_oneof![Just(0u32), Just(1), Just(2), Just(7), 1u32..1000], 1..7),
+            weights in proptest::collection::vec(prop_oneof![Just(0u32), Just(1), Just(2), Just(7), 1u32..200], 1..7),
             copies in 1usize..8,
         ) {
             let found = drawn_shares(&cluster(&weights), copies, None).unwrap();
             let want = by_enumeration(&weights, copies);
             prop_assert!(near(&found, &want, 1e-12), "{weights:?} {copies}: {found:?} {want:?}");
-            let many = drawn_shares(&cluster(&weights), copies, Some(200_000 / weights.len())).unwrap();
+            let many = drawn_shares(&cluster(&weights), copies, Some(30_000)).unwrap();
             prop_assert!(near(&many, &want, 1e-9), "{weights:?} {copies}: {many:?} {want:?}");
         }
     }

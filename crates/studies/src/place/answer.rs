@@ -15,7 +15,9 @@ use crate::ranking::{Ranked, by_replicate};
 pub(super) fn answer(views: &[View<'_>]) -> String {
     match views {
         [one] => of_one(one).unwrap_or_default(),
-        all => [unplaced(all), evenness(all), movement(all)].into_iter().flatten().collect::<Vec<_>>().join(" "),
+        all => {
+            [unplaced(all), evenness(all), movement(all)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+        }
     }
 }
 
@@ -34,12 +36,18 @@ fn range(values: impl Iterator<Item = f64>, factor: f64) -> Option<String> {
 fn of_one(view: &View<'_>) -> Option<String> {
     let moves = match view.value("moved_over_minimum") {
         Some(times) => format!("moves {} times what the weights require", human::digits(times)),
-        None => format!("moves {} % of the copies, where none need to move", percent(view.value("moved_fraction")?)),
+        None => format!(
+            "moves {} % of the copies, where none need to move",
+            percent(view.value("moved_fraction")?)
+        ),
     };
     let lost = view.value("unplaced_fraction").filter(|share| *share > 0.0);
     let begins = match lost {
         Some(share) => {
-            format!("{} % of the copies have no server; of the others, the standard deviation", percent(share))
+            format!(
+                "{} % of the copies have no server; of the others, the standard deviation",
+                percent(share)
+            )
         }
         None => "the standard deviation".to_owned(),
     };
@@ -96,7 +104,8 @@ fn evenness(views: &[View<'_>]) -> Option<String> {
 
 /// What the change moves with some placements: `1 to 61 times what the weights require`.
 fn moved(views: &[View<'_>], indices: &[usize]) -> Option<String> {
-    let values = |measure: &str| indices.iter().filter_map(|index| views[*index].value(measure)).collect::<Vec<_>>();
+    let values =
+        |measure: &str| indices.iter().filter_map(|index| views[*index].value(measure)).collect::<Vec<_>>();
     let times = values("moved_over_minimum");
     if times.len() == indices.len() {
         return Some(format!("{} times what the weights require", range(times.into_iter(), 1.0)?));

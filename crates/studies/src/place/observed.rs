@@ -162,9 +162,12 @@ fn of_the_failure() -> Vec<Row> {
 
 fn of_the_change() -> Vec<Row> {
     vec![
-        Row::new("moved_fraction", "fraction", "share of the copies that exist before and after the change that it moves", |seen| {
-            Ok(seen.moved)
-        })
+        Row::new(
+            "moved_fraction",
+            "fraction",
+            "share of the copies that exist before and after the change that it moves",
+            |seen| Ok(seen.moved),
+        )
         .titled("Share of copies that the change moves"),
         Row::new(
             "minimum_fraction",
@@ -325,7 +328,8 @@ impl Failure {
         failed: ServerId,
     ) -> Failure {
         let down: ServerSet = [failed].into_iter().collect();
-        let mut failure = Failure { failed, lost: 0, unrebuilt: 0, taken: vec![0; placement.cluster().ids()] };
+        let mut failure =
+            Failure { failed, lost: 0, unrebuilt: 0, taken: vec![0; placement.cluster().ids()] };
         let (mut before, mut after) = (vec![ServerId::NONE; replicas], vec![ServerId::NONE; replicas]);
         for key in keys {
             let held = placement.lookup(key, &mut before);

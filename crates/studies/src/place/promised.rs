@@ -21,8 +21,11 @@ pub(super) fn promised(views: &[View<'_>]) -> Table {
         let several = view.point.scenario.replicas > 1;
         let moves = |movement| moved_in_words(movement, several);
         let mut row: Vec<Cell> = vec![view.label.as_str().into()];
-        let words =
-            [balance_in_words(given.balance), peers_in_words(given.declustering), weights_in_words(given.weights, several)];
+        let words = [
+            balance_in_words(given.balance),
+            peers_in_words(given.declustering),
+            weights_in_words(given.weights, several),
+        ];
         row.extend(words.map(Cell::from));
         row.extend([given.on_add, given.on_remove, given.on_reweight].map(moves).map(Cell::from));
         let cost = match given.cost {
@@ -129,9 +132,10 @@ fn rows_of(view: &View<'_>) -> Vec<Vec<Cell>> {
         let mean = |shares: &[f64]| {
             servers.iter().map(|server| shares[server.index()]).sum::<f64>() / servers.len() as f64
         };
-        let expected = expected
-            .as_deref()
-            .map_or_else(|| Cell::missing("not known exactly for this algorithm"), |shares| mean(shares).into());
+        let expected = expected.as_deref().map_or_else(
+            || Cell::missing("not known exactly for this algorithm"),
+            |shares| mean(shares).into(),
+        );
         vec![
             view.label.as_str().into(),
             weight.as_f64().into(),

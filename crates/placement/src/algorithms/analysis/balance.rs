@@ -120,8 +120,13 @@ impl Balance {
 
     /// The servers that should hold something, in classes of equal shares.
     fn drawn_classes(&self) -> Vec<Drawn> {
-        let mut shares: Vec<(f64, f64)> =
-            self.shares_of_all.iter().copied().zip(self.drawn.iter().copied()).filter(|(wanted, _)| *wanted > 0.0).collect();
+        let mut shares: Vec<(f64, f64)> = self
+            .shares_of_all
+            .iter()
+            .copied()
+            .zip(self.drawn.iter().copied())
+            .filter(|(wanted, _)| *wanted > 0.0)
+            .collect();
         shares.sort_unstable_by(|left, right| left.0.total_cmp(&right.0).then(left.1.total_cmp(&right.1)));
         let class = |same: &[(f64, f64)]| Drawn {
             wanted: same[0].0,
