@@ -81,7 +81,11 @@ impl Placement for FlatCrush {
                 _ => Balance::Independent,
             },
             declustering: Declustering::Everyone,
-            weights: Weights::Exact,
+            weights: match self.alg {
+                // The heaviest server has all virtual nodes, the others a share of them.
+                Alg::Vring => Weights::Rounded { steps: 1_024 },
+                _ => Weights::Exact,
+            },
             on_add: self.on_change(),
             on_remove: self.on_change(),
             on_reweight: match self.alg {

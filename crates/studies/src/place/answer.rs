@@ -16,7 +16,8 @@ pub(super) fn answer(views: &[View<'_>]) -> String {
     match views {
         [one] => of_one(one).unwrap_or_default(),
         all => {
-            [unplaced(all), evenness(all), movement(all)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+            let sentences = [unplaced(all), evenness(all), movement(all), one_run(all)];
+            sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
         }
     }
 }
@@ -57,6 +58,12 @@ fn of_one(view: &View<'_>) -> Option<String> {
         percent(view.value("load_deviation")?),
         percent(view.value("load_deviation_binomial")?),
     ))
+}
+
+/// The next step where a single run of each is compared.
+fn one_run(views: &[View<'_>]) -> Option<String> {
+    let single = views.iter().all(|view| view.point.result.outcomes.len() == 1);
+    single.then(|| "To compare them, set `replicates` to 5 or more.".to_owned())
 }
 
 /// The placements that give up copies, by name.

@@ -4,7 +4,7 @@
 use towtank_metrics::MeanInterval;
 use towtank_placement::algorithms::{Arrangement, Placement};
 use towtank_report::{
-    Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human,
+    Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table,
 };
 
 use super::answer::{answer, warnings};
