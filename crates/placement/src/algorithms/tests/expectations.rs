@@ -28,8 +28,8 @@ fn deviations(placement: &dyn Placement, shares: &[f64], copies: usize) -> f64 {
 /// with the expectation within five deviations, and not with the weights: the planted violation.
 #[test]
 fn shares_are_those_of_draws_without_replacement() {
-    let mut one_heavy = [7u32; 11];
-    one_heavy[0] = 30;
+    let mut one_heavy = [16u32; 8];
+    one_heavy[0] = 48;
     for (weights, copies) in [
         (&one_heavy[..], 3usize),
         (&[16; 9], 3),
@@ -39,10 +39,16 @@ fn shares_are_those_of_draws_without_replacement() {
     ] {
         let cluster = weighted(weights);
         for algorithm in EXACT {
+            if algorithm == Algorithm::Negotiating && cluster.ids() < MEMBERS_PUBLISHED as usize {
+                continue;
+            }
             let placement = by_name(algorithm, &cluster, 5);
             let shares = placement.expected_shares(copies).unwrap();
             let away = deviations(&*placement, &shares, copies);
             assert!(away < 5.0, "{algorithm:?} {weights:?} {copies}: {away}");
+            if weights == one_heavy {
+                assert!((shares[0] - 0.708_333).abs() < 1e-4, "{shares:?}");
+            }
             if !cluster.is_equal() && algorithm != Algorithm::Negotiating {
                 let away = deviations(&*placement, &cluster.ideal_shares(copies), copies);
                 assert!(away > 20.0, "{algorithm:?} {weights:?} {copies}: {away} from the weights");
@@ -88,8 +94,8 @@ fn copies_that_crush_gives_up_are_as_many_as_expected() {
 /// The deviation of independent draws includes that a heavy server cannot get what its weight asks for.
 #[test]
 fn independent_draws_deviate_from_unequal_weights_too() {
-    let mut weights = [7u32; 11];
-    weights[0] = 30;
+    let mut weights = [16u32; 8];
+    weights[0] = 48;
     for algorithm in [Algorithm::CrushStraw2, Algorithm::Rendezvous, Algorithm::Jump] {
         let balance = Balance::of(&*by_name(algorithm, &weighted(&weights), 2), spread_keys(40_000, 3), 3);
         let (found, want) = (balance.relative_deviation().unwrap(), balance.binomial_deviation().unwrap());
