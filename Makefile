@@ -95,7 +95,7 @@ soak: setup-build ## random scenarios of every study, and schedules of replicati
 	  --nocapture --exact schedules_lose_nothing_and_end_equal
 
 clean: ## remove what was built
-	rm -rf target fuzz/target peers/target web/node_modules .tools out dist
+	rm -rf target fuzz/target peers/target peers/maglev/target web/node_modules .tools out dist
 
 setup-build:
 	@scripts/setup.sh rust

@@ -75,6 +75,20 @@ def test_a_ring_moves_only_what_a_new_server_takes():
     assert before.moved(before, keys) == 0
 
 
+def test_a_table_of_fixed_size_moves_little():
+    """A former bug: the table was sized by the servers of the moment, so one more moved nearly everything."""
+    keys = np.random.default_rng(3).integers(0, 2**63, 50_000, dtype=np.uint64)
+    before, after = (tt.placement.Placement("maglev", servers) for servers in (16, 17))
+    assert 1.0 < before.moved(after, keys) * 17 < 1.2
+    # Planted: tables of another size.
+    sized = [tt.placement.Placement("maglev", servers, slots=slots) for servers, slots in ((16, 1601), (17, 1709))]
+    assert sized[0].moved(sized[1], keys) > 0.9
+    with pytest.raises(tt.ScenarioError, match="`slots` is 100, but must be a prime: use 101"):
+        tt.placement.Placement("maglev", 16, slots=100)
+    with pytest.raises(tt.ScenarioError, match="`slots` is 13 for 16 servers"):
+        tt.placement.Placement("maglev", 16, slots=13)
+
+
 @pytest.mark.parametrize("algorithm", ["ring", "rendezvous", "jump", "maglev", "crush"])
 def test_shares_follow_weights(algorithm):
     keys = np.random.default_rng(2).integers(0, 2**63, 50_000, dtype=np.uint64)

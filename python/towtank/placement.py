@@ -20,6 +20,9 @@ from towtank.crush import _whole
 VNODES = 64
 """Virtual nodes of a server of weight 1, where none are given: the default of scenarios."""
 
+SLOTS = 65_537
+"""Slots of the table of ``maglev``, where none are given: a prime, which must stay when servers come or go."""
+
 
 class Placement:
     """An algorithm by its name in scenarios, set up for servers: a number of them, or their weights."""
@@ -30,6 +33,7 @@ class Placement:
         servers: int | Sequence[float],
         *,
         vnodes: int = VNODES,
+        slots: int = SLOTS,
         replicas: int = 3,
         seed: int = 1,
     ) -> None:
@@ -37,7 +41,7 @@ class Placement:
         fixed = np.rint(shares * 0x1_0000).astype(np.uint32)
         self.algorithm = algorithm
         self.servers = len(fixed)
-        self._inner = _towtank.Placement(algorithm, fixed.tobytes(), vnodes, replicas, seed)
+        self._inner = _towtank.Placement(algorithm, fixed.tobytes(), vnodes, slots, replicas, seed)
 
     def lookup(self, keys: npt.ArrayLike, replicas: int = 1) -> npt.NDArray[np.int32]:
         """The first ``replicas`` servers of each key; -1 stands where there are fewer."""

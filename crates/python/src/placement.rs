@@ -24,6 +24,7 @@ impl Placement {
         algorithm: &str,
         weights: &[u8],
         vnodes: u32,
+        slots: u32,
         replicas: usize,
         seed: u32,
     ) -> PyResult<Placement> {
@@ -35,7 +36,7 @@ impl Placement {
             errors::refuse(py, problem.hint(hint))
         })?;
         let cluster = Cluster::weighted(u32s(weights)?.into_iter().map(Weight).collect());
-        let with = Arrangement { vnodes, groups: GROUPS_USUAL, replicas, seed };
+        let with = Arrangement { vnodes, groups: GROUPS_USUAL, slots, replicas, seed };
         let made = py.detach(|| kind.set_up(&cluster, &with));
         made.map(Placement).map_err(|error| errors::raise(py, &Trouble::input(error)))
     }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use towtank_placement::algorithms::{
-    Algorithm, Arrangement, Cluster, GROUPS_USUAL, KeyRun, KeySpace, Placement, ServerId, SetupError,
+    Algorithm, Arrangement, Cluster, GROUPS_USUAL, KeyRun, KeySpace, Maglev, Placement, ServerId, SetupError,
     Territory, Touching, hashing,
 };
 use towtank_placement::crush::vring;
@@ -88,6 +88,8 @@ impl Search<'_> {
         let arrangement = Arrangement {
             vnodes: placing.vnodes,
             groups: placing.groups.unwrap_or(GROUPS_USUAL),
+            // Servers only fail here, and keep their slots.
+            slots: Maglev::slots_for(self.hardware.servers()),
             replicas: self.placing.redundancy.width as usize,
             seed: mix(self.seed.0, 0x6a09_e667_f3bc_c909) as u32,
         };

@@ -8,10 +8,14 @@
 //! - `scenario`: the keys of a scenario;
 //! - `observed`: the counts of one replicate;
 //! - `published`: what the first paper says of one failure;
+//! - `answer`: the answer in words, and its warnings;
+//! - `promised`: what the algorithms guarantee, in words, and shares by weight;
 //! - `present`: tables and figures, one row per algorithm of the sweep.
 
+mod answer;
 mod observed;
 mod present;
+mod promised;
 mod published;
 mod scenario;
 
@@ -34,6 +38,7 @@ const FLAGS: &[Flag] = &[
     Flag { name: "keys", key: "keys" },
     Flag { name: "groups", key: "groups" },
     Flag { name: "vnodes", key: "vnodes" },
+    Flag { name: "slots", key: "slots" },
     Flag { name: "heavy-servers", key: "heavy_servers" },
     Flag { name: "heavy-weight", key: "heavy_weight" },
     Flag { name: "change", key: "change" },
@@ -49,7 +54,7 @@ impl Question for Place {
          --set 'sweep.algorithm=[\"ring\", \"crush-straw2\"]'.\n\n\
          Each replicate places other keys and draws new virtual nodes. Not modelled: sizes, failure domains. \
          `towtank bench place` measures the time of lookups.";
-    const RESULTS_VERSION: u32 = 1;
+    const RESULTS_VERSION: u32 = 2;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank place --servers 64 --algorithm crush-straw2",
         "towtank place --servers 64 --groups 4096 --change add",

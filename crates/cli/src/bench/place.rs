@@ -12,7 +12,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use towtank::Trouble;
-use towtank_placement::algorithms::{Algorithm, Arrangement, Cluster, Placement, ServerId, hashing};
+use towtank_placement::algorithms::{Algorithm, Arrangement, Cluster, Maglev, Placement, ServerId, hashing};
 use towtank_scenario::{Problem, did_you_mean};
 
 use super::phold::Format;
@@ -65,6 +65,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
     let with = Arrangement {
         vnodes: flags.vnodes.get(),
         groups: 65_536,
+        slots: Maglev::slots_for(flags.servers),
         replicas: flags.replicas as usize,
         seed: flags.seed,
     };

@@ -23,7 +23,7 @@ fn the_whole_answer_at_eighty_columns() {
     assert_snapshot!(said.without_keys(), @"
     How evenly an algorithm spreads data, which servers share it, and what a change moves
     ring: the standard deviation of load is 5.759 % of the expected load (2.887 % with independent
-    draws), and the change moves 1.02 times the minimum.
+    draws), and the change moves 1.02 times what the weights require.
 
     Summary over 2 replicates
                                       mean  95 % interval
@@ -67,11 +67,11 @@ fn the_whole_answer_at_eighty_columns() {
     ring       constant
 
     seed 1, 4,000 events, executor sequential, digest KEY, scenario
-    KEY, towtank 0.1.0 (results 1)
+    KEY, towtank 0.1.0 (results 2)
 
     How evenly an algorithm spreads data, which servers share it, and what a change moves
     ring: the standard deviation of load is 5.759 % of the expected load (2.887 % with independent
-    draws), and the change moves 1.02 times the minimum.
+    draws), and the change moves 1.02 times what the weights require.
     --
     exit 0
     ");

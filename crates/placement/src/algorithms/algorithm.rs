@@ -60,6 +60,8 @@ pub struct Arrangement {
     pub vnodes: u32,
     /// The number of groups, for algorithms that keep a table of them.
     pub groups: u32,
+    /// The slots of Maglev's table. It must stay when servers come or go.
+    pub slots: u32,
     /// The number of replicas that are placed and counted as load.
     pub replicas: usize,
     /// The seed of the arrangement.
@@ -143,7 +145,7 @@ impl Algorithm {
     pub fn memory(self) -> (u64, u64) {
         match self {
             Self::CrushVring => (40_000, 0),
-            Self::Maglev => (900, 0),
+            Self::Maglev => (100, 0),
             Self::Ring | Self::Multiring => (0, 84),
             Self::Xor => (0, 27),
             Self::TwoD => (0, 8),
@@ -162,7 +164,7 @@ impl Algorithm {
     /// # Errors
     /// If the algorithm cannot serve such a cluster.
     pub fn set_up(self, cluster: &Cluster, with: &Arrangement) -> Result<Box<dyn Placement>, SetupError> {
-        let Arrangement { vnodes, groups, replicas, seed } = *with;
+        let Arrangement { vnodes, groups, slots, replicas, seed } = *with;
         let positions: u64 = cluster.live().map(|(_, weight)| u64::from(weight.share_of(vnodes))).sum();
         if self.has_virtual_nodes() && positions > POSITIONS_MAX {
             return Err(SetupError::TooManyPositions { asked: positions, limit: POSITIONS_MAX });
@@ -175,7 +177,7 @@ impl Algorithm {
             Self::Multiring => Box::new(MultiRing::new(cluster, vnodes, seed)?),
             Self::Rendezvous => Box::new(Rendezvous::new(cluster, seed)?),
             Self::Jump => Box::new(Jump::new(cluster, seed)?),
-            Self::Maglev => Box::new(Maglev::new(cluster, Maglev::slots_for(cluster.ids() as u32), seed)?),
+            Self::Maglev => Box::new(Maglev::new(cluster, slots, seed)?),
             Self::StaticModulo => Box::new(StaticModulo::new(cluster)?),
             Self::TwoChoice => Box::new(TwoChoice::new(cluster, TwoChoiceSpec { groups, replicas, seed })?),
             Self::Xor => Box::new(Xor::new(cluster, vnodes, seed)?),

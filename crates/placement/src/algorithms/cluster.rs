@@ -143,9 +143,16 @@ impl Cluster {
     /// there are fewer).
     #[must_use]
     pub fn ideal_shares(&self, replicas: usize) -> Vec<f64> {
+        self.ideal_shares_of(replicas as f64)
+    }
+
+    /// Like [`Cluster::ideal_shares`] for a mean number of replicas per object, where some have fewer than
+    /// others.
+    #[must_use]
+    pub fn ideal_shares_of(&self, replicas: f64) -> Vec<f64> {
         let mut shares = vec![0.0; self.weights.len()];
         let mut open: Vec<(ServerId, Weight)> = self.live().collect();
-        let mut left = replicas.min(open.len()) as f64;
+        let mut left = replicas.min(open.len() as f64);
         loop {
             let total: f64 = open.iter().map(|(_, weight)| weight.as_f64()).sum();
             let unit = left / total;

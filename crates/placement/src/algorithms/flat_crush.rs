@@ -3,6 +3,7 @@
 
 use std::sync::Mutex;
 
+use super::drawn_shares::drawn_shares;
 use super::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
 };
@@ -48,6 +49,17 @@ impl FlatCrush {
     }
 }
 
+/// The length of a straw depends on all weights (Ceph's own notes on straw2). Measured here with weights of
+/// 0.5, 1 and 4: up to 1.6 times the minimum.
+const STRAWS: Movement = Movement::NearMinimal { times_max: 4.0 };
+
+impl FlatCrush {
+    /// Straws stay as they are when a server joins or leaves only if all weights are equal.
+    fn on_change(&self) -> Movement {
+        if self.alg == Alg::Straw && !self.cluster.is_equal() { STRAWS } else { Movement::MinimalForOne }
+    }
+}
+
 impl Placement for FlatCrush {
     fn name(&self) -> &'static str {
         match self.alg {
@@ -69,13 +81,16 @@ impl Placement for FlatCrush {
                 _ => Balance::Independent,
             },
             declustering: Declustering::Everyone,
-            weights: Weights::Exact,
-            on_add: Movement::Minimal,
-            on_remove: Movement::Minimal,
+            weights: match self.alg {
+                // The heaviest server has all virtual nodes, the others a share of them.
+                Alg::Vring => Weights::Rounded { steps: 1_024 },
+                _ => Weights::Exact,
+            },
+            on_add: self.on_change(),
+            on_remove: self.on_change(),
             on_reweight: match self.alg {
-                // The length of a straw depends on all weights (Ceph's own notes on straw2).
-                Alg::Straw => Movement::NearMinimal { times_max: 4.0 },
-                _ => Movement::Minimal,
+                Alg::Straw => STRAWS,
+                _ => Movement::MinimalForOne,
             },
             failure_domains: FailureDomains::ServersOnly,
             cost: match self.alg {
@@ -106,6 +121,15 @@ impl Placement for FlatCrush {
             *place = ServerId(*item as u32);
         }
         found.len().min(servers.len())
+    }
+
+    /// Draws by weight, repeated until the servers differ or the tries of a copy are used up. The n-th copy
+    /// begins with draw n, so all copies together see one draw less than a copy has tries, and one each.
+    fn expected_shares(&self, replicas: usize) -> Option<Vec<f64>> {
+        let tries = Tunables::JEWEL.choose_total_tries as usize + 1;
+        let draws = replicas.saturating_sub(1) + tries;
+        let by_weight = self.alg == Alg::Straw2 || (self.alg == Alg::Straw && self.cluster.is_equal());
+        if by_weight { drawn_shares(&self.cluster, replicas, Some(draws)) } else { None }
     }
 
     fn key_space(&self) -> KeySpace {

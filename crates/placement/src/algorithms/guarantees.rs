@@ -45,6 +45,13 @@ impl Guarantees {
 pub enum Balance {
     /// Like independent draws: only the binomial deviation.
     Independent,
+    /// Like independent draws among the members of each group; servers that fill no group get nothing.
+    WithinGroups {
+        /// The number of servers per group.
+        members: u32,
+        /// The number of servers with a weight that are in no group.
+        idle: u32,
+    },
     /// Servers own arcs of random length: a share deviates by about `1/sqrt(virtual_nodes * replicas)` from
     /// its ideal.
     Arcs {
@@ -77,6 +84,12 @@ impl Balance {
             }
             // Half a slot in either direction is a uniform error: its deviation is 1/sqrt(12) of a slot.
             Balance::Slots { slots } => Some(live_servers as f64 / slots as f64 / libm::sqrt(12.0)),
+            Balance::WithinGroups { idle: 0, .. } => Some(0.0),
+            // The others share what the idle ones do not get.
+            Balance::WithinGroups { idle, .. } => {
+                let busy = (live_servers as f64 - f64::from(idle)).max(1.0);
+                Some(libm::sqrt(f64::from(idle) / busy))
+            }
             Balance::Cells { .. } | Balance::LessLoadedOfTwo => None,
         }
     }
@@ -119,7 +132,8 @@ impl Declustering {
 /// The effect of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// Shares are proportional to weights, as far as distinct replicas allow.
+    /// The first copy goes to each server in proportion to its weight. Further copies go to other servers, so
+    /// several copies are draws without replacement ([`super::Placement::expected_shares`]).
     Exact,
     /// Shares are proportional to weights rounded to a number of steps per weight of 1.0.
     Rounded {
@@ -137,6 +151,9 @@ pub enum Weights {
 pub enum Movement {
     /// Only what the changed server gains or loses.
     Minimal,
+    /// That for one copy. Several copies are draws that are repeated until the servers differ: a server that
+    /// is drawn twice for a key may displace two others when it comes, or let two others in when it goes.
+    MinimalForOne,
     /// More than what the changed server gains or loses, but in proportion to it.
     NearMinimal {
         /// The maximum factor over the minimum, if the algorithm is used as its authors recommend.
@@ -146,6 +163,8 @@ pub enum Movement {
     Nothing,
     /// A large part of all data.
     Most,
+    /// More than the minimum, by a factor for which no bound is known.
+    Unbounded,
 }
 
 /// The failure domains by which replicas are separated.

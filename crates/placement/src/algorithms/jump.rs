@@ -6,6 +6,7 @@
 //! accepted with a probability proportional to its weight. So any server may leave (its weight becomes zero;
 //! its bucket stays) and weights are respected; the price is more draws if weights differ much.
 
+use super::drawn_shares::drawn_shares;
 use super::draws::{attempts_max, draw_word, fill_distinct};
 use super::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
@@ -104,6 +105,10 @@ impl Placement for Jump {
     fn lookup_excluding(&self, key: u64, down: &ServerSet, servers: &mut [ServerId]) -> usize {
         let draw = |attempt| self.draw(key, attempt);
         fill_distinct(servers, down, (self.attempts, draw), &self.live)
+    }
+
+    fn expected_shares(&self, replicas: usize) -> Option<Vec<f64>> {
+        drawn_shares(&self.cluster, replicas, None)
     }
 
     fn key_space(&self) -> KeySpace {

@@ -4,7 +4,12 @@
 //! and each replica is a separate draw of a slot, repeated if it hits a server that is already in the list.
 //! Slots are drawn independently rather than taken from neighbours, so that a server shares data with all
 //! others.
+//!
+//! The number of slots is chosen once and must stay when servers come and go: a slot of a table of another
+//! size means other keys, so nearly everything would move. The more slots a server has, the fewer of them
+//! change hands without need.
 
+use super::drawn_shares::shares_of;
 use super::draws::{attempts_max, draw_word, fill_distinct, place_of};
 use super::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
@@ -13,19 +18,24 @@ use super::hashing::{scatter, virtual_node_id};
 use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError};
 
 /// Measured here at 50 servers with 100 slots each: 1.9 times the minimum for joining and leaving, 2.6 times
-/// for halving a weight.
+/// for halving a weight. With 10 slots each it may be more than ten times.
 const MOVED: Movement = Movement::NearMinimal { times_max: 3.0 };
+
+/// The slots per server that the paper recommends at least, on which the bound of the movement rests.
+const SLOTS_EACH: usize = 100;
 
 /// A Maglev table.
 ///
 /// Shares follow the weights within one slot per turn; a server shares data with all others; at the 100 slots
-/// per server that the paper recommends, any change moves two to three times the minimum; no failure domains.
+/// per server that the paper recommends, any change moves two to three times the minimum, provided that the
+/// number of slots stays; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Maglev {
     cluster: Cluster,
     table: Vec<ServerId>,
     live: Vec<ServerId>,
     salt: u64,
+    attempts: u32,
 }
 
 struct Turn {
@@ -38,7 +48,7 @@ struct Turn {
 }
 
 impl Maglev {
-    /// The size of the paper's small table.
+    /// The size of the paper's small table, with which scenarios begin.
     pub const SLOTS_PUBLISHED: u32 = 65_537;
 
     /// A table of `slots` slots, which must be a prime, so that each server's order reaches every slot.
@@ -46,14 +56,9 @@ impl Maglev {
     /// # Errors
     /// If no server has a weight, or if `slots` is not prime or less than the number of servers.
     pub fn new(cluster: &Cluster, slots: u32, seed: u32) -> Result<Maglev, SetupError> {
+        Self::check(cluster, slots)?;
         let live: Vec<ServerId> = cluster.live().map(|(server, _)| server).collect();
         let heaviest = cluster.live().map(|(_, weight)| weight).max().ok_or(SetupError::NoServers)?;
-        if !is_prime(slots) {
-            return Err(SetupError::NotPrime { asked: slots, next: prime_from(slots) });
-        }
-        if (slots as usize) < live.len() {
-            return Err(SetupError::TooFewSlots { asked: slots, servers: live.len() });
-        }
         let turns = cluster.live().map(|(server, weight)| Turn {
             server,
             rate: weight.as_f64() / heaviest.as_f64(),
@@ -62,7 +67,29 @@ impl Maglev {
             skip: virtual_node_id(server.0, 1, seed) % (u64::from(slots) - 1).max(1) + 1,
         });
         let table = fill_table(turns.collect(), slots);
-        Ok(Maglev { cluster: cluster.clone(), table, live, salt: scatter(u64::from(seed)) })
+        let mut held = vec![0usize; cluster.ids()];
+        table.iter().for_each(|server| held[server.index()] += 1);
+        let fewest = held.iter().copied().filter(|slots| *slots > 0).min().unwrap_or(1);
+        let attempts = attempts_max(live.len(), table.len().div_ceil(fewest * live.len()));
+        Ok(Maglev { cluster: cluster.clone(), table, live, salt: scatter(u64::from(seed)), attempts })
+    }
+
+    /// Whether a table of so many slots can be filled, without filling it.
+    ///
+    /// # Errors
+    /// As for [`Maglev::new`].
+    pub fn check(cluster: &Cluster, slots: u32) -> Result<(), SetupError> {
+        let servers = cluster.live_count();
+        if servers == 0 {
+            return Err(SetupError::NoServers);
+        }
+        if !is_prime(slots) {
+            return Err(SetupError::NotPrime { asked: slots, next: prime_from(slots) });
+        }
+        if (slots as usize) < servers {
+            return Err(SetupError::TooFewSlots { asked: slots, servers });
+        }
+        Ok(())
     }
 
     /// The smallest prime that gives at least a hundred slots to each of `servers`.
@@ -75,6 +102,11 @@ impl Maglev {
     #[must_use]
     pub fn slots_of(&self, server: ServerId) -> usize {
         self.table.iter().filter(|owner| **owner == server).count()
+    }
+
+    /// The bound is known only for as many slots as the paper recommends.
+    fn moved(&self) -> Movement {
+        if self.table.len() >= SLOTS_EACH * self.live.len() { MOVED } else { Movement::Unbounded }
     }
 
     fn draw(&self, key: u64, attempt: u32) -> ServerId {
@@ -128,9 +160,9 @@ impl Placement for Maglev {
             balance: Balance::Slots { slots: self.table.len() as u64 },
             declustering: Declustering::Everyone,
             weights: Weights::Rounded { steps: (self.table.len() / self.live.len()) as u32 },
-            on_add: MOVED,
-            on_remove: MOVED,
-            on_reweight: MOVED,
+            on_add: self.moved(),
+            on_remove: self.moved(),
+            on_reweight: self.moved(),
             failure_domains: FailureDomains::ServersOnly,
             cost: Cost::Constant,
             granularity: Granularity::AnyKey,
@@ -139,7 +171,19 @@ impl Placement for Maglev {
 
     fn lookup_excluding(&self, key: u64, down: &ServerSet, servers: &mut [ServerId]) -> usize {
         let draw = |attempt| Some(self.draw(key, attempt));
-        fill_distinct(servers, down, (attempts_max(self.live.len(), 1), draw), &self.live)
+        fill_distinct(servers, down, (self.attempts, draw), &self.live)
+    }
+
+    /// Slots are drawn until enough servers are found.
+    fn expected_shares(&self, replicas: usize) -> Option<Vec<f64>> {
+        let mut slots = vec![0u64; self.cluster.ids()];
+        self.table.iter().for_each(|server| slots[server.index()] += 1);
+        if self.live.iter().any(|server| slots[server.index()] == 0) {
+            // Servers without slots are filled in where copies are left; that is no draw.
+            return None;
+        }
+        let slots = (0u32..).map(ServerId).zip(slots);
+        shares_of(slots, (self.cluster.ids(), replicas), None)
     }
 
     fn key_space(&self) -> KeySpace {

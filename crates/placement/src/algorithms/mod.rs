@@ -28,6 +28,7 @@ pub mod analysis;
 mod circles;
 mod cluster;
 mod contest;
+mod drawn_shares;
 mod draws;
 mod flat_crush;
 mod groups;
@@ -102,6 +103,14 @@ pub trait Placement: Send + Sync + std::fmt::Debug {
                 places[found..].fill(ServerId::NONE);
             }
         }
+    }
+
+    /// The number of copies of a key that each server holds in the mean over all keys, by id, if it is known
+    /// exactly: for several copies it differs from the shares of the weights, because copies are on
+    /// different servers.
+    fn expected_shares(&self, replicas: usize) -> Option<Vec<f64>> {
+        let _ = replicas;
+        None
     }
 
     /// The space in which keys are divided, to which [`KeyRun`]s refer.

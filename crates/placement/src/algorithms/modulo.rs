@@ -76,6 +76,12 @@ impl Placement for StaticModulo {
         fill_from(servers, down, from.iter().chain(before).copied())
     }
 
+    fn expected_shares(&self, replicas: usize) -> Option<Vec<f64>> {
+        let each = replicas.min(self.live.len()) as f64 / self.live.len() as f64;
+        let share = |server: &ServerId| if self.live.binary_search(server).is_ok() { each } else { 0.0 };
+        Some((0..self.cluster.ids() as u32).map(|id| share(&ServerId(id))).collect())
+    }
+
     fn key_space(&self) -> KeySpace {
         KeySpace::Scattered
     }

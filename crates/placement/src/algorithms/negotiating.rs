@@ -8,6 +8,7 @@
 //! group.
 
 use super::contest::fill_least;
+use super::drawn_shares::shares_of;
 use super::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
 };
@@ -22,9 +23,9 @@ pub const MEMBERS_PUBLISHED: u32 = 9;
 
 /// Groups of servers that negotiate among themselves.
 ///
-/// All groups get the same, members by weight; a server shares data only with its group; leaving and
-/// reweighting move the minimum within the group, joining moves nothing until a group is full and then nearly
-/// everything; replicas are separated only by server.
+/// All groups get the same, members by weight; servers that fill no group get nothing; a server shares data
+/// only with its group; leaving and reweighting move the minimum within the group, joining moves nothing
+/// until a group is full and then nearly everything; replicas are separated only by server.
 #[derive(Clone, Debug)]
 pub struct Negotiating {
     cluster: Cluster,
@@ -86,6 +87,12 @@ impl Negotiating {
         self.groups.of(key)
     }
 
+    /// Whether a server is in no complete group, and so gets nothing.
+    #[must_use]
+    pub fn is_idle(&self, server: ServerId) -> bool {
+        u64::from(server.0 / self.members) >= self.groups()
+    }
+
     fn members_of(&self, group: u64) -> &[Entrant] {
         let group = group as usize;
         &self.entrants[self.begins[group]..self.begins[group + 1]]
@@ -103,7 +110,10 @@ impl Placement for Negotiating {
 
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            balance: Balance::Independent,
+            balance: Balance::WithinGroups {
+                members: self.members,
+                idle: (self.cluster.live().filter(|(server, _)| self.is_idle(*server))).count() as u32,
+            },
             declustering: Declustering::Members { members: self.members },
             weights: Weights::WithinGroup,
             on_add: Movement::Most,
@@ -119,6 +129,19 @@ impl Placement for Negotiating {
         let members = self.members_of(self.group_of(key));
         let key_word = key_word(key, self.salt);
         fill_least(servers, members.len(), |at, worst| members[at].draw_below(key_word, worst, down))
+    }
+
+    /// Each group gets the same; its members are drawn by weight without replacement.
+    fn expected_shares(&self, replicas: usize) -> Option<Vec<f64>> {
+        let mut shares = vec![0.0; self.cluster.ids()];
+        for group in 0..self.groups() {
+            let begin = group as u32 * self.members;
+            let members = (begin..begin + self.members).map(ServerId);
+            let weights = members.map(|server| (server, u64::from(self.cluster.weight(server).0)));
+            let drawn = shares_of(weights, (self.cluster.ids(), replicas), None)?;
+            shares.iter_mut().zip(drawn).for_each(|(share, drawn)| *share += drawn / self.groups() as f64);
+        }
+        Some(shares)
     }
 
     fn key_space(&self) -> KeySpace {

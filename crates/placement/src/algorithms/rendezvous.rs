@@ -7,6 +7,7 @@
 //! rejected.
 
 use super::contest::fill_least;
+use super::drawn_shares::drawn_shares;
 use super::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
 };
@@ -125,6 +126,11 @@ impl Placement for Rendezvous {
         fill_least(servers, self.entrants.len(), |at, worst| {
             self.entrants[at].draw_below(key_word, worst, down)
         })
+    }
+
+    /// The first clocks of a race of exponential clocks are draws by weight without replacement.
+    fn expected_shares(&self, replicas: usize) -> Option<Vec<f64>> {
+        drawn_shares(&self.cluster, replicas, None)
     }
 
     fn key_space(&self) -> KeySpace {

@@ -1,6 +1,7 @@
 //! All algorithms compared with simple, slow implementations, and checked against their guarantees.
 
 mod change;
+mod expectations;
 mod inverse;
 mod oracles;
 mod population;
@@ -73,4 +74,13 @@ fn clusters() -> impl Strategy<Value = Cluster> {
 /// Scattered keys, which placements expect.
 fn spread_keys(count: u64, salt: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |id| hashing::scatter(id ^ salt << 40))
+}
+
+fn arranged(replicas: usize, seed: u32) -> Arrangement {
+    Arrangement { vnodes: 64, groups: 512, slots: Maglev::SLOTS_PUBLISHED, replicas, seed }
+}
+
+/// An algorithm by its name in scenarios.
+fn by_name(algorithm: Algorithm, cluster: &Cluster, seed: u32) -> Box<dyn Placement> {
+    algorithm.set_up(cluster, &arranged(3, seed)).unwrap()
 }

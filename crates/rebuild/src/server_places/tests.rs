@@ -40,7 +40,7 @@ proptest! {
     fn homes_are_apart_and_stay(key: u64, gone in 0usize..8, algorithm in 0usize..3) {
         let hardware = sample::hardware(Size { racks: 1, servers: 8, disks: 3 });
         let algorithm = [Algorithm::Ring, Algorithm::Rendezvous, Algorithm::Jump][algorithm];
-        let arrangement = Arrangement { vnodes: 8, groups: 64, replicas: 3, seed: 5 };
+        let arrangement = Arrangement { vnodes: 8, groups: 64, slots: 1009, replicas: 3, seed: 5 };
         let placement = algorithm.set_up(&Cluster::equal(8), &arrangement).expect("eight servers");
         let places = ServerPlaces { placement: Arc::from(placement), hardware: hardware.clone(), spare: 2 };
         let find = |out: &[bool]| {

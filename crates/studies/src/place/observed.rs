@@ -36,11 +36,25 @@ pub struct Stored {
     measures: Vec<Option<f64>>,
 }
 
+/// The copies that an algorithm gives up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unplaced {
+    /// Copies that are not placed, of all copies.
+    before: u64,
+    asked: u64,
+    /// The same after the change.
+    after: u64,
+    asked_after: u64,
+    /// Copies of the failed server that no survivor takes.
+    after_failure: u64,
+}
+
 /// The results of one replicate.
 pub struct Seen {
     /// The counts.
     pub observed: Observed,
     balance: Balance,
+    unplaced: Unplaced,
     /// Copies on the server that fails, and the number that its weight predicts.
     lost: f64,
     expected: f64,
@@ -54,6 +68,7 @@ type Row = Measure<Seen>;
 /// The measures of one replicate.
 pub fn measures() -> Vec<Row> {
     let mut measures = of_loads();
+    measures.extend(of_the_unplaced());
     measures.extend(of_peers());
     measures.extend(of_the_failure());
     measures.extend(of_the_change());
@@ -78,6 +93,24 @@ fn of_loads() -> Vec<Row> {
             known(seen.balance.binomial_max_over_mean())
         })
         .titled("Greatest relative load, independent draws"),
+    ]
+}
+
+fn of_the_unplaced() -> Vec<Row> {
+    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    vec![
+        Row::new("unplaced", "", "copies for which the algorithm finds no server", |seen| {
+            Ok(seen.unplaced.before as f64)
+        })
+        .titled("Copies without a server"),
+        Row::new("unplaced_fraction", "fraction", "share of all copies that have no server", move |seen| {
+            Ok(share(seen.unplaced.before, seen.unplaced.asked))
+        })
+        .titled("Share of copies without a server"),
+        Row::new("unplaced_after_fraction", "fraction", "the same after the change", move |seen| {
+            Ok(share(seen.unplaced.after, seen.unplaced.asked_after))
+        })
+        .titled("Share of copies without a server, after the change"),
     ]
 }
 
@@ -109,6 +142,10 @@ fn of_the_failure() -> Vec<Row> {
             Ok(seen.observed.rebuilt.iter().filter(|taken| **taken == 0).count() as f64)
         })
         .titled("Survivors that rebuild nothing"),
+        Row::new("unrebuilt", "", "copies of the failed server that no survivor rebuilds", |seen| {
+            Ok(seen.unplaced.after_failure as f64)
+        })
+        .titled("Copies that no survivor rebuilds"),
         Row::new(
             "rebuilt_max_over_mean",
             "ratio",
@@ -125,14 +162,17 @@ fn of_the_failure() -> Vec<Row> {
 
 fn of_the_change() -> Vec<Row> {
     vec![
-        Row::new("moved_fraction", "fraction", "share of all copies that the change moves", |seen| {
-            Ok(seen.moved)
-        })
+        Row::new(
+            "moved_fraction",
+            "fraction",
+            "share of the copies that exist before and after the change that it moves",
+            |seen| Ok(seen.moved),
+        )
         .titled("Share of copies that the change moves"),
         Row::new(
             "minimum_fraction",
             "fraction",
-            "minimum share of copies that must move to match the new weights",
+            "minimum share of these copies that must move if loads follow the weights",
             |seen| Ok(seen.least),
         )
         .titled("Minimum share of copies to move"),
@@ -158,6 +198,7 @@ impl Seen {
         let with = Arrangement {
             vnodes: scenario.vnodes,
             groups: scenario.groups.unwrap_or(GROUPS_USUAL),
+            slots: scenario.slots,
             replicas: scenario.replicas as usize,
             seed: seed as u32,
         };
@@ -201,12 +242,21 @@ impl Seen {
             .map(|server| failure.taken[server.index()])
             .collect();
         let copies = movement.replicas.max(1) as f64;
+        let asked_after = movement.keys * balance.replicas as u64;
+        let unplaced = Unplaced {
+            before: balance.unplaced,
+            asked: balance.asked(),
+            after: asked_after.saturating_sub(movement.replicas + movement.added),
+            asked_after,
+            after_failure: failure.unrebuilt,
+        };
         Seen {
             observed: Observed { loads: balance.loads.clone(), peers: counts, rebuilt: survivors },
             lost: failure.lost as f64,
             expected: balance.expected(failure.failed),
             moved: movement.moved as f64 / copies,
             least: movement.minimum_of_weights / copies,
+            unplaced,
             balance,
         }
     }
@@ -263,6 +313,8 @@ impl Keys<'_> {
 struct Failure {
     failed: ServerId,
     lost: u64,
+    /// Lost copies that the second placement does not have.
+    unrebuilt: u64,
     taken: Vec<u64>,
 }
 
@@ -276,7 +328,8 @@ impl Failure {
         failed: ServerId,
     ) -> Failure {
         let down: ServerSet = [failed].into_iter().collect();
-        let mut failure = Failure { failed, lost: 0, taken: vec![0; placement.cluster().ids()] };
+        let mut failure =
+            Failure { failed, lost: 0, unrebuilt: 0, taken: vec![0; placement.cluster().ids()] };
         let (mut before, mut after) = (vec![ServerId::NONE; replicas], vec![ServerId::NONE; replicas]);
         for key in keys {
             let held = placement.lookup(key, &mut before);
@@ -285,6 +338,7 @@ impl Failure {
             }
             failure.lost += 1;
             let found = placement.lookup_excluding(key, &down, &mut after);
+            failure.unrebuilt += held.saturating_sub(found) as u64;
             for server in after[..found].iter().filter(|server| !before[..held].contains(server)) {
                 failure.taken[server.index()] += 1;
             }
@@ -300,7 +354,17 @@ mod tests {
 
     /// Two replicas of 100 keys on four servers; the last one fails.
     fn seen() -> Seen {
-        let balance = Balance { keys: 100, replicas: 2, loads: vec![60, 40, 71, 29], shares: vec![0.5; 4] };
+        let half = vec![0.5; 4];
+        let balance = Balance {
+            keys: 100,
+            replicas: 2,
+            loads: vec![60, 40, 71, 29],
+            unplaced: 0,
+            shares: half.clone(),
+            shares_of_all: half.clone(),
+            drawn: half,
+        };
+        let unplaced = Unplaced { before: 7, asked: 200, after: 3, asked_after: 200, after_failure: 4 };
         Seen {
             observed: Observed {
                 loads: balance.loads.clone(),
@@ -308,6 +372,7 @@ mod tests {
                 rebuilt: vec![22, 7, 0],
             },
             balance,
+            unplaced,
             lost: 29.0,
             expected: 50.0,
             moved: 0.15,
@@ -323,12 +388,16 @@ mod tests {
             ("load_deviation_binomial", 0.1),
             ("load_max", 1.42),
             ("load_max_binomial", seen.balance.binomial_max_over_mean().unwrap()),
+            ("unplaced", 7.0),
+            ("unplaced_fraction", 0.035),
+            ("unplaced_after_fraction", 0.015),
             ("peers_mean", 2.5),
             ("peers_min", 2.0),
             ("failure_lost", 29.0),
             ("failure_expected", 50.0),
             ("rebuilt_max", 22.0),
             ("rebuilt_none", 1.0),
+            ("unrebuilt", 4.0),
             ("rebuilt_max_over_mean", 66.0 / 29.0),
             ("moved_fraction", 0.15),
             ("minimum_fraction", 0.125),

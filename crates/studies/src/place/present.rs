@@ -2,23 +2,23 @@
 //! algorithm.
 
 use towtank_metrics::MeanInterval;
-use towtank_placement::algorithms::Arrangement;
-use towtank_placement::algorithms::guarantees::{Balance, Cost, Declustering, Guarantees, Movement, Weights};
+use towtank_placement::algorithms::{Arrangement, Placement};
 use towtank_report::{
-    Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human,
+    Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table,
 };
 
-use super::Place;
+use super::answer::{answer, warnings};
 use super::observed::Observed;
-use super::published;
+use super::promised::{by_weight, promised};
+use super::{Place, published};
 use crate::points::{columns_of, text};
 use crate::published::is_published;
 use crate::{Point, Points, Presentation, Study};
 
 /// One point with its label.
-struct View<'a> {
-    point: &'a Point<'a, Place>,
-    label: String,
+pub(super) struct View<'a> {
+    pub(super) point: &'a Point<'a, Place>,
+    pub(super) label: String,
 }
 
 impl<'a> View<'a> {
@@ -38,17 +38,25 @@ impl<'a> View<'a> {
         self.point.mean(measure)
     }
 
-    fn value(&self, measure: &str) -> Option<f64> {
+    pub(super) fn value(&self, measure: &str) -> Option<f64> {
         self.point.value(measure)
     }
 
-    fn observed(&self) -> impl Iterator<Item = &Observed> {
+    pub(super) fn observed(&self) -> impl Iterator<Item = &Observed> {
         self.point.kept.iter().map(|kept| &kept.observed.counted)
     }
 
-    fn guarantees(&self) -> Option<Guarantees> {
-        let with = Arrangement { vnodes: self.point.scenario.vnodes, groups: 1, replicas: 1, seed: 1 };
-        Some(self.point.scenario.algorithm.set_up(&self.point.scenario.cluster(), &with).ok()?.guarantees())
+    /// The algorithm as it is before the change, with some seed.
+    pub(super) fn placement(&self) -> Option<Box<dyn Placement>> {
+        let scenario = &self.point.scenario;
+        let with = Arrangement {
+            vnodes: scenario.vnodes,
+            groups: 1,
+            slots: scenario.slots,
+            replicas: scenario.replicas as usize,
+            seed: 1,
+        };
+        scenario.algorithm.set_up(&scenario.cluster(), &with).ok()
     }
 }
 
@@ -65,35 +73,10 @@ pub fn present(points: &Points<'_, Place>) -> Presentation {
         status: None,
         main_figure: Some(if points.swept { "balance" } else { "loads" }.to_owned()),
         answer: answer(&views),
-        tables: vec![counted(&views), promised(&views)],
+        tables: [counted(&views)].into_iter().chain(by_weight(&views)).chain([promised(&views)]).collect(),
         figures: vec![loads(&views), balance(&views), peers(&views), rebuild(&views), moved(&views)],
         claims: of_paper.flat_map(|view| published::claims(view.point)).collect(),
-        warnings: Vec::new(),
-    }
-}
-
-fn answer(views: &[View<'_>]) -> String {
-    let told = |view: &View<'_>| {
-        let percent = |measure: &str| Some(human::digits(100.0 * view.value(measure)?));
-        let moves = match view.value("moved_over_minimum") {
-            Some(times) => format!("moves {} times the minimum", human::digits(times)),
-            None => format!("moves {} % of the copies, where none need to move", percent("moved_fraction")?),
-        };
-        Some(format!(
-            "{}: the standard deviation of load is {} % of the expected load ({} % with independent draws), and the change {moves}",
-            view.label,
-            percent("load_deviation")?,
-            percent("load_deviation_binomial")?
-        ))
-    };
-    match views {
-        [one] => told(one).map_or_else(String::new, |words| words + "."),
-        all => {
-            let evenness = |view: &&View<'_>| view.value("load_deviation").unwrap_or(f64::INFINITY);
-            let best = all.iter().min_by(|left, right| evenness(left).total_cmp(&evenness(right)));
-            best.and_then(told)
-                .map_or_else(String::new, |words| format!("The most even placement is {words}."))
-        }
+        warnings: warnings(&views),
     }
 }
 
@@ -107,53 +90,6 @@ fn counted(views: &[View<'_>]) -> Table {
         let placed = format!("{} {}", view.point.scenario.items(), view.point.scenario.unit());
         let mut row: Vec<Cell> = vec![view.label.as_str().into(), placed.into()];
         row.extend(view.point.means(Place.measures()));
-        table.push(row);
-    }
-    table
-}
-
-/// The guarantees of each algorithm, in words.
-fn promised(views: &[View<'_>]) -> Table {
-    let names = ["placement", "balance", "peers", "weights", "on_add", "on_remove", "on_reweight", "cost"];
-    let about = "Properties by construction, without sampling noise. Replicas are on different servers; no larger failure domain is known.";
-    let mut table =
-        Table::new("guarantees", "Guarantees of the algorithms", names.map(Column::text).to_vec())
-            .about(about);
-    for view in views {
-        let Some(given) = view.guarantees() else { continue };
-        let balance = match given.balance {
-            Balance::Independent => "like independent draws".to_owned(),
-            Balance::Arcs { virtual_nodes } => format!("arcs of {virtual_nodes} virtual nodes"),
-            Balance::Cells { virtual_nodes } => format!("cells of {virtual_nodes} virtual nodes"),
-            Balance::Slots { slots } => format!("{slots} slots"),
-            Balance::LessLoadedOfTwo => "the less loaded of two".to_owned(),
-        };
-        let peers = match given.declustering {
-            Declustering::Everyone => "all servers".to_owned(),
-            Declustering::Neighbours { virtual_nodes } => format!("neighbours of {virtual_nodes} nodes"),
-            Declustering::Members { members } => format!("{members} of its group"),
-        };
-        let weights = match given.weights {
-            Weights::Exact => "exact".to_owned(),
-            Weights::Rounded { steps } => format!("in steps of 1/{steps}"),
-            Weights::WithinGroup => "within a group".to_owned(),
-            Weights::Ignored => "ignored".to_owned(),
-        };
-        let movement = |movement: Movement| match movement {
-            Movement::Minimal => "the least".to_owned(),
-            Movement::NearMinimal { times_max } => format!("at most {times_max} times the least"),
-            Movement::Nothing => "nothing".to_owned(),
-            Movement::Most => "most of the data".to_owned(),
-        };
-        let cost = match given.cost {
-            Cost::Constant => "constant",
-            Cost::Logarithmic => "log(servers)",
-            Cost::Linear => "servers",
-        };
-        let mut row: Vec<Cell> = vec![view.label.as_str().into()];
-        row.extend([balance, peers, weights].map(Cell::from));
-        row.extend([given.on_add, given.on_remove, given.on_reweight].map(movement).map(Cell::from));
-        row.push(cost.into());
         table.push(row);
     }
     table

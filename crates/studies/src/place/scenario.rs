@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_placement::algorithms::{
-    Algorithm, Arrangement, Cluster, GROUPS_USUAL, POSITIONS_MAX, ServerId, Weight,
+    Algorithm, Arrangement, Cluster, GROUPS_USUAL, Maglev, POSITIONS_MAX, ServerId, Weight,
 };
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
@@ -36,6 +36,11 @@ pub struct Scenario {
     #[serde(default = "vnodes")]
     #[schemars(range(min = 1, max = 65_536))]
     pub vnodes: u32,
+    /// Slots of the table of `maglev`, a prime. The change does not alter it: with another number of slots
+    /// nearly everything moves.
+    #[serde(default = "slots")]
+    #[schemars(range(min = 2, max = 16_777_216))]
+    pub slots: u32,
     /// Number of servers, counted from the first, that have the weight `heavy_weight`.
     #[serde(default)]
     pub heavy_servers: u32,
@@ -63,6 +68,11 @@ fn vnodes() -> u32 {
     64
 }
 
+/// The small table of the paper.
+fn slots() -> u32 {
+    Maglev::SLOTS_PUBLISHED
+}
+
 fn two() -> f64 {
     2.0
 }
@@ -86,6 +96,8 @@ const PAGE: u64 = 4_096;
 /// measured with 16,384 servers and with a million groups.
 const SERVER: u64 = 160;
 const TABLE_ENTRY: u64 = 8;
+/// Bytes per slot in both tables of Maglev, before and after the change.
+const SLOT: u64 = 8;
 
 impl Scenario {
     /// An estimate of the memory of a replicate: the algorithm's tables before and after the change, and the
@@ -107,7 +119,8 @@ impl Scenario {
         } else {
             0
         };
-        Bytes::new(tables + groups + peers)
+        let slots = if self.algorithm == Algorithm::Maglev { u64::from(self.slots) * SLOT } else { 0 };
+        Bytes::new(tables + groups + slots + peers)
     }
 
     /// Checks the scenario.
@@ -160,6 +173,16 @@ impl Scenario {
                 format!("`replicas` is {}, but a negotiating group has {members} servers", self.replicas);
             problems.push(draft.problem("replicas", message).hint(format!("set it to at most {members}")));
         }
+        if self.algorithm == Algorithm::Maglev && live > 0 {
+            let checked = [self.cluster(), self.cluster_after()].iter().try_for_each(|cluster| {
+                if cluster.live_count() == 0 { Ok(()) } else { Maglev::check(cluster, self.slots) }
+            });
+            if let Err(error) = checked {
+                let problem = draft.problem("slots", error.to_string());
+                problems.push(problem.hint("the paper uses 65537 and 655373"));
+            }
+            return problems.into_result(self);
+        }
         problems.into_result(())?;
         if let Err(error) = self.algorithm.set_up(&self.cluster(), &self.trial()) {
             let problem =
@@ -171,7 +194,13 @@ impl Scenario {
 
     /// A cheap arrangement, which is invalid for the same reasons as the real one.
     fn trial(&self) -> Arrangement {
-        Arrangement { vnodes: self.vnodes.min(2), groups: 1, replicas: self.replicas as usize, seed: 1 }
+        Arrangement {
+            vnodes: self.vnodes.min(2),
+            groups: 1,
+            slots: self.slots,
+            replicas: self.replicas as usize,
+            seed: 1,
+        }
     }
 
     /// The servers before the change.

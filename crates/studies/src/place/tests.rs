@@ -55,10 +55,10 @@ fn what_leaves_moves_once() {
         let moved = value(&outcome, "moved_fraction") * 6000.0;
         let lost = value(&outcome, "failure_lost");
         assert!(moved > lost - 0.5, "{text}: {moved} moved, {lost} were lost");
-        let with = Arrangement { vnodes: 16, groups: 1, replicas: 3, seed: 1 };
+        let with = Arrangement { vnodes: 16, groups: 1, slots: 65_537, replicas: 3, seed: 1 };
         let promised = algorithm.set_up(&Cluster::equal(18), &with).unwrap().guarantees().on_remove;
         let more = if algorithm.name().starts_with("crush") { lost * 0.125 } else { 0.0 };
-        if promised == Movement::Minimal {
+        if matches!(promised, Movement::Minimal | Movement::MinimalForOne) {
             assert!(moved <= lost + more + 0.5, "{text}: {moved} moved, {lost} were lost");
         }
     }
@@ -112,6 +112,9 @@ fn mistakes_are_told() {
         told("algorithm = \"ring\"\nservers = 16384\nvnodes = 65536"),
         told("algorithm = \"negotiating\"\nservers = 6\nreplicas = 2"),
         told("keys = 0"),
+        told("algorithm = \"maglev\"\nslots = 100"),
+        told("algorithm = \"maglev\"\nservers = 20\nslots = 13"),
+        told("algorithm = \"maglev\"\nservers = 19\nslots = 19\nchange = \"add\""),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
     `algorithm` is "rign", but it must be "crush-straw2", "crush-straw", "crush-vring", "ring", "multiring", "rendezvous", "jump", "maglev", "static-modulo", "two-choice", "xor", "two-d" or "negotiating"
@@ -128,6 +131,12 @@ fn mistakes_are_told() {
       hint: change `servers`, or choose another algorithm
     `keys` is 0, but it must be from 1 to 1000000000
       hint: set `keys` to a value from 1 to 1000000000
+    `slots` is 100, but must be a prime: use 101
+      hint: the paper uses 65537 and 655373
+    `slots` is 13 for 20 servers: use at least one per server, better 100
+      hint: the paper uses 65537 and 655373
+    `slots` is 19 for 20 servers: use at least one per server, better 100
+      hint: the paper uses 65537 and 655373
     "#);
 }
 
@@ -178,4 +187,105 @@ fn the_last_server_cannot_be_removed() {
         "`replicas` is 1, but only 0 servers with a weight are left after the change"
     );
     assert_eq!(problem.next_step(), Some("add servers, or choose another `change` than `remove`"));
+}
+
+/// The presentation of points with these scenarios, of so many replicates each.
+fn presented(texts: &[&str], replicates: u32) -> Presentation {
+    let resolved = |text: &&str| check(text).unwrap_or_else(|problems| panic!("{problems:?}")).resolved();
+    let scenarios: Vec<_> = texts.iter().map(resolved).collect();
+    let runs = |text: &&str| (0..replicates).map(|replicate| run(text, replicate)).collect();
+    let outcomes: Vec<Vec<Outcome>> = texts.iter().map(runs).collect();
+    let name = |scenario: &serde_json::Value| vec![("algorithm".to_owned(), scenario["algorithm"].clone())];
+    let settings: Vec<_> = scenarios.iter().map(name).collect();
+    let points: Vec<PointResult<'_>> = (0..texts.len())
+        .map(|at| PointResult {
+            settings: if texts.len() > 1 { &settings[at] } else { &[] },
+            scenario: &scenarios[at],
+            outcomes: &outcomes[at],
+        })
+        .collect();
+    Place.present(&points)
+}
+
+/// A former bug: 14,691 of 20,000 copies were on a server, "deviation 18.7 %, 0.86 times the minimum", and
+/// nothing said that the others were nowhere.
+#[test]
+fn copies_that_crush_gives_up_are_told_first() {
+    let text =
+        "servers = 8\nreplicas = 8\nkeys = 20000\nchange = \"add\"\nheavy_servers = 4\nheavy_weight = 10.0";
+    let outcome = run(text, 0);
+    let observed: Observed = serde_json::from_value(outcome.series["observed"].clone()).unwrap();
+    let unplaced = value(&outcome, "unplaced");
+    assert_eq!(unplaced, 160_000.0 - observed.loads.iter().sum::<u64>() as f64);
+    assert!((10_000.0..30_000.0).contains(&unplaced), "{unplaced}");
+    assert!((value(&outcome, "unplaced_fraction") - unplaced / 160_000.0).abs() < 1e-12);
+    // Of the copies that exist, each of the four light servers has its part.
+    assert!(value(&outcome, "load_deviation") < 0.01, "{}", value(&outcome, "load_deviation"));
+    assert!((value(&outcome, "failure_expected") - (20_000.0 - unplaced / 4.0)).abs() < 1.0);
+    let presented = presented(&[text], 1);
+    let first = presented.warnings.first().expect("it is told");
+    assert_eq!(first.severity, towtank_report::Severity::Danger);
+    assert!(first.text.contains("of the copies have no server"), "{}", first.text);
+    assert!(
+        presented.answer.contains("% of the copies have no server; of the others"),
+        "{}",
+        presented.answer
+    );
+    let whole = self::presented(&["algorithm = \"rendezvous\"\nservers = 9\nreplicas = 8\nkeys = 200"], 1);
+    assert!(whole.warnings.is_empty(), "{:?}", whole.warnings);
+}
+
+/// A former bug: with several copies, the guarantee of the weights was "exact". The expectation stands beside
+/// the count: 90 % by weight, 70.8 % by draws of servers that differ.
+#[test]
+fn shares_by_weight_have_their_exact_expectation() {
+    let text =
+        "algorithm = \"rendezvous\"\nservers = 8\nheavy_servers = 1\nheavy_weight = 3.0\nkeys = 20000";
+    let presented = presented(&[text], 2);
+    let table = presented.tables.iter().find(|table| table.id() == "weights").expect("weights differ");
+    let number = |row: usize, column: usize| match &table.rows()[row][column] {
+        towtank_report::Cell::Number(number) => number.as_f64().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let [wanted, expected, counted] = [3, 4, 5].map(|column| number(0, column));
+    assert!((wanted - 0.9).abs() < 1e-4 && (expected - 0.708_333).abs() < 1e-6, "{wanted} {expected}");
+    // Five deviations of 40,000 draws.
+    assert!((counted - expected).abs() < 0.012, "{counted} for {expected}");
+    assert!((number(1, 4) * 7.0 + expected - 3.0).abs() < 1e-9);
+    let equal = self::presented(&["algorithm = \"rendezvous\"\nservers = 9\nkeys = 200"], 1);
+    assert!(equal.tables.iter().all(|table| table.id() != "weights"));
+}
+
+/// A former bug: of placements that are equal within their intervals the one was named that moves 61 times
+/// the minimum.
+#[test]
+fn one_placement_is_named_only_where_it_is_told_from_the_others() {
+    let of = |algorithm: &str| format!("algorithm = \"{algorithm}\"\nservers = 16\nkeys = 3000\nvnodes = 4");
+    let [crush, modulo, rendezvous, ring] = ["crush-straw2", "static-modulo", "rendezvous", "ring"].map(of);
+    let tied = presented(&[&crush, &modulo, &rendezvous], 5).answer;
+    let begin = "No placement is told to be more even than the others (their differences are within chance)";
+    assert!(tied.starts_with(begin), "{tied}");
+    assert!(
+        tied.contains("The change moves least with ") && tied.contains("most with static-modulo: "),
+        "{tied}"
+    );
+    let told = presented(&[&crush, &ring], 5).answer;
+    assert!(told.starts_with("The most even: crush-straw2, where"), "{told}");
+    assert!(told.contains("The least even: ring, "), "{told}");
+    let once = presented(&[&crush, &modulo, &ring], 1).answer;
+    assert!(once.contains("one run of each cannot tell them apart"), "{once}");
+    assert!(once.ends_with("set `replicates` to 5 or more."), "{once}");
+}
+
+/// A former bug: 7 of 16 servers were empty under the words "like independent draws".
+#[test]
+fn servers_in_no_group_are_told() {
+    let presented = presented(&["algorithm = \"negotiating\"\nservers = 16\nkeys = 500"], 1);
+    let texts: Vec<&str> = presented.warnings.iter().map(|warning| warning.text.as_str()).collect();
+    let text = "negotiating: 7 of 16 servers are in no group and hold nothing, since groups have 9 servers; use a \
+         multiple of 9";
+    assert_eq!(texts, [text]);
+    let table = presented.tables.iter().find(|table| table.id() == "guarantees").unwrap();
+    let words = "like independent draws, groups of 9; nothing on 7 servers in no group";
+    assert_eq!(table.rows()[0][1], towtank_report::Cell::from(words));
 }

@@ -36,7 +36,11 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         let weight = ["0.0", "0.5", "2.0", "3.7", "40.0"][draws(5) as usize];
         text += &format!("heavy_servers = {}\nheavy_weight = {weight}\n", draws(servers + 1));
     }
-    text + &format!("change = \"{}\"\n", ["remove", "add", "halve"][draws(3) as usize])
+    text += &format!("change = \"{}\"\n", ["remove", "add", "halve"][draws(3) as usize]);
+    if algorithm == "maglev" {
+        text += &format!("slots = {}\n", [53, 101, 1_009, 65_537][draws(4) as usize]);
+    }
+    text
 }
 
 /// The laws of every placement.
@@ -65,10 +69,42 @@ pub fn laws(outcome: &Outcome) -> Result<(), String> {
     {
         return Err(format!("the fewest peers are {least}, more than the mean of {mean}"));
     }
+    if let (Some(unplaced), Some(fraction)) = (value("unplaced"), value("unplaced_fraction")) {
+        let loads = outcome.series.get("observed").and_then(|observed| observed["loads"].as_array());
+        let placed: f64 = loads.into_iter().flatten().filter_map(serde_json::Value::as_f64).sum();
+        if (fraction * (placed + unplaced) - unplaced).abs() > 1e-6 {
+            return Err(format!(
+                "{placed} copies are placed, {unplaced} are not, and that is {fraction} of all"
+            ));
+        }
+    }
     if let (Some(most), Some(lost)) = (value("rebuilt_max"), value("failure_lost"))
         && most > lost
     {
         return Err(format!("{most} copies are rebuilt on one server, of {lost} that are lost"));
     }
     Ok(())
+}
+
+/// Outcomes that are changed so that they break a law.
+#[test]
+fn the_laws_of_placements_notice_what_breaks_them() {
+    let text = "study = \"place\"\nservers = 8\nreplicas = 8\nkeys = 500\nchange = \"add\"\n\
+         heavy_servers = 4\nheavy_weight = 10.0\n";
+    let checked = super::check(text).unwrap();
+    let outcome = super::run(&checked, 1, (towtank_kernel::Executor::Sequential, 1)).unwrap();
+    assert_eq!(laws(&outcome), Ok(()));
+    let unplaced = outcome.measures["unplaced"].value().unwrap();
+    assert!(unplaced > 0.0, "{unplaced}");
+    for (name, unit, value) in [
+        ("unplaced", "", unplaced + 1.0),
+        ("unplaced_fraction", "fraction", 0.0),
+        ("moved_fraction", "fraction", 1.01),
+        ("rebuilt_max", "", 1e9),
+        ("peers_min", "servers", 1e9),
+    ] {
+        let mut broken = outcome.clone();
+        broken.measure(name, value, unit);
+        assert!(laws(&broken).is_err(), "{name}");
+    }
 }

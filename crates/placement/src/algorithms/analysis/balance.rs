@@ -1,5 +1,10 @@
 //! How evenly a placement distributes keys, compared with independent draws.
+//!
+//! Loads are compared with what the weights ask for, of the replicas that exist: an algorithm may give up a
+//! replica for which it finds no server. Independent draws are draws of distinct servers by weight, whose
+//! expectation differs from the weights where there are several replicas.
 
+use super::super::drawn_shares::drawn_shares;
 use super::super::visit::for_each_list;
 use super::super::{Placement, ServerId};
 
@@ -12,8 +17,14 @@ pub struct Balance {
     pub replicas: usize,
     /// The number of replicas that each server holds, by id.
     pub loads: Vec<u64>,
-    /// The number of replicas per key that each server should hold, by id.
+    /// The number of replicas that the algorithm did not place.
+    pub unplaced: u64,
+    /// The number of replicas per key that each server should hold of those that are placed, by id.
     pub shares: Vec<f64>,
+    /// The number that each server should hold if all were placed, by id.
+    pub shares_of_all: Vec<f64>,
+    /// The number that each server holds in the mean if distinct servers are drawn by weight, by id.
+    pub drawn: Vec<f64>,
 }
 
 impl Balance {
@@ -29,7 +40,23 @@ impl Balance {
             count += 1;
             list.iter().for_each(|server| loads[server.index()] += 1);
         });
-        Balance { keys: count, replicas, loads, shares: cluster.ideal_shares(replicas) }
+        let asked = count * replicas.min(cluster.live_count()) as u64;
+        let unplaced = asked - loads.iter().sum::<u64>();
+        let shares_of_all = cluster.ideal_shares(replicas);
+        let shares = if unplaced == 0 {
+            shares_of_all.clone()
+        } else {
+            cluster.ideal_shares_of((asked - unplaced) as f64 / count as f64)
+        };
+        let drawn = drawn_shares(cluster, replicas, None).unwrap_or_else(|| shares_of_all.clone());
+        Balance { keys: count, replicas, loads, unplaced, shares, shares_of_all, drawn }
+    }
+
+    /// The number of replicas that all keys have together, placed or not: as many as were requested, or one
+    /// on each server.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.loads.iter().sum::<u64>() + self.unplaced
     }
 
     /// The expected load of a server.
@@ -70,62 +97,85 @@ impl Balance {
     /// The relative deviation of independent draws, with which the load of a server is binomial.
     #[must_use]
     pub fn binomial_deviation(&self) -> Option<f64> {
-        let open: Vec<f64> = self.shares.iter().copied().filter(|share| *share > 0.0).collect();
-        if open.is_empty() || self.keys == 0 {
+        if self.keys == 0 {
             return None;
         }
-        let squares: f64 = open.iter().map(|share| (1.0 - share) / (share * self.keys as f64)).sum();
-        Some(libm::sqrt(squares / open.len() as f64))
+        let (mut squares, mut count) = (0.0, 0u32);
+        for Drawn { wanted, drawn, servers } in self.drawn_classes() {
+            let away = (drawn - wanted) / wanted;
+            let scatter = drawn * (1.0 - drawn) / (wanted * wanted * self.keys as f64);
+            squares += f64::from(servers) * (away * away + scatter);
+            count += servers;
+        }
+        (count > 0).then(|| libm::sqrt(squares / f64::from(count)))
     }
 
     /// The expected maximum relative load of independent draws. Loads of different servers are treated as
     /// independent, which changes the result by less than one part in the number of servers.
     #[must_use]
     pub fn binomial_max_over_mean(&self) -> Option<f64> {
-        let mut classes: Vec<(f64, f64)> = Vec::new();
-        let mut shares: Vec<f64> = self.shares.iter().copied().filter(|share| *share > 0.0).collect();
-        shares.sort_unstable_by(f64::total_cmp);
-        for share in shares {
-            match classes.last_mut() {
-                Some((known, servers)) if *known == share => *servers += 1.0,
-                _ => classes.push((share, 1.0)),
-            }
-        }
-        if classes.is_empty() || self.keys == 0 {
-            return None;
-        }
-        Some(expected_max(&classes, self.keys))
+        let classes = self.drawn_classes();
+        (!classes.is_empty() && self.keys > 0).then(|| expected_max(&classes, self.keys))
     }
+
+    /// The servers that should hold something, in classes of equal shares.
+    fn drawn_classes(&self) -> Vec<Drawn> {
+        let mut shares: Vec<(f64, f64)> = self
+            .shares_of_all
+            .iter()
+            .copied()
+            .zip(self.drawn.iter().copied())
+            .filter(|(wanted, _)| *wanted > 0.0)
+            .collect();
+        shares.sort_unstable_by(|left, right| left.0.total_cmp(&right.0).then(left.1.total_cmp(&right.1)));
+        let class = |same: &[(f64, f64)]| Drawn {
+            wanted: same[0].0,
+            // A sum of many terms may exceed one copy of each key by its rounding.
+            drawn: same[0].1.min(1.0),
+            servers: same.len() as u32,
+        };
+        shares.chunk_by(|left, right| left == right).map(class).collect()
+    }
+}
+
+/// Servers with the same number of replicas per key: the number that their weight asks for, and the number
+/// that draws of distinct servers give them.
+struct Drawn {
+    wanted: f64,
+    drawn: f64,
+    servers: u32,
 }
 
 /// The mean of the maximum of all relative loads: the integral of the probability that at least one is above
 /// `x`. The tail of the binomial is that of the normal distribution with a correction for the third moment
 /// (Cornish and Fisher 1938).
-fn expected_max(classes: &[(f64, f64)], keys: u64) -> f64 {
+fn expected_max(classes: &[Drawn], keys: u64) -> f64 {
     let keys = keys as f64;
-    let spread = |share: f64| libm::sqrt((1.0 - share) / (share * keys));
-    let widest = classes.iter().map(|(share, _)| spread(*share)).fold(0.0, f64::max);
     // For a few thousand servers the probability beyond twelve deviations is negligible, but small loads have
     // long tails: the limit is twice that and two whole replicas.
-    let scarcest = classes.iter().map(|(share, _)| share * keys).fold(f64::INFINITY, f64::min);
-    let end = 1.0 + 24.0 * widest + 2.0 / scarcest;
+    let end_of = |class: &Drawn| {
+        let spread = libm::sqrt(class.drawn * (1.0 - class.drawn) / keys);
+        (class.drawn + 24.0 * spread + 2.0 / keys) / class.wanted
+    };
+    let end = classes.iter().map(end_of).fold(0.0, f64::max);
     const STEPS: u32 = 4000;
     let width = end / f64::from(STEPS);
     let above = |x: f64| {
-        let log_all_below: f64 =
-            classes.iter().map(|(share, servers)| servers * log_below(x, *share, keys)).sum();
+        let log_below = |class: &Drawn| f64::from(class.servers) * log_below(x, class, keys);
+        let log_all_below: f64 = classes.iter().map(log_below).sum();
         -libm::expm1(log_all_below)
     };
     (0..STEPS).map(|step| above((f64::from(step) + 0.5) * width) * width).sum()
 }
 
 /// The logarithm of the probability that a relative load is at most `x`.
-fn log_below(x: f64, share: f64, keys: f64) -> f64 {
+fn log_below(x: f64, class: &Drawn, keys: f64) -> f64 {
+    let share = class.drawn;
     let deviation = libm::sqrt(share * (1.0 - share) * keys);
     if deviation == 0.0 {
-        return if x >= 1.0 { 0.0 } else { f64::NEG_INFINITY };
+        return if x * class.wanted >= share { 0.0 } else { f64::NEG_INFINITY };
     }
-    let z = (x - 1.0) * share * keys / deviation;
+    let z = (x * class.wanted - share) * keys / deviation;
     let skew = (1.0 - 2.0 * share) / deviation;
     // The inverse of the expansion to first order: the normal quantile to which this load corresponds.
     let normal = z - skew * (z * z - 1.0) / 6.0 + skew * skew * (4.0 * z * z * z - 7.0 * z) / 36.0;
@@ -139,7 +189,8 @@ mod tests {
     use super::*;
 
     fn balance(shares: Vec<f64>, loads: Vec<u64>, keys: u64) -> Balance {
-        Balance { keys, replicas: 1, loads, shares }
+        let [shares_of_all, drawn] = [shares.clone(), shares.clone()];
+        Balance { keys, replicas: 1, loads, unplaced: 0, shares, shares_of_all, drawn }
     }
 
     #[test]
