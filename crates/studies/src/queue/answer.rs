@@ -29,7 +29,11 @@ pub fn of_point(view: &View<'_>) -> String {
         None => ", for which there is no closed form".to_owned(),
     };
     let wide = row.is_some_and(|row| view.is_wide(&row));
-    let untold = if wide { ", though the interval is too wide to tell whether that is right" } else { "" };
+    let untold = match (wide, view.is_heavy(measure)) {
+        (_, true) => ", though a few long services decide such a mean, and the interval does not hold it",
+        (true, false) => ", though the interval is too wide to tell whether that is right",
+        (false, false) => "",
+    };
     let (busiest, load) = busiest(view);
     let load = human::digits(load * 100.0);
     let place = if single {
@@ -53,7 +57,11 @@ fn of_classes(view: &View<'_>) -> String {
         Some(format!("{} {}{theory}", class.name, human::quantity(mean, "s")))
     });
     let classes: Vec<String> = classes.collect();
-    if classes.is_empty() { String::new() } else { format!(" By class, a visit waits: {}.", classes.join("; ")) }
+    if classes.is_empty() {
+        String::new()
+    } else {
+        format!(" By class, a visit waits: {}.", classes.join("; "))
+    }
 }
 
 /// The answer for a station at which waits are so rare that the run says nothing about their mean.
@@ -85,22 +93,30 @@ fn of_rare_waits(view: &View<'_>, rare: RareWaits, mean: f64) -> String {
     )
 }
 
-/// The answer of a sweep: where the wait is shortest and where it is longest.
+/// The answer of a sweep: where the wait is shortest and where it is longest, of all jobs and of each class.
 #[must_use]
 pub fn of_sweep(views: &[View<'_>]) -> String {
-    let sample = |view: &View<'_>| (view.label.clone(), by_replicate(view.point.result, "wait_mean"));
-    let waits = Ranked::of(views.iter().map(sample).collect(), Better::Lower, Chance::Seeds);
-    let Some(ends) = waits.ends().filter(|_| views.len() > 1) else { return String::new() };
-    let [least, most] = human::alike(ends, "s");
-    if waits.is_tied() {
-        let why = waits.why_tied();
-        return format!("The mean wait of a visit lies between {least} and {most}, and {why}.");
+    let mut sentences = vec![compared(views, "wait_mean", "The mean wait of a visit")];
+    // A class counts if all points have it.
+    let first = views.first().map_or(&[][..], |view| &view.point.scenario.classes[..]);
+    let has = |view: &View<'_>, name: &str| view.point.scenario.classes.iter().any(|one| one.name == name);
+    for class in first.iter().filter(|class| views.iter().all(|view| has(view, &class.name))) {
+        let measure = format!("wait_mean[{}]", class.name);
+        sentences.push(compared(views, &measure, &format!("That of {}", class.name)));
     }
-    format!(
-        "The mean wait of a visit lies between {least} with {} and {most} with {}.",
-        waits.best(),
-        waits.worst()
-    )
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Where a measure is shortest and longest, as far as the replicates tell.
+fn compared(views: &[View<'_>], measure: &str, what: &str) -> Option<String> {
+    let sample = |view: &View<'_>| (view.label.clone(), by_replicate(view.point.result, measure));
+    let waits = Ranked::of(views.iter().map(sample).collect(), Better::Lower, Chance::Seeds);
+    let [least, most] = human::alike(waits.ends().filter(|_| views.len() > 1)?, "s");
+    Some(if waits.is_tied() {
+        format!("{what} lies between {least} and {most}; {}.", waits.why_tied())
+    } else {
+        format!("{what} lies between {least} with {} and {most} with {}.", waits.best(), waits.worst())
+    })
 }
 
 /// The station with the highest utilisation, as simulated, and its utilisation.

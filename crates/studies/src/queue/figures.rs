@@ -281,10 +281,10 @@ fn spread(view: &View<'_>) -> Option<Figure> {
         box_of(name(view, station), &values)
     });
     let boxes = boxes.collect();
-    let formula = view.theory.number_mean().map(|number| Reference::Horizontal {
-        name: "closed form".to_owned(),
-        at: number.into(),
-    });
+    let formula = view
+        .theory
+        .number_mean()
+        .map(|number| Reference::Horizontal { name: "closed form".to_owned(), at: number.into() });
     Some(Figure {
         id: "replicates".to_owned(),
         title: "Mean number of jobs, by replicate".to_owned(),

@@ -127,7 +127,8 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
     }
     let station = view.theory.source();
     let claim = |measure: Shown| {
-        if swept_at.is_some() && !CLAIMED_IN_SWEEPS.contains(&measure.name.as_str()) {
+        let short = measure.name.split('[').next().unwrap_or_default();
+        if swept_at.is_some() && !CLAIMED_IN_SWEEPS.contains(&short) {
             return None;
         }
         let (tolerance, source) = judged(&measure.name, &station)?;
@@ -238,12 +239,12 @@ fn of_tail(view: &View<'_>) -> Option<Warning> {
     match view.theory.tail() {
         Tail::Light => None,
         Tail::Waits => Some(Warning::unknown(format!(
-            "a Pareto shape of at most 3{at} gives waits an infinite variance, so a few long services decide their mean: \
+            "a Pareto shape of at most 3{at} can give waits an infinite variance: a few long services decide their mean, and \
              intervals of waits and numbers of jobs are too narrow"
         ))),
         Tail::Times => Some(Warning::unknown(format!(
-            "a Pareto shape of at most 2{at} gives service times an infinite variance, and the mean wait is infinite: the \
-             longer the run, the longer the mean that it shows, and no interval holds it"
+            "a Pareto shape of at most 2{at} gives service times an infinite variance: at one server the mean wait is infinite, \
+             and the longer the run, the longer the mean that it shows"
         ))),
     }
 }

@@ -307,7 +307,10 @@ impl Preemptive {
             return Err(format!("{serving} jobs are in service, but there are {servers} servers"));
         }
         if serving < servers as usize && waiting > 0 {
-            return Err(format!("{waiting} jobs wait, though {} servers are idle", servers as usize - serving));
+            return Err(format!(
+                "{waiting} jobs wait, though {} servers are idle",
+                servers as usize - serving
+            ));
         }
         // Ends of services that were interrupted are still among the events, and are dropped when they are due.
         let mut wanted: Vec<(SimTime, Job)> =

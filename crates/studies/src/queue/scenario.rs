@@ -69,7 +69,8 @@ pub struct Station {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = "100/s")]
     pub service_rate: Option<Frequency>,
-    /// Distribution of service times.
+    /// Distribution of service times: `"exponential"`, `"constant"`, or a table such as
+    /// `{ erlang = { phases = 4 } }`.
     #[serde(default, skip_serializing_if = "Service::is_exponential")]
     pub service: Service,
     /// Mean rate at which jobs arrive from outside, independently of each other (a Poisson stream).
@@ -248,9 +249,13 @@ impl Scenario {
         {
             return Ok([warm_up, span]);
         }
-        if !self.travel.is_zero() && warm_up.zip(span).and_then(|(one, other)| one.checked_add(other)).is_some() {
-            let message =
-                format!("a run with `travel` of {} exceeds the maximum simulated time, {LONGEST}", self.travel);
+        if !self.travel.is_zero()
+            && warm_up.zip(span).and_then(|(one, other)| one.checked_add(other)).is_some()
+        {
+            let message = format!(
+                "a run with `travel` of {} exceeds the maximum simulated time, {LONGEST}",
+                self.travel
+            );
             return Err(draft.problem("travel", message).hint("shorten it").into());
         }
         // The longest of the times that nobody has set is the one to speak of.

@@ -292,7 +292,11 @@ pub fn check(service: &Service, rate: Option<Frequency>, key: &str, draft: &Draf
         Some(rate) => too_fast(draft, &rate_key, rate).into_iter().for_each(|one| problems.push(one)),
         None if service.has_mean() => {}
         None => {
-            let hint = format!("add `service_rate = \"100/s\"` under `[{key}]`: the rate of one server");
+            // The flags of `towtank queue` are those of one station with this name.
+            let flag = if key == "stations.counter" { " (--service-rate 100/s)" } else { "" };
+            let hint = format!(
+                "add `service_rate = \"100/s\"` under `[{key}]`{flag}: mean rate at which one busy server finishes jobs"
+            );
             problems.push(draft.problem(key, format!("`{rate_key}` is missing")).hint(hint));
         }
     }
@@ -343,7 +347,8 @@ fn check_shape(service: &Service, key: &str, draft: &Draft, problems: &mut Probl
 fn check_branches(branches: &[Branch], key: &str, draft: &Draft, problems: &mut Problems) {
     let key = format!("{key}.branches");
     if branches.len() > BRANCHES_MAX {
-        let message = format!("`{key}` has {} branches, but at most {BRANCHES_MAX} are taken", branches.len());
+        let message =
+            format!("`{key}` has {} branches, but at most {BRANCHES_MAX} are taken", branches.len());
         problems.push(draft.problem(&key, message).hint("merge branches with similar rates"));
     }
     let total: u128 = branches.iter().map(|branch| u128::from(branch.share.billionths())).sum();
@@ -356,18 +361,14 @@ fn check_branches(branches: &[Branch], key: &str, draft: &Draft, problems: &mut 
         let key = format!("{key}[{at}].rate");
         if branch.rate.is_zero() {
             let message = format!("`{key}` is {}, but it must be above zero", branch.rate);
-            problems.push(draft.problem(&key, message).hint("set the rate of this branch, such as \"100/s\""));
+            problems
+                .push(draft.problem(&key, message).hint("set the rate of this branch, such as \"100/s\""));
         }
         too_fast(draft, &key, branch.rate).into_iter().for_each(|one| problems.push(one));
     }
 }
 
-fn check_spans(
-    (spans, weights): (&[SimSpan], &[u64]),
-    key: &str,
-    draft: &Draft,
-    problems: &mut Problems,
-) {
+fn check_spans((spans, weights): (&[SimSpan], &[u64]), key: &str, draft: &Draft, problems: &mut Problems) {
     let key = format!("{key}.empirical");
     let mut told = |place: &str, message: String, hint: &str| {
         problems.push(draft.problem(&format!("{key}.{place}"), message).hint(hint));
@@ -388,7 +389,8 @@ fn check_spans(
         told("weights", message, "divide them all by the same number");
     }
     let seen = |at: usize| weights.get(at).is_none_or(|weight| *weight > 0);
-    if !spans.is_empty() && spans.iter().enumerate().all(|(at, span)| span.is_zero() || !seen(at)) {
+    let mut counted = spans.iter().enumerate().filter(|(at, _)| seen(*at)).peekable();
+    if counted.peek().is_some() && counted.all(|(_, span)| span.is_zero()) {
         let message = format!("all times of `{key}.spans` are 0s, but a service takes time");
         told("spans", message, "give at least one time above zero");
     }

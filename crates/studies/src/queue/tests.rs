@@ -314,13 +314,16 @@ fn no_time_is_cut_to_what_can_be_simulated() {
         stations.a = { service_rate = \"0.000000002/s\", arrival_rate = \"0.000000001/s\" }\n";
     let Err(problems) = check(slow) else { panic!("it was taken") };
     let problem = problems.iter().next().unwrap();
-    insta::assert_snapshot!(problem.message(), @"");
-    insta::assert_snapshot!(problem.next_step().unwrap_or_default(), @"");
+    insta::assert_snapshot!(problem.message(), @"`a` takes 5,787 d for a job on average, so the default `span` is 67,458,647 d; a run of that length exceeds the maximum simulated time, 584 years");
+    insta::assert_snapshot!(problem.next_step().unwrap_or_default(), @"set a shorter `span`, or multiply all rates by the same number");
     let short = prepare(&slow.replace("warm_up", "span = \"1y\"\nwarm_up"));
     let presentation = presented(&*short, &replicates(&*short, 1));
     let warnings: Vec<&str> = presentation.warnings.iter().map(|warning| warning.text.as_str()).collect();
     assert!(warnings.iter().all(|text| !text.contains("18446744073")), "{warnings:?}");
-    assert!(warnings[0].ends_with("5 of them are more than the 584 years that can be simulated"), "{warnings:?}");
+    assert!(
+        warnings[0].ends_with("5 of them are more than the 584 years that can be simulated"),
+        "{warnings:?}"
+    );
     // Gaps and services that end after all simulated time: the run ends before.
     let longest = prepare(&slow.replace("warm_up", "span = \"584y\"\nwarm_up"));
     assert!((1..40).all(|replicate| run_as(&*longest, replicate, Executor::Sequential, 1).events < 100));

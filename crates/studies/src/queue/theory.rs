@@ -82,7 +82,8 @@ impl Closed {
         let tail = station.services(classes).into_iter().map(|(service, _)| service.tail());
         let of_class = |(at, load): (usize, &Load)| (load.service.mean, waits.get(at).copied());
         let busy = if station.servers == 1 { exponential.utilisation() } else { exponential.wait_chance() };
-        let chance = wait_mean.is_some() && (station.servers == 1 || plain) && station.order != Order::Preemptive;
+        let chance =
+            wait_mean.is_some() && (station.servers == 1 || plain) && station.order != Order::Preemptive;
         Closed {
             exponential: *exponential,
             numbers_alike: plain && stream.product,

@@ -123,7 +123,9 @@ mod tests {
     #[test]
     fn waits_follow_pollaczek_and_khinchine() {
         let exponential = Mmk::new(1, 0.8, 1.0).unwrap().wait_mean();
-        for (scv, times) in [(1.0, 1.0), (0.0, 0.5), (0.25, 0.625), (4.0, 2.5), (f64::INFINITY, f64::INFINITY)] {
+        for (scv, times) in
+            [(1.0, 1.0), (0.0, 0.5), (0.25, 0.625), (4.0, 2.5), (f64::INFINITY, f64::INFINITY)]
+        {
             close_or_infinite(wait(&[load(0.8, 1.0, scv)]), times * exponential);
         }
         // Two classes with different times are a mixture.

@@ -73,7 +73,10 @@ fn waits_of_classes_are_known_where_classes_come_independently() {
 #[test]
 fn what_is_not_known_has_no_value() {
     let theory = theory(&format!("{ON}, service = \"constant\""), "", "");
-    assert_eq!([theory.number_mean(), theory.wait_mean(), theory.sojourn_mean(), theory.wait_share()], [None; 4]);
+    assert_eq!(
+        [theory.number_mean(), theory.wait_mean(), theory.sojourn_mean(), theory.wait_share()],
+        [None; 4]
+    );
     assert_eq!([theory.wait_quantile(0.5), theory.sojourn_quantile(0.5)], [None; 2]);
     assert!((theory.utilisation() - 5.0 / 12.0).abs() < 1e-12);
 }
