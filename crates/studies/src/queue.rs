@@ -1,23 +1,28 @@
-//! How long is the queue? A network of stations with exponential arrivals and services, against its closed
-//! forms.
+//! How long is the queue? A network of stations with Poisson arrivals, against its closed forms.
 //!
 //! The first study, and the example in `docs/writing-a-study.md`: its answer is known exactly, so it tests
-//! the whole path from scenario to report. What it leaves out: any other distribution of times, priorities,
-//! and queues of limited length.
+//! the whole path from scenario to report. What it leaves out: arrivals other than Poisson streams, and queues of
+//! limited length.
 //!
 //! - `scenario`: the keys of a scenario, and their checks;
+//! - `service` and `priority`: distributions of service times, and classes of jobs: what a first study can leave
+//!   out;
 //! - `model`: the entities and events on the kernel;
-//! - `closed_form`: results of queueing theory, the oracle;
-//! - `observed`: from counts to measures;
+//! - `closed_form` and `theory`: results of queueing theory, the oracle, and where they hold;
+//! - `observed` and `classes`: from counts to measures;
 //! - `present`, `figures` and `answer`: the contents of the report.
 
 mod answer;
+mod classes;
 mod closed_form;
 mod figures;
 mod model;
 mod observed;
 mod present;
+mod priority;
 mod scenario;
+mod service;
+mod theory;
 mod view;
 
 use towtank_scenario::{Draft, Problems};
@@ -25,7 +30,8 @@ use towtank_units::{Bytes, SimSpan, SimTime};
 
 use self::model::Network;
 use self::observed::Seen;
-use self::scenario::{Scenario, Settled, Theory};
+use self::scenario::{Scenario, Settled};
+use self::theory::Theory;
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The queue study.
@@ -37,6 +43,7 @@ const FLAGS: &[Flag] = &[
     Flag { name: "servers", key: "stations.counter.servers" },
     Flag { name: "arrival-rate", key: "stations.counter.arrival_rate" },
     Flag { name: "service-rate", key: "stations.counter.service_rate" },
+    Flag { name: "service", key: "stations.counter.service" },
     Flag { name: "travel", key: "travel" },
     Flag { name: "warm-up", key: "warm_up" },
     Flag { name: "span", key: "span" },
@@ -45,15 +52,17 @@ const FLAGS: &[Flag] = &[
 impl Question for Queue {
     const NAME: &'static str = "queue";
     const TITLE: &'static str = "how long do jobs wait at a queue, or in a network of queues";
-    const ABOUT: &'static str = "Jobs arrive from outside at random (Poisson streams), wait at a station until one of its servers is free, are served \
-         for an exponential time, and go on to another station or leave: M/M/1, M/M/k and open Jackson networks. \
-         All means have closed forms, which the report shows beside the simulated values.\n\n\
-         Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other distributions, \
-         priorities, queues of limited length.";
-    const RESULTS_VERSION: u32 = 2;
+    const ABOUT: &'static str = "Jobs arrive from outside at random (Poisson streams), wait at a station until one of its servers is free, are served, \
+         and go on to another station or leave: M/M/1, M/M/k and open Jackson networks; with other service times and \
+         with classes of jobs of which some are more urgent, M/G/1 and M/G/k. The report shows the closed forms that \
+         there are beside the simulated values.\n\n\
+         Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: arrivals other than \
+         Poisson streams, queues of limited length.";
+    const RESULTS_VERSION: u32 = 3;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank queue --arrival-rate 0.8/s --service-rate 1/s",
         "towtank queue --arrival-rate 8/s --service-rate 1/s --servers 10 --replicates 10",
+        "towtank queue --arrival-rate 0.8/s --service-rate 1/s --service constant",
         "towtank run queue-load --out results",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
@@ -81,6 +90,10 @@ impl Question for Queue {
 
     fn measures() -> Vec<Measure<Seen>> {
         observed::measures()
+    }
+
+    fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
+        classes::measures_of(settled)
     }
 
     fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
@@ -129,16 +142,17 @@ fn memory_estimate(scenario: &Settled, theory: &Theory) -> Bytes {
     let seconds = scenario.end().since(SimTime::ZERO).as_secs_f64();
     // A queue near saturation does not reach its mean within the run: its length is a random walk that starts
     // at 0.
-    let number = |(station, servers): (&closed_form::Mmk, u32)| {
+    let number = |(station, servers): (&theory::Closed, u32)| {
         let walks = 2.0 * (2.0 * station.arrival_rate() * seconds).sqrt();
-        station.number_mean().min(f64::from(servers) + walks)
+        station.number_about().min(f64::from(servers) + walks)
     };
     let servers = scenario.stations.values().map(|station| station.servers);
     let here: f64 = theory.stations.iter().zip(servers).map(number).sum();
     let travel = scenario.travel.as_secs_f64().min(seconds);
     let goes = (theory.visit_rate() + theory.throughput) * travel;
     let jobs = (here + goes) * JOB as f64 + here * LEVEL as f64;
-    Bytes::new((theory.stations.len() as u64 * STATION).saturating_add(jobs as u64))
+    let histograms = theory.stations.len() as u64 * STATION * (1 + scenario.classes.len() as u64);
+    Bytes::new(histograms.saturating_add(jobs as u64))
 }
 
 #[cfg(test)]

@@ -62,6 +62,19 @@ fn backfills() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Stations with interruptions, and histograms of each class.
+fn queues_with_classes() -> String {
+    let class = |at: u32| format!("[[classes]]\nname = \"c{at}\"\nshare = \"12.5%\"\n");
+    let station = |at: u32| {
+        format!(
+            "stations.s{at} = {{ service_rate = \"200/s\", arrival_rate = \"150/s\", order = \"preemptive\" }}\n"
+        )
+    };
+    let classes: String = (0..8).map(class).collect();
+    let stations: String = (0..16).map(station).collect();
+    format!("study = \"queue\"\nwarm_up = \"1s\"\nspan = \"20s\"\n{stations}{classes}")
+}
+
 fn file_systems() -> Vec<(&'static str, String)> {
     let pfs = |text: &str| format!("study = \"pfs\"\nalone = false\n{text}");
     vec![
@@ -118,6 +131,7 @@ fn cases() -> Vec<(&'static str, String)> {
             "more chunks than can be stored",
             put("gateways = 9\nservers = 9\nduration = \"60ms\"\narrival_rate = \"20000000/s\""),
         ),
+        ("many classes", queues_with_classes()),
         ("many stations", queues),
         (
             "jobs on their way",

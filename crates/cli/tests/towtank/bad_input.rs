@@ -187,7 +187,7 @@ fn a_key_that_is_missing() {
     assert_snapshot!(changed("missing", "service_rate = \"10/s\"\n", ""), @r#"
     error: `stations.counter.service_rate` is missing
       --> ring.toml:6:1
-    hint: add `service_rate = "100/s"` under `[stations.counter]`: mean rate at which one busy server finishes jobs
+    hint: add `service_rate = "100/s"` under `[stations.counter]` (--service-rate 100/s): mean rate at which one busy server finishes jobs
     exit 2
     "#);
 }
@@ -203,10 +203,6 @@ fn many_things_at_once() {
     error: `span`: `10 parsecs`: `parsecs` is not a unit of a duration
       --> ring.toml:3:8
     hint: the units are ns, us, µs, ms, s, min, h, d, y
-
-    error: `stations.counter.service_rate` is missing
-      --> ring.toml:4:1
-    hint: add `service_rate = "100/s"` under `[stations.counter]`: mean rate at which one busy server finishes jobs
 
     error: `stations.counter.servers` is 1.5, but it must be a whole number
       --> ring.toml:5:11

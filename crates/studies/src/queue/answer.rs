@@ -3,7 +3,6 @@
 use towtank_metrics::{Better, Chance};
 use towtank_report::human;
 
-use super::observed::ROWS;
 use super::view::{RareWaits, View, up_to_two_digits};
 use crate::ranking::{Ranked, by_replicate};
 
@@ -22,11 +21,18 @@ pub fn of_point(view: &View<'_>) -> String {
     if let Some(rare) = view.rare_waits().filter(|_| single) {
         return of_rare_waits(view, rare, mean.mean);
     }
-    let formula =
-        formula(view, measure).map(|formula| format!(", where theory says {}", shown.quantity(formula)));
     let ours = shown.quantity(mean.mean);
-    let wide = view.is_wide(measure);
-    let untold = if wide { ", though the interval is too wide to tell whether that is right" } else { "" };
+    let row = view.measures().into_iter().find(|row| row.name == measure);
+    let formula = match row.as_ref().and_then(|row| row.theory) {
+        Some(formula) => format!(", where theory says {}", shown.quantity(formula)),
+        None => ", for which there is no closed form".to_owned(),
+    };
+    let wide = row.is_some_and(|row| view.is_wide(&row));
+    let untold = match (wide, view.is_heavy(measure)) {
+        (_, true) => ", though a few long services decide such a mean, and the interval does not hold it",
+        (true, false) => ", though the interval is too wide to tell whether that is right",
+        (false, false) => "",
+    };
     let (busiest, load) = busiest(view);
     let load = human::digits(load * 100.0);
     let place = if single {
@@ -34,12 +40,32 @@ pub fn of_point(view: &View<'_>) -> String {
     } else {
         format!("; the busiest station is {busiest}, at {load} %")
     };
-    format!("A job {does} {ours} on average{sure}{}{untold}{place}.", formula.unwrap_or_default())
+    format!("A job {does} {ours} on average{sure}{formula}{untold}{place}.{}", of_classes(view))
+}
+
+/// What the classes wait, each with its closed form; empty where all jobs are alike.
+fn of_classes(view: &View<'_>) -> String {
+    let rows = view.measures();
+    let classes = view.point.scenario.classes.iter().filter_map(|class| {
+        let name = format!("wait_mean[{}]", class.name);
+        let mean = view.mean(&name)?.mean;
+        let theory = rows.iter().find(|row| row.name == name).and_then(|row| row.theory);
+        let theory = theory.map_or_else(String::new, |theory| {
+            format!(" (theory {})", human::Shown::fitting(mean, "s").quantity(theory))
+        });
+        Some(format!("{} {}{theory}", class.name, human::quantity(mean, "s")))
+    });
+    let classes: Vec<String> = classes.collect();
+    if classes.is_empty() {
+        String::new()
+    } else {
+        format!(" By class, a visit waits: {}.", classes.join("; "))
+    }
 }
 
 /// The answer for a station at which waits are so rare that the run says nothing about their mean.
 fn of_rare_waits(view: &View<'_>, rare: RareWaits, mean: f64) -> String {
-    let RareWaits { visits, seen, chance, enough } = rare;
+    let RareWaits { visits, seen, expected } = rare;
     let count = |count: f64| human::digits(count);
     let waited = match seen {
         0 => format!("None of {} jobs waited", count(visits as f64)),
@@ -50,48 +76,47 @@ fn of_rare_waits(view: &View<'_>, rare: RareWaits, mean: f64) -> String {
             human::quantity(mean, "s")
         ),
     };
-    let theory = formula(view, "wait_mean").map_or_else(String::new, |wait| {
-        format!(
-            ", where theory says that one in {} waits, and the mean is {}",
-            count(up_to_two_digits(1.0 / chance)),
-            human::quantity(wait, "s")
-        )
-    });
+    let busy = count(busiest(view).1 * 100.0);
+    let Some(((chance, enough), wait)) = expected.zip(view.theory.wait_mean()) else {
+        return format!(
+            "{waited}, and there is no closed form. These are too few waits to tell their mean: take a longer `span` or more \
+             replicates. The servers are busy {busy} % of the time."
+        );
+    };
     format!(
-        "{waited}{theory}. The run cannot tell whether that is right: it takes {} jobs or more, by a longer `span` or more \
-         replicates. The servers are busy {} % of the time.",
+        "{waited}, where theory says that one in {} waits, and the mean is {}. The run cannot tell whether that is right: it \
+         takes {} jobs or more, by a longer `span` or more replicates. The servers are busy {busy} % of the time.",
+        count(up_to_two_digits(1.0 / chance)),
+        human::quantity(wait, "s"),
         count(enough),
-        count(busiest(view).1 * 100.0)
     )
 }
 
-/// The answer of a sweep: where the wait is shortest and where it is longest.
+/// The answer of a sweep: where the wait is shortest and where it is longest, of all jobs and of each class.
 #[must_use]
 pub fn of_sweep(views: &[View<'_>]) -> String {
-    let wait = |view: &View<'_>| (view.label.clone(), by_replicate(view.point.result, "wait_mean"));
-    let ranked = Ranked::of(views.iter().map(wait).collect(), Better::Lower, Chance::Seeds);
-    match ranked.ends() {
-        Some(_) if ranked.is_tied() => format!(
-            "The mean wait of a visit is {} at all points, tied: {}.",
-            ranked.range("s"),
-            ranked.why_tied()
-        ),
-        Some(ends) if ranked.ranking().order.len() > 1 => {
-            let [least, most] = human::alike(ends, "s");
-            format!(
-                "The mean wait of a visit lies between {least} with {} and {most} with {}.",
-                ranked.best(),
-                ranked.worst()
-            )
-        }
-        _ => String::new(),
+    let mut sentences = vec![compared(views, "wait_mean", "The mean wait of a visit")];
+    // A class counts if all points have it.
+    let first = views.first().map_or(&[][..], |view| &view.point.scenario.classes[..]);
+    let has = |view: &View<'_>, name: &str| view.point.scenario.classes.iter().any(|one| one.name == name);
+    for class in first.iter().filter(|class| views.iter().all(|view| has(view, &class.name))) {
+        let measure = format!("wait_mean[{}]", class.name);
+        sentences.push(compared(views, &measure, &format!("That of {}", class.name)));
     }
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The closed form of a measure.
-fn formula(view: &View<'_>, measure: &str) -> Option<f64> {
-    let named = ROWS.iter().find(|row| row.name == measure)?;
-    (named.theory)(&view.theory)
+/// Where a measure is shortest and longest, as far as the replicates tell.
+fn compared(views: &[View<'_>], measure: &str, what: &str) -> Option<String> {
+    let sample = |view: &View<'_>| (view.label.clone(), by_replicate(view.point.result, measure));
+    let waits = Ranked::of(views.iter().map(sample).collect(), Better::Lower, Chance::Seeds);
+    let ends = waits.ends().filter(|_| waits.ranking().order.len() > 1)?;
+    Some(if waits.is_tied() {
+        format!("{what} is {} at all points, tied: {}.", waits.range("s"), waits.why_tied())
+    } else {
+        let [least, most] = human::alike(ends, "s");
+        format!("{what} lies between {least} with {} and {most} with {}.", waits.best(), waits.worst())
+    })
 }
 
 /// The station with the highest utilisation, as simulated, and its utilisation.

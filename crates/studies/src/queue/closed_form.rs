@@ -8,7 +8,9 @@
 //! travel between stations changes none of this: it is a station with as many servers as jobs, which keeps
 //! the product form (Baskett, Chandy, Muntz and Palacios, JACM 22, 1975).
 //!
-//! Rates are per second, times in seconds.
+//! Rates are per second, times in seconds. [`general`] has one server with any service times, and priorities.
+
+pub mod general;
 
 /// One station with Poisson arrivals, exponential service and `servers` equal servers. Stable: utilisation
 /// below one.
@@ -32,6 +34,12 @@ impl Mmk {
             service_rate,
             wait_chance: erlang_c(servers, offered),
         })
+    }
+
+    /// The same station with this share of the arrivals, if it is more than none.
+    #[must_use]
+    pub fn thinned(&self, share: f64) -> Option<Mmk> {
+        Mmk::new(self.servers as u32, share.min(1.0) * self.arrival_rate, self.service_rate)
     }
 
     /// Jobs arriving per second, including those that return.

@@ -49,7 +49,7 @@ pub fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
     };
     let mut sorted: Vec<(f64, &View<'_>)> = views.iter().map(|view| (load(view), view)).collect();
     sorted.sort_by(|left, right| left.0.total_cmp(&right.0));
-    let figure = |measure: &str, title: &str, unit: &str, theory: &dyn Fn(&View<'_>) -> f64| {
+    let figure = |measure: &str, title: &str, unit: &str, theory: &dyn Fn(&View<'_>) -> Option<f64>| {
         let point = |(load, view): &(f64, &View<'_>)| {
             let mean = view.mean(measure);
             let range = mean.and_then(|mean| mean.range);
@@ -60,7 +60,9 @@ pub fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
                 high: range.map(|(_, high)| high).into(),
             }
         };
-        let formula = sorted.iter().map(|(load, view)| CurvePoint::new(*load, theory(view))).collect();
+        let formula = sorted.iter().filter_map(|(load, view)| Some(CurvePoint::new(*load, theory(view)?)));
+        let formula: Vec<CurvePoint> = formula.collect();
+        let curve = Reference::Curve { name: "closed form".to_owned(), points: formula };
         Figure {
             id: format!("{measure}_by_utilisation"),
             title: format!("{title} by utilisation"),
@@ -75,7 +77,7 @@ pub fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
                     points: sorted.iter().map(point).collect(),
                     draw: Draw::Line,
                 }],
-                references: vec![Reference::Curve { name: "closed form".to_owned(), points: formula }],
+                references: if is_drawn(&curve) { vec![curve] } else { Vec::new() },
             },
         }
     };
@@ -83,6 +85,11 @@ pub fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
         figure("wait_mean", "Mean wait", "s", &|view| view.theory.wait_mean()),
         figure("number_mean", "Mean number of jobs", "jobs", &|view| view.theory.number_mean()),
     ]
+}
+
+/// Whether a curve has any points.
+fn is_drawn(curve: &Reference) -> bool {
+    !matches!(curve, Reference::Curve { points, .. } if points.is_empty())
 }
 
 /// The stations with the highest utilisation, in the order of the scenario.
@@ -130,26 +137,29 @@ fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
     let x = if several { Axis::log(label, "s") } else { Axis::linear(label, "s") };
     let (mut series, mut references) = (Vec::new(), Vec::new());
     for station in shown {
-        let theory = &view.theory.stations[*station];
+        let name = name(view, *station);
+        series.push(EcdfSeries {
+            name: name.clone(),
+            points: shares_below(&view.observed.stations[*station].responses),
+        });
+        let Some(theory) = view.theory.stations[*station].law_of_times() else { continue };
         let longest = theory.response_quantile(1.0 - TAIL);
         let formula = (1..=POINTS_MAX).map(|at| {
             let along = at as f64 / POINTS_MAX as f64;
             let t = longest * if several { libm::pow(DECADES, along - 1.0) } else { along };
             CurvePoint::new(t, 1.0 - theory.response_tail(t))
         });
-        let name = name(view, *station);
-        series.push(EcdfSeries {
-            name: name.clone(),
-            points: shares_below(&view.observed.stations[*station].responses),
-        });
         references.push(Reference::Curve { name: format!("{name}, closed form"), points: formula.collect() });
     }
     Figure {
         id: "responses".to_owned(),
         title: "Time at a station".to_owned(),
-        caption:
+        caption: if references.is_empty() {
+            "Share of visits with at most this time, wait and service together.".to_owned()
+        } else {
             "Share of visits with at most this time, wait and service together, and the formula of M/M/k."
-                .to_owned(),
+                .to_owned()
+        },
         kind: Kind::Ecdf { x, series, references, tail: false },
     }
 }
@@ -182,23 +192,26 @@ fn numbers(view: &View<'_>, station: usize) -> Figure {
         let number = number as f64;
         Bin { from: (number - 0.5).into(), to: (number + 0.5).into(), height: (*share).into() }
     });
-    let formula = view.theory.stations[station].number_chances(most);
-    let formula = formula.iter().enumerate().map(|(number, chance)| CurvePoint::new(number, *chance));
+    let formula = view.theory.stations[station].law_of_numbers().map(|law| {
+        let chances = law.number_chances(most);
+        let points = chances.iter().enumerate().map(|(number, chance)| CurvePoint::new(number, *chance));
+        Reference::Curve { name: "closed form".to_owned(), points: points.collect() }
+    });
     let name = name(view, station);
-    let law = if view.observed.stations[station].servers == 1 {
-        "the geometric distribution"
-    } else {
-        "the distribution of M/M/k"
+    let law = match (&formula, view.observed.stations[station].servers) {
+        (None, _) => "",
+        (Some(_), 1) => ", and the geometric distribution",
+        (Some(_), _) => ", and the distribution of M/M/k",
     };
     Figure {
         id: format!("numbers_{name}"),
         title: format!("Number of jobs at {name}"),
-        caption: format!("Share of time with this number of jobs, waiting and in service, and {law}."),
+        caption: format!("Share of time with this number of jobs, waiting and in service{law}."),
         kind: Kind::Histogram {
             x: Axis::linear("jobs at the station", "jobs"),
             y: Axis::linear("share of time", "fraction"),
             series: vec![HistogramSeries { name: "simulated".to_owned(), bins: bins.collect() }],
-            references: vec![Reference::Curve { name: "closed form".to_owned(), points: formula.collect() }],
+            references: formula.into_iter().collect(),
         },
     }
 }
@@ -268,8 +281,10 @@ fn spread(view: &View<'_>) -> Option<Figure> {
         box_of(name(view, station), &values)
     });
     let boxes = boxes.collect();
-    let formula =
-        Reference::Horizontal { name: "closed form".to_owned(), at: view.theory.number_mean().into() };
+    let formula = view
+        .theory
+        .number_mean()
+        .map(|number| Reference::Horizontal { name: "closed form".to_owned(), at: number.into() });
     Some(Figure {
         id: "replicates".to_owned(),
         title: "Mean number of jobs, by replicate".to_owned(),
@@ -280,7 +295,7 @@ fn spread(view: &View<'_>) -> Option<Figure> {
             x: "station".to_owned(),
             y: Axis::linear("mean number of jobs", "jobs"),
             boxes,
-            references: if view.theory.stations.len() == 1 { vec![formula] } else { Vec::new() },
+            references: formula.filter(|_| view.theory.stations.len() == 1).into_iter().collect(),
         },
     })
 }

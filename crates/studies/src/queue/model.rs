@@ -21,7 +21,9 @@ use towtank_streams::distributions::{DistributionError, Exponential};
 use towtank_streams::{Purpose, Uniform};
 use towtank_units::{Percent, SimSpan, SimTime};
 
-use super::scenario::Settled;
+use super::priority::{self, OfClass, Order, Preemptive};
+use super::scenario::{self, Settled};
+use super::service::{self, Sampler};
 
 /// The time until the next job arrives from outside.
 const ARRIVAL: Purpose = Purpose(1);
@@ -29,6 +31,8 @@ const ARRIVAL: Purpose = Purpose(1);
 const SERVICE: Purpose = Purpose(2);
 /// The route of a finished job.
 const ROUTE: Purpose = Purpose(3);
+/// The class of a job from outside, where there are several.
+const CLASS: Purpose = Purpose(4);
 
 /// A network of stations, ready for the kernel. Entities are the stations, then a source for each station
 /// with arrivals from outside, then the exit.
@@ -36,6 +40,8 @@ const ROUTE: Purpose = Purpose(3);
 pub struct Network {
     stations: Vec<StationSpec>,
     sources: Vec<SourceSpec>,
+    /// The cumulative shares of the classes; empty where all jobs are alike.
+    classes: Vec<u64>,
     travel: SimSpan,
     measured_from: SimTime,
     trace_until: SimTime,
@@ -45,7 +51,9 @@ pub struct Network {
 struct StationSpec {
     name: String,
     servers: u32,
-    service: Exponential,
+    order: Order,
+    /// The service times of each class; one entry where all jobs are alike.
+    services: Vec<Sampler>,
     /// Stations with the cumulative shares up to them; the rest leaves.
     routes: Vec<(u64, EntityId)>,
 }
@@ -66,6 +74,8 @@ pub enum Entity {
     },
     /// A queue and its servers.
     Station(Station),
+    /// A station where more urgent jobs interrupt the service of others.
+    Preemptive(Preemptive),
     /// The exit, where jobs leave the network.
     Exit {
         /// Jobs that have left so far.
@@ -86,12 +96,14 @@ pub struct Station {
 }
 
 /// A job, as it travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Job {
     /// When it arrived at its first station.
-    entered: SimTime,
+    pub(super) entered: SimTime,
     /// When it arrived at its current station, or at the last one.
-    arrived: SimTime,
+    pub(super) arrived: SimTime,
+    /// Its class; 0 is the most urgent.
+    pub(super) class: u8,
 }
 
 /// An event of the network.
@@ -118,12 +130,25 @@ pub enum Sample {
         /// For how long, after the warm-up.
         span: SimSpan,
     },
-    /// From arrival to the beginning of service.
+    /// From arrival to the beginning of service; with interruptions, all time without service.
     Wait(SimSpan),
     /// From arrival to the end of service.
     Response(SimSpan),
     /// From arrival at the first station to the end of service at the last.
     Sojourn(SimSpan),
+    /// One of these times of a job, once more for its class.
+    OfClass(u8, Part, SimSpan),
+}
+
+/// What a time of a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Part {
+    /// As [`Sample::Wait`].
+    Wait,
+    /// As [`Sample::Response`].
+    Response,
+    /// As [`Sample::Sojourn`].
+    Sojourn,
 }
 
 /// The statistics of one entity: numbers, waits and responses at stations, sojourns at the exit.
@@ -137,6 +162,8 @@ pub struct Counts {
     pub responses: Histogram,
     /// Sojourns in nanoseconds.
     pub sojourns: Histogram,
+    /// The same of each class that was seen; empty where all jobs are alike.
+    pub classes: Vec<OfClass>,
 }
 
 /// A change of the number of jobs at a station, recorded in the first part of a run, for the figures.
@@ -155,6 +182,7 @@ impl Statistics for Counts {
             Sample::Wait(span) => self.waits.record(span.as_ns()),
             Sample::Response(span) => self.responses.record(span.as_ns()),
             Sample::Sojourn(span) => self.sojourns.record(span.as_ns()),
+            Sample::OfClass(class, part, span) => priority::entry(&mut self.classes, class).add(part, span),
         }
     }
 
@@ -163,6 +191,9 @@ impl Statistics for Counts {
         self.waits.merge(&other.waits);
         self.responses.merge(&other.responses);
         self.sojourns.merge(&other.sojourns);
+        for (class, theirs) in (0..).zip(&other.classes) {
+            priority::entry(&mut self.classes, class).merge(theirs);
+        }
     }
 }
 
@@ -187,12 +218,19 @@ impl Network {
             stations.push(StationSpec {
                 name: name.clone(),
                 servers: station.servers,
-                service: Exponential::with_mean(station.service_rate.mean_gap_ns_f64())?,
+                order: station.order,
+                services: samplers(scenario, station)?,
                 routes: routes.into_iter().map(cumulate).collect(),
             });
         }
+        let mut end = 0;
+        let shares = scenario.classes.iter().map(|class| {
+            end += class.share.billionths();
+            end
+        });
+        let classes = shares.collect();
         let (travel, measured_from) = (scenario.travel, scenario.measured_from());
-        Ok(Network { stations, sources, travel, measured_from, trace_until })
+        Ok(Network { stations, sources, classes, travel, measured_from, trace_until })
     }
 
     fn exit(&self) -> EntityId {
@@ -210,58 +248,84 @@ impl Network {
     /// Schedules the next job.
     fn await_job(&self, context: &mut Context<'_, Self>) {
         let source = self.source(context.me());
-        let gap = source.gap.sample_span(&mut context.draws(ARRIVAL));
-        context.send(context.me(), gap, Event::Create);
+        let gap = service::nearest(&source.gap, &mut context.draws(ARRIVAL));
+        context.send(context.me(), within_time(gap, context), Event::Create);
     }
 
     fn create_job(&self, created: &mut u64, context: &mut Context<'_, Self>) {
         *created += 1;
         let entered = context.now().saturating_add(self.travel);
-        let job = Job { entered, arrived: entered };
+        let job = Job { entered, arrived: entered, class: self.draw_class(context) };
         context.send(self.source(context.me()).station, self.travel, Event::Arrive(job));
         self.await_job(context);
     }
 
+    /// Draws the class of a job from outside.
+    fn draw_class(&self, context: &mut Context<'_, Self>) -> u8 {
+        if self.classes.is_empty() {
+            return 0;
+        }
+        let place = context.draws(CLASS).below(Percent::FULL.billionths());
+        self.classes.partition_point(|end| *end <= place) as u8
+    }
+
     fn arrive(&self, station: &mut Station, job: Job, context: &mut Context<'_, Self>) {
-        let number = station.number();
+        let before = station.number();
         station.came += 1;
         let job = Job { arrived: context.now(), ..job };
         if station.in_service < self.spec(context.me()).servers {
             self.serve(station, job, context);
         } else {
-            station.waiting.push_back(job);
+            self.spec(context.me()).order.enqueue(&mut station.waiting, job);
         }
-        self.changed(station, number, context);
+        self.changed(&mut station.changed, [before, before + 1], context);
     }
 
     fn finish(&self, station: &mut Station, job: Job, context: &mut Context<'_, Self>) -> Result<(), Fault> {
-        let number = station.number();
+        let before = station.number();
         let in_service = station.in_service.checked_sub(1);
         station.in_service = in_service.ok_or("a job was finished, but no server was busy")?;
         station.finished += 1;
-        if context.now() >= self.measured_from {
-            context.record(Sample::Response(context.now().since(job.arrived)));
-        }
+        self.measure(Part::Response, context.now().since(job.arrived), job, context);
         self.send_on(job, context);
         if let Some(next) = station.waiting.pop_front() {
             self.serve(station, next, context);
         }
-        self.changed(station, number, context);
+        self.changed(&mut station.changed, [before, before - 1], context);
         Ok(())
     }
 
     /// A free server takes a job.
     fn serve(&self, station: &mut Station, job: Job, context: &mut Context<'_, Self>) {
         station.in_service += 1;
-        if context.now() >= self.measured_from {
-            context.record(Sample::Wait(context.now().since(job.arrived)));
+        self.measure(Part::Wait, context.now().since(job.arrived), job, context);
+        let service = self.draw_service(job, context);
+        context.send(context.me(), within_time(service, context), Event::Finish(job));
+    }
+
+    /// Draws how long the service of a job takes here.
+    pub(super) fn draw_service(&self, job: Job, context: &mut Context<'_, Self>) -> SimSpan {
+        let services = &self.spec(context.me()).services;
+        services[usize::from(job.class)].sample_span(&mut context.draws(SERVICE))
+    }
+
+    /// Records a time of a job that ends now, unless the warm-up is not over.
+    pub(super) fn measure(&self, part: Part, span: SimSpan, job: Job, context: &mut Context<'_, Self>) {
+        if context.now() < self.measured_from {
+            return;
         }
-        let service = self.spec(context.me()).service.sample_span(&mut context.draws(SERVICE));
-        context.send(context.me(), service, Event::Finish(job));
+        context.record(match part {
+            Part::Wait => Sample::Wait(span),
+            Part::Response => Sample::Response(span),
+            Part::Sojourn => Sample::Sojourn(span),
+        });
+        if !self.classes.is_empty() {
+            context.record(Sample::OfClass(job.class, part, span));
+        }
     }
 
     /// Draws where a finished job goes, and sends it there.
-    fn send_on(&self, job: Job, context: &mut Context<'_, Self>) {
+    pub(super) fn send_on(&self, job: Job, context: &mut Context<'_, Self>) {
         let place = context.draws(ROUTE).below(Percent::FULL.billionths());
         let routes = &self.spec(context.me()).routes;
         match routes.iter().find(|(end, _)| place < *end) {
@@ -272,23 +336,41 @@ impl Network {
 
     fn leave(&self, left: &mut u64, job: Job, context: &mut Context<'_, Self>) {
         *left += 1;
+        let sojourn = context.now().saturating_sub(self.travel).since(job.entered);
+        self.measure(Part::Sojourn, sojourn, job, context);
+    }
+
+    /// Records for how long a station held `before` jobs, as far as that is after the warm-up.
+    pub(super) fn changed(
+        &self,
+        changed: &mut SimTime,
+        [before, after]: [u32; 2],
+        context: &mut Context<'_, Self>,
+    ) {
         let now = context.now();
-        if now >= self.measured_from {
-            context.record(Sample::Sojourn(now.saturating_sub(self.travel).since(job.entered)));
+        if let Some(span) = now.checked_since((*changed).max(self.measured_from)) {
+            context.record(Sample::Held { number: before, span });
+        }
+        *changed = now;
+        if now < self.trace_until {
+            context.emit(Change { number: after });
         }
     }
 
-    /// Records for how long the station held `before` jobs, as far as that is after the warm-up.
-    fn changed(&self, station: &mut Station, before: u32, context: &mut Context<'_, Self>) {
-        let now = context.now();
-        if let Some(sample) = station.held(before, now, self.measured_from) {
-            context.record(sample);
-        }
-        station.changed = now;
-        if now < self.trace_until {
-            context.emit(Change { number: station.number() });
-        }
+    /// The number of servers of a station.
+    pub(super) fn servers(&self, id: EntityId) -> usize {
+        self.spec(id).servers as usize
     }
+}
+
+/// The service times of each class at a station.
+fn samplers(scenario: &Settled, station: &scenario::Station) -> Result<Vec<Sampler>, DistributionError> {
+    scenario.services(station).into_iter().map(|(service, rate)| service.sampler(rate)).collect()
+}
+
+/// A span that would end after all simulated time ends with it. No run reaches that instant.
+pub(super) fn within_time(span: SimSpan, context: &Context<'_, Network>) -> SimSpan {
+    span.min(SimTime::MAX.since(context.now()))
 }
 
 impl Station {
@@ -297,12 +379,17 @@ impl Station {
     pub fn number(&self) -> u32 {
         self.in_service + self.waiting.len() as u32
     }
+}
 
-    /// For how long until `now` the station has held `number` jobs, as far as that is after `measured_from`.
+impl Entity {
+    /// The number of jobs at a station, and since when; nothing for a source or the exit.
     #[must_use]
-    pub fn held(&self, number: u32, now: SimTime, measured_from: SimTime) -> Option<Sample> {
-        let span = now.checked_since(self.changed.max(measured_from))?;
-        Some(Sample::Held { number, span })
+    pub fn holds(&self) -> Option<(u32, SimTime)> {
+        match self {
+            Entity::Station(station) => Some((station.number(), station.changed)),
+            Entity::Preemptive(station) => Some((station.number(), station.changed())),
+            Entity::Source { .. } | Entity::Exit { .. } => None,
+        }
     }
 }
 
@@ -362,7 +449,10 @@ impl Model for Network {
 
     fn create(&self, id: EntityId) -> Entity {
         match id.0 as usize {
-            at if at < self.stations.len() => Entity::Station(Station::default()),
+            at if at < self.stations.len() => match self.stations[at].order {
+                Order::Preemptive => Entity::Preemptive(Preemptive::default()),
+                Order::Fifo | Order::Priority => Entity::Station(Station::default()),
+            },
             _ if id == self.exit() => Entity::Exit { left: 0 },
             _ => Entity::Source { created: 0 },
         }
@@ -385,6 +475,8 @@ impl Model for Network {
             (Entity::Source { created }, Event::Create) => self.create_job(created, context),
             (Entity::Station(station), Event::Arrive(job)) => self.arrive(station, job, context),
             (Entity::Station(station), Event::Finish(job)) => self.finish(station, job, context)?,
+            (Entity::Preemptive(station), Event::Arrive(job)) => self.arrive_urgent(station, job, context),
+            (Entity::Preemptive(station), Event::Finish(job)) => self.finish_urgent(station, job, context)?,
             (Entity::Exit { left }, Event::Leave(job)) => self.leave(left, job, context),
             (_, event) => return Err(format!("{event:?} makes no sense here").into()),
         }

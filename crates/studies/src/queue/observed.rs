@@ -7,20 +7,25 @@ use towtank_metrics::{Histogram, LevelTimes};
 use towtank_report::Outcome;
 use towtank_units::{SimSpan, SimTime, plain};
 
-use super::model::{Change, Entity, Network, Sample};
-use super::scenario::{Settled, Theory};
+use super::model::{Change, Network};
+use super::priority::OfClass;
+use super::scenario::Settled;
+use super::theory::Theory;
 use crate::{Measure, Replicate};
 
 /// The counts of the measured part of one replicate, or of several merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// The length of the measured part.
+    /// The length of the measured part of one replicate.
     #[serde(with = "plain")]
     pub span: SimSpan,
     /// The stations, in the order of the scenario.
     pub stations: Vec<ObservedStation>,
     /// From arrival at the first station to the end of service at the last, in nanoseconds.
     pub sojourns: Histogram,
+    /// The times of each class, at all stations; empty where all jobs are alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<OfClass>,
 }
 
 /// The counts of one station.
@@ -69,14 +74,14 @@ pub const ROWS: &[Row] = &[
         unit: "jobs",
         about: "mean number of jobs at all stations, waiting and in service",
         value: |seen| Some(seen.number_mean()),
-        theory: |theory| Some(theory.number_mean()),
+        theory: Theory::number_mean,
     },
     Row {
         name: "waiting_mean",
         unit: "jobs",
         about: "mean number of waiting jobs",
         value: |seen| Some(seen.number_mean() - seen.busy_mean()),
-        theory: |theory| Some(theory.waiting_mean()),
+        theory: Theory::waiting_mean,
     },
     Row {
         name: "utilisation",
@@ -97,14 +102,14 @@ pub const ROWS: &[Row] = &[
         unit: "fraction",
         about: "share of visits to a station that must wait",
         value: |seen| above_zero(&seen.waits()),
-        theory: |theory| Some(theory.wait_share()),
+        theory: Theory::wait_share,
     },
     Row {
         name: "wait_mean",
         unit: "s",
         about: "mean wait of a visit to a station, zero waits included",
         value: |seen| seconds(seen.waits().mean()),
-        theory: |theory| Some(theory.wait_mean()),
+        theory: Theory::wait_mean,
     },
     Row {
         name: "wait_p99",
@@ -118,7 +123,7 @@ pub const ROWS: &[Row] = &[
         unit: "s",
         about: "mean time of a job from its first station to the end of its last service",
         value: |seen| seconds(seen.sojourns.mean()),
-        theory: |theory| Some(theory.sojourn_mean()),
+        theory: Theory::sojourn_mean,
     },
     Row {
         name: "sojourn_p50",
@@ -169,7 +174,7 @@ pub fn measures() -> Vec<Measure<Seen>> {
     ROWS.iter().map(measure).collect()
 }
 
-const NO_JOB: &str = "no job was measured";
+pub(super) const NO_JOB: &str = "no job was measured";
 
 impl Observed {
     /// The counts of a run, or `None` if it was stopped before the warm-up was over.
@@ -183,22 +188,25 @@ impl Observed {
         for (station, (entity, counts)) in scenario.stations.values().zip(counted) {
             let mut numbers = counts.numbers.clone();
             // The last number held until the end, which no event has recorded.
-            if let Entity::Station(state) = entity
-                && let Some(Sample::Held { number, span }) = state.held(state.number(), end, from)
+            if let Some((number, since)) = entity.holds()
+                && let Some(span) = end.checked_since(since.max(from))
             {
                 numbers.record(number, span);
             }
             let (waits, responses) = (counts.waits.clone(), counts.responses.clone());
             stations.push(ObservedStation { servers: station.servers, numbers, waits, responses });
         }
-        let sojourns = outcome.merged_statistics().sojourns;
-        Some(Observed { span, stations, sojourns })
+        let all = outcome.merged_statistics();
+        let mut classes = all.classes;
+        // A class of which no job was seen has its entry all the same.
+        classes.resize_with(scenario.classes.len(), OfClass::default);
+        Some(Observed { span, stations, sojourns: all.sojourns, classes })
     }
 
-    /// Adds the counts of another replicate.
+    /// Adds the counts of another replicate of the same length.
     pub fn merge(&mut self, other: &Observed) {
-        self.span = self.span.saturating_add(other.span);
         self.sojourns.merge(&other.sojourns);
+        self.classes.iter_mut().zip(&other.classes).for_each(|(mine, theirs)| mine.merge(theirs));
         for (mine, theirs) in self.stations.iter_mut().zip(&other.stations) {
             mine.numbers.merge(&theirs.numbers);
             mine.waits.merge(&theirs.waits);
@@ -279,11 +287,11 @@ pub fn count_above_zero(histogram: &Histogram) -> u64 {
 }
 
 /// A quantile in seconds.
-fn quantile(histogram: &Histogram, q: f64) -> Option<f64> {
+pub(super) fn quantile(histogram: &Histogram, q: f64) -> Option<f64> {
     seconds(histogram.quantile(q).map(|estimate| estimate.value))
 }
 
-fn seconds(ns: Option<f64>) -> Option<f64> {
+pub(super) fn seconds(ns: Option<f64>) -> Option<f64> {
     ns.map(|ns| ns / 1e9)
 }
 
@@ -329,7 +337,8 @@ mod tests {
             responses: histogram(&[1.0, 7.0, 12.0]),
         };
         let sojourns = histogram(&[1.0, 2.0, 7.0]);
-        let observed = Observed { span: SimSpan::from_secs(10), stations: vec![station], sojourns };
+        let observed =
+            Observed { span: SimSpan::from_secs(10), stations: vec![station], sojourns, classes: Vec::new() };
         Seen { observed, steps: Vec::new() }
     }
 

@@ -2,9 +2,11 @@
 
 use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict, Warning, human};
 
-use super::closed_form::Mmk;
-use super::observed::{ObservedStation, ROWS, Row};
-use super::view::{APART_MOST, RareWaits, View};
+use super::observed::ObservedStation;
+use super::scenario::LONGEST;
+use super::service::Tail;
+use super::theory::Closed;
+use super::view::{APART_MOST, RareWaits, Shown, View};
 use super::{Queue, answer, figures};
 use crate::{Points, Presentation};
 
@@ -38,14 +40,14 @@ fn against_closed_forms(views: &[View<'_>], swept: bool) -> Table {
         "Means over replicates with their 95 % intervals. The difference is relative to the closed form.";
     let mut table = Table::new("closed_forms", "Simulation and closed forms", columns).about(about);
     for view in views {
-        for measure in ROWS {
-            let theory = (measure.theory)(&view.theory);
-            let mean = view.mean(measure.name);
-            let rare = of_waits(measure.name) && view.rare_waits().is_some();
+        for measure in view.measures() {
+            let theory = measure.theory;
+            let mean = view.mean(&measure.name);
+            let rare = of_waits(&measure.name) && view.rare_waits().is_some();
             let range = mean.and_then(|mean| mean.range).filter(|_| !rare);
             let difference = mean.zip(theory).map(|(mean, theory)| (mean.mean / theory - 1.0) * 100.0);
             let mut row: Vec<Cell> =
-                vec![measure.name.into(), measure.unit.into(), mean.map(|mean| mean.mean).into()];
+                vec![measure.name.as_str().into(), measure.unit.into(), mean.map(|mean| mean.mean).into()];
             row.extend(
                 [range.map(|(low, _)| low), range.map(|(_, high)| high), theory, difference].map(Cell::from),
             );
@@ -70,7 +72,8 @@ fn by_station(views: &[View<'_>], swept: bool) -> Table {
     for view in views {
         for (name, theory, observed) in view.stations() {
             for (measure, unit, simulated, formula) in station_rows(view, theory, observed) {
-                let difference = simulated.map(|simulated| (simulated / formula - 1.0) * 100.0);
+                let difference =
+                    simulated.zip(formula).map(|(simulated, formula)| (simulated / formula - 1.0) * 100.0);
                 let mut row: Vec<Cell> = vec![name.into(), measure.into(), unit.into(), simulated.into()];
                 row.extend([formula.into(), difference.into()]);
                 if swept {
@@ -86,30 +89,29 @@ fn by_station(views: &[View<'_>], swept: bool) -> Table {
 /// Name, unit, simulated value and closed form of each row of the table of stations.
 fn station_rows(
     view: &View<'_>,
-    theory: &Mmk,
+    theory: &Closed,
     observed: &ObservedStation,
-) -> [(&'static str, &'static str, Option<f64>, f64); 5] {
-    let arrivals = observed.responses.count() as f64 / view.observed.span.as_secs_f64();
+) -> [(&'static str, &'static str, Option<f64>, Option<f64>); 5] {
+    let arrivals = observed.responses.count() as f64 / view.seconds;
     let response = observed.responses.mean().map(|ns| ns / 1e9);
     let response_p99 = observed.responses.quantile(0.99).map(|estimate| estimate.value / 1e9);
     [
-        ("arrival_rate", "jobs/s", Some(arrivals), theory.arrival_rate()),
-        ("utilisation", "fraction", Some(observed.utilisation()), theory.utilisation()),
+        ("arrival_rate", "jobs/s", Some(arrivals), Some(theory.arrival_rate())),
+        ("utilisation", "fraction", Some(observed.utilisation()), Some(theory.utilisation())),
         ("number_mean", "jobs", Some(observed.number_mean()), theory.number_mean()),
         ("response_mean", "s", response, theory.response_mean()),
-        ("response_p99", "s", response_p99, theory.response_quantile(0.99)),
+        ("response_p99", "s", response_p99, theory.law_of_times().map(|law| law.response_quantile(0.99))),
     ]
 }
 
 /// The tolerance for a measure and the source of its formula.
-fn judged(measure: &str, single: bool) -> Option<(Tolerance, &'static str)> {
-    let station = if single { "Erlang 1917; Kleinrock 1975, ch. 3" } else { "Jackson 1957" };
+fn judged(measure: &str, station: &str) -> Option<(Tolerance, String)> {
     match measure {
         // The two sides differ only by jobs present at the two ends of the span, by less than the noise that
         // an interval would show.
-        "little_ratio" => Some((Tolerance::Relative { fraction: 0.01 }, "Little 1961")),
+        "little_ratio" => Some((Tolerance::Relative { fraction: 0.01 }, "Little 1961".to_owned())),
         "jobs_measured" => None,
-        _ => Some((Tolerance::Interval, station)),
+        _ => Some((Tolerance::Interval, station.to_owned())),
     }
 }
 
@@ -123,31 +125,36 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
     if outcomes.len() < 2 || outcomes.iter().any(|outcome| outcome.partial) {
         return Vec::new();
     }
-    let single = view.theory.stations.len() == 1;
-    let claim = |measure: &Row| {
-        if swept_at.is_some() && !CLAIMED_IN_SWEEPS.contains(&measure.name) {
+    let station = view.theory.source();
+    let claim = |measure: Shown| {
+        let short = measure.name.split('[').next().unwrap_or_default();
+        if swept_at.is_some() && !CLAIMED_IN_SWEEPS.contains(&short) {
             return None;
         }
-        let (tolerance, source) = judged(measure.name, single)?;
-        let (theory, mean) = ((measure.theory)(&view.theory)?, view.mean(measure.name)?);
+        let (tolerance, source) = judged(&measure.name, &station)?;
+        let (theory, mean) = (measure.theory?, view.mean(&measure.name)?);
         let (low, high) = mean.range?;
-        let rare = view.rare_waits().filter(|_| of_waits(measure.name));
-        let wide = view.is_wide(measure.name);
+        let rare = view.rare_waits().filter(|_| of_waits(&measure.name));
+        let wide = view.is_wide(&measure);
+        let heavy = view.is_heavy(&measure.name);
         let at = if view.label.is_empty() { String::new() } else { format!(" with {}", view.label) };
         let mut claim = ClaimDraft {
-            name: swept_at.map_or(measure.name.to_owned(), |at| format!("{}_{at}", measure.name)),
-            source: source.to_owned(),
+            name: swept_at.map_or_else(|| measure.name.clone(), |at| format!("{}_{at}", measure.name)),
+            source,
             statement: format!("{}{at}", measure.about),
             unit: measure.unit.to_owned(),
             published: Reading::of(theory),
             // A range over replicates of which few or none saw a wait says nothing, nor does a wide one.
             ours: match rare {
-                None if !wide => Reading::with_range(mean.mean, low, high),
+                None if !wide && !heavy => Reading::with_range(mean.mean, low, high),
                 _ => Reading::of(mean.mean),
             },
             tolerance,
             fitted: false,
-            note: rare.map(too_rare).or_else(|| wide.then(|| too_wide((low, high), measure.unit))),
+            note: rare
+                .map(too_rare)
+                .or_else(|| heavy.then(|| TOO_HEAVY.to_owned()))
+                .or_else(|| wide.then(|| too_wide((low, high), measure.unit))),
         }
         .judge();
         if claim.verdict == Verdict::Misses {
@@ -158,8 +165,11 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
         }
         Some(claim)
     };
-    ROWS.iter().filter_map(claim).collect()
+    view.measures().into_iter().filter_map(claim).collect()
 }
+
+const TOO_HEAVY: &str = "a few long services decide this mean, whose variance is infinite: a 95 % interval does not \
+                         hold it in 95 of 100 runs";
 
 fn too_wide((low, high): (f64, f64), unit: &str) -> String {
     format!(
@@ -172,16 +182,20 @@ fn too_wide((low, high): (f64, f64), unit: &str) -> String {
 
 /// Whether a measure is a mean over visits most of which may not wait.
 fn of_waits(measure: &str) -> bool {
-    ["waiting_mean", "wait_share", "wait_mean"].contains(&measure)
+    ["waiting_mean", "wait_share", "wait_mean"].contains(&measure) || measure.starts_with("wait_mean[")
 }
 
 fn too_rare(rare: RareWaits) -> String {
-    let RareWaits { visits, seen, chance, enough } = rare;
+    let RareWaits { visits, seen, expected } = rare;
+    let (seen, visited) = (human::digits(seen as f64), human::digits(visits as f64));
+    let Some((chance, enough)) = expected else {
+        return format!(
+            "{seen} of {visited} visits waited: too few to judge by; a longer `span` or more replicates have more"
+        );
+    };
     format!(
-        "{} of {} visits waited, and theory expects {}: too few to judge by; it takes {} visits or more, by a longer `span` or \
-         more replicates",
-        human::digits(seen as f64),
-        human::digits(visits as f64),
+        "{seen} of {visited} visits waited, and theory expects {}: too few to judge by; it takes {} visits or more, by a longer \
+         `span` or more replicates",
         human::digits(visits as f64 * chance),
         human::digits(enough)
     )
@@ -195,6 +209,7 @@ const SPAN_LEAST: f64 = 100.0;
 fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for view in views {
+        warnings.extend(of_tail(view));
         let relaxation = view.theory.relaxation();
         let at = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
         let times = [
@@ -204,7 +219,10 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
         for (key, span, least, effect) in times {
             let count = span.as_secs_f64() / relaxation;
             if count < least {
-                let enough = super::scenario::rounded_span(least * relaxation);
+                let enough = super::scenario::rounded_span(least * relaxation).map_or_else(
+                    || format!("more than the {LONGEST} that can be simulated"),
+                    |enough| enough.to_string(),
+                );
                 warnings.push(Warning::unknown(format!(
                     "`{key}` is {span}{at}, only {count:.1} relaxation times of the slowest station, so {effect}; \
                      {least:.0} of them are {enough}"
@@ -213,4 +231,20 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
         }
     }
     warnings
+}
+
+/// What service times without a variance do to the means of a run.
+fn of_tail(view: &View<'_>) -> Option<Warning> {
+    let at = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
+    match view.theory.tail() {
+        Tail::Light => None,
+        Tail::Waits => Some(Warning::unknown(format!(
+            "a Pareto shape of at most 3{at} can give waits an infinite variance: a few long services decide their mean, and \
+             intervals of waits and numbers of jobs are too narrow"
+        ))),
+        Tail::Times => Some(Warning::unknown(format!(
+            "a Pareto shape of at most 2{at} gives service times an infinite variance: at one server the mean wait is infinite, \
+             and the longer the run, the longer the mean that it shows"
+        ))),
+    }
 }

@@ -8,7 +8,10 @@ use towtank_report::human;
 use towtank_scenario::{Draft, Problem, Problems, nearest};
 use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
-use super::closed_form::{Mmk, traffic};
+use super::closed_form::traffic;
+use super::priority::{self, Class, Order};
+use super::service::{self, Moments, Service};
+use super::theory::{Closed, Theory};
 
 /// An open network of stations. Jobs come from outside, wait at stations until a server is free, and leave.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -16,6 +19,9 @@ use super::closed_form::{Mmk, traffic};
 pub struct Scenario {
     /// The stations by name: `[stations.counter]`. A name is lower-case letters, digits and `_`.
     pub stations: Stations,
+    /// The classes of jobs, the most urgent first: `[[classes]]`. Left out: all jobs are alike.
+    #[serde(default)]
+    pub classes: Vec<Class>,
     /// Travel time of a job to each station and from the last one to the exit. It does not count as wait, but
     /// lets several workers share one run.
     #[serde(default)]
@@ -31,7 +37,7 @@ pub struct Scenario {
 }
 
 /// The stations by name.
-type Stations = BTreeMap<String, Station>;
+pub(super) type Stations = BTreeMap<String, Station>;
 
 /// A scenario with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +45,9 @@ type Stations = BTreeMap<String, Station>;
 pub struct Settled {
     /// As [`Scenario::stations`].
     pub stations: Stations,
+    /// As [`Scenario::classes`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<Class>,
     /// As [`Scenario::travel`].
     pub travel: SimSpan,
     /// As [`Scenario::warm_up`].
@@ -47,7 +56,7 @@ pub struct Settled {
     pub span: SimSpan,
 }
 
-/// One queue in front of equal servers, first come first served.
+/// One queue in front of equal servers, first come first served unless `order` says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Station {
@@ -55,13 +64,25 @@ pub struct Station {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100_000))]
     pub servers: u32,
-    /// Mean rate at which one busy server finishes jobs. Service times are exponential.
+    /// Mean rate at which one busy server finishes jobs. Service times are exponential unless `service` says
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = "100/s")]
-    pub service_rate: Frequency,
+    pub service_rate: Option<Frequency>,
+    /// Distribution of service times: `"exponential"`, `"constant"`, or a table such as
+    /// `{ erlang = { phases = 4 } }`.
+    #[serde(default, skip_serializing_if = "Service::is_exponential")]
+    pub service: Service,
     /// Mean rate at which jobs arrive from outside, independently of each other (a Poisson stream).
     #[serde(default)]
     #[schemars(example = "70/s")]
     pub arrival_rate: Frequency,
+    /// Which waiting job is served next.
+    #[serde(default, skip_serializing_if = "Order::is_fifo")]
+    pub order: Order,
+    /// Service of single classes, where it differs: `classes.batch = { service_rate = "10/s" }`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub classes: BTreeMap<String, priority::ClassService>,
     /// Where a finished job goes: the names of stations with their shares, `{ disk = "30%" }`. The rest
     /// leaves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -70,18 +91,6 @@ pub struct Station {
 
 fn one() -> u32 {
     1
-}
-
-/// The closed forms of a scenario.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Theory {
-    /// The stations, in the order of the scenario.
-    pub stations: Vec<Mmk>,
-    /// Jobs that arrive from outside per second, and so leave per second.
-    pub throughput: f64,
-    travel: f64,
-    /// Whether each job visits a single station once, so that the station's response is the whole sojourn.
-    single_visit: bool,
 }
 
 /// The maximum number of stations; more would make the traffic equations slow, and no use for more is known.
@@ -102,17 +111,13 @@ impl Scenario {
         let mut problems = Problems::new();
         self.check_stations(draft, &mut problems);
         self.check_routes(draft, &mut problems);
+        problems.extend(priority::check(&self.classes, &self.stations, draft));
         problems.into_result(())?;
         self.check_ways(draft).into_result(())?;
         let theory = self.theory(draft)?;
-        let relaxation = theory.relaxation();
-        let arrivals_max = ARRIVALS_MAX / theory.throughput;
-        let warm_up = self.warm_up.unwrap_or_else(|| rounded_span(WARM_UP_RELAXATIONS * relaxation));
-        let span =
-            self.span.unwrap_or_else(|| rounded_span((SPAN_RELAXATIONS * relaxation).min(arrivals_max)));
-        let derived = self.warm_up.is_none();
-        let settled = Settled { stations: self.stations, travel: self.travel, warm_up, span };
-        settled.check_times(draft, derived.then_some(&theory)).into_result(())?;
+        let [warm_up, span] = self.times(draft, &theory)?;
+        let Scenario { stations, classes, travel, .. } = self;
+        let settled = Settled { stations, classes, travel, warm_up, span };
         Ok((settled, theory))
     }
 
@@ -138,12 +143,9 @@ impl Scenario {
                 let hint = "use lower-case letters, digits and `_`, and begin with a letter";
                 problems.push(draft.problem(&key, message).hint(hint));
             }
-            if station.service_rate.is_zero() {
-                let message =
-                    format!("`{key}.service_rate` is {}, but it must be above zero", station.service_rate);
-                let hint = "set the rate of one server, such as \"100/s\"";
-                problems.push(draft.problem(&format!("{key}.service_rate"), message).hint(hint));
-            }
+            problems.extend(service::check(&station.service, station.service_rate, &key, draft));
+            let arrivals = service::too_fast(draft, &format!("{key}.arrival_rate"), station.arrival_rate);
+            arrivals.into_iter().for_each(|problem| problems.push(problem));
         }
         if !self.stations.is_empty() && self.stations.values().all(|station| station.arrival_rate.is_zero()) {
             let hint = "give at least one station an `arrival_rate`, such as \"70/s\"";
@@ -208,17 +210,17 @@ impl Scenario {
 
     /// Checks that the capacity of every station exceeds its load.
     fn theory(&self, draft: &Draft) -> Result<Theory, Problems> {
-        if let Some(theory) = Theory::of(&self.stations, self.travel) {
+        if let Some(theory) = Theory::of(&self.stations, &self.classes, self.travel) {
             return Ok(theory);
         }
         let mut problems = Problems::new();
         for ((name, station), rate) in self.stations.iter().zip(rates(&self.stations)) {
-            if station.closed(rate).is_some() {
+            let one = station.capacity(&self.classes);
+            let all = one * f64::from(station.servers);
+            if rate < all {
                 continue;
             }
             let key = format!("stations.{name}");
-            let one = station.service_rate.per_second_f64();
-            let all = one * f64::from(station.servers);
             let servers = match station.servers {
                 1 => "its server finishes".to_owned(),
                 servers => format!("its {servers} servers finish"),
@@ -230,13 +232,93 @@ impl Scenario {
         }
         Err(problems)
     }
+
+    /// Warm-up and span, each as given or as it suits the slowest station.
+    fn times(&self, draft: &Draft, theory: &Theory) -> Result<[SimSpan; 2], Problems> {
+        let relaxation = theory.relaxation();
+        let span = (SPAN_RELAXATIONS * relaxation).min(ARRIVALS_MAX / theory.throughput);
+        let defaults = [("warm_up", WARM_UP_RELAXATIONS * relaxation), ("span", span)];
+        let given = [self.warm_up, self.span];
+        if self.span.is_some_and(SimSpan::is_zero) {
+            let problem = draft.problem("span", "`span` is 0s, but something must be measured");
+            return Err(problem.hint("leave it out for a span that suits the slowest station").into());
+        }
+        let [warm_up, span] = [0, 1].map(|at| given[at].or_else(|| rounded_span(defaults[at].1)));
+        if let (Some(warm_up), Some(span)) = (warm_up, span)
+            && warm_up.checked_add(span).and_then(|end| end.checked_add(self.travel)).is_some()
+        {
+            return Ok([warm_up, span]);
+        }
+        if !self.travel.is_zero()
+            && warm_up.zip(span).and_then(|(one, other)| one.checked_add(other)).is_some()
+        {
+            let message = format!(
+                "a run with `travel` of {} exceeds the maximum simulated time, {LONGEST}",
+                self.travel
+            );
+            return Err(draft.problem("travel", message).hint("shorten it").into());
+        }
+        // The longest of the times that nobody has set is the one to speak of.
+        let left_out = [0, 1].into_iter().filter(|at| given[*at].is_none()).map(|at| defaults[at]);
+        let longest = left_out.max_by(|left, right| left.1.total_cmp(&right.1));
+        Err(match longest {
+            Some(default) => self.too_slow(draft, theory, default),
+            None => self.too_long(draft),
+        }
+        .into())
+    }
+
+    /// The problem that the times that were given do not fit in simulated time.
+    fn too_long(&self, draft: &Draft) -> Problem {
+        let [warm_up, span] = [self.warm_up, self.span].map(Option::unwrap_or_default);
+        let message = format!(
+            "`warm_up` of {warm_up} and `span` of {span} exceed the maximum simulated time, {LONGEST}"
+        );
+        draft.problem("span", message).hint("shorten one of them")
+    }
+
+    /// The problem that a default does not fit in simulated time.
+    fn too_slow(&self, draft: &Draft, theory: &Theory, (key, seconds): (&str, f64)) -> Problem {
+        let slower = |left: &(&String, &Closed), right: &(&String, &Closed)| {
+            left.1.relaxation().total_cmp(&right.1.relaxation())
+        };
+        let slowest = self.stations.keys().zip(&theory.stations).max_by(slower);
+        let (name, station) = slowest.expect("a network has a station");
+        let default = format!(
+            "the default `{key}` is {}; a run of that length exceeds the maximum simulated time, {LONGEST}",
+            human::quantity(seconds, "s"),
+        );
+        let place = format!("stations.{name}.arrival_rate");
+        let spare = 1.0 - station.utilisation();
+        let (message, hint) = if spare < CLOSE_TO_CAPACITY {
+            let spare = human::digits(spare * 100.0);
+            let message = format!("the load of `{name}` is within {spare} % of its capacity, so {default}");
+            (message, format!("lower `{place}`, add servers, or set a shorter `{key}`"))
+        } else {
+            let service = human::quantity(station.service_mean(), "s");
+            let message = format!("`{name}` takes {service} for a job on average, so {default}");
+            (message, format!("set a shorter `{key}`, or multiply all rates by the same number"))
+        };
+        draft.problem(&place, message).hint(hint)
+    }
 }
 
+/// The maximum simulated time, in words.
+pub(super) const LONGEST: &str = "584 years";
+/// A station with less capacity to spare is slow because of its load.
+const CLOSE_TO_CAPACITY: f64 = 0.1;
+
 impl Settled {
+    /// The service times of each class at a station, with their rate; one entry where all jobs are alike.
+    #[must_use]
+    pub fn services<'a>(&'a self, station: &'a Station) -> Vec<(&'a Service, Frequency)> {
+        station.services(&self.classes)
+    }
+
     /// The closed forms; a checked scenario has them.
     #[must_use]
     pub fn theory(&self) -> Option<Theory> {
-        Theory::of(&self.stations, self.travel)
+        Theory::of(&self.stations, &self.classes, self.travel)
     }
 
     /// The instant at which statistics begin.
@@ -256,51 +338,10 @@ impl Settled {
     pub fn routes(&self) -> Vec<Vec<(usize, Percent)>> {
         routes(&self.stations)
     }
-
-    /// Checks warm-up and span; `derived` is the theory that the warm-up follows from, if it was left out.
-    fn check_times(&self, draft: &Draft, derived: Option<&Theory>) -> Problems {
-        let mut problems = Problems::new();
-        let (warm_up, span) = (self.warm_up, self.span);
-        if span.is_zero() {
-            let problem = draft.problem("span", "`span` is 0s, but something must be measured");
-            problems.push(problem.hint("leave it out for a span that suits the slowest station"));
-        }
-        if let (Some(theory), None) = (derived, warm_up.checked_add(span)) {
-            problems.push(self.too_slow(draft, theory));
-        } else if warm_up.checked_add(span).is_none() {
-            let message = format!(
-                "`warm_up` of {warm_up} and `span` of {span} exceed the maximum simulated time, {}",
-                SimTime::MAX
-            );
-            problems.push(draft.problem("span", message).hint("shorten one of them"));
-        }
-        problems
-    }
-}
-
-impl Settled {
-    /// The problem that the default warm-up does not fit in simulated time.
-    fn too_slow(&self, draft: &Draft, theory: &Theory) -> Problem {
-        let slower = |left: &(&String, &Mmk), right: &(&String, &Mmk)| {
-            left.1.relaxation().total_cmp(&right.1.relaxation())
-        };
-        let slowest = self.stations.keys().zip(&theory.stations).max_by(slower);
-        let (name, station) = slowest.map_or(("", None), |(name, station)| (name.as_str(), Some(station)));
-        let key = format!("stations.{name}.arrival_rate");
-        let message = format!(
-            "the load of `{name}` is within {} % of its capacity, so the default `warm_up` is {} ({WARM_UP_RELAXATIONS:.0} relaxation \
-             times); with `span` it exceeds the maximum simulated time, {}",
-            human::digits(station.map_or(0.0, |station| 100.0 - station.utilisation() * 100.0)),
-            human::quantity(WARM_UP_RELAXATIONS * theory.relaxation(), "s"),
-            SimTime::MAX
-        );
-        let hint = format!("lower `{key}`, add servers, or set a shorter `warm_up`");
-        draft.problem(&key, message).hint(hint)
-    }
 }
 
 /// For each station, the positions of the stations its jobs go to, with their shares.
-fn routes(stations: &Stations) -> Vec<Vec<(usize, Percent)>> {
+pub(super) fn routes(stations: &Stations) -> Vec<Vec<(usize, Percent)>> {
     let place = |name: &String| stations.keys().position(|key| key == name);
     let of = |station: &Station| {
         station.routes.iter().filter_map(|(name, share)| Some((place(name)?, *share))).collect()
@@ -308,8 +349,39 @@ fn routes(stations: &Stations) -> Vec<Vec<(usize, Percent)>> {
     stations.values().map(of).collect()
 }
 
+impl Station {
+    /// The service times of each of these classes, with their rate.
+    pub(super) fn services<'a>(&'a self, classes: &[Class]) -> Vec<(&'a Service, Frequency)> {
+        let usual = (&self.service, self.service_rate.unwrap_or_default());
+        if classes.is_empty() {
+            return vec![usual];
+        }
+        let own = |class: &Class| {
+            let own = self.classes.get(&class.name)?;
+            Some((&own.service, own.service_rate.unwrap_or_default()))
+        };
+        classes.iter().map(|class| own(class).unwrap_or(usual)).collect()
+    }
+
+    /// Jobs per second that one busy server finishes.
+    pub(super) fn capacity(&self, classes: &[Class]) -> f64 {
+        match self.service_rate {
+            Some(rate) if self.classes.is_empty() => rate.per_second_f64(),
+            _ => 1.0 / self.moments(classes).mean,
+        }
+    }
+
+    /// The moments of the service times of all jobs.
+    fn moments(&self, classes: &[Class]) -> Moments {
+        let services = self.services(classes);
+        let shares = classes.iter().map(|class| class.share.fraction_f64());
+        let shares = shares.chain(classes.is_empty().then_some(1.0));
+        Moments::mixed(shares.zip(services.iter().map(|(service, rate)| service.moments(*rate))))
+    }
+}
+
 /// For each station, the arrivals per second, from outside and from other stations.
-fn rates(stations: &Stations) -> Vec<f64> {
+pub(super) fn rates(stations: &Stations) -> Vec<f64> {
     let outside: Vec<f64> = stations.values().map(|station| station.arrival_rate.per_second_f64()).collect();
     let fractions = |targets: &Vec<(usize, Percent)>| {
         targets.iter().map(|(to, share)| (*to, share.fraction_f64())).collect()
@@ -318,99 +390,12 @@ fn rates(stations: &Stations) -> Vec<f64> {
     traffic(&outside, &routes)
 }
 
-impl Station {
-    fn closed(&self, arrival_rate: f64) -> Option<Mmk> {
-        Mmk::new(self.servers, arrival_rate, self.service_rate.per_second_f64())
-    }
-}
-
-impl Theory {
-    /// The closed forms of these stations, whose routes must lead out; nothing if one of them is overloaded.
-    fn of(stations: &Stations, travel: SimSpan) -> Option<Theory> {
-        let solved: Option<Vec<Mmk>> =
-            stations.values().zip(rates(stations)).map(|(station, rate)| station.closed(rate)).collect();
-        Some(Theory {
-            stations: solved?,
-            throughput: stations.values().map(|station| station.arrival_rate.per_second_f64()).sum(),
-            travel: travel.as_secs_f64(),
-            single_visit: stations.len() == 1 && stations.values().all(|station| station.routes.is_empty()),
-        })
-    }
-
-    /// The mean number of jobs, summed over all stations.
-    #[must_use]
-    pub fn number_mean(&self) -> f64 {
-        self.stations.iter().map(Mmk::number_mean).sum()
-    }
-
-    /// The mean number of jobs that wait.
-    #[must_use]
-    pub fn waiting_mean(&self) -> f64 {
-        self.stations.iter().map(Mmk::waiting_mean).sum()
-    }
-
-    /// The share of all servers that is busy.
-    #[must_use]
-    pub fn utilisation(&self) -> f64 {
-        let servers: f64 =
-            self.stations.iter().map(|station| station.offered() / station.utilisation()).sum();
-        let offered: f64 = self.stations.iter().map(|station| station.offered()).sum();
-        offered / servers
-    }
-
-    /// A quantile of the wait, where a closed form exists: for one station.
-    #[must_use]
-    pub fn wait_quantile(&self, q: f64) -> Option<f64> {
-        let [station] = self.stations[..] else { return None };
-        Some(station.wait_quantile(q))
-    }
-
-    /// The mean wait of a visit to a station.
-    #[must_use]
-    pub fn wait_mean(&self) -> f64 {
-        self.waiting_mean() / self.visit_rate()
-    }
-
-    /// The share of visits that must wait.
-    #[must_use]
-    pub fn wait_share(&self) -> f64 {
-        self.stations.iter().map(|station| station.arrival_rate() * station.wait_chance()).sum::<f64>()
-            / self.visit_rate()
-    }
-
-    /// The mean time from arrival at the first station to the end of service at the last, travel included, by
-    /// Little's law.
-    #[must_use]
-    pub fn sojourn_mean(&self) -> f64 {
-        let moves_per_job = self.visit_rate() / self.throughput - 1.0;
-        self.number_mean() / self.throughput + self.travel * moves_per_job
-    }
-
-    /// A quantile of the sojourn, where a closed form exists: for one station that no job visits twice.
-    #[must_use]
-    pub fn sojourn_quantile(&self, q: f64) -> Option<f64> {
-        self.single_visit.then(|| self.stations[0].response_quantile(q))
-    }
-
-    /// The longest relaxation time.
-    #[must_use]
-    pub fn relaxation(&self) -> f64 {
-        self.stations.iter().map(Mmk::relaxation).fold(0.0, f64::max)
-    }
-
-    /// Visits to stations per second.
-    #[must_use]
-    pub fn visit_rate(&self) -> f64 {
-        self.stations.iter().map(Mmk::arrival_rate).sum()
-    }
-}
-
 fn positions(flags: impl Iterator<Item = bool>) -> Vec<usize> {
     flags.enumerate().filter_map(|(at, flag)| flag.then_some(at)).collect()
 }
 
 /// All stations that can be reached from `starts`, these included.
-fn closure(next: &[Vec<usize>], starts: Vec<usize>) -> BTreeSet<usize> {
+pub(super) fn closure(next: &[Vec<usize>], starts: Vec<usize>) -> BTreeSet<usize> {
     let mut found: BTreeSet<usize> = starts.iter().copied().collect();
     let mut open = starts;
     while let Some(at) = open.pop() {
@@ -419,9 +404,12 @@ fn closure(next: &[Vec<usize>], starts: Vec<usize>) -> BTreeSet<usize> {
     found
 }
 
-/// `seconds` rounded up to two digits, to be readable in a resolved scenario.
-pub(super) fn rounded_span(seconds: f64) -> SimSpan {
+/// `seconds` rounded up to two digits, to be readable in a resolved scenario; nothing if no run is so long.
+pub(super) fn rounded_span(seconds: f64) -> Option<SimSpan> {
+    if seconds >= SimSpan::MAX.as_secs_f64() {
+        return None;
+    }
     let ns = SimSpan::from_ns_f64_floor(seconds * 1e9).as_ns().max(1);
     let unit = 10_u64.pow(ns.ilog10().saturating_sub(1));
-    SimSpan::from_ns(ns.div_ceil(unit).saturating_mul(unit))
+    ns.div_ceil(unit).checked_mul(unit).map(SimSpan::from_ns)
 }

@@ -3,9 +3,10 @@
 use towtank_metrics::MeanInterval;
 
 use super::Queue;
-use super::closed_form::Mmk;
+use super::classes;
 use super::observed::{Observed, ObservedStation, ROWS, count_above_zero};
-use super::scenario::Theory;
+use super::service::Tail;
+use super::theory::{Closed, Theory};
 use crate::Point;
 use crate::points::text;
 
@@ -24,10 +25,20 @@ pub struct RareWaits {
     pub visits: u64,
     /// Those that had to wait.
     pub seen: u64,
-    /// The share that must wait, by theory.
-    pub chance: f64,
-    /// The visits among which theory expects enough waits.
-    pub enough: f64,
+    /// By theory, where it is known: the share that must wait, and the visits among which enough do.
+    pub expected: Option<(f64, f64)>,
+}
+
+/// A measure, as tables and claims show it.
+pub struct Shown {
+    /// Its name, unit and meaning.
+    pub name: String,
+    /// As [`super::observed::Row`].
+    pub unit: &'static str,
+    /// As [`super::observed::Row`].
+    pub about: &'static str,
+    /// Its closed form.
+    pub theory: Option<f64>,
 }
 
 /// A count rounded up to two digits, since it is only a guide.
@@ -42,8 +53,9 @@ pub struct View<'a> {
     pub point: &'a Point<'a, Queue>,
     /// The closed forms.
     pub theory: Theory,
-    /// The merged counts of its replicates.
+    /// The merged counts of its replicates, and their time in seconds.
     pub observed: Observed,
+    pub seconds: f64,
     /// The swept keys with their values: `servers = 2`; empty without a sweep.
     pub label: String,
 }
@@ -53,8 +65,12 @@ impl<'a> View<'a> {
         let theory = point.scenario.theory()?;
         let mut observed = point.kept.iter().map(|seen| &seen.observed);
         let mut all = observed.next()?.clone();
-        observed.for_each(|one| all.merge(one));
-        Some(View { point, theory, observed: all, label: label(point.result.settings) })
+        let mut seconds = all.span.as_secs_f64();
+        observed.for_each(|one| {
+            all.merge(one);
+            seconds += one.span.as_secs_f64();
+        });
+        Some(View { point, theory, observed: all, seconds, label: label(point.result.settings) })
     }
 
     /// The mean of a measure over the replicates that have it.
@@ -69,29 +85,48 @@ impl<'a> View<'a> {
     pub fn rare_waits(&self) -> Option<RareWaits> {
         let waits = self.observed.waits();
         let (visits, seen) = (waits.count(), count_above_zero(&waits));
-        let chance = self.theory.wait_share();
-        let enough = up_to_two_digits(WAITS_LEAST / chance);
-        (visits > 0 && (visits as f64) < enough && (seen as f64) < WAITS_LEAST).then_some(RareWaits {
-            visits,
-            seen,
-            chance,
-            enough,
-        })
+        let expected =
+            self.theory.wait_share().map(|chance| (chance, up_to_two_digits(WAITS_LEAST / chance)));
+        let few = expected.is_none_or(|(_, enough)| (visits as f64) < enough);
+        (visits > 0 && few && (seen as f64) < WAITS_LEAST).then_some(RareWaits { visits, seen, expected })
+    }
+
+    /// All measures with their closed forms: of all jobs, and of each class.
+    #[must_use]
+    pub fn measures(&self) -> Vec<Shown> {
+        let all = ROWS.iter().map(|row| Shown {
+            name: row.name.to_owned(),
+            unit: row.unit,
+            about: row.about,
+            theory: (row.theory)(&self.theory),
+        });
+        let of_classes = classes::shown(&self.point.scenario, &self.theory);
+        let of_class =
+            |one: classes::Shown| Shown { name: one.name, unit: "s", about: one.about, theory: one.theory };
+        all.chain(of_classes.into_iter().map(of_class)).collect()
+    }
+
+    /// Whether service times are so heavy-tailed that the interval of a measure says too little to judge by.
+    #[must_use]
+    pub fn is_heavy(&self, measure: &str) -> bool {
+        match self.theory.tail() {
+            Tail::Light => false,
+            Tail::Waits => !["utilisation", "throughput", "little_ratio"].contains(&measure),
+            Tail::Times => measure != "little_ratio",
+        }
     }
 
     /// Whether the interval of a measure contains its closed form, but is too wide to confirm it.
     #[must_use]
-    pub fn is_wide(&self, measure: &str) -> bool {
-        let row = ROWS.iter().find(|row| row.name == measure);
-        let theory = row.and_then(|row| (row.theory)(&self.theory));
-        let range = self.mean(measure).and_then(|mean| mean.range);
-        theory.zip(range).is_some_and(|(theory, (low, high))| {
+    pub fn is_wide(&self, measure: &Shown) -> bool {
+        let range = self.mean(&measure.name).and_then(|mean| mean.range);
+        measure.theory.zip(range).is_some_and(|(theory, (low, high))| {
             (low..=high).contains(&theory) && (theory - low).max(high - theory) > APART_MOST * theory
         })
     }
 
     /// The names of the stations with their closed forms and their counts.
-    pub fn stations(&self) -> impl Iterator<Item = (&str, &Mmk, &ObservedStation)> {
+    pub fn stations(&self) -> impl Iterator<Item = (&str, &Closed, &ObservedStation)> {
         let names = self.point.scenario.stations.keys().map(String::as_str);
         names
             .zip(&self.theory.stations)

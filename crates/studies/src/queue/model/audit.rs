@@ -10,14 +10,14 @@ use super::{Entity, Event, Network, Station};
 /// The first law that does not hold, and by how much.
 pub(super) fn audit(network: &Network, committed: &Committed<'_, Network>) -> Result<(), Fault> {
     let (mut created, mut came, mut finished, mut left) = (0, 0, 0, 0);
-    let mut finishing = vec![0_u64; network.stations.len()];
+    let mut finishing = vec![Vec::new(); network.stations.len()];
     let mut on_their_way = 0;
     for one in committed.pending {
         match one.event {
             Event::Create => {}
             Event::Arrive(_) | Event::Leave(_) => on_their_way += 1,
-            Event::Finish(_) => match finishing.get_mut(one.to.index()) {
-                Some(count) => *count += 1,
+            Event::Finish(job) => match finishing.get_mut(one.to.index()) {
+                Some(ends) => ends.push((one.key.at, job)),
                 None => {
                     return Err(format!("a job is served at entity {}, which is no station", one.to).into());
                 }
@@ -31,7 +31,14 @@ pub(super) fn audit(network: &Network, committed: &Committed<'_, Network>) -> Re
             Entity::Station(here) => {
                 came += here.came;
                 finished += here.finished;
-                station(network, (id, here), finishing[id], committed)?;
+                station(network, (id, here), finishing[id].len() as u64, committed)?;
+            }
+            Entity::Preemptive(here) => {
+                let [here_came, here_finished] = here.flow();
+                came += here_came;
+                finished += here_finished;
+                let told = here.audit(network.stations[id].servers, &finishing[id]);
+                told.map_err(|law| format!("at station {id} {law}"))?;
             }
         }
     }
@@ -76,8 +83,10 @@ fn station(
         let idle = servers - serving;
         return Err(format!("{waiting} jobs wait at station {id}, though {idle} servers are idle").into());
     }
+    let fifo = network.stations[id].order.is_fifo();
+    let rank = |job: &super::Job| (if fifo { 0 } else { job.class }, job.arrived);
     let early = |job: &super::Job| job.arrived < job.entered || job.arrived > committed.now;
-    if station.waiting.iter().any(early) || !station.waiting.iter().is_sorted_by_key(|job| job.arrived) {
+    if station.waiting.iter().any(early) || !station.waiting.iter().is_sorted_by_key(rank) {
         return Err(format!("jobs wait at station {id} in another order than they came").into());
     }
     let busy = committed.statistics[id].waits.count();

@@ -10,10 +10,7 @@ type State = Finished<Network>;
 
 /// Three busy stations, stopped during the run.
 fn finished() -> (Network, State) {
-    let outline = Document::parse(&Source::file("queue.toml", NETWORK)).unwrap().outline().unwrap();
-    let draft = outline.points()[0].draft();
-    let (scenario, _) = draft.read::<Scenario>().unwrap().settle(draft).unwrap();
-    let network = Network::new(&scenario, SimTime::ZERO).unwrap();
+    let network = Network::new(&settled(NETWORK), SimTime::ZERO).unwrap();
     // The first instant at which some jobs wait and others are on their way.
     for ms in (500_000..).step_by(37) {
         let options = RunOptions { end: Some(SimTime::from_ns(ms * 1_000_000)), ..RunOptions::default() };
