@@ -37,7 +37,7 @@ pub fn study(
     go(registry, Document::of_study(study, args::named_flags(study)), flags, all)
 }
 
-/// The settings of the common flags. `--set` comes last, since it is the most explicit.
+/// The settings of the common flags. `--set` comes last, so that it may set a part of what a flag sets.
 pub(super) fn settings(changes: &ScenarioFlags, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
     let mut settings = Vec::new();
     for (name, value) in [("seed", &changes.seed), ("replicates", &changes.replicates)] {
@@ -62,6 +62,7 @@ fn go(
     flags: &RunFlags,
     settings: Vec<Setting>,
 ) -> Result<Exit, Trouble> {
+    Setting::agree(&settings)?;
     let mut problems = Problems::new();
     for setting in settings {
         if let Err(problem) = document.lay(setting) {
