@@ -14,7 +14,7 @@ use super::print;
 use crate::args::{self, Format, Run, RunFlags, ScenarioFlags};
 use crate::exit::Exit;
 use crate::watching::Watching;
-use crate::{output, screen};
+use crate::{interrupt, output, screen};
 
 /// Runs a scenario file or a built-in scenario.
 pub fn run(registry: &Registry, run: &Run, matches: &ArgMatches) -> Result<Exit, Trouble> {
@@ -78,6 +78,7 @@ fn go(
         return print_scenario(&scenario, flags.output.format);
     }
     let options = Options { shard, ..flags.machine.options(flags.keep.out.as_deref()) };
+    interrupt::keeps_in(flags.keep.out.as_deref());
     let ran = towtank::run(&scenario, &options, &Watching::new(flags.output.quiet))?;
     if shard.is_whole() { whole(&ran, flags) } else { Ok(part(&ran, shard, flags)) }
 }
