@@ -51,10 +51,12 @@ impl Observer for Watching {
     }
 
     fn begins(&self) {
+        interrupt::runs_begin();
         self.put(Some(Arc::new(Bar::new(self.quiet))));
     }
 
     fn campaign(&self, progress: towtank_campaign::Progress) {
+        interrupt::runs_finished(progress.done, progress.total);
         if let Some(bar) = self.bar() {
             bar.campaign(progress);
         }
@@ -73,6 +75,7 @@ impl Observer for Watching {
     }
 
     fn ends(&self) {
+        interrupt::runs_end();
         if let Some(bar) = self.put(None) {
             bar.clear();
         }

@@ -98,7 +98,7 @@ pub use links::Links;
 pub use member::Member;
 pub use model::{Model, Statistics, UndoBy};
 pub use options::{Executor, Progress, RunOptions};
-pub use outcome::{Again, Committed, Ended, Notice, Outcome, RunStatistics, Written};
+pub use outcome::{Again, Committed, Ended, Notice, Outcome, RunStatistics, Waste, Written};
 pub use prefetch::prefetch;
 pub use run::{Prepared, prepare, run};
 pub use simulator::{Runs, Simulator};

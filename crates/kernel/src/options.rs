@@ -96,8 +96,9 @@ pub struct RunOptions<'a> {
     pub workers: u32,
     /// How speculation undoes events; if `None`, as the model prefers.
     pub undo: Option<UndoBy>,
-    /// Whether a run on several optimistic workers that undo most of their events is started again with the
-    /// sequential executor, which then needs less time. Without it, a notice says so.
+    /// Whether a run on several optimistic workers that undo most of their events, or mostly wait for each
+    /// other, is started again with the sequential executor, which then needs less time. Without it, a notice
+    /// says so.
     pub may_switch: bool,
     /// The number of events between two polls for messages (optimistic), or between two checks of the stop
     /// flag (sequential).

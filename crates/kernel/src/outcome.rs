@@ -134,20 +134,43 @@ pub enum Notice {
     },
     /// A hand-written undo met a fault that it could not undo, so the run was restarted with clones.
     RestartedWithClones,
-    /// Most speculation was undone, so the run was restarted with the sequential executor.
-    RestartedInSequence {
-        /// The number of events committed until then.
+    /// Speculation did not pay, so the run was restarted with the sequential executor.
+    RestartedInSequence(Waste),
+    /// Speculation does not pay: another executor would be faster.
+    DoesNotPay(Waste),
+}
+
+/// Why speculation does not pay, with the counts of when this was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Waste {
+    /// Most of it is undone.
+    Undone {
+        /// The number of events committed.
         committed: u64,
-        /// The number of events undone until then.
+        /// The number of events undone.
         rolled_back: u64,
     },
-    /// Most speculation is undone: another executor would be faster.
-    MostlyTakenBack {
-        /// The number of events committed when this was found.
+    /// Workers find so few events to execute ahead of each other that they mostly agree on global virtual
+    /// time.
+    Rounds {
+        /// The number of events committed.
         committed: u64,
-        /// The number of events undone until then.
-        rolled_back: u64,
+        /// The number of computations of global virtual time.
+        rounds: u64,
     },
+}
+
+impl std::fmt::Display for Waste {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Waste::Undone { committed, rolled_back } => {
+                write!(f, "rolled back {rolled_back} events to commit {committed}")
+            }
+            Waste::Rounds { committed, rounds } => {
+                write!(f, "made its workers agree {rounds} times to commit {committed} events")
+            }
+        }
+    }
 }
 
 impl std::fmt::Display for Notice {
@@ -171,15 +194,15 @@ impl std::fmt::Display for Notice {
                  --executor {} is likely to be faster, with the same result",
                 if *slack { "conservative" } else { "sequential" }
             ),
-            Notice::MostlyTakenBack { committed, rolled_back } => write!(
+            Notice::DoesNotPay(waste) => write!(
                 f,
-                "the optimistic executor rolled back {rolled_back} events to commit {committed}: the sequential or the \
-                 conservative one is faster here, with the same result"
+                "the optimistic executor {waste}: the sequential or the conservative one is faster here, with the same \
+                 result"
             ),
-            Notice::RestartedInSequence { committed, rolled_back } => write!(
+            Notice::RestartedInSequence(waste) => write!(
                 f,
-                "the optimistic executor rolled back {rolled_back} events to commit {committed}, so the run was restarted \
-                 with the sequential executor, which gives the same result"
+                "the optimistic executor {waste}, so the run was restarted with the sequential executor, which gives the \
+                 same result"
             ),
             Notice::RestartedWithClones => f.write_str(
                 "an event failed in speculative execution and had to be rolled back, so the run was restarted with clones as undo",
@@ -252,14 +275,9 @@ pub enum Again {
     /// An event failed under speculation and had to be undone, which a hand-written undo cannot do: with
     /// [`UndoBy::Clone`](crate::UndoBy::Clone).
     WithClones,
-    /// Most speculation was undone ([`RunOptions::may_switch`](crate::RunOptions::may_switch)): with the
+    /// Speculation did not pay ([`RunOptions::may_switch`](crate::RunOptions::may_switch)): with the
     /// sequential executor.
-    InSequence {
-        /// The number of events committed until then.
-        committed: u64,
-        /// The number of events undone until then.
-        rolled_back: u64,
-    },
+    InSequence(Waste),
 }
 
 /// The result of one entity.

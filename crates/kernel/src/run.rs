@@ -79,9 +79,9 @@ fn run_again<M: Model>(model: &M, options: RunOptions<'_>, again: Again) -> Resu
         Again::WithClones => {
             (RunOptions { undo: Some(UndoBy::Clone), ..options }, Notice::RestartedWithClones)
         }
-        Again::InSequence { committed, rolled_back } => (
+        Again::InSequence(waste) => (
             RunOptions { executor: Executor::Sequential, workers: 1, ..options },
-            Notice::RestartedInSequence { committed, rolled_back },
+            Notice::RestartedInSequence(waste),
         ),
     };
     let mut outcome = run(model, options)?;
@@ -100,6 +100,7 @@ mod tests {
     use towtank_units::{SimSpan, SimTime};
 
     use super::*;
+    use crate::outcome::Waste;
     use crate::phold::Phold;
 
     #[test]
@@ -116,10 +117,11 @@ mod tests {
         let want = run(&model, RunOptions { end, ..RunOptions::default() }).expect("it runs");
         let wasteful =
             RunOptions { end, executor: Executor::Optimistic, workers: 3, ..RunOptions::default() };
-        let again = Again::InSequence { committed: 1, rolled_back: 9 };
+        let waste = Waste::Undone { committed: 1, rolled_back: 9 };
+        let again = Again::InSequence(waste);
         let got = run_again(&model, wasteful, again).expect("it runs");
         assert_eq!(got.digest, want.digest);
-        assert_eq!(got.notices, [Notice::RestartedInSequence { committed: 1, rolled_back: 9 }]);
+        assert_eq!(got.notices, [Notice::RestartedInSequence(waste)]);
         assert_eq!(got.run.gvt_rounds, 0, "no worker speculated");
     }
 }

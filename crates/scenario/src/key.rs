@@ -68,6 +68,11 @@ impl KeyPath {
         other.0.starts_with(&self.0)
     }
 
+    /// The path of `other` from here; none if it does not lie here or below.
+    pub(crate) fn rest_of(&self, other: &KeyPath) -> Option<KeyPath> {
+        other.0.strip_prefix(&self.0[..]).map(|rest| KeyPath(rest.to_vec()))
+    }
+
     /// Reads a path at the start of `text` and returns how many bytes it took. In a list `a.0.b` is
     /// equivalent to `a[0].b`.
     ///

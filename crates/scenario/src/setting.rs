@@ -1,9 +1,12 @@
 //! A value given on the command line: `--set cluster.servers=8`, `--servers 8`, `TOWTANK_SEED=7`.
 
-use crate::Problem;
 use crate::key::KeyPath;
 use crate::node::{Node, Value, parse_value};
 use crate::source::{Place, Source};
+use crate::{Problem, Problems};
+
+/// The longest text of a flag that is quoted as a whole: a choice.
+const QUOTED_MAX: usize = 60;
 
 /// A key, its value, and the flag that set it.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +14,8 @@ pub struct Setting {
     pub(crate) key: KeyPath,
     pub(crate) key_place: Place,
     pub(crate) node: Node,
+    /// Whether a flag may replace it: an environment variable is what holds where no flag says otherwise.
+    yields: bool,
 }
 
 impl Setting {
@@ -37,7 +42,7 @@ impl Setting {
         }
         let value_start = start + (text.len() - rest.len()) + 1;
         let node = parse_value(&source, value_start).map_err(|problem| problem.of_key(key.clone()))?;
-        Ok(Setting { key, key_place, node })
+        Ok(Setting { key, key_place, node, yields: false })
     }
 
     /// The value of a flag that sets `key`: `--servers 8`.
@@ -68,7 +73,8 @@ impl Setting {
             value: Value::Text(text.clone()),
         };
         let list = items.iter().zip(places).map(item).collect();
-        Setting { key: key.clone(), key_place: place.clone(), node: Node { place, value: Value::List(list) } }
+        let node = Node { place: place.clone(), value: Value::List(list) };
+        Setting { key: key.clone(), key_place: place, node, yields: false }
     }
 
     /// The value of an environment variable that sets `key`: `TOWTANK_SEED=7`.
@@ -76,7 +82,7 @@ impl Setting {
     /// # Errors
     /// A value with an open quote or bracket.
     pub fn of_variable(variable: &str, key: &KeyPath, value: &str) -> Result<Setting, Problem> {
-        Self::after(variable, "=", key, value)
+        Ok(Setting { yields: true, ..Self::after(variable, "=", key, value)? })
     }
 
     fn after(name: &str, between: &str, key: &KeyPath, value: &str) -> Result<Setting, Problem> {
@@ -84,12 +90,119 @@ impl Setting {
         let key_place = Place::new(&source, 0..name.len());
         let node = parse_value(&source, name.len() + between.len())
             .map_err(|problem| problem.of_key(key.clone()))?;
-        Ok(Setting { key: key.clone(), key_place, node })
+        Ok(Setting { key: key.clone(), key_place, node, yields: false })
+    }
+
+    /// Refuses flags that set the same key, or a key and a part of it, to different values: one would replace
+    /// the other in silence. Equal values are one setting.
+    ///
+    /// # Errors
+    /// Every flag that contradicts an earlier one.
+    pub fn agree(settings: &[Setting]) -> Result<(), Problems> {
+        let mut problems = Problems::new();
+        for (at, later) in settings.iter().enumerate() {
+            if let Some(earlier) = settings[..at].iter().find(|earlier| earlier.contradicts(later)) {
+                problems.push(later.refused_beside(earlier));
+            }
+        }
+        problems.into_result(())
+    }
+
+    /// Whether one of the two would replace what the other sets.
+    fn contradicts(&self, later: &Setting) -> bool {
+        if self.yields || later.yields {
+            return false;
+        }
+        let within = |whole: &Setting, part: &Setting| {
+            let path = whole.key.rest_of(&part.key)?;
+            Some(whole.node.find(&path).map(Node::to_json))
+        };
+        match (within(self, later), within(later, self)) {
+            // A key below one that was set, which says nothing of it, is added.
+            (Some(of_it), _) => of_it.is_some_and(|value| value != later.node.to_json()),
+            (None, Some(of_it)) => of_it != Some(self.node.to_json()),
+            (None, None) => false,
+        }
+    }
+
+    fn refused_beside(&self, earlier: &Setting) -> Problem {
+        let quoted = |setting: &Setting| match setting.key_place.source().text() {
+            text if text.chars().count() <= QUOTED_MAX => format!("`{text}`"),
+            _ => format!("`{}`", setting.key_place.source().name()),
+        };
+        let key = if self.key.covers(&earlier.key) { &earlier.key } else { &self.key };
+        Problem::new(format!("{} and {} set `{key}` to different values", quoted(earlier), quoted(self)))
+            .at(self.node.place.clone())
+            .hint("keep one of them")
     }
 
     /// The key.
     #[must_use]
     pub fn key(&self) -> &KeyPath {
         &self.key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flag(name: &str, key: &str, value: &str) -> Setting {
+        Setting::of_flag(name, &key.parse().unwrap(), value).unwrap()
+    }
+
+    fn set(text: &str) -> Setting {
+        Setting::parse("--set", text).unwrap()
+    }
+
+    fn refusals(settings: &[Setting]) -> Vec<String> {
+        let found = Setting::agree(settings).err().unwrap_or_default();
+        found.iter().map(|problem| problem.message().to_owned()).collect()
+    }
+
+    /// A former fault: the later one replaced the earlier one, and nothing was said.
+    #[test]
+    fn a_key_that_is_set_twice_to_different_values_is_refused() {
+        let servers = || flag("--servers", "cluster.servers", "8");
+        let refused = |one: Setting, other: Setting| refusals(&[one, other]).join(", ");
+        assert_eq!(
+            refused(servers(), set("cluster.servers=9")),
+            "`--servers 8` and `--set cluster.servers=9` set `cluster.servers` to different values"
+        );
+        assert_eq!(
+            refused(servers(), set("cluster={ racks = 2 }")),
+            "`--servers 8` and `--set cluster={ racks = 2 }` set `cluster.servers` to different values"
+        );
+        assert_eq!(
+            refused(set("cluster={ servers = 9 }"), servers()),
+            "`--set cluster={ servers = 9 }` and `--servers 8` set `cluster.servers` to different values"
+        );
+        assert!(refused(set("seed=1"), set("seed=2")).ends_with("set `seed` to different values"));
+        let long = set(&format!("title=\"{}\"", "t".repeat(100)));
+        assert_eq!(
+            refused(set("title=\"a\""), long),
+            "`--set title=\"a\"` and `--set` set `title` to different values"
+        );
+    }
+
+    #[test]
+    fn settings_that_agree_or_add_to_each_other_pass() {
+        let servers = || flag("--servers", "cluster.servers", "8");
+        for pair in [
+            [servers(), set("cluster.servers=8")],
+            [servers(), set("cluster.servers = 8")],
+            [servers(), set("cluster={ racks = 2, servers = 8 }")],
+            [set("cluster={ racks = 2 }"), servers()],
+            [servers(), set("cluster.racks=2")],
+            [flag("--fail", "fail", "[\"osd.1\", \"osd.2\"]"), set("fail=[\"osd.1\",\"osd.2\"]")],
+        ] {
+            assert_eq!(refusals(&pair), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn a_flag_replaces_a_variable() {
+        let variable = Setting::of_variable("TOWTANK_SEED", &"seed".parse().unwrap(), "7").unwrap();
+        assert_eq!(refusals(&[variable, set("seed=8")]), Vec::<String>::new());
     }
 }

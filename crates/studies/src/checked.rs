@@ -3,9 +3,11 @@
 //! The study is found by its name among those of the caller, every point of the sweep goes through
 //! [`Study::check`], and the results form the resolved scenario and its hash.
 
+use towtank_report::Outcome;
 use towtank_scenario::{Document, HashedBeside, Header, Input, Problem, Problems, Resolved, did_you_mean};
+use towtank_units::Bytes;
 
-use crate::{Prepared, Study, named};
+use crate::{Prepared, RunContext, Study, StudyError, named};
 
 /// A scenario that passed all checks.
 pub struct CheckedScenario {
@@ -34,7 +36,8 @@ pub fn check(studies: &[&'static dyn Study], document: Document) -> Result<Check
     let mut points = Vec::with_capacity(outline.points().len());
     for point in outline.points() {
         match study.check(point.draft()) {
-            Ok(prepared) => points.push(CheckedPoint { prepared, inputs: point.draft().inputs() }),
+            Ok(prepared) => points
+                .push(CheckedPoint { prepared: Box::new(Whole(prepared)), inputs: point.draft().inputs() }),
             Err(found) => problems.extend(found),
         }
     }
@@ -49,6 +52,25 @@ pub fn check(studies: &[&'static dyn Study], document: Document) -> Result<Check
     let studies = points.iter().map(|point| point.prepared.resolved()).collect();
     let resolved = outline.resolve(studies, beside)?;
     Ok(CheckedScenario { study, header: outline.header().clone(), resolved, points })
+}
+
+/// A point of any study, whose outcome is partial if anything of the replicate was cut short. A study that
+/// tries changes after its main run need not remember to say so.
+struct Whole(Box<dyn Prepared>);
+
+impl Prepared for Whole {
+    fn resolved(&self) -> serde_json::Value {
+        self.0.resolved()
+    }
+
+    fn memory_estimate(&self) -> Option<Bytes> {
+        self.0.memory_estimate()
+    }
+
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
+        let (outcome, cut_short) = context.whole(|context| self.0.run(context));
+        outcome.map(|outcome| Outcome { partial: outcome.partial || cut_short, ..outcome })
+    }
 }
 
 /// The study among these that the scenario names.

@@ -32,7 +32,7 @@ mod travel;
 pub mod whatif;
 
 pub use checked::{CheckedPoint, CheckedScenario, check, study_of};
-pub use context::{Progress, RunContext, StudyError};
+pub use context::{Progress, RunContext, StopAsked, StudyError};
 pub use measures::{Measure, Value};
 pub use points::{Point, Points};
 pub use question::{Question, Replicate};

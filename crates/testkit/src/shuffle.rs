@@ -115,7 +115,7 @@ impl Shuffle {
                 assert!(options.undo != Some(UndoBy::Clone), "clones can undo every event");
                 self.outcome(model, RunOptions { undo: Some(UndoBy::Clone), ..options })
             }
-            Ended::Restart(Again::InSequence { .. }) => {
+            Ended::Restart(Again::InSequence(_)) => {
                 run(model, RunOptions { executor: Executor::Sequential, workers: 1, ..options })
             }
         }

@@ -7,8 +7,8 @@ use towtank_studies::Study;
 
 use crate::catalogue::{self, Builtin};
 
-/// Studies and scenarios, by name.
-#[derive(Clone)]
+/// Studies and scenarios, by name. By default there are none.
+#[derive(Clone, Default)]
 pub struct Registry {
     studies: Vec<&'static dyn Study>,
     scenarios: Vec<Builtin>,

@@ -12,7 +12,7 @@ use towtank_kernel::Executor;
 use towtank_report::{Claim, Interval, Outcome, Report, Warning};
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
-use towtank_studies::{MeasureSpec, PointResult, RunContext, Study, StudyError};
+use towtank_studies::{MeasureSpec, PointResult, RunContext, StopAsked, Study, StudyError};
 
 use crate::machine::{Machine, Threads};
 use crate::need::Need;
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
             replicate,
             executor: self.options.executor,
             workers: self.threads.workers.get(),
-            stop: stop.flag(),
+            stop: StopAsked::by(stop.flag()),
             progress: &|progress| self.observer.run(which, progress),
             notice: &|text| self.notice(text),
         };
@@ -258,7 +258,8 @@ mod tests {
     #[test]
     fn a_notice_with_other_counts_is_the_same_notice() {
         let notice = |committed, rolled_back| {
-            kind_of(&towtank_kernel::Notice::MostlyTakenBack { committed, rolled_back }.to_string())
+            let waste = towtank_kernel::Waste::Undone { committed, rolled_back };
+            kind_of(&towtank_kernel::Notice::DoesNotPay(waste).to_string())
         };
         assert_eq!(notice(1_803, 18_510), notice(174, 22_174));
         assert_ne!(notice(1, 2), kind_of(&towtank_kernel::Notice::RestartedWithClones.to_string()));

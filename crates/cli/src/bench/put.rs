@@ -15,7 +15,7 @@ use towtank::Trouble;
 use towtank_scenario::{Document, Problem, Setting};
 use towtank_streams::Seed;
 use towtank_studies::put::Put;
-use towtank_studies::{RunContext, Study};
+use towtank_studies::{RunContext, StopAsked, Study};
 
 use super::phold::Format;
 use crate::exit::Exit;
@@ -105,7 +105,7 @@ fn measure(
     let point = outline.points().first().ok_or_else(|| Problem::new("there is no point to run"))?;
     let prepared = Put.check(point.draft())?;
     // Only the first replicate records data for figures, which is not part of the measurement.
-    let context = RunContext { stop, ..RunContext::alone(Seed(flags.seed), 1) };
+    let context = RunContext { stop: StopAsked::by(stop), ..RunContext::alone(Seed(flags.seed), 1) };
     let (begun, charged) = (Instant::now(), processor_ns());
     let outcome = prepared.run(&context).map_err(Trouble::failed)?;
     let wall_seconds = begun.elapsed().as_secs_f64();

@@ -14,9 +14,9 @@ use towtank::Trouble;
 use towtank_kernel::Executor;
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
-use towtank_studies::RunContext;
 use towtank_studies::rebuild::benchmark;
 use towtank_studies::rebuild::generated::{Course, course};
+use towtank_studies::{RunContext, StopAsked};
 use towtank_units::Bytes;
 
 use super::phold::{Format, peak_rss_bytes};
@@ -63,7 +63,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
         replicate: 0,
         executor: flags.executor,
         workers: flags.workers.get(),
-        stop: stop.flag(),
+        stop: StopAsked::by(stop.flag()),
         progress: &|_| (),
         notice: &|notice| screen::say(&format!("note: {notice}\n")),
     };

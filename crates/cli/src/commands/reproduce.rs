@@ -9,7 +9,7 @@ use crate::args::Reproduce;
 use crate::args::output_flags::Format;
 use crate::exit::Exit;
 use crate::watching::Watching;
-use crate::{output, screen};
+use crate::{interrupt, output, screen};
 
 /// Runs them, and prints all claims together. A claim that misses is a result, not a failure.
 pub fn reproduce(registry: &Registry, flags: &Reproduce) -> Result<Exit, Trouble> {
@@ -23,6 +23,7 @@ pub fn reproduce(registry: &Registry, flags: &Reproduce) -> Result<Exit, Trouble
         });
     }
     let out = flags.keep.out.as_deref();
+    interrupt::keeps_in(out);
     let watching = Watching::new(flags.output.quiet);
     let all = towtank::reproduce(registry, wanted, &flags.machine.options(out), &watching)?;
     if let Some(dir) = out {

@@ -14,7 +14,7 @@ use super::print;
 use crate::args::{self, Format, Run, RunFlags, ScenarioFlags};
 use crate::exit::Exit;
 use crate::watching::Watching;
-use crate::{output, screen};
+use crate::{interrupt, output, screen};
 
 /// Runs a scenario file or a built-in scenario.
 pub fn run(registry: &Registry, run: &Run, matches: &ArgMatches) -> Result<Exit, Trouble> {
@@ -37,7 +37,7 @@ pub fn study(
     go(registry, Document::of_study(study, args::named_flags(study)), flags, all)
 }
 
-/// The settings of the common flags. `--set` comes last, since it is the most explicit.
+/// The settings of the common flags. `--set` comes last, so that it may set a part of what a flag sets.
 pub(super) fn settings(changes: &ScenarioFlags, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
     let mut settings = Vec::new();
     for (name, value) in [("seed", &changes.seed), ("replicates", &changes.replicates)] {
@@ -62,6 +62,7 @@ fn go(
     flags: &RunFlags,
     settings: Vec<Setting>,
 ) -> Result<Exit, Trouble> {
+    Setting::agree(&settings)?;
     let mut problems = Problems::new();
     for setting in settings {
         if let Err(problem) = document.lay(setting) {
@@ -77,6 +78,7 @@ fn go(
         return print_scenario(&scenario, flags.output.format);
     }
     let options = Options { shard, ..flags.machine.options(flags.keep.out.as_deref()) };
+    interrupt::keeps_in(flags.keep.out.as_deref());
     let ran = towtank::run(&scenario, &options, &Watching::new(flags.output.quiet))?;
     if shard.is_whole() { whole(&ran, flags) } else { Ok(part(&ran, shard, flags)) }
 }

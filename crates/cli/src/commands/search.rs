@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, FromArgMatches as _};
 use towtank::{Document, Registry, Trouble};
-use towtank_scenario::{Problem, Problems};
+use towtank_scenario::{Problem, Problems, Setting};
 use towtank_studies::Study;
 
 use super::{print, run};
@@ -48,6 +48,7 @@ fn document(
     };
     let mut settings = args::settings(study, matches)?;
     settings.extend(run::settings(&flags.changes, matches)?);
+    Setting::agree(&settings)?;
     let mut problems = Problems::new();
     for setting in settings {
         if let Err(problem) = document.lay(setting) {

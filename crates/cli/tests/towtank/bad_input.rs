@@ -44,6 +44,30 @@ fn a_name_that_nothing_has() {
     ");
 }
 
+/// A former fault: `--set` replaced a flag, and nothing was said.
+#[test]
+fn a_key_that_a_flag_and_set_give_different_values() {
+    let place = |more: &[&str]| {
+        let args = ["place", "--servers", "8", "--keys", "1000", "--print-scenario"];
+        Folder::with_counter("set_twice").run(&[&args[..], more].concat())
+    };
+    assert_snapshot!(place(&["--set", "servers=9"]), @"
+    error: `--servers 8` and `--set servers=9` set `servers` to different values
+      --> --set servers=9
+                        ^
+    hint: keep one of them
+    exit 2
+    ");
+    assert_snapshot!(run(&["counter.toml", "--seed", "3", "--set", "seed=4"]), @"
+    error: `--seed 3` and `--set seed=4` set `seed` to different values
+      --> --set seed=4
+                     ^
+    hint: keep one of them
+    exit 2
+    ");
+    assert_eq!(place(&["--set", "servers=8"]).code, 0);
+}
+
 #[test]
 fn a_folder() {
     assert_snapshot!(run(&["."]), @"

@@ -221,7 +221,7 @@ fn before_a_run_begins_it_ends_with_130_at_once() {
 
 /// A set-up that does not check the flag for longer than a second, with the signal in between.
 #[test]
-fn what_does_not_stop_is_given_up_within_a_second() {
+fn what_does_not_stop_is_given_up_in_time() {
     let folder = Folder::new("deaf");
     // A ring of this many points takes seconds; it is built before the flag is checked.
     let study = ["place", "--algorithm", "ring", "--servers", "2000", "--vnodes", "10000", "--keys", "1000"];
@@ -232,8 +232,37 @@ fn what_does_not_stop_is_given_up_within_a_second() {
     let said = Said::of(child.wait_with_output().expect("it ends"));
     let took = begun.elapsed();
     assert_eq!(said.code, 130, "{}", said.stderr);
-    // A second, and another one for a machine that is busy with other tests.
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    let last = "interrupted: what was under way did not stop in time, so it is not reported; none of 1 runs was finished\n";
+    assert!(said.stderr.ends_with(last), "{}", said.stderr);
+    // A second; on a machine that is busy with other tests up to ten, and another one.
+    assert!(took < Duration::from_secs(11), "{took:?}");
+}
+
+/// A former fault: a report that takes longer than a second to write was dropped, although all runs had
+/// stopped.
+#[test]
+fn a_long_report_is_written_after_all() {
+    let folder = Folder::new("long_report");
+    let rates: Vec<String> =
+        (1..=1_500).map(|rate| format!("\"{:.3}/s\"", f64::from(rate) / 200.0)).collect();
+    let sweep = format!("[sweep]\n\"stations.counter.arrival_rate\" = [{}]\n", rates.join(", "));
+    folder.write("wide.toml", COUNTER.replace("span = \"100s\"", "span = \"20s\"") + &sweep);
+    let mut child = start(&folder, &["run", "wide.toml", "--out", "o", "--format", "json", "--jobs", "1"]);
+    let points = folder.path().join("o/points");
+    let stored = || std::fs::read_dir(&points).map_or(0, |points| points.count());
+    while stored() < 1_490 {
+        assert!(
+            child.try_wait().expect("it can be asked").is_none(),
+            "it ended before it could be interrupted"
+        );
+        thread::sleep(Duration::from_millis(1));
+    }
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.code, 130, "{}", said.stderr);
+    let report: Value = serde_json::from_str(&said.stdout).expect("a report, whatever time it takes");
+    assert_eq!(report["partial"], true);
+    assert!(folder.path().join("o/report.html").exists());
 }
 
 #[test]

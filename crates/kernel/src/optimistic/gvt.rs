@@ -7,12 +7,12 @@
 //! moved on. When no old mail is left, that least key is a lower bound of everything that can still happen:
 //! global virtual time. Worker 0 starts computations and announces results; packets may arrive in any order.
 
-use super::Optimistic;
+use super::{HISTORY_LEAST, Optimistic};
 use crate::error::{Place, RunError};
 use crate::key::{EntityId, EventKey};
 use crate::model::Model;
 use crate::options::RunOptions;
-use crate::outcome::{Again, Notice};
+use crate::outcome::{Again, Notice, Waste};
 use crate::pending::PendingSet;
 use crate::transport::{Announcement, Mail, Message, Packet, Token, Transport, Verdict};
 
@@ -77,6 +77,15 @@ pub(super) struct Lead {
 /// speed (PHOLD with one worker, `BENCHMARKS.md`). So they are slower than the sequential executor from `r =
 /// c (0.74 w - 1)` on; the warning is given only from `r = c w` on, where the case is clear.
 const EVENTS_TO_JUDGE: u64 = 20_000;
+
+/// The number of rounds after which their cost is judged: some milliseconds, so that the start of a run, where
+/// workers have little to do, does not decide.
+const ROUNDS_TO_JUDGE: u64 = 1_000;
+
+/// With fewer committed events in a round, speculation does not pay: the round alone costs four times as much
+/// ([`HISTORY_LEAST`]) as one worker needs for these events. The published rebuild has about 500, a recovery
+/// whose disks sleep between objects about 2.
+const EVENTS_PER_ROUND: u64 = HISTORY_LEAST as u64 / 4;
 
 impl<M: Model> Optimistic<'_, M> {
     /// Starts a computation; called only on worker 0.
@@ -152,7 +161,7 @@ impl<M: Model> Optimistic<'_, M> {
             self.again = true;
             return;
         }
-        let wasteful = self.judge(&token, options);
+        let waste = self.judge(&token, options);
         let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
         let gvt = token.floor;
         let verdict = if token.restart {
@@ -163,11 +172,8 @@ impl<M: Model> Optimistic<'_, M> {
             token.last.map(|last| Verdict::Failed(self.too_many(last, options.event_limit)))
         } else if self.lead.closing {
             Some(Verdict::Done)
-        } else if self.lead.halt.is_none() && wasteful && options.may_switch {
-            Some(Verdict::Restart(Again::InSequence {
-                committed: token.committed,
-                rolled_back: token.rolled_back,
-            }))
+        } else if let (None, Some(waste), true) = (self.lead.halt, waste, options.may_switch) {
+            Some(Verdict::Restart(Again::InSequence(waste)))
         } else {
             self.lead.halt.map(|_| Verdict::Partial)
         };
@@ -191,21 +197,17 @@ impl<M: Model> Optimistic<'_, M> {
         self.hear(Announcement { round, gvt, pressed: token.pressed, halt, verdict }, transport, options);
     }
 
-    /// Worker 0: whether speculation does not pay. Gives one notice, as early as possible, if the run goes on
-    /// all the same.
-    fn judge(&mut self, token: &Token, options: &RunOptions<'_>) -> bool {
-        let Token { committed, rolled_back, .. } = *token;
-        let workers = self.plan.partitions() as u64;
-        let wasteful = committed + rolled_back >= EVENTS_TO_JUDGE
-            && rolled_back >= committed.saturating_mul(workers)
-            && workers > 1;
-        if wasteful && !options.may_switch && !self.lead.warned {
+    /// Worker 0: why speculation does not pay, if so. Gives one notice, as early as possible, if the run goes
+    /// on all the same.
+    fn judge(&mut self, token: &Token, options: &RunOptions<'_>) -> Option<Waste> {
+        let waste = waste(token, self.lead.round.into(), self.plan.partitions() as u64)?;
+        if !options.may_switch && !self.lead.warned {
             self.lead.warned = true;
             if let Some(notice) = options.notice {
-                notice(&Notice::MostlyTakenBack { committed, rolled_back });
+                notice(&Notice::DoesNotPay(waste));
             }
         }
-        wasteful
+        Some(waste)
     }
 
     /// Worker 0: sends the token round again.
@@ -274,4 +276,17 @@ impl<M: Model> Optimistic<'_, M> {
         let place = Place { key, entity, name, event: "the last event before the limit".to_owned() };
         RunError::TooManyEvents { place: Box::new(place), limit }
     }
+}
+
+/// Why speculation does not pay after so many rounds of so many workers, if so.
+fn waste(token: &Token, rounds: u64, workers: u64) -> Option<Waste> {
+    let Token { committed, rolled_back, .. } = *token;
+    if workers < 2 {
+        return None;
+    }
+    if committed + rolled_back >= EVENTS_TO_JUDGE && rolled_back >= committed.saturating_mul(workers) {
+        return Some(Waste::Undone { committed, rolled_back });
+    }
+    (rounds >= ROUNDS_TO_JUDGE && committed < rounds.saturating_mul(EVENTS_PER_ROUND))
+        .then_some(Waste::Rounds { committed, rounds })
 }

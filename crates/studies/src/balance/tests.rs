@@ -17,7 +17,7 @@ use super::observed::{AfterLoss, Device, Fits, Safety, Staged};
 use super::*;
 use crate::exports::samples::{self, EXAMPLE, Folder, example};
 use crate::measures::by_hand;
-use crate::{PointResult, Prepared, Study};
+use crate::{PointResult, Prepared, StopAsked, Study};
 
 fn prepared(folder: Folder, text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"balance\"\n{text}");
@@ -178,7 +178,8 @@ fn a_report_gives_an_estimate_of_the_fill() {
 
 #[test]
 fn a_stopped_run_says_so() {
-    let context = RunContext { stop: &AtomicBool::new(true), ..RunContext::alone(Seed(1), 0) };
+    let stop = AtomicBool::new(true);
+    let context = RunContext { stop: StopAsked::by(&stop), ..RunContext::alone(Seed(1), 0) };
     let outcome = usual("").run(&context).unwrap();
     assert!(outcome.partial && outcome.measures["max_device_fill"].value().is_none());
 }

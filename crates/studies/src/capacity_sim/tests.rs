@@ -7,7 +7,7 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::*;
-use crate::{PointResult, Prepared, Study};
+use crate::{PointResult, Prepared, StopAsked, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"capacity-sim\"\n{text}");
@@ -181,7 +181,8 @@ fn the_resolved_form_reads_back_and_all_is_shown() {
 fn what_a_stopped_run_did_not_measure_is_missing() {
     for text in ["", "system = \"uch-ccp\"\nservers = 9", "system = \"replicast-m\"\nservers = 9"] {
         let prepared = check(text).unwrap_or_else(|_| panic!("{text}"));
-        let context = RunContext { stop: &AtomicBool::new(true), ..RunContext::alone(Seed(1), 0) };
+        let stop = AtomicBool::new(true);
+        let context = RunContext { stop: StopAsked::by(&stop), ..RunContext::alone(Seed(1), 0) };
         let outcome = prepared.run(&context).unwrap();
         assert!(outcome.partial, "{text}");
         for (name, measure) in &outcome.measures {

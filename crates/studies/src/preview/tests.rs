@@ -12,7 +12,7 @@ use towtank_streams::Seed;
 
 use super::*;
 use crate::exports::samples::{self, Folder};
-use crate::{PointResult, Study};
+use crate::{PointResult, StopAsked, Study};
 
 mod rule;
 
@@ -446,7 +446,8 @@ fn a_stopped_run_says_so() {
         Document::parse(&Source::file("preview.toml", format!("study = \"preview\"\n{USUAL}"))).unwrap();
     let outline = document.with_files(Arc::new(Folder(usual()))).outline().unwrap();
     let prepared = Preview.check(outline.points()[0].draft()).unwrap();
-    let context = RunContext { stop: &AtomicBool::new(true), ..RunContext::alone(Seed(1), 0) };
+    let stop = AtomicBool::new(true);
+    let context = RunContext { stop: StopAsked::by(&stop), ..RunContext::alone(Seed(1), 0) };
     let outcome = prepared.run(&context).unwrap();
     assert!(outcome.partial && outcome.measures["moved_bytes"].value().is_none());
 }

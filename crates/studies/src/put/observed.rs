@@ -265,6 +265,9 @@ pub struct Observed {
     /// Chunks that waited at the gateways when the run ended.
     #[serde(default)]
     pub waiting: u64,
+    /// The length of the measured span until the run was stopped; none where it ran to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_after_s: Option<f64>,
     /// Events for the figures: the time, the server (for windows) and the event.
     pub traces: Vec<(u64, u32, Trace)>,
 }
@@ -288,6 +291,8 @@ struct Run {
     protocol: Protocol,
     /// None if it was stopped before its warm-up was over.
     counted: Option<Counted>,
+    /// Whether it was stopped.
+    partial: bool,
     traces: Vec<(u64, u32, Trace)>,
 }
 
@@ -364,15 +369,17 @@ impl Seen {
         let traces = run.outputs.iter().map(|written| {
             (written.key.at.since(SimTime::ZERO).as_ns(), server(written.by.0), written.output)
         });
-        self.runs.push(Run { protocol, counted, traces: traces.collect() });
+        self.runs.push(Run { protocol, counted, partial: run.partial, traces: traces.collect() });
     }
 
     /// The kept results of the runs that were measured.
     pub fn keep(self) -> Kept {
         let keep = |run: Run| {
             let (counted, name) = (run.counted?, run.protocol.name().to_owned());
-            let Counted { total: Counts { latencies, got, .. }, waiting, .. } = counted;
-            Some((name.clone(), Observed { protocol: name, latencies, got, waiting, traces: run.traces }))
+            let Counted { total: Counts { latencies, got, .. }, waiting, seconds, .. } = counted;
+            let stopped_after_s = run.partial.then_some(seconds);
+            let (protocol, traces) = (name.clone(), run.traces);
+            Some((name, Observed { protocol, latencies, got, waiting, stopped_after_s, traces }))
         };
         Kept { observed: self.runs.into_iter().filter_map(keep).collect() }
     }
@@ -470,7 +477,8 @@ mod tests {
 
     #[test]
     fn each_measure_has_its_own_value() {
-        let run = Run { protocol: Protocol::Serial, counted: Some(counted()), traces: Vec::new() };
+        let run =
+            Run { protocol: Protocol::Serial, counted: Some(counted()), partial: false, traces: Vec::new() };
         by_hand::hold(|| measures_of(&[Protocol::Serial]), &Seen { runs: vec![run] }, &EXPECTED);
     }
 
@@ -481,7 +489,7 @@ mod tests {
         for (protocol, puts) in [(Protocol::ReplicastH, 100), (Protocol::UchCcp, 200)] {
             let mut counted = counted();
             counted.total.puts = puts;
-            seen.runs.push(Run { protocol, counted: Some(counted), traces: Vec::new() });
+            seen.runs.push(Run { protocol, counted: Some(counted), partial: false, traces: Vec::new() });
         }
         let mut outcome = Outcome::default();
         let measures = measures_of(&[Protocol::UchCcp, Protocol::ReplicastH]);

@@ -127,7 +127,7 @@ fn too_short(views: &[&View<'_>]) -> Option<String> {
         _ => "put",
     };
     let span = match views {
-        [_] => human::quantity(spec.duration.as_secs_f64(), "s"),
+        [one] => human::quantity(one.spans_s().into_iter().fold(0.0, f64::max), "s"),
         _ => "span".to_owned(),
     };
     let mut names: Vec<String> = views.iter().take(NAMED_MAX).map(|view| view.name()).collect();
@@ -151,7 +151,7 @@ fn overload(view: &View<'_>) -> Option<String> {
     let served: f64 = rates.into_iter().flatten().map(|mean| mean.mean).sum();
     let runs = view.observed.len() as f64;
     let waiting = view.observed.iter().map(|one| one.waiting as f64).sum::<f64>() / runs;
-    let span = view.settled.spec.duration.as_secs_f64();
+    let span = view.spans_s().iter().sum::<f64>() / runs;
     let missing = (asked - served) * span;
     let by_chance = 4.0 * (asked * span / runs).sqrt();
     if missing < SHORT_OF * asked * span + by_chance || waiting < missing / 2.0 {

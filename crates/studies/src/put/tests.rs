@@ -14,7 +14,7 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::*;
-use crate::{PointResult, Prepared, Study};
+use crate::{PointResult, Prepared, StopAsked, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"put\"\n{text}");
@@ -421,7 +421,8 @@ fn a_stopped_run_is_not_busier_than_time() {
                 "protocol = \"{protocol}\"\ngateways = 30\nservers = 27\nin_flight = 8\nwarm_up = \"1us\"\nstart_spread = \"1us\"\n\
                  duration = \"10s\"\ndisk = \"20MiB/s\"\n{racks}"
             ));
-            let context = RunContext { stop: &AtomicBool::new(true), ..RunContext::alone(Seed(1), 1) };
+            let stop = AtomicBool::new(true);
+            let context = RunContext { stop: StopAsked::by(&stop), ..RunContext::alone(Seed(1), 1) };
             let outcome = prepared.run(&context).unwrap();
             assert!(outcome.partial);
             for measure in ["disk_utilisation", "uplink_utilisation"] {
@@ -576,6 +577,26 @@ fn a_rate_that_cannot_be_served_is_told() {
     let served = at("10000/s");
     assert!(!served.answer.contains("cannot serve"), "{}", served.answer);
     assert_eq!(served.status, None);
+}
+
+/// A former fault: of a run that was stopped, the span that was asked for counted as measured, so that its
+/// latencies were said to be cut off, and a shorter `duration` was advised than was given.
+#[test]
+fn a_stopped_run_is_judged_by_the_span_that_ran() {
+    let prepared =
+        prepare("gateways = 9\nservers = 9\nin_flight = 32\nwarm_up = \"100ms\"\nduration = \"800ms\"");
+    let stop = AtomicBool::new(false);
+    let progress = |progress: crate::Progress| {
+        if progress.fraction > 0.6 {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    };
+    let context =
+        RunContext { stop: StopAsked::by(&stop), progress: &progress, ..RunContext::alone(Seed(1), 1) };
+    let outcome = prepared.run(&context).unwrap();
+    assert!(outcome.partial);
+    let answer = presented(&*prepared, &[outcome]).answer;
+    assert!(!answer.contains("too short"), "{answer}");
 }
 
 /// With many operations at once, slow ones must have the time to end: by Little's law.

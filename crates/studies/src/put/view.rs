@@ -93,6 +93,14 @@ impl<'a> View<'a> {
         all
     }
 
+    /// The length of the measured span of each replicate, in seconds: shorter than `duration` where it was
+    /// stopped.
+    #[must_use]
+    pub fn spans_s(&self) -> Vec<f64> {
+        let asked = self.settled.spec.duration.as_secs_f64();
+        self.observed.iter().map(|one| one.stopped_after_s.unwrap_or(asked)).collect()
+    }
+
     /// Whether chunks are read.
     #[must_use]
     pub fn reads(&self) -> bool {

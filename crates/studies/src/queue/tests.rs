@@ -13,7 +13,7 @@ use towtank_streams::Seed;
 
 use super::observed::ROWS;
 use super::*;
-use crate::{PointResult, Prepared, Study};
+use crate::{PointResult, Prepared, StopAsked, Study};
 
 const MM1: &str = r#"
 study = "queue"
@@ -422,7 +422,7 @@ fn a_stopped_run_says_so() {
     // The kernel checks the flag at intervals, so the warm-up must be longer than such an interval.
     let prepared = prepare(&MM1.replace("1000s", "10000000s"));
     let stop = AtomicBool::new(true);
-    let context = RunContext { stop: &stop, ..RunContext::alone(Seed(5), 0) };
+    let context = RunContext { stop: StopAsked::by(&stop), ..RunContext::alone(Seed(5), 0) };
     let outcome = prepared.run(&context).unwrap();
     assert!(outcome.partial && stop.load(Ordering::Relaxed));
     let reason = outcome.measures["number_mean"].reason().unwrap();
@@ -452,7 +452,10 @@ fn the_claims_of_mm1_hold() {
     let prepared = prepare(SHIPPED[0]);
     let run = |replicate| {
         let stop = AtomicBool::new(false);
-        let context = RunContext { stop: &stop, ..RunContext::alone(seed.replicate(replicate), replicate) };
+        let context = RunContext {
+            stop: StopAsked::by(&stop),
+            ..RunContext::alone(seed.replicate(replicate), replicate)
+        };
         prepared.run(&context).unwrap()
     };
     let outcomes: Vec<Outcome> = (0..count).map(run).collect();

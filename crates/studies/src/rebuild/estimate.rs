@@ -59,7 +59,9 @@ impl Estimate {
         if recovered.partial || recovered.jobs == 0 || recovery.affected.records() < GROUPS {
             return Ok(None);
         }
-        let Some(thinned) = Thinned::to(recovery, OBJECTS) else { return Ok(None) };
+        let Some(thinned) = Thinned::to(recovery, OBJECTS).filter(|_| !context.stopped()) else {
+            return Ok(None);
+        };
         let found = Recovery { quiet: false, ..thinned.of(recovery) }.run(context)?;
         let estimate = Estimate::new(thinned, recovered, (found.last_write, found.events));
         Ok((!found.partial && estimate.error().abs() <= ERROR_MAX).then_some(estimate))

@@ -141,7 +141,7 @@ pub fn tried(
     let mut tried = Vec::new();
     for lever in levers {
         // A trial takes about as many events as the rebuild.
-        if spent + each > most {
+        if spent + each > most || context.stopped() {
             break;
         }
         let trial = Recovery {

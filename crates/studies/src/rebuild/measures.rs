@@ -60,7 +60,7 @@ fn of_times() -> Vec<Row> {
         Row::new(
             "time_to_full_redundancy_s",
             "s",
-            "time from the first failure to the last durable write",
+            "time from the first failure until the last durable write is acknowledged",
             Seen::full,
         )
         .titled("Time until all copies are back"),

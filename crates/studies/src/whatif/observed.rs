@@ -30,7 +30,7 @@ pub struct Seen {
     /// How it goes with the disks as assumed.
     pub recovered: Recovered,
     /// With slower and with faster disks; none where nothing moves, or not all ends.
-    pub spread: Option<[SimTime; 2]>,
+    pub spread: Option<Spread>,
     /// What is presented.
     pub observed: Observed,
     /// What was told and tried.
@@ -40,6 +40,13 @@ pub struct Seen {
     /// The share of devices that fails in a year.
     pub failure_rate: Percent,
 }
+
+/// When all has moved with slower and with faster disks; nothing if that was stopped before it was known.
+pub type Spread = Result<[SimTime; 2], Stopped>;
+
+/// The user stopped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
 
 /// What times are counted from.
 #[derive(Clone, Copy, Debug)]
@@ -217,12 +224,16 @@ fn spread(
     recovered: &Recovered,
     (permille, estimate): (u64, Option<&Estimate>),
     context: &RunContext<'_>,
-) -> Result<Option<[SimTime; 2]>, StudyError> {
+) -> Result<Option<Spread>, StudyError> {
     let stuck = recovered.stuck;
     let is_left = stuck.any() || stuck.unmoved > 0 || stuck.held_bytes > 0;
     let ended = !recovered.partial && !is_left && recovered.jobs > 0;
     if !ended || permille == 0 {
         return Ok(None);
+    }
+    if context.stopped() {
+        // To set up a large recovery takes longer than a user waits.
+        return Ok(Some(Err(Stopped)));
     }
     let (base, scale) = Estimate::or_whole(estimate, recovery);
     let at = |permille: u64, part: Range<f64>| {
@@ -235,7 +246,8 @@ fn spread(
         Some(_) => SimTime::from_ns((recovered.last().as_secs_f64() * scale * 1e9) as u64),
         None => recovered.last(),
     };
-    Ok((!slow.partial && !fast.partial).then(|| [ends(&slow), ends(&fast)]))
+    let stopped = slow.partial || fast.partial;
+    Ok(Some(if stopped { Err(Stopped) } else { Ok([ends(&slow), ends(&fast)]) }))
 }
 
 impl Seen {
@@ -288,7 +300,11 @@ impl Seen {
     /// The same with slower (0) or faster (1) disks.
     pub fn clean_at(&self, which: usize) -> Value {
         let clean = self.clean()?;
-        Ok(self.spread.as_ref().map_or(clean, |spread| self.counted(spread[which])))
+        match self.spread {
+            None => Ok(clean),
+            Some(Ok(spread)) => Ok(self.counted(spread[which])),
+            Some(Err(Stopped)) => Err("the run was stopped before other disks were tried".to_owned()),
+        }
     }
 
     /// Until all has moved that can.

@@ -20,14 +20,14 @@ mod queue;
 mod rebuild;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use towtank_kernel::Executor;
 use towtank_report::{Outcome, Severity};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
-use towtank_studies::{CheckedScenario, Progress, RunContext};
+use towtank_studies::{CheckedScenario, Progress, RunContext, StopAsked};
 
 /// A study with the function that draws its scenarios and the laws of its outcomes.
 struct Kind {
@@ -125,13 +125,72 @@ fn run_until(
     let context = RunContext {
         executor,
         workers,
-        stop: &stop,
+        stop: StopAsked::by(&stop),
         progress: &progress,
         ..RunContext::alone(Seed(seed), u32::from(!seed.is_multiple_of(8)))
     };
     let run = std::panic::AssertUnwindSafe(|| checked.points()[0].prepared.run(&context));
     let outcome = std::panic::catch_unwind(run).map_err(|_| "it panicked".to_owned())?;
     outcome.map_err(|error| error.to_string())
+}
+
+/// A run that is stopped before its n-th look at whether the user wants to stop, and its number of looks.
+fn run_until_look(checked: &CheckedScenario, seed: u64, at: u64) -> Result<(Outcome, u64), String> {
+    let (stop, looks) = (AtomicBool::new(false), AtomicU64::new(0));
+    let look = || {
+        if looks.fetch_add(1, Ordering::Relaxed) + 1 == at {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    // Replicate 0, which also tries changes that may help.
+    let context =
+        RunContext { stop: StopAsked::by(&stop).looked_at(&look), ..RunContext::alone(Seed(seed), 0) };
+    let run = std::panic::AssertUnwindSafe(|| checked.points()[0].prepared.run(&context));
+    let outcome = std::panic::catch_unwind(run).map_err(|_| "it panicked".to_owned())?;
+    Ok((outcome.map_err(|error| error.to_string())?, looks.load(Ordering::Relaxed)))
+}
+
+/// Stops a scenario at drawn looks: each time the outcome is partial, or that of a run that was not stopped.
+/// Returns how often it was partial; `None` if the scenario is refused.
+fn stopped_at_looks(kind: &Kind, seed: u64, moments: u64) -> Option<Result<u64, String>> {
+    let text = (kind.scenario)(&mut draws(seed));
+    let checked = check(&text).ok()?;
+    let told = |at: u64, what: String| format!("stopped at look {at}: {what}\nSOAK_SEED={seed}\n{text}");
+    let tried = || {
+        let (whole, looks) = run_until_look(&checked, seed, 0).map_err(|error| told(0, error))?;
+        let (mut draw, mut partial) = (draws(!seed), 0);
+        for _ in 0..moments {
+            let at = 1 + draw(looks);
+            let (found, _) = run_until_look(&checked, seed, at).map_err(|error| told(at, error))?;
+            if !found.partial && found != whole {
+                return Err(told(at, format!("kept as finished, but {}", difference(&whole, &found))));
+            }
+            partial += u64::from(found.partial);
+        }
+        Ok(partial)
+    };
+    Some(tried())
+}
+
+/// Moments of each scenario.
+const MOMENTS: u64 = 3;
+
+/// A former fault: where trials beside the main run were cut short, the run was kept as finished. The
+/// directory that a campaign is resumed from is tested in `crates/towtank/tests/interrupted.rs`.
+#[test]
+fn a_run_that_is_stopped_at_any_look_is_partial_or_whole() {
+    let most = number("SOAK_CASES").unwrap_or(6);
+    let first = number("SOAK_SEED").unwrap_or(1);
+    let (mut moments, mut partial) = (0, 0);
+    for kind in KINDS.iter().filter(|kind| env("SOAK_STUDY").is_none_or(|study| study == kind.study)) {
+        let found = (first..).filter_map(|seed| stopped_at_looks(kind, seed, MOMENTS)).take(most as usize);
+        for found in found {
+            partial += found.unwrap_or_else(|what| panic!("{}: {what}", kind.study));
+            moments += MOMENTS;
+        }
+    }
+    eprintln!("{partial} of {moments} runs that were stopped are partial");
+    assert!(partial > moments / 3, "{partial} of {moments} runs that were stopped are partial");
 }
 
 /// One case: its events, and the settings whose times were compared; `None` if the scenario is refused.

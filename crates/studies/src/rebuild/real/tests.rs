@@ -11,6 +11,7 @@ use towtank_streams::Seed;
 
 use super::super::{Rebuild, measures};
 use super::*;
+use crate::StopAsked;
 use crate::exports::samples::{EXAMPLE, Folder, example, live};
 use towtank_rebuild::homes::Wanted;
 use towtank_rebuild::plan::NOWHERE;
@@ -211,7 +212,7 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     };
     let asked = ready(cluster(&[(1, 1024); 64]), &format!("{SMALL}fail = \"osd.2\""));
     let stop = AtomicBool::new(false);
-    let context = RunContext { stop: &stop, ..RunContext::alone(Seed(1), 1) };
+    let context = RunContext { stop: StopAsked::by(&stop), ..RunContext::alone(Seed(1), 1) };
     let (affected, _) = asked.groups.affected(&[false, false, true, false], &context).unwrap();
     let on_three = |record: &usize| affected.list(*record).iter().all(|device| device.0 < 3);
     let chosen: Vec<u64> = (0..affected.records())
