@@ -102,6 +102,7 @@ impl Cluster {
         for device in devices {
             let name = self.named(device);
             self.map.remove_item(&name)?;
+            self.map.finalize();
             if let Some(state) = usize::try_from(device).ok().and_then(|at| self.overlay.devices.get_mut(at))
             {
                 *state = Device::ABSENT;
@@ -109,6 +110,7 @@ impl Cluster {
         }
         for bucket in buckets.into_iter().rev() {
             let Some(name) = self.map.item_names.get(&bucket).cloned() else { continue };
+            self.map.finalize();
             match self.map.remove_item(&name) {
                 Err(EditError::InUse { .. }) | Ok(()) => {}
                 Err(error) => return Err(error),
@@ -132,6 +134,8 @@ impl Cluster {
                 self.map.item_classes.insert(device, class);
             }
             self.map.add_item(device, host.weight, &format!("osd.{device}"), &location)?;
+            // Each is a command of its own, after which Ceph writes and reads the map.
+            self.map.finalize();
             self.overlay.devices.resize(device as usize + 1, Device::ABSENT);
             self.overlay.devices[device as usize] = Device::IN;
         }

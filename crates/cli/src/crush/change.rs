@@ -44,17 +44,17 @@ pub fn apply(flags: &Flags, map: &mut Map, out: &mut Out) -> Result<bool, Troubl
     }
     if let Some([id, weight, name]) = list("--add-item", changes.add_item.as_deref())? {
         let (id, weight) = (device(id, "--add-item")?, number(weight, "--add-item")?);
-        edit(map, |map| map.add_item(id, weight, name, &location))?;
+        place(map, &location, |map| map.add_item(id, weight, name, &location))?;
     }
     if let Some([id, weight, name]) = list("--update-item", changes.update_item.as_deref())? {
         let (id, weight) = (device(id, "--update-item")?, number(weight, "--update-item")?);
-        edit(map, |map| map.update_item(id, weight, name, &location))?;
+        place(map, &location, |map| map.update_item(id, weight, name, &location))?;
     }
     if let Some([name, kind]) = list("--add-bucket", changes.add_bucket.as_deref())? {
-        edit(map, |map| map.create_bucket(name, kind, &location))?;
+        place(map, &location, |map| map.create_bucket(name, kind, &location))?;
     }
     if let Some([name]) = list("--move", Some(&changes.move_item))? {
-        edit(map, |map| map.move_item(name, &location))?;
+        place(map, &location, |map| map.move_item(name, &location))?;
     }
     rules(changes, map)?;
     if changes.reweight {
@@ -147,6 +147,17 @@ pub fn device(text: &str, flag: &str) -> Result<i32, Problem> {
     id.ok_or_else(|| {
         Problem::new(format!("`{text}` is no device's id, in {flag}")).hint("ids go from 0 to 2147483645")
     })
+}
+
+/// An edit that may make the buckets that are missing in its location.
+fn place(
+    map: &mut Map,
+    location: &Location,
+    change: impl FnOnce(&mut Map) -> Result<(), EditError>,
+) -> Result<(), Trouble> {
+    let makes = map.check_new_buckets(location);
+    edit(map, change)?;
+    makes.map_err(|error| Trouble::input(&error))
 }
 
 fn edit(map: &mut Map, change: impl FnOnce(&mut Map) -> Result<(), EditError>) -> Result<(), Trouble> {

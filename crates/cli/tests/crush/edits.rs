@@ -145,6 +145,138 @@ fn chains_of_edits_write_the_same_maps() {
     assert!(same > 25, "only {same} maps compared");
 }
 
+/// Three hosts below a root, and up to three choose_args: buckets without an entry, with ids, and with weight
+/// sets of one to three positions.
+fn map_with_sets(dice: &mut Dice, classes: bool) -> String {
+    let mut text = String::from("tunable choose_total_tries 50\ntunable straw_calc_version 1\n");
+    text += "tunable allowed_bucket_algs 54\n";
+    let devices = 3 + dice.below(5);
+    for id in 0..devices {
+        let class = if classes { dice.pick(&["", " class hdd", " class ssd"]) } else { "" };
+        text += &format!("device {id} osd.{id}{class}\n");
+    }
+    text += "type 0 osd\ntype 1 host\ntype 2 root\n";
+    let mut sizes = Vec::new();
+    for host in 0..3 {
+        let items: Vec<usize> = (0..devices).filter(|id| id % 3 == host).collect();
+        text += &format!("host h{host} {{\n id -{}\n alg straw2\n hash 0\n", host + 1);
+        items.iter().for_each(|id| text += &format!(" item osd.{id} weight 1.500\n"));
+        text += "}\n";
+        sizes.push(items.len());
+    }
+    sizes.push(3);
+    text += "root top {\n id -4\n alg straw2\n hash 0\n";
+    (0..3).for_each(|host| text += &format!(" item h{host}\n"));
+    text += "}\nrule r {\n id 0\n type replicated\n min_size 1\n max_size 10\n step take top\n";
+    text += " step chooseleaf firstn 0 type host\n step emit\n}\n";
+    for index in 0..1 + dice.below(3) {
+        text += &format!("choose_args {index} {{\n");
+        for (at, &size) in sizes.iter().enumerate() {
+            let (sets, ids) = (dice.below(4), dice.below(3) == 0);
+            if sets == 0 && !ids {
+                continue;
+            }
+            text += &format!("{{\n bucket_id -{}\n", at + 1);
+            let mut list = |of: &mut dyn FnMut(&mut Dice) -> String| -> String {
+                let all: Vec<String> = (0..size).map(|_| of(dice)).collect();
+                format!("[ {} ]\n", all.join(" "))
+            };
+            if sets > 0 {
+                text += " weight_set [\n";
+                (0..sets).for_each(|_| {
+                    text += &list(&mut |dice: &mut Dice| dice.pick(&["0.000", "1.000", "2.500"]).to_owned());
+                });
+                text += " ]\n";
+            }
+            if ids {
+                text += &format!(" ids {}", list(&mut |dice: &mut Dice| (dice.below(900) as i64 - 450).to_string()));
+            }
+            text += "}\n";
+        }
+        text += "}\n";
+    }
+    text
+}
+
+/// What we refuse because crushtool crashes there, or reads stray memory.
+const REFUSED: [&str; 3] = ["overwrites its memory", "reads stray memory", "fails an assertion"];
+
+/// Regression test: entries of ids alone, and the sums of several sets in shadow trees, differed. `EDITS=3000`
+/// draws more maps.
+#[test]
+fn edits_of_maps_with_several_weight_sets_write_the_same_maps() {
+    if !there() {
+        return;
+    }
+    let folder = folder("weight_sets");
+    let count = std::env::var("EDITS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    let (mut same, mut refused, mut impossible) = (0, 0, 0);
+    for seed in 0..count {
+        let mut dice = Dice(u64::wrapping_mul(seed + 1, 0x9e37_79b9_7f4a_7c15));
+        let text = map_with_sets(&mut dice, seed % 2 == 1);
+        fs::write(folder.join("map.txt"), &text).expect("a file can be written");
+        let names = Names::of(&text);
+        let compiled =
+            |out: &'static str| -> Vec<&str> { ["-c", "map.txt", "-o", out].into_iter().collect() };
+        let their = written(&folder, "theirs.bin", || theirs(&folder, &compiled("theirs.bin")));
+        let our = written(&folder, "ours.bin", || ours(&folder, &compiled("ours.bin")));
+        let (Some((map, _)), Some((own, _))) = (&their, &our) else { panic!("seed {seed}: {text}") };
+        assert!(map == own, "seed {seed}: compiled\n{text}");
+        fs::write(folder.join("map.bin"), map).expect("a file can be written");
+        for step in 0..3 {
+            let edit = edit(&mut dice, &names);
+            let arguments = |out: &'static str| -> Vec<&str> {
+                ["-i", "map.bin", "-o", out].into_iter().chain(edit.iter().map(String::as_str)).collect()
+            };
+            let own = ours(&folder, &arguments("ours.bin"));
+            let said = String::from_utf8_lossy(&own.stderr).into_owned();
+            if REFUSED.iter().any(|why| said.contains(why)) {
+                assert_eq!(own.status.code(), Some(2));
+                impossible += 1;
+                break;
+            }
+            let our = written(&folder, "ours.bin", || ours(&folder, &arguments("ours.bin")));
+            let their = written(&folder, "theirs.bin", || theirs(&folder, &arguments("theirs.bin")));
+            assert!(our == their, "seed {seed}, step {step}: {}\n{said}\n{text}", edit.join(" "));
+            match their {
+                Some((map, _)) => {
+                    fs::write(folder.join("map.bin"), map).expect("a file can be written");
+                    same += 1;
+                }
+                None => refused += 1,
+            }
+        }
+    }
+    println!("{same} maps agree, {refused} edits are refused by both, {impossible} as crushtool cannot make them");
+    assert!(same > count, "only {same} maps compared");
+}
+
+/// Regression test: of two layers of one name, the rule names the type of the upper one, as a name of a type
+/// means the greatest id.
+#[test]
+fn layers_of_one_name_are_built_as_crushtool_builds_them() {
+    if !there() {
+        return;
+    }
+    let folder = folder("layers");
+    for layers in [
+        "host straw2 2 host straw2 0",
+        "host straw2 2 rack straw2 2 host straw2 0",
+        "osd straw2 2 root straw2 0",
+        "host straw2 0 host1 straw2 0",
+    ] {
+        let arguments = |out: &'static str| -> Vec<&str> {
+            ["-o", out, "--build", "--num_osds", "8"].into_iter().chain(layers.split(' ')).collect()
+        };
+        let their = written(&folder, "theirs.bin", || theirs(&folder, &arguments("theirs.bin")));
+        let our = written(&folder, "ours.bin", || ours(&folder, &arguments("ours.bin")));
+        assert!(their.is_some() && our.map(|our| our.0) == their.map(|their| their.0), "{layers}");
+    }
+    // Two buckets of one name, whose text does not compile: crushtool writes it, and we refuse it.
+    let twice = ours(&folder, &["-o", "o.bin", "--build", "--num_osds", "8", "a", "straw2", "2", "a", "straw2", "2"]);
+    assert_eq!(twice.status.code(), Some(2));
+}
+
 #[test]
 fn a_map_may_be_written_over_itself() {
     let folder = folder("in_place");

@@ -14,22 +14,47 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Shadow ids to preserve, by bucket and class.
 pub(super) type Kept = BTreeMap<ItemId, BTreeMap<i32, ItemId>>;
 
+/// Why the shadows are not complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Ceph stops there too.
+    Unmade,
+    /// Ceph reads beyond the weight sets of an inner shadow.
+    Sets(Beyond),
+}
+
+/// A bucket that has weight sets of more positions than a bucket in it: Ceph reads stray memory for the weights
+/// of the inner one's shadow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Beyond {
+    /// The index of the choose args.
+    pub index: i64,
+    /// The outer bucket, and its positions.
+    pub outer: (ItemId, usize),
+    /// The shadow of the inner one, and its positions.
+    pub inner: (ItemId, usize),
+}
+
 /// Makes the missing shadow buckets, and their weight sets if the original buckets have any. If Ceph stops
-/// halfway, so does this, leaving what was made so far in the map; returns whether it completed.
-pub(super) fn populate(map: &mut Map, kept: &Kept) -> bool {
+/// halfway, so does this, leaving what was made so far in the map.
+pub(super) fn populate(map: &mut Map, kept: &Kept) -> Result<(), Stop> {
     let reserved: BTreeSet<ItemId> = kept.values().flat_map(BTreeMap::values).copied().collect();
     let names = map.item_names.iter().map(|(&id, name)| (name.clone(), id)).collect();
     let set_sums = BTreeMap::new();
-    let mut shadows = Shadows { map, kept, reserved, names, first_free: 0, set_sums };
+    let mut shadows = Shadows { map, kept, reserved, names, first_free: 0, set_sums, beyond: None };
     for root in shadows.roots() {
         let classes: Vec<i32> = shadows.map.class_names.keys().copied().collect();
         for class in classes {
-            if shadows.clone_of(root, class).is_none() {
-                return false;
+            let made = shadows.clone_of(root, class);
+            if let Some(beyond) = shadows.beyond {
+                return Err(Stop::Sets(beyond));
+            }
+            if made.is_none() {
+                return Err(Stop::Unmade);
             }
         }
     }
-    true
+    Ok(())
 }
 
 struct Shadows<'a> {
@@ -39,8 +64,11 @@ struct Shadows<'a> {
     names: BTreeMap<String, ItemId>,
     /// No slot below this one is free.
     first_free: usize,
-    /// The sums of a shadow's weight sets, position by position, by index and shadow.
+    /// The sums of a shadow's weight sets, by index and shadow. As in Ceph, which starts again at each
+    /// position, only the sum of the last one is kept: those before it are 0.
     set_sums: BTreeMap<(i64, ItemId), Vec<u32>>,
+    /// The first bucket whose weights in a set are not known.
+    beyond: Option<Beyond>,
 }
 
 impl Shadows<'_> {
@@ -102,13 +130,19 @@ impl Shadows<'_> {
     }
 
     /// Makes the weight sets of a shadow: devices have the weights of the original's sets, shadows the sums
-    /// of their own sets. `places` are the positions of the shadow's items in the original.
+    /// of their own sets, or 0 without any. `places` are the positions of the shadow's items in the original.
     fn weigh_sets(&mut self, original: ItemId, shadow: ItemId, places: &[usize]) {
         let items = self.map.bucket(shadow).map(|bucket| bucket.items.clone()).unwrap_or_default();
         for (&index, args) in &mut self.map.choose_args {
             let known = args.get(&weight_sets::slot(original)).map(|arg| arg.weight_sets.clone());
+            let known = known.unwrap_or_default();
+            let sums_of = |item: &ItemId| Some((*item, self.set_sums.get(&(index, *item))?.len()));
+            if let Some(inner) = items.iter().filter_map(sums_of).find(|inner| inner.1 < known.len()) {
+                let outer = (original, known.len());
+                self.beyond.get_or_insert(Beyond { index, outer, inner });
+            }
             let mut sets = Vec::new();
-            for (position, set) in known.unwrap_or_default().iter().enumerate() {
+            for (position, set) in known.iter().enumerate() {
                 let weight = |(&item, &place): (&ItemId, &usize)| match item {
                     0.. => set.get(place).copied().unwrap_or(0),
                     _ => self
@@ -121,7 +155,11 @@ impl Shadows<'_> {
                 sets.push(items.iter().zip(places).map(weight).collect::<Vec<u32>>());
             }
             let sum = |set: &Vec<u32>| set.iter().fold(0u32, |sum, &weight| sum.wrapping_add(weight));
-            self.set_sums.insert((index, shadow), sets.iter().map(sum).collect());
+            if let Some(last) = sets.last().map(sum) {
+                let mut sums = vec![0; sets.len()];
+                sums[sets.len() - 1] = last;
+                self.set_sums.insert((index, shadow), sums);
+            }
             args.insert(weight_sets::slot(shadow), ChooseArg { weight_sets: sets, ids: Vec::new() });
         }
     }

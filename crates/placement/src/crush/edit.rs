@@ -164,6 +164,46 @@ pub enum EditError {
         /// The reason.
         why: BucketError,
     },
+    /// A new bucket with an item would need several weight sets.
+    #[error(
+        "`{bucket}` would be a new bucket with an item, and choose_args {index} has weight sets of {positions} positions: there crushtool overwrites its memory and crashes; make the bucket empty first, with `--add-bucket {bucket} {kind}`, and give it weights in the sets afterwards, in the text of the map"
+    )]
+    NewBucketSets {
+        /// The bucket that does not exist.
+        bucket: String,
+        /// Its type.
+        kind: String,
+        /// The index of the choose args.
+        index: i64,
+        /// The number of positions.
+        positions: usize,
+    },
+    /// The weight sets of a bucket have more positions than those of a bucket in it.
+    #[error(
+        "in choose_args {index}, `{outer}` has weight sets of {positions} positions, and `{inner}` below it of {fewer}: there crushtool reads stray memory for the shadow trees of the device classes; give both as many positions in the text of the map"
+    )]
+    ShadowSets {
+        /// The index of the choose args.
+        index: i64,
+        /// The outer bucket.
+        outer: String,
+        /// Its positions.
+        positions: usize,
+        /// The shadow of the inner bucket.
+        inner: String,
+        /// Its positions.
+        fewer: usize,
+    },
+    /// A shadow has weight sets of no positions.
+    #[error(
+        "choose_args {index} has no weight sets for `{bucket}`, and crushtool fails an assertion where it changes weights after it has made shadow trees of the device classes again; make the changes one by one (in place of a move: remove the item, then add it), or give `{bucket}` weight sets in the text of the map"
+    )]
+    EmptySets {
+        /// The bucket.
+        bucket: String,
+        /// The index of the choose args.
+        index: i64,
+    },
     /// A shadow tree cannot be made.
     #[error(
         "the shadow trees of the device classes cannot be made; in Ceph 16.2 uniform buckets have no classes, and the weights in a bucket must add up to less than 65536"

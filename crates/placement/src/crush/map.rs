@@ -78,6 +78,14 @@ pub struct ChooseArg {
     pub ids: Vec<i32>,
 }
 
+impl ChooseArg {
+    /// Whether it replaces nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.weight_sets.is_empty() && self.ids.is_empty()
+    }
+}
+
 /// The limits of a mapping, and switches for its behaviour in different releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tunables {
@@ -282,10 +290,10 @@ impl Map {
         self.item_names.iter().rev().find(|(_, known)| *known == name).map(|(&id, _)| id)
     }
 
-    /// The id of the type with this name.
+    /// The id of the type with this name; of several, the greatest, as in Ceph.
     #[must_use]
     pub fn type_id(&self, name: &str) -> Option<i32> {
-        self.type_names.iter().find(|(_, known)| *known == name).map(|(&id, _)| id)
+        self.type_names.iter().rev().find(|(_, known)| *known == name).map(|(&id, _)| id)
     }
 
     /// The id of the device class with this name.
@@ -333,8 +341,10 @@ impl Map {
         }
     }
 
-    /// Recomputes [`Map::max_devices`], as Ceph does after a map was read or changed.
+    /// Recomputes [`Map::max_devices`], as Ceph does after a map was read or changed, and drops what is not
+    /// written: entries of [`Map::choose_args`] that replace nothing.
     pub fn finalize(&mut self) {
+        self.choose_args.values_mut().for_each(|args| args.retain(|_, arg| !arg.is_empty()));
         let used = self.each_bucket().flat_map(|bucket| bucket.items.iter().copied()).max().unwrap_or(-1);
         let named = self.item_names.last_key_value().map_or(-1, |(&last, _)| last);
         self.max_devices = used.max(named).max(-1).saturating_add(1);

@@ -2,7 +2,8 @@
 //! does.
 //!
 //! While a map is edited, an entry without weights and ids differs from a missing entry: Ceph fills in
-//! missing entries, and leaves empty ones alone. Neither is written to a binary map.
+//! missing entries, and leaves empty ones alone (those of shadows whose original has no weights). Neither is
+//! written to a binary map. An entry with ids and without weights is filled in as a missing one is.
 
 use super::bucket::{Bucket, Shape};
 use super::map::{ChooseArg, ChooseArgs, ItemId, Map, slot_of};
@@ -56,16 +57,20 @@ pub(super) fn add_item(map: &mut Map, bucket: ItemId, item: ItemId) {
     }
 }
 
-/// Removes the item at a position, and entries beyond the bucket's current size.
+/// Removes the item at a position, and entries beyond the bucket's current size. An entry of ids alone goes
+/// with its last id.
 pub(super) fn remove_item(map: &mut Map, bucket: ItemId, position: usize) {
-    for arg in entries(map, bucket) {
-        for weights in &mut arg.weight_sets {
-            if position < weights.len() {
-                weights.remove(position);
-            }
+    let slot = slot(bucket);
+    for args in map.choose_args.values_mut() {
+        let Some(arg) = args.get_mut(&slot) else { continue };
+        for weights in arg.weight_sets.iter_mut().filter(|weights| position < weights.len()) {
+            weights.remove(position);
         }
         if position < arg.ids.len() {
             arg.ids.remove(position);
+            if arg.ids.is_empty() && arg.weight_sets.is_empty() {
+                args.remove(&slot);
+            }
         }
     }
 }
@@ -116,11 +121,16 @@ impl Carrier<'_> {
 
     fn adjust_in(&mut self, bucket: &Bucket, item: ItemId, weights: &[u32]) {
         let positions = positions(self.args);
+        let own = || vec![bucket.item_weights(); positions];
         let mut changed = false;
         let arg = self.args.entry(slot(bucket.id)).or_insert_with(|| {
             changed = true;
-            ChooseArg { weight_sets: vec![bucket.item_weights(); positions], ids: Vec::new() }
+            ChooseArg { weight_sets: own(), ids: Vec::new() }
         });
+        if arg.weight_sets.is_empty() && !arg.ids.is_empty() {
+            changed = true;
+            arg.weight_sets = own();
+        }
         if arg.weight_sets.len() != weights.len() {
             return;
         }

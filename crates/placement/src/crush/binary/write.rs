@@ -161,7 +161,7 @@ impl Writer {
         self.u32(map.choose_args.len() as u32);
         for (&index, args) in &map.choose_args {
             self.0.extend(index.to_le_bytes());
-            let told = |arg: &ChooseArg| !arg.weight_sets.is_empty() || !arg.ids.is_empty();
+            let told = |arg: &ChooseArg| !arg.is_empty();
             self.u32(args.values().filter(|arg| told(arg)).count() as u32);
             for (&slot, arg) in args.iter().filter(|(_, arg)| told(arg)) {
                 self.u32(slot);

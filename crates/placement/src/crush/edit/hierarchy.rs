@@ -34,7 +34,7 @@ impl Map {
         let fixed = fixed_point(weight)?;
         let Some(present) = self.weight_at(item, location) else {
             if self.item_names.contains_key(&item) {
-                self.unlink(item);
+                self.unlink(item)?;
             }
             return self.insert(item, weight, name, location, Sets::Follow);
         };
@@ -65,7 +65,7 @@ impl Map {
         let mut weight = 0.0;
         if let Some(held) = self.first_weight(item) {
             weight = held as i32 as f32 / 65_536.0;
-            self.unlink(item);
+            self.unlink(item)?;
         }
         self.insert(item, weight, name, location, Sets::Follow)
     }
@@ -86,10 +86,33 @@ impl Map {
         self.move_bucket(id, location)
     }
 
+    /// Refuses a location whose missing buckets crushtool cannot make: it reserves as many weight sets for a
+    /// new bucket as the bucket has items, one, and writes as many as the others have. With more it
+    /// overwrites its memory, and crashes or writes a wrong map. The changes themselves make the sets that
+    /// Ceph means to make.
+    pub fn check_new_buckets(&self, location: &Location) -> Result<(), EditError> {
+        let types = self.type_names.iter().filter(|(id, _)| **id != 0);
+        let inner = types.filter_map(|(_, kind)| Some((kind, location.get(kind)?))).next();
+        let Some((kind, bucket)) = inner.filter(|(_, bucket)| self.item_id(bucket).is_none()) else {
+            return Ok(());
+        };
+        let mut sets = self.choose_args.iter().map(|(&index, args)| (index, weight_sets::positions(args)));
+        match sets.find(|&(_, positions)| positions > 1) {
+            Some((index, positions)) => Err(EditError::NewBucketSets {
+                bucket: bucket.clone(),
+                kind: kind.clone(),
+                index,
+                positions,
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Removes an item from every bucket, and all data about it. A bucket must be empty, and no rule may
     /// start from it.
     pub fn remove_item(&mut self, name: &str) -> Result<(), EditError> {
         let item = self.named(name)?;
+        self.check_shadow_sets()?;
         if item < 0 {
             let bucket = self.bucket(item).ok_or_else(|| EditError::NoItem { name: name.to_owned() })?;
             let items = bucket.items.len();
@@ -112,21 +135,20 @@ impl Map {
             self.item_names.remove(&item);
             self.item_classes.remove(&item);
         }
-        // Ceph continues even if the shadow trees cannot be rebuilt.
-        let _ = self.rebuild_shadows();
-        Ok(())
+        self.rebuild_shadows_if_possible()
     }
 
     /// Removes an item from every bucket; its class stays, and so does a bucket's name.
-    fn unlink(&mut self, item: ItemId) {
+    fn unlink(&mut self, item: ItemId) -> Result<(), EditError> {
+        self.check_shadow_sets()?;
         self.take_out_everywhere(item);
         if self.is_held(item) || (item < 0 && self.is_in_use(item)) {
-            return;
+            return Ok(());
         }
         if item >= 0 {
             self.item_names.remove(&item);
         }
-        let _ = self.rebuild_shadows();
+        self.rebuild_shadows_if_possible()
     }
 
     fn take_out_everywhere(&mut self, item: ItemId) {
@@ -181,6 +203,7 @@ impl Map {
                 self.item_names.insert(item, name.to_owned());
             }
         }
+        self.check_shadow_sets()?;
         self.link(item, name, location)?;
         let sets = if item >= 0 { sets } else { Sets::Stay };
         if !self.adjust_weight_at(item, weight, location, sets) {

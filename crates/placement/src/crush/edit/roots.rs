@@ -2,7 +2,7 @@
 //! possible, because rules start from them.
 
 use super::EditError;
-use crate::crush::classes;
+use crate::crush::classes::{self, Beyond, Stop};
 use crate::crush::locate::is_shadow;
 use crate::crush::map::{ItemId, Map, Step, slot_of};
 use crate::crush::tree::roots;
@@ -27,7 +27,24 @@ impl Map {
             weight_sets::normalize(self);
         }
         self.class_buckets.clear();
-        if classes::populate(self, &kept) { Ok(()) } else { Err(EditError::Shadows) }
+        classes::populate(self, &kept).map_err(|stop| match stop {
+            Stop::Unmade => EditError::Shadows,
+            Stop::Sets(Beyond { index, outer, inner }) => EditError::ShadowSets {
+                index,
+                outer: self.name_or_number(outer.0),
+                positions: outer.1,
+                inner: self.name_or_number(inner.0),
+                fewer: inner.1,
+            },
+        })
+    }
+
+    /// The same where Ceph continues even if the shadow trees cannot be made.
+    pub(super) fn rebuild_shadows_if_possible(&mut self) -> Result<(), EditError> {
+        match self.rebuild_shadows() {
+            Err(EditError::Shadows) => Ok(()),
+            other => other,
+        }
     }
 
     /// Whether no device has the class, and no rule starts from one of its shadows.

@@ -17,11 +17,26 @@ impl Map {
     pub fn reweight_item(&mut self, name: &str, weight: f32) -> Result<(), EditError> {
         let item = self.named(name)?;
         let weight = fixed_point(weight)?;
+        self.check_shadow_sets()?;
         if self.adjust_weight(item, weight, Sets::Follow) {
             Ok(())
         } else {
             Err(EditError::NotHeld { name: name.to_owned() })
         }
+    }
+
+    /// Where a bucket has no weights in a set, Ceph makes empty ones for its shadows, and the next change of a
+    /// weight fails an assertion there, until the map was written and read again.
+    pub(super) fn check_shadow_sets(&self) -> Result<(), EditError> {
+        let empty = self.choose_args.iter().find_map(|(&index, args)| {
+            let (&slot, _) = args.iter().find(|(_, arg)| arg.is_empty())?;
+            Some((index, crate::crush::map::id_of(slot as usize)))
+        });
+        empty.map_or(Ok(()), |(index, bucket)| {
+            let name = self.name_or_number(bucket);
+            let bucket = name.split('~').next().unwrap_or(&name).to_owned();
+            Err(EditError::EmptySets { bucket, index })
+        })
     }
 
     /// Changes the weight of an item in all buckets; returns whether any of them contains it.
