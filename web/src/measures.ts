@@ -69,15 +69,23 @@ function toldOfSweep(name: string, report: Report, family: Shown | null): Told {
     return { ...nothing(report.points.map((point) => point.summary[name]?.reason).find((each) => each != null)), exact: null };
   }
   const shown = family ?? Shown.column(found.map((each) => each.value), least.unit);
-  const same = found.length === 1 || least.value === most.value;
+  const same = found.length === 1 || shown.digits(least.value) === shown.digits(most.value);
   const text = same ? shown.digits(least.value) : `${shown.digits(least.value)} – ${shown.digits(most.value)}`;
   const missing = report.points.length - found.length;
+  // Values that are shown alike have no order.
+  const labelsLike = (value: number) =>
+    found.filter((each) => shown.digits(each.value) === shown.digits(value)).map((each) => each.label);
   const lines = [
-    line("interval", same ? `at ${least.label}` : `least at ${least.label}`),
-    ...(same ? [] : [line("interval", `most at ${most.label}`)]),
+    line("interval", same ? alike(found.map((each) => each.label)) : `least ${alike(labelsLike(least.value))}`),
+    ...(same ? [] : [line("interval", `most ${alike(labelsLike(most.value))}`)]),
     ...(missing > 0 ? [line("n", `no value at ${missing} of ${report.points.length} points`)] : []),
   ];
   return { value: number(text, shown, !same), lines, missing: false, exact: null };
+}
+
+/** The place of a value: one point, or how many points have it. */
+function alike(labels: readonly string[]): string {
+  return labels.length === 1 ? `at ${labels[0] ?? ""}` : `at ${labels.length} points alike`;
 }
 
 function nothing(reason: string | null | undefined): Omit<Told, "exact"> {

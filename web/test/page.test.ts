@@ -143,6 +143,17 @@ test("a sweep says where the ends lie and lists its points", () => {
   expect(root.querySelectorAll("#points tbody tr").length).toBe(10);
 });
 
+test("points with equal values are not set apart", () => {
+  const report = JSON.parse(text("rebuild.json")) as { headline: string; points: { summary: Record<string, { value: number }> }[] };
+  const values = report.points.flatMap((point) => point.summary[report.headline] ?? []);
+  values.forEach((each, at) => (each.value = at === 0 ? 1 : 2));
+  render(root, embed(JSON.stringify(report)));
+  expect(root.querySelector(".hero")?.textContent).toContain(`most at ${values.length - 1} points alike`);
+  for (const each of values) each.value = 1;
+  render(root, embed(JSON.stringify(report)));
+  expect(root.querySelector(".hero")?.textContent).toContain(`at ${values.length} points alike`);
+});
+
 test("a partial report says so", () => {
   render(root, embed(text("queue.json").replace('"partial": false', '"partial": true')));
   expect(root.querySelector("h1 .badge")?.textContent).toBe("partial");
