@@ -133,7 +133,8 @@ fn of_one_run(throughput: &Compared, others: &[Compared]) -> String {
         return format!("Throughput is the same at all points, {range}.");
     }
     let also = widest.map_or_else(String::new, |one| format!(", and {} {}", one.title, one.range()));
-    format!("Throughput is {range}{also}: one run of each cannot tell them apart (`--replicates 5` may).")
+    let why = throughput.ranked.why_tied();
+    format!("Throughput is {range}{also}: {why} (`--replicates 5` may).")
 }
 
 fn of_throughput(throughput: &Compared) -> String {

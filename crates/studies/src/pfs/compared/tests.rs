@@ -6,7 +6,6 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::super::Pfs;
-use crate::question::Question as _;
 use crate::{PointResult, Prepared, RunContext, Study as _};
 
 /// Values of a measure by scheduler and replicate.
