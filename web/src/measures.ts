@@ -75,12 +75,14 @@ function toldOfSweep(name: string, report: Report, family: Shown | null): Told {
     return { ...nothing(report.points.map((point) => point.summary[name]?.reason).find((each) => each != null)), exact: null };
   }
   const shown = family ?? Shown.column(found.map((each) => each.value), least.unit);
-  const same = found.length === 1 || least.value === most.value;
+  const same = found.length === 1 || shown.digits(least.value) === shown.digits(most.value);
   const text = same ? shown.digits(least.value) : `${shown.digits(least.value)} – ${shown.digits(most.value)}`;
   const missing = report.points.length - found.length;
+  // Of one run of each the page does not know whether another seed would change it; the answer does.
+  const judged = found.some((each) => each.low !== null);
   const lines = [
     ...(same ? [line("interval", found.length === 1 ? `at ${least.label}` : `the same at ${found.length} points`)] : []),
-    ...(same ? [] : [line("interval", `least ${place(least, found)}`), line("interval", `most ${place(most, found)}`)]),
+    ...(same || !judged ? [] : [line("interval", `least ${place(least, found)}`), line("interval", `most ${place(most, found)}`)]),
     ...(missing > 0 ? [line("n", `no value at ${missing} of ${report.points.length} points`)] : []),
   ];
   return { value: number(text, shown, !same), lines, missing: false, exact: null };

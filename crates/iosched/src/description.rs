@@ -67,8 +67,8 @@ pub enum Kind {
     Mclock {
         /// What happens at the limit.
         at_limit: AtLimit,
-        /// The idle time after which a flow counts as idle.
-        idle_after: SimSpan,
+        /// The time without requests after which a flow counts as idle; `None` is none.
+        idle_after: Option<SimSpan>,
     },
     /// [`crate::Rounds`].
     Rounds {

@@ -2,19 +2,32 @@
 //! any case, a limit that it does not exceed, and a weight by which flows share what lies between. Tags are
 //! instants:
 //!
-//! - R = max(t, R' + (rho + c)/r), P = max(t, P' + (delta + c)/w), L = max(t, L' + (delta + c)/l), with t the
-//!   instant of arrival, c the cost, and rho and delta the service that the client got elsewhere
-//!   ([`crate::Feedback`]; none in plain mClock).
+//! - R = max(t, R' + (rho + c)/r), P = S + (delta + c)/w, L = max(t, L' + (delta + c)/l), with t the instant
+//!   of arrival, c the cost, S the P of the flow's previous request, and rho and delta the service that the
+//!   client got elsewhere ([`crate::Feedback`]; none in plain mClock).
 //! - First goes the least R, if it has come. Else, of the heads whose L has come, the least P; the
 //!   reservation of the flow is then brought forward by (rho + c)/r, since this request did not use it. Else,
 //!   at the limit: wait, or let the least P go.
-//! - A flow that returns from idling starts at the least P of those that wait, or where it left off if that
-//!   is later.
+//! - A flow is idle if none of its requests has waited or been in service for longer than a given time. One
+//!   that returns from idling has the least S of the flows that are not idle, or its own if that is later; if
+//!   all are idle, the greatest P of all requests given. The claim of any other flow never changes, so that
+//!   the service of flows that are not idle follows their weights.
 //!
-//! Reservation, weight and limit are all in units of cost per second; without a limit L has always come,
-//! without a reservation R never does. Tags are computed when a request becomes its flow's head, with the
-//! latest feedback, as Ceph's library does when it chooses a request. The third way of that library at the
-//! limit, to refuse, is left out: every request that arrived is served here.
+//! Reservation and limit are in units of cost per second; without a limit L has always come, without a
+//! reservation R never does. Weights are relative. Tags are computed when a request becomes its flow's head,
+//! with the latest feedback, as Ceph's library does when it chooses a request. The third way of that library
+//! at the limit, to refuse, is left out: every request that arrived is served here.
+//!
+//! # Where this differs from Ceph's library
+//!
+//! - The library does not see when a request completes: a client is idle when none of its requests was
+//!   tagged for the idle age, looked at once a minute. With the age of [`Profile::IDLE_AGE`] that is seldom
+//!   noticed. With a short age it would take a client's claim while its requests are in service: of weights
+//!   1 and 4, the heavy client gets 67 % of the service in place of 80 %.
+//! - The library's P is never before t. Where weights exceed the throughput, requests then go in order of
+//!   arrival, whatever the weights. Here P is a virtual time.
+//! - A client that returns has the least P of the others there, without a step of its own. With a short age a
+//!   heavy client with one request at a time would wait for the step of a lighter one each time.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -71,8 +84,10 @@ pub struct Mclock<T> {
     ready: BTreeSet<(Tag, u32)>,
     /// All heads of flows with a weight, by P.
     by_share: BTreeSet<(Tag, u32)>,
-    /// The P and the flow of the last request given.
-    last: Option<(Tag, u32)>,
+    /// Flows with a weight by S: all that are not idle, and idle ones that were not looked at since.
+    active: BTreeSet<(Tag, u32)>,
+    /// The greatest P of all requests given.
+    latest: Tag,
     /// The next instant at which some flow may go, when none could.
     alarm: Option<SimTime>,
     room: Room,
@@ -89,7 +104,11 @@ struct Flow<T> {
     tags: Option<Tags>,
     /// The feedback of the newest request.
     feedback: Feedback,
-    /// Since when nothing waits; `None` for a flow that never sent.
+    /// S: the P of the last request given, or where the flow returned from idling.
+    start: Tag,
+    /// The number of its requests in service.
+    in_service: u32,
+    /// Since when nothing waits and nothing is in service; `None` for a flow that never sent.
     empty_since: Option<SimTime>,
 }
 
@@ -113,8 +132,17 @@ impl<T> Flow<T> {
             waiting: VecDeque::new(),
             tags: None,
             feedback: Feedback::default(),
+            start: Tag::ZERO,
+            in_service: 0,
             empty_since: None,
         }
+    }
+
+    /// Whether nothing of the flow has waited or been in service for longer than this.
+    fn is_idle(&self, now: SimTime, after: SimSpan) -> bool {
+        self.waiting.is_empty()
+            && self.in_service == 0
+            && self.empty_since.is_none_or(|since| since.saturating_add(after) < now)
     }
 
     /// The tags of a head of this cost that came at `at`.
@@ -132,7 +160,11 @@ impl<T> Flow<T> {
                 next(|tags| tags.reservation, self.reservation, rho),
                 Tag::NEVER,
             ),
-            share: or(self.weight, next(|tags| tags.share, self.weight, delta), Tag::NEVER),
+            share: or(
+                self.weight,
+                self.start.plus(Tag::span_of(cost.saturating_add(delta), self.weight.max(1))),
+                Tag::NEVER,
+            ),
             limit: or(self.limit, next(|tags| tags.limit, self.limit, delta), Tag::ZERO),
         }
     }
@@ -153,33 +185,26 @@ impl<T> Mclock<T> {
             by_limit: BTreeSet::new(),
             ready: BTreeSet::new(),
             by_share: BTreeSet::new(),
-            last: None,
+            active: BTreeSet::new(),
+            latest: Tag::ZERO,
             alarm: None,
             room: Room::new(depth),
         }
     }
 
-    /// The same, but a flow counts as idle only when none of its requests has waited for this long. Until
-    /// then it keeps its P and thus its claim to unused service.
+    /// The same, but a flow counts as idle only when none of its requests has waited or been in service for
+    /// longer than this. Until then it keeps its claim to the service that it did not use, and takes that
+    /// from the others when it returns.
     #[must_use]
     pub fn idle_after(self, idle_after: SimSpan) -> Mclock<T> {
         Mclock { idle_after, ..self }
     }
 
-    /// Tags the new head of a flow. A flow that was idle does not go ahead of those that wait.
-    fn tag(&mut self, number: u32, was_idle: bool) {
-        let least = self.least_share();
+    /// Tags the new head of a flow.
+    fn tag(&mut self, number: u32) {
         let flow = &mut self.flows[number as usize];
         let Some(&(at, ref head)) = flow.waiting.front() else { return };
-        let mut tags = flow.tags_for(at, head.cost);
-        if was_idle
-            && flow.weight > 0
-            && let Some(least) = least
-        {
-            // Ignores the instant of arrival: with a backlog of old requests, P lies before it.
-            let step = Tag::span_of(head.cost.saturating_add(flow.feedback.delta), flow.weight);
-            tags.share = flow.tags.map_or(least, |tags| least.max(tags.share.plus(step)));
-        }
+        let tags = flow.tags_for(at, head.cost);
         if flow.reservation > 0 {
             self.by_reservation.insert((tags.reservation, number));
         }
@@ -194,10 +219,29 @@ impl<T> Mclock<T> {
         flow.tags = Some(tags);
     }
 
-    /// The least P of the active flows: those that wait, or that have just been given their last request.
-    fn least_share(&self) -> Option<Tag> {
-        let last = self.last.filter(|last| self.flows[last.1 as usize].waiting.is_empty()).map(|last| last.0);
-        self.by_share.first().map(|head| head.0).into_iter().chain(last).min()
+    /// A flow returns from idling: it does not go ahead of those that are not idle.
+    fn return_from_idling(&mut self, now: SimTime, number: u32) {
+        let own = self.flows[number as usize].start;
+        self.active.remove(&(own, number));
+        let mut base = self.latest;
+        while let Some(&(start, other)) = self.active.first() {
+            if !self.flows[other as usize].is_idle(now, self.idle_after) {
+                base = start;
+                break;
+            }
+            self.active.pop_first();
+        }
+        self.start_at(number, own.max(base));
+    }
+
+    /// Sets S of a flow that is not idle.
+    fn start_at(&mut self, number: u32, start: Tag) {
+        let flow = &mut self.flows[number as usize];
+        if flow.weight > 0 {
+            self.active.remove(&(flow.start, number));
+            self.active.insert((start, number));
+            flow.start = start;
+        }
     }
 
     /// Gives the head of a flow.
@@ -218,11 +262,13 @@ impl<T> Mclock<T> {
             let unused = request.cost.saturating_add(flow.feedback.rho);
             tags.reservation = tags.reservation.minus(Tag::span_of(unused, flow.reservation));
         }
-        flow.empty_since = Some(now);
+        let given = tags.share;
+        flow.in_service += 1;
         if flow.weight > 0 {
-            self.last = Some((tags.share, number));
+            self.latest = self.latest.max(given);
+            self.start_at(number, given);
         }
-        self.tag(number, false);
+        self.tag(number);
         let waiting = |has: fn(&Flow<T>) -> bool| {
             self.flows.iter().filter(|flow| !flow.waiting.is_empty() && has(flow)).count()
         };
@@ -274,12 +320,15 @@ impl<T: Clone> Discipline for Mclock<T> {
     fn arrive(&mut self, now: SimTime, request: Request<T>) {
         let number = request.flow.0;
         let flow = &mut self.flows[number as usize];
+        let was_idle = flow.is_idle(now, self.idle_after);
         flow.feedback = request.about.feedback;
-        let was_empty = flow.waiting.is_empty();
         flow.waiting.push_back((now, request));
-        if was_empty {
-            let idle_at = flow.empty_since.map(|since| since.saturating_add(self.idle_after));
-            self.tag(number, idle_at.is_none_or(|at| at <= now));
+        let is_head = flow.waiting.len() == 1;
+        if was_idle {
+            self.return_from_idling(now, number);
+        }
+        if is_head {
+            self.tag(number);
         }
     }
 
@@ -298,8 +347,16 @@ impl<T: Clone> Discipline for Mclock<T> {
         None
     }
 
-    fn complete(&mut self, _: SimTime, _: &Request<T>) {
+    /// # Panics
+    /// When nothing of the flow is in service: a completion was reported twice.
+    fn complete(&mut self, now: SimTime, served: &Request<T>) {
         self.room.release();
+        let flow = &mut self.flows[served.flow.0 as usize];
+        assert!(flow.in_service > 0, "more of flow {} was completed than was given", served.flow.0);
+        flow.in_service -= 1;
+        if flow.in_service == 0 && flow.waiting.is_empty() {
+            flow.empty_since = Some(now);
+        }
     }
 
     fn wake_at(&self) -> Option<SimTime> {

@@ -1,6 +1,6 @@
 //! One type for all named schedulers, so that a study holds any of them without being generic.
 
-use towtank_units::SimTime;
+use towtank_units::{SimSpan, SimTime};
 
 use crate::{
     Audience, Bfq, BucketTree, Description, Discipline, Drr, Dsfq, Dta, Edf, Fifo, Flows, I2l, Kind, Lengths,
@@ -80,6 +80,7 @@ impl<T> Scheduler<T> {
             Kind::Sfqrc(spec) => Scheduler::Sfqrc(Box::new(Sfqrc::new(depth, spec, flows))),
             Kind::Dta(lag) => Scheduler::Dta(Box::new(Dta::new(depth, lag, flows))),
             Kind::Mclock { at_limit, idle_after } => {
+                let idle_after = idle_after.unwrap_or(SimSpan::ZERO);
                 Scheduler::Mclock(Box::new(Mclock::new(depth, at_limit, flows).idle_after(idle_after)))
             }
             Kind::Rounds { batch, quantum, supported } => {

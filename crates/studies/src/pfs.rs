@@ -6,9 +6,11 @@
 //! - `scenario`: the keys of a scenario, and presets;
 //! - `observed`: the results of one replicate, and its measures;
 //! - `present`, `figures`: the contents of the report;
+//! - `compared`: what the points of a sweep differ in;
 //! - `published`: the numbers of the paper;
 //! - `tune`: which settings of the scheduler meet given goals.
 
+mod compared;
 mod figures;
 mod observed;
 mod present;
@@ -99,7 +101,7 @@ impl Question for Pfs {
          -alb (between servers), edf, i2l, sfqrc, dta, mclock, Lustre's crr-n, orr, trr and tbf, bfq, token-bucket and htb. Weights, \
          reservations, limits, deadlines and rates are keys of applications. Not modelled: metadata beyond service times, \
          recovery of failed servers, and CPU time of servers beyond the costs that are keys.";
-    const RESULTS_VERSION: u32 = 3;
+    const RESULTS_VERSION: u32 = 4;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank pfs --clients 64 --servers 4 --scheduler sfq:4 --weights 1:4",
         "towtank pfs --trace trace.csv --trace-format msr --scheduler fifo:8",

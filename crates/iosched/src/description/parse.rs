@@ -71,7 +71,7 @@ fn kind(name: &str, words: &mut Words<'_>) -> Result<Kind, DescriptionError> {
         "dta" => Kind::Dta(words.count("lag", LAG_PERCENT)?),
         "mclock" => Kind::Mclock {
             at_limit: words.choice("at-limit", &[("wait", AtLimit::Wait), ("allow", AtLimit::Allow)])?,
-            idle_after: words.option("idle-after", SimSpan::ZERO)?,
+            idle_after: words.find("idle-after").map(|word| words.read("idle-after", word)).transpose()?,
         },
         "crr-n" => rounds(Batch::Client, words)?,
         "orr" => rounds(Batch::Object, words)?,

@@ -78,7 +78,7 @@ fn rest(kind: &Kind) -> String {
         Kind::Dta(lag) => unless("lag", lag, LAG_PERCENT),
         Kind::Mclock { at_limit, idle_after } => {
             let allow = if at_limit == AtLimit::Allow { ":at-limit=allow" } else { "" };
-            allow.to_owned() + &unless("idle-after", idle_after, towtank_units::SimSpan::ZERO)
+            allow.to_owned() + &idle_after.map_or_else(String::new, |span| format!(":idle-after={span}"))
         }
         Kind::Rounds { batch, quantum, supported } => {
             let what = match supported {

@@ -33,6 +33,7 @@ fn texts_read_back_as_they_are_printed() {
         ("dta:4:lag=40", "dta:4:lag=40"),
         ("dmclock", "mclock"),
         ("mclock:8:at-limit=allow:idle-after=5s", "mclock:8:at-limit=allow:idle-after=5s"),
+        ("mclock:8:idle-after=0s", "mclock:8:idle-after=0s"),
         ("crr-n:quantum=16", "crr-n:quantum=16"),
         ("orr:for=both", "orr:for=both"),
         ("tbf:depth=3", "tbf"),
@@ -128,7 +129,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
             step
         })),
         (0u32..200).prop_map(Kind::Dta),
-        (prop::bool::ANY, span()).prop_map(|(allow, idle_after)| Kind::Mclock {
+        (prop::bool::ANY, prop::option::of(span())).prop_map(|(allow, idle_after)| Kind::Mclock {
             at_limit: if allow { AtLimit::Allow } else { AtLimit::Wait },
             idle_after
         }),

@@ -1,7 +1,9 @@
 //! The profiles of Ceph's mClock scheduler: the shares of an OSD's capacity for clients, recovery and
 //! background work. The figures are those of Ceph's documentation (Reef).
 
-use crate::{FlowId, FlowSpec, Flows};
+use towtank_units::SimSpan;
+
+use crate::{AtLimit, FlowId, FlowSpec, Flows, Mclock};
 
 /// A set of reservations, weights and limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -50,6 +52,20 @@ impl Profile {
         (Profile::HighClientOps, "high_client_ops"),
         (Profile::HighRecoveryOps, "high_recovery_ops"),
     ];
+
+    /// The time without requests after which a class counts as idle. Ceph passes the ages of its library
+    /// (`standard_idle_age` in `dmclock_server.h`, since December 2018): `mClockScheduler` of 16 to 20 leaves
+    /// them out, and that of 21 names them. The library looks once a minute (`standard_check_time`), so that
+    /// a class becomes idle up to a minute later. Its age for forgetting a client, 600 s, makes no
+    /// difference: a client that is new is idle too.
+    pub const IDLE_AGE: SimSpan = SimSpan::from_secs(300);
+
+    /// The scheduler of this profile as Ceph has it: a class at its limit waits, and is idle after
+    /// [`Profile::IDLE_AGE`]. The capacity is that of [`Profile::flows`].
+    #[must_use]
+    pub fn scheduler<T>(self, depth: Option<u32>, capacity: u64) -> Mclock<T> {
+        Mclock::new(depth, AtLimit::Wait, &self.flows(capacity)).idle_after(Profile::IDLE_AGE)
+    }
 
     /// The rows of the profile, by class.
     fn rows(self) -> [Row; 3] {

@@ -2,7 +2,7 @@
 //! in `tests/laws`.
 
 use super::*;
-use crate::trial::{at, given, ms, push, request};
+use crate::trial::{at, given, ms, push, request, served};
 
 fn spec(reservation: u64, weight: u32, limit: u64) -> FlowSpec {
     FlowSpec { reservation, weight, limit, ..FlowSpec::default() }
@@ -34,14 +34,14 @@ fn reservation_and_limit_by_hand() {
     assert_eq!(mclock.wake_at(), Some(ms(150)));
 }
 
-/// P = 0, 1/w, 2/w ..: weights 1 and 2 per second, without limits.
+/// P = 1/w, 2/w, 3/w ..: weights 1 and 2, without limits.
 #[test]
 fn shares_by_hand() {
     let mut mclock = mclock(&[spec(0, 1, 0), spec(0, 2, 0)], AtLimit::Wait);
     (0..3).for_each(|item| push(&mut mclock, 0, 1, item));
     (10..14).for_each(|item| push(&mut mclock, 1, 1, item));
-    // P of flow 0: 0, 1, 2 s; of flow 1: 0, 0.5, 1, 1.5 s.
-    assert_eq!(given(&mut mclock, at(0)), [0, 10, 11, 1, 12, 13, 2]);
+    // P of flow 0: 1, 2, 3; of flow 1: 0.5, 1, 1.5, 2.
+    assert_eq!(given(&mut mclock, at(0)), [10, 0, 11, 12, 1, 13, 2]);
     assert_eq!(mclock.wake_at(), None);
 }
 
@@ -49,11 +49,49 @@ fn shares_by_hand() {
 fn who_comes_back_starts_where_the_others_are() {
     let mut mclock = mclock(&[spec(0, 1, 0), spec(0, 1, 0)], AtLimit::Wait);
     push(&mut mclock, 1, 1, 10);
-    assert_eq!(given(&mut mclock, at(0)), [10]);
+    assert_eq!(served(&mut mclock), [10]);
     (0..60).for_each(|item| push(&mut mclock, 0, 1, item));
     (0..50).for_each(|_| assert!(mclock.next(at(0)).is_some()));
-    (11..15).for_each(|item| push(&mut mclock, 1, 1, item));
-    assert_eq!(given(&mut mclock, at(0))[..6], [50, 11, 51, 12, 52, 13]);
+    (11..15).for_each(|item| mclock.arrive(at(1), request(1, 1, item)));
+    assert_eq!(given(&mut mclock, at(1))[..6], [50, 11, 51, 12, 52, 13]);
+}
+
+/// A flow with a request in service keeps its claim, however short the idle age, and one that sends again at
+/// the instant at which its last one completes was never idle.
+#[test]
+fn who_has_a_request_in_service_keeps_its_claim() {
+    for completes in [false, true] {
+        let mut mclock = mclock(&[spec(0, 1, 0), spec(0, 4, 0)], AtLimit::Wait);
+        push(&mut mclock, 1, 1, 10);
+        assert_eq!(given(&mut mclock, at(0)), [10]);
+        (0..4).for_each(|item| push(&mut mclock, 0, 1, item));
+        (0..2).for_each(|_| assert!(mclock.next(at(1)).is_some()));
+        if completes {
+            mclock.complete(at(5), &request(1, 1, 10));
+        }
+        // Flow 0 has P = 1.25, where flow 1 left off, and its fourth request P = 4.25. Flow 1 has 0.5 to 2.
+        (11..18).for_each(|item| mclock.arrive(at(5), request(1, 1, item)));
+        assert_eq!(given(&mut mclock, at(5))[..7], [11, 12, 13, 14, 15, 16, 17], "completes: {completes}");
+    }
+}
+
+/// A flow that was away for less than the idle age takes what it did not use; for longer, nothing.
+#[test]
+fn a_claim_ends_with_the_idle_age() {
+    let back = |idle_after: u64, at_s: u64| {
+        let second = |s: u64| SimTime::ZERO.saturating_add(SimSpan::from_secs(s));
+        let mut mclock =
+            mclock(&[spec(0, 1, 0), spec(0, 1, 0)], AtLimit::Wait).idle_after(SimSpan::from_secs(idle_after));
+        push(&mut mclock, 1, 1, 10);
+        assert_eq!(served(&mut mclock), [10]);
+        (0..20).for_each(|item| push(&mut mclock, 0, 1, item));
+        (0..10).for_each(|_| assert!(mclock.next(at(1)).is_some()));
+        (101..105).for_each(|item| mclock.arrive(second(at_s), request(1, 1, item)));
+        given(&mut mclock, second(at_s))[..4].iter().filter(|&&item| item > 100).count()
+    };
+    assert_eq!((back(0, 1), back(300, 300), back(300, 301)), (2, 4, 2));
+    let ceph: Mclock<u32> = Profile::Balanced.scheduler(Some(4), 1_000);
+    assert_eq!(ceph.idle_after, SimSpan::from_secs(300));
 }
 
 /// A flow with one request at a time is idle between any two of them, and gains nothing by that: it keeps its
@@ -82,7 +120,7 @@ fn who_is_all_in_service_is_active() {
     assert_eq!(given(&mut mclock, at(0)).len(), 50);
     (60..63).for_each(|item| push(&mut mclock, 1, 1, item));
     (50..53).for_each(|item| push(&mut mclock, 0, 1, item));
-    assert_eq!(given(&mut mclock, at(0)), [60, 50, 61, 51, 62, 52]);
+    assert_eq!(given(&mut mclock, at(0)), [50, 60, 51, 61, 52, 62]);
 }
 
 #[test]
@@ -119,7 +157,7 @@ fn feedback_delays_tags() {
     mclock.arrive(ms(0), request(0, 1, 1).about(About { feedback, ..About::default() }));
     let tags = mclock.flows[0].tags.expect("it has a head");
     let instants = [tags.reservation, tags.share, tags.limit].map(Tag::instant);
-    assert_eq!(instants, [ms(300), ms(6_000), ms(300)]);
+    assert_eq!(instants, [ms(300), ms(7_000), ms(300)]);
 }
 
 #[test]

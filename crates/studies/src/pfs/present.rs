@@ -6,7 +6,7 @@ use towtank_units::SimSpan;
 use super::observed::Run;
 use super::scenario::Replays;
 use super::view::{DISKS, View};
-use super::{Pfs, figures, published};
+use super::{Pfs, compared, figures, published};
 use crate::published::is_published;
 use crate::{Points, Presentation};
 
@@ -154,18 +154,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
     for view in views {
         told.extend(overloads(view).into_iter().map(|words| format!("With {}: {words}", view.label)));
     }
-    let mut rates: Vec<(f64, &str)> = views
-        .iter()
-        .filter_map(|view| Some((view.mean("throughput_bytes_per_s")?, view.label.as_str())))
-        .collect();
-    rates.sort_by(|left, right| right.0.total_cmp(&left.0));
-    if let (Some(best), Some(worst)) = (rates.first(), rates.last()) {
-        let [highest, lowest] = human::alike([best.0, worst.0], "bytes/s");
-        told.push(format!(
-            "Highest throughput with {}: {highest}; lowest with {}: {lowest}.",
-            best.1, worst.1
-        ));
-    }
+    told.extend(compared::sentences(views));
     told.join(" ")
 }
 

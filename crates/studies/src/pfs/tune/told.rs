@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use towtank_report::{Cell, Column, Table, human};
 use towtank_scenario::gate::Gate;
 
-use super::{Tried, miss, rule};
+use super::{Tried, Tuner, miss, rule};
 use crate::pfs::scenario::Settled;
 use crate::{Answer, Found, Summary};
 
@@ -13,9 +13,10 @@ const MEASURES: [(&str, &str); 3] =
     [("throughput_bytes_per_s", "bytes/s"), ("latency_mean_s", "s"), ("latency_p99_s", "s")];
 
 /// The result of a search.
-pub(super) fn found(base: &Settled, goals: &[Gate], count: usize, before: &Tried, after: &Tried) -> Found {
+pub(super) fn found(tuner: &Tuner<'_>, before: &Tried, after: &Tried) -> Found {
     let met = after.miss <= 0.0;
-    let told = Told { base, goals, count, before, after };
+    let (base, goals, count) = (&tuner.base, tuner.trials.goals(), tuner.tried.len());
+    let told = Told { base, goals, count, as_near: tuner.as_near(after), before, after };
     let answer = Answer {
         text: told.text(met),
         data: told.data(met),
@@ -29,6 +30,8 @@ struct Told<'a> {
     base: &'a Settled,
     goals: &'a [Gate],
     count: usize,
+    /// The number of other settings that miss the goals by as much.
+    as_near: usize,
     before: &'a Tried,
     after: &'a Tried,
 }
@@ -101,10 +104,23 @@ impl Told<'_> {
                 "No setting that was tried meets the goals, and none is nearer than the scenario's; {tried}."
             ),
             (false, false) => format!(
-                "No setting that was tried meets the goals. The nearest is {}; {tried}.",
-                changes.join(", ")
+                "No setting that was tried meets the goals. {} {}{}; {tried}.",
+                if self.as_near > 0 { "One of the nearest is" } else { "The nearest is" },
+                changes.join(", "),
+                self.others_as_near()
             ),
         }
+    }
+
+    /// How many other settings are as near, and whether one run of each is all that there is.
+    fn others_as_near(&self) -> String {
+        let others = match self.as_near {
+            0 => String::new(),
+            1 => ", and 1 other misses them by as much".to_owned(),
+            others => format!(", and {others} others miss them by as much"),
+        };
+        let runs = self.after.summary.iter().map(|(_, measure)| measure.n()).max().unwrap_or(0);
+        if runs > 1 { others } else { others + " (one run of each cannot tell near ones apart)" }
     }
 
     /// A goal with its measures before and after.
