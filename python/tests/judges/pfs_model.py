@@ -78,18 +78,23 @@ class Clock:
     def __init__(self) -> None:
         self.now = 0
         self._next = 0
-        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._events: list[tuple[int, float, int, Callable[[], None]]] = []
+
+    @staticmethod
+    def rank() -> float:
+        """The place of an event among those of its instant, before the order of planning."""
+        return 0.0
 
     def after(self, delay: int, action: Callable[[], None]) -> None:
         self.at(self.now + delay, action)
 
     def at(self, instant: int, action: Callable[[], None]) -> None:
-        heapq.heappush(self._events, (instant, self._next, action))
+        heapq.heappush(self._events, (instant, self.rank(), self._next, action))
         self._next += 1
 
     def run(self) -> None:
         while self._events:
-            self.now, _, action = heapq.heappop(self._events)
+            self.now, _, _, action = heapq.heappop(self._events)
             action()
 
 
@@ -192,11 +197,11 @@ class Server(Node):
         self.pump()
 
     def tell(self) -> None:
-        """Sends what the scheduler has for the others: a message of a header to each."""
+        """Tells the others what the scheduler has for them: it takes the latency, and nothing of the NICs."""
         for message in self.scheduler.tell(self.world.clock.now):
             for other in self.world.servers:
                 if other is not self:
-                    self.send(other, 0, lambda o=other, m=message: o.heard(m))  # type: ignore[misc]
+                    self.world.clock.after(self.world.system.latency, lambda o=other, m=message: o.heard(m))  # type: ignore[misc]
 
     def heard(self, message: list[tuple[int, int]]) -> None:
         self.scheduler.hear(self.world.clock.now, message)

@@ -166,9 +166,14 @@ class FinishTime(StartTime):
         if not flows:
             return None
         flow = min(flows, key=lambda flow: (self.queues[flow][0].finish, flow))
-        return self.queues[flow].popleft()
+        job = self.queues[flow].popleft()
+        if self.planted == "own clock":
+            self.virtual = job.finish
+        return job
 
     def completed(self, now: int, job: Job) -> None:
+        if self.planted == "own clock":
+            return
         work = Fraction(job.size)
         while work > 0:
             active = [flow for flow, last in enumerate(self.last) if last > self.virtual]
@@ -318,7 +323,6 @@ class Distributed(StartTime):
         self.kind = self.options["kind"]
         self.outbox: list[Message] = []
         self.sums = [0] * len(self.flows)
-        self.since: int | None = None
         self.at_front = self.kind == "f"
         self.period = span_of(self.options["period"]) if "period" in self.options else 0
         self.load = size_of(self.options["load"]) if "load" in self.options else 0
@@ -332,7 +336,7 @@ class Distributed(StartTime):
         if self.kind == "alb" and self.sums[job.flow] >= self.load:
             self.flush()
         if self.kind == "atb" and self.due is None:
-            self.due = now + self.period
+            self.due = (now // self.period + 1) * self.period
 
     def flush(self) -> None:
         message = [(flow, size) for flow, size in enumerate(self.sums) if size]
@@ -384,6 +388,7 @@ class Clocked(Scheduler):
         none: list[Fraction | None] = [None] * len(self.flows)
         self.reserved, self.shared, self.limited = list(none), list(none), list(none)
         self.heads: list[tuple[Fraction, Fraction, Fraction] | None] = [None] * len(self.flows)
+        self.went = Fraction(0)
 
     def tag(self, now: int, flow: int) -> None:
         """Gives tags to the job that has come to the head of its queue."""
@@ -401,7 +406,7 @@ class Clocked(Scheduler):
         cost = Fraction(job.size * SECOND, self.weight(flow))
         if before is None:
             others = [head[1] for head in self.heads if head is not None]
-            shared = min(others) if others else at
+            shared = min(others) if others else max(at, self.went)
         else:
             shared = max(at, before + cost)
         self.reserved[flow], self.shared[flow], self.limited[flow] = reserved, shared, limited
@@ -419,8 +424,9 @@ class Clocked(Scheduler):
             self.tag(now, job.flow)
 
     def take(self, now: int, flow: int, by_weight: bool) -> Job:
-        job = self.queues[flow].popleft()
-        self.heads[flow] = None
+        job, head = self.queues[flow].popleft(), self.heads[flow]
+        assert head is not None
+        self.went, self.heads[flow] = head[1], None
         reservation = self.reservation(flow)
         before = self.reserved[flow]
         if by_weight and reservation and before is not None:
