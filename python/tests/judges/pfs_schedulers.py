@@ -392,8 +392,8 @@ class Clocked(Scheduler):
 
     def tag(self, now: int, flow: int) -> None:
         """Gives tags to the job that has come to the head of its queue."""
-        job, settings = self.queues[flow][0], self.flows[flow]
-        at = Fraction(max(job.arrived, 0))
+        job = self.queues[flow][0]
+        at = Fraction(job.arrived)
 
         def later(before: Fraction | None, rate: int | None, none: Fraction) -> Fraction:
             if not rate:
@@ -507,6 +507,104 @@ class Bucket(Scheduler):
         return min(instants) if instants else None
 
 
+class Budget(Scheduler):
+    """BFQ without its heuristics (Checconi and Valente 2010): B-WF2Q+ over budgets, one application at a time.
+
+    A turn ends when the next job exceeds the budget, when the application has nothing for `idle` and nothing in service, or
+    when a job is due after `timeout`. A used-up budget doubles; any other turn leaves what it used; both within `min` and
+    `max`. A budget is at least the first job of the turn.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.least, self.most = size_of(self.options.get("min", "512KiB")), size_of(self.options.get("max", "8MiB"))
+        self.idle, self.timeout = (
+            span_of(self.options.get("idle", "8ms")),
+            span_of(self.options.get("timeout", "125ms")),
+        )
+        count = len(self.flows)
+        self.budgets = [self.least] * count
+        self.starts: list[Fraction | None] = [None] * count
+        self.finishes = [Fraction(0)] * count
+        self.in_service = [0] * count
+        self.virtual = Fraction(0)
+        self.turn: int | None = None
+        self.used, self.began = 0, 0
+        self.until: int | None = None
+
+    def place(self, flow: int, start: Fraction) -> None:
+        """Queues an application for its next turn."""
+        self.budgets[flow] = max(self.budgets[flow], self.queues[flow][0].size)
+        self.starts[flow] = start
+        self.finishes[flow] = start + Fraction(self.budgets[flow] * PARTS // self.weight(flow), PARTS)
+
+    def enqueue(self, now: int, job: Job) -> None:
+        self.queues[job.flow].append(job)
+        if job.flow == self.turn:
+            self.until = None
+        elif self.starts[job.flow] is None:
+            self.place(job.flow, max(self.virtual, self.finishes[job.flow]))
+
+    def expire(self, flow: int, used_up: bool) -> None:
+        start = self.starts[flow]
+        assert start is not None
+        weights = sum(self.weight(other) for other in {*self.backlogged(), flow})
+        self.virtual += Fraction(self.used, weights)
+        self.turn, self.until = None, None
+        budget = self.budgets[flow] * 2 if used_up else self.used
+        if self.planted != "fixed budgets":
+            self.budgets[flow] = max(self.least, min(self.most, budget))
+        self.finishes[flow] = start + Fraction(self.used * PARTS // self.weight(flow), PARTS)
+        self.starts[flow] = None
+        if self.queues[flow]:
+            self.place(flow, self.finishes[flow])
+
+    def choose(self, now: int) -> int | None:
+        tagged = [(flow, start) for flow in self.backlogged() if (start := self.starts[flow]) is not None]
+        if not tagged:
+            return None
+        self.virtual = max(self.virtual, min(start for _, start in tagged))
+        flow = min(
+            (flow for flow, start in tagged if start <= self.virtual), key=lambda flow: (self.finishes[flow], flow)
+        )
+        self.turn, self.used, self.began = flow, 0, now
+        return flow
+
+    def over(self, now: int, flow: int) -> bool | None:
+        """Whether the turn ends now and the budget is used up; none if the turn goes on."""
+        if self.used and now - self.began >= self.timeout:
+            return False
+        if self.queues[flow]:
+            return True if self.used + self.queues[flow][0].size > self.budgets[flow] else None
+        if self.idle == 0 or self.planted == "no idling":
+            return False
+        if self.in_service[flow]:
+            self.until = None
+        elif self.until is None:
+            self.until = now + self.idle
+        return False if self.until is not None and self.until <= now else None
+
+    def pick(self, now: int) -> Job | None:
+        while (flow := self.choose(now) if self.turn is None else self.turn) is not None:
+            used_up = self.over(now, flow)
+            if used_up is not None:
+                self.expire(flow, used_up)
+            elif not self.queues[flow]:
+                return None
+            else:
+                job = self.queues[flow].popleft()
+                self.used += job.size
+                self.in_service[flow] += 1
+                return job
+        return None
+
+    def completed(self, now: int, job: Job) -> None:
+        self.in_service[job.flow] -= 1
+
+    def wake_at(self, now: int) -> int | None:
+        return self.until if self.until is not None and self.until > now else None
+
+
 def up(value: Fraction) -> int:
     """The next whole number, from a fraction."""
     return -(-value.numerator // value.denominator)
@@ -540,6 +638,7 @@ KINDS: dict[str, type[Scheduler]] = {
     "edf": Deadline,
     "mclock": Clocked,
     "token-bucket": Bucket,
+    "bfq": Budget,
 }
 
 

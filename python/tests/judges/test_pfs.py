@@ -40,6 +40,8 @@ KINDS = [
     "dsfq-atb:2:50ms",
     "dsfq-alb:2:1MiB",
     "token-bucket:D",
+    "bfq:D",
+    "bfq:D:min=64KiB:max=512KiB:idle=3ms:timeout=30ms",
     "mclock:D:idle-after=300s",
     "mclock:D:at-limit=allow:idle-after=300s",
 ]
@@ -60,6 +62,9 @@ PLANTED = [
     ("dsfq-atb:2:50ms", "alone"),
     ("dsfq-alb:2:1MiB", "alone"),
     ("token-bucket:D", "no rates"),
+    ("bfq:D", "no weights"),
+    ("bfq:D", "fixed budgets"),
+    ("bfq:D", "no idling"),
     ("mclock:D:idle-after=300s", "no weights"),
     ("mclock:D:idle-after=300s", "no reservations"),
     ("mclock:D:idle-after=300s", "no limits"),
