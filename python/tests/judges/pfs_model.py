@@ -1,10 +1,11 @@
 """A parallel file system, simulated a second time: written from the guide (docs/pfs.md) and not from the program.
 
-It has clients, a network of NICs, metadata servers, striped files, and data servers with a scheduler, threads and a disk of
-the model `rate`, which bypass the page cache. Times are whole nanoseconds. Nothing here is drawn at random, so a scenario
-of this model has one answer. The schedulers are in `pfs_schedulers.py`.
+It has clients, a network of NICs, metadata servers, striped files, and data servers with a scheduler, threads and a
+disk of the model `rate`, which bypass the page cache. Times are whole nanoseconds. Nothing here is drawn at random, so
+a scenario of this model has one answer. The schedulers are in `pfs_schedulers.py`.
 
-Not modelled: page caches, caches at clients, losses, routers, fair ports, copies, handshakes, locks, traces, other disks.
+Not modelled: page caches, caches at clients, losses, routers, fair ports, copies, handshakes, locks, traces, and other
+disks.
 """
 
 from __future__ import annotations

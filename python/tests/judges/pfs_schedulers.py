@@ -1,7 +1,7 @@
 """The schedulers that the guide names, each from its published source and not from the program.
 
-Tags are exact fractions, so an order never depends on rounding. A scheduler of `D` has at most `D` jobs in service. A class
-says which source it follows, and `planted` names one rule that it then breaks on purpose.
+A scheduler of `D` has at most `D` jobs in service. A class says which source it follows, and `planted` names one rule
+that it then breaks on purpose.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ class Scheduler:
 class StartTime(Scheduler):
     """SFQ(D): Goyal, Vin and Cheng 1996; Jin, Chase and Kaur 2004; ties and idle times as in PFSsim.
 
-    S = max(v, F of the job before), F = S + size / weight; the smallest S goes first; v is the S of the last one that went,
-    also when nothing is left. Of equal tags, the application next in turn after the one served last goes first.
+    S = max(v, F of the job before), F = S + size / weight; the smallest S goes first; v is the S of the last one that
+    went, also when nothing is left. Of equal tags, the application next in turn after the one served last goes first.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -157,8 +157,8 @@ class StartTime(Scheduler):
 class FinishTime(StartTime):
     """WFQ (Demers, Keshav and Shenker 1989): the smallest F goes first; ties go to the application named first.
 
-    v is the round of a fluid server that has done the work that this one has completed: it shares each piece of work among
-    the applications that it has not finished yet, by weight.
+    v is the round of a fluid server that has done the work that this one has completed: it shares each piece of work
+    among the applications that it has not finished yet, by weight.
     """
 
     def pick(self, now: int) -> Job | None:
@@ -510,9 +510,9 @@ class Bucket(Scheduler):
 class Budget(Scheduler):
     """BFQ without its heuristics (Checconi and Valente 2010): B-WF2Q+ over budgets, one application at a time.
 
-    A turn ends when the next job exceeds the budget, when the application has nothing for `idle` and nothing in service, or
-    when a job is due after `timeout`. A used-up budget doubles; any other turn leaves what it used; both within `min` and
-    `max`. A budget is at least the first job of the turn.
+    A turn ends when the next job exceeds the budget, when the application has nothing for `idle` and nothing in
+    service, or when a job is asked for after `timeout`. A used-up budget doubles; any other turn leaves what it used;
+    both within `min` and `max`. A budget is at least the first job of the turn.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -605,6 +605,40 @@ class Budget(Scheduler):
         return self.until if self.until is not None and self.until > now else None
 
 
+class Credit(StartTime):
+    """SFQRC as far as the guide goes: jobs within the credit go at once; the others by SFQ, at most `D` of them.
+
+    What credit does to jobs that wait already, and how deadlines hold the others back, the guide does not say. So this
+    holds where each application has either more credit than it can use or none, and no deadline.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.within: list[Job] = []
+        self.by_shares: set[int] = set()
+
+    def enqueue(self, now: int, job: Job) -> None:
+        settings = self.flows[job.flow]
+        if settings.rate and self.planted != "no credit":
+            self.within.append(job)
+        else:
+            super().enqueue(now, job)
+
+    def next(self, now: int) -> Job | None:
+        if self.within and (self.planted != "depth of all" or self.serving < self.depth):
+            job = self.within.pop(0)
+            self.serving += self.planted == "depth of all"
+            return job
+        chosen = super().next(now)
+        if chosen is not None:
+            self.by_shares.add(chosen.number)
+        return chosen
+
+    def complete(self, now: int, job: Job) -> None:
+        if job.number in self.by_shares or self.planted == "depth of all":
+            self.serving -= 1
+
+
 def up(value: Fraction) -> int:
     """The next whole number, from a fraction."""
     return -(-value.numerator // value.denominator)
@@ -639,6 +673,7 @@ KINDS: dict[str, type[Scheduler]] = {
     "mclock": Clocked,
     "token-bucket": Bucket,
     "bfq": Budget,
+    "sfqrc": Credit,
 }
 
 

@@ -94,7 +94,7 @@ def _application(rng: random.Random, name: str, kind: str) -> Application:
     request = rng.choice([rng.randint(1, 40) * 16 * 1024, rng.randint(4_096, 900_000)])
     return Application(
         name,
-        clients=rng.randint(1, 3 if kind.startswith(("token", "htb", "tbf")) else 6),
+        clients=rng.randint(1, 3 if kind.startswith("token") else 6),
         workload=rng.choice(["read", "write"]),
         files=rng.randint(1, 3),
         file_size=max(request, int(request * rng.uniform(1, rng.randint(2, 8)))),
@@ -109,17 +109,16 @@ def _settings(rng: random.Random, kind: str) -> Settings:
     settings = Settings(weight=rng.choice([1, 1, 2, 3, 4, 5, 10]))
     if kind.startswith("priority"):
         settings.priority = rng.randint(0, 2)
-    if kind.startswith(("edf", "sfqrc")):
+    if kind.startswith("edf"):
         settings.deadline = rng.choice([None, rng.randint(10, 2000) * 10**6, rng.randint(10**6, 5 * 10**8)])
     if kind.startswith("mclock"):
         settings.reservation = rng.choice([None, rng.randint(1, 20) * 10**6])
         settings.limit = rng.choice([None, rng.randint(20, 80) * 10**6])
-    if kind.startswith(("token-bucket", "htb", "sfqrc")):
+    if kind.startswith("sfqrc") and rng.random() < 0.5:
+        settings.rate, settings.burst = 10**9, 10**10
+    if kind.startswith("token-bucket"):
         settings.rate = rng.choice([None, 5 * 10**6, 20 * 10**6, rng.randint(1, 60) * 10**6])
         settings.burst = rng.choice([None, rng.randint(1, 40) * 10**5]) if settings.rate else None
-    if kind.startswith("tbf"):
-        settings.request_rate = rng.choice([None, rng.randint(20, 400)])
-        settings.burst = rng.choice([None, rng.randint(1, 10)]) if settings.request_rate else None
     return settings
 
 
