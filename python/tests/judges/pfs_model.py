@@ -81,8 +81,7 @@ class Clock:
         self._next = 0
         self._events: list[tuple[int, float, int, Callable[[], None]]] = []
 
-    @staticmethod
-    def rank() -> float:
+    def rank(self) -> float:
         """The place of an event among those of its instant, before the order of planning."""
         return 0.0
 

@@ -3,8 +3,9 @@
 Each scheduler has a fixed set of random scenarios in which every time is determined, and the measures must agree to a
 billionth. `JUDGE_CASES=2000` runs that many of each. `TOWTANK=path` takes a command in place of the package.
 
-What happens at one instant has an order that the guide does not fix. Where the model's own answer depends on it, a
-scenario is not compared; there must be few of these.
+What happens at one instant has an order that the guide does not fix. Where the two differ, some order of the model's
+events of one instant must give the answer of the program, to a billionth; and there must be few of these.
+Where a scenario has many events, such an order may exist and not be found.
 """
 
 from __future__ import annotations
@@ -103,32 +104,42 @@ def differences(said: dict[str, float | None], system: System) -> dict[str, tupl
     return found
 
 
-def depends_on_ties(system: System, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether the model's answer changes if events of one instant change places."""
-    answers = {simulate(system)["latency_mean_s"]}
-    for seed in range(6):
+def some_order_agrees(said: dict[str, float | None], system: System, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the model says the same if a few events change places with others of their instant."""
+    for seed in range(ORDERS):
+        rng = random.Random(seed)
+        share = rng.choice([0.002, 0.01, 0.05, 0.2])
         with monkeypatch.context() as patch:
-            patch.setattr(pfs_model.Clock, "rank", staticmethod(random.Random(seed).random))
-            answers.add(simulate(system)["latency_mean_s"])
-    return len(answers) > 1
+            patch.setattr(
+                pfs_model.Clock, "rank", lambda _, r=rng, s=share: r.choice([-1.0, 1.0]) if r.random() < s else 0.0
+            )
+            if not differences(said, system):
+                return True
+    return False
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_program_agrees_with_the_guide(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    tied = 0
+    differ, unexplained = 0, []
     for case in range(CASES):
         system = draw(kind, str(case))
-        found = differences(program(system), system)
+        said = program(system)
+        found = differences(said, system)
         if not found:
             continue
-        shown = f"{kind}, case {case}: program, model: {found}\n{without_names(system)}\n{text(system)}"
-        assert depends_on_ties(system, monkeypatch), shown
-        tied += 1
-    assert tied <= 1 + CASES * TIED, f"{tied} of {CASES} scenarios were decided by the order within one instant"
+        differ += 1
+        if not some_order_agrees(said, system, monkeypatch):
+            unexplained.append(f"case {case}: program, model: {found}\n{without_names(system)}\n{text(system)}")
+    assert len(unexplained) <= CASES * UNEXPLAINED, f"{kind}: " + "\n".join(unexplained)
+    assert differ <= 1 + CASES * TIED, f"{differ} of {CASES} scenarios have another order within one instant"
 
 
 TIED = 0.1
-"""Share of scenarios, at most, that may be decided by ties."""
+"""Share of scenarios, at most, in which the program has another order within an instant than the model."""
+UNEXPLAINED = 0.03
+"""Share, at most, for which no such order was found among those tried: none of a few cases, and some of many."""
+ORDERS = 300
+"""Orders that are tried."""
 
 
 @pytest.mark.parametrize(("kind", "planted"), PLANTED)
