@@ -415,7 +415,8 @@ class World:
             "queue_depth_mean": sum(server.job_time for server in self.servers) / len(self.servers) / span_ns,
         }
         for flow, application in enumerate(self.system.applications):
-            latencies = self.latencies[flow]
+            latencies = sorted(self.latencies[flow])
+            measures[f"latency_p99_s[{application.name}]"] = latencies[-(-len(latencies) * 99 // 100) - 1] / SECOND
             measures[f"latency_mean_s[{application.name}]"] = sum(latencies) / len(latencies) / SECOND
             measures[f"throughput_bytes_per_s[{application.name}]"] = self.done_bytes[flow] * SECOND / self.last[flow]
         return measures
