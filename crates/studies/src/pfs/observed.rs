@@ -263,7 +263,7 @@ fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) ->
             memory: share(server.memory.busy, server.mark.memory),
             sent: share(server.card.out.busy, server.mark.sent),
             received: share(server.card.received(), server.mark.received),
-            depth: server.depth.mean_at(at.max(run.now)).unwrap_or(0.0),
+            depth: depth_over(server.depth.area_at(at.max(run.now)), measured),
             bytes: server.moved - server.mark.moved,
         })
     };
@@ -278,6 +278,12 @@ fn routers(run: &towtank_kernel::Outcome<Pfs<'_>>, measured: f64) -> Vec<f64> {
         Some(share_of(to_servers.max(to_clients), measured))
     };
     run.entities.iter().filter_map(of).collect()
+}
+
+/// The mean number of jobs over the measured time. Timers and messages that end later, when no job is left, do
+/// not count.
+fn depth_over(job_ns: u128, measured_s: f64) -> f64 {
+    if measured_s > 0.0 { job_ns as f64 / 1e9 / measured_s } else { 0.0 }
 }
 
 /// The share of a time for which something was busy; 0 for a time of zero. Work in progress reaches beyond
