@@ -125,7 +125,11 @@ fn tree(seed: u64) -> Cluster {
     }
     if draws.below(3) == 0 {
         let twice = format!("osd.{}", draws.below(count as u64));
-        parts.iter_mut().filter(|part| !part.contains(&twice)).take(1).for_each(|part| part.push(twice.clone()));
+        parts
+            .iter_mut()
+            .filter(|part| !part.contains(&twice))
+            .take(1)
+            .for_each(|part| part.push(twice.clone()));
     }
     for round in 0..1 + draws.below(3) {
         if round > 0 {

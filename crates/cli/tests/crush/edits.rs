@@ -189,7 +189,10 @@ fn map_with_sets(dice: &mut Dice, classes: bool) -> String {
                 text += " ]\n";
             }
             if ids {
-                text += &format!(" ids {}", list(&mut |dice: &mut Dice| (dice.below(900) as i64 - 450).to_string()));
+                text += &format!(
+                    " ids {}",
+                    list(&mut |dice: &mut Dice| (dice.below(900) as i64 - 450).to_string())
+                );
             }
             text += "}\n";
         }
@@ -247,7 +250,9 @@ fn edits_of_maps_with_several_weight_sets_write_the_same_maps() {
             }
         }
     }
-    println!("{same} maps agree, {refused} edits are refused by both, {impossible} as crushtool cannot make them");
+    println!(
+        "{same} maps agree, {refused} edits are refused by both, {impossible} as crushtool cannot make them"
+    );
     assert!(same > count, "only {same} maps compared");
 }
 
@@ -273,7 +278,8 @@ fn layers_of_one_name_are_built_as_crushtool_builds_them() {
         assert!(their.is_some() && our.map(|our| our.0) == their.map(|their| their.0), "{layers}");
     }
     // Two buckets of one name, whose text does not compile: crushtool writes it, and we refuse it.
-    let twice = ours(&folder, &["-o", "o.bin", "--build", "--num_osds", "8", "a", "straw2", "2", "a", "straw2", "2"]);
+    let twice =
+        ours(&folder, &["-o", "o.bin", "--build", "--num_osds", "8", "a", "straw2", "2", "a", "straw2", "2"]);
     assert_eq!(twice.status.code(), Some(2));
 }
 

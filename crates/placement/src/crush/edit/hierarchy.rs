@@ -98,12 +98,9 @@ impl Map {
         };
         let mut sets = self.choose_args.iter().map(|(&index, args)| (index, weight_sets::positions(args)));
         match sets.find(|&(_, positions)| positions > 1) {
-            Some((index, positions)) => Err(EditError::NewBucketSets {
-                bucket: bucket.clone(),
-                kind: kind.clone(),
-                index,
-                positions,
-            }),
+            Some((index, positions)) => {
+                Err(EditError::NewBucketSets { bucket: bucket.clone(), kind: kind.clone(), index, positions })
+            }
             None => Ok(()),
         }
     }
