@@ -62,7 +62,6 @@ impl Question for Queue {
     const EXAMPLES: &'static [&'static str] = &[
         "towtank queue --arrival-rate 0.8/s --service-rate 1/s",
         "towtank queue --arrival-rate 8/s --service-rate 1/s --servers 10 --replicates 10",
-        "towtank queue --arrival-rate 0.8/s --service-rate 1/s --service constant",
         "towtank run queue-load --out results",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
