@@ -1,12 +1,12 @@
 //! How long is the queue? A network of stations with Poisson arrivals, against its closed forms.
 //!
 //! The first study, and the example in `docs/writing-a-study.md`: its answer is known exactly, so it tests
-//! the whole path from scenario to report. What it leaves out: arrivals other than Poisson streams, and queues of
-//! limited length.
+//! the whole path from scenario to report. What it leaves out: arrivals other than Poisson streams, and
+//! queues of limited length.
 //!
 //! - `scenario`: the keys of a scenario, and their checks;
-//! - `service` and `priority`: distributions of service times, and classes of jobs: what a first study can leave
-//!   out;
+//! - `service` and `priority`: distributions of service times, and classes of jobs: what a first study can
+//! leave out;
 //! - `model`: the entities and events on the kernel;
 //! - `closed_form` and `theory`: results of queueing theory, the oracle, and where they hold;
 //! - `observed` and `classes`: from counts to measures;
@@ -62,7 +62,6 @@ impl Question for Queue {
     const EXAMPLES: &'static [&'static str] = &[
         "towtank queue --arrival-rate 0.8/s --service-rate 1/s",
         "towtank queue --arrival-rate 8/s --service-rate 1/s --servers 10 --replicates 10",
-        "towtank queue --arrival-rate 0.8/s --service-rate 1/s --service constant",
         "towtank run queue-load --out results",
     ];
     const FLAGS: &'static [Flag] = FLAGS;

@@ -139,7 +139,7 @@ fn run() {
 
 #[test]
 fn a_study() {
-    assert_snapshot!(help(&["queue"]), @"
+    assert_snapshot!(help(&["queue"]), @r#"
     How long do jobs wait at a queue, or in a network of queues
 
     Usage: towtank queue [OPTIONS]
@@ -152,7 +152,9 @@ fn a_study() {
           --arrival-rate <FREQUENCY>  Mean rate at which jobs arrive from outside, independently of each
                                       other (a Poisson stream) [default: 0/s]
           --service-rate <FREQUENCY>  Mean rate at which one busy server finishes jobs. Service times
-                                      are exponential
+                                      are exponential unless `service` says otherwise
+          --service <VALUE>           Distribution of service times: `"exponential"`, `"constant"`, or a
+                                      table such as `{ erlang = { phases = 4 } }`
           --travel <SPAN>             Travel time of a job to each station and from the last one to the
                                       exit. It does not count as wait, but lets several workers share
                                       one run [default: 0s]
@@ -190,12 +192,12 @@ fn a_study() {
                                   'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
 
     Jobs arrive from outside at random (Poisson streams), wait at a station until one of its servers is
-    free, are served for an exponential time, and go on to another station or leave: M/M/1, M/M/k and
-    open Jackson networks. All means have closed forms, which the report shows beside the simulated
-    values.
+    free, are served, and go on to another station or leave: M/M/1, M/M/k and open Jackson networks;
+    with other service times and with classes of jobs of which some are more urgent, M/G/1 and M/G/k.
+    The report shows the closed forms that there are beside the simulated values.
 
-    Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other
-    distributions, priorities, queues of limited length.
+    Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: arrivals
+    other than Poisson streams, queues of limited length.
 
     Examples:
       towtank queue --arrival-rate 0.8/s --service-rate 1/s
@@ -220,7 +222,7 @@ fn a_study() {
 
     Environment variables that stand for flags: TOWTANK_SEED, TOWTANK_REPLICATES, TOWTANK_JOBS,
     TOWTANK_EXECUTOR, TOWTANK_WORKERS, TOWTANK_SHARD, TOWTANK_OUT, TOWTANK_FORMAT
-    ");
+    "#);
 }
 
 #[test]
@@ -406,7 +408,7 @@ fn short(args: &[&str]) -> String {
 
 #[test]
 fn a_study_in_short() {
-    assert_snapshot!(short(&["queue"]), @"
+    assert_snapshot!(short(&["queue"]), @r#"
     How long do jobs wait at a queue, or in a network of queues
 
     Usage: towtank queue [OPTIONS]
@@ -419,7 +421,9 @@ fn a_study_in_short() {
           --arrival-rate <FREQUENCY>  Mean rate at which jobs arrive from outside, independently of each
                                       other (a Poisson stream) [default: 0/s]
           --service-rate <FREQUENCY>  Mean rate at which one busy server finishes jobs. Service times
-                                      are exponential
+                                      are exponential unless `service` says otherwise
+          --service <VALUE>           Distribution of service times: `"exponential"`, `"constant"`, or a
+                                      table such as `{ erlang = { phases = 4 } }`
           --travel <SPAN>             Travel time of a job to each station and from the last one to the
                                       exit. It does not count as wait, but lets several workers share
                                       one run [default: 0s]
@@ -454,7 +458,7 @@ fn a_study_in_short() {
       towtank run queue-load --out results
 
     `towtank queue --help` lists all flags, what is modelled, and the measures.
-    ");
+    "#);
 }
 
 #[test]

@@ -42,10 +42,10 @@ fn the_list() {
 
     Scenarios (towtank run NAME; towtank show NAME prints one to copy):
       queue-load  The wait at one counter, by its load
-      queue-mg1  M/G/1: the wait at one counter, by the distribution of service times
       queue-mm1  M/M/1: one queue, one server
       queue-network  A network of queues: gate, workers, database, disk
       queue-priorities  Priorities: urgent jobs at one server
+      queue-service  M/G/1: the wait at one counter, by the distribution of service times
     ");
 }
 

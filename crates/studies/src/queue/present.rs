@@ -105,13 +105,13 @@ fn station_rows(
 }
 
 /// The tolerance for a measure and the source of its formula.
-fn judged(measure: &str, station: &str) -> Option<(Tolerance, String)> {
+fn judged(measure: &str, station: String) -> Option<(Tolerance, String)> {
     match measure {
         // The two sides differ only by jobs present at the two ends of the span, by less than the noise that
         // an interval would show.
         "little_ratio" => Some((Tolerance::Relative { fraction: 0.01 }, "Little 1961".to_owned())),
         "jobs_measured" => None,
-        _ => Some((Tolerance::Interval, station.to_owned())),
+        _ => Some((Tolerance::Interval, station)),
     }
 }
 
@@ -131,7 +131,7 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
         if swept_at.is_some() && !CLAIMED_IN_SWEEPS.contains(&short) {
             return None;
         }
-        let (tolerance, source) = judged(&measure.name, &station)?;
+        let (tolerance, source) = judged(&measure.name, station.clone())?;
         let (theory, mean) = (measure.theory?, view.mean(&measure.name)?);
         let (low, high) = mean.range?;
         let rare = view.rare_waits().filter(|_| of_waits(&measure.name));

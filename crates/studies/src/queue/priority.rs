@@ -1,8 +1,9 @@
 //! Jobs of several classes, and stations that serve the more urgent ones first.
 //!
-//! A class is a share of all jobs, drawn when a job comes from outside and kept on its whole way. A station may serve
-//! the classes in their order: without interrupting a service (`priority`), or interrupting a less urgent one, which
-//! is continued later where it was left (`preemptive`). What this leaves out: classes with routes of their own.
+//! A class is a share of all jobs, drawn when a job comes from outside and kept on its whole way. A station
+//! may serve the classes in their order: without interrupting a service (`priority`), or interrupting a less
+//! urgent one, which is continued later where it was left (`preemptive`). What this leaves out: classes with
+//! routes of their own.
 
 use std::collections::VecDeque;
 
@@ -273,7 +274,8 @@ impl Preemptive {
         self.changed
     }
 
-    /// The place of the job in service that makes way for this one: of the least urgent ones, the last that came.
+    /// The place of the job in service that makes way for this one: of the least urgent ones, the last that
+    /// came.
     fn less_urgent_than(&self, job: Job) -> Option<usize> {
         let rank = |one: &Serving| (one.visit.job.class, one.visit.job.arrived);
         let last = self.serving.iter().enumerate().max_by_key(|(at, one)| (rank(one), *at));
@@ -312,7 +314,8 @@ impl Preemptive {
                 servers as usize - serving
             ));
         }
-        // Ends of services that were interrupted are still among the events, and are dropped when they are due.
+        // Ends of services that were interrupted are still among the events, and are dropped when they are
+        // due.
         let mut wanted: Vec<(SimTime, Job)> =
             self.serving.iter().map(|one| (one.until, one.visit.job)).collect();
         wanted.sort_unstable();

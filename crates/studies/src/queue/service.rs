@@ -1,8 +1,10 @@
-//! How long a service takes: the distributions that a station may have, their moments, and how they are drawn.
+//! How long a service takes: the distributions that a station may have, their moments, and how they are
+//! drawn.
 //!
-//! Times are whole nanoseconds. Exponential times are rounded to the nearest one: of a mean of `m` ns, a share of
-//! 1/(24 m²) is missing, 4·10⁻⁶ at the highest rate that is taken. All other times are rounded up with the chance
-//! of what is cut off, so that their mean is exact, and their second moment is at most 1/4 ns² too large.
+//! Times are whole nanoseconds. Exponential times are rounded to the nearest one: of a mean of `m` ns, a
+//! share of 1/(24 m²) is missing, 4·10⁻⁶ at the highest rate that is taken. All other times are rounded up
+//! with the chance of what is cut off, so that their mean is exact, and their second moment is at most 1/4
+//! ns² too large.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +67,8 @@ pub struct Branch {
     pub rate: Frequency,
 }
 
-/// The mean of a distribution and its second moment, in seconds and square seconds. The second may be infinite.
+/// The mean of a distribution and its second moment, in seconds and square seconds. The second may be
+/// infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
     /// The mean.
@@ -184,8 +187,8 @@ impl Service {
                 Sampler::Erlang(*phases, Exponential::with_mean(mean / f64::from(*phases))?)
             }
             Service::Hyperexponential { scv } => {
-                // Balanced means (P. M. Morse 1958): the more frequent branch has the share (1 + √((c² − 1)/(c²
-                // + 1)))/2, and both take half of the time.
+                // Balanced means (P. M. Morse 1958): the more frequent branch has the share (1 + √((c² −
+                // 1)/(c² + 1)))/2, and both take half of the time.
                 let share = 0.5 * (1.0 + libm::sqrt((scv - 1.0) / (scv + 1.0)));
                 let often = (share * Percent::FULL.billionths() as f64) as u64;
                 let often = often.min(Percent::FULL.billionths() - 1);

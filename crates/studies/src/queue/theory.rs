@@ -1,10 +1,10 @@
 //! The closed forms of a network of stations, as far as they are known.
 //!
-//! Loads are known of every stable network. Mean numbers and waits are known where jobs come to a station as a Poisson
-//! stream: from outside, or from stations with exponential times that no class changes, whose output is Poisson again
-//! (P. J. Burke, Operations Research 4, 1956, and in a network Jackson). Such a station has the formulas of M/M/k,
-//! also in a network with loops. One with other times has those of M/G/1 if it has one server and no job comes
-//! back to it. For all others the report gives none.
+//! Loads are known of every stable network. Mean numbers and waits are known where jobs come to a station as
+//! a Poisson stream: from outside, or from stations with exponential times that no class changes, whose
+//! output is Poisson again (P. J. Burke, Operations Research 4, 1956, and in a network Jackson). Such a
+//! station has the formulas of M/M/k, also in a network with loops. One with other times has those of M/G/1
+//! if it has one server and no job comes back to it. For all others the report gives none.
 
 use std::collections::BTreeSet;
 
@@ -168,7 +168,8 @@ impl Closed {
         }
     }
 
-    /// The relaxation time: that of exponential times, and longer as residual service times are where they vary more.
+    /// The relaxation time: that of exponential times, and longer as residual service times are where they
+    /// vary more.
     #[must_use]
     pub fn relaxation(&self) -> f64 {
         self.exponential.relaxation() * self.slower()

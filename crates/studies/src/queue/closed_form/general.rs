@@ -1,11 +1,11 @@
 //! Queueing theory of one server with any service times, and of priorities.
 //!
-//! Arrivals are Poisson, and independent of service times. The mean wait of M/G/1 is the formula of F. Pollaczek
-//! (1930) and A. Y. Khinchine (1932). Priorities without interruption are those of A. Cobham ("Priority assignment in
-//! waiting line problems", Operations Research 2, 1954), and of O. Kella and U. Yechiali ("Waiting times in the
-//! non-preemptive priority M/M/c queue", Stochastic Models 1, 1985) for several servers; with interruption, where a
-//! service is continued, those of L. Kleinrock, *Queueing Systems*, volume 2 (1976), section 3.4. For several servers
-//! with general service there is no closed form.
+//! Arrivals are Poisson, and independent of service times. The mean wait of M/G/1 is the formula of F.
+//! Pollaczek (1930) and A. Y. Khinchine (1932). Priorities without interruption are those of A. Cobham
+//! ("Priority assignment in waiting line problems", Operations Research 2, 1954), and of O. Kella and U.
+//! Yechiali ("Waiting times in the non-preemptive priority M/M/c queue", Stochastic Models 1, 1985) for
+//! several servers; with interruption, where a service is continued, those of L. Kleinrock, *Queueing
+//! Systems*, volume 2 (1976), section 3.4. For several servers with general service there is no closed form.
 //!
 //! Rates are per second, times in seconds; classes come in the order of their urgency.
 
@@ -61,8 +61,8 @@ pub fn waits_of_servers(station: &Mmk, shares: &[f64]) -> Vec<f64> {
     shares.iter().map(wait).collect()
 }
 
-/// The mean waits of the classes at one server that interrupts less urgent services and continues them later: all
-/// time at the station without service.
+/// The mean waits of the classes at one server that interrupts less urgent services and continues them later:
+/// all time at the station without service.
 #[must_use]
 pub fn waits_preemptive(loads: &[Load]) -> Vec<f64> {
     let mut sum = 0.0;
@@ -80,8 +80,8 @@ pub fn waits_preemptive(loads: &[Load]) -> Vec<f64> {
     waits.into_iter().zip(loads).map(interrupted).collect()
 }
 
-/// The mean waits of the classes at equal servers with exponential times of one rate, with interruption: the jobs of
-/// a class and of more urgent ones see no others, and so are a station of their own.
+/// The mean waits of the classes at equal servers with exponential times of one rate, with interruption: the
+/// jobs of a class and of more urgent ones see no others, and so are a station of their own.
 #[must_use]
 pub fn waits_preemptive_of_servers(station: &Mmk, shares: &[f64]) -> Vec<f64> {
     let (mut share, mut waiting) = (0.0, 0.0);
@@ -136,8 +136,9 @@ mod tests {
         if want.is_finite() { close(got, want) } else { assert_eq!(got, want) }
     }
 
-    /// Kleinrock's conservation law: the waits of the classes, weighted by their loads, add up to those without
-    /// priorities. And a case by hand: two classes of constant times, 1 s and 2 s, each busy 25 % of the time.
+    /// Kleinrock's conservation law: the waits of the classes, weighted by their loads, add up to those
+    /// without priorities. And a case by hand: two classes of constant times, 1 s and 2 s, each busy 25 % of
+    /// the time.
     #[test]
     fn priorities_conserve_the_work() {
         let loads = [load(0.3, 1.0, 0.5), load(0.1, 2.0, 3.0), load(0.05, 4.0, 0.0)];
@@ -152,7 +153,8 @@ mod tests {
         close(preemptive[1], 0.375 / (0.75 * 0.5) + 2.0 / 0.75 - 2.0);
     }
 
-    /// The formulas of several servers agree with those of one, and with no priorities where there is one class.
+    /// The formulas of several servers agree with those of one, and with no priorities where there is one
+    /// class.
     #[test]
     fn several_servers_agree_with_one() {
         let shares = [0.5, 0.3, 0.2];

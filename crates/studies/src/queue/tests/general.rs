@@ -1,4 +1,5 @@
-//! General service times and priorities: simulation against closed forms, executors against each other, refusals.
+//! General service times and priorities: simulation against closed forms, executors against each other,
+//! refusals.
 
 use towtank_report::Claim;
 
@@ -86,7 +87,8 @@ fn a_wrong_rate_or_order_is_noticed() {
     assert!(off(&swapped) > 2.0);
 }
 
-/// A tandem: a station that interrupts, with a loop over one of exponential times, and one with general times.
+/// A tandem: a station that interrupts, with a loop over one of exponential times, and one with general
+/// times.
 const MIXED: &str = r#"
 study = "queue"
 travel = "50ms"
@@ -151,8 +153,8 @@ fn the_new_keys_read_back() {
     }
 }
 
-/// A former fault: of three orders of service whose mean waits of all jobs are equal, one was called the best. What differs
-/// is the wait of the classes.
+/// A former fault: of three orders of service whose mean waits of all jobs are equal, one was called the
+/// best. What differs is the wait of the classes.
 #[test]
 fn a_sweep_names_no_winner_among_equals() {
     let text = |order: &str| counter(CLASSES) + &format!("service_rate = \"1/s\"\norder = \"{order}\"\n");
