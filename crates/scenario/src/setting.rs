@@ -119,8 +119,8 @@ impl Setting {
         };
         match (within(self, later), within(later, self)) {
             // A key below one that was set, which says nothing of it, is added.
-            (Some(of_it), _) => of_it.is_some_and(|value| value != later.node.to_json()),
-            (None, Some(of_it)) => of_it != Some(self.node.to_json()),
+            (Some(of_it), _) => of_it.is_some_and(|value| !is_same(&value, &later.node.to_json())),
+            (None, Some(of_it)) => !of_it.is_some_and(|value| is_same(&value, &self.node.to_json())),
             (None, None) => false,
         }
     }
@@ -141,6 +141,12 @@ impl Setting {
     pub fn key(&self) -> &KeyPath {
         &self.key
     }
+}
+
+/// Whether two values are the same, or read the same: `8` and `"8"`.
+fn is_same(one: &serde_json::Value, other: &serde_json::Value) -> bool {
+    let plain = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    one == other || plain(one) == plain(other)
 }
 
 #[cfg(test)]
