@@ -228,7 +228,8 @@ fn of_machines() -> Vec<Row> {
         })
         .titled("Utilisation of the busiest NIC"),
         Row::new("uplink_busy_max", "fraction", "the same for the busiest uplink", Seen::uplink_busy)
-            .titled("Utilisation of the busiest uplink"),
+            .titled("Utilisation of the busiest uplink")
+            .without_interval(MAXIMUM),
         Row::new(
             "reserving_share",
             "fraction",
