@@ -27,7 +27,7 @@ pub use best::Best;
 pub use causes::{Cause, CauseKind, causes, together};
 pub use ideal::{Picked, drawn, even};
 pub use loss::{Loss, losses};
-pub use plan::{Limits, Move, command, plan};
+pub use plan::{Limits, Move, command, plan, unmappable};
 pub use room::{Mix, Room, room};
 pub use shape::{Branch, Node, Shape, Spot};
 pub use spread::{Load, Placed, PoolSpread, Spread};

@@ -61,8 +61,31 @@ fn kept(
     pool: &Pool,
     raw: &[ItemId],
 ) -> Option<Kept> {
-    let whole = overlay.upmap.get(&group);
-    let swaps = overlay.upmap_items.get(&group);
+    let (whole, swaps) = (overlay.upmap.get(&group), overlay.upmap_items.get(&group));
+    verdict(overlay, domains, pool, raw, (whole, swaps))
+}
+
+/// Whether the monitors would keep a list of swaps as it is, for a group without other mappings.
+pub(crate) fn would_keep(
+    overlay: &Overlay,
+    domains: &mut Domains<'_>,
+    pool: &Pool,
+    raw: &[ItemId],
+    swaps: Option<&Vec<(ItemId, ItemId)>>,
+) -> bool {
+    swaps.is_none_or(|swaps| {
+        let kept = || verdict(overlay, domains, pool, raw, (None, Some(swaps)));
+        swaps.is_empty() || kept().is_some_and(|kept| kept.1 == *swaps)
+    })
+}
+
+fn verdict(
+    overlay: &Overlay,
+    domains: &mut Domains<'_>,
+    pool: &Pool,
+    raw: &[ItemId],
+    (whole, swaps): (Option<&Vec<ItemId>>, Option<&Vec<(ItemId, ItemId)>>),
+) -> Option<Kept> {
     let weight = |id: ItemId| {
         usize::try_from(id).ok().and_then(|id| overlay.devices.get(id)).map(|device| device.weight)
     };

@@ -233,7 +233,8 @@ fn check_group(
     if classes(old) == classes(new) { Ok(()) } else { Err(Broken::Class(id)) }
 }
 
-/// For each type that a rule names, the bucket of this type around each device that the rule reaches.
+/// For each type that a rule names, the bucket of this type around each device that the rule reaches. Where
+/// buckets of the type are inside each other it is the outermost: there CRUSH stops its descent.
 fn domains_of(map: &Map, shape: &Shape, rule: u32) -> BTreeMap<i32, BTreeMap<ItemId, ItemId>> {
     let steps = map.rule(rule as usize).map(|rule| rule.steps.as_slice()).unwrap_or_default();
     let kinds = steps.iter().filter_map(|step| match step {
@@ -251,7 +252,7 @@ fn domains_of(map: &Map, shape: &Shape, rule: u32) -> BTreeMap<i32, BTreeMap<Ite
                     }
                     continue;
                 };
-                let own = (i32::from(bucket.kind) == kind).then_some(item).or(inside);
+                let own = inside.or((i32::from(bucket.kind) == kind).then_some(item));
                 open.extend(bucket.items.iter().map(|inner| (*inner, own)));
             }
         }

@@ -6,6 +6,8 @@
 //! is made only if
 //! - the rule allows it: the new device stands in no failure domain that the group uses already, and under
 //!   the same bucket of every level above; it has the class of the old one;
+//! - the monitors would keep the explicit mapping ([`crate::upmaps`]): they count the outermost bucket of a
+//!   type as the failure domain, so under some rules over buckets inside buckets of one type they keep none;
 //! - the new device stays less full than the old one was, and below `backfillfull_ratio` even before
 //!   anything leaves it;
 //! - the room that is left in the cluster does not shrink, and that of its own pool alone does not either.
@@ -16,16 +18,19 @@
 //! A shard moves at most once in a plan. Groups that are moving already, that are broken, or that have a
 //! whole explicit mapping (`pg_upmap`) stay.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use towtank_placement::crush::ItemId;
-use towtank_placement::crush::pools::{Overlay, PgId};
+use towtank_placement::crush::pools::PgId;
 
 use super::causes::together;
 use super::room::{Mix, until_full};
 use super::shape::Spot;
-use super::spread::{Load, Spread};
+use super::spread::{Load, Placed, Spread};
+use crate::cluster::Cluster;
+use crate::upmaps::{self, Domains};
 
 /// What may be planned.
 #[derive(Clone, Debug)]
@@ -121,7 +126,9 @@ struct Planner<'a> {
     spread: &'a Spread,
     limits: &'a Limits,
     mix: Mix,
-    overlay: &'a Overlay,
+    cluster: &'a Cluster,
+    /// The failure domains as the monitors see them.
+    domains: RefCell<Domains<'a>>,
     spots: Vec<BTreeMap<ItemId, Vec<Option<Spot>>>>,
     bins: BTreeMap<ItemId, Bin<'a>>,
     /// Where groups are with the moves so far, on devices that are up or not, and their explicit mappings.
@@ -133,16 +140,34 @@ struct Planner<'a> {
     needed: usize,
 }
 
-/// Plans moves. The overlay is that of the cluster, with the explicit mappings of now.
+/// The groups of each pool of which the monitors would keep no explicit mapping: CRUSH itself puts copies
+/// where [`upmaps`] finds them in one failure domain.
 #[must_use]
-pub fn plan(spread: &Spread, overlay: &Overlay, limits: &Limits) -> Vec<Move> {
+pub fn unmappable(spread: &Spread, cluster: &Cluster) -> Vec<u64> {
+    let mut domains = Domains::of(&cluster.map);
+    let mut counts = vec![0; spread.pools.len()];
+    for group in &spread.groups {
+        counts[group.pool] += u64::from(!mappable(group, cluster, &mut domains));
+    }
+    counts
+}
+
+fn mappable(group: &Placed, cluster: &Cluster, domains: &mut Domains<'_>) -> bool {
+    domains.allow(&cluster.pools[group.pool].placed, &group.raw)
+}
+
+/// Plans moves of a cluster, from the explicit mappings that it has.
+#[must_use]
+pub fn plan(spread: &Spread, cluster: &Cluster, limits: &Limits) -> Vec<Move> {
     let Some(mix) = spread.in_proportion() else { return Vec::new() };
+    let mut domains = Domains::of(&cluster.map);
     let mut planner = Planner {
         spread,
         limits,
-        overlay,
+        cluster,
         spots: spread.pools.iter().map(|pool| pool.shape.spots()).collect(),
-        bins: bins(spread, &mix),
+        bins: bins(spread, &mix, |group| mappable(group, cluster, &mut domains)),
+        domains: RefCell::new(Domains::of(&cluster.map)),
         mix,
         placed: spread.groups.iter().map(|group| group.mapped.clone()).collect(),
         items: BTreeMap::new(),
@@ -160,7 +185,11 @@ pub fn plan(spread: &Spread, overlay: &Overlay, limits: &Limits) -> Vec<Move> {
     planner.moves
 }
 
-fn bins<'a>(spread: &'a Spread, mix: &Mix) -> BTreeMap<ItemId, Bin<'a>> {
+fn bins<'a>(
+    spread: &'a Spread,
+    mix: &Mix,
+    mut mappable: impl FnMut(&Placed) -> bool,
+) -> BTreeMap<ItemId, Bin<'a>> {
     let mut growths: BTreeMap<ItemId, Vec<f64>> = BTreeMap::new();
     for group in &spread.groups {
         for id in group.held() {
@@ -168,7 +197,8 @@ fn bins<'a>(spread: &'a Spread, mix: &Mix) -> BTreeMap<ItemId, Bin<'a>> {
         }
     }
     let mut groups: BTreeMap<ItemId, BTreeSet<usize>> = BTreeMap::new();
-    for (at, group) in spread.groups.iter().enumerate().filter(|(_, group)| group.settled) {
+    let may_move = spread.groups.iter().enumerate().filter(|(_, group)| group.settled && mappable(group));
+    for (at, group) in may_move {
         group.held().for_each(|id| {
             groups.entry(id).or_default().insert(at);
         });
@@ -352,10 +382,11 @@ impl Planner<'_> {
     fn mapping(&self, at: usize, from: ItemId, to: ItemId) -> Option<Vec<(ItemId, ItemId)>> {
         let group = &self.spread.groups[at];
         let id = PgId { pool: self.spread.pools[group.pool].id, seed: group.seed };
-        if self.overlay.upmap.contains_key(&id) {
+        let overlay = &self.cluster.overlay;
+        if overlay.upmap.contains_key(&id) {
             return None;
         }
-        let now = self.items.get(&at).or_else(|| self.overlay.upmap_items.get(&id));
+        let now = self.items.get(&at).or_else(|| overlay.upmap_items.get(&id));
         let mut items: Vec<(ItemId, ItemId)> = Vec::new();
         let mut moved = false;
         for &(source, target) in now.into_iter().flatten() {
@@ -376,8 +407,11 @@ impl Planner<'_> {
         want.iter_mut().filter(|id| **id == from).for_each(|id| *id = to);
         let out = |id: ItemId| self.spread.devices.get(&id).is_some_and(|load| load.reweight <= 0.0);
         let found = crate::upmaps::apply(&group.raw, None, Some(&items), out);
+        let pool = &self.cluster.pools[group.pool].placed;
+        let kept =
+            || upmaps::would_keep(overlay, &mut self.domains.borrow_mut(), pool, &group.raw, Some(&items));
         let same = !crate::gains::differs(&found, &want, true);
-        same.then_some(items)
+        (same && kept()).then_some(items)
     }
 
     fn take(&mut self, at: usize, from: ItemId, to: ItemId, items: Vec<(ItemId, ItemId)>) {

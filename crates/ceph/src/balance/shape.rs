@@ -4,7 +4,7 @@
 //! copies picks three hosts below its start and one device in each. The tree leaves out the levels between:
 //! a rack restricts nothing unless a step names racks. Steps that set tries are left out too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_placement::crush::pools::Pool;
 use towtank_placement::crush::{ItemId, Map, Step};
@@ -84,18 +84,23 @@ impl Shape {
         shape
     }
 
-    /// Where each device stands in each branch.
+    /// Where each device stands in each branch. A device that stands in several places of one branch is left
+    /// out: which of its failure domains counts depends on where CRUSH met it.
     #[must_use]
     pub fn spots(&self) -> BTreeMap<ItemId, Vec<Option<Spot>>> {
         let mut spots = BTreeMap::new();
+        let mut several = BTreeSet::new();
         for (at, branch) in self.branches.iter().enumerate() {
             let mut path = Vec::new();
             note_spots(&branch.top, &mut path, &mut |device, spot| {
                 let all: &mut Vec<Option<Spot>> =
                     spots.entry(device).or_insert_with(|| vec![None; self.branches.len()]);
-                all[at] = Some(spot);
+                if all[at].replace(spot).is_some_and(|other| other != spot) {
+                    several.insert(device);
+                }
             });
         }
+        spots.retain(|device, _| !several.contains(device));
         spots
     }
 }
@@ -130,7 +135,7 @@ fn below(map: &Map, top: ItemId, kind: i32) -> Vec<ItemId> {
             None => {}
         }
     }
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     found.retain(|item| seen.insert(*item));
     found
 }

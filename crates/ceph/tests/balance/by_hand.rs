@@ -121,7 +121,7 @@ fn of_three_hosts_none_can_take_over() {
 fn a_plan_fills_the_double_host() {
     let cluster = one_double_host(3, 256, 4 * GIB);
     let spread = spread(&cluster);
-    let moves = plan(&spread, &cluster.overlay, &Limits { moves: 1_000, destinations: None });
+    let moves = plan(&spread, &cluster, &Limits { moves: 1_000, destinations: None });
     let applied = applied(&cluster, &spread, &moves, 4).unwrap();
     assert_eq!(applied.stages.len(), 4);
     let fill = applied.stages[3].fill.unwrap();
@@ -140,7 +140,7 @@ fn a_plan_of_equal_groups_takes_the_least_moves() {
     let spread = spread(&cluster);
     let most = spread.devices.values().map(|load| load.shards).max().unwrap();
     let least: u64 = spread.devices.values().map(|load| load.shards.saturating_sub(205)).sum();
-    let moves = plan(&spread, &cluster.overlay, &Limits { moves: 10_000, destinations: None });
+    let moves = plan(&spread, &cluster, &Limits { moves: 10_000, destinations: None });
     let after = applied(&cluster, &spread, &moves, 1).unwrap().after;
     let counts: Vec<u64> = after.devices.values().map(|load| load.shards).collect();
     let (low, high) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
@@ -154,7 +154,7 @@ fn a_plan_of_equal_groups_takes_the_least_moves() {
 fn what_moves_already_is_left_alone() {
     let mut cluster = one_double_host(3, 256, GIB);
     let touched = |cluster: &Cluster| -> Vec<u32> {
-        let moves = plan(&spread(cluster), &cluster.overlay, &Limits { moves: 1_000, destinations: None });
+        let moves = plan(&spread(cluster), cluster, &Limits { moves: 1_000, destinations: None });
         moves.iter().map(|one| one.seed).collect()
     };
     let (first, second) = (touched(&cluster)[0], touched(&cluster)[1]);

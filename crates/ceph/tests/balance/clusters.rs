@@ -85,10 +85,19 @@ fn text(hosts: &[Host]) -> String {
 /// A cluster whose devices have one TiB for each unit of weight, times `stretch` of their number, and no
 /// overhead.
 pub fn cluster(hosts: &[Host], pools: &[PoolSpec], stretch: impl Fn(usize) -> f64) -> Cluster {
-    let text = text(hosts);
+    let weights: Vec<f64> = hosts.iter().flat_map(|host| host.weights.iter().copied()).collect();
+    cluster_of(&text(hosts), &weights, pools, stretch)
+}
+
+/// The same of the text of any map, with the weights of its devices by their ids.
+pub fn cluster_of(
+    text: &str,
+    weights: &[f64],
+    pools: &[PoolSpec],
+    stretch: impl Fn(usize) -> f64,
+) -> Cluster {
     let map = read_map(File { name: "map", bytes: text.as_bytes() })
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let weights: Vec<f64> = hosts.iter().flat_map(|host| host.weights.iter().copied()).collect();
     let overlay = Overlay { devices: vec![Device::IN; weights.len()], ..Overlay::default() };
     let pools = (1..).zip(pools).map(|(id, spec)| PoolState {
         name: format!("pool{id}"),

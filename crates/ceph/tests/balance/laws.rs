@@ -34,7 +34,7 @@ fn answer(cluster: Cluster) -> Answer {
         (now, best.room(mix, now).bytes)
     });
     let rooms = rooms.collect();
-    let plan = plan(&spread, &cluster.overlay, &Limits { moves: MOVES, destinations: None });
+    let plan = plan(&spread, &cluster, &Limits { moves: MOVES, destinations: None });
     let applied = applied(&cluster, &spread, &plan, STAGES).unwrap_or_else(|broken| panic!("{broken}"));
     Answer {
         ideal: spread.ideal(),
@@ -342,12 +342,12 @@ fn a_filter_of_destinations_holds() {
         let cluster = drawn(seed);
         let spread = Spread::of(&cluster, limits(), &mut |_| true).unwrap().unwrap();
         let wanted = [0, 1, 2].into();
-        let few = plan(&spread, &cluster.overlay, &Limits { moves: 30, destinations: Some(wanted) });
+        let few = plan(&spread, &cluster, &Limits { moves: 30, destinations: Some(wanted) });
         assert!(few.iter().all(|one| one.to <= 2), "cluster {seed}");
         let audit = applied(&cluster, &spread, &few, 1).err();
         assert_eq!(audit, None, "cluster {seed}");
-        let all = plan(&spread, &cluster.overlay, &Limits { moves: 30, destinations: None });
-        let short = plan(&spread, &cluster.overlay, &Limits { moves: 5, destinations: None });
+        let all = plan(&spread, &cluster, &Limits { moves: 30, destinations: None });
+        let short = plan(&spread, &cluster, &Limits { moves: 5, destinations: None });
         assert!(all.starts_with(&short), "cluster {seed}: {short:?} is not the beginning of {all:?}");
     }
 }

@@ -4,3 +4,4 @@
 mod by_hand;
 mod clusters;
 mod laws;
+mod nested;

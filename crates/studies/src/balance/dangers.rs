@@ -4,7 +4,7 @@ use towtank_ceph::FillLevel;
 use towtank_ceph::balance::GROUPS_PER_DEVICE_MAX;
 use towtank_report::{Status, Warning};
 
-use super::observed::{Device, Kept};
+use super::observed::{Device, Kept, Unmappable};
 
 /// `12.3 %`.
 pub(super) fn percent(part: f64) -> String {
@@ -101,6 +101,13 @@ pub fn warnings(kept: &Kept) -> Vec<Warning> {
             "{devices} less used space than the objects there have bytes, such as {example}: do they compress, or \
              were the dumps made at different times? The difference stays the same in every fill that is shown, \
              although compressed objects that move take their saving with them"
+        )));
+    }
+    for Unmappable { pool, rule, groups: (count, all) } in &safety.unmappable {
+        warnings.push(Warning::note(format!(
+            "{count} of {all} groups of pool `{pool}` are not moved, because monitors would drop the explicit \
+             mappings: by rule `{rule}` several of their copies are in one bucket of a type that the rule picks, as \
+             where such buckets are inside each other; give the outer or the inner ones another type"
         )));
     }
     if safety.upmaps.1 > 0 {

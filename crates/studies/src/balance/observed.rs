@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use towtank_ceph::balance::{
     Advice, Applied, Best, Cause, Limits, Loss, Mix, Room, Spread, Stage, advice, applied, causes, command,
-    losses, plan, room,
+    losses, plan, room, unmappable,
 };
-use towtank_ceph::{FillLimits, Stated, upmaps};
+use towtank_ceph::{FillLimits, PoolState, Stated, rule_name, upmaps};
 use towtank_placement::crush::pools::PgId;
 use towtank_placement::crush::{ItemId, NONE};
 use towtank_units::{Bytes, Rate, SimSpan};
@@ -156,8 +156,22 @@ pub struct Safety {
     pub compressing: (u64, Option<String>),
     /// Explicit mappings, those that monitors would drop or cut, and those that move to a fuller device.
     pub upmaps: (u64, u64, u64),
+    /// Groups of which the monitors would keep no explicit mapping, by pool.
+    #[serde(default)]
+    pub unmappable: Vec<Unmappable>,
     /// The limits of fill.
     pub limits: FillLimits,
+}
+
+/// Groups of a pool of which the monitors would keep no explicit mapping.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmappable {
+    /// The pool.
+    pub pool: String,
+    /// Its rule.
+    pub rule: String,
+    /// The groups, and all groups of the pool.
+    pub groups: (u64, u64),
 }
 
 impl Kept {
@@ -188,7 +202,7 @@ pub fn seen(ready: &Ready, context: &RunContext<'_>) -> Result<Option<Kept>, Stu
     }
     let limits =
         Limits { moves: ready.scenario.max_moves as usize, destinations: ready.destinations.clone() };
-    let plan = plan(&spread, &cluster.overlay, &limits);
+    let plan = plan(&spread, cluster, &limits);
     let applied = applied(cluster, &spread, &plan, ready.scenario.stages as usize).map_err(|broken| {
         StudyError::Model { message: format!("the plan is wrong: {broken}"), hint: None }
     })?;
@@ -317,6 +331,7 @@ fn safety(ready: &Ready, spread: &Spread) -> Safety {
         disagreeing: spread.disagreeing.clone(),
         compressing: (compressing().count() as u64, compressing().next().cloned()),
         upmaps: upmaps_of(ready, spread),
+        unmappable: unmappable_of(ready, spread),
         limits: ready.limits,
         ..Safety::default()
     };
@@ -339,6 +354,17 @@ fn safety(ready: &Ready, spread: &Spread) -> Safety {
         }
     }
     safety
+}
+
+fn unmappable_of(ready: &Ready, spread: &Spread) -> Vec<Unmappable> {
+    let counts = unmappable(spread, &ready.cluster);
+    let of = |((pool, state), count): ((&towtank_ceph::balance::PoolSpread, &PoolState), u64)| Unmappable {
+        pool: pool.name.clone(),
+        rule: rule_name(&ready.cluster.map, state.placed.rule),
+        groups: (count, u64::from(pool.pg_num)),
+    };
+    let pools = spread.pools.iter().zip(&ready.cluster.pools).zip(counts);
+    pools.filter(|(_, count)| *count > 0).map(of).collect()
 }
 
 /// Explicit mappings: all, those that the monitors would drop or cut, and those that move to a fuller device.
