@@ -85,7 +85,7 @@ pub fn present(points: &Points<'_, CapacitySim>) -> Presentation {
         .filter_map(|(view, name)| MixView::of(name, &view.point.scenario, view.measured()))
         .collect();
     // Who asks for a mix of sizes asks about its shares.
-    figures.splice(0..0, shares::figure(&mixes));
+    figures.splice(0..0, shares::figures(&mixes));
     let mut tables = shares::tables(&mixes);
     tables.push(errors(&views));
     let asked = if mixes.is_empty() { "error_worst" } else { "mix_by_operations_error" };
@@ -158,23 +158,67 @@ fn errors(views: &[View<'_>]) -> Table {
 }
 
 fn constants(views: &[View<'_>]) -> Figure {
-    let line = |view: &View<'_>| LineSeries { name: view.name(), points: view.constants(), draw: Draw::Line };
-    let step = views.len().div_ceil(LINES_MAX).max(1);
-    let drawn = if step > 1 { format!(" One of every {step} points is drawn.") } else { String::new() };
+    let mut lines: Vec<(LineSeries, usize)> = Vec::new();
+    for view in views {
+        let points = view.constants();
+        match lines.iter_mut().find(|(line, _)| line.points == points) {
+            Some((_, more)) => *more += 1,
+            None => lines.push((LineSeries { name: view.name(), points, draw: Draw::Line }, 0)),
+        }
+    }
+    let mut said = String::new();
+    if lines.len() < views.len() {
+        said += " Points with the same values have one line.";
+    }
+    let step = lines.len().div_ceil(LINES_MAX).max(1);
+    if step > 1 {
+        said += &format!(" One of every {step} lines is drawn.");
+    }
+    let mut series: Vec<LineSeries> = lines.into_iter().step_by(step).map(named).collect();
+    if bands_overlap(&series) {
+        said += " The 95 % confidence intervals of some overlap, where nothing tells the lines apart, and are not drawn.";
+        series.iter_mut().flat_map(|line| &mut line.points).for_each(|point| {
+            (point.low, point.high) = (Num::MISSING, Num::MISSING);
+        });
+    } else {
+        said += " Means with their 95 % confidence interval.";
+    }
     Figure {
         id: "constant".to_owned(),
         title: "Capacity constant by mix".to_owned(),
         caption: format!(
             "C at each mix, relative to C at pure reads: 100 % everywhere if the method holds. Above 100 %, the cluster does more \
-             of a mix than predicted. Means with their 95 % confidence interval.{drawn}"
+             of a mix than predicted.{said}"
         ),
         kind: Kind::Line {
             x: Axis::linear("reads", "%"),
             y: Axis::linear("C relative to pure reads", "%"),
-            series: views.iter().step_by(step).map(line).collect(),
+            series,
             references: vec![Reference::Horizontal { name: "the method".to_owned(), at: Num::from(100.0) }],
         },
     }
+}
+
+/// A line under the name of its first point, and the number of the others.
+fn named((line, more): (LineSeries, usize)) -> LineSeries {
+    match more {
+        0 => line,
+        more => LineSeries { name: format!("{} and {more} more", line.name), ..line },
+    }
+}
+
+/// Whether the intervals of two lines overlap at the same place; those of no width, as at pure reads, do not
+/// count.
+pub(super) fn bands_overlap(series: &[LineSeries]) -> bool {
+    let overlap = |one: &CurvePoint, other: &CurvePoint| {
+        let ends = [one.low, one.high, other.low, other.high].map(Num::get);
+        let [Some(low), Some(high), Some(others_low), Some(others_high)] = ends else { return false };
+        one.x == other.x && high > low && others_high > others_low && low < others_high && others_low < high
+    };
+    let overlaps = |one: &LineSeries, other: &LineSeries| {
+        one.points.iter().any(|point| other.points.iter().any(|near| overlap(point, near)))
+    };
+    series.iter().enumerate().any(|(at, one)| series[at + 1..].iter().any(|other| overlaps(one, other)))
 }
 
 /// The worst error over both keys, where two keys are swept.

@@ -147,11 +147,11 @@ fn portions(views: &[MixView<'_>]) -> Table {
 
 /// The figure: rates of one point, or errors of several.
 #[must_use]
-pub fn figure(views: &[MixView<'_>]) -> Option<Figure> {
+pub fn figures(views: &[MixView<'_>]) -> Vec<Figure> {
     match views {
-        [] => None,
-        [only] => Some(rates(only)),
-        _ => Some(errors(views)),
+        [] => Vec::new(),
+        [only] => vec![rates(only)],
+        _ => vec![errors(views), errors_mistaken(views)],
     }
 }
 
@@ -194,37 +194,58 @@ fn rates(view: &MixView<'_>) -> Figure {
 }
 
 fn errors(views: &[MixView<'_>]) -> Figure {
-    let dots = |name: String, shares: Shares, counted: Shares| {
-        let point = |view: &MixView<'_>| {
-            let rate = view.value(shares, |one| Some(one.simulated))?;
-            let error = view.mean(shares, |one| one.error(counted))?;
-            let (low, high) = error.range.map(|(low, high)| (100.0 * low, 100.0 * high)).unzip();
-            let (low, high) = (low.into(), high.into());
-            Some(CurvePoint { low, high, ..CurvePoint::new(rate, 100.0 * error.mean) })
-        };
-        let mut points: Vec<CurvePoint> = views.iter().filter_map(point).collect();
-        let x = |point: &CurvePoint| point.x.get().unwrap_or(0.0);
-        points.sort_by(|one, other| x(one).total_cmp(&x(other)));
-        LineSeries { name, points, draw: Draw::Points }
-    };
-    let own = |shares: Shares| dots(format!("shares of {}", shares.name()), shares, shares);
-    let mut series: Vec<LineSeries> = Shares::ALL.into_iter().map(own).collect();
-    let name = "shares of operations, counted as of capacity".to_owned();
-    series.push(dots(name, Shares::Operations, mistaken(Shares::Operations)));
+    let own = |shares: Shares| dots(views, format!("shares of {}", shares.name()), shares, shares);
     Figure {
         id: "mixes".to_owned(),
         title: "Errors of mixes of sizes by meaning of their shares".to_owned(),
-        caption: "One dot for each point and kind of shares: the estimate for shares of that kind, over the simulated rate, minus 1. \
-                  The last series counts shares of operations as shares of capacity, which is (7) of the paper. Means with their 95 % \
-                  confidence interval."
-            .to_owned(),
-        kind: Kind::Line {
-            x: Axis::log("simulated rate of the mix", "operations/s"),
-            y: Axis::linear("error of the estimate", "%"),
-            series,
-            references: vec![Reference::Horizontal { name: "exact".to_owned(), at: Num::from(0.0) }],
-        },
+        caption: format!(
+            "One dot for each point and kind of shares: the estimate for shares of that kind, over the simulated rate, minus 1. \
+             {MEANS}"
+        ),
+        kind: errors_over_rates(Shares::ALL.into_iter().map(own).collect()),
     }
+}
+
+/// On axes of its own: beside errors of several hundred percent nothing else could be read.
+fn errors_mistaken(views: &[MixView<'_>]) -> Figure {
+    let of = |shares: Shares| {
+        dots(views, format!("shares of {}", shares.name()), shares, mistaken(Shares::Operations))
+    };
+    Figure {
+        id: "mixes_mistaken".to_owned(),
+        title: "Errors where shares of operations are counted as shares of capacity".to_owned(),
+        caption: format!(
+            "One dot for each point: the estimate by (7) of the paper, which is for shares of capacity, over the rate that was \
+             simulated with shares of operations, minus 1. The other figure of mixes has the errors of the right estimates. {MEANS}"
+        ),
+        kind: errors_over_rates(vec![of(Shares::Operations)]),
+    }
+}
+
+const MEANS: &str = "Means with their 95 % confidence interval.";
+
+fn errors_over_rates(series: Vec<LineSeries>) -> Kind {
+    Kind::Line {
+        x: Axis::log("simulated rate of the mix", "operations/s"),
+        y: Axis::linear("error of the estimate", "%"),
+        series,
+        references: vec![Reference::Horizontal { name: "exact".to_owned(), at: Num::from(0.0) }],
+    }
+}
+
+/// The error of each point by its rate, for shares of one kind that are counted as those of another.
+fn dots(views: &[MixView<'_>], name: String, shares: Shares, counted: Shares) -> LineSeries {
+    let point = |view: &MixView<'_>| {
+        let rate = view.value(shares, |one| Some(one.simulated))?;
+        let error = view.mean(shares, |one| one.error(counted))?;
+        let (low, high) = error.range.map(|(low, high)| (100.0 * low, 100.0 * high)).unzip();
+        let (low, high) = (low.into(), high.into());
+        Some(CurvePoint { low, high, ..CurvePoint::new(rate, 100.0 * error.mean) })
+    };
+    let mut points: Vec<CurvePoint> = views.iter().filter_map(point).collect();
+    let x = |point: &CurvePoint| point.x.get().unwrap_or(0.0);
+    points.sort_by(|one, other| x(one).total_cmp(&x(other)));
+    LineSeries { name, points, draw: Draw::Points }
 }
 
 /// Whether a measure is one of the mix of sizes, which has tables of its own.

@@ -224,3 +224,56 @@ fn deep_queues_are_measured_after_their_start() {
     let early = run(&format!("{deep}warm_up = \"50ms\"\nduration = \"200ms\""));
     assert!(value(&early, "error_worst") > 0.05, "{}", value(&early, "error_worst"));
 }
+
+/// Regression test: nine points with the same constants had nine equal bands on each other, one grey block, and
+/// one series of 874 % squashed the errors of the others.
+#[test]
+fn figures_of_several_mixes_can_be_read() {
+    let texts = ["16KiB:90%:r100,1MiB:10%:r50", "16KiB:50%:r100,1MiB:50%:r50"]
+        .map(|mix| format!("duration = \"20ms\"\nmix = \"{mix}\""));
+    let of = |text: &String| {
+        let prepared = check(text).unwrap_or_else(|_| panic!("it is legal"));
+        let run = |replicate| {
+            prepared.run(&RunContext::alone(Seed(1), replicate)).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let outcomes: Vec<Outcome> = (0..3).map(run).collect();
+        (prepared.resolved(), outcomes)
+    };
+    let ran: Vec<_> = texts.iter().map(of).collect();
+    let points: Vec<PointResult<'_>> = ran
+        .iter()
+        .map(|(scenario, outcomes)| {
+            let outcomes: &[Outcome] = outcomes;
+            PointResult { settings: &[], scenario, outcomes }
+        })
+        .collect();
+    let shown = CapacitySim.present(&points);
+    let series = |id: &str| {
+        let figure = shown.figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id}"));
+        let towtank_report::Kind::Line { series, .. } = &figure.kind else { panic!("{id} has no lines") };
+        series.clone()
+    };
+    assert_eq!(series("mixes").len(), 3);
+    assert_eq!(series("mixes_mistaken").len(), 1);
+    let constants = series("constant");
+    assert_eq!(constants.len(), 1, "equal lines are drawn once");
+    assert!(constants[0].name.ends_with(" and 1 more"), "{}", constants[0].name);
+    assert!(constants[0].points.iter().any(|point| point.low < point.high), "the band of one line is drawn");
+}
+
+/// Where bands of different lines overlap, they tell nothing apart, and are left out.
+#[test]
+fn bands_are_drawn_where_they_are_apart() {
+    let line = |low: f64, high: f64| {
+        let at = |x: f64, low: f64, high: f64| towtank_report::CurvePoint {
+            low: low.into(),
+            high: high.into(),
+            ..towtank_report::CurvePoint::new(x, low.midpoint(high))
+        };
+        let points = vec![at(0.0, 100.0, 100.0), at(50.0, low, high)];
+        towtank_report::LineSeries { name: String::new(), points, draw: towtank_report::Draw::Line }
+    };
+    assert!(!present::bands_overlap(&[line(1.0, 2.0)]));
+    assert!(!present::bands_overlap(&[line(1.0, 2.0), line(2.5, 3.0)]));
+    assert!(present::bands_overlap(&[line(1.0, 2.0), line(2.5, 3.0), line(1.9, 2.1)]));
+}
