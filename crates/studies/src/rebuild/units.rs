@@ -164,7 +164,12 @@ pub fn run(
         return exact(context, None);
     }
     let unit = recovery.hardware.unit();
-    let refused = |why: &str| Some(format!("`units = auto`: all units were simulated, because {why}"));
+    let refused = |why: &str| {
+        Some(format!(
+            "`units = auto`: all units were simulated, because {why}; so times are exact, and less data or a larger \
+             `unit` of the cluster itself would take fewer events"
+        ))
+    };
     if recovery.clients.is_some() {
         return exact(context, refused("latencies of clients depend on the size of units"));
     }
@@ -247,7 +252,10 @@ fn writes_as_much(before: &Recovered, with: &Recovered) -> Result<(), String> {
         return Ok(());
     }
     let most = human::quantity(PART_ERROR_MAX, "fraction");
-    Err(format!("the bytes that are written in the first tenth of the time differ by more than {most}"))
+    Err(format!(
+        "the bytes that are written in the first tenth of the time differ by more than {most} (as on disks with \
+         seeks: how many a larger unit stands for depends on the other objects in progress)"
+    ))
 }
 
 /// What is said of larger units that are used.
