@@ -189,7 +189,10 @@ fn map_with_sets(dice: &mut Dice, classes: bool) -> String {
                 text += " ]\n";
             }
             if ids {
-                text += &format!(" ids {}", list(&mut |dice: &mut Dice| (dice.below(900) as i64 - 450).to_string()));
+                text += &format!(
+                    " ids {}",
+                    list(&mut |dice: &mut Dice| (dice.below(900) as i64 - 450).to_string())
+                );
             }
             text += "}\n";
         }
@@ -228,14 +231,19 @@ fn edits_of_maps_with_several_weight_sets_write_the_same_maps() {
             let arguments = |out: &'static str| -> Vec<&str> {
                 ["-i", "map.bin", "-o", out].into_iter().chain(edit.iter().map(String::as_str)).collect()
             };
-            let own = ours(&folder, &arguments("ours.bin"));
+            let mut own = None;
+            let our = written(&folder, "ours.bin", || {
+                let output = ours(&folder, &arguments("ours.bin"));
+                own = Some(output.clone());
+                output
+            });
+            let own = own.expect("it ran");
             let said = String::from_utf8_lossy(&own.stderr).into_owned();
             if REFUSED.iter().any(|why| said.contains(why)) {
                 assert_eq!(own.status.code(), Some(2));
                 impossible += 1;
                 break;
             }
-            let our = written(&folder, "ours.bin", || ours(&folder, &arguments("ours.bin")));
             let their = written(&folder, "theirs.bin", || theirs(&folder, &arguments("theirs.bin")));
             assert!(our == their, "seed {seed}, step {step}: {}\n{said}\n{text}", edit.join(" "));
             match their {
@@ -247,7 +255,9 @@ fn edits_of_maps_with_several_weight_sets_write_the_same_maps() {
             }
         }
     }
-    println!("{same} maps agree, {refused} edits are refused by both, {impossible} as crushtool cannot make them");
+    println!(
+        "{same} maps agree, {refused} edits are refused by both, {impossible} as crushtool cannot make them"
+    );
     assert!(same > count, "only {same} maps compared");
 }
 
@@ -273,7 +283,8 @@ fn layers_of_one_name_are_built_as_crushtool_builds_them() {
         assert!(their.is_some() && our.map(|our| our.0) == their.map(|their| their.0), "{layers}");
     }
     // Two buckets of one name, whose text does not compile: crushtool writes it, and we refuse it.
-    let twice = ours(&folder, &["-o", "o.bin", "--build", "--num_osds", "8", "a", "straw2", "2", "a", "straw2", "2"]);
+    let twice =
+        ours(&folder, &["-o", "o.bin", "--build", "--num_osds", "8", "a", "straw2", "2", "a", "straw2", "2"]);
     assert_eq!(twice.status.code(), Some(2));
 }
 
