@@ -73,10 +73,8 @@ pub(crate) fn would_keep(
     raw: &[ItemId],
     swaps: Option<&Vec<(ItemId, ItemId)>>,
 ) -> bool {
-    swaps.is_none_or(|swaps| {
-        let kept = || verdict(overlay, domains, pool, raw, (None, Some(swaps)));
-        swaps.is_empty() || kept().is_some_and(|kept| kept.1 == *swaps)
-    })
+    let Some(wanted) = swaps.filter(|swaps| !swaps.is_empty()) else { return true };
+    verdict(overlay, domains, pool, raw, (None, swaps)).is_some_and(|kept| kept.1 == *wanted)
 }
 
 fn verdict(
