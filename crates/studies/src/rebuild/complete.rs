@@ -19,13 +19,10 @@ use super::population::DataSet;
 use super::queue::IN_BYTES;
 use super::ring::{self, Rings};
 use super::scenario::{Preset, Scenario, Seeks};
-use super::settled::{Amount, Settled};
+use super::settled::Settled;
 
 /// The largest share of the disks or NICs that clients may use when nothing has failed.
 const CLIENTS_MAX: f64 = 0.9;
-
-/// The longest rebuild that is simulated: a choice. Simulated time ends after 584 years.
-const YEARS_MAX: f64 = 100.0;
 
 /// A scenario with everything that is known of it before it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,30 +171,6 @@ impl Scenario {
             problems.push(draft.problem("objects", message).hint("leave one of them out"));
         }
         self.check_amounts(draft, problems);
-        self.check_years(draft, problems);
-    }
-
-    /// Refuses rates at which simulated time would end before the rebuild does, even if all servers had an equal
-    /// part of the data of one disk to read and to write.
-    fn check_years(&self, draft: &Draft, problems: &mut Problems) {
-        let Amount::PerServer(bytes) = self.amount else { return };
-        let disks = f64::from(self.disks_per_server.max(1));
-        let lost = bytes.get() as f64 / disks;
-        let servers = f64::from(self.servers.max(1));
-        let parts = [servers * disks, servers * disks, servers];
-        let rates = [("disk_read", self.disk_read), ("disk_write", self.disk_write), ("nic", self.nic)];
-        for ((key, rate), parts) in rates.into_iter().zip(parts) {
-            let years = lost / parts / rate.bytes_per_second() as f64 / (365.25 * 86_400.0);
-            if years > YEARS_MAX {
-                let message = format!(
-                    "`{key}` is {rate}, at which the rebuild of one disk takes at least {} years, but at most \
-                     {YEARS_MAX} are simulated",
-                    years.ceil()
-                );
-                problems
-                    .push(draft.problem(key, message).hint("set a higher rate, or a smaller `per_server`"));
-            }
-        }
     }
 
     /// The checks of amounts that apply to real clusters too.

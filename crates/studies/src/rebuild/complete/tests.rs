@@ -266,16 +266,3 @@ fn an_order_of_what_is_not_there_is_refused() {
     assert_eq!(resolved("order = \"fewest-copies\""), resolved(""));
     assert_eq!(resolved("order = \"random\"")["order"], "random");
 }
-
-/// Regression test: simulated time ended before the rebuild did, and the model failed.
-#[test]
-fn rates_at_which_simulated_time_would_end_are_refused() {
-    for key in ["disk_read", "disk_write", "nic"] {
-        let problems = prepare(&format!("{key} = \"1B/s\"")).expect_err("it is refused");
-        let told: Vec<&str> = problems.iter().map(|problem| problem.message()).collect();
-        let want = format!("`{key}` is 1B/s, at which the rebuild of one disk takes at least ");
-        assert!(told.len() == 1 && told[0].starts_with(&want), "{told:?}");
-        complete(&format!("{key} = \"1B/s\"\nper_server = \"1GiB\""));
-        complete(&format!("{key} = \"1KiB/s\""));
-    }
-}
