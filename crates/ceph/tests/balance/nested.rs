@@ -162,7 +162,7 @@ fn tree(seed: u64) -> Cluster {
     cluster_of(&text, &vec![1.0; count], &[pool], |_| 1.0)
 }
 
-/// `TREES=20000` draws more of them.
+/// `TREES=8000` draws more of them.
 #[test]
 fn every_plan_on_any_tree_passes_its_check() {
     let count = std::env::var("TREES").ok().and_then(|count| count.parse().ok()).unwrap_or(400);
