@@ -71,10 +71,10 @@ pub(crate) fn would_keep(
     domains: &mut Domains<'_>,
     pool: &Pool,
     raw: &[ItemId],
-    swaps: &Vec<(ItemId, ItemId)>,
+    swaps: Option<&Vec<(ItemId, ItemId)>>,
 ) -> bool {
-    swaps.is_empty()
-        || verdict(overlay, domains, pool, raw, (None, Some(swaps))).is_some_and(|kept| kept.1 == *swaps)
+    let Some(wanted) = swaps.filter(|swaps| !swaps.is_empty()) else { return true };
+    verdict(overlay, domains, pool, raw, (None, swaps)).is_some_and(|kept| kept.1 == *wanted)
 }
 
 fn verdict(

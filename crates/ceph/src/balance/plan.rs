@@ -408,7 +408,8 @@ impl Planner<'_> {
         let out = |id: ItemId| self.spread.devices.get(&id).is_some_and(|load| load.reweight <= 0.0);
         let found = crate::upmaps::apply(&group.raw, None, Some(&items), out);
         let pool = &self.cluster.pools[group.pool].placed;
-        let kept = || upmaps::would_keep(overlay, &mut self.domains.borrow_mut(), pool, &group.raw, &items);
+        let kept =
+            || upmaps::would_keep(overlay, &mut self.domains.borrow_mut(), pool, &group.raw, Some(&items));
         let same = !crate::gains::differs(&found, &want, true);
         (same && kept()).then_some(items)
     }

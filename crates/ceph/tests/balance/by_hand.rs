@@ -154,7 +154,7 @@ fn a_plan_of_equal_groups_takes_the_least_moves() {
 fn what_moves_already_is_left_alone() {
     let mut cluster = one_double_host(3, 256, GIB);
     let touched = |cluster: &Cluster| -> Vec<u32> {
-        let moves = plan(&spread(cluster), &cluster, &Limits { moves: 1_000, destinations: None });
+        let moves = plan(&spread(cluster), cluster, &Limits { moves: 1_000, destinations: None });
         moves.iter().map(|one| one.seed).collect()
     };
     let (first, second) = (touched(&cluster)[0], touched(&cluster)[1]);

@@ -50,8 +50,7 @@ fn spread(cluster: &Cluster) -> Spread {
 
 const ALL: Limits = Limits { moves: 1_000, destinations: None };
 
-/// Regression test: the check of the plan took the inner host for the failure domain, and the answer was a
-/// failure.
+/// The outer host is the failure domain: no two copies of a group are below the same one after the plan.
 #[test]
 fn hosts_in_hosts_are_balanced_between_the_outer_ones() {
     let cluster = enclosures(5, "root", COPIES);
@@ -163,7 +162,7 @@ fn tree(seed: u64) -> Cluster {
     cluster_of(&text, &vec![1.0; count], &[pool], |_| 1.0)
 }
 
-/// `TREES=20000` draws more of them.
+/// `TREES=8000` draws more of them.
 #[test]
 fn every_plan_on_any_tree_passes_its_check() {
     let count = std::env::var("TREES").ok().and_then(|count| count.parse().ok()).unwrap_or(400);

@@ -231,14 +231,19 @@ fn edits_of_maps_with_several_weight_sets_write_the_same_maps() {
             let arguments = |out: &'static str| -> Vec<&str> {
                 ["-i", "map.bin", "-o", out].into_iter().chain(edit.iter().map(String::as_str)).collect()
             };
-            let own = ours(&folder, &arguments("ours.bin"));
+            let mut own = None;
+            let our = written(&folder, "ours.bin", || {
+                let output = ours(&folder, &arguments("ours.bin"));
+                own = Some(output.clone());
+                output
+            });
+            let own = own.expect("it ran");
             let said = String::from_utf8_lossy(&own.stderr).into_owned();
             if REFUSED.iter().any(|why| said.contains(why)) {
                 assert_eq!(own.status.code(), Some(2));
                 impossible += 1;
                 break;
             }
-            let our = written(&folder, "ours.bin", || ours(&folder, &arguments("ours.bin")));
             let their = written(&folder, "theirs.bin", || theirs(&folder, &arguments("theirs.bin")));
             assert!(our == their, "seed {seed}, step {step}: {}\n{said}\n{text}", edit.join(" "));
             match their {

@@ -91,8 +91,8 @@ impl Map {
     /// overwrites its memory, and crashes or writes a wrong map. The changes themselves make the sets that
     /// Ceph means to make.
     pub fn check_new_buckets(&self, location: &Location) -> Result<(), EditError> {
-        let types = self.type_names.iter().filter(|(id, _)| **id != 0);
-        let inner = types.filter_map(|(_, kind)| Some((kind, location.get(kind)?))).next();
+        let mut types = self.type_names.iter().filter(|(id, _)| **id != 0);
+        let inner = types.find_map(|(_, kind)| Some((kind, location.get(kind)?)));
         let Some((kind, bucket)) = inner.filter(|(_, bucket)| self.item_id(bucket).is_none()) else {
             return Ok(());
         };
