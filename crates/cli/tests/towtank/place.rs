@@ -31,12 +31,16 @@ fn the_whole_answer_at_eighty_columns() {
     load_deviation_binomial  2.887 %        2.887 %
     load_max                 1.076          0.9235 to 1.228
     load_max_binomial        1.041          1.041
+    unplaced                     0          0
+    unplaced_fraction            0 %        0 %
+    unplaced_after_fraction      0 %        0 %
     peers_mean                   7 servers  7 servers
     peers_min                    7 servers  7 servers
     failure_lost               765          307.6 to 1,222
     failure_expected           750          750
     rebuilt_max              155.5          -41.45 to 352.4
     rebuilt_none                 0 servers  0 servers
+    unrebuilt                    0          0
     rebuilt_max_over_mean    1.419          0.4659 to 2.373
     moved_fraction           12.75 %        5.126 to 20.37 %
     minimum_fraction          12.5 %        12.5 %
@@ -47,14 +51,17 @@ fn the_whole_answer_at_eighty_columns() {
     placement  placed        load_deviation [%]  load_deviation_binomial [%]  load_max
     ring       2000 objects               5.759                        2.887     1.076
 
-    placement  load_max_binomial  peers_mean [servers]  peers_min [servers]  failure_lost
-    ring                   1.041                     7                    7           765
+    placement  load_max_binomial  unplaced  unplaced_fraction [%]  unplaced_after_fraction [%]
+    ring                   1.041         0                      0                            0
 
-    placement  failure_expected  rebuilt_max  rebuilt_none [servers]  rebuilt_max_over_mean
-    ring                    750        155.5                       0                  1.419
+    placement  peers_mean [servers]  peers_min [servers]  failure_lost  failure_expected  rebuilt_max
+    ring                          7                    7           765               750        155.5
 
-    placement  moved_fraction [%]  minimum_fraction [%]  moved_over_minimum
-    ring                    12.75                  12.5                1.02
+    placement  rebuilt_none [servers]  unrebuilt  rebuilt_max_over_mean  moved_fraction [%]
+    ring                            0          0                  1.419               12.75
+
+    placement  minimum_fraction [%]  moved_over_minimum
+    ring                       12.5                1.02
 
     Guarantees of the algorithms
     Properties by construction, without sampling noise. Replicas are on different servers; no larger

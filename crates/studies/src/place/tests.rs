@@ -239,8 +239,7 @@ fn copies_that_crush_gives_up_are_told_first() {
 /// the count: 90 % by weight, 70.8 % by draws of servers that differ.
 #[test]
 fn shares_by_weight_have_their_exact_expectation() {
-    let text =
-        "algorithm = \"rendezvous\"\nservers = 8\nheavy_servers = 1\nheavy_weight = 3.0\nkeys = 20000";
+    let text = "algorithm = \"rendezvous\"\nservers = 8\nheavy_servers = 1\nheavy_weight = 3.0\nkeys = 20000";
     let presented = presented(&[text], 2);
     let table = presented.tables.iter().find(|table| table.id() == "weights").expect("weights differ");
     let number = |row: usize, column: usize| match &table.rows()[row][column] {

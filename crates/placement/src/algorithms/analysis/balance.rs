@@ -130,8 +130,8 @@ impl Balance {
         shares.sort_unstable_by(|left, right| left.0.total_cmp(&right.0).then(left.1.total_cmp(&right.1)));
         let class = |same: &[(f64, f64)]| Drawn {
             wanted: same[0].0,
-            // A sum of many terms may exceed one copy of each key by its rounding.
-            drawn: same[0].1.min(1.0),
+            // A sum of many terms may differ from one copy of each key by its rounding.
+            drawn: if same[0].1 > 1.0 - 1e-12 { 1.0 } else { same[0].1 },
             servers: same.len() as u32,
         };
         shares.chunk_by(|left, right| left == right).map(class).collect()
@@ -202,6 +202,9 @@ mod tests {
         assert_eq!((uneven.max_over_mean(), uneven.min_over_mean()), (Some(1.5), Some(0.5)));
         assert_eq!(uneven.relative_deviation(), Some(0.5));
         assert_eq!(uneven.binomial_deviation(), Some(0.1));
+        // A former bug: 1.666e-8 % where every server holds every key.
+        let all = Balance { drawn: vec![1.0 - 1e-15; 2], ..balance(vec![1.0; 2], vec![9, 9], 9) };
+        assert_eq!((all.binomial_deviation(), all.max_over_mean()), (Some(0.0), Some(1.0)));
         assert_eq!(balance(vec![], vec![], 0).max_over_mean(), None);
         assert_eq!(balance(vec![1.0], vec![0], 0).binomial_max_over_mean(), None);
     }
