@@ -4,10 +4,11 @@
 //! once requests under way have ended.
 //!
 //! While no run is under way (a map is read, a scenario checked) there is nothing to report, and the first
-//! signal ends the process. A run under way is asked to stop, and its partial result is reported. Runs that do
-//! not stop in time are abandoned, and the last words say how many are finished and where they are kept; where
-//! they are kept nowhere, or the machine is busy with other work, they have more time to stop. Once all runs are back, the report has the time
-//! that it takes. Files are written atomically, so none is left incomplete.
+//! signal ends the process. A run under way is asked to stop, and its partial result is reported. Runs that
+//! do not stop in time are abandoned, and the last words say how many are finished and where they are kept;
+//! where they are kept nowhere, or the machine is busy with other work, they have more time to stop. Once all
+//! runs are back, the report has the time that it takes. Files are written atomically, so none is left
+//! incomplete.
 //!
 //! Some parents (`timeout`, package runners) send a signal to a process and then to its whole group: signals
 //! within a short time count as one. Under `nohup` SIGHUP is ignored, and stays so.
@@ -112,8 +113,8 @@ fn give_up_in_time() {
     }
 }
 
-/// Whether runs that have not stopped within the usual time are given more: where finished ones would be lost,
-/// or where the process has hardly worked since, because the machine is busy.
+/// Whether runs that have not stopped within the usual time are given more: where finished ones would be
+/// lost, or where the process has hardly worked since, because the machine is busy.
 fn waits(stage: Stage, loses: bool, spent: Option<Duration>, elapsed: Duration) -> bool {
     let busy = spent.is_some_and(|spent| spent < WORK_TO_STOP);
     stage == Stage::Runs && (loses || busy) && elapsed < PATIENCE_AT_MOST

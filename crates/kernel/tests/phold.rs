@@ -132,9 +132,9 @@ fn speculation_that_is_mostly_taken_back_is_left_for_the_sequential_executor() {
     assert!(matches!(frugal, Ended::Outcome(_)), "speculation that pays goes on");
 }
 
-/// Regression test: where workers may not run ahead, because the model knows its slack or there is no room, they
-/// agree on global virtual time after each event. A recovery with sleeping disks took 25 times as long as with
-/// one worker, without a notice.
+/// Regression test: where workers may not run ahead, because the model knows its slack or there is no room,
+/// they agree on global virtual time after each event. A recovery with sleeping disks took 25 times as long
+/// as with one worker, without a notice.
 #[test]
 fn speculation_with_nothing_to_do_ahead_is_left_for_the_sequential_executor() {
     let lonely = phold(16, 0.5, UNIT);

@@ -1,9 +1,9 @@
 //! What a replicate gets beside its scenario, and how it runs its model on the kernel.
 //!
 //! **Invariant:** whoever hears that the user wants to stop leaves something out, so the replicate is then
-//! partial, and is computed again when the campaign goes on. Nobody has to remember that: the flag can only be
-//! read through [`RunContext::stopped`] and the runs of [`RunContext::simulate`], which record the answer, and
-//! [`check`](crate::check) hands out points that add the record to their outcome.
+//! partial, and is computed again when the campaign goes on. Nobody has to remember that: the flag can only
+//! be read through [`RunContext::stopped`] and the runs of [`RunContext::simulate`], which record the answer,
+//! and [`check`](crate::check) hands out points that add the record to their outcome.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -223,8 +223,8 @@ impl RunContext<'_> {
     }
 }
 
-/// Windows with fewer events each, on average, cost more than their events: a choice, as the optimistic executor
-/// has it for rounds.
+/// Windows with fewer events each, on average, cost more than their events: a choice, as the optimistic
+/// executor has it for rounds.
 const EVENTS_PER_WINDOW: u64 = 64;
 
 /// With fewer windows nothing is said.

@@ -264,8 +264,8 @@ pub trait Prepared: Send + Sync {
 
     /// Runs one replicate. Equal contexts (but for `executor`, `workers` and `progress`) give equal outcomes.
     ///
-    /// When [`RunContext::stopped`] or a run of the context says so, it soon returns what was committed so far.
-    /// The point that [`check`](crate::check) hands out then flags it `partial`.
+    /// When [`RunContext::stopped`] or a run of the context says so, it soon returns what was committed so
+    /// far. The point that [`check`](crate::check) hands out then flags it `partial`.
     ///
     /// # Errors
     /// [`StudyError`]: what went wrong in the model, and what to do about it.

@@ -347,8 +347,8 @@ fn at_drawn_moments(scenario: (&str, &str), number_of: u64, seed: u64) -> Result
     (0..number_of).map(|_| case.stopped_at(&moments(case.looks, &mut draw), &out)).sum()
 }
 
-/// A former fault: where trials and estimates beside the main run of `whatif` or `rebuild` were cut short, the
-/// replicate was kept as finished.
+/// A former fault: where trials and estimates beside the main run of `whatif` or `rebuild` were cut short,
+/// the replicate was kept as finished.
 #[test]
 fn what_was_stopped_at_any_moment_goes_on_to_the_same_report() {
     let all = SCENARIOS.iter().chain([&("forgetful", "")]);

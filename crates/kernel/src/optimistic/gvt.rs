@@ -78,8 +78,8 @@ pub(super) struct Lead {
 /// c (0.74 w - 1)` on; the warning is given only from `r = c w` on, where the case is clear.
 const EVENTS_TO_JUDGE: u64 = 20_000;
 
-/// The number of rounds after which their cost is judged: some milliseconds, so that the start of a run, where
-/// workers have little to do, does not decide.
+/// The number of rounds after which their cost is judged: some milliseconds, so that the start of a run,
+/// where workers have little to do, does not decide.
 const ROUNDS_TO_JUDGE: u64 = 1_000;
 
 /// With fewer committed events in a round, speculation does not pay: the round alone costs four times as much
