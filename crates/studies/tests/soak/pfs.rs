@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use towtank_report::Outcome;
 use towtank_scenario::Files;
 
-const SCHEDULERS: [&str; 28] = [
+const SCHEDULERS: [&str; 29] = [
     "fifo",
     "fifo:2",
     "sfq:4",
@@ -26,6 +26,7 @@ const SCHEDULERS: [&str; 28] = [
     "sfqrc:4",
     "dta:2",
     "mclock:4",
+    "mclock:2:at-limit=allow:idle-after=50ms",
     "crr-n:4",
     "orr:4",
     "trr:4",

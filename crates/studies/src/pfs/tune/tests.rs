@@ -99,7 +99,9 @@ fn a_goal_that_cannot_be_met_is_said_to_be() {
     let found = find(&mut trials, &[]).expect("it ends");
     assert!(!found.met);
     let text = &found.answer.text;
-    assert!(text.starts_with("No setting that was tried meets the goals. The nearest is "), "{text}");
+    assert!(text.starts_with("No setting that was tried meets the goals. "), "{text}");
+    // A single replicate has no interval.
+    assert!(text.contains("nearest is ") && text.contains("one run of each cannot tell near ones apart"), "{text}");
     assert!(text.contains("missed by "), "{text}");
     assert_eq!(found.answer.data["met"], false);
     assert!(found.answer.data["goals"][0]["missed_by"].as_f64().expect("it is a number") > 1.0);
@@ -131,6 +133,33 @@ fn schedulers_are_set_side_by_side() {
     let found = find(&mut trials, &["fifo:4", "sfq:4", "drr:4"].map(str::to_owned)).expect("it is found");
     assert!(found.met, "{}", found.answer.text);
     assert_eq!(found.answer.data["settings"]["scheduler"], "sfq:4");
+}
+
+/// What is printed for Ceph was simulated with Ceph's idle age, unless another is given.
+#[test]
+fn rules_for_ceph_are_tried_with_its_idle_age() {
+    let text = format!("scheduler = \"fifo:4\"\n{TWO}");
+    for (tried, used) in [
+        ("mclock:4", "mclock:4:idle-after=300s"),
+        ("mclock:4:idle-after=0s", "mclock:4:idle-after=0s"),
+        ("sfq:4", "sfq:4"),
+    ] {
+        let mut trials = Simulated::new(&text, &["share[users] > 60%"]);
+        let found = find(&mut trials, &[tried.to_owned()]).expect("it is found");
+        assert!(found.met, "{tried}: {}", found.answer.text);
+        assert_eq!(found.answer.data["settings"]["scheduler"], used);
+    }
+}
+
+/// Settings that miss the goals by as much are counted: of a measure that nothing changes, all of them.
+#[test]
+fn a_nearest_setting_among_equals_is_one_of_them() {
+    let text = format!("scheduler = \"fifo:4\"\n{TWO}");
+    let mut trials = Simulated::new(&text, &["disk_busy < 1%"]);
+    let found = find(&mut trials, &["sfq:4".to_owned()]).expect("it ends");
+    assert!(!found.met, "{}", found.answer.text);
+    let head = found.answer.text.lines().next().unwrap_or_default();
+    assert!(!head.contains("The nearest is ") || !head.contains("by as much"), "{head}");
 }
 
 fn lines(scheduler: &str, values: &[(&str, Key, u64)]) -> String {
