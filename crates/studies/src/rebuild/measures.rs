@@ -194,7 +194,8 @@ fn of_machines() -> Vec<Row> {
         .titled("Disks that led a rebuild")
         .without_interval(FEW_VALUES),
         Row::new("servers_writing", "servers", "servers that wrote rebuilt data", Seen::writing)
-            .titled("Servers that wrote rebuilt data"),
+            .titled("Servers that wrote rebuilt data")
+            .without_interval(FEW_VALUES),
         Row::new(
             "written_max_over_mean",
             "ratio",

@@ -121,6 +121,7 @@ fn table(study: &str, text: &str, seeds: std::ops::Range<u64>) -> Vec<(String, O
     let found = values(&checked, seeds);
     found
         .into_iter()
+        .filter(|(_, (_, values))| !is_nearly_constant(values))
         .filter_map(|(name, (unit, values))| {
             let own = kind(&name);
             let of =
@@ -129,6 +130,17 @@ fn table(study: &str, text: &str, seeds: std::ops::Range<u64>) -> Vec<(String, O
             Some((name, if own.reason().is_some() { None } else { of(own) }, Some(student)))
         })
         .collect()
+}
+
+/// Where this part of all seeds give one value, an interval says nothing of the mean: groups that have one
+/// contain the few seeds that differ. A choice.
+const NEARLY_CONSTANT: f64 = 0.5;
+
+/// Whether most seeds give the same value.
+fn is_nearly_constant(values: &[f64]) -> bool {
+    let same = |value: &f64| values.iter().filter(|other| *other == value).count();
+    let most = values.iter().map(same).max().unwrap_or(0);
+    most as f64 > NEARLY_CONSTANT * values.len() as f64
 }
 
 /// The measures whose interval covers too little or too much.
