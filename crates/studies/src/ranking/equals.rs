@@ -18,9 +18,9 @@ const SCENARIOS: [(&str, &str); 8] = [
     ("queue", "span = \"200s\"\n[stations.desk]\nservice_rate = \"1/s\"\narrival_rate = \"0.6/s\""),
     (
         "put",
-        "protocol = \"uch-ccp, replicast-m\"\ngateways = 4\nservers = 18\nwarm_up = \"1ms\"\nduration = \"2ms\"",
+        "protocol = \"replicast-m\"\ngateways = 4\nservers = 18\nwarm_up = \"1ms\"\nduration = \"2ms\"",
     ),
-    ("backfill", "discovery = \"scan, merkle, bitmap\"\nobjects_per_group = 200\nstale = \"10%\""),
+    ("backfill", "discovery = \"scan, merkle\"\nobjects_per_group = 200\nstale = \"10%\""),
     ("rebuild", "servers = 8\nper_server = \"1GiB\"\ngroups = 40"),
     (
         "capacity-sim",
