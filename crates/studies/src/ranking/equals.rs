@@ -16,10 +16,7 @@ use crate::{PointResult, Presentation, RunContext, Study, check, named};
 /// A small scenario of each study.
 const SCENARIOS: [(&str, &str); 8] = [
     ("queue", "span = \"200s\"\n[stations.desk]\nservice_rate = \"1/s\"\narrival_rate = \"0.6/s\""),
-    (
-        "put",
-        "protocol = \"replicast-m\"\ngateways = 4\nservers = 18\nwarm_up = \"1ms\"\nduration = \"2ms\"",
-    ),
+    ("put", "protocol = \"replicast-m\"\ngateways = 4\nservers = 18\nwarm_up = \"1ms\"\nduration = \"2ms\""),
     ("backfill", "discovery = \"scan, merkle\"\nobjects_per_group = 200\nstale = \"10%\""),
     ("rebuild", "servers = 8\nper_server = \"1GiB\"\ngroups = 40"),
     (
