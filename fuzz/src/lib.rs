@@ -200,10 +200,10 @@ pub fn setting(data: &[u8]) {
 /// An expression of `--fail-if`, and its judgement of measures with and without a value.
 pub fn gate(data: &[u8]) {
     let known = [
-        Known { name: "wait_mean", unit: "s" },
-        Known { name: "utilisation", unit: "fraction" },
-        Known { name: "rate", unit: "bytes/s" },
-        Known { name: "jobs", unit: "jobs" },
+        Known::new("wait_mean", "s"),
+        Known::new("utilisation", "fraction"),
+        Known::new("rate", "bytes/s"),
+        Known::new("jobs", "jobs"),
     ];
     let Ok(text) = std::str::from_utf8(data) else { return };
     match Gate::parse("--fail-if", text, &known) {

@@ -66,6 +66,31 @@ impl Complete {
     }
 }
 
+impl Settled {
+    /// Refuses rates at which simulated time would end before the rebuild does, even if all servers had an equal
+    /// part of the data of one disk to read and to write.
+    fn check_years(&self, draft: &Draft, problems: &mut Problems) {
+        let Amount::PerServer(bytes) = self.amount else { return };
+        let disks = f64::from(self.disks_per_server.max(1));
+        let lost = bytes.get() as f64 / disks;
+        let servers = f64::from(self.servers.max(1));
+        let parts = [servers * disks, servers * disks, servers];
+        let rates = [("disk_read", self.disk_read), ("disk_write", self.disk_write), ("nic", self.nic)];
+        for ((key, rate), parts) in rates.into_iter().zip(parts) {
+            let years = lost / parts / rate.bytes_per_second() as f64 / (365.25 * 86_400.0);
+            if years > YEARS_MAX {
+                let message = format!(
+                    "`{key}` is {rate}, at which the rebuild of one disk takes at least {} years, but at most \
+                     {YEARS_MAX} are simulated",
+                    years.ceil()
+                );
+                problems
+                    .push(draft.problem(key, message).hint("set a higher rate, or a smaller `per_server`"));
+            }
+        }
+    }
+}
+
 impl Scenario {
     /// Fills in what was left out and checks the scenario.
     ///
@@ -105,6 +130,7 @@ impl Scenario {
             settled.check_sizes(draft, redundancy, &mut problems);
         }
         settled.check_data(draft, &mut problems);
+        settled.check_years(draft, &mut problems);
         settled.scenario.check_groups(draft, redundancy, &mut problems);
         settled.check_pool(draft, redundancy, &mut problems);
         settled.check_order(settled.is_grouped(), draft, &mut problems);
@@ -174,30 +200,6 @@ impl Scenario {
             problems.push(draft.problem("objects", message).hint("leave one of them out"));
         }
         self.check_amounts(draft, problems);
-        self.check_years(draft, problems);
-    }
-
-    /// Refuses rates at which simulated time would end before the rebuild does, even if all servers had an equal
-    /// part of the data of one disk to read and to write.
-    fn check_years(&self, draft: &Draft, problems: &mut Problems) {
-        let Amount::PerServer(bytes) = self.amount else { return };
-        let disks = f64::from(self.disks_per_server.max(1));
-        let lost = bytes.get() as f64 / disks;
-        let servers = f64::from(self.servers.max(1));
-        let parts = [servers * disks, servers * disks, servers];
-        let rates = [("disk_read", self.disk_read), ("disk_write", self.disk_write), ("nic", self.nic)];
-        for ((key, rate), parts) in rates.into_iter().zip(parts) {
-            let years = lost / parts / rate.bytes_per_second() as f64 / (365.25 * 86_400.0);
-            if years > YEARS_MAX {
-                let message = format!(
-                    "`{key}` is {rate}, at which the rebuild of one disk takes at least {} years, but at most \
-                     {YEARS_MAX} are simulated",
-                    years.ceil()
-                );
-                problems
-                    .push(draft.problem(key, message).hint("set a higher rate, or a smaller `per_server`"));
-            }
-        }
     }
 
     /// The checks of amounts that apply to real clusters too.

@@ -101,7 +101,10 @@ fn a_goal_that_cannot_be_met_is_said_to_be() {
     let text = &found.answer.text;
     assert!(text.starts_with("No setting that was tried meets the goals. "), "{text}");
     // A single replicate has no interval.
-    assert!(text.contains("nearest is ") && text.contains("one run of each cannot tell near ones apart"), "{text}");
+    assert!(
+        text.contains("nearest is ") && text.contains("one run of each cannot tell near ones apart"),
+        "{text}"
+    );
     assert!(text.contains("missed by "), "{text}");
     assert_eq!(found.answer.data["met"], false);
     assert!(found.answer.data["goals"][0]["missed_by"].as_f64().expect("it is a number") > 1.0);
