@@ -131,7 +131,7 @@ impl Question for Rebuild {
          up to 16, mClock with --profile from 17 on. --client-load adds reads and writes of clients. Not modelled: CPU and memory, Ceph's own work \
          per object (1 ms where it was measured, which determines the time of small objects without a sleep), and \
          devices of a real cluster that come back, for which there is the study whatif.";
-    const RESULTS_VERSION: u32 = 10;
+    const RESULTS_VERSION: u32 = 11;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank rebuild --servers 16 --per-server 10TiB --disk-read 200MB/s --disk-write 180MB/s",
         "towtank rebuild --report ceph-report.json --fail host=a",

@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank::{Builtin, Document, Options, Registry, Trouble, run};
-use towtank_report::{Cell, Column, Outcome, Report, Table, text};
+use towtank_report::{Cell, Column, Interval, Outcome, Report, Table, text};
 use towtank_scenario::{Draft, Problems};
 use towtank_streams::{Draws, Purpose, distributions::Exponential};
 use towtank_studies::{

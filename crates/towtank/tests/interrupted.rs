@@ -210,7 +210,13 @@ impl Study for Forgetful {
     }
 
     fn measures(&self) -> &'static [MeasureSpec] {
-        &[MeasureSpec { name: "count", unit: "", about: "the count", title: "Count" }]
+        &[MeasureSpec {
+            name: "count",
+            unit: "",
+            about: "the count",
+            title: "Count",
+            interval: towtank_report::Interval::OfUnit,
+        }]
     }
 
     fn check(&self, _: &Draft) -> Result<Box<dyn Prepared>, Problems> {

@@ -14,7 +14,7 @@ use crate::exports::samples;
 use crate::{PointResult, Presentation, RunContext, Study, check, named};
 
 /// A small scenario of each study.
-const SCENARIOS: [(&str, &str); 8] = [
+const SCENARIOS: [(&str, &str); 10] = [
     ("queue", "span = \"200s\"\n[stations.desk]\nservice_rate = \"1/s\"\narrival_rate = \"0.6/s\""),
     ("put", "protocol = \"replicast-m\"\ngateways = 4\nservers = 18\nwarm_up = \"1ms\"\nduration = \"2ms\""),
     ("backfill", "discovery = \"scan, merkle\"\nobjects_per_group = 200\nstale = \"10%\""),
@@ -26,6 +26,11 @@ const SCENARIOS: [(&str, &str); 8] = [
     ("preview", "mark_out = \"osd.3\""),
     ("whatif", "mark_out = \"osd.3\""),
     ("balance", ""),
+    ("place", "servers = 8\nkeys = 500"),
+    (
+        "pfs",
+        "clients = 2\nservers = 2\nfile_size = \"1MiB\"\nrequest_size = \"256KiB\"\nworkload = \"mix\"\nscheduler = \"sfq:4\"",
+    ),
 ];
 
 /// The names of the points.

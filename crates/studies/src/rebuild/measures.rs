@@ -115,7 +115,8 @@ fn of_rates() -> Vec<Row> {
             "rate if the same work were spread evenly over all survivors",
             Seen::ideal,
         )
-        .titled("Rate if all survivors shared the work evenly"),
+        .titled("Rate if all survivors shared the work evenly")
+        .without_interval(FEW_VALUES),
         Row::new(
             "bound_rate_bytes_per_s",
             "bytes/s",
