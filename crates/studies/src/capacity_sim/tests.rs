@@ -235,7 +235,8 @@ fn figures_of_several_mixes_can_be_read() {
     let of = |text: &String| {
         let prepared = check(text).unwrap_or_else(|_| panic!("it is legal"));
         let run = |replicate| {
-            prepared.run(&RunContext::alone(Seed(1), replicate)).unwrap_or_else(|error| panic!("{error}"))
+            let context = RunContext::alone(Seed(1).replicate(replicate), replicate);
+            prepared.run(&context).unwrap_or_else(|error| panic!("{error}"))
         };
         let outcomes: Vec<Outcome> = (0..3).map(run).collect();
         (prepared.resolved(), outcomes)

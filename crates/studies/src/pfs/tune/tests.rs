@@ -143,7 +143,7 @@ fn schedulers_are_set_side_by_side() {
 fn rules_for_ceph_are_tried_with_its_idle_age() {
     let text = format!("scheduler = \"fifo:4\"\n{TWO}");
     for (tried, used) in [
-        ("mclock:4", "mclock:4:idle-after=300s"),
+        ("mclock:4", "mclock:4:idle-after=5min"),
         ("mclock:4:idle-after=0s", "mclock:4:idle-after=0s"),
         ("sfq:4", "sfq:4"),
     ] {
