@@ -91,7 +91,8 @@ fn status(report: &Report, style: Style) -> String {
     };
     let Some(standing) = report.status.as_ref().filter(told) else { return String::new() };
     let ink = if standing.status() == Status::NotSafe { Ink::Bad } else { Ink::Caution };
-    paragraph(&printable(&format!("{}: {}.", standing.word(), standing.reason())), "", style, ink)
+    let stop = if standing.reason().ends_with(['.', '?']) { "" } else { "." };
+    paragraph(&printable(&format!("{}: {}{stop}", standing.word(), standing.reason())), "", style, ink)
 }
 
 fn warnings(report: &Report, style: Style) -> Option<String> {

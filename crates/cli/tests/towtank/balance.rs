@@ -31,6 +31,7 @@ fn told(folder: &Folder, more: &[&str]) -> String {
 fn the_whole_answer() {
     assert_snapshot!(balance(&Folder::with_cluster("balance"), &[]).without_keys(), @"
     How evenly a Ceph cluster is filled, why not, and which moves win space back
+    At risk: nothing more fits after the loss of h0: a device would be 101 % full.
     The fullest device, osd.14, is 71.8 % full; weight and rule alone would make it 69 %, and an even
     fill 60.2 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
     to their devices +8.6, explicit mappings -7.7, groups of unequal size between pools +0.4, overheads
@@ -211,9 +212,10 @@ fn the_whole_answer() {
     osd.15                 7.341                 7.893
 
     seed 1, executor sequential, digest KEY, scenario
-    KEY, towtank 0.1.0 (results 2)
+    KEY, towtank 0.1.0 (results 3)
 
     How evenly a Ceph cluster is filled, why not, and which moves win space back
+    At risk: nothing more fits after the loss of h0: a device would be 101 % full.
     The fullest device, osd.14, is 71.8 % full; weight and rule alone would make it 69 %, and an even
     fill 60.2 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
     to their devices +8.6, explicit mappings -7.7, groups of unequal size between pools +0.4, overheads
@@ -261,6 +263,8 @@ fn what_is_wrong_is_told_with_a_next_step() {
 fn a_full_device_comes_first() {
     let folder = osd_14_uses("balance_full", "3750021844");
     assert_snapshot!(told(&folder, &[]), @"
+    Not safe: osd.14 is 96 % full, above full (95 %); nothing more fits after the loss of h0: a device
+    would be 125.2 % full.
     osd.14 is 96 % full, above full (95 %). The fullest device, osd.14, is 96 % full; weight and rule
     alone would make it 93.2 %, and an even fill 61.9 %. Causes, in percent points: overheads that
     differ between devices +22.7, rules that keep copies apart and pools to their devices +8.6, explicit
@@ -297,6 +301,8 @@ fn exports_of_different_times_are_told() {
     let folder =
         planted("balance_disagree", r#""up":[13,5,10],"acting":[13,5,10]"#, r#""up":[13,5],"acting":[13,5]"#);
     assert_snapshot!(told(&folder, &[]), @"
+    At risk: 1 group is short of copies; nothing more fits after the loss of h0: a device would be 101 %
+    full.
     1 group is short of copies. The fullest device, osd.14, is 71.8 % full; weight and rule alone would
     make it 69.9 %, and an even fill 60.2 %. Causes, in percent points: too few groups +9.1, rules that
     keep copies apart and pools to their devices +8.6, explicit mappings -7.7, overheads that differ

@@ -71,11 +71,11 @@ fn escape_sequences_and_marks_of_direction_are_shown_as_such() {
     assert_snapshot!(file(text), @r#"
     error: unknown key `�[31mred`
       --> ring.toml:2:1
-    hint: the keys here are `study`, `title`, `seed`, `replicates`, `sweep`, `stations`, `travel`, `warm_up`, `span`
+    hint: the keys here are `study`, `title`, `seed`, `replicates`, `sweep`, `stations`, `classes`, `travel`, `warm_up`, `span`
 
     error: unknown key `user�toor`
       --> ring.toml:3:1
-    hint: the keys here are `study`, `title`, `seed`, `replicates`, `sweep`, `stations`, `travel`, `warm_up`, `span`
+    hint: the keys here are `study`, `title`, `seed`, `replicates`, `sweep`, `stations`, `classes`, `travel`, `warm_up`, `span`
 
     error: `stations.a.service_rate`: `�]0;owned�/s` is not a frequency
       --> ring.toml:5:16

@@ -27,24 +27,24 @@ fn the_whole_answer_at_eighty_columns() {
 
     Summary over 2 replicates
                                       mean  95 % interval
-    load_deviation           5.759 %        -13.27 to 24.79 %
+    load_deviation           5.759 %        0.2114 to 156.9 %
     load_deviation_binomial  2.887 %        2.887 %
-    load_max                 1.076          0.9235 to 1.228
+    load_max                 1.076          0.9338 to 1.24
     load_max_binomial        1.041          1.041
     unplaced                     0          0
     unplaced_fraction            0 %        0 %
     unplaced_after_fraction      0 %        0 %
     peers_mean                   7 servers  7 servers
     peers_min                    7 servers  7 servers
-    failure_lost               765          307.6 to 1,222
+    failure_lost               765          420.7 to 1,391
     failure_expected           750          750
-    rebuilt_max              155.5          -41.45 to 352.4
+    rebuilt_max              155.5          43.82 to 551.8
     rebuilt_none                 0 servers  0 servers
     unrebuilt                    0          0
-    rebuilt_max_over_mean    1.419          0.4659 to 2.373
-    moved_fraction           12.75 %        5.126 to 20.37 %
+    rebuilt_max_over_mean    1.419          0.725 to 2.779
+    moved_fraction           12.75 %        6.859 to 22.48 %
     minimum_fraction          12.5 %        12.5 %
-    moved_over_minimum        1.02          0.4101 to 1.63
+    moved_over_minimum        1.02          0.5609 to 1.855
 
     Results of each placement
     Means over the replicates. The last server fails, and is the one that a change removes or halves.

@@ -330,23 +330,23 @@ fn a_run_that_does_not_fit_into_memory_is_refused_before_it_starts() {
     let folder = Folder::new("memory");
     let said = |limit_kib: &str, flags: &str| {
         let run = format!(
-            "ulimit -v {limit_kib} && exec '{}' rebuild --servers 8 --objects 10000000000 {flags}",
+            "ulimit -v {limit_kib} && exec '{}' rebuild --servers 8 {flags}",
             env!("CARGO_BIN_EXE_towtank")
         );
         let mut command = std::process::Command::new("sh");
         command.args(["-c", &run]).current_dir(folder.path()).env_clear();
         Said::of(command.output().expect("a shell can be run"))
     };
-    let refused = said("4000000", "--out o --jobs 1");
+    let refused = said("4000000", "--objects 10000000000 --out o --jobs 1");
     assert_eq!(refused.code, 2, "{refused}");
     assert!(refused.stderr.starts_with("error: a run takes about "), "{refused}");
     assert!(refused.stderr.contains(" of memory, but `ulimit -v` leaves 3."), "{refused}");
     assert!(refused.stderr.contains("hint: lower `objects`"), "{refused}");
     assert!(refused.stderr.contains("add --allow-memory to run it anyway"), "{refused}");
     assert!(!folder.path().join("o").exists(), "nothing is begun");
-    assert_eq!(said("4000000", "--print-scenario --allow-memory").code, 0);
+    assert_eq!(said("4000000", "--objects 10000000000 --print-scenario --allow-memory").code, 0);
     // A run that fits succeeds under the same limit.
-    assert_eq!(said("4000000", "--set objects=1000 --seed 2 --jobs 1").code, 0);
+    assert_eq!(said("4000000", "--objects 1000 --seed 2 --jobs 1").code, 0);
 }
 
 /// Every study's result is one screen that ends with the answer, on a terminal and in a pipe; `--verbose`

@@ -39,9 +39,12 @@ fn percent(part: f64) -> String {
 /// unsafe or not known.
 #[must_use]
 pub fn status(moves: &Moves) -> Standing {
-    let told = dangers(moves).into_iter().chain(warnings(moves).into_iter().map(|warning| warning.text));
-    let reason = told.collect::<Vec<String>>().join("; ");
-    Standing::new(level(moves), if reason.is_empty() { ALL_WELL.to_owned() } else { reason })
+    let mut told = dangers(moves);
+    if told.is_empty() {
+        // Warnings say most of what is dangerous a second time, at length.
+        told.extend(warnings(moves).into_iter().map(|warning| warning.text));
+    }
+    Standing::new(level(moves), if told.is_empty() { ALL_WELL.to_owned() } else { told.join("; ") })
 }
 
 /// Why a change is safe.
