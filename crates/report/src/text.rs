@@ -85,10 +85,10 @@ pub fn head(report: &Report, style: Style) -> String {
 
 /// What is not safe, in the words of the page; empty where the data are safe, or the answer has these words.
 fn status(report: &Report, style: Style) -> String {
-    let told = |standing: &&Standing| {
-        standing.status() != Status::Safe
-            && !report.answer.to_lowercase().contains(&standing.reason().to_lowercase())
-    };
+    let answer = report.answer.to_lowercase();
+    // The place of a reason stands before a colon: in the answer other words may stand between them.
+    let has = |reason: &str| reason.to_lowercase().split(": ").all(|part| answer.contains(part));
+    let told = |standing: &&Standing| standing.status() != Status::Safe && !has(standing.reason());
     let Some(standing) = report.status.as_ref().filter(told) else { return String::new() };
     let ink = if standing.status() == Status::NotSafe { Ink::Bad } else { Ink::Caution };
     let stop = if standing.reason().ends_with(['.', '?']) { "" } else { "." };

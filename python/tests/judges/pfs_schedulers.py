@@ -402,14 +402,13 @@ class Clocked(Scheduler):
 
         reserved = later(self.reserved[flow], self.reservation(flow), Fraction(NEVER))
         limited = later(self.limited[flow], self.limit(flow), Fraction(0))
-        before = self.shared[flow]
-        cost = Fraction(job.size * SECOND, self.weight(flow))
-        if before is None:
-            others = [head[1] for head in self.heads if head is not None]
-            shared = min(others) if others else max(at, self.went)
-        else:
-            shared = max(at, before + cost)
-        self.reserved[flow], self.shared[flow], self.limited[flow] = reserved, shared, limited
+        start = self.shared[flow]
+        if start is None:
+            # Nobody is idle again within the 300 s of `idle-after`, so who was here once is among the others.
+            start = min((other for other in self.shared if other is not None), default=self.went)
+            self.shared[flow] = start
+        shared = start + Fraction(job.size * SECOND, self.weight(flow))
+        self.reserved[flow], self.limited[flow] = reserved, limited
         self.heads[flow] = (reserved, shared, limited)
 
     def reservation(self, flow: int) -> int | None:
@@ -426,7 +425,8 @@ class Clocked(Scheduler):
     def take(self, now: int, flow: int, by_weight: bool) -> Job:
         job, head = self.queues[flow].popleft(), self.heads[flow]
         assert head is not None
-        self.went, self.heads[flow] = head[1], None
+        self.went, self.heads[flow] = max(self.went, head[1]), None
+        self.shared[flow] = head[1]
         reservation = self.reservation(flow)
         before = self.reserved[flow]
         if by_weight and reservation and before is not None:
