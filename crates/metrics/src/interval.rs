@@ -68,8 +68,8 @@ pub fn mean_interval_95(values: &[f64]) -> Option<MeanInterval> {
     Some(MeanInterval { mean, range: Some((mean - half, mean + half)), count: count_u64 })
 }
 
-/// The mean of the values with an interval that does not leave the domain; `None` as [`mean_interval_95`]. Values
-/// outside the domain show that it is not theirs, so they get Student's interval.
+/// The mean of the values with an interval that does not leave the domain; `None` as [`mean_interval_95`].
+/// Values outside the domain show that it is not theirs, so they get Student's interval.
 #[must_use]
 pub fn mean_interval_95_in(values: &[f64], domain: Domain) -> Option<MeanInterval> {
     let found = mean_interval_95(values)?;
@@ -383,7 +383,8 @@ mod tests {
         }
     }
 
-    /// Skewed values: Student's interval covers their mean too rarely, that of the domain as often as it says.
+    /// Skewed values: Student's interval covers their mean too rarely, that of the domain as often as it
+    /// says.
     #[test]
     fn skewed_values_are_covered_on_their_own_scale() {
         let mut state = 3_u64;

@@ -25,8 +25,8 @@ pub enum Chance {
     Seeds,
     /// Exact values, which another seed does not change: the means are compared.
     None,
-    /// Values of one run, all of the same data. Other seeds were not tried, so values that differ by less than
-    /// [`ONE_RUN`] of the larger one are tied.
+    /// Values of one run, all of the same data. Other seeds were not tried, so values that differ by less
+    /// than [`ONE_RUN`] of the larger one are tied.
     OneRun,
 }
 

@@ -1,5 +1,5 @@
-//! Weight sets (`choose_args`) after an edit, as crushtool 16.2.15 writes them; `crates/cli/tests/crush` compares
-//! drawn ones with it.
+//! Weight sets (`choose_args`) after an edit, as crushtool 16.2.15 writes them; `crates/cli/tests/crush`
+//! compares drawn ones with it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use towtank_placement::crush::edit::{EditError, Location};
@@ -63,8 +63,8 @@ fn an_entry_of_ids_alone_goes_with_its_last_id() {
     assert_eq!(map.choose_args[&0].len(), 0);
 }
 
-/// Regression test: the shadow of an outer bucket has the sums of its shadows below only in the last set. Ceph
-/// starts to add again at each set.
+/// Regression test: the shadow of an outer bucket has the sums of its shadows below only in the last set.
+/// Ceph starts to add again at each set.
 #[test]
 fn a_shadow_has_the_sum_of_the_last_set_alone() {
     let all = set(-1, &["3 4", "5 6"], "") + &set(-2, &["1 1", "2 2"], "") + &set(-3, &["7 2", "11 4"], "");

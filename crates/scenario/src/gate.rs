@@ -9,9 +9,10 @@
 //!
 //! `NAME` is a measure of the study; alone it is the mean over replicates, `.low` and `.high` are the ends of
 //! its 95 % interval. A number without a unit is in the measure's own unit. Reports show shares in percent,
-//! so `utilisation > 75` is refused: no share is that large. So is every comparison that is true of all values
-//! that a measure can have, or of none, and every measure that the scenario cannot have. The gate is not met when the expression is
-//! true, and also when any measure in it has no value, since it cannot be judged.
+//! so `utilisation > 75` is refused: no share is that large. So is every comparison that is true of all
+//! values that a measure can have, or of none, and every measure that the scenario cannot have. The gate is
+//! not met when the expression is true, and also when any measure in it has no value, since it cannot be
+//! judged.
 
 mod lexer;
 mod parser;

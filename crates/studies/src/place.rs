@@ -10,6 +10,7 @@
 //! - `published`: what the first paper says of one failure;
 //! - `answer`: the answer in words, and its warnings;
 //! - `promised`: what the algorithms guarantee, in words, and shares by weight;
+//! - `view`: a point as these three see it;
 //! - `present`: tables and figures, one row per algorithm of the sweep.
 
 mod answer;
@@ -18,6 +19,7 @@ mod present;
 mod promised;
 mod published;
 mod scenario;
+mod view;
 
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};

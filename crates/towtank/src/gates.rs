@@ -15,8 +15,8 @@ pub struct Unmet {
     pub reasons: Vec<String>,
 }
 
-/// Parses gates on the measures of a study. A measure that one of these points cannot have is refused; without
-/// points, all that the study may have are known.
+/// Parses gates on the measures of a study. A measure that one of these points cannot have is refused;
+/// without points, all that the study may have are known.
 pub(crate) fn of_study<'a>(
     study: &dyn Study,
     points: impl Iterator<Item = &'a serde_json::Value>,

@@ -1,7 +1,7 @@
-"""Queues against two simulators from outside: `ciw` (networks, general service, priorities) and `simpy` (M/G/k, by hand).
+"""Queues against two simulators from outside: `ciw` (networks, service, priorities) and `simpy` (M/G/k, by hand).
 
-Both sides run replicates, and their means are compared by Welch's test. Cases and seeds are fixed, so a test that passes
-always passes; `JUDGE_CASES=N` compares N more cases that are drawn.
+Both sides run replicates, and their means are compared by Welch's test. Cases and seeds are fixed, so a test that
+passes always passes; `JUDGE_CASES=N` compares N more cases that are drawn.
 """
 
 from __future__ import annotations
@@ -149,7 +149,8 @@ def by_ciw(case: Case, seed: int) -> Values:
     classes = [f"Class {number}" for number in range(len(shares))]
     arrivals = {
         name: [
-            ciw.dists.Exponential(station.arrivals * share / 100) if station.arrivals else None for station in case.stations
+            ciw.dists.Exponential(station.arrivals * share / 100) if station.arrivals else None
+            for station in case.stations
         ]
         for name, share in zip(classes, shares, strict=True)
     }
@@ -164,7 +165,7 @@ def by_ciw(case: Case, seed: int) -> Values:
         arrival_distributions=arrivals,
         service_distributions=services,
         number_of_servers=[station.servers for station in case.stations],
-        routing={name: routing for name in classes},
+        routing=dict.fromkeys(classes, routing),
         **more,
     )
     simulation = ciw.Simulation(network)

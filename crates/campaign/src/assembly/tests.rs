@@ -31,7 +31,8 @@ fn of_values(values: &[Option<f64>]) -> Assembled {
 
 #[test]
 fn a_mean_has_its_interval() {
-    // Mean 10, s² = 10, half width 2.776445 · √(10 / 5) = 3.926486, on a logarithmic scale: 10·exp(∓0.3926486).
+    // Mean 10, s² = 10, half width 2.776445 · √(10 / 5) = 3.926486, on a logarithmic scale:
+    // 10·exp(∓0.3926486).
     let report = of_values(&[6.0, 8.0, 10.0, 12.0, 14.0].map(Some)).report;
     let x = &report.summary["x"];
     assert_eq!((x.value(), x.n(), x.unit()), (Some(10.0), 5, "s"));

@@ -1,5 +1,5 @@
-//! Buckets of a type inside buckets of that type, and devices below two buckets: CRUSH stops its descent at the
-//! outermost bucket of the type, and so do the monitors where they check explicit mappings.
+//! Buckets of a type inside buckets of that type, and devices below two buckets: CRUSH stops its descent at
+//! the outermost bucket of the type, and so do the monitors where they check explicit mappings.
 
 use std::fmt::Write as _;
 

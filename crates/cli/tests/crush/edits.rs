@@ -204,8 +204,8 @@ fn map_with_sets(dice: &mut Dice, classes: bool) -> String {
 /// What we refuse because crushtool crashes there, or reads stray memory.
 const REFUSED: [&str; 3] = ["overwrites its memory", "reads stray memory", "fails an assertion"];
 
-/// Regression test: entries of ids alone, and the sums of several sets in shadow trees, differed. `EDITS=3000`
-/// draws more maps.
+/// Regression test: entries of ids alone, and the sums of several sets in shadow trees, differed.
+/// `EDITS=3000` draws more maps.
 #[test]
 fn edits_of_maps_with_several_weight_sets_write_the_same_maps() {
     if !there() {

@@ -23,8 +23,8 @@ pub(super) enum Stop {
     Sets(Beyond),
 }
 
-/// A bucket that has weight sets of more positions than a bucket in it: Ceph reads stray memory for the weights
-/// of the inner one's shadow.
+/// A bucket that has weight sets of more positions than a bucket in it: Ceph reads stray memory for the
+/// weights of the inner one's shadow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Beyond {
     /// The index of the choose args.

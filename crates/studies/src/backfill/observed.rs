@@ -331,7 +331,9 @@ pub fn measures_of(methods: &[Discovery]) -> Vec<Measure<Seen>> {
 #[must_use]
 pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
     let methods = settled.methods();
-    let name = methods.iter().find_map(|method| measure.strip_prefix(&prefix(method.name())));
+    // The name of one method may begin with that of another.
+    let rest = methods.iter().filter_map(|method| measure.strip_prefix(&prefix(method.name())));
+    let name = rest.min_by_key(|rest| rest.len());
     match name.unwrap_or(measure) {
         "share_of_scan" if !methods.iter().any(|method| method.name() == "scan") => Some(NO_SCAN),
         "client_wait_mean_s" | "client_wait_p99_s" if settled.client_writes.is_none() => {

@@ -226,8 +226,8 @@ fn deep_queues_are_measured_after_their_start() {
     assert!(value(&early, "error_worst") > 0.05, "{}", value(&early, "error_worst"));
 }
 
-/// Regression test: nine points with the same constants had nine equal bands on each other, one grey block, and
-/// one series of 874 % squashed the errors of the others.
+/// Regression test: nine points with the same constants had nine equal bands on each other, one grey block,
+/// and one series of 874 % squashed the errors of the others.
 #[test]
 fn figures_of_several_mixes_can_be_read() {
     let texts = ["16KiB:90%:r100,1MiB:10%:r50", "16KiB:50%:r100,1MiB:50%:r50"]

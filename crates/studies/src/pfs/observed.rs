@@ -280,8 +280,8 @@ fn routers(run: &towtank_kernel::Outcome<Pfs<'_>>, measured: f64) -> Vec<f64> {
     run.entities.iter().filter_map(of).collect()
 }
 
-/// The mean number of jobs over the measured time. Timers and messages that end later, when no job is left, do
-/// not count.
+/// The mean number of jobs over the measured time. Timers and messages that end later, when no job is left,
+/// do not count.
 fn depth_over(job_ns: u128, measured_s: f64) -> f64 {
     if measured_s > 0.0 { job_ns as f64 / 1e9 / measured_s } else { 0.0 }
 }

@@ -8,7 +8,7 @@ use towtank_metrics::{Better, Chance};
 use towtank_placement::algorithms::guarantees::Balance;
 use towtank_report::{Warning, human};
 
-use super::present::View;
+use super::view::View;
 use crate::ranking::{Ranked, by_replicate};
 
 /// The answer to the question of the study.

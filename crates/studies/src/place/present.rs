@@ -2,7 +2,6 @@
 //! algorithm.
 
 use towtank_metrics::MeanInterval;
-use towtank_placement::algorithms::{Arrangement, Placement};
 use towtank_report::{
     Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table,
 };
@@ -10,55 +9,11 @@ use towtank_report::{
 use super::answer::{answer, warnings};
 use super::observed::Observed;
 use super::promised::{by_weight, promised};
+use super::view::View;
 use super::{Place, published};
-use crate::points::{columns_of, text};
+use crate::points::columns_of;
 use crate::published::is_published;
-use crate::{Point, Points, Presentation, Study};
-
-/// One point with its label.
-pub(super) struct View<'a> {
-    pub(super) point: &'a Point<'a, Place>,
-    pub(super) label: String,
-}
-
-impl<'a> View<'a> {
-    fn of(point: &'a Point<'a, Place>) -> Self {
-        let setting = |(key, setting): &(String, serde_json::Value)| match key.as_str() {
-            "algorithm" => text(setting),
-            _ => format!("{key} = {}", text(setting)),
-        };
-        let label = match point.result.settings {
-            [] => point.scenario.algorithm.name().to_owned(),
-            settings => settings.iter().map(setting).collect::<Vec<_>>().join(", "),
-        };
-        Self { point, label }
-    }
-
-    fn mean(&self, measure: &str) -> Option<MeanInterval> {
-        self.point.mean(measure)
-    }
-
-    pub(super) fn value(&self, measure: &str) -> Option<f64> {
-        self.point.value(measure)
-    }
-
-    pub(super) fn observed(&self) -> impl Iterator<Item = &Observed> {
-        self.point.kept.iter().map(|kept| &kept.observed.counted)
-    }
-
-    /// The algorithm as it is before the change, with some seed.
-    pub(super) fn placement(&self) -> Option<Box<dyn Placement>> {
-        let scenario = &self.point.scenario;
-        let with = Arrangement {
-            vnodes: scenario.vnodes,
-            groups: 1,
-            slots: scenario.slots,
-            replicas: scenario.replicas as usize,
-            seed: 1,
-        };
-        scenario.algorithm.set_up(&scenario.cluster(), &with).ok()
-    }
-}
+use crate::{Points, Presentation, Study};
 
 /// The presentation of all points of the study.
 #[must_use]

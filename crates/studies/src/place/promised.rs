@@ -7,7 +7,7 @@ use towtank_placement::algorithms::guarantees::{Balance, Cost, Declustering, Mov
 use towtank_placement::algorithms::{ServerId, Weight};
 use towtank_report::{Cell, Column, Table};
 
-use super::present::View;
+use super::view::View;
 
 /// The guarantees of each algorithm.
 pub(super) fn promised(views: &[View<'_>]) -> Table {

@@ -1,7 +1,7 @@
 //! The measures of each class of jobs, where there are several, with their closed forms.
 
+use super::model::OfClass;
 use super::observed::{NO_JOB, Seen, measures, quantile, seconds};
-use super::priority::OfClass;
 use super::scenario::Settled;
 use super::theory::Theory;
 use crate::Measure;
@@ -54,7 +54,7 @@ pub struct Shown {
 
 /// The measures of the classes, with their closed forms.
 pub fn shown(settled: &Settled, theory: &Theory) -> Vec<Shown> {
-    let of = |(at, class): (usize, &super::priority::Class)| {
+    let of = |(at, class): (usize, &super::order::Class)| {
         let name = class.name.clone();
         ROWS.iter().map(move |row| Shown {
             name: format!("{}[{name}]", row.name),

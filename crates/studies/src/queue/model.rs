@@ -9,6 +9,7 @@
 //! there. [`Model::audit`] checks it.
 
 mod audit;
+mod priority;
 
 use std::collections::VecDeque;
 
@@ -21,9 +22,13 @@ use towtank_streams::distributions::{DistributionError, Exponential};
 use towtank_streams::{Purpose, Uniform};
 use towtank_units::{Percent, SimSpan, SimTime};
 
-use super::priority::{self, OfClass, Order, Preemptive};
-use super::scenario::{self, Settled};
+use super::order::Order;
+use super::scenario::Settled;
 use super::service::{self, Sampler};
+use super::stations;
+
+pub use priority::OfClass;
+use priority::Preemptive;
 
 /// The time until the next job arrives from outside.
 const ARRIVAL: Purpose = Purpose(1);
@@ -276,7 +281,7 @@ impl Network {
         if station.in_service < self.spec(context.me()).servers {
             self.serve(station, job, context);
         } else {
-            self.spec(context.me()).order.enqueue(&mut station.waiting, job);
+            self.spec(context.me()).order.enqueue(&mut station.waiting, job, |job| job.class);
         }
         self.changed(&mut station.changed, [before, before + 1], context);
     }
@@ -364,7 +369,7 @@ impl Network {
 }
 
 /// The service times of each class at a station.
-fn samplers(scenario: &Settled, station: &scenario::Station) -> Result<Vec<Sampler>, DistributionError> {
+fn samplers(scenario: &Settled, station: &stations::Station) -> Result<Vec<Sampler>, DistributionError> {
     scenario.services(station).into_iter().map(|(service, rate)| service.sampler(rate)).collect()
 }
 

@@ -7,8 +7,8 @@ use towtank_metrics::{Histogram, LevelTimes};
 use towtank_report::Outcome;
 use towtank_units::{SimSpan, SimTime, plain};
 
+use super::model::OfClass;
 use super::model::{Change, Network};
-use super::priority::OfClass;
 use super::scenario::Settled;
 use super::theory::Theory;
 use crate::{Measure, Replicate};

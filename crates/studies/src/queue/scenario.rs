@@ -1,16 +1,14 @@
 //! The keys of a scenario of a network of queues, and their checks.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_report::human;
 use towtank_scenario::{Draft, Problem, Problems, nearest};
 use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
-use super::closed_form::traffic;
-use super::priority::{self, Class, Order};
-use super::service::{self, Moments, Service};
+use super::order::Class;
+use super::service::{self, Service};
+use super::stations::{self, Station, Stations, closure, rates, routes};
 use super::theory::{Closed, Theory};
 
 /// An open network of stations. Jobs come from outside, wait at stations until a server is free, and leave.
@@ -36,9 +34,6 @@ pub struct Scenario {
     pub span: Option<SimSpan>,
 }
 
-/// The stations by name.
-pub(super) type Stations = BTreeMap<String, Station>;
-
 /// A scenario with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,43 +49,6 @@ pub struct Settled {
     pub warm_up: SimSpan,
     /// As [`Scenario::span`].
     pub span: SimSpan,
-}
-
-/// One queue in front of equal servers, first come first served unless `order` says otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Station {
-    /// Number of servers; each serves one job at a time.
-    #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 100_000))]
-    pub servers: u32,
-    /// Mean rate at which one busy server finishes jobs. Service times are exponential unless `service` says
-    /// otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(example = "100/s")]
-    pub service_rate: Option<Frequency>,
-    /// Distribution of service times: `"exponential"`, `"constant"`, or a table such as
-    /// `{ erlang = { phases = 4 } }`.
-    #[serde(default, skip_serializing_if = "Service::is_exponential")]
-    pub service: Service,
-    /// Mean rate at which jobs arrive from outside, independently of each other (a Poisson stream).
-    #[serde(default)]
-    #[schemars(example = "70/s")]
-    pub arrival_rate: Frequency,
-    /// Which waiting job is served next.
-    #[serde(default, skip_serializing_if = "Order::is_fifo")]
-    pub order: Order,
-    /// Service of single classes, where it differs: `classes.batch = { service_rate = "10/s" }`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub classes: BTreeMap<String, priority::ClassService>,
-    /// Where a finished job goes: the names of stations with their shares, `{ disk = "30%" }`. The rest
-    /// leaves.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub routes: BTreeMap<String, Percent>,
-}
-
-fn one() -> u32 {
-    1
 }
 
 /// The maximum number of stations; more would make the traffic equations slow, and no use for more is known.
@@ -111,7 +69,7 @@ impl Scenario {
         let mut problems = Problems::new();
         self.check_stations(draft, &mut problems);
         self.check_routes(draft, &mut problems);
-        problems.extend(priority::check(&self.classes, &self.stations, draft));
+        problems.extend(stations::check_order(&self.classes, &self.stations, draft));
         problems.into_result(())?;
         self.check_ways(draft).into_result(())?;
         let theory = self.theory(draft)?;
@@ -340,68 +298,8 @@ impl Settled {
     }
 }
 
-/// For each station, the positions of the stations its jobs go to, with their shares.
-pub(super) fn routes(stations: &Stations) -> Vec<Vec<(usize, Percent)>> {
-    let place = |name: &String| stations.keys().position(|key| key == name);
-    let of = |station: &Station| {
-        station.routes.iter().filter_map(|(name, share)| Some((place(name)?, *share))).collect()
-    };
-    stations.values().map(of).collect()
-}
-
-impl Station {
-    /// The service times of each of these classes, with their rate.
-    pub(super) fn services<'a>(&'a self, classes: &[Class]) -> Vec<(&'a Service, Frequency)> {
-        let usual = (&self.service, self.service_rate.unwrap_or_default());
-        if classes.is_empty() {
-            return vec![usual];
-        }
-        let own = |class: &Class| {
-            let own = self.classes.get(&class.name)?;
-            Some((&own.service, own.service_rate.unwrap_or_default()))
-        };
-        classes.iter().map(|class| own(class).unwrap_or(usual)).collect()
-    }
-
-    /// Jobs per second that one busy server finishes.
-    pub(super) fn capacity(&self, classes: &[Class]) -> f64 {
-        match self.service_rate {
-            Some(rate) if self.classes.is_empty() => rate.per_second_f64(),
-            _ => 1.0 / self.moments(classes).mean,
-        }
-    }
-
-    /// The moments of the service times of all jobs.
-    fn moments(&self, classes: &[Class]) -> Moments {
-        let services = self.services(classes);
-        let shares = classes.iter().map(|class| class.share.fraction_f64());
-        let shares = shares.chain(classes.is_empty().then_some(1.0));
-        Moments::mixed(shares.zip(services.iter().map(|(service, rate)| service.moments(*rate))))
-    }
-}
-
-/// For each station, the arrivals per second, from outside and from other stations.
-pub(super) fn rates(stations: &Stations) -> Vec<f64> {
-    let outside: Vec<f64> = stations.values().map(|station| station.arrival_rate.per_second_f64()).collect();
-    let fractions = |targets: &Vec<(usize, Percent)>| {
-        targets.iter().map(|(to, share)| (*to, share.fraction_f64())).collect()
-    };
-    let routes: Vec<Vec<(usize, f64)>> = routes(stations).iter().map(fractions).collect();
-    traffic(&outside, &routes)
-}
-
 fn positions(flags: impl Iterator<Item = bool>) -> Vec<usize> {
     flags.enumerate().filter_map(|(at, flag)| flag.then_some(at)).collect()
-}
-
-/// All stations that can be reached from `starts`, these included.
-pub(super) fn closure(next: &[Vec<usize>], starts: Vec<usize>) -> BTreeSet<usize> {
-    let mut found: BTreeSet<usize> = starts.iter().copied().collect();
-    let mut open = starts;
-    while let Some(at) = open.pop() {
-        open.extend(next[at].iter().copied().filter(|to| found.insert(*to)));
-    }
-    found
 }
 
 /// `seconds` rounded up to two digits, to be readable in a resolved scenario; nothing if no run is so long.

@@ -225,23 +225,6 @@ fn every_refusal_says_what_to_do() {
             "such as \"100/s\"",
         ),
         (
-            "stations.a = { service_rate = \"1000000000/s\", arrival_rate = \"1/s\" }".into(),
-            "`stations.a.service_rate` is 1000000000/s, but times are whole nanoseconds, and random ones follow their rate only \
-             up to 10000000/s",
-            "divide all rates by the same number",
-        ),
-        (
-            "stations.a = { service_rate = \"10M/s\", arrival_rate = \"10.1M/s\", servers = 3 }".into(),
-            "`stations.a.arrival_rate` is 10100000/s, but times are whole nanoseconds, and random ones follow their rate only \
-             up to 10000000/s",
-            "divide all rates by the same number",
-        ),
-        (
-            format!("travel = \"584y\"\nwarm_up = \"1y\"\nspan = \"1y\"\nstations.a = {{ {station} }}"),
-            "a run with `travel` of 584y exceeds the maximum simulated time, 584 years",
-            "shorten it",
-        ),
-        (
             format!("stations.A-b = {{ {station} }}"),
             "`A-b` is not a valid station name",
             "use lower-case letters",
@@ -273,6 +256,31 @@ fn every_refusal_says_what_to_do() {
             "no job ever reaches `b`",
             "give it an `arrival_rate`",
         ),
+    ];
+    refused(cases);
+}
+
+#[test]
+fn rates_and_times_that_cannot_be_simulated_are_refused() {
+    let station = "service_rate = \"1/s\", arrival_rate = \"0.5/s\"";
+    refused(&[
+        (
+            "stations.a = { service_rate = \"1000000000/s\", arrival_rate = \"1/s\" }".into(),
+            "`stations.a.service_rate` is 1000000000/s, but times are whole nanoseconds, and random ones follow their rate only \
+             up to 10000000/s",
+            "divide all rates by the same number",
+        ),
+        (
+            "stations.a = { service_rate = \"10M/s\", arrival_rate = \"10.1M/s\", servers = 3 }".into(),
+            "`stations.a.arrival_rate` is 10100000/s, but times are whole nanoseconds, and random ones follow their rate only \
+             up to 10000000/s",
+            "divide all rates by the same number",
+        ),
+        (
+            format!("travel = \"584y\"\nwarm_up = \"1y\"\nspan = \"1y\"\nstations.a = {{ {station} }}"),
+            "a run with `travel` of 584y exceeds the maximum simulated time, 584 years",
+            "shorten it",
+        ),
         (
             format!("span = \"0s\"\nstations.a = {{ {station} }}"),
             "`span` is 0s, but something must be measured",
@@ -283,7 +291,11 @@ fn every_refusal_says_what_to_do() {
             "`warm_up` of 500y and `span` of 500y exceed the maximum simulated time, 584 years",
             "shorten one of them",
         ),
-    ];
+    ]);
+}
+
+/// Each scenario has a first problem with this message, and a next step.
+fn refused(cases: &[(String, &str, &str)]) {
     for (text, message, hint) in cases {
         let Err(problems) = check(&format!("study = \"queue\"\n{text}\n")) else {
             panic!("{text} was accepted")
@@ -472,6 +484,7 @@ fn the_guide_quotes_what_is_written() {
     let sources = [
         include_str!("../queue.rs"),
         include_str!("scenario.rs"),
+        include_str!("stations.rs"),
         include_str!("model.rs"),
         include_str!("model/audit.rs"),
         include_str!("observed.rs"),

@@ -12,9 +12,9 @@ use towtank_units::{Percent, SimSpan};
 
 use super::closed_form::Mmk;
 use super::closed_form::general::{self, Load};
-use super::priority::{Class, Order};
-use super::scenario::{Station, Stations, closure, rates, routes};
+use super::order::{Class, Order};
 use super::service::{Moments, Service, Tail};
+use super::stations::{Station, Stations, closure, rates, routes};
 
 /// The closed forms of a scenario.
 #[derive(Clone, Debug, PartialEq)]

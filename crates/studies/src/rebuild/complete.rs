@@ -67,8 +67,8 @@ impl Complete {
 }
 
 impl Settled {
-    /// Refuses rates at which simulated time would end before the rebuild does, even if all servers had an equal
-    /// part of the data of one disk to read and to write.
+    /// Refuses rates at which simulated time would end before the rebuild does, even if all servers had an
+    /// equal part of the data of one disk to read and to write.
     fn check_years(&self, draft: &Draft, problems: &mut Problems) {
         let Amount::PerServer(bytes) = self.amount else { return };
         let disks = f64::from(self.disks_per_server.max(1));

@@ -25,7 +25,8 @@ const GROUPS: usize = 2_000;
 /// Fewer groups with an interval than these say nothing of it.
 const GROUPS_LEAST: usize = 200;
 
-/// What an interval of 95 % covers, in hundredths, by the seeds and the groups that are drawn: 3 less or more.
+/// What an interval of 95 % covers, in hundredths, by the seeds and the groups that are drawn: 3 less or
+/// more.
 const RIGHT: std::ops::RangeInclusive<f64> = 92.0..=98.0;
 
 /// Scenarios of each study in which chance moves most measures.
@@ -36,7 +37,8 @@ const SCENARIOS: [(&str, &str); 14] = [
     ),
     (
         "queue",
-        // With 500 s, where ten jobs a replicate lie above the 99th percentile, its interval covers 91 of 100.
+        // With 500 s, where ten jobs a replicate lie above the 99th percentile, its interval covers 91 of
+        // 100.
         "warm_up = \"20s\"\nspan = \"2000s\"\n[stations.a]\nservice_rate = \"2/s\"\narrival_rate = \"1/s\"\n\
          routes = { b = \"60%\" }\n[stations.b]\nservers = 2\nservice_rate = \"0.5/s\"",
     ),
@@ -144,9 +146,10 @@ fn is_nearly_constant(values: &[f64]) -> bool {
     most as f64 > NEARLY_CONSTANT * values.len() as f64
 }
 
-/// Measures whose interval may cover more than it says. Little's ratio differs from 1 by the jobs at both ends
-/// of the span, with heavy tails on both sides: 98.8 of 100 intervals contain its mean. It is kept because the
-/// claim of Little's law is judged by it, and an interval that is too wide confirms less, not more.
+/// Measures whose interval may cover more than it says. Little's ratio differs from 1 by the jobs at both
+/// ends of the span, with heavy tails on both sides: 98.8 of 100 intervals contain its mean. It is kept
+/// because the claim of Little's law is judged by it, and an interval that is too wide confirms less, not
+/// more.
 const WIDE: [&str; 1] = ["little_ratio"];
 
 /// The measures whose interval covers too little or too much.

@@ -227,8 +227,8 @@ fn case(kind: &Kind, seed: u64) -> Option<Result<(u64, u64), String>> {
     Some(tried())
 }
 
-/// Checks what gates and intervals rely on: a measure that the scenario is said to lack has no value, one that
-/// is left out is said to be lacking, and only those that are said to be signed are negative.
+/// Checks what gates and intervals rely on: a measure that the scenario is said to lack has no value, one
+/// that is left out is said to be lacking, and only those that are said to be signed are negative.
 fn as_promised(checked: &CheckedScenario, outcome: &Outcome) -> Result<(), String> {
     let (study, resolved) = (checked.study(), checked.points()[0].prepared.resolved());
     for spec in study.measures_of(&resolved) {

@@ -25,8 +25,8 @@ impl Map {
         }
     }
 
-    /// Where a bucket has no weights in a set, Ceph makes empty ones for its shadows, and the next change of a
-    /// weight fails an assertion there, until the map was written and read again.
+    /// Where a bucket has no weights in a set, Ceph makes empty ones for its shadows, and the next change of
+    /// a weight fails an assertion there, until the map was written and read again.
     pub(super) fn check_shadow_sets(&self) -> Result<(), EditError> {
         let empty = self.choose_args.iter().find_map(|(&index, args)| {
             let (&slot, _) = args.iter().find(|(_, arg)| arg.is_empty())?;

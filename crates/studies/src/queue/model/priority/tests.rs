@@ -5,6 +5,7 @@ use towtank_testkit::Finished;
 
 use super::*;
 use crate::queue::model::Entity;
+use crate::queue::order::Order;
 use crate::queue::tests::settled;
 
 const URGENT: &str = "study = \"queue\"\nwarm_up = \"1s\"\nspan = \"1000s\"\n\
@@ -19,11 +20,11 @@ fn job(class: u8, arrived: u64) -> Job {
 fn jobs_wait_behind_those_that_are_as_urgent() {
     let mut waiting = VecDeque::new();
     for (class, arrived) in [(1, 1), (2, 2), (0, 3), (1, 4), (0, 5), (2, 6)] {
-        Order::Priority.enqueue(&mut waiting, job(class, arrived));
+        Order::Priority.enqueue(&mut waiting, job(class, arrived), |job| job.class);
     }
     let order: Vec<(u8, u64)> = waiting.iter().map(|job| (job.class, job.arrived.as_ns())).collect();
     assert_eq!(order, [(0, 3), (0, 5), (1, 1), (1, 4), (2, 2), (2, 6)]);
-    Order::Fifo.enqueue(&mut waiting, job(0, 7));
+    Order::Fifo.enqueue(&mut waiting, job(0, 7), |job| job.class);
     assert_eq!(waiting.back(), Some(&job(0, 7)));
 }
 
