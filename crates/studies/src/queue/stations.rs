@@ -1,4 +1,5 @@
-//! The stations of a network: their keys, the checks of what they say of classes, and what flows between them.
+//! The stations of a network: their keys, the checks of what they say of classes, and what flows between
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
