@@ -25,6 +25,8 @@ CASES = int(os.environ.get("JUDGE_CASES", "6"))
 NEAR = 1e-9
 ROUNDED_UP = 0.008
 """The most by which a percentile is rounded up, by the guide."""
+BY_ORDER = ("latency_p99_s", "queue_depth_mean")
+"""What another order of jobs within an instant changes even where makespan, throughput and mean latencies stay."""
 KINDS = [
     "fifo:D",
     "sfq:D",
@@ -99,7 +101,7 @@ def differences(said: dict[str, float | None], system: System) -> dict[str, tupl
     found: dict[str, tuple[float | None, float]] = {}
     for name, ours in simulate(system).items():
         theirs = said.get(name)
-        if not name.startswith("latency_p99_s") and (theirs is None or abs(theirs - ours) > NEAR * abs(ours)):
+        if not name.startswith(BY_ORDER) and (theirs is None or abs(theirs - ours) > NEAR * abs(ours)):
             found[name] = (theirs, ours)
     return found
 
@@ -165,7 +167,8 @@ def test_a_wrong_disk_and_a_wrong_network_are_found() -> None:
 
 @pytest.mark.parametrize("scheduler", ["sfq:4", "dsfq-atb:4:10s"])
 def test_the_mean_depth_is_over_the_measured_phase(scheduler: str) -> None:
-    system = System([Application("a", clients=4, files=2)], scheduler=scheduler, servers=2)
+    """A former fault: it went on until the last timer, so it was 0.13 in place of 3.8 with one of 10 s."""
+    system = System([Application("a", clients=4, files=2)], scheduler=scheduler, servers=2, stripe_count=2)
     assert program(system)["queue_depth_mean"] == pytest.approx(simulate(system)["queue_depth_mean"], rel=NEAR)
 
 
