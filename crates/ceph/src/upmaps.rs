@@ -77,12 +77,15 @@ pub(crate) fn would_keep(
     verdict(overlay, domains, pool, raw, (None, swaps)).is_some_and(|kept| kept.1 == *wanted)
 }
 
+/// The explicit mappings of a group: its whole list of devices, and its swaps.
+type Explicit<'a> = (Option<&'a Vec<ItemId>>, Option<&'a Vec<(ItemId, ItemId)>>);
+
 fn verdict(
     overlay: &Overlay,
     domains: &mut Domains<'_>,
     pool: &Pool,
     raw: &[ItemId],
-    (whole, swaps): (Option<&Vec<ItemId>>, Option<&Vec<(ItemId, ItemId)>>),
+    (whole, swaps): Explicit<'_>,
 ) -> Option<Kept> {
     let weight = |id: ItemId| {
         usize::try_from(id).ok().and_then(|id| overlay.devices.get(id)).map(|device| device.weight)

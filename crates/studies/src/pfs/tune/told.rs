@@ -119,7 +119,7 @@ impl Told<'_> {
             1 => ", and 1 other misses them by as much".to_owned(),
             others => format!(", and {others} others miss them by as much"),
         };
-        let runs = self.after.summary.iter().map(|(_, measure)| measure.n()).max().unwrap_or(0);
+        let runs = self.after.summary.values().map(towtank_report::Measure::n).max().unwrap_or(0);
         if runs > 1 { others } else { others + " (one run of each cannot tell near ones apart)" }
     }
 
