@@ -4,6 +4,7 @@
 NIGHTLY := 2026-05-19
 CARGO_DENY := 0.20.2
 CARGO_FUZZ := 0.13.2
+CARGO_MUTANTS := 27.1.0
 FUZZ_SECONDS ?= 60
 # How long `make soak` draws scenarios of each study, and from which seed on.
 SECONDS := 600
@@ -15,8 +16,8 @@ SHELL := bash
 .DELETE_ON_ERROR:
 # The two-core machine this must suit gains nothing from two cargo runs at once: they share a lock.
 .NOTPARALLEL:
-.PHONY: help build wheel static container demo test lint bench fuzz soak clean
-.PHONY: test-python setup-build setup-test setup-node format house clippy test-rust wasm web web-lint deny advisories
+.PHONY: help build wheel static container demo test lint bench fuzz soak nightly mutants clean
+.PHONY: test-python setup-build setup-test setup-node format house clippy test-rust wasm web web-lint deny
 
 STARTED := $(shell date +%s)
 MUSL := x86_64-unknown-linux-musl
@@ -25,6 +26,7 @@ TOWTANK := $(TARGET)/release/towtank
 EXAMPLE := docs/examples/cluster
 DENY := .tools/cargo-deny-$(CARGO_DENY)/bin/cargo-deny
 FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ)/bin/cargo-fuzz
+MUTANTS := .tools/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants
 ADVISORIES := https://github.com/rustsec/advisory-db
 
 # A comma cannot be written inside an argument of $(call).
@@ -43,10 +45,8 @@ build: setup-build ## build target/release/towtank
 	@echo '$(TOWTANK)'
 
 wheel: setup-build ## build dist/towtank-….whl: the Python package and the command
-	@scripts/setup.sh packages wheel
 	rm -rf dist
-	@bin=$$(scripts/python.sh build) && \
-	  CARGO_TARGET_DIR='$(abspath $(TARGET))' "$$bin/maturin" build --release --out dist
+	@scripts/python.sh wheel dist --release
 	@ls -l dist
 
 static: setup-build ## build dist/towtank-static, which needs no libraries of the machine
@@ -68,10 +68,10 @@ demo: build ## ask what an operator asks, of an example cluster, and write the r
 	$(TOWTANK) rebuild --crush-map $(EXAMPLE)/crush.txt --osd-dump $(EXAMPLE)/osd_dump.json \
 	    --pg-dump $(EXAMPLE)/pg_dump.json.gz --fail osd.3 --out out/demo
 
-test: setup-test format house clippy test-rust test-python wasm web deny advisories ## run every check
+test: setup-test format house clippy test-rust test-python wasm web ## run every check
 	@echo; echo "All checks passed, in $$((($$(date +%s) - $(STARTED)) / 60)) min."
 
-lint: setup-build setup-node format clippy web-lint deny ## check form alone: formatting, clippy, types, licences
+lint: setup-build setup-node format house clippy web-lint ## check form alone: formatting, licences, clippy, types
 
 bench: setup-build ## run every benchmark
 	cargo bench --locked --workspace --bench '*'
@@ -94,6 +94,12 @@ soak: setup-build ## random scenarios of every study, schedules of replication, 
 	SOAK_SECONDS=$(SECONDS) SOAK_FROM=$(SEED) cargo test --release --locked -p towtank-replication --test schedules -- \
 	  --nocapture --exact schedules_lose_nothing_and_end_equal
 	cargo run --release --locked --manifest-path peers/maglev/Cargo.toml
+
+nightly: setup-test $(FUZZ) $(DENY) ## everything that takes hours, with one summary in out/nightly
+	@scripts/nightly.sh $(SECONDS) $(SEED)
+
+mutants: setup-test $(MUTANTS) ## change the code at random places, and tell which changes no test notices
+	CARGO_MUTANTS='$(abspath $(MUTANTS))' scripts/mutants.py
 
 clean: ## remove what was built
 	rm -rf target fuzz/target peers/target peers/maglev/target web/node_modules .tools out dist
@@ -124,36 +130,36 @@ clippy:
 
 test-rust:
 	$(call heading,Rust tests: units$(,) properties$(,) snapshots$(,) layers$(,) form$(,) documents$(,) fuzz corpus)
-	cargo test --locked --workspace --no-fail-fast
+	@scripts/setup.sh packages wheel
+	scripts/test-rust.py
 
 # The wheel, where no Rust is: the first example of the guide in an environment that has nothing else, then all tests
-# in one that has pandas, Dask and the rest.
-test-python: wheel
+# in one that has pandas, Dask and the rest. It has the profile of the Rust tests, and shares what they have compiled.
+test-python: setup-build
 	$(call heading,Python: the wheel$(,) its tests$(,) documents$(,) notebooks$(,) types$(,) form)
-	@scripts/test-python.sh
+	rm -rf out/test-wheel
+	@scripts/python.sh wheel out/test-wheel --strip
+	@scripts/test-python.sh out/test-wheel
 
 # What will run in a browser: everything up to the studies, and campaigns, without threads, files or C code.
 wasm:
 	$(call heading,wasm: what the studies need compiles for a browser)
 	cargo check --locked --target wasm32-unknown-unknown -p towtank-studies -p towtank-campaign
 
-# The command comes from a build of the whole workspace, as in the Rust tests: alone it has dependencies with fewer
-# features, and nearly all crates are compiled again.
+# The command is the one that the Rust tests have built.
 web: web/node_modules/.package-lock.json
 	$(call heading,web: types$(,) tests$(,) whether the checked-in bundle is current$(,) and its layout in Chromium)
-	cargo test --locked --workspace --test corpus --no-run
+	cargo build --locked -p towtank-cli
 	cd web && npm test && ./check-bundle.sh && npm run browser
 
 web-lint: web/node_modules/.package-lock.json
 	cd web && npm run check
 
+# The house test checks licences, bans and sources, too, without a tool to build. New advisories appear without any
+# change of ours, and their database lies outside the crates registry.
 deny: $(DENY)
-	$(call heading,dependencies: licences$(,) bans$(,) sources)
+	$(call heading,dependencies: licences$(,) bans$(,) sources$(,) advisories)
 	$(DENY) --log-level error check licenses bans sources
-
-# New advisories appear without any change of ours, and their database lies outside the crates registry.
-advisories: $(DENY)
-	$(call heading,dependencies: advisories)
 	@if GIT_TERMINAL_PROMPT=0 timeout 20 git ls-remote --exit-code $(ADVISORIES) HEAD >/dev/null 2>&1; \
 	then $(DENY) --log-level error check advisories; \
 	else echo 'not checked: $(ADVISORIES) is out of reach from here'; fi
@@ -163,13 +169,16 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	@touch $@
 
 # These tools run for a second or two, so what counts is the time to build them.
-$(DENY) $(FUZZ): export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
-$(DENY) $(FUZZ): export CARGO_PROFILE_RELEASE_LTO = off
-$(DENY) $(FUZZ): export CARGO_PROFILE_RELEASE_DEBUG = 0
-$(DENY) $(FUZZ): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
+$(DENY) $(FUZZ) $(MUTANTS): export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
+$(DENY) $(FUZZ) $(MUTANTS): export CARGO_PROFILE_RELEASE_LTO = off
+$(DENY) $(FUZZ) $(MUTANTS): export CARGO_PROFILE_RELEASE_DEBUG = 0
+$(DENY) $(FUZZ) $(MUTANTS): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
 
 $(DENY):
 	cargo install cargo-deny --version $(CARGO_DENY) --locked --root .tools/cargo-deny-$(CARGO_DENY)
 
 $(FUZZ):
 	cargo install cargo-fuzz --version $(CARGO_FUZZ) --locked --root .tools/cargo-fuzz-$(CARGO_FUZZ)
+
+$(MUTANTS):
+	cargo install cargo-mutants --version $(CARGO_MUTANTS) --locked --root .tools/cargo-mutants-$(CARGO_MUTANTS)

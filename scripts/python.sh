@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Virtual environments for the Python package, with the versions and hashes of python/requirements.lock.
-#   scripts/python.sh build     .tools/python-build, with maturin; prints its bin directory
-#   scripts/python.sh test      .tools/python-test, with all that the tests need; prints its bin directory
-#   scripts/python.sh fresh     a new .tools/python-fresh with the wheel alone; prints its bin directory
+#   scripts/python.sh wheel DIR FLAG…  builds the wheel into DIR, with flags of `maturin build`
+#   scripts/python.sh test             .tools/python-test, with all that the tests need; prints its bin directory
+#   scripts/python.sh fresh WHEEL      a new .tools/python-fresh with the wheel alone; prints its bin directory
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,18 +39,20 @@ environment() {
 locked() { sed -n "/^$1==/,/^[a-z#]/{/^$1==/p;/^    /p;}" python/requirements.lock | sed '/^    #/d'; }
 
 case ${1:-} in
-  build)
+  wheel)
+    scripts/setup.sh packages wheel
     mkdir -p .tools
     locked maturin >.tools/maturin.lock
-    environment build -r .tools/maturin.lock
+    bin=$(environment build -r .tools/maturin.lock)
+    CARGO_TARGET_DIR="$(realpath -m "${CARGO_TARGET_DIR:-target}")" "$bin/maturin" build --locked --out "${@:2}"
     ;;
   test) environment test -r python/requirements.lock ;;
   fresh)
     rm -rf .tools/python-fresh
     locked numpy >.tools/numpy.lock
     environment fresh -r .tools/numpy.lock >/dev/null
-    .tools/python-fresh/bin/pip -q --disable-pip-version-check install --no-deps dist/towtank-*.whl >&2
+    .tools/python-fresh/bin/pip -q --disable-pip-version-check install --no-deps "${2:?fresh needs a wheel}" >&2
     echo "$PWD/.tools/python-fresh/bin"
     ;;
-  *) stop "python.sh knows build, test and fresh, not '${1:-}'" "read the head of scripts/python.sh" ;;
+  *) stop "python.sh knows wheel, test and fresh, not '${1:-}'" "read the head of scripts/python.sh" ;;
 esac

@@ -93,13 +93,11 @@ impl<S: Source> Chunks<S> {
     }
 
     /// The bytes that have been read and not yet passed on.
-    #[cfg(any(test, feature = "hostile"))]
     pub(crate) fn waiting(&self) -> usize {
         self.buffer.len()
     }
 
     /// All trailing headers.
-    #[cfg(any(test, feature = "hostile"))]
     pub(crate) fn trailers(&self) -> &BTreeMap<String, String> {
         &self.trailers
     }

@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub use reading::Opened;
-#[cfg(any(test, feature = "hostile"))]
 pub(crate) use uploads::Record;
 pub use uploads::{After, Chosen, Part, Upload, UploadsPage};
 

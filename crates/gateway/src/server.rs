@@ -160,7 +160,6 @@ async fn converse<S: Shelf + 'static>(
 }
 
 /// Serves the requests of one connection that is not a socket.
-#[cfg(any(test, feature = "hostile"))]
 pub(crate) fn serve_one<S: Shelf + 'static>(
     service: Arc<Service<S>>,
     stream: impl hyper::rt::Read + hyper::rt::Write + Unpin,

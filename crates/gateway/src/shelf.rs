@@ -55,5 +55,4 @@ pub trait Walk {
     fn skip_to(&mut self, name: &str);
 }
 
-#[cfg(any(test, feature = "hostile"))]
 pub(crate) mod memory;

@@ -289,10 +289,8 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
-#[cfg(any(test, feature = "hostile"))]
 mod signing;
 
-#[cfg(any(test, feature = "hostile"))]
 pub(crate) use signing::*;
 
 #[cfg(test)]

@@ -17,11 +17,9 @@ pub trait Source {
 }
 
 /// Runs that are in memory.
-#[cfg(any(test, feature = "hostile"))]
 #[derive(Debug, Default)]
 pub struct Runs(pub std::collections::VecDeque<Bytes>);
 
-#[cfg(any(test, feature = "hostile"))]
 impl Runs {
     /// Bytes in runs of `run` bytes.
     #[must_use]
@@ -30,7 +28,6 @@ impl Runs {
     }
 }
 
-#[cfg(any(test, feature = "hostile"))]
 impl Source for Runs {
     fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         Ok(self.0.pop_front())

@@ -1,17 +1,24 @@
 //! Allowed dependencies between crates. A crate may use crates of a strictly lower rank; ranks stand in each
 //! `Cargo.toml` under `[package.metadata.layer]`. Tests may also use `testkit`, which ranks above all and
-//! which nothing else may use.
+//! which nothing else may use; `features`, which has no code, ranks below all.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 const TESTKIT: &str = "towtank-testkit";
+const FEATURES: &str = "towtank-features";
 
 pub struct Package {
     name: String,
     rank: Option<u64>,
     uses: Vec<Use>,
+}
+
+impl Package {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 struct Use {
@@ -70,6 +77,7 @@ fn edge_fault(user: &str, rank: u64, edge: &Use, ranks: &BTreeMap<&str, u64>) ->
         return (!edge.in_tests_only).then(fault);
     }
     match ranks.get(used) {
+        Some(_) if used == FEATURES => None,
         None => Some(format!("`{user}` uses `{used}`, which has no rank")),
         Some(&other) if other >= rank => Some(format!(
             "`{user}` (rank {rank}) uses `{used}` (rank {other}): a dependency must have a lower rank"

@@ -1,8 +1,11 @@
-//! Project rules that the compiler does not check: which crate may use which (`layers`), and the form of
-//! source files (`form`). Each rule is a plain function over plain values, so that its own tests plant a
-//! fault and check that it is found; the tests in this file then apply it to the checkout.
+//! Project rules that the compiler does not check: which crate may use which (`layers`), what the
+//! dependencies may be (`dependencies`) and that each is compiled once (`features`), and the form of source
+//! files (`form`). Each rule is a plain function over plain values, so that its own tests plant a fault and
+//! check that it is found; the tests in this file then apply it to the checkout.
 
 mod circles;
+mod dependencies;
+mod features;
 mod form;
 mod functions;
 mod layers;
@@ -20,6 +23,26 @@ fn dependencies_go_only_downward() {
     let packages = layers::read(&tree::root());
     assert!(packages.len() >= 10, "cargo metadata named only {} crates", packages.len());
     expect_none("dependencies go the wrong way", &layers::faults(&packages));
+}
+
+#[test]
+fn dependencies_are_allowed() {
+    let root = tree::root();
+    let graph = dependencies::read(&root);
+    assert!(graph.packages.len() >= 100, "cargo metadata named only {} packages", graph.packages.len());
+    expect_none(
+        "dependencies that are not allowed",
+        &dependencies::faults(&graph, &dependencies::rules(&root)),
+    );
+}
+
+#[test]
+fn dependencies_have_the_same_features_in_every_build() {
+    let root = tree::root();
+    let names: Vec<String> = layers::read(&root).iter().map(|package| package.name().to_owned()).collect();
+    let (all, each) = features::read(&root, &names);
+    assert!(all.len() >= 100 && each.len() == names.len(), "cargo tree named only {} packages", all.len());
+    expect_none("dependencies would be compiled twice", &features::faults(&all, &each));
 }
 
 #[test]
