@@ -68,7 +68,7 @@ impl Setting {
     /// The state at an instant, or at the end.
     fn state<'a>(model: &Rebuild<'a>, at_us: Option<u64>) -> Finished<Rebuild<'a>> {
         let end = at_us.map(|us| SimTime::from_ns(us * 1_000));
-        Finished::of(run(model, RunOptions { end, ..RunOptions::default() }).unwrap())
+        Finished::of(run(model, RunOptions { end, ..RunOptions::default() }).expect("the model is sound"))
     }
 }
 
