@@ -1,7 +1,7 @@
 //! Draws for tests that choose many things from one seed.
 
-/// A generator of numbers below a limit: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). The low numbers of a
-/// large limit are a little more likely, which no test minds. Below 0 there is 0.
+/// A generator of numbers below a limit: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). The low numbers of
+/// a large limit are a little more likely, which no test minds. Below 0 there is 0.
 pub fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed;
     move |below| {

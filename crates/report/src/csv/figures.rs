@@ -300,8 +300,8 @@ mod tests {
         ]
     }
 
-    /// The page writes the same rows (`web/src/figurerows.ts`), in its own language since what is drawn is all
-    /// that a page has. Its tests read this file: a figure of each kind, with what is rare in a report.
+    /// The page writes the same rows (`web/src/figurerows.ts`), since the figures are all that it has. Its
+    /// tests read this file: a figure of each kind, with what is rare in a report.
     #[test]
     fn the_page_is_given_the_rows_of_every_kind_of_figure() {
         let figures = over_axes().into_iter().chain(over_names());
