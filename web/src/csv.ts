@@ -1,6 +1,6 @@
 // CSV for the page's downloads: the same bytes as `crates/report/src/csv.rs` writes; tests hold both to the same files.
 
-import { type Exact, settingText } from "./data";
+import { type Field, settingText } from "./data";
 import { rows as figureRows } from "./figurerows";
 import type { Claim, Column, Figure, Measure, Report, Table, Tolerance } from "./report";
 
@@ -11,8 +11,6 @@ export interface CsvFile {
   /** The text, made when it is asked for: that of all figures takes longer than the page should to open. */
   text: () => string;
 }
-
-export type Field = Exact | undefined;
 
 /** Every file of a report, in the order in which the program writes them. */
 export function files(report: Report): CsvFile[] {

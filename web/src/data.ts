@@ -5,6 +5,9 @@ import type { Cell, Report } from "./report";
 /** What a cell may be once read: whole numbers that a double cannot hold stay exact. */
 export type Exact = Cell | bigint;
 
+/** A value of a row; undefined where the report gives none. */
+export type Field = Exact | undefined;
+
 /** A report as read. Only `exact` fields are bigint at run time; the types say number. */
 export function parse(text: string): Report {
   let large = false;

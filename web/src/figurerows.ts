@@ -1,6 +1,7 @@
-// The data of a figure as rows of a tidy table: the same as `crates/report/src/csv/figures.rs` writes.
+// The data of a figure as rows of a tidy table: the same as `crates/report/src/csv/figures.rs` writes. Tests hold both to
+// `web/test/golden/figures.json`, which has each kind of figure.
 
-import type { Field } from "./csv";
+import type { Field } from "./data";
 import type { BoxStats, Figure, Kind, Num, Reference } from "./report";
 
 type Place = { name: string; x: Num; y: Num };

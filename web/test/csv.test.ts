@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { files, header, tableFiles } from "../src/csv";
+import { figureCsv, files, header, tableFiles } from "../src/csv";
+import type { Figure } from "../src/report";
 import { csvNames, reports, text } from "./golden";
 
 test("the page's CSV files are the program's, byte for byte", () => {
@@ -8,6 +9,12 @@ test("the page's CSV files are the program's, byte for byte", () => {
     expect(made.map((file) => `${name}-${file.name}`).sort()).toEqual(csvNames(name));
     for (const file of made) expect(file.text(), file.name).toBe(text(`${name}-${file.name}`));
   }
+});
+
+test("the rows of every kind of figure are the program's", () => {
+  const cases = JSON.parse(text("figures.json")) as { figure: Figure; csv: string }[];
+  expect(new Set(cases.map(({ figure }) => figure.kind.type)).size).toBe(9);
+  for (const { figure, csv } of cases) expect(figureCsv(figure), figure.kind.type).toBe(csv);
 });
 
 test("the rows that a button names are those of its file", () => {

@@ -3,7 +3,6 @@
 //! Flags of a study are derived from its scenario: [`towtank_studies::Study::flags`] names them, the schema
 //! describes them.
 
-pub mod output_flags;
 mod search_flags;
 mod study_flags;
 
@@ -16,8 +15,9 @@ use towtank::{Options, Registry};
 use towtank_campaign::Shard;
 use towtank_kernel::Executor;
 
-use self::output_flags::RESULTS;
-pub use output_flags::{Format, OutputFlags, ReportFlags};
+use crate::executor_flag::executors;
+use crate::output_flags::{OutputFlags, RESULTS, ReportFlags};
+
 pub use search_flags::SearchFlags;
 pub use study_flags::{given, named_flags, settings, study_command, study_name};
 
@@ -278,12 +278,6 @@ pub struct Merge {
 
 fn at_least_one<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "it must be a whole number from 1".to_owned())
-}
-
-pub fn executors() -> impl clap::builder::TypedValueParser<Value = Executor> {
-    use clap::builder::TypedValueParser as _;
-    clap::builder::PossibleValuesParser::new(Executor::ALL.map(Executor::name))
-        .map(|name| name.parse::<Executor>().expect("only executors' names are possible"))
 }
 
 /// How much the help says.

@@ -6,8 +6,8 @@ use towtank::{Trouble, Unmet};
 use towtank_report::text::Style;
 use towtank_report::{Report, csv, text};
 
-use crate::args::output_flags::{Format, OutputFlags};
 use crate::exit::Exit;
+use crate::output_flags::{Format, OutputFlags};
 use crate::screen;
 
 /// Prints a report on stdout: one screen with the answer last, or with `--verbose` the whole report and the

@@ -7,14 +7,17 @@
 //! model that way, and [`differences`] lists the differences between two outcomes.
 //!
 //! [`Finished`] is the final state of a run, to be damaged: it checks that the audit notices.
+//! [`draws`] gives a test that chooses many things its numbers.
 
 mod differences;
+mod draws;
 mod finished;
 mod random_model;
 mod shuffle;
 mod travel;
 
 pub use differences::differences;
+pub use draws::draws;
 pub use finished::Finished;
 pub use random_model::{Fatal, Flaw, RandomEntity, RandomEvent, RandomModel, Tally};
 pub use shuffle::{MemberEnd, Shuffle};

@@ -20,6 +20,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_studies::{
     Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, StopAsked, Study, StudyError,
 };
+use towtank_testkit::draws;
 
 /// A live cluster of four devices and 259 objects, of which one was lost.
 const LIVE: &str = "crush_map = \"lost.crush_dump.json.gz\"\nosd_dump = \"lost.osd_dump.json.gz\"\npg_dump = \"lost.pg_dump.json.gz\"\n";
@@ -276,18 +277,6 @@ fn fresh(name: &str) -> PathBuf {
         fs::remove_dir_all(&path).expect("the directory of an earlier run can be removed");
     }
     path
-}
-
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed;
-    move |below| {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = state;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ (word >> 31)) % below.max(1)
-    }
 }
 
 fn number(name: &str) -> Option<u64> {

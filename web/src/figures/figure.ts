@@ -2,7 +2,7 @@
 // a list above the legend chooses one. A figure that fails to draw says so in its own place and leaves the page alone.
 
 import { figureCsv } from "../csv";
-import { download, h, prose, s } from "../dom";
+import { download, h, prose } from "../dom";
 import type { Figure, Kind } from "../report";
 import { drawBar } from "./bar";
 import { drawBox } from "./box";
@@ -13,6 +13,7 @@ import type { Drawing, LegendEntry } from "./drawing";
 import { drawHeatmap } from "./heatmap";
 import { drawLine } from "./line";
 import { svgFile } from "./svgfile";
+import { swatch } from "./swatch";
 import { drawTimeline } from "./timeline";
 
 /** Draws any kind of figure at a width. */
@@ -137,20 +138,6 @@ export function errorBox(text: string): HTMLElement {
 
 function legendItem(entry: LegendEntry): HTMLElement {
   return h("span", { class: "entry" }, swatch(entry), entry.name);
-}
-
-/** A small sample of how a series looks. */
-export function swatch(entry: LegendEntry): SVGSVGElement {
-  const dash = entry.dash === undefined ? {} : { "stroke-dasharray": entry.dash };
-  const line = { x1: 0, x2: 22, y1: 6, y2: 6, stroke: entry.colour, "stroke-width": 2.5, ...dash };
-  const mark =
-    entry.form === "area"
-      ? s("rect", { width: 12, height: 12, rx: 2, fill: entry.colour })
-      : entry.form === "dot"
-        ? s("circle", { cx: 6, cy: 6, r: 4.5, fill: entry.colour })
-        : s("line", line);
-  const wide = entry.form === "line" || entry.form === "dash" ? 22 : 12;
-  return s("svg", { width: wide, height: 12, viewBox: `0 0 ${wide} 12`, "aria-hidden": "true" }, mark);
 }
 
 /** Calls back with the element's width, now and whenever it changes by more than a scroll bar's trembling. */

@@ -3,7 +3,7 @@
 import { s } from "../dom";
 import { CHARACTER } from "./axis";
 import type { Drawing } from "./drawing";
-import { swatch } from "./figure";
+import { swatch } from "./swatch";
 
 const PADDING = 16;
 const TITLE = 30;

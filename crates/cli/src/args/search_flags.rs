@@ -3,7 +3,8 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::{MachineFlags, RESULTS, ReportFlags, SCENARIO, ScenarioFlags};
+use super::{MachineFlags, SCENARIO, ScenarioFlags};
+use crate::output_flags::{RESULTS, ReportFlags};
 
 /// The flags of a search, beside those of its study.
 #[derive(Clone, Debug, Args)]

@@ -20,7 +20,7 @@ use towtank_scenario::Problem;
 use towtank_streams::Seed;
 use towtank_units::{SimSpan, SimTime};
 
-use crate::args::executors;
+use crate::executor_flag::executors;
 use crate::exit::Exit;
 use crate::{interrupt, screen};
 

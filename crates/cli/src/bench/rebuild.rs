@@ -20,7 +20,7 @@ use towtank_studies::{RunContext, StopAsked};
 use towtank_units::Bytes;
 
 use super::phold::{Format, peak_rss_bytes};
-use crate::args::executors;
+use crate::executor_flag::executors;
 use crate::exit::Exit;
 use crate::{interrupt, screen};
 

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use towtank_capacity::{Plan, Shares};
 use towtank_units::{Bytes, Percent, SimSpan};
 
-use crate::args::output_flags::{OutputFlags, ReportFlags};
+use crate::output_flags::{OutputFlags, ReportFlags};
 
 /// `towtank capacity`.
 #[derive(Debug, Args)]

@@ -16,8 +16,8 @@ use towtank_report::Report;
 use towtank_scenario::gate::{Gate, Known};
 use towtank_scenario::{Place, Problem, Problems, Source, hash_of_bytes};
 
-use crate::args::output_flags::{OutputFlags, ReportFlags};
 use crate::exit::Exit;
+use crate::output_flags::{OutputFlags, ReportFlags};
 use crate::{output, screen};
 use files::{Measurements, read_model, write_model};
 use flags::{Check, Command, Estimate, Fit};

@@ -6,8 +6,8 @@ use towtank_report::{Cell, Column, Table, csv, human};
 
 use super::print;
 use crate::args::Reproduce;
-use crate::args::output_flags::Format;
 use crate::exit::Exit;
+use crate::output_flags::Format;
 use crate::watching::Watching;
 use crate::{interrupt, output, screen};
 

@@ -11,8 +11,9 @@ use towtank_scenario::{KeyPath, Problem, Problems, Setting};
 use towtank_studies::Study;
 
 use super::print;
-use crate::args::{self, Format, Run, RunFlags, ScenarioFlags};
+use crate::args::{self, Run, RunFlags, ScenarioFlags};
 use crate::exit::Exit;
+use crate::output_flags::Format;
 use crate::watching::Watching;
 use crate::{interrupt, output, screen};
 

@@ -9,7 +9,7 @@ use towtank_replication::Discovery;
 use towtank_store::torture::Kind;
 use towtank_units::{Bytes, Percent, SimSpan};
 
-use crate::args::output_flags::{OutputFlags, ReportFlags};
+use crate::output_flags::{OutputFlags, ReportFlags};
 
 /// `towtank store`.
 #[derive(Debug, Args)]

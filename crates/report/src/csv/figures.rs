@@ -2,6 +2,9 @@
 //!
 //! `role` is `data`, or `reference` for what the data are compared with (an ideal, a limit). A reference line
 //! that is parallel to an axis has a value in one of the two coordinates only.
+//!
+//! The page has the same rules in `web/src/figurerows.ts`; both are checked against
+//! `web/test/golden/figures.json`.
 
 use crate::number::Num;
 use crate::{
@@ -220,4 +223,95 @@ fn bars(
         rows.push(&["reference", place.name, "", &y.unit], &[place.y, Num::MISSING, Num::MISSING]);
     }
     rows.table
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{csv, golden};
+
+    /// A reference of each kind, on axes in `s` and `%`.
+    fn references() -> Value {
+        json!([
+            { "type": "curve", "name": "=ideal", "points": [
+                { "x": 1, "y": 2, "low": null, "high": null },
+                { "x": null, "y": 0.1, "low": 0, "high": 1 },
+            ] },
+            { "type": "horizontal", "name": "limit, upper", "at": 90 },
+            { "type": "vertical", "name": "", "at": -0.5 },
+        ])
+    }
+
+    fn axis(unit: &str) -> Value {
+        json!({ "label": "axis", "unit": unit, "scale": "linear" })
+    }
+
+    fn boxed(outliers: &[f64]) -> Value {
+        json!({
+            "label": "8 \"new\"", "low": 1, "q1": 2, "median": 3, "q3": null, "high": 1e300, "mean": 3.25,
+            "outliers": outliers, "n": 7,
+        })
+    }
+
+    fn over_axes() -> [Value; 5] {
+        let (x, y) = (axis("s"), axis("%"));
+        let point = json!({ "x": 1, "y": null, "low": 0.1, "high": 1e-7 });
+        [
+            json!({ "type": "line", "x": x, "y": y, "references": references(), "series": [
+                { "name": "a", "draw": "line", "points": [point, point] },
+                { "name": "none", "draw": "step", "points": [] },
+            ] }),
+            json!({ "type": "box", "x": "servers", "y": y, "references": references(),
+                "boxes": [boxed(&[]), boxed(&[0.5, 9.0])] }),
+            json!({ "type": "boxes", "x": x, "y": y, "references": references(), "series": [
+                { "name": "a", "boxes": [{ "x": 8, "stats": boxed(&[0.5]) }, { "x": null, "stats": boxed(&[]) }] },
+            ] }),
+            json!({ "type": "histogram", "x": x, "y": y, "references": references(), "series": [
+                { "name": "a", "bins": [{ "from": 0, "to": 0.5, "height": 3 }, { "from": 0.5, "to": 1, "height": null }] },
+            ] }),
+            json!({ "type": "ecdf", "x": x, "references": references(), "tail": true, "series": [
+                { "name": "a", "points": [[1, 0.5], [2, null]] },
+            ] }),
+        ]
+    }
+
+    /// Some lists have fewer or more values than there are names.
+    fn over_names() -> [Value; 5] {
+        let (names, value) = (json!(["a", "b"]), axis("bytes"));
+        let uneven = json!([[1, 2, 3], [null]]);
+        let other = json!({ "name": "2", "labels": names, "groups": [], "matrix": uneven });
+        [
+            json!({ "type": "heatmap", "x": "column", "y": "row", "columns": names, "rows": ["1", "2", "3"],
+                "value": value, "values": uneven }),
+            json!({ "type": "timeline", "x": axis("s"), "lanes": [
+                { "name": "lane", "spans": [{ "from": 0, "to": 1.5, "what": "read", "note": "  " }],
+                  "marks": [{ "at": 2, "what": "fails" }] },
+                { "name": "idle", "spans": [], "marks": [] },
+            ] }),
+            json!({ "type": "chord", "value": value, "labels": names, "matrix": uneven }),
+            json!({ "type": "chord", "value": value, "labels": names, "matrix": uneven, "others": [other] }),
+            json!({ "type": "bar", "x": "servers", "y": value, "categories": names, "stacked": false,
+                "references": references(), "series": [
+                { "name": "a", "values": [1, 2], "low": [0.5], "high": [] },
+                { "name": "b", "values": [null], "low": [], "high": [4, 5, 6] },
+            ] }),
+        ]
+    }
+
+    /// The page writes the same rows (`web/src/figurerows.ts`), since the figures are all that it has. Its
+    /// tests read this file: a figure of each kind, with what is rare in a report.
+    #[test]
+    fn the_page_is_given_the_rows_of_every_kind_of_figure() {
+        let figures = over_axes().into_iter().chain(over_names());
+        let cases: Vec<String> = figures
+            .map(|kind| {
+                let whole = json!({ "id": "f", "title": "F", "caption": "", "kind": kind });
+                let figure: Figure = serde_json::from_value(whole).unwrap();
+                json!({ "figure": figure, "csv": csv::figure(&figure) }).to_string()
+            })
+            .collect();
+        golden::check("web/test/golden/figures.json", &format!("[\n{}\n]\n", cases.join(",\n")));
+    }
 }

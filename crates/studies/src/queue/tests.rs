@@ -88,6 +88,21 @@ fn presented(prepared: &dyn Prepared, outcomes: &[Outcome]) -> Presentation {
     Queue.present(&[PointResult { settings: &[], scenario: &scenario, outcomes }])
 }
 
+/// Runs and presents a sweep: each value of the key, with the text that has it.
+fn swept(key: &str, points: &[(&str, String)], count: u32) -> Presentation {
+    let run = |(value, text): &(&str, String)| {
+        let prepared = prepare(text);
+        let settings = vec![(key.to_owned(), serde_json::json!(value))];
+        (settings, prepared.resolved(), replicates(&*prepared, count))
+    };
+    let points: Vec<_> = points.iter().map(run).collect();
+    let results: Vec<PointResult<'_>> = points
+        .iter()
+        .map(|(settings, scenario, outcomes)| PointResult { settings, scenario, outcomes })
+        .collect();
+    Queue.present(&results)
+}
+
 #[test]
 fn executor_and_worker_count_never_show() {
     for text in [NETWORK.replace("3000s", "500s"), TIGHT.to_owned()] {
@@ -147,20 +162,8 @@ fn a_network_agrees_with_jackson() {
 
 #[test]
 fn a_sweep_is_drawn_over_utilisation() {
-    let rates = ["0.3/s", "0.6/s"];
-    let points: Vec<_> = rates
-        .iter()
-        .map(|rate| {
-            let prepared = prepare(&MM1.replace("0.7/s", rate));
-            let settings = vec![("stations.counter.arrival_rate".to_owned(), serde_json::json!(rate))];
-            (settings, prepared.resolved(), replicates(&*prepared, 3))
-        })
-        .collect();
-    let results: Vec<PointResult<'_>> = points
-        .iter()
-        .map(|(settings, scenario, outcomes)| PointResult { settings, scenario, outcomes })
-        .collect();
-    let presentation = Queue.present(&results);
+    let points = ["0.3/s", "0.6/s"].map(|rate| (rate, MM1.replace("0.7/s", rate)));
+    let presentation = swept("stations.counter.arrival_rate", &points, 3);
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
     insta::assert_snapshot!(presentation.answer, @"The mean wait of a visit lies between 0.4077 s with arrival_rate = 0.3/s and 1.457 s with arrival_rate = 0.6/s.");
     assert_eq!(ids, ["wait_mean_by_utilisation", "number_mean_by_utilisation"]);

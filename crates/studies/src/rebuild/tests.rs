@@ -1,8 +1,6 @@
 //! The study against closed forms, exhaustive enumeration and its own invariants.
 
 mod coarse;
-mod damaged;
-mod homes;
 mod in_place;
 mod mended;
 mod progress;
@@ -14,14 +12,10 @@ use towtank_report::Outcome;
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
-use super::generated::{self, course};
+use super::generated::course;
 use super::settled::Settled;
 use super::*;
-use towtank_rebuild::affected::Found;
-use towtank_rebuild::failures::strike;
-use towtank_rebuild::placing::LostSet;
 use towtank_rebuild::plan::NOWHERE;
-use towtank_rebuild::search::Search;
 
 impl Ready {
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
@@ -172,98 +166,6 @@ fn rests_set_the_time_where_they_are_long() {
     let found = value(&outcome, "transfer_s");
     assert!(found > 0.1 * (most - 1.0) && found < 0.11 * most, "{found} s for {most} objects");
     assert!(seen.bottleneck.unwrap().contains("sleep"));
-}
-
-/// Compares the lookup of every object with the result of the search; at 10^7 objects the search is the
-/// inverse of the ring.
-#[test]
-fn what_is_lost_is_what_enumeration_finds() {
-    let check = |text: &str, want: Found| {
-        let complete = complete(text);
-        let hardware = cluster::hardware(&complete.scenario);
-        let population = generated::population(&complete, Seed(7)).unwrap();
-        let struck = strike(&complete.failures, &hardware, Seed(7));
-        let mut failing = vec![false; hardware.devices() as usize];
-        struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
-        let find = |complete: &Complete| {
-            let search = Search {
-                placing: &complete.placing(),
-                hardware: &hardware,
-                population: &population,
-                failing: &failing,
-                seed: Seed(7),
-                stopped: &|| false,
-            };
-            search.run().unwrap().unwrap()
-        };
-        let found = find(&complete);
-        assert_eq!(found.found, want, "{text}");
-        let mut slow = complete.clone();
-        slow.scenario.scenario.lost_set = LostSet::Enumerate;
-        let listed = find(&slow);
-        assert_eq!(found.numbers, listed.numbers, "{text}");
-        for record in 0..found.records() {
-            assert_eq!(found.list(record), listed.list(record), "{text}");
-            assert_eq!(found.sizes(record), listed.sizes(record), "{text}");
-        }
-        found
-    };
-    let found = check("servers = 300\nobjects = 10_000_000\nplacement = \"ring\"", Found::ByInverse);
-    assert!((80_000..120_000).contains(&found.records()), "{}", found.records());
-    check(
-        "servers = 40\nobjects = 100_000\nplacement = \"multiring\"\nfail = [\"server\", \"server\"]",
-        Found::ByInverse,
-    );
-}
-
-/// The objects of lost groups, compared with the lookup of the group of every object and of the servers of
-/// every group.
-#[test]
-fn the_objects_of_lost_groups_are_all_theirs() {
-    let complete = complete("servers = 16\nobjects = 50_000\nplacement = \"crush-straw\"\ngroups = 128");
-    let course =
-        with(Executor::Sequential, 1, 3, |context| course(&complete, context, false)).unwrap().unwrap();
-    let population = generated::population(&complete, Seed(3)).unwrap();
-    let groups: Vec<u64> = course.affected.numbers.clone();
-    let mut want = vec![Vec::new(); groups.len()];
-    for id in 0..population.objects() {
-        if let Ok(at) = groups.binary_search(&(population.rank(id) % 128)) {
-            want[at].push(population.object(id).size.get());
-        }
-    }
-    for (record, mut sizes) in want.into_iter().enumerate() {
-        let mut found = course.affected.sizes(record).to_vec();
-        found.sort_unstable();
-        sizes.sort_unstable();
-        assert_eq!(found, sizes, "group {}", groups[record]);
-    }
-}
-
-/// A drawn lost set and one found by enumeration agree in size, in bytes, and in the share of each peer.
-#[test]
-fn drawn_sets_are_like_those_that_are_asked() {
-    for placement in ["crush-vring", "crush-straw2", "rendezvous"] {
-        let sets = |how: &str| {
-            let text = format!(
-                "servers = 12\nobjects = 60_000\nplacement = \"{placement}\"\nlost_set = \"{how}\"\nfail = \"server=4\""
-            );
-            let course = with(Executor::Sequential, 1, 9, |context| course(&complete(&text), context, false))
-                .unwrap()
-                .unwrap();
-            let mut shared = [0f64; 12];
-            for record in 0..course.affected.records() {
-                let list = &course.affected.list(record)[..3];
-                assert!(list.iter().any(|device| device.0 == 4) && !list.contains(&NOWHERE));
-                list.iter().for_each(|device| shared[device.index()] += 1.0);
-            }
-            shared
-        };
-        let (drawn, asked) = (sets("draw"), sets("enumerate"));
-        let chi: f64 = drawn.iter().zip(&asked).map(|(a, b)| (a - b).powi(2) / (a + b)).sum();
-        // Twelve counts; the bound is the value that two samples of one distribution exceed once in ten
-        // thousand cases.
-        assert!(chi < 38.0, "{placement}: {chi}: {drawn:?} {asked:?}");
-    }
 }
 
 #[test]

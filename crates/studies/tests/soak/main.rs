@@ -28,6 +28,7 @@ use towtank_report::{Outcome, Severity};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 use towtank_studies::{CheckedScenario, Progress, RunContext, StopAsked};
+use towtank_testkit::draws;
 
 /// A study with the function that draws its scenarios and the laws of its outcomes.
 struct Kind {
@@ -81,18 +82,6 @@ fn env(name: &str) -> Option<String> {
 
 fn number(name: &str) -> Option<u64> {
     env(name).map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`, which is no number")))
-}
-
-/// A generator of draws from a seed: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed;
-    move |below| {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = state;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ (word >> 31)) % below.max(1)
-    }
 }
 
 fn check(text: &str) -> Result<CheckedScenario, String> {

@@ -158,19 +158,8 @@ fn the_new_keys_read_back() {
 #[test]
 fn a_sweep_names_no_winner_among_equals() {
     let text = |order: &str| counter(CLASSES) + &format!("service_rate = \"1/s\"\norder = \"{order}\"\n");
-    let points: Vec<_> = ["priority", "fifo"]
-        .into_iter()
-        .map(|order| {
-            let prepared = prepare(&text(order));
-            let settings = vec![("stations.counter.order".to_owned(), serde_json::json!(order))];
-            (settings, prepared.resolved(), replicates(&*prepared, 5))
-        })
-        .collect();
-    let results: Vec<PointResult<'_>> = points
-        .iter()
-        .map(|(settings, scenario, outcomes)| PointResult { settings, scenario, outcomes })
-        .collect();
-    let presentation = Queue.present(&results);
+    let points = ["priority", "fifo"].map(|order| (order, text(order)));
+    let presentation = swept("stations.counter.order", &points, 5);
     let answer = presentation.answer;
     let sentences: Vec<&str> = answer.split(". ").collect();
     assert!(sentences[0].ends_with("tied: their differences are within chance"), "{answer}");

@@ -1,65 +1,6 @@
-//! A failure strikes only what still works, and each device fails once.
+//! What cannot fail again is refused, and all may fail.
 
-use towtank_rebuild::failures::{Struck, strike};
-use towtank_rebuild::plan::DeviceId;
-use towtank_streams::Seed;
-
-use super::super::cluster::hardware;
 use super::super::tests::{complete, outcome, prepare, value};
-use super::*;
-
-/// The devices of each failure, by seed.
-fn struck(text: &str) -> Vec<Vec<Struck>> {
-    let complete = complete(text);
-    let hardware = hardware(&complete.scenario);
-    (0..40).map(|seed| strike(&complete.failures, &hardware, Seed(seed))).collect()
-}
-
-/// Whether some failure struck only devices that had failed before.
-fn strikes_in_vain(struck: &[Struck]) -> bool {
-    let mut fallen = Vec::new();
-    struck.iter().any(|struck| {
-        let vain = struck.devices.iter().all(|device| fallen.contains(device));
-        fallen.extend(struck.devices.clone());
-        vain
-    })
-}
-
-/// A fault that was mended: `--fail rack --fail rack@1h` had one rack fail twice in two of six seeds.
-#[test]
-fn no_failure_strikes_what_has_fallen() {
-    for (cluster, fail) in [
-        ("servers = 6\nracks = 3", "[\"rack\", \"rack@1h\"]"),
-        ("servers = 6\nracks = 3", "[\"rack\", \"rack@1h\", \"rack@2h\"]"),
-        ("servers = 6\nracks = 3", "[\"rack=1\", \"server\", \"rack@1h\", \"disk@2h\"]"),
-        ("servers = 3", "[\"server\", \"server\", \"server=0@1h\"]"),
-        ("servers = 3\ndisks_per_server = 2", "[\"disk\", \"disk\", \"disk\", \"server\", \"disk@3h\"]"),
-        ("servers = 4\ndisks_per_server = 2", "[\"osd.3\", \"server=1@1h\", \"disk\"]"),
-    ] {
-        for struck in struck(&format!("{cluster}\nfail = {fail}")) {
-            assert!(!strikes_in_vain(&struck), "{fail}: {struck:?}");
-        }
-    }
-    let rack = |server: u32| Struck {
-        at: SimSpan::ZERO,
-        devices: vec![DeviceId(2 * server), DeviceId(2 * server + 1)],
-        name: String::new(),
-        rack: true,
-    };
-    assert!(strikes_in_vain(&[rack(1), rack(1)]), "the check can fail");
-}
-
-/// Servers that are whole are drawn before those that have lost a disk.
-#[test]
-fn the_whole_fail_before_the_broken() {
-    for struck in
-        struck("servers = 4\ndisks_per_server = 2\nfail = [\"disk\", \"server\", \"server\", \"server\"]")
-    {
-        let all: Vec<DeviceId> = struck.iter().flat_map(|struck| struck.devices.clone()).collect();
-        let twice = all.iter().any(|device| all.iter().filter(|other| *other == device).count() > 1);
-        assert!(!twice && all.len() == 7, "{struck:?}");
-    }
-}
 
 #[test]
 fn what_cannot_fall_again_is_refused() {

@@ -240,3 +240,19 @@ fn what_is_lost_after_a_phase_was_cut_short_is_unfinished_once() {
     let unfinished = outcome.series["observed"]["unfinished"].as_u64().unwrap();
     assert_eq!(unfinished, 200 * 2 * (16 << 20), "two copies of each object");
 }
+
+/// The case of the issue: crushtool finds another disk of the same server for each of 84 groups. Which disks
+/// these are is tested beside the search (`homes.rs` of `towtank-rebuild`).
+#[test]
+fn a_failed_disk_of_three_servers_is_made_good_on_its_siblings() {
+    for placement in ["crush-straw2", "crush-straw", "crush-vring", "ring", "rendezvous", "jump"] {
+        for groups in ["groups = 256\n", ""] {
+            let text = format!(
+                "servers = 3\ndisks_per_server = 4\nplacement = \"{placement}\"\n{groups}objects = 300\nfail = \"osd.5\""
+            );
+            let outcome = outcome(&text, 1);
+            assert_eq!(value(&outcome, "stuck_objects"), 0.0, "{text}");
+            assert!(value(&outcome, "objects_rebuilt") > 10.0, "{text}");
+        }
+    }
+}

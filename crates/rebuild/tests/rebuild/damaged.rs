@@ -2,15 +2,16 @@
 
 use towtank_iosched::{Discipline, FlowId, Request};
 use towtank_kernel::{RunOptions, Scheduled, run};
-use towtank_testkit::Finished;
-use towtank_units::SimTime;
-
-use super::*;
 use towtank_rebuild::hardware::Hardware;
-use towtank_rebuild::model::{Clients, Device, Entity, Event, Kind, Limits, Rebuild, Server, Slot};
+use towtank_rebuild::model::{
+    Arrivals, Clients, Device, Entity, Event, Kind, Limits, Load, Rebuild, Server, Slot, Weights,
+};
 use towtank_rebuild::plan::{DeviceId, Plan};
+use towtank_testkit::Finished;
+use towtank_units::{Frequency, Rate, SimSpan, SimTime};
 
-const MIB: u64 = 1 << 20;
+use crate::cluster::COPIES;
+use crate::sample::{self, Size, UNIT};
 
 /// Groups that are copied under reservations, and a coded one whose shards are gathered.
 struct Setting {
@@ -23,9 +24,7 @@ struct Setting {
 
 impl Setting {
     fn new() -> Setting {
-        let scenario =
-            complete("servers = 5\nper_server = \"1GiB\"\nwindow = 2\nclient_load = \"400/s\"").scenario;
-        let hardware = cluster::hardware(&scenario);
+        let hardware = sample::hardware(Size { racks: 1, servers: 5, disks: 1 });
         let mut plan = Plan::new().of_groups(true);
         let device = DeviceId;
         for driver in 0..5 {
@@ -34,35 +33,42 @@ impl Setting {
                 for group in 0..3 {
                     let target = device((driver + 1 + group % 2) % 5);
                     plan.next_task(10 * driver + group, (group, group == 0), &[target]);
-                    (0..4)
-                        .for_each(|job| plan.next_job((3 + job) * 3 * MIB, 0, &[device(driver)], &[target]));
+                    (0..4).for_each(|job| {
+                        plan.next_job((3 + job) * 3 * UNIT / 4, 0, &[device(driver)], &[target])
+                    });
                 }
             }
             if driver == 3 {
                 plan.next_task(99, (0, false), &[device(1), device(4)]);
                 for _ in 0..4 {
-                    plan.next_job(9 * MIB, 1, &[device(3), device(0), device(2)], &[device(1), device(4)]);
+                    plan.next_job(
+                        9 * UNIT / 4,
+                        1,
+                        &[device(3), device(0), device(2)],
+                        &[device(1), device(4)],
+                    );
                 }
             }
         }
-        let limits = Limits { reservations: Some(1), ..cluster::limits(&scenario) };
+        let limits = Limits { window: 2, streams: 4, reservations: Some(1), ..sample::limits() };
         Setting { hardware, plan, limits, dead: vec![false; 5], clients: false }
     }
 
     fn model(&self) -> Rebuild<'_> {
-        let scenario = complete("servers = 5\nper_server = \"1GiB\"\nclient_load = \"400/s\"").scenario;
-        let redundancy = towtank_rebuild::redundancy::Redundancy { data: 1, width: 3 };
-        let load = scenario.load(redundancy).filter(|_| self.clients);
-        let clients = load.and_then(|load| Clients::new(load, &self.hardware, |_| true));
+        let often = Frequency::from_per_second(100_000).expect("not so often");
+        let weights = Weights::against_one(1);
+        let load =
+            Load { arrivals: Arrivals::Open(often), reads: 0.7, bytes: 500, redundancy: COPIES, weights };
+        let clients = self.clients.then(|| Clients::new(load, &self.hardware, |_| true)).flatten();
         Rebuild::new(&self.hardware, &self.plan, &self.limits)
             .with_dead(self.dead.clone())
             .with_clients(clients)
     }
 
     /// The state at an instant, or at the end.
-    fn state<'a>(model: &Rebuild<'a>, at_ms: Option<u64>) -> Finished<Rebuild<'a>> {
-        let end = at_ms.map(|ms| SimTime::from_ns(ms * 1_000_000));
-        Finished::of(run(model, RunOptions { end, ..RunOptions::default() }).unwrap())
+    fn state<'a>(model: &Rebuild<'a>, at_us: Option<u64>) -> Finished<Rebuild<'a>> {
+        let end = at_us.map(|us| SimTime::from_ns(us * 1_000));
+        Finished::of(run(model, RunOptions { end, ..RunOptions::default() }).expect("the model is sound"))
     }
 }
 
@@ -90,22 +96,29 @@ fn in_work(device: &Device) -> bool {
     device.slots.iter().any(|slot| slot.job != Slot::NONE && slot.next > slot.left)
 }
 
-/// A state in which units are on their way to targets, parts are gathered, and tasks wait.
+fn has_parts(slot: &Slot) -> bool {
+    slot.parts.iter().any(|&parts| parts > 0)
+}
+
+/// A state in which units are on their way to targets, some parts of a unit are gathered and others are on
+/// their way, and tasks wait.
 fn midway<'a>(model: &Rebuild<'a>) -> State<'a> {
-    for ms in 1.. {
-        let mut state = Setting::state(model, Some(ms));
+    for us in 1.. {
+        let state = Setting::state(model, Some(us));
         let any = |of: &dyn Fn(&Event) -> bool| state.pending.iter().any(|one| of(&one.event));
         let on_its_way = any(&|event| event.kind == Kind::In && !event.marks.gathers());
         let gathered = any(&|event| event.kind == Kind::In && event.marks.gathers());
-        let servers = state.entities.iter_mut().filter_map(|entity| match entity {
+        let servers = state.entities.iter().filter_map(|entity| match entity {
             Entity::Server(server) => Some(server),
             _ => None,
         });
-        let waits = servers.flat_map(|server| &server.devices).any(|device| !device.asking.is_empty());
-        if on_its_way && gathered && waits {
+        let devices: Vec<&Device> = servers.flat_map(|server| &server.devices).collect();
+        let waits = devices.iter().any(|device| !device.asking.is_empty());
+        let partly = devices.iter().any(|device| device.slots.iter().any(has_parts));
+        if on_its_way && gathered && waits && partly {
             return state;
         }
-        assert!(ms < 10_000, "some moment is like that");
+        assert!(us < 10_000, "some moment is like that");
     }
     unreachable!("the loop ends by returning")
 }
@@ -136,10 +149,10 @@ fn the_audit_notices_bytes_and_units_that_are_lost_or_doubled() {
             server(state, |server| server.sent == 0).sent += 1;
         }),
         ("a unit written twice", "written to device", |state| {
-            device(state, |device| device.written > 0).written += 4 * MIB;
+            device(state, |device| device.written > 0).written += UNIT;
         }),
         ("a unit not read", "read from device", |state| {
-            device(state, |device| device.read > 0).read -= 4 * MIB;
+            device(state, |device| device.read > 0).read -= UNIT;
         }),
         ("a unit lost on its way", "accounted for", |state| {
             state.pending.remove(pending(state, |event| event.kind == Kind::In && !event.marks.gathers()));
@@ -157,9 +170,8 @@ fn the_audit_notices_bytes_and_units_that_are_lost_or_doubled() {
             *to = DeviceId((to.0 + 1) % 5);
         }),
         ("a part of the unit forgotten", "accounted for", |state| {
-            let parts = |slot: &Slot| slot.parts.iter().any(|&parts| parts > 0);
-            let device = device(state, |device| device.slots.iter().any(parts));
-            let slot = device.slots.iter_mut().find(|slot| parts(slot)).expect("it has parts");
+            let device = device(state, |device| device.slots.iter().any(has_parts));
+            let slot = device.slots.iter_mut().find(|slot| has_parts(slot)).expect("it has parts");
             slot.parts = Default::default();
         }),
     ]);
@@ -238,10 +250,10 @@ fn the_audit_notices_work_that_is_left_when_nothing_is_under_way() {
 #[test]
 fn the_audit_notices_rests_and_what_the_dead_swallowed() {
     let mut setting = Setting::new();
-    setting.limits.sleep = towtank_units::SimSpan::from_ms(5);
+    setting.limits.sleep = SimSpan::from_us(5);
     let model = setting.model();
     let state = (1..2_000)
-        .map(|ms| Setting::state(&model, Some(ms)))
+        .map(|us| Setting::state(&model, Some(us)))
         .find(|state| state.pending.iter().any(|one| one.event.kind == Kind::Wake))
         .unwrap();
     let complaint = state.complaint(&model, "nobody wakes it", |state| {
@@ -269,7 +281,7 @@ fn the_audit_notices_servers_beyond_their_limits() {
     });
     assert!(complaint.contains("a limit that is not set"), "{complaint}");
     setting.limits.server_streams = Some(2);
-    setting.limits.server_rate = towtank_units::Rate::from_bytes_per_second(500_000_000);
+    setting.limits.server_rate = Rate::from_bytes_per_second(100_000_000);
     let model = setting.model();
     let state = midway(&model);
     let complaint = state.complaint(&model, "a job more than the server may drive", |state| {
@@ -289,24 +301,21 @@ fn the_audit_notices_servers_beyond_their_limits() {
 fn the_audit_notices_devices_with_work_from_nowhere() {
     each_is_noticed(&[
         ("a card that sends more than there is time for", "was given", |state| {
-            server(state, |_| true).out.lane.busy = towtank_units::SimSpan::MAX;
+            server(state, |_| true).out.lane.busy = SimSpan::MAX;
         }),
         ("a disk that does more than there is time for", "was given", |state| {
-            device(state, |_| true).disk.lane.busy = towtank_units::SimSpan::MAX;
+            device(state, |_| true).disk.lane.busy = SimSpan::MAX;
         }),
     ]);
 }
 
 #[test]
 fn the_audit_notices_a_client_that_is_forgotten() {
-    let mut setting = Setting { clients: true, ..Setting::new() };
-    // On a slow network something is in flight most of the time.
-    let scenario = complete("servers = 5\nper_server = \"1GiB\"\nlatency = \"2ms\"").scenario;
-    setting.hardware = cluster::hardware(&scenario);
+    let setting = Setting { clients: true, ..Setting::new() };
     let model = setting.model();
     let client = |event: &Event| event.marks.is_client() && event.kind != Kind::Arrive;
     let state = (1..200)
-        .map(|ms| Setting::state(&model, Some(ms)))
+        .map(|us| Setting::state(&model, Some(us)))
         .find(|state| state.pending.iter().any(|one| client(&one.event)))
         .expect("an operation is under way at some time");
     let complaint = state.complaint(&model, "a part of an operation is lost", |state| {

@@ -4,19 +4,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use towtank_placement::algorithms::Algorithm;
 use towtank_placement::crush::reference::{Question, do_rule};
 use towtank_placement::crush::text;
-
 use towtank_rebuild::affected::{Affected, Found};
 use towtank_rebuild::map_places::MapPlaces;
-use towtank_rebuild::plan::DeviceId;
-use towtank_rebuild::search::Search;
+use towtank_rebuild::placing::{Domain, LostSet, Placing};
+use towtank_rebuild::plan::{DeviceId, NOWHERE};
+use towtank_rebuild::redundancy::Redundancy;
 use towtank_rebuild::server_places::{DrawnPlaces, LIST, Onward};
 use towtank_rebuild::shares::Shares;
-use towtank_streams::{Draws, Uniform};
+use towtank_streams::{Draws, Seed, Uniform};
 
-use super::*;
-use crate::rebuild::complete::Complete;
+use crate::cluster::{COPIES, Cluster};
+use crate::sample::Size;
 
 /// The values that a chi-squared statistic exceeds once in ten thousand cases, by the approximation of Wilson
 /// and Hilferty (1931).
@@ -44,21 +45,6 @@ fn alike<K: Ord + Clone>(left: &BTreeMap<K, f64>, right: &BTreeMap<K, f64>) -> b
     chi <= chi_max(cells)
 }
 
-fn affected(complete: &Complete, failing: &[u32], seed: u64) -> Affected {
-    let hardware = cluster::hardware(&complete.scenario);
-    let population = generated::population(complete, Seed(seed)).unwrap();
-    let failing: Vec<bool> = (0..hardware.devices()).map(|device| failing.contains(&device)).collect();
-    let search = Search {
-        placing: &complete.placing(),
-        hardware: &hardware,
-        population: &population,
-        failing: &failing,
-        seed: Seed(seed),
-        stopped: &|| false,
-    };
-    search.run().unwrap().unwrap()
-}
-
 /// For each record, its list and its targets with these devices out.
 fn homes(affected: &Affected, devices: u32, out: &[u32]) -> Vec<(Vec<DeviceId>, Vec<DeviceId>)> {
     let out: Vec<bool> = (0..devices).map(|device| out.contains(&device)).collect();
@@ -74,19 +60,16 @@ fn homes(affected: &Affected, devices: u32, out: &[u32]) -> Vec<(Vec<DeviceId>, 
 /// The case of the issue: crushtool finds another disk of the same server for each of 84 groups.
 #[test]
 fn a_failed_disk_of_three_servers_is_made_good_on_its_siblings() {
-    for placement in ["crush-straw2", "crush-straw", "crush-vring", "ring", "rendezvous", "jump"] {
-        for groups in ["groups = 256\n", ""] {
-            let text = format!(
-                "servers = 3\ndisks_per_server = 4\nplacement = \"{placement}\"\n{groups}objects = 300\nfail = \"osd.5\""
-            );
-            let outcome = outcome(&text, 1);
-            assert_eq!(value(&outcome, "stuck_objects"), 0.0, "{text}");
-            assert!(value(&outcome, "objects_rebuilt") > 10.0, "{text}");
-            let affected = affected(&complete(&text), &[5], 1);
+    use Algorithm::{CrushStraw, CrushStraw2, CrushVring, Jump, Rendezvous, Ring};
+    for algorithm in [CrushStraw2, CrushStraw, CrushVring, Ring, Rendezvous, Jump] {
+        for groups in [Some(256), None] {
+            let cluster = Cluster::new((3, 4), algorithm, 300).in_groups(groups);
+            let affected = cluster.affected(&[5], 1);
+            assert!(affected.objects() > 10, "{cluster:?}");
             for (list, found) in homes(&affected, 12, &[5]) {
                 let new: Vec<u32> =
                     found.iter().filter(|home| !list.contains(home)).map(|home| home.0).collect();
-                assert!(matches!(new[..], [4 | 6 | 7]), "{list:?} becomes {found:?}: {text}");
+                assert!(matches!(new[..], [4 | 6 | 7]), "{list:?} becomes {found:?}: {cluster:?}");
             }
         }
     }
@@ -129,22 +112,20 @@ fn map_text(racks: i32, hosts: i32, disks: i32, mode: &str) -> String {
 /// crushtool, on the same map.
 #[test]
 fn homes_are_those_of_crush_with_the_disk_at_weight_zero() {
-    let copies = "replicas = 3";
-    for (racks, hosts, disks, code, mode) in [
-        (0, 3, 4, copies, "firstn"),
-        (0, 7, 3, copies, "firstn"),
-        (0, 6, 2, "ec = \"3+2\"", "indep"),
-        (4, 9, 2, copies, "firstn"),
-        (4, 8, 3, "ec = \"2+1\"", "indep"),
+    for (racks, hosts, disks, redundancy, mode) in [
+        (0, 3, 4, COPIES, "firstn"),
+        (0, 7, 3, COPIES, "firstn"),
+        (0, 6, 2, Redundancy { data: 3, width: 5 }, "indep"),
+        (4, 9, 2, COPIES, "firstn"),
+        (4, 8, 3, Redundancy { data: 2, width: 3 }, "indep"),
     ] {
-        let levels =
-            if racks > 0 { format!("racks = {racks}\nfailure_domain = \"rack\"\n") } else { String::new() };
-        let complete = complete(&format!(
-            "servers = {hosts}\ndisks_per_server = {disks}\nplacement = \"crush-straw2\"\n{levels}{code}"
-        ));
-        let places = MapPlaces::new(&complete.placing(), &cluster::hardware(&complete.scenario));
+        let domain = if racks > 0 { Domain::Rack } else { Domain::Server };
+        let equal = Cluster::new((hosts as u32, disks as u32), Algorithm::CrushStraw2, 0);
+        let size = Size { racks: (racks as u32).max(1), ..equal.size };
+        let placing = Placing { domain, redundancy, ..equal.placing };
+        let places = MapPlaces::new(&placing, &Cluster { size, placing, ..equal }.hardware());
         let map = text::compile(&map_text(racks, hosts, disks, mode)).unwrap();
-        let width = complete.redundancy.width as usize;
+        let width = redundancy.width as usize;
         let devices = (hosts * disks) as usize;
         let one_host: Vec<usize> = (0..disks as usize).collect();
         for out in [vec![], vec![1], vec![2, 3], one_host] {
@@ -180,16 +161,13 @@ fn homes_are_those_of_crush_with_the_disk_at_weight_zero() {
 /// itself.
 #[test]
 fn drawn_homes_are_like_those_of_the_map() {
-    for placement in ["crush-straw2", "crush-vring"] {
-        let moves = |how: &str, out: &[u32], onward: Option<Onward>| {
-            let complete = complete(&format!(
-                "servers = 5\ndisks_per_server = 3\nobjects = 60_000\nplacement = \"{placement}\"\nlost_set = \"{how}\"\n\
-                 fail = [\"osd.4\", \"osd.5\"]"
-            ));
-            let mut affected = affected(&complete, &[4, 5], 2);
-            assert_eq!(affected.found, if how == "draw" { Found::Drawn } else { Found::ByAsking });
+    for algorithm in [Algorithm::CrushStraw2, Algorithm::CrushVring] {
+        let moves = |lost_set: LostSet, out: &[u32], onward: Option<Onward>| {
+            let cluster = Cluster::new((5, 3), algorithm, 60_000).found_by(lost_set);
+            let found = if lost_set == LostSet::Draw { Found::Drawn } else { Found::ByAsking };
+            let mut affected = cluster.affected_as(found, &[4, 5], 2);
             if let Some(onward) = onward {
-                let hardware = cluster::hardware(&complete.scenario);
+                let hardware = cluster.hardware();
                 let failing = [false, true, false, false, false];
                 let shares = Shares::new(&[1.0; 5], &failing, 3);
                 affected.homes =
@@ -210,19 +188,19 @@ fn drawn_homes_are_like_those_of_the_map() {
             moved
         };
         for out in [&[4][..], &[4, 5]] {
-            let (drawn, asked) = (moves("draw", out, None), moves("enumerate", out, None));
+            let (drawn, asked) = (moves(LostSet::Draw, out, None), moves(LostSet::Enumerate, out, None));
             let (chi, cells) = chi(&drawn, &asked);
             assert!(
                 chi < chi_max(cells),
-                "{placement}: {chi} by {cells} cells, out {out:?}: {drawn:?} {asked:?}"
+                "{algorithm:?}: {chi} by {cells} cells, out {out:?}: {drawn:?} {asked:?}"
             );
             let siblings: f64 =
                 asked.iter().filter(|((_, new), _)| *new == Some(DeviceId(3))).map(|at| at.1).sum();
             let share = siblings / asked.values().sum::<f64>();
             assert!(share > 0.1 && share < 0.5, "{share} of what moves stays on its host");
             // A deliberate fault, to test the test: disks of the host before all others.
-            if placement == "crush-straw2" {
-                assert!(!alike(&moves("draw", out, Some(Onward::Servers)), &asked));
+            if algorithm == Algorithm::CrushStraw2 {
+                assert!(!alike(&moves(LostSet::Draw, out, Some(Onward::Servers)), &asked));
             }
         }
     }
@@ -231,19 +209,17 @@ fn drawn_homes_are_like_those_of_the_map() {
 /// Data of a server all of whose disks are out goes to other servers; before that, to its last disk.
 #[test]
 fn a_ring_passes_a_server_over_when_all_its_disks_are_out() {
-    for (placement, found) in
-        [("ring", Found::ByInverse), ("maglev", Found::ByAsking), ("rendezvous", Found::Drawn)]
+    use Algorithm::{Maglev, Rendezvous, Ring};
+    for (algorithm, found) in
+        [(Ring, Found::ByInverse), (Maglev, Found::ByAsking), (Rendezvous, Found::Drawn)]
     {
-        let how = if found == Found::Drawn { "lost_set = \"draw\"\n" } else { "" };
-        let text = format!(
-            "servers = 5\ndisks_per_server = 2\nobjects = 3_000\nplacement = \"{placement}\"\n{how}fail = \"server=1\""
-        );
-        let affected = affected(&complete(&text), &[2, 3], 4);
-        assert_eq!(affected.found, found, "{text}");
+        let lost_set = if found == Found::Drawn { LostSet::Draw } else { LostSet::Auto };
+        let cluster = Cluster::new((5, 2), algorithm, 3_000).found_by(lost_set);
+        let affected = cluster.affected_as(found, &[2, 3], 4);
         for (list, found) in homes(&affected, 10, &[2]) {
             let want: Vec<DeviceId> =
                 list.iter().map(|device| if device.0 == 2 { DeviceId(3) } else { *device }).collect();
-            assert_eq!(found, want, "{text}");
+            assert_eq!(found, want, "{cluster:?}");
         }
         for (list, found) in homes(&affected, 10, &[2, 3]) {
             let kept = list.iter().filter(|device| device.0 / 2 != 1);
@@ -251,7 +227,7 @@ fn a_ring_passes_a_server_over_when_all_its_disks_are_out() {
             let mut servers: Vec<u32> = found.iter().map(|device| device.0 / 2).collect();
             servers.sort_unstable();
             servers.dedup();
-            assert!(servers.len() == 3 && !servers.contains(&1), "{found:?}: {text}");
+            assert!(servers.len() == 3 && !servers.contains(&1), "{found:?}: {cluster:?}");
         }
     }
 }
@@ -295,20 +271,18 @@ impl Counted {
 
 /// A server fails that holds a copy of each object of a set: the lists by the mapping of every object, and by
 /// the draw.
-fn compare(servers: u32, objects: u64, placement: &str) -> (Vec<[u32; 3]>, Vec<[u32; 3]>) {
-    let lists = |how: &str| -> Vec<[u32; 3]> {
-        let text = format!(
-            "servers = {servers}\nobjects = {objects}\nplacement = \"{placement}\"\nlost_set = \"{how}\"\nfail = \"server=4\""
-        );
-        let affected = affected(&complete(&text), &[4], 9);
-        assert_eq!(affected.found, if how == "draw" { Found::Drawn } else { Found::ByAsking });
+fn compare(servers: u32, objects: u64, algorithm: Algorithm) -> (Vec<[u32; 3]>, Vec<[u32; 3]>) {
+    let lists = |lost_set: LostSet| -> Vec<[u32; 3]> {
+        let cluster = Cluster::new((servers, 1), algorithm, objects).found_by(lost_set);
+        let found = if lost_set == LostSet::Draw { Found::Drawn } else { Found::ByAsking };
+        let affected = cluster.affected_as(found, &[4], 9);
         let list = |record| {
             let list = affected.list(record);
             [list[0].0, list[1].0, list[2].0]
         };
         (0..affected.records()).map(list).collect()
     };
-    (lists("enumerate"), lists("draw"))
+    (lists(LostSet::Enumerate), lists(LostSet::Draw))
 }
 
 /// Wrong draws, to test the test: equal shares for all servers where the ring's differ, and copies that stay
@@ -340,19 +314,20 @@ fn what_is_drawn_is_what_the_mapping_gives_in_distribution_and_in_company() {
     let many: Option<u64> =
         std::env::var("TOWTANK_DRAWN_OBJECTS").ok().map(|text| text.parse().expect("a number of objects"));
     let (servers, objects) = many.map_or((6, 100_000), |objects| (64, objects));
-    let all = ["crush-vring", "crush-straw2", "crush-straw", "rendezvous"];
+    let all = [Algorithm::CrushVring, Algorithm::CrushStraw2, Algorithm::CrushStraw, Algorithm::Rendezvous];
     let [equal, beside] = planted(servers, objects);
-    for placement in &all[..if many.is_some() { 4 } else { 2 }] {
-        let (asked, drawn) = compare(servers, objects, placement);
-        println!("{placement}: {} touched by the mapping, {} by the draw", asked.len(), drawn.len());
+    for algorithm in &all[..if many.is_some() { 4 } else { 2 }] {
+        let (asked, drawn) = compare(servers, objects, *algorithm);
+        let name = algorithm.name();
+        println!("{name}: {} touched by the mapping, {} by the draw", asked.len(), drawn.len());
         let [asked, drawn] = [asked, drawn].map(|lists| Counted::of(lists.into_iter(), 4));
-        for (name, counted) in [("draw", &drawn), ("equal shares", &equal), ("neighbours", &beside)] {
+        for (draw, counted) in [("draw", &drawn), ("equal shares", &equal), ("neighbours", &beside)] {
             let seen = counted.against(&asked).map(|(chi, cells)| (chi, cells, chi_max(cells)));
-            println!("  {name}: copies, pairs, ranks (chi-squared, cells, limit) {seen:.1?}");
+            println!("  {draw}: copies, pairs, ranks (chi-squared, cells, limit) {seen:.1?}");
         }
-        assert!(drawn.is_like(&asked), "{placement}: {:?}", drawn.against(&asked));
-        assert!(!beside.is_like(&asked), "{placement}: neighbours pass: {:?}", beside.against(&asked));
-        if *placement == "crush-vring" {
+        assert!(drawn.is_like(&asked), "{name}: {:?}", drawn.against(&asked));
+        assert!(!beside.is_like(&asked), "{name}: neighbours pass: {:?}", beside.against(&asked));
+        if *algorithm == Algorithm::CrushVring {
             assert!(!equal.is_like(&asked), "equal shares pass: {:?}", equal.against(&asked));
         }
     }
