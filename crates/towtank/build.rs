@@ -4,8 +4,8 @@
 //! path in both for the same one: it runs this script again only if a watched file or variable has changed
 //! since. Scenarios older than the last build of the other checkout have not. So cargo also watches
 //! `TOWTANK_CHECKOUT`, which `.cargo/config.toml` sets to the folder of the checkout, and the watched paths
-//! are relative to the package. `tests/two_checkouts.rs` builds two in turn. Not covered: a cargo that is
-//! called from outside the checkouts (`--manifest-path`), which does not read that file.
+//! are relative to the package. `tests/library/two_checkouts.rs` builds two in turn. Not covered: a cargo
+//! that is called from outside the checkouts (`--manifest-path`), which does not read that file.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Replays the inputs kept from fuzzing on the stable compiler, so that a fixed failure stays fixed. The
-//! targets are those that `make fuzz` runs.
+//! targets are those that `make fuzz` runs. A small binary of its own: `make web` builds the command with it.
 
 use std::fs;
 use std::panic::catch_unwind;

@@ -217,8 +217,8 @@ fn by_sketch(group: &Group) -> Cost {
 
 /// Cells needed per differing object, on average over sketches.
 ///
-/// Measured with this crate's sketches, 20,000 differing objects per row; `tests/properties/sketch.rs` checks
-/// the values.
+/// Measured with this crate's sketches, 20,000 differing objects per row; `tests/merkle/properties/sketch.rs`
+/// checks the values.
 #[must_use]
 pub fn cells_per_difference(differing: f64) -> f64 {
     const MEASURED: [(f64, f64); 10] = [

@@ -4,7 +4,7 @@
 // A benchmark reads the clock.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/cluster/mod.rs"]
+#[path = "../tests/pfs/cluster.rs"]
 mod cluster;
 
 use std::time::Instant;

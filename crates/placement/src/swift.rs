@@ -4,7 +4,7 @@
 //! The rows of a ring are made by `swift-ring-builder` and only looked up here. Handoffs follow the
 //! documented order (<https://docs.openstack.org/swift/latest/overview_ring.html>): first devices of regions
 //! that have no copy, then of zones, of servers, and at last any other device. Golden lists of Swift 2.38.3
-//! test it for every partition (`crates/imports/tests/rings.rs`).
+//! test it for every partition (`crates/imports/tests/imports/rings.rs`).
 //!
 //! Left out: the builder, weights (the rows already follow from them), and the way from the name of an object
 //! to its partition, which depends on a secret of the cluster.

@@ -2,8 +2,8 @@
 //! file.
 //!
 //! `cargo run -p towtank --example first_failure` prints the report. Lifetimes are exponential, so the answer
-//! is known: the mean lifetime, shared by the disks. `tests/first_failure.rs` holds the two against each
-//! other.
+//! is known: the mean lifetime, shared by the disks. `tests/library/first_failure.rs` holds the two against
+//! each other.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

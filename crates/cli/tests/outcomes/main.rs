@@ -1,20 +1,82 @@
 //! Every built-in scenario gives the recorded numbers, so that moving code does not change results.
 //!
 //! Two hashes per scenario: one of the visible results (summary, points, tables, figures, claims, warnings),
-//! and one of the digests, which also change when the fields of a state move. A new scenario is recorded by
-//! running this with `TOWTANK_RECORD=1`; a changed number must be listed in *Results changed*.
+//! and one of the digests, which also change when the fields of a state move. Each scenario is a test of its
+//! name; the file on record has the names, so this has no harness.
+//!
+//! A new scenario is recorded by a line with its name and settings, and a run with `TOWTANK_RECORD=1`. Such a
+//! run compares nothing; its last act is to write the file, once, with new results in the lines of all
+//! scenarios that it ran (`-- NAME` selects). A changed number must be listed in *Results changed*.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
+use std::sync::{Arc, Mutex};
 
+use libtest_mimic::{Arguments, Trial};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
 const ON_RECORD: &str = include_str!("on-record.txt");
+
+/// New results by the name of the scenario, from a run that records them.
+type Recorded = Arc<Mutex<BTreeMap<String, Row>>>;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let recorded = std::env::var_os("TOWTANK_RECORD").map(|_| Recorded::default());
+    let mut rows: Vec<Row> = lines_on_record().map(Row::read).collect();
+    // The longest first, so that the threads end at about the same time.
+    rows.sort_by_key(|row| std::cmp::Reverse(row.events.parse::<u64>().unwrap_or(0)));
+    let mut tests: Vec<Trial> = rows.into_iter().map(|row| test_of(row, recorded.clone())).collect();
+    tests.push(check("every_built_in_scenario_is_on_record", every_built_in_scenario_is_on_record));
+    tests.push(check("what_moves_is_noticed", what_moves_is_noticed));
+    tests.push(check("a_scenario_that_moved_fails_its_test", a_scenario_that_moved_fails_its_test));
+    let conclusion = libtest_mimic::run(&arguments, tests);
+    if let Some(recorded) = recorded {
+        record(&recorded.lock().unwrap());
+    }
+    conclusion.exit_code()
+}
+
+fn check(name: &str, panics: fn()) -> Trial {
+    Trial::test(name, move || {
+        panics();
+        Ok(())
+    })
+}
+
+fn test_of(row: Row, recorded: Option<Recorded>) -> Trial {
+    Trial::test(row.name.clone(), move || {
+        let now = row.run();
+        match recorded {
+            Some(recorded) => _ = recorded.lock().unwrap().insert(row.name, now),
+            None => row.compare(&now)?,
+        }
+        Ok(())
+    })
+}
+
+fn lines_on_record() -> impl Iterator<Item = &'static str> {
+    ON_RECORD.lines().filter(|line| !line.starts_with('#'))
+}
+
+/// Writes the file with these results in place of the old ones, in the same order.
+fn record(recorded: &BTreeMap<String, Row>) {
+    if recorded.is_empty() {
+        return;
+    }
+    let line_of = |line: &str| match line.split('|').next().and_then(|name| recorded.get(name)) {
+        Some(row) => row.write(),
+        None => line.to_owned(),
+    };
+    let text = ON_RECORD.lines().fold(String::new(), |text, line| text + &line_of(line) + "\n");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outcomes/on-record.txt");
+    std::fs::write(file, text).unwrap();
+}
 
 /// One line: the scenario and its results.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +112,11 @@ impl Row {
         let (events, numbers, digests) = told(&report);
         Row { events, numbers, digests, ..self.clone() }
     }
+
+    /// Fails where the new run differs.
+    fn compare(&self, now: &Row) -> Result<(), String> {
+        if self == now { Ok(()) } else { Err(format!("was {}\nis  {}", self.write(), now.write())) }
+    }
 }
 
 /// Events, and the hashes of numbers and digests.
@@ -71,28 +138,6 @@ fn hash(text: &str) -> String {
     })
 }
 
-#[test]
-fn built_in_scenarios_give_what_is_on_record() {
-    let (words, rows): (Vec<&str>, Vec<&str>) = ON_RECORD.lines().partition(|line| line.starts_with('#'));
-    let before: Vec<Row> = rows.into_iter().map(Row::read).collect();
-    let after: Vec<Row> = before.iter().map(Row::run).collect();
-    if std::env::var_os("TOWTANK_RECORD").is_some() {
-        let lines = words.iter().map(|line| (*line).to_owned()).chain(after.iter().map(Row::write));
-        let text = lines.fold(String::new(), |text, line| text + &line + "\n");
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outcomes/on-record.txt");
-        std::fs::write(file, text).unwrap();
-        return;
-    }
-    let moved: Vec<String> = before
-        .iter()
-        .zip(&after)
-        .filter(|(before, after)| before != after)
-        .map(|(before, after)| format!("was {}\nis  {}", before.write(), after.write()))
-        .collect();
-    assert!(moved.is_empty(), "these moved:\n{}", moved.join("\n"));
-}
-
-#[test]
 fn every_built_in_scenario_is_on_record() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut files = BTreeSet::new();
@@ -104,14 +149,13 @@ fn every_built_in_scenario_is_on_record() {
             }
         }
     }
-    let rows = ON_RECORD.lines().filter(|line| !line.starts_with('#'));
-    let recorded: BTreeSet<String> = rows.map(|line| Row::read(line).name).collect();
+    let recorded: BTreeSet<String> = lines_on_record().map(|line| Row::read(line).name).collect();
     assert_eq!(recorded, files);
+    assert_eq!(recorded.len(), lines_on_record().count(), "a scenario has two lines");
 }
 
 /// A number changed in its last digit, one more event, or a changed digest: each shows, and only where it
 /// should.
-#[test]
 fn what_moves_is_noticed() {
     let report = serde_json::json!({
         "answer": "", "events": 7, "digest": "d", "tables": [], "figures": [], "claims": [], "warnings": [],
@@ -128,4 +172,13 @@ fn what_moves_is_noticed() {
     let mut other = report;
     other["events"] = 8.into();
     assert_ne!(told(&other).0, events);
+}
+
+fn a_scenario_that_moved_fails_its_test() {
+    let row = Row::read("put|replicates=1|7|a|d");
+    assert_eq!(row.compare(&row), Ok(()));
+    for moved in ["put|replicates=1|8|a|d", "put|replicates=1|7|b|d", "put|replicates=1|7|a|e"] {
+        let want = format!("was put|replicates=1|7|a|d\nis  {moved}");
+        assert_eq!(row.compare(&Row::read(moved)), Err(want));
+    }
 }

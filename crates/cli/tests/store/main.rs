@@ -1,4 +1,5 @@
-//! `towtank store` as users run it: processes on loopback, each test with a cluster of its own.
+//! `towtank store` as users run it: processes on loopback, each test with a cluster of its own. A binary of
+//! its own, since clusters agree within seconds of real time, and tests that compute would delay them.
 
 mod faults;
 mod metrics;

@@ -5,6 +5,7 @@ mod balance;
 mod bench;
 mod campaigns;
 mod capacity;
+mod crush;
 mod help;
 mod hostile;
 mod interrupt;

@@ -1,5 +1,5 @@
 //! Tags and phases computed by hand, from section 3.1 of the study's reference; behaviour over time is tested
-//! in `tests/laws`.
+//! in `tests/iosched/laws`.
 
 use super::*;
 use crate::trial::{at, given, ms, push, request, served};

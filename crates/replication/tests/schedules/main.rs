@@ -6,6 +6,9 @@
 //! different. A failing schedule is shortened while it still fails, and printed as one line:
 //! `SCHEDULE='…' cargo test -p towtank-replication --test schedules` runs it again. `SOAK_CASES=1000000` runs
 //! that many schedules, `SOAK_SECONDS=600` runs for that long.
+//!
+//! A binary of its own, which `make soak` runs alone, and whose hook hides the panics of schedules that it
+//! shortens.
 
 mod model;
 mod steps;

@@ -4,7 +4,7 @@
 //! `cargo test` draws a fixed number of scenarios of each study; `make soak SECONDS=600` continues for the
 //! given time. A failure prints the scenario and the seed that draws it again: `SOAK_STUDY=rebuild
 //! SOAK_SEED=17 SOAK_CASES=1 cargo test -p towtank-studies --test soak`. With `SOAK_OUT=DIR` the scenario and
-//! the exports that it names are written there.
+//! the exports that it names are written there. A binary of its own, which `make soak` runs alone.
 
 // A test may read the clock to know when to stop.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
@@ -165,7 +165,7 @@ fn stopped_at_looks(kind: &Kind, seed: u64, moments: u64) -> Option<Result<u64, 
 const MOMENTS: u64 = 3;
 
 /// A former fault: where trials beside the main run were cut short, the run was kept as finished. The
-/// directory that a campaign is resumed from is tested in `crates/towtank/tests/interrupted.rs`.
+/// directory that a campaign is resumed from is tested in `crates/towtank/tests/library/interrupted.rs`.
 #[test]
 fn a_run_that_is_stopped_at_any_look_is_partial_or_whole() {
     let most = number("SOAK_CASES").unwrap_or(6);
