@@ -100,7 +100,7 @@ pub use config::{Config, Discovery};
 pub use durable::{Durable, Interval};
 pub use key::{Cursor, DeviceId, Epoch, GroupId, Key, RequestId, Token, Version};
 pub use log::{Change, Done, Entry, Log, LogChange};
-pub use message::{Activate, Body, Message, Run, WRITE_BYTES};
+pub use message::{Activate, Body, Message, Missed, Run, WRITE_BYTES};
 pub use objects::{Listed, Objects, Payload};
 pub use replica::{Replica, View};
 pub use reserver::{Holder, Lot, Request, Reserver, Verdict};
