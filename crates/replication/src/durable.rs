@@ -36,9 +36,9 @@ pub struct Durable {
     /// Objects that it does not have in the version that its log names, with that version.
     #[serde(with = "towtank_units::pairs")]
     pub missing: BTreeMap<Key, Version>,
-    /// Versions of objects whose bytes it has never had, of those that it learned of from another replica's
-    /// log since the group was clean. A version that it had and lost is not among them: as far as it knows,
-    /// that version may have been acknowledged.
+    /// Versions of objects whose bytes it has never had, of those that it has learned of since the group was
+    /// clean: from another replica's log, or above the cursor of a backfill. A version that it had and lost
+    /// is not among them: as far as it knows, that version may have been acknowledged.
     pub never_had: BTreeSet<(Key, Version)>,
     /// The summaries of its objects.
     pub summary: Summary,
@@ -166,8 +166,8 @@ impl Durable {
         }
     }
 
-    /// Notes that a write was learned of from a log.
-    fn note_new<O: Objects>(&mut self, objects: &O, entry: &Entry) {
+    /// Notes that a write was learned of, without its bytes.
+    pub(crate) fn note_new<O: Objects>(&mut self, objects: &O, entry: &Entry) {
         let has = objects.look_up(entry.key).is_some_and(|listed| listed.version == entry.version);
         if entry.change == Change::Write && !has {
             self.never_had.insert((entry.key, entry.version));

@@ -28,8 +28,8 @@ pub enum Change {
 pub struct Entry {
     /// The number of the change; after a write also the object's version.
     pub version: Version,
-    /// The version that the object had before; none if it did not exist. A reverted version: the object had it
-    /// by the log only.
+    /// The version that the object had before; none if it did not exist. A reverted version: the object had
+    /// it by the log only.
     pub prior: Option<Version>,
     /// The object.
     pub key: Key,
@@ -377,6 +377,56 @@ mod tests {
         assert_eq!(theirs, ours);
         assert_eq!(ours.common_with(Version::ZERO), Version::ZERO);
         assert_eq!((ours.before(version(3, 3)), ours.before(version(1, 1))), (version(1, 2), Version::ZERO));
+    }
+
+    /// A write of request 3 is reverted, and executed again.
+    #[test]
+    fn a_request_whose_change_was_reverted_is_not_done() {
+        let request = RequestId { client: 1, number: 3 };
+        let mut log = log(&[(1, 1), (1, 2), (1, 3)]);
+        assert_eq!(log.find(request), Some(version(1, 3)));
+        let undo = Entry { change: Change::Revert(None), prior: Some(version(1, 3)), ..entry(1, 3) };
+        log.append(Entry { version: version(2, 4), ..undo });
+        assert_eq!(log.find(request), None);
+        let again = Entry { version: version(2, 5), ..entry(1, 3) };
+        let mut longer = log.clone();
+        longer.append(again);
+        assert_eq!(longer.find(request), Some(version(2, 5)));
+        for keep in 0..=5 {
+            let mut trimmed = longer.clone();
+            trimmed.trim(version(1 + u32::from(keep > 3), keep), 9);
+            let parts: Vec<Entry> = trimmed.iter().copied().collect();
+            let loaded = Log::replaced(trimmed.tail(), trimmed.trimmed().copied().collect(), parts);
+            assert_eq!(loaded, trimmed);
+            assert_eq!(loaded.find(request), Some(version(2, 5)), "trimmed to {keep}");
+            // Before it is executed again, it is not done either.
+            let mut shorter = log.clone();
+            shorter.trim(version(1 + u32::from(keep > 3), keep.min(4)), 9);
+            let parts: Vec<Entry> = shorter.iter().copied().collect();
+            let loaded = Log::replaced(shorter.tail(), shorter.trimmed().copied().collect(), parts);
+            assert_eq!((loaded.find(request), shorter.find(request)), (None, None), "trimmed to {keep}");
+        }
+        // A revert that is itself undone leaves the request done, even if its entry was trimmed meanwhile.
+        for tail in [version(1, 0), version(1, 3)] {
+            let mut undone = longer.clone();
+            undone.trim(tail, 9);
+            undone.rewind(version(1, 3));
+            assert_eq!(undone.find(request), Some(version(1, 3)));
+        }
+    }
+
+    #[test]
+    fn changes_of_one_interval_in_a_row_are_found() {
+        let mut log = log(&[(1, 1), (2, 2)]);
+        for counter in 3..6 {
+            let prior =
+                Some(version(if counter == 3 { 1 } else { 2 }, if counter == 3 { 1 } else { counter - 1 }));
+            log.append(Entry { prior, ..entry(2, counter) });
+        }
+        assert_eq!(log.first_leading_to(version(2, 5)), Some(version(2, 3)));
+        assert_eq!(log.first_leading_to(version(2, 9)), None);
+        log.trim(version(2, 3), 0);
+        assert_eq!(log.first_leading_to(version(2, 5)), Some(version(2, 4)));
     }
 
     #[test]

@@ -96,8 +96,8 @@ fn repeat(cluster: &mut Cluster, request: RequestId, operation: Operation<Size>)
     cluster.outcomes.get(&request).cloned()
 }
 
-/// The store was tortured like this: a write is applied by its primary only, the primary crashes, the log that
-/// names the write is that of all, and the bytes are damaged.
+/// The store was tortured like this: a write is applied by its primary only, the primary crashes, the log
+/// that names the write is that of all, and the bytes are damaged.
 #[test]
 fn a_write_that_nobody_confirmed_and_nobody_has_is_given_up() {
     let (mut cluster, request) = lost_write(config());

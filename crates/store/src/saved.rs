@@ -3,8 +3,8 @@
 //!
 //! The key of a row in the table of groups is the group's number, a letter and a suffix that depends on the
 //! letter. `h` is the head, `l` an entry of the log, `d` a request whose entry was trimmed, `m` an object
-//! that is missing, `n` a version that it has never had, `b` the bitmap. `t` and `s` are the images of tree and sketch, `u` and `v` the records of
-//! the changes since.
+//! that is missing, `n` a version that it has never had, `b` the bitmap. `t` and `s` are the images of tree
+//! and sketch, `u` and `v` the records of the changes since.
 
 use std::collections::{BTreeMap, BTreeSet};
 

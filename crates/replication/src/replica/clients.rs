@@ -186,8 +186,8 @@ impl<O: Objects> Turn<'_, O> {
         waits_for.insert(it.me);
         let acting = it.map.as_ref().map_or(&[][..], |map| &map.acting);
         assert!(acting.iter().all(|device| waits_for.contains(device)), "a write leaves out who acts");
-        let is_answered = entry.undoes().is_some();
-        let write = InFlight { request: entry.request, key, waits_for, is_answered };
+        let is_revert = entry.undoes().is_some();
+        let write = InFlight { request: entry.request, key, waits_for, is_answered: is_revert, is_revert };
         let before = primary.in_flight.insert(version, write);
         assert!(before.is_none(), "{version} was given twice");
         messages.into_iter().for_each(|(device, body)| self.say(device, body));
@@ -226,8 +226,11 @@ impl<O: Objects> Turn<'_, O> {
             self.reply(request, Outcome::Done(version));
         }
         if let Some(primary) = self.it.primary.as_mut().filter(|_| is_done) {
-            primary.in_flight.remove(&version);
+            let is_revert = primary.in_flight.remove(&version).is_some_and(|write| write.is_revert);
             self.retry(key);
+            if is_revert {
+                self.recover();
+            }
         }
     }
 }

@@ -64,6 +64,9 @@ impl<O: Objects> Turn<'_, O> {
             assert!(!it.durable.missing.contains_key(&key), "{key:?} is missing here and was written");
             it.durable.log.append(entry);
         }
+        if !applies {
+            it.durable.note_new(self.objects, &entry);
+        }
         if applies && entry.undoes().is_none() {
             assert_eq!(payload.is_some(), entry.change == Change::Write, "a write without content");
             match payload {

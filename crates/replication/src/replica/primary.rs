@@ -41,6 +41,7 @@ pub(super) struct InFlight {
     pub(super) waits_for: BTreeSet<DeviceId>,
     /// Whether the client has its answer; true for a revert, which answers nobody.
     pub(super) is_answered: bool,
+    pub(super) is_revert: bool,
 }
 
 /// A replica that follows: acting, or a target of a backfill.
@@ -169,6 +170,12 @@ impl<P> Primary<P> {
         self.recovering.contains_key(&key)
             || self.peers.values().any(|peer| peer.missing.contains_key(&key))
             || self.fills.values().any(|fill| fill.in_flight.contains_key(&key))
+    }
+
+    /// Whether a revert is not committed by all: until then it may be undone itself, and what proves that it
+    /// is right must be kept.
+    pub(super) fn is_reverting(&self) -> bool {
+        self.in_flight.values().any(|write| write.is_revert)
     }
 
     /// Whether a replica that acts, other than the primary, misses an object.

@@ -24,7 +24,8 @@ impl<O: Objects> Turn<'_, O> {
         let misses = |missing: &std::collections::BTreeMap<Key, Version>| !missing.is_empty();
         let is_missing =
             misses(&self.it.durable.missing) || primary.peers.values().any(|it| misses(&it.missing));
-        if primary.stage != Stage::Active || is_missing || !primary.recovering.is_empty() {
+        let is_open = is_missing || !primary.recovering.is_empty() || primary.is_reverting();
+        if primary.stage != Stage::Active || is_open {
             return;
         }
         primary.urgent.clear();
@@ -134,7 +135,11 @@ impl<O: Objects> Turn<'_, O> {
         let Some(primary) = self.it.primary.as_mut() else { return };
         let recovering = primary.recovering.get_mut(&key).expect("only who was asked answers");
         assert!(recovering.tried.contains(&from), "{from:?} was not asked");
-        assert_eq!(self.it.durable.missing.get(&key), Some(&version), "{from:?} was asked for another version");
+        assert_eq!(
+            self.it.durable.missing.get(&key),
+            Some(&version),
+            "{from:?} was asked for another version"
+        );
         if never {
             recovering.never_had.insert(from);
         }

@@ -1,5 +1,5 @@
-//! Changes that nobody can know of: clients do not see an object before it is certain that it will stay, and an
-//! object that no replica has any more is what it was before.
+//! Changes that nobody can know of: clients do not see an object before it is certain that it will stay, and
+//! an object that no replica has any more is what it was before.
 //!
 //! A write is acknowledged when all acting replicas have it. One that was interrupted may be on a single
 //! device, be named by the log that all take over, and then be damaged there. As long as clients neither were
@@ -28,7 +28,13 @@ impl<O: Objects> Turn<'_, O> {
         let of_others = primary.peers.values().filter(|peer| !peer.is_target).flat_map(|peer| &peer.missing);
         let missing = durable.missing.iter().chain(of_others);
         let open = missing.filter(|(key, version)| !self.is_settled(**key, **version));
-        let unsettled = open.map(|(key, version)| (*key, durable.log.first_leading_to(*version))).collect();
+        // Who led the interval of a change has had it: without another replica there is no proof.
+        let may_be_proven = |version: Version| {
+            let is = |interval: &Interval| interval.epoch == version.epoch && interval.acting.len() > 1;
+            durable.intervals.iter().any(is)
+        };
+        let first = |version| durable.log.first_leading_to(version).filter(|_| may_be_proven(version));
+        let unsettled = open.map(|(key, version)| (*key, first(*version))).collect();
         if let Some(primary) = self.it.primary.as_mut() {
             primary.unsettled = unsettled;
         }
@@ -68,8 +74,8 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// The change that undoes the version of an object that no available replica has: none if that version may
-    /// have been acknowledged or read. `others` have answered that they never had it.
+    /// The change that undoes the version of an object that no available replica has: none if that version
+    /// may have been acknowledged or read. `others` have answered that they never had it.
     pub(super) fn entry_to_revert(&self, key: Key, others: &BTreeSet<DeviceId>) -> Option<Entry> {
         let durable = &self.it.durable;
         let undone = *durable.missing.get(&key)?;
@@ -82,12 +88,13 @@ impl<O: Objects> Turn<'_, O> {
         Some(Entry { version, prior: Some(undone), key, change, request: made.request })
     }
 
-    /// Whether in each interval in which clients might have seen a version, a replica acted that has never had
-    /// it.
+    /// Whether in each interval in which clients might have seen a version, a replica acted that has never
+    /// had it.
     fn was_never_seen(&self, key: Key, version: Version, others: &BTreeSet<DeviceId>) -> bool {
         let (me, durable) = (self.it.me, &self.it.durable);
         let Some(primary) = self.it.primary.as_ref() else { return false };
-        let never_had = |device: &DeviceId| match primary.peers.get(device).map(|peer| peer.missed.get(&key)) {
+        let never_had = |device: &DeviceId| match primary.peers.get(device).map(|peer| peer.missed.get(&key))
+        {
             _ if others.contains(device) => true,
             Some(missed) => missed.is_some_and(|missed| missed.never_had.contains(&version)),
             None => *device == me && durable.never_had.contains(&(key, version)),

@@ -156,6 +156,19 @@ fn schedules_lose_nothing_and_end_equal() {
     assert!(losses <= 1 + count / 5_000, "{losses} of {count} schedules ended with a loss");
 }
 
+/// Schedules that once failed: a write that only a damaged device has had, which another device learned of as
+/// it took over the log, or as the target of a backfill.
+#[test]
+fn schedules_that_failed_once_pass() {
+    let lines = [
+        "59 - w16 w18 n200 r2 w1 w2 r2 c1 w1 w0 w0 w0 n6 r0 w1 r2 w1 n16 n1 x0",
+        "127951 - w14 w16 n200 w15 b2 w14 p2 n82 c1 w12 n84 x12",
+    ];
+    for line in lines {
+        assert_eq!(fault(&Schedule::parse(line).expect("a schedule")), None, "{line}");
+    }
+}
+
 fn is_caught(planted: Fault) {
     let caught = first_fault(0..PLANTED_CASES, Some(planted));
     let (schedule, fault) =

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use towtank_merkle::{Shape, Subspace};
 use towtank_replication::objects::Memory;
 use towtank_replication::{
-    Action, Body, Config, DeviceId, Discovery, Durable, GroupId, Holder, Input, Key, Lot, Map, Message, Objects,
-    Operation, Outcome, Replica, Request, RequestId, Reserver, Summary, Token, Verdict, Version,
+    Action, Body, Config, DeviceId, Discovery, Durable, GroupId, Holder, Input, Key, Lot, Map, Message,
+    Objects, Operation, Outcome, Replica, Request, RequestId, Reserver, Summary, Token, Verdict, Version,
 };
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::{SimSpan, SimTime};
@@ -89,8 +89,8 @@ pub struct World {
     fragile: Option<usize>,
     /// Objects whose copy on the fragile device was damaged.
     damaged: BTreeSet<Key>,
-    /// Versions whose copy on another device was overwritten by a change that was then undone there.
-    overwritten: BTreeSet<(Key, Version)>,
+    /// The versions that other devices have had.
+    had_elsewhere: BTreeSet<(Key, Version)>,
     handled: u64,
 }
 
@@ -102,7 +102,7 @@ enum Ended {
     WithLoss,
 }
 
-/// The number of schedules that ended with a loss.
+/// The number of schedules that ended with a loss, without those that have a planted fault.
 pub static LOSSES: AtomicU64 = AtomicU64::new(0);
 
 /// Each byte of a damaged copy.
@@ -209,7 +209,7 @@ impl World {
             },
             fragile,
             damaged: BTreeSet::new(),
-            overwritten: BTreeSet::new(),
+            had_elsewhere: BTreeSet::new(),
             handled: 0,
         };
         (0..DEVICES as usize).for_each(|device| world.start(device));
@@ -224,7 +224,8 @@ impl World {
             self.step(*step)?;
         }
         if self.heal()? == Ended::WithLoss {
-            LOSSES.fetch_add(1, Ordering::Relaxed);
+            let is_planted = self.bad_disk.is_some() || self.configs[0].planted.is_some();
+            LOSSES.fetch_add(u64::from(!is_planted), Ordering::Relaxed);
             return Ok(());
         }
         self.model.check_histories()?;
@@ -481,17 +482,11 @@ impl World {
         if matches!(input, Input::Map(_)) {
             std::mem::take(damaged).into_iter().for_each(|key| replica.lose(key, objects));
         }
-        let follows = matches!(&input, Input::Message { message: Message { body, .. }, .. }
-            if matches!(body, Body::Activate(_) | Body::Log { .. }));
-        let before = (follows && self.fragile.is_some()).then(|| objects.clone());
         let mut actions = Vec::new();
         replica.handle(self.now, input, objects, &mut actions);
-        let missing = replica.durable().missing.iter();
-        let undone = |(key, _): &(&Key, &Version)| {
-            let had = before.as_ref().is_some_and(|before| before.look_up(**key).is_some());
-            had && objects.look_up(**key).is_none()
-        };
-        self.overwritten.extend(missing.filter(undone).map(|(key, version)| (*key, *version)));
+        if self.fragile.is_some_and(|fragile| fragile != to) {
+            self.had_elsewhere.extend(objects.iter().map(|(key, version, _)| (key, version)));
+        }
         it.held.extend(actions.into_iter().map(|action| (group, action)));
         let start = it.start;
         if promises_early {
@@ -665,14 +660,14 @@ impl World {
         Ok(Ended::Whole)
     }
 
-    /// Whether some object is unfound because one copy was damaged and another overwritten by a change that
-    /// was undone: no protocol without the old bytes could recover it. Nothing else may be unfound.
+    /// Whether some object is unfound because one copy was damaged, and others were overwritten or removed by
+    /// changes that were undone: without the old bytes nobody could recover it. Nothing else may be unfound.
     fn is_lost(&self) -> bool {
         let parts = self.devices.iter().flat_map(|device| &device.parts);
         let unfound: Vec<(Key, Version)> =
             parts.filter_map(|part| part.replica.as_ref()).flat_map(Replica::unfound).collect();
         let is_lost =
-            |(key, version): &(Key, Version)| self.damaged.contains(key) && self.overwritten.contains(&(*key, *version));
+            |missed: &(Key, Version)| self.damaged.contains(&missed.0) && self.had_elsewhere.contains(missed);
         !unfound.is_empty() && unfound.iter().all(is_lost)
     }
 
