@@ -144,6 +144,7 @@ impl Counts {
             | Note::PeeringBegan
             | Note::Active { .. }
             | Note::Unfound { .. }
+            | Note::Reverted { .. }
             | Note::TargetFull { .. } => {}
         }
     }

@@ -108,6 +108,12 @@ impl Cluster {
         request
     }
 
+    /// Sends a request again, to the present primary.
+    pub fn repeat(&mut self, request: RequestId, key: Key, operation: Operation<Size>) {
+        let primary = self.map.acting[0].0 as usize;
+        self.schedule(LINK, primary, Input::Client { request, key, operation });
+    }
+
     fn schedule(&mut self, after: SimSpan, device: usize, input: Input<Size>) {
         self.scheduled += 1;
         self.events.insert((self.now.saturating_add(after), self.scheduled), (device, input));

@@ -218,6 +218,16 @@ pub enum Note {
         /// The object.
         key: Key,
     },
+    /// No available replica has the object in the version that the log names, and nobody was told of that
+    /// version: the object is what it was before.
+    Reverted {
+        /// The object.
+        key: Key,
+        /// The version that is undone. Its request may be executed again.
+        undone: Version,
+        /// The version before; none if the object did not exist.
+        to: Option<Version>,
+    },
     /// An object was recovered to a replica, by log recovery or by a backfill.
     Recovered {
         /// The object.

@@ -75,6 +75,10 @@ pub enum Planted {
     KeepsSlot,
     /// A shard is decoded from one shard fewer than needed.
     GathersTooFew,
+    /// A version is shown to clients although only some of the replicas may ever have had it.
+    ConfirmsEarly,
+    /// An object that no available replica has is reverted although its version may have been acknowledged.
+    RevertsAnything,
 }
 
 /// The parameters of one group; all its replicas have the same.

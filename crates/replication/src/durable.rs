@@ -1,12 +1,12 @@
 //! The state, besides its objects, that a replica must not lose in a crash, and how it takes over another
 //! replica's log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::objects::Objects;
-use crate::{Config, Cursor, DeviceId, Done, Entry, Epoch, Key, Log, Planted, Summary, Version};
+use crate::{Change, Config, Cursor, DeviceId, Done, Entry, Epoch, Key, Log, Planted, Summary, Version};
 
 /// A period in which the acting replicas of the group stayed the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,6 +36,10 @@ pub struct Durable {
     /// Objects that it does not have in the version that its log names, with that version.
     #[serde(with = "towtank_units::pairs")]
     pub missing: BTreeMap<Key, Version>,
+    /// Versions of objects whose bytes it has never had, of those that it has learned of since the group was
+    /// clean: from another replica's log, or above the cursor of a backfill. A version that it had and lost
+    /// is not among them: as far as it knows, that version may have been acknowledged.
+    pub never_had: BTreeSet<(Key, Version)>,
     /// The summaries of its objects.
     pub summary: Summary,
 }
@@ -52,6 +56,7 @@ impl Durable {
             cursor: Cursor::End,
             log: Log::default(),
             missing: BTreeMap::new(),
+            never_had: BTreeSet::new(),
             summary: Summary::new(config),
         }
     }
@@ -69,6 +74,7 @@ impl Durable {
             cursor: Cursor::End,
             log: Log::starting_at(last_update),
             missing: BTreeMap::new(),
+            never_had: BTreeSet::new(),
             summary,
         };
         durable.summary.begin_bitmap(epoch);
@@ -135,7 +141,9 @@ impl Durable {
             divergent.entry(entry.key).or_default().push(entry.version);
         }
         for entry in entries {
+            self.note_new(objects, &entry);
             wanted.insert(entry.key, entry.result());
+            divergent.entry(entry.key).or_default().extend(entry.undoes());
             self.log.append(entry);
         }
         let last = wanted.values().flatten().max();
@@ -145,6 +153,46 @@ impl Durable {
                 let undone = divergent.get(&key).map_or(&[][..], |undone| undone);
                 self.want(objects, key, want, undone);
             }
+        }
+    }
+
+    /// Takes over a revert of an object whose reverted version is missing here.
+    pub(crate) fn revert<O: Objects>(&mut self, objects: &mut O, entry: Entry) {
+        let undone = entry.undoes().expect("it is a revert");
+        self.log.append(entry);
+        if self.cursor.covers(entry.key) {
+            assert_eq!(self.missing.get(&entry.key), Some(&undone), "{entry:?} undoes what is here");
+            self.want(objects, entry.key, entry.result(), &[undone]);
+        }
+    }
+
+    /// Notes that a write was learned of, without its bytes.
+    pub(crate) fn note_new<O: Objects>(&mut self, objects: &O, entry: &Entry) {
+        let has = objects.look_up(entry.key).is_some_and(|listed| listed.version == entry.version);
+        if entry.change == Change::Write && !has {
+            self.never_had.insert((entry.key, entry.version));
+        }
+    }
+
+    /// The versions of an object that it has never had.
+    pub(crate) fn never_had_of(&self, key: Key) -> impl Iterator<Item = Version> + '_ {
+        let last = Version { epoch: Epoch::MAX, counter: u64::MAX };
+        self.never_had.range((key, Version::ZERO)..=(key, last)).map(|(_, version)| *version)
+    }
+
+    /// Whether it has certainly never had a version that it does not have now: it learned of the version from
+    /// another's log, or not at all.
+    pub(crate) fn has_never_had(&self, key: Key, version: Version) -> bool {
+        let is_unknown = version > self.log.tail() && self.log.get(version).is_none();
+        is_unknown || self.never_had.contains(&(key, version))
+    }
+
+    /// The object has arrived in the version that is wanted.
+    pub(crate) fn found(&mut self, key: Key) {
+        self.missing.remove(&key);
+        let had: Vec<Version> = self.never_had_of(key).collect();
+        for version in had {
+            self.never_had.remove(&(key, version));
         }
     }
 
@@ -165,13 +213,17 @@ impl Durable {
     }
 
     /// Begins a new backfill: the objects stay, and each will be compared.
-    pub(crate) fn begin_backfill(
+    pub(crate) fn begin_backfill<O: Objects>(
         &mut self,
         config: &Config,
+        objects: &O,
         tail: Version,
         trimmed: Vec<Done>,
         entries: Vec<Entry>,
     ) {
+        let new = |entry: &&Entry| entry.version > self.log.tail() && self.log.get(entry.version).is_none();
+        let new: Vec<Entry> = entries.iter().filter(new).copied().collect();
+        new.iter().for_each(|entry| self.note_new(objects, entry));
         self.log = Log::replaced(tail, trimmed, entries);
         assert_eq!(self.log.tail(), tail, "a log was taken over in part");
         if config.planted != Some(Planted::KeepsCursor) {

@@ -24,7 +24,10 @@
 //!
 //! **4. Log recovery.** An object version that the log names and a replica does not have is missing there.
 //! The primary fetches it if it is missing at the primary, and sends it to the others. Requests for such an
-//! object wait, and the object is recovered first.
+//! object wait, and the object is recovered first. While only some replicas are known to have had a version,
+//! clients do not see it. If no available replica has it, and in each interval that may have served a replica
+//! acted that has never had it, nobody was told of it: the primary reverts it ([`Change::Revert`]). Otherwise
+//! the object is unfound until another holder returns.
 //!
 //! **5. Backfill.** A replica that cannot catch up from the log is a target: in `up`, but not acting. With a
 //! slot of each device's [`Reserver`], the primary finds out what differs ([`Discovery`]) and goes through it
@@ -100,7 +103,7 @@ pub use config::{Config, Discovery};
 pub use durable::{Durable, Interval};
 pub use key::{Cursor, DeviceId, Epoch, GroupId, Key, RequestId, Token, Version};
 pub use log::{Change, Done, Entry, Log, LogChange};
-pub use message::{Activate, Body, Message, Run, WRITE_BYTES};
+pub use message::{Activate, Body, Message, Missed, Run, WRITE_BYTES};
 pub use objects::{Listed, Objects, Payload};
 pub use replica::{Replica, View};
 pub use reserver::{Holder, Lot, Request, Reserver, Verdict};

@@ -18,6 +18,9 @@ pub enum Change {
     Write,
     /// The object is removed. Logged even if it did not exist, so that a late repetition is recognised.
     Delete,
+    /// The object is what it was before its last change, whose version is the entry's `prior`: that version
+    /// again, or none. Nobody has the bytes of that change, and nobody was told of it.
+    Revert(Option<Version>),
 }
 
 /// A change of one object.
@@ -25,13 +28,14 @@ pub enum Change {
 pub struct Entry {
     /// The number of the change; after a write also the object's version.
     pub version: Version,
-    /// The version that the object had before; none if it did not exist.
+    /// The version that the object had before; none if it did not exist. A reverted version: the object had
+    /// it by the log only.
     pub prior: Option<Version>,
     /// The object.
     pub key: Key,
     /// The kind of change.
     pub change: Change,
-    /// The client's request.
+    /// The client's request; of a revert, the request that is undone, and may be executed again.
     pub request: RequestId,
 }
 
@@ -46,7 +50,14 @@ impl Entry {
         match self.change {
             Change::Write => Some(self.version),
             Change::Delete => None,
+            Change::Revert(to) => to,
         }
+    }
+
+    /// The version that this entry undoes, if it is a revert.
+    #[must_use]
+    pub fn undoes(&self) -> Option<Version> {
+        self.prior.filter(|_| matches!(self.change, Change::Revert(_)))
     }
 }
 
@@ -81,7 +92,7 @@ pub struct Log {
     tail: Version,
     entries: VecDeque<Entry>,
     trimmed: VecDeque<Done>,
-    /// The requests of `entries` and `trimmed`.
+    /// The requests of `entries` and `trimmed`, without those that were undone.
     requests: BTreeMap<RequestId, Version>,
 }
 
@@ -122,6 +133,25 @@ impl Log {
         log
     }
 
+    /// The entry with a version, if it is not trimmed.
+    #[must_use]
+    pub fn get(&self, version: Version) -> Option<&Entry> {
+        let at = self.entries.partition_point(|entry| entry.version < version);
+        self.entries.get(at).filter(|entry| entry.version == version)
+    }
+
+    /// The first of the changes of one object that led to this version in the same interval, if the log still
+    /// has the change that made it.
+    #[must_use]
+    pub fn first_leading_to(&self, version: Version) -> Option<Version> {
+        let mut first = self.get(version)?;
+        let before = |entry: &Entry| entry.prior.filter(|prior| prior.epoch == version.epoch);
+        while let Some(prior) = before(first).and_then(|prior| self.get(prior)) {
+            first = prior;
+        }
+        Some(first.version)
+    }
+
     /// The version of the last change.
     #[must_use]
     pub fn head(&self) -> Version {
@@ -152,7 +182,7 @@ impl Log {
     }
 
     /// Requests whose entries were trimmed.
-    pub fn trimmed(&self) -> impl Iterator<Item = &Done> + '_ {
+    pub fn trimmed(&self) -> impl ExactSizeIterator<Item = &Done> + '_ {
         self.trimmed.iter()
     }
 
@@ -165,8 +195,18 @@ impl Log {
         let head = self.head();
         assert!(entry.version > head, "entry {} does not follow {head}", entry.version);
         assert!(entry.prior.is_none_or(|prior| prior < entry.version), "{entry:?} has a later prior version");
-        self.requests.insert(entry.request, entry.version);
+        self.note_request(&entry);
         self.entries.push_back(entry);
+    }
+
+    fn note_request(&mut self, entry: &Entry) {
+        match entry.undoes() {
+            None => drop(self.requests.insert(entry.request, entry.version)),
+            Some(undone) if self.requests.get(&entry.request) == Some(&undone) => {
+                self.requests.remove(&entry.request);
+            }
+            Some(_) => {}
+        }
     }
 
     /// The version that a request was assigned, if the log still knows it.
@@ -217,6 +257,12 @@ impl Log {
                 self.requests.remove(&entry.request);
             }
         }
+        if undone.iter().any(|entry| entry.undoes().is_some()) {
+            // What a revert had undone is done again.
+            let trimmed = std::mem::take(&mut self.trimmed).into();
+            let kept = std::mem::take(&mut self.entries).into();
+            *self = Log::replaced(self.tail, trimmed, kept);
+        }
         undone
     }
 
@@ -230,7 +276,10 @@ impl Log {
         while let Some(entry) = self.entries.front().filter(|entry| entry.version <= to) {
             let done = Done { request: entry.request, version: entry.version };
             self.tail = done.version;
-            self.trimmed.push_back(done);
+            match entry.undoes() {
+                None => self.trimmed.push_back(done),
+                Some(undone) => self.trimmed.retain(|done| done.version != undone),
+            }
             self.entries.pop_front();
         }
         while self.trimmed.len() > requests_max {
@@ -328,6 +377,56 @@ mod tests {
         assert_eq!(theirs, ours);
         assert_eq!(ours.common_with(Version::ZERO), Version::ZERO);
         assert_eq!((ours.before(version(3, 3)), ours.before(version(1, 1))), (version(1, 2), Version::ZERO));
+    }
+
+    /// A write of request 3 is reverted, and executed again.
+    #[test]
+    fn a_request_whose_change_was_reverted_is_not_done() {
+        let request = RequestId { client: 1, number: 3 };
+        let mut log = log(&[(1, 1), (1, 2), (1, 3)]);
+        assert_eq!(log.find(request), Some(version(1, 3)));
+        let undo = Entry { change: Change::Revert(None), prior: Some(version(1, 3)), ..entry(1, 3) };
+        log.append(Entry { version: version(2, 4), ..undo });
+        assert_eq!(log.find(request), None);
+        let again = Entry { version: version(2, 5), ..entry(1, 3) };
+        let mut longer = log.clone();
+        longer.append(again);
+        assert_eq!(longer.find(request), Some(version(2, 5)));
+        for keep in 0..=5 {
+            let mut trimmed = longer.clone();
+            trimmed.trim(version(1 + u32::from(keep > 3), keep), 9);
+            let parts: Vec<Entry> = trimmed.iter().copied().collect();
+            let loaded = Log::replaced(trimmed.tail(), trimmed.trimmed().copied().collect(), parts);
+            assert_eq!(loaded, trimmed);
+            assert_eq!(loaded.find(request), Some(version(2, 5)), "trimmed to {keep}");
+            // Before it is executed again, it is not done either.
+            let mut shorter = log.clone();
+            shorter.trim(version(1 + u32::from(keep > 3), keep.min(4)), 9);
+            let parts: Vec<Entry> = shorter.iter().copied().collect();
+            let loaded = Log::replaced(shorter.tail(), shorter.trimmed().copied().collect(), parts);
+            assert_eq!((loaded.find(request), shorter.find(request)), (None, None), "trimmed to {keep}");
+        }
+        // A revert that is itself undone leaves the request done, even if its entry was trimmed meanwhile.
+        for tail in [version(1, 0), version(1, 3)] {
+            let mut undone = longer.clone();
+            undone.trim(tail, 9);
+            undone.rewind(version(1, 3));
+            assert_eq!(undone.find(request), Some(version(1, 3)));
+        }
+    }
+
+    #[test]
+    fn changes_of_one_interval_in_a_row_are_found() {
+        let mut log = log(&[(1, 1), (2, 2)]);
+        for counter in 3..6 {
+            let prior =
+                Some(version(if counter == 3 { 1 } else { 2 }, if counter == 3 { 1 } else { counter - 1 }));
+            log.append(Entry { prior, ..entry(2, counter) });
+        }
+        assert_eq!(log.first_leading_to(version(2, 5)), Some(version(2, 3)));
+        assert_eq!(log.first_leading_to(version(2, 9)), None);
+        log.trim(version(2, 3), 0);
+        assert_eq!(log.first_leading_to(version(2, 5)), Some(version(2, 4)));
     }
 
     #[test]

@@ -31,6 +31,19 @@ pub struct Run {
     pub to: Cursor,
 }
 
+/// An object that a replica misses.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Missed {
+    /// The object.
+    pub key: Key,
+    /// The version that is wanted.
+    pub version: Version,
+    /// The version that the replica has instead.
+    pub has: Option<Version>,
+    /// The versions that it has certainly never had; usually the one wanted, unless it was lost.
+    pub never_had: Vec<Version>,
+}
+
 /// What a replica needs in order to follow the primary of a new interval.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Activate {
@@ -66,13 +79,13 @@ pub enum Body<P> {
     /// Tells the receiver to follow the sender.
     Activate(Activate),
     /// The sender follows, and misses these objects.
-    Activated(Vec<(Key, Version)>),
+    Activated(Vec<Missed>),
 
     /// A client's change.
     Write {
         /// The change.
         entry: Entry,
-        /// The object's new content; none for a delete, or if only the log is to have the change.
+        /// The object's new content; none for a delete or a revert, or if only the log is to have the change.
         payload: Option<P>,
         /// Whether the object is to be changed: it is below the target's cursor.
         applies: bool,
@@ -84,8 +97,8 @@ pub enum Body<P> {
 
     /// Recovery: asks for this object.
     Pull(Key, Version),
-    /// The sender does not have the object in this version.
-    NotHere(Key, Version),
+    /// The sender does not have the object in this version; and whether it has certainly never had it.
+    NotHere(Key, Version, bool),
     /// A part of an object.
     Part {
         /// The object.

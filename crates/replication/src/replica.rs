@@ -16,6 +16,7 @@ mod look;
 mod peering;
 mod primary;
 mod recovery;
+mod reverting;
 
 use std::collections::BTreeMap;
 
@@ -107,6 +108,8 @@ pub struct View {
     pub missing: usize,
     /// Targets of backfills that are not complete yet.
     pub targets: usize,
+    /// Objects that no available replica has in the version that the log names.
+    pub unfound: usize,
 }
 
 impl<P: crate::Payload> Replica<P> {
@@ -181,7 +184,28 @@ impl<P: crate::Payload> Replica<P> {
             missing: self.durable.missing.len()
                 + primary.map_or(0, |primary| primary.peers.values().map(|peer| peer.missing.len()).sum()),
             targets: primary.map_or(0, |primary| primary.targets().count()),
+            unfound: primary.map_or(0, |primary| primary.unfound.len()),
         }
+    }
+
+    /// The objects that no available replica has, with the versions that are missing.
+    #[must_use]
+    pub fn unfound(&self) -> Vec<(Key, Version)> {
+        let keys = self.primary.as_deref().into_iter().flat_map(|primary| &primary.unfound);
+        keys.filter_map(|key| Some((*key, *self.durable.missing.get(key)?))).collect()
+    }
+
+    /// The devices that are not available and may have an object that no available replica has. If there are
+    /// none although an object is unfound, every device that had it has lost it.
+    #[must_use]
+    pub fn awaited(&self) -> std::collections::BTreeSet<DeviceId> {
+        let Some(primary) = self.primary.as_deref() else { return Default::default() };
+        let Some(first) = self.unfound().iter().map(|(_, version)| version.epoch).min() else {
+            return Default::default();
+        };
+        let since = self.durable.intervals.iter().filter(|interval| interval.epoch >= first);
+        let acted = since.flat_map(|interval| &interval.acting);
+        acted.filter(|device| !primary.infos.contains_key(device)).copied().collect()
     }
 
     /// Reports that an object turned out to be damaged on this device. Call it just before a map is passed:
@@ -192,8 +216,24 @@ impl<P: crate::Payload> Replica<P> {
         let Some(listed) = objects.look_up(key) else { return };
         self.durable.remove(objects, key);
         if self.durable.cursor.covers(key) {
-            self.durable.missing.insert(key, listed.version);
+            // If a later version is missing already, the copy was an old one.
+            self.durable.missing.entry(key).or_insert(listed.version);
         }
+    }
+
+    /// Whether an object of this replica, the group's primary, may be shown to clients: no replica that acts
+    /// may turn out not to have it. What is being written meanwhile is not considered.
+    #[must_use]
+    pub fn may_show(&self, key: Key) -> bool {
+        let is_settled = |primary: &Primary<P>| !primary.unsettled.contains_key(&key);
+        !self.durable.missing.contains_key(&key) && self.primary.as_deref().is_some_and(is_settled)
+    }
+
+    /// Whether that holds for all objects.
+    #[must_use]
+    pub fn may_show_all(&self) -> bool {
+        let is_settled = |primary: &Primary<P>| primary.unsettled.is_empty();
+        self.durable.missing.is_empty() && self.primary.as_deref().is_some_and(is_settled)
     }
 
     /// Handles an input. All changes to `objects` and to the durable state are one transaction, which must be
@@ -341,7 +381,7 @@ impl<O: Objects> Turn<'_, O> {
             Body::Log { tail, trimmed, entries } => self.take_log(tail, trimmed, entries),
             Body::Activated(missing) => self.take_activated(from, missing),
             Body::Committed(version) => self.committed(from, version),
-            Body::NotHere(key, version) => self.not_there(from, key, version),
+            Body::NotHere(key, version, never) => self.not_there(from, key, version, never),
             Body::Removed(round, key) => self.removed_there(from, round, key),
             Body::Reserved(round) => self.reserved_there(from, round),
             Body::Refused(round) => self.refused_there(from, round),

@@ -379,13 +379,24 @@ impl Client {
                 }
             }
             if now() >= until {
-                let what = format!("group {group} did not answer");
+                let what = format!("group {group} did not answer{}", self.reason_of_silence(group));
                 return Err(StoreError::TimedOut { what, seconds: self.patience.as_secs() });
             }
             std::thread::sleep(pause);
             pause = (2 * pause).min(RETRY_MAX);
             self.renew_map(until);
         }
+    }
+
+    /// Why a group may not answer, as far as the monitor knows.
+    fn reason_of_silence(&self, group: u32) -> String {
+        let standing = self.standing().ok();
+        let reports = standing.iter().flat_map(|standing| standing.reports.values());
+        let mut told = reports.filter_map(|report| report.led.get(&group)).filter(|told| told.unfound > 0);
+        told.next().map_or(String::new(), |told| {
+            let awaited = told.awaited.iter().copied().collect();
+            format!(" ({})", crate::health::words_of_unfound(told.unfound, &awaited))
+        })
     }
 
     fn renew_map(&mut self, until: Instant) {

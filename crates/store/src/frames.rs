@@ -155,6 +155,10 @@ pub struct GroupReport {
     pub missing: u64,
     /// Replicas that are being backfilled.
     pub targets: u32,
+    /// Objects of which no daemon that runs has a valid copy: requests for them wait.
+    pub unfound: u64,
+    /// The daemons that may have one, and do not run.
+    pub awaited: Vec<u32>,
     /// The number of its objects.
     pub objects: u64,
     /// Their bytes.

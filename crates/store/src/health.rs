@@ -1,6 +1,6 @@
 //! The health of a cluster, from what the monitor knows of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::frames::{GroupReport, Standing};
 
@@ -18,6 +18,10 @@ pub struct Health {
     pub missing: u64,
     /// Replicas that are being backfilled or wait for a backfill.
     pub targets: u32,
+    /// Objects of which no daemon that runs has a valid copy.
+    pub unfound: u64,
+    /// The daemons that may have one, and do not run.
+    pub awaited: BTreeSet<u32>,
     /// Daemons whose disks are full.
     pub full: Vec<u32>,
     groups: u32,
@@ -38,6 +42,8 @@ impl Health {
             degraded: 0,
             missing: 0,
             targets: 0,
+            unfound: 0,
+            awaited: BTreeSet::new(),
             full: full_of(standing),
             groups: 0,
             clean: 0,
@@ -58,6 +64,8 @@ impl Health {
             health.clean += u32::from(told.is_clean && told.serves && !is_degraded);
             health.missing += told.missing;
             health.targets += told.targets;
+            health.unfound += told.unfound;
+            health.awaited.extend(&told.awaited);
         }
         health
     }
@@ -72,11 +80,24 @@ impl Health {
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
-            _ if self.unavailable > 0 || !self.full.is_empty() => "HEALTH_ERR",
+            _ if self.unavailable > 0 || self.unfound > 0 || !self.full.is_empty() => "HEALTH_ERR",
             _ if !self.is_clean() => "HEALTH_WARN",
             _ => "HEALTH_OK",
         }
     }
+}
+
+/// What is wrong with objects of which no daemon that runs has a valid copy.
+#[must_use]
+pub fn words_of_unfound(unfound: u64, awaited: &BTreeSet<u32>) -> String {
+    let objects = if unfound == 1 { "1 object".to_owned() } else { format!("{unfound} objects") };
+    let names: Vec<String> = awaited.iter().map(|osd| format!("osd.{osd}")).collect();
+    let rest = match names.len() {
+        0 => "none that is away can have one either".to_owned(),
+        1 => format!("{}, which is away, may have one", names[0]),
+        _ => format!("{}, which are away, may have one", names.join(", ")),
+    };
+    format!("no running daemon has a valid copy of {objects}; {rest}")
 }
 
 /// Running daemons whose disks are full.
@@ -100,7 +121,8 @@ fn state_of(told: &GroupReport, is_undersized: bool, is_degraded: bool) -> Strin
         (told.is_clean && !is_degraded, "clean"),
         (is_undersized, "undersized"),
         (is_degraded, "degraded"),
-        (told.missing > 0, "recovering"),
+        (told.missing > 0 && told.unfound == 0, "recovering"),
+        (told.unfound > 0, "recovery_unfound"),
         (told.targets > 0, "backfilling"),
     ];
     words.extend(more.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word));

@@ -79,6 +79,8 @@ fn of_cluster(page: &mut Page, standing: &Standing, health: &Health) {
     page.gauge("towtank_groups_degraded", help, health.degraded.into());
     let help = "Objects missing on a replica, according to the logs.";
     page.gauge("towtank_objects_missing", help, health.missing);
+    let help = "Objects of which no running daemon has a valid copy.";
+    page.gauge("towtank_objects_unfound", help, health.unfound);
     let help = "Replicas that are in backfill or waiting for it.";
     page.gauge("towtank_replicas_to_backfill", help, health.targets.into());
 }

@@ -3,10 +3,10 @@
 //!
 //! The key of a row in the table of groups is the group's number, a letter and a suffix that depends on the
 //! letter. `h` is the head, `l` an entry of the log, `d` a request whose entry was trimmed, `m` an object
-//! that is missing, `b` the bitmap. `t` and `s` are the images of tree and sketch, `u` and `v` the records of
-//! the changes since.
+//! that is missing, `n` a version that it has never had, `b` the bitmap. `t` and `s` are the images of tree
+//! and sketch, `u` and `v` the records of the changes since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use towtank_merkle::{Bitmap, Restorable, Saver, Sketch, Tree, restore};
@@ -43,6 +43,7 @@ pub struct Saved {
     /// The versions of trimmed requests, oldest first.
     trimmed: std::collections::VecDeque<Version>,
     missing: BTreeMap<Key, Version>,
+    never_had: BTreeSet<(Key, Version)>,
     tree: Track<Tree>,
     sketch: Track<Sketch>,
     dirty: Option<(Epoch, usize)>,
@@ -125,6 +126,7 @@ impl Saved {
             log_head: Version::ZERO,
             trimmed: std::collections::VecDeque::new(),
             missing: BTreeMap::new(),
+            never_had: BTreeSet::new(),
             tree: Track::new([b't', b'u']),
             sketch: Track::new([b's', b'v']),
             dirty: None,
@@ -135,6 +137,7 @@ impl Saved {
     pub fn save(&mut self, durable: &mut Durable, totals: Totals, transaction: &mut Transaction<'_>) {
         self.save_log(&durable.log, transaction);
         self.save_missing(&durable.missing, transaction);
+        self.save_never_had(&durable.never_had, transaction);
         if let Some(tree) = durable.summary.tree_mut() {
             self.tree.save(self.group, tree, transaction);
         }
@@ -228,6 +231,14 @@ impl Saved {
             self.trimmed.pop_front();
             transaction.remove(Table::Groups, row(self.group, b'd', &version_bytes(version)));
         }
+        // A request whose change was reverted is not remembered.
+        if self.trimmed.len() != log.trimmed().len() {
+            let kept: BTreeSet<Version> = log.trimmed().map(|done| done.version).collect();
+            for version in self.trimmed.iter().filter(|version| !kept.contains(version)) {
+                transaction.remove(Table::Groups, row(self.group, b'd', &version_bytes(*version)));
+            }
+            self.trimmed = kept.into_iter().collect();
+        }
     }
 
     fn save_missing(&mut self, missing: &BTreeMap<Key, Version>, transaction: &mut Transaction<'_>) {
@@ -242,6 +253,23 @@ impl Saved {
             transaction.set(Table::Groups, at(key), written(version));
         }
         self.missing.clone_from(missing);
+    }
+
+    fn save_never_had(&mut self, now: &BTreeSet<(Key, Version)>, transaction: &mut Transaction<'_>) {
+        if self.never_had == *now {
+            return;
+        }
+        let group = self.group;
+        let at = |(key, version): &(Key, Version)| {
+            row(group, b'n', &[&key_bytes(group, *key)[4..], &version_bytes(*version)].concat())
+        };
+        for gone in self.never_had.difference(now) {
+            transaction.remove(Table::Groups, at(gone));
+        }
+        for new in now.difference(&self.never_had) {
+            transaction.set(Table::Groups, at(new), written(new));
+        }
+        self.never_had.clone_from(now);
     }
 
     /// Loads a group from disk; none if nothing is stored.
@@ -266,6 +294,8 @@ impl Saved {
             let key = at.get(1..).and_then(key_of).expect("the rows of a group have keys");
             saved.missing.insert(key, read("a missing object", &value)?);
         }
+        // A store of an earlier version has no such rows: then nothing is reverted that was missing before.
+        saved.never_had = rows(group, b'n', transaction)?.into_iter().collect();
         let summary = saved.load_summary(config, &head, transaction)?;
         let log = Log::replaced(head.log_tail, trimmed, entries);
         saved.log_head = log.head();
@@ -277,6 +307,7 @@ impl Saved {
             cursor: head.cursor,
             log,
             missing: saved.missing.clone(),
+            never_had: saved.never_had.clone(),
             summary,
         };
         let totals = head.totals;

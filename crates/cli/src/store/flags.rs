@@ -396,6 +396,10 @@ pub enum Planted {
     ForgetsRequests,
     /// A primary answers reads without checking that it still is the primary
     ReadsWithoutLease,
+    /// A version is shown to clients although only some of the replicas may ever have had it
+    ConfirmsEarly,
+    /// An object without a valid copy is reverted although its version may have been acknowledged
+    RevertsAnything,
 }
 
 impl From<Planted> for towtank_replication::Planted {
@@ -406,6 +410,8 @@ impl From<Planted> for towtank_replication::Planted {
             Planted::RangeStaysSkipped => towtank_replication::Planted::RangeStaysSkipped,
             Planted::ForgetsRequests => towtank_replication::Planted::ForgetsRequests,
             Planted::ReadsWithoutLease => towtank_replication::Planted::ReadsWithoutLease,
+            Planted::ConfirmsEarly => towtank_replication::Planted::ConfirmsEarly,
+            Planted::RevertsAnything => towtank_replication::Planted::RevertsAnything,
         }
     }
 }

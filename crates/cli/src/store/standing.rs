@@ -9,7 +9,7 @@ use serde_json::json;
 use towtank::Trouble;
 use towtank_store::client::{Client, Compared};
 use towtank_store::frames::Standing;
-use towtank_store::health::Health;
+use towtank_store::health::{Health, words_of_unfound};
 use towtank_store::settings::Home;
 use towtank_units::Bytes;
 
@@ -39,6 +39,9 @@ pub fn text_of(standing: &Standing, health: &Health) -> String {
     let mut line = |words: String| text += &format!("         {words}\n");
     if health.unavailable > 0 {
         line(format!("{} of {} groups take no requests", health.unavailable, standing.groups));
+    }
+    if health.unfound > 0 {
+        line(words_of_unfound(health.unfound, &health.awaited));
     }
     for osd in &health.full {
         let free = standing.reports.get(osd).map_or(0, |report| report.free_bytes);
@@ -118,6 +121,8 @@ fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
         "groups_unavailable": health.unavailable,
         "groups_degraded": health.degraded,
         "objects_missing": health.missing,
+        "objects_unfound": health.unfound,
+        "osds_awaited": health.awaited,
         "replicas_to_backfill": health.targets,
         "groups": health.states,
         "map": standing.map.epoch,

@@ -82,6 +82,7 @@ impl<P: Payload> Replica<P> {
         assert!(primary.lease_until <= now.saturating_add(lease), "a lease is longer than was agreed");
         if primary.is_clean {
             assert!(durable.missing.is_empty(), "a clean group misses objects");
+            assert!(!primary.is_reverting(), "a clean group undoes changes");
             assert_eq!(durable.last_epoch_clean, durable.epoch, "being clean was not noted");
             assert!(primary.targets().next().is_none(), "a clean group has targets");
         }

@@ -6,6 +6,10 @@ use crate::objects::{Objects, Payload};
 use crate::{Body, Change, DeviceId, Entry, Key, Operation, Outcome, Planted, Version, Work};
 use towtank_units::SimTime;
 
+/// The most entries that the log keeps beyond its limit for changes that may yet be reverted. Without its
+/// entry a change cannot be reverted.
+const HELD_MOST: usize = 100_000;
+
 impl<O: Objects> Turn<'_, O> {
     pub(super) fn take_ask(&mut self, ask: Ask<O::Payload>) {
         let serves = self.serves();
@@ -33,6 +37,7 @@ impl<O: Objects> Turn<'_, O> {
 
     /// Retries the requests that waited for an object.
     pub(super) fn retry(&mut self, key: Key) {
+        self.settle(key);
         let Some(primary) = self.it.primary.as_mut() else { return };
         let Some(mut queue) = primary.blocked.remove(&key) else { return };
         while let Some(ask) = queue.pop_front() {
@@ -58,7 +63,8 @@ impl<O: Objects> Turn<'_, O> {
     fn try_read(&mut self, ask: Ask<O::Payload>) -> Option<Ask<O::Payload>> {
         let primary = self.it.primary.as_mut()?;
         // An uncommitted write might still be undone, so no read may return it.
-        if self.it.durable.missing.contains_key(&ask.key) || primary.is_being_written(ask.key) {
+        let is_open = primary.is_being_written(ask.key) || self.is_unsettled(ask.key);
+        if self.it.durable.missing.contains_key(&ask.key) || is_open {
             return Some(ask);
         }
         if self.has_lease() {
@@ -118,9 +124,14 @@ impl<O: Objects> Turn<'_, O> {
     }
 
     fn try_write(&mut self, ask: Ask<O::Payload>) -> Option<Ask<O::Payload>> {
+        let is_unsettled = self.is_unsettled(ask.key);
         let primary = self.it.primary.as_mut()?;
         let forgets = self.it.config.planted == Some(Planted::ForgetsRequests);
         if let Some(version) = self.it.durable.log.find(ask.request).filter(|_| !forgets) {
+            // The change may still be reverted.
+            if is_unsettled {
+                return Some(ask);
+            }
             // If the write is still in flight, the client is answered when it is done.
             if !primary.in_flight.contains_key(&version) {
                 self.reply(ask.request, Outcome::Done(version));
@@ -145,11 +156,17 @@ impl<O: Objects> Turn<'_, O> {
         let prior = self.objects.look_up(key).map(|listed| listed.version);
         let entry = Entry { version, prior, key, change, request: ask.request };
         it.durable.log.append(entry);
-        let bytes = payload.as_ref().map_or(0, Payload::size);
         match payload.clone() {
             Some(payload) => it.durable.put(self.objects, key, version, payload),
             None => it.durable.remove(self.objects, key),
         }
+        self.replicate(entry, payload);
+    }
+
+    /// Sends a change that was made here to the other replicas.
+    pub(super) fn replicate(&mut self, entry: Entry, payload: Option<O::Payload>) {
+        let (key, version) = (entry.key, entry.version);
+        let bytes = payload.as_ref().map_or(0, Payload::size);
         let trim_to = self.trim();
         let it = &mut *self.it;
         let Some(primary) = it.primary.as_mut() else { return };
@@ -169,7 +186,8 @@ impl<O: Objects> Turn<'_, O> {
         waits_for.insert(it.me);
         let acting = it.map.as_ref().map_or(&[][..], |map| &map.acting);
         assert!(acting.iter().all(|device| waits_for.contains(device)), "a write leaves out who acts");
-        let write = InFlight { request: ask.request, key, waits_for, is_answered: false };
+        let is_revert = entry.undoes().is_some();
+        let write = InFlight { request: entry.request, key, waits_for, is_answered: is_revert, is_revert };
         let before = primary.in_flight.insert(version, write);
         assert!(before.is_none(), "{version} was given twice");
         messages.into_iter().for_each(|(device, body)| self.say(device, body));
@@ -182,7 +200,11 @@ impl<O: Objects> Turn<'_, O> {
         let Some(primary) = it.primary.as_ref() else { return it.durable.log.tail() };
         let config = &it.config;
         let keep = if primary.is_clean { config.log_entries_min } else { config.log_entries_max };
-        let first_open = primary.in_flight.keys().next().copied().unwrap_or(it.durable.log.head());
+        let log = &it.durable.log;
+        let may_hold = log.len() <= config.log_entries_max.saturating_add(HELD_MOST);
+        let held = primary.unsettled.values().flatten().filter(|_| may_hold).min();
+        let first_open = primary.in_flight.keys().next().into_iter().chain(held).min();
+        let first_open = first_open.copied().unwrap_or(log.head());
         let committed = it.durable.log.before(first_open);
         let to = it.durable.log.surplus(keep, config.log_trim_min).map(|to| to.min(committed));
         if let Some(to) = to.filter(|to| *to > it.durable.log.tail()) {
@@ -204,8 +226,11 @@ impl<O: Objects> Turn<'_, O> {
             self.reply(request, Outcome::Done(version));
         }
         if let Some(primary) = self.it.primary.as_mut().filter(|_| is_done) {
-            primary.in_flight.remove(&version);
+            let is_revert = primary.in_flight.remove(&version).is_some_and(|write| write.is_revert);
             self.retry(key);
+            if is_revert {
+                self.recover();
+            }
         }
     }
 }

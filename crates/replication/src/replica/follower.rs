@@ -3,7 +3,9 @@
 use super::After;
 use super::Turn;
 use crate::objects::{Objects, Payload};
-use crate::{Action, Activate, Body, Change, Cursor, DeviceId, Entry, Key, Lot, Run, Token, Version, Work};
+use crate::{
+    Action, Activate, Body, Change, Cursor, DeviceId, Entry, Key, Lot, Missed, Run, Token, Version, Work,
+};
 use towtank_units::SimTime;
 
 impl<O: Objects> Turn<'_, O> {
@@ -26,14 +28,20 @@ impl<O: Objects> Turn<'_, O> {
         assert!(it.primary.is_none(), "a primary is told to follow");
         let Activate { common, entries, refill, promised } = activate;
         match refill {
-            Some(trimmed) => it.durable.begin_backfill(&it.config, common, trimmed, entries),
+            Some(trimmed) => it.durable.begin_backfill(&it.config, self.objects, common, trimmed, entries),
             None => it.durable.merge(&it.config, self.objects, common, entries),
         }
         it.durable.last_epoch_started = it.durable.epoch;
         let until = self.now.saturating_add(promised);
         let known = it.promises.entry(None).or_insert(until);
         *known = until.max(*known);
-        let missing = it.durable.missing.iter().map(|(key, version)| (*key, *version)).collect();
+        let missed = |(key, version): (&Key, &Version)| Missed {
+            key: *key,
+            version: *version,
+            has: self.objects.look_up(*key).map(|listed| listed.version),
+            never_had: it.durable.never_had_of(*key).collect(),
+        };
+        let missing = it.durable.missing.iter().map(missed).collect();
         self.say(from, Body::Activated(missing));
     }
 
@@ -49,10 +57,17 @@ impl<O: Objects> Turn<'_, O> {
         let (key, version) = (entry.key, entry.version);
         assert_eq!(version.epoch, it.durable.epoch, "a write of another interval");
         assert!(applies || !it.durable.cursor.covers(key), "{key:?} lies below the cursor and was left out");
-        assert!(!it.durable.missing.contains_key(&key), "{key:?} is missing here and was written");
-        it.durable.log.append(entry);
         let bytes = payload.as_ref().map_or(0, Payload::size);
-        if applies {
+        if entry.undoes().is_some() {
+            it.durable.revert(self.objects, entry);
+        } else {
+            assert!(!it.durable.missing.contains_key(&key), "{key:?} is missing here and was written");
+            it.durable.log.append(entry);
+        }
+        if !applies {
+            it.durable.note_new(self.objects, &entry);
+        }
+        if applies && entry.undoes().is_none() {
             assert_eq!(payload.is_some(), entry.change == Change::Write, "a write without content");
             match payload {
                 Some(payload) => it.durable.put(self.objects, key, version, payload),
@@ -107,6 +122,7 @@ impl<O: Objects> Turn<'_, O> {
     pub(super) fn note_clean(&mut self) {
         let durable = &mut self.it.durable;
         assert!(durable.is_complete() && durable.missing.is_empty(), "a replica is clean and misses objects");
+        durable.never_had.clear();
         let epoch = durable.epoch;
         durable.last_epoch_clean = epoch;
         durable.intervals.retain(|interval| interval.epoch >= epoch);

@@ -7,7 +7,7 @@ use super::primary::{Peer, Primary, Slot, Stage};
 use super::{After, Turn};
 use crate::objects::Objects;
 use crate::{
-    Action, Activate, Ballot, Body, Cursor, DeviceId, Done, Entry, Info, Key, Log, Lot, Note, Outcome,
+    Action, Activate, Ballot, Body, Cursor, DeviceId, Done, Entry, Info, Log, Lot, Missed, Note, Outcome,
     Planted, Version,
 };
 
@@ -148,20 +148,21 @@ impl<O: Objects> Turn<'_, O> {
             messages.push((device, Body::Activate(body)));
             assert!(common >= log.tail() && common <= log.head(), "{device:?} is to follow from {common}");
             let cursor = if refills { Cursor::START } else { info.cursor };
-            let peer =
-                Peer { follows: false, missing: Default::default(), cursor, is_target, resumes: !refills };
+            let (missing, missed) = Default::default();
+            let peer = Peer { follows: false, missing, missed, cursor, is_target, resumes: !refills };
             primary.peers.insert(device, peer);
         }
         messages.into_iter().for_each(|(device, body)| self.say(device, body));
         self.activate_if_all_follow();
     }
 
-    pub(super) fn take_activated(&mut self, from: DeviceId, missing: Vec<(Key, Version)>) {
+    pub(super) fn take_activated(&mut self, from: DeviceId, missing: Vec<Missed>) {
         let Some(primary) = self.it.primary.as_mut() else { return };
         let peer = primary.peers.get_mut(&from).expect("only who was told to follow does");
         assert!(!peer.follows, "{from:?} follows twice");
         peer.follows = true;
-        peer.missing = missing.into_iter().collect();
+        peer.missing = missing.iter().map(|missed| (missed.key, missed.version)).collect();
+        peer.missed = missing.into_iter().map(|missed| (missed.key, missed)).collect();
         self.activate_if_all_follow();
     }
 
@@ -183,6 +184,8 @@ impl<O: Objects> Turn<'_, O> {
             self.it.durable.missing.keys().chain(primary.peers.values().flat_map(|it| it.missing.keys()));
         let objects = missing.collect::<BTreeSet<_>>().len() as u64;
         primary.recovers_by_log = objects > 0;
+        self.note_unsettled();
+        let Some(primary) = self.it.primary.as_mut() else { return };
         let waiting = std::mem::take(&mut primary.waiting);
         let serves = self.serves();
         self.note(Note::Active { serves });

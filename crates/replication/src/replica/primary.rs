@@ -6,7 +6,7 @@ use towtank_units::SimTime;
 
 use super::fill::Fill;
 use super::gathering::Gather;
-use crate::{Cursor, DeviceId, Info, Key, Operation, RequestId, Token, Version};
+use crate::{Cursor, DeviceId, Info, Key, Missed, Operation, RequestId, Token, Version};
 
 /// The progress of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -39,7 +39,9 @@ pub(super) struct InFlight {
     pub(super) request: RequestId,
     pub(super) key: Key,
     pub(super) waits_for: BTreeSet<DeviceId>,
+    /// Whether the client has its answer; true for a revert, which answers nobody.
     pub(super) is_answered: bool,
+    pub(super) is_revert: bool,
 }
 
 /// A replica that follows: acting, or a target of a backfill.
@@ -48,6 +50,9 @@ pub(super) struct Peer {
     pub(super) follows: bool,
     #[serde(with = "towtank_units::pairs")]
     pub(super) missing: BTreeMap<Key, Version>,
+    /// What it said of those objects when it followed.
+    #[serde(with = "towtank_units::pairs")]
+    pub(super) missed: BTreeMap<Key, Missed>,
     /// Objects below this cursor are as its log says, as far as it was sent them: never behind its stored
     /// cursor.
     pub(super) cursor: Cursor,
@@ -61,6 +66,8 @@ pub(super) struct Peer {
 pub(super) struct Recovering {
     /// The replicas that were asked for it, if the primary itself misses it.
     pub(super) tried: BTreeSet<DeviceId>,
+    /// Those of them that have certainly never had it in this version.
+    pub(super) never_had: BTreeSet<DeviceId>,
     /// The replicas to which it is being sent.
     pub(super) waits_for: BTreeSet<DeviceId>,
 }
@@ -107,6 +114,11 @@ pub(super) struct Primary<P> {
     pub(super) urgent: BTreeSet<Key>,
     /// Objects that no available replica has.
     pub(super) unfound: BTreeSet<Key>,
+    /// Objects whose version not all replicas of any interval are known to have had, and that some replica
+    /// that acts still misses: clients must not see them. With the first of the changes that may yet be
+    /// reverted, which the log must keep.
+    #[serde(with = "towtank_units::pairs")]
+    pub(super) unsettled: BTreeMap<Key, Option<Version>>,
     pub(super) recovers_by_log: bool,
     pub(super) slot: Slot,
     #[serde(with = "towtank_units::pairs")]
@@ -137,6 +149,7 @@ impl<P> Primary<P> {
             gathers_begun: 0,
             urgent: BTreeSet::new(),
             unfound: BTreeSet::new(),
+            unsettled: BTreeMap::new(),
             recovers_by_log: false,
             slot: Slot::None,
             fills: BTreeMap::new(),
@@ -157,6 +170,17 @@ impl<P> Primary<P> {
         self.recovering.contains_key(&key)
             || self.peers.values().any(|peer| peer.missing.contains_key(&key))
             || self.fills.values().any(|fill| fill.in_flight.contains_key(&key))
+    }
+
+    /// Whether a revert is not committed by all: until then it may be undone itself, and what proves that it
+    /// is right must be kept.
+    pub(super) fn is_reverting(&self) -> bool {
+        self.in_flight.values().any(|write| write.is_revert)
+    }
+
+    /// Whether a replica that acts, other than the primary, misses an object.
+    pub(super) fn is_missing_at_acting(&self, key: Key) -> bool {
+        self.peers.values().any(|peer| !peer.is_target && peer.missing.contains_key(&key))
     }
 
     pub(super) fn is_being_written(&self, key: Key) -> bool {

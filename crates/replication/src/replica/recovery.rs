@@ -24,7 +24,8 @@ impl<O: Objects> Turn<'_, O> {
         let misses = |missing: &std::collections::BTreeMap<Key, Version>| !missing.is_empty();
         let is_missing =
             misses(&self.it.durable.missing) || primary.peers.values().any(|it| misses(&it.missing));
-        if primary.stage != Stage::Active || is_missing || !primary.recovering.is_empty() {
+        let is_open = is_missing || !primary.recovering.is_empty() || primary.is_reverting();
+        if primary.stage != Stage::Active || is_open {
             return;
         }
         primary.urgent.clear();
@@ -118,16 +119,30 @@ impl<O: Objects> Turn<'_, O> {
     /// No available replica has the object, or too few have a shard of it.
     fn give_up(&mut self, key: Key) {
         let Some(primary) = self.it.primary.as_mut() else { return };
-        primary.recovering.remove(&key);
-        primary.unfound.insert(key);
-        self.note(Note::Unfound { key });
+        let tried = primary.recovering.remove(&key).unwrap_or_default();
+        match self.entry_to_revert(key, &tried.never_had) {
+            Some(entry) => self.revert(entry),
+            None => {
+                let Some(primary) = self.it.primary.as_mut() else { return };
+                primary.unfound.insert(key);
+                self.note(Note::Unfound { key });
+            }
+        }
         self.recover();
     }
 
-    pub(super) fn not_there(&mut self, from: DeviceId, key: Key, version: Version) {
-        let Some(primary) = self.it.primary.as_ref() else { return };
-        let asked = primary.recovering.get(&key).is_some_and(|recovering| recovering.tried.contains(&from));
-        assert!(asked && self.it.durable.missing.get(&key) == Some(&version), "{from:?} was not asked");
+    pub(super) fn not_there(&mut self, from: DeviceId, key: Key, version: Version, never: bool) {
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        let recovering = primary.recovering.get_mut(&key).expect("only who was asked answers");
+        assert!(recovering.tried.contains(&from), "{from:?} was not asked");
+        assert_eq!(
+            self.it.durable.missing.get(&key),
+            Some(&version),
+            "{from:?} was asked for another version"
+        );
+        if never {
+            recovering.never_had.insert(from);
+        }
         self.pull(key);
     }
 
@@ -193,7 +208,8 @@ impl<O: Objects> Turn<'_, O> {
         if self.objects.look_up(key).is_some_and(|listed| listed.version == version) {
             self.push(from, key, version);
         } else {
-            self.say(from, Body::NotHere(key, version));
+            let never = self.it.durable.has_never_had(key, version);
+            self.say(from, Body::NotHere(key, version, never));
         }
     }
 
@@ -247,7 +263,7 @@ impl<O: Objects> Turn<'_, O> {
             self.objects.stage(key, at, part);
             durable.publish(self.objects, key, version);
         }
-        durable.missing.remove(&key);
+        durable.found(key);
     }
 
     /// A part is durable here; after the last part of an object that this primary missed, the others get it.

@@ -26,6 +26,8 @@ pub enum Step {
     /// The device has no space for backfills.
     Full(u64),
     Empty(u64),
+    /// The fragile device's copy of this object is damaged; only one device of a schedule is fragile.
+    Damage(u64),
     /// Handles this many events.
     Run(u64),
 }
@@ -45,6 +47,7 @@ impl Step {
             Step::Idle(at) => ('i', at),
             Step::Full(at) => ('f', at),
             Step::Empty(at) => ('e', at),
+            Step::Damage(at) => ('x', at),
             Step::Run(at) => ('n', at),
         }
     }
@@ -63,6 +66,7 @@ impl Step {
             'i' => Step::Idle,
             'f' => Step::Full,
             'e' => Step::Empty,
+            'x' => Step::Damage,
             'n' => Step::Run,
             _ => return None,
         };
@@ -142,7 +146,7 @@ impl Schedule {
 }
 
 fn drawn(draws: &mut impl Uniform, keys: u64) -> Step {
-    let (kind, key, device) = (draws.below(100), draws.below(keys), draws.below(DEVICES));
+    let (kind, key, device) = (draws.below(104), draws.below(keys), draws.below(DEVICES));
     match kind {
         0..22 => Step::Write(key),
         22..28 => Step::Delete(key),
@@ -157,6 +161,7 @@ fn drawn(draws: &mut impl Uniform, keys: u64) -> Step {
         69..70 => Step::Full(device),
         70..72 => Step::Empty(device),
         72..95 => Step::Run(1 + draws.below(20)),
+        100.. => Step::Damage(key),
         _ => Step::Run(50 + draws.below(200)),
     }
 }

@@ -4,12 +4,13 @@
 //! together. A crash loses the unsynced transaction, or keeps all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use towtank_merkle::{Shape, Subspace};
 use towtank_replication::objects::Memory;
 use towtank_replication::{
-    Action, Config, DeviceId, Discovery, Durable, GroupId, Holder, Input, Key, Lot, Map, Message, Objects,
-    Operation, Outcome, Replica, Request, RequestId, Reserver, Summary, Token, Verdict,
+    Action, Body, Config, DeviceId, Discovery, Durable, GroupId, Holder, Input, Key, Lot, Map, Message,
+    Objects, Operation, Outcome, Replica, Request, RequestId, Reserver, Summary, Token, Verdict, Version,
 };
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::{SimSpan, SimTime};
@@ -36,6 +37,8 @@ struct Part {
     synced: Option<(Memory<Vec<u8>>, Durable)>,
     /// The number of maps that it has received.
     told: usize,
+    /// Objects that turned out to be damaged, until the next map.
+    damaged: BTreeSet<Key>,
 }
 
 struct Device {
@@ -82,7 +85,31 @@ pub struct World {
     repeats: u64,
     pub model: Model,
     bad_disk: Option<BadDisk>,
+    /// The device whose copies may be damaged: whatever was acknowledged, another device has had too.
+    fragile: Option<usize>,
+    /// Objects whose copy on the fragile device was damaged.
+    damaged: BTreeSet<Key>,
+    /// The versions that other devices have had.
+    had_elsewhere: BTreeSet<(Key, Version)>,
     handled: u64,
+}
+
+/// How a schedule has ended.
+#[derive(PartialEq, Eq)]
+enum Ended {
+    Whole,
+    /// Bytes are lost that no protocol could recover; the group says so, and waits.
+    WithLoss,
+}
+
+/// The number of schedules that ended with a loss, without those that have a planted fault.
+pub static LOSSES: AtomicU64 = AtomicU64::new(0);
+
+/// Each byte of a damaged copy.
+const DAMAGE: u8 = 0xff;
+
+fn is_damaged(content: &[u8]) -> bool {
+    content.first() == Some(&DAMAGE) && content.iter().all(|byte| *byte == DAMAGE)
 }
 
 /// The group of object `number`.
@@ -138,6 +165,7 @@ impl World {
             objects: Memory::new(),
             synced: None,
             told: 0,
+            damaged: BTreeSet::new(),
         };
         let device = |_| Device {
             is_up: false,
@@ -159,6 +187,8 @@ impl World {
             let mut draws = draws.of(Purpose(3));
             (draws.below(2) == 0, draws.below(10))
         };
+        let fragile = draws.of(Purpose(5)).below(DEVICES) as usize;
+        let fragile = (configs[0].size_min > 1).then_some(fragile);
         let mut world = World {
             tell: false,
             configs,
@@ -177,6 +207,9 @@ impl World {
                 Some(Fault::Disk(disk)) => Some(disk),
                 _ => None,
             },
+            fragile,
+            damaged: BTreeSet::new(),
+            had_elsewhere: BTreeSet::new(),
             handled: 0,
         };
         (0..DEVICES as usize).for_each(|device| world.start(device));
@@ -190,7 +223,11 @@ impl World {
             }
             self.step(*step)?;
         }
-        self.heal()?;
+        if self.heal()? == Ended::WithLoss {
+            let is_planted = self.bad_disk.is_some() || self.configs[0].planted.is_some();
+            LOSSES.fetch_add(u64::from(!is_planted), Ordering::Relaxed);
+            return Ok(());
+        }
         self.model.check_histories()?;
         if self.model.ignores_versions { Ok(()) } else { self.check_equal() }
     }
@@ -227,6 +264,7 @@ impl World {
             Step::Idle(device) => self.set_busy(device as usize, false)?,
             Step::Full(device) => self.devices[device as usize].reserver.set_used(2000),
             Step::Empty(device) => self.devices[device as usize].reserver.set_used(0),
+            Step::Damage(at) => self.damage(at % KEYS),
             Step::Run(count) => {
                 for _ in 0..count {
                     self.next_event()?;
@@ -253,6 +291,29 @@ impl World {
     fn schedule_at(&mut self, at: SimTime, event: Event) {
         self.sent += 1;
         self.events.insert((at, self.sent), Box::new(event));
+    }
+
+    /// Damages the fragile device's copy of an object, whether or not it is the last one; nobody notices it
+    /// before the copy is read.
+    fn damage(&mut self, number: u64) {
+        let Some(device) = self.fragile else { return };
+        let part = &mut self.devices[device].parts[group_of(number)];
+        let synced = part.synced.as_mut().map(|(objects, _)| objects);
+        for objects in [Some(&mut part.objects), synced].into_iter().flatten() {
+            if let Some(listed) = objects.look_up(key(number)) {
+                objects.put(key(number), listed.version, vec![DAMAGE; listed.size as usize]);
+                self.damaged.insert(key(number));
+            }
+        }
+    }
+
+    /// An object of a device is not as it was written: as in the store, another interval is requested, and
+    /// the object is lost as it begins.
+    fn notice(&mut self, group: usize, device: usize, key: Key) {
+        self.devices[device].parts[group].damaged.insert(key);
+        let epoch = self.groups[group].maps.len() as u32;
+        let Some(acting) = self.groups[group].maps.last().map(|map| map.acting.clone()) else { return };
+        self.schedule(50, Event::WantActing { group, epoch, acting });
     }
 
     fn crash(&mut self, device: usize) {
@@ -294,6 +355,7 @@ impl World {
             }
             part.replica = Some(Replica::start(*config, DeviceId(device as u32), durable, self.now));
             part.told = 0;
+            part.damaged.clear();
         }
         // A device that starts was away, whether or not anybody noticed.
         if self.alive.remove(&device) {
@@ -408,7 +470,7 @@ impl World {
         let syncs = self.below(2) == 0 && !promises_early;
         let it = &mut self.devices[to];
         let waits = it.parts.iter().any(|part| part.synced.is_some());
-        let Part { replica: Some(replica), objects, synced, .. } = &mut it.parts[group] else {
+        let Part { replica: Some(replica), objects, synced, damaged, .. } = &mut it.parts[group] else {
             return Ok(());
         };
         if self.tell {
@@ -417,8 +479,14 @@ impl World {
         if !syncs && synced.is_none() {
             *synced = Some((objects.clone(), replica.durable().clone()));
         }
+        if matches!(input, Input::Map(_)) {
+            std::mem::take(damaged).into_iter().for_each(|key| replica.lose(key, objects));
+        }
         let mut actions = Vec::new();
         replica.handle(self.now, input, objects, &mut actions);
+        if self.fragile.is_some_and(|fragile| fragile != to) {
+            self.had_elsewhere.extend(objects.iter().map(|(key, version, _)| (key, version)));
+        }
         it.held.extend(actions.into_iter().map(|action| (group, action)));
         let start = it.start;
         if promises_early {
@@ -460,6 +528,17 @@ impl World {
         }
         let start = Some(self.devices[device].start);
         match action {
+            Action::Send { message: Message { body: Body::Part { key, ref part, .. }, .. }, .. }
+                if is_damaged(part) =>
+            {
+                self.notice(group, device, key);
+            }
+            Action::Reply { request, outcome: Outcome::Read { found: Some((_, ref content)), .. } }
+                if is_damaged(content) =>
+            {
+                let key = self.model.get(request).key;
+                self.notice(group, device, key);
+            }
             Action::Send { to, message } => self.send(group, device, to.0 as usize, message),
             Action::Work { token, .. } => {
                 self.schedule(5, Event::Input { group, to: device, start, input: Input::Done(token) });
@@ -555,7 +634,7 @@ impl World {
     }
 
     /// Restarts and trusts all devices, and runs until no event is left.
-    fn heal(&mut self) -> Result<(), String> {
+    fn heal(&mut self) -> Result<Ended, String> {
         for device in 0..self.devices.len() {
             self.devices[device].reserver.set_used(0);
             self.devices[device].dies = false;
@@ -564,15 +643,49 @@ impl World {
             self.trust(device);
         }
         let from = self.handled;
-        while self.next_event()? {
-            if self.handled - from > EVENTS_MAX {
-                return Err("there is no end of events".to_owned());
+        loop {
+            while self.next_event()? {
+                if self.handled - from > EVENTS_MAX {
+                    let fault = "there is no end of events".to_owned();
+                    return if self.is_lost() { Ok(Ended::WithLoss) } else { Err(fault) };
+                }
+            }
+            if !self.scrub() {
+                break;
             }
         }
         if self.model.unanswered() > 0 {
             return Err(format!("{} requests are not answered", self.model.unanswered()));
         }
-        Ok(())
+        Ok(Ended::Whole)
+    }
+
+    /// Whether some object is unfound because one copy was damaged, and others were overwritten or removed by
+    /// changes that were undone: without the old bytes nobody could recover it. Nothing else may be unfound.
+    fn is_lost(&self) -> bool {
+        let parts = self.devices.iter().flat_map(|device| &device.parts);
+        let unfound: Vec<(Key, Version)> =
+            parts.filter_map(|part| part.replica.as_ref()).flat_map(Replica::unfound).collect();
+        let is_lost =
+            |missed: &(Key, Version)| self.damaged.contains(&missed.0) && self.had_elsewhere.contains(missed);
+        !unfound.is_empty() && unfound.iter().all(is_lost)
+    }
+
+    /// Looks for damaged copies in the groups' last holders, as `verify --repair` does; false if there are
+    /// none.
+    fn scrub(&mut self) -> bool {
+        let Some(device) = self.fragile else { return false };
+        let mut found = Vec::new();
+        for group in 0..GROUPS {
+            let acts = |map: &Map| map.acting.contains(&DeviceId(device as u32));
+            if self.groups[group].maps.last().is_some_and(acts) {
+                let objects = self.devices[device].parts[group].objects.iter();
+                let bad = objects.filter(|(_, _, content)| is_damaged(content));
+                found.extend(bad.map(|(key, ..)| (group, key)));
+            }
+        }
+        found.iter().for_each(|(group, key)| self.notice(*group, device, *key));
+        !found.is_empty()
     }
 
     fn check_summary(&self, group: usize, device: usize) -> Result<(), String> {

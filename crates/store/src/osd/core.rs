@@ -395,15 +395,15 @@ impl Core {
     }
 
     /// Answers requests that need no data; none, so that the client retries, while the log names objects
-    /// missing here.
+    /// missing here, or objects that clients must not see yet.
     fn look(&self, group: u32, what: &Wanted, transaction: &mut Transaction<'_>) -> Option<Told> {
         let held = self.groups.get(&group)?;
-        let missing = &held.replica.durable().missing;
+        let replica = &held.replica;
         match what {
-            Wanted::Names { prefix, from, most } if missing.is_empty() => {
+            Wanted::Names { prefix, from, most } if replica.may_show_all() => {
                 heads::names(group, (prefix, from), *most as usize, transaction)
             }
-            Wanted::Head { key } if !missing.contains_key(key) => heads::head(group, *key, transaction),
+            Wanted::Head { key } if replica.may_show(*key) => heads::head(group, *key, transaction),
             _ => None,
         }
     }
@@ -514,7 +514,7 @@ impl Core {
                 self.counters.exchanged_bytes += tally.exchanged_bytes;
                 self.counters.backfilled += tally.recovered;
             }
-            Note::Down { .. } | Note::Unfound { .. } | Note::TargetFull { .. } => {
+            Note::Down { .. } | Note::Unfound { .. } | Note::Reverted { .. } | Note::TargetFull { .. } => {
                 println!("group {group}: {note:?}")
             }
             _ => {}
@@ -539,6 +539,8 @@ impl Core {
                     serves: view.serves,
                     missing: view.missing as u64,
                     targets: view.targets as u32,
+                    unfound: view.unfound as u64,
+                    awaited: held.replica.awaited().into_iter().map(|device| device.0).collect(),
                     objects: held.totals.objects,
                     bytes: held.totals.bytes,
                 },

@@ -106,6 +106,41 @@ proptest! {
     }
 }
 
+/// A log with a reverted write, and what a replica has never had, are loaded as they were, however far the
+/// log was trimmed.
+#[test]
+fn a_revert_is_loaded_as_it_was_saved() {
+    use towtank_replication::{Change, RequestId};
+    let directory = Directory::new("revert");
+    let engine = Engine::open(&directory.0, Sync::Never).expect("a directory can be made");
+    let config = config(Discovery::Merkle, 4, 64);
+    let (mut saved, mut durable) = (Saved::nothing(0), Durable::new(&config));
+    let request = RequestId { client: 1, number: 2 };
+    let entry = |counter: u64, change, request| {
+        let prior = (counter == 3).then(|| version(2));
+        Entry { version: version(counter), prior, key: Key { position: 1, id: 1 }, change, request }
+    };
+    let other = |number| RequestId { client: 2, number };
+    let mut entries = vec![entry(1, Change::Write, other(1)), entry(2, Change::Write, request)];
+    entries.push(entry(3, Change::Revert(None), request));
+    entries.extend((4..8).map(|counter| entry(counter, Change::Write, other(counter))));
+    durable.never_had = (2..5).map(|counter| (Key { position: 1, id: 1 }, version(counter))).collect();
+    for (step, entry) in entries.into_iter().enumerate() {
+        durable.log.append(entry);
+        if step > 2 {
+            durable.log.trim(version(step as u64 - 2), 9);
+            durable.never_had.pop_first();
+        }
+        let mut transaction = engine.begin();
+        saved.save(&mut durable, Totals::default(), &mut transaction);
+        transaction.commit().expect("the disk can be written");
+        let loaded = Saved::load(0, &config, &mut engine.begin()).expect("it is sound");
+        let (_, loaded, _) = loaded.expect("it is there");
+        assert_eq!((&loaded.log, &loaded.never_had), (&durable.log, &durable.never_had), "step {step}");
+        assert_eq!(loaded.log.find(request), (step == 1).then(|| version(2)), "step {step}");
+    }
+}
+
 /// Planted faults: a change that does not reach the summaries, and an old tree that is taken for the current
 /// one.
 #[test]
