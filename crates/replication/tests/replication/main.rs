@@ -7,3 +7,4 @@ mod stale_replica;
 
 mod backfill;
 mod printed;
+mod unfound;

@@ -1,11 +1,7 @@
 //! Writes whose only copy is damaged before anybody else has it: the group gives them up if nobody can know
 //! of them, and waits if somebody might.
 
-#[allow(dead_code, reason = "the example's own question is asked elsewhere")]
-#[path = "../examples/stale_replica.rs"]
-mod stale_replica;
-
-use stale_replica::{Cluster, object};
+use crate::stale_replica::{Cluster, object};
 use towtank_merkle::Subspace;
 use towtank_replication::objects::Size;
 use towtank_replication::{
