@@ -89,7 +89,7 @@ def main():
     asked = parser.parse_args()
     commit = copy_of_commit()
     os.environ["CARGO_TARGET_DIR"] = str(OUT / "target")
-    os.environ.setdefault("TOWTANK_CRUSHTOOL_SECONDS", "3")
+    os.environ.setdefault("TOWTANK_CRUSHTOOL_MAPS", "4")
     changes = drawn(asked.crate or CRATES, asked.each, asked.seed)
     if asked.list:
         print("\n".join(name for _, name in changes))

@@ -16,10 +16,10 @@ TORTURES=30
 
 soak() { make soak SECONDS="$seconds" SEED="$seed"; }
 
-# All Rust tests, with as many cases as their measurements in docs/ had.
+# All Rust tests, with as many cases as their measurements in docs/ had, and damaged inputs by the thousand.
 tests() {
-  env EDITS=3000 TREES=8000 ESTIMATES=60 CRASH_POINTS=1000 SOAK_MOMENTS=1000 TOWTANK_CRUSHTOOL_SECONDS=240 \
-    TOWTANK_CRUSHTOOL_SEED="$seed" TOWTANK_DRAWN_OBJECTS=1000000 CASES_TIMES=100 scripts/test-rust.py
+  env EDITS=3000 TREES=8000 ESTIMATES=60 CRASH_POINTS=1000 SOAK_MOMENTS=1000 TOWTANK_CRUSHTOOL_MAPS=270 \
+    TOWTANK_CRUSHTOOL_SEED="$seed" TOWTANK_DRAWN_OBJECTS=1000000 PROPTEST_CASES=5000 scripts/test-rust.py
 }
 
 judges() { env JUDGE_CASES=1000 make test-python; }

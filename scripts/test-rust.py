@@ -25,9 +25,10 @@ CARGO = os.environ.get("CARGO", "cargo")
 
 # What takes longest is begun first, so that nothing is left to run alone at the end.
 LONGEST_FIRST = [
-    "towtank-cli documents",
     "towtank-studies lib",
+    "towtank-cli documents",
     "towtank-cli towtank",
+    "towtank-replication schedules",
     "towtank-studies soak",
     "documentation",
 ]

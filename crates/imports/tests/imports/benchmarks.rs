@@ -321,7 +321,6 @@ fn our_own_csv_is_refused_with_line_and_column() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
     #[test]
     fn damaged_results_never_panic(
         which in 0..SAMPLES.len(),

@@ -41,7 +41,6 @@ fn read_as_everything(bytes: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
     #[test]
     fn damaged_exports_never_panic(
         which in 0..EXPORTS.len(),

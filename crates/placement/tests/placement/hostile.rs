@@ -98,7 +98,7 @@ fn ids_that_stand_for_nothing_are_not_listed_by_the_million() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn text_to_binary_to_text_to_binary(seed: u64) {
