@@ -82,7 +82,7 @@ impl Question for Backfill {
          --preset thesis is the cluster of the Ceph thesis, --preset ceph16-loopback a small real Ceph 16.2, measured. Not modelled: \
          CPU time beyond the costs that are keys, the work of monitors, and mClock, which paces recovery from \
          Ceph 17 on.";
-    const RESULTS_VERSION: u32 = 3;
+    const RESULTS_VERSION: u32 = 4;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank backfill --objects-per-group 50000 --stale 1% --discovery merkle",
         "towtank backfill plan --objects-per-group 1000000 --outage 1h",

@@ -235,7 +235,7 @@ impl Cluster {
     ) -> Result<(), StoreError> {
         match outage {
             Outage::Away(daemon) => {
-                // Only one device is damaged, so that a valid copy of each object remains.
+                // Only one device is damaged: a write that was acknowledged has a valid copy elsewhere.
                 if daemon == Daemon::Osd(0) {
                     let object = load::name(draws(plan.objects.into()) as u32);
                     let at = address(&object, plan.settings.groups);
