@@ -514,8 +514,6 @@ fn on_all_executors(prepared: &dyn Prepared, seed: u64) -> Result<(Outcome, Vec<
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
-
     /// Small clusters with much and little room, one or two changes, and WPQ or mClock, on all executors.
     #[test]
     fn generated_changes_give_one_result_on_all_executors_and_keep_their_laws(

@@ -242,8 +242,6 @@ fn a_device_that_was_down_before_does_not_come_back() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
-
     /// Small clusters in which devices fail, come back or are replaced while the map changes, on all
     /// executors. In some of them another device is down from the beginning.
     #[test]
