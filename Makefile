@@ -138,7 +138,7 @@ test-rust:
 test-python: setup-build
 	$(call heading,Python: the wheel$(,) its tests$(,) documents$(,) notebooks$(,) types$(,) form)
 	rm -rf out/test-wheel
-	@scripts/python.sh wheel out/test-wheel --strip
+	@scripts/python.sh wheel out/test-wheel --profile dev --strip
 	@scripts/test-python.sh out/test-wheel
 
 # What will run in a browser: everything up to the studies, and campaigns, without threads, files or C code.
