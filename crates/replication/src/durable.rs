@@ -183,8 +183,7 @@ impl Durable {
     /// Whether it has certainly never had a version that it does not have now: it learned of the version from
     /// another's log, or not at all.
     pub(crate) fn has_never_had(&self, key: Key, version: Version) -> bool {
-        let is_unknown = version > self.log.tail() && self.log.get(version).is_none();
-        is_unknown || self.never_had.contains(&(key, version))
+        self.log.is_unknown(version) || self.never_had.contains(&(key, version))
     }
 
     /// The object has arrived in the version that is wanted.
@@ -221,9 +220,11 @@ impl Durable {
         trimmed: Vec<Done>,
         entries: Vec<Entry>,
     ) {
-        let new = |entry: &&Entry| entry.version > self.log.tail() && self.log.get(entry.version).is_none();
-        let new: Vec<Entry> = entries.iter().filter(new).copied().collect();
-        new.iter().for_each(|entry| self.note_new(objects, entry));
+        for entry in &entries {
+            if self.log.is_unknown(entry.version) {
+                self.note_new(objects, entry);
+            }
+        }
         self.log = Log::replaced(tail, trimmed, entries);
         assert_eq!(self.log.tail(), tail, "a log was taken over in part");
         if config.planted != Some(Planted::KeepsCursor) {

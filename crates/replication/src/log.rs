@@ -140,6 +140,12 @@ impl Log {
         self.entries.get(at).filter(|entry| entry.version == version)
     }
 
+    /// Whether this log would have a change of this version if it knew of it, and has none.
+    #[must_use]
+    pub fn is_unknown(&self, version: Version) -> bool {
+        version > self.tail && self.get(version).is_none()
+    }
+
     /// The first of the changes of one object that led to this version in the same interval, if the log still
     /// has the change that made it.
     #[must_use]

@@ -8,15 +8,13 @@ use proptest::strategy::ValueTree as _;
 use towtank_backfill::{
     AWAY, BACK, Backfill, Changes, Costs, Counts, Device, Discovery, Entity, Layouts, Outage, Spec, Writes,
 };
-use towtank_devices::{DiskClock, DiskSpec, SeekRow};
+use towtank_devices::DiskClock;
 use towtank_kernel::{RunOptions, Statistics as _, run};
 use towtank_replication::Work;
 use towtank_streams::Seed;
-use towtank_units::{Bytes, Rate, SimSpan, SimTime};
+use towtank_units::{Bytes, SimSpan, SimTime};
 
-fn rate(bytes: u64) -> Rate {
-    Rate::from_bytes_per_second(bytes).expect("above zero")
-}
+use crate::{disk, rate};
 
 /// A small cluster: copies or a code, with one or more devices away.
 fn specs() -> impl Strategy<Value = Spec> {
@@ -25,7 +23,6 @@ fn specs() -> impl Strategy<Value = Spec> {
     (shape, load).prop_map(|((replicas, more, groups, is_coded, away), load)| {
         let (objects, changed, created, deleted, discovery, leaf_bits, log_entries) = load;
         let (replicas, data_shards) = if is_coded { (replicas + 2, replicas) } else { (replicas, 1) };
-        let seek = SimSpan::from_us(12_500);
         let spec = Spec {
             groups,
             devices: replicas + more,
@@ -44,14 +41,7 @@ fn specs() -> impl Strategy<Value = Spec> {
             sleep: SimSpan::ZERO,
             batch: 16,
             costs: Costs { look: SimSpan::from_us(50), recovery: SimSpan::from_ms(1), ..Costs::default() },
-            disk: DiskSpec {
-                read: rate(150_000_000),
-                write: rate(150_000_000),
-                read_overhead: SimSpan::ZERO,
-                write_overhead: SimSpan::ZERO,
-                seeks: vec![SeekRow { from: Bytes::ZERO, read: seek, write: seek }],
-                extent: Bytes::ZERO,
-            },
+            disk: disk(),
             nic: rate(125_000_000),
             latency: SimSpan::from_us(100),
             clients: None,

@@ -4,19 +4,15 @@
 use towtank_backfill::{
     Backfill, Changes, Costs, Counts, Device, Discovery, Entity, Layouts, Outage, Overlay, Spec, Writes,
 };
-use towtank_devices::{DiskSpec, SeekRow};
 use towtank_kernel::{Executor, RunOptions, run};
 use towtank_replication::Planted;
 use towtank_streams::Seed;
 use towtank_testkit::Finished;
-use towtank_units::{Bytes, Frequency, Rate, SimSpan, SimTime};
+use towtank_units::{Frequency, SimSpan, SimTime};
 
-fn rate(bytes: u64) -> Rate {
-    Rate::from_bytes_per_second(bytes).expect("above zero")
-}
+use crate::{disk, rate};
 
 fn spec() -> Spec {
-    let seek = SimSpan::from_us(12_500);
     Spec {
         groups: 1,
         devices: 3,
@@ -35,14 +31,7 @@ fn spec() -> Spec {
         sleep: SimSpan::from_ms(100),
         batch: 512,
         costs: Costs { look: SimSpan::from_us(5_200), recovery: SimSpan::from_ms(10), ..Costs::default() },
-        disk: DiskSpec {
-            read: rate(150_000_000),
-            write: rate(150_000_000),
-            read_overhead: SimSpan::ZERO,
-            write_overhead: SimSpan::ZERO,
-            seeks: vec![SeekRow { from: Bytes::ZERO, read: seek, write: seek }],
-            extent: Bytes::ZERO,
-        },
+        disk: disk(),
         nic: rate(125_000_000),
         latency: SimSpan::from_us(100),
         clients: None,
