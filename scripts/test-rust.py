@@ -27,14 +27,16 @@ CARGO = os.environ.get("CARGO", "cargo")
 LONGEST_FIRST = [
     "towtank-studies lib",
     "towtank-cli documents",
+    "towtank-kernel kernel",
     "towtank-cli towtank",
     "towtank-replication schedules",
     "towtank-studies soak",
     "documentation",
 ]
 
-# What waits for processes and clocks more than it computes: it takes no processor from the others.
-WAITS = ["towtank-cli store", "towtank-store crash"]
+# What waits for processes and clocks more than it computes, and how many of its tests run at once: it takes little of
+# the processors from the others.
+WAITS = {"towtank-cli store": 4, "towtank-store crash": 2}
 
 
 class Job:
@@ -87,7 +89,8 @@ def built():
         name = f"{package} {target if kind not in ('lib', 'bin') else kind}"
         again = f"cargo test --locked -p {package} {' '.join(which.get(kind, ['--test', target]))}"
         env = {"CARGO": CARGO, "CARGO_MANIFEST_DIR": str(directory), "CARGO_PKG_NAME": package}
-        jobs.append(Job(name, [made["executable"]], again, directory, env))
+        threads = ["--test-threads", str(WAITS[name])] if name in WAITS else []
+        jobs.append(Job(name, [made["executable"], *threads], again, directory, env))
     if build.wait() != 0:
         sys.exit(1)
     return jobs

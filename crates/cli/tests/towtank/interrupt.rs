@@ -71,7 +71,7 @@ fn the_same_command_goes_on() {
     let folder = Folder::new("goes_on");
     folder.write(
         "short.toml",
-        COUNTER.replace("span = \"100s\"", "span = \"20000s\"").replace("replicates = 3", "replicates = 40"),
+        COUNTER.replace("span = \"100s\"", "span = \"20000s\"").replace("replicates = 3", "replicates = 12"),
     );
     let run = ["run", "short.toml", "--out", "o", "--format", "json", "--jobs", "1"];
     let mut child = start(&folder, &run);

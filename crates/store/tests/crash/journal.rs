@@ -16,9 +16,14 @@ pub fn of(directory: &Path) -> PathBuf {
     journals.pop().expect("there is one")
 }
 
+const ZEROS: [u8; 4096] = [0; 4096];
+
 /// The written part of a journal: everything before the zeros at its end.
 pub fn read(path: &Path) -> Vec<u8> {
     let mut bytes = std::fs::read(path).expect("a journal can be read");
+    // Whole blocks are compared faster than their bytes.
+    let empty = bytes.rchunks(ZEROS.len()).take_while(|block| **block == ZEROS[..block.len()]).count();
+    bytes.truncate(bytes.len().saturating_sub(empty * ZEROS.len()));
     let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     bytes.truncate(written);
     bytes

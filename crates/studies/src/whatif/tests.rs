@@ -1,8 +1,10 @@
 //! The study against the studies it joins, against a cluster worked by hand, against laws, and against
 //! measurements of a live cluster.
 
+use std::io::Read;
 use std::sync::Arc;
 
+use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use towtank_kernel::Executor;
 use towtank_report::{Outcome, Warning};
@@ -102,9 +104,19 @@ fn a_change_moves_what_a_preview_says() {
     }
 }
 
-/// The exports of the example with room for everything, and with a second rule for shards.
+/// The exports of the example with a tenth of its objects, room for everything, and a second rule for shards.
 fn roomy() -> Folder {
     let Folder(mut files) = example();
+    let mut groups = String::new();
+    GzDecoder::new(files["pg_dump.json.gz"].as_slice()).read_to_string(&mut groups).unwrap();
+    let mut groups: serde_json::Value = serde_json::from_str(&groups).unwrap();
+    for group in groups["pg_map"]["pg_stats"].as_array_mut().expect("there are groups") {
+        for key in ["num_bytes", "num_objects"] {
+            let held = &mut group["stat_sum"][key];
+            *held = (held.as_u64().expect("a number") / 10).into();
+        }
+    }
+    files.insert("pg_dump.json.gz".to_owned(), groups.to_string().into_bytes());
     let dump = String::from_utf8(files["osd_dump.json"].clone()).unwrap();
     let ratio = with_number(&dump, "\"backfillfull_ratio\":", "1.0");
     files.insert("osd_dump.json".to_owned(), ratio.into_bytes());
