@@ -1,13 +1,24 @@
 //! Exports for the tests of studies of real clusters, in folders that are read from memory.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::PathBuf;
 
+use flate2::read::GzDecoder;
 use towtank_scenario::Files;
 
 /// Files by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder(pub(crate) BTreeMap<String, Vec<u8>>);
+
+impl Folder {
+    /// The text of a compressed file.
+    pub(crate) fn unpacked(&self, name: &str) -> String {
+        let mut text = String::new();
+        GzDecoder::new(self.0[name].as_slice()).read_to_string(&mut text).expect("it is compressed text");
+        text
+    }
+}
 
 impl Files for Folder {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {

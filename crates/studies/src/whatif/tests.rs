@@ -1,10 +1,8 @@
 //! The study against the studies it joins, against a cluster worked by hand, against laws, and against
 //! measurements of a live cluster.
 
-use std::io::Read;
 use std::sync::Arc;
 
-use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use towtank_kernel::Executor;
 use towtank_report::{Outcome, Warning};
@@ -106,10 +104,9 @@ fn a_change_moves_what_a_preview_says() {
 
 /// The exports of the example with a tenth of its objects, room for everything, and a second rule for shards.
 fn roomy() -> Folder {
-    let Folder(mut files) = example();
-    let mut groups = String::new();
-    GzDecoder::new(files["pg_dump.json.gz"].as_slice()).read_to_string(&mut groups).unwrap();
-    let mut groups: serde_json::Value = serde_json::from_str(&groups).unwrap();
+    let example = example();
+    let mut groups: serde_json::Value = serde_json::from_str(&example.unpacked("pg_dump.json.gz")).unwrap();
+    let Folder(mut files) = example;
     for group in groups["pg_map"]["pg_stats"].as_array_mut().expect("there are groups") {
         for key in ["num_bytes", "num_objects"] {
             let held = &mut group["stat_sum"][key];
