@@ -239,3 +239,24 @@ pub fn cells_per_difference(differing: f64) -> f64 {
     let share = libm::log(differing.min(high) / low) / libm::log(high / low);
     from + (to - from) * share
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gaps between places that are each taken with the same probability: their lengths are added up one by one.
+    #[test]
+    fn gaps_take_as_many_bytes_as_they_have_sevens_of_bits() {
+        for mean in [2.0, 40.0, 128.0, 300.0, 5_000.0, 40_000.0] {
+            let taken = 1.0 / (1.0 + mean);
+            let (mut bytes, mut left) = (0.0, 1.0);
+            for gap in 0..4_000_000_u32 {
+                let here = left * taken;
+                bytes += here * f64::from((32 - gap.leading_zeros()).max(1).div_ceil(7));
+                left -= here;
+            }
+            let found = gap_bytes(mean);
+            assert!((found - bytes).abs() < 0.005 * bytes, "a mean of {mean}: {found}, not {bytes}");
+        }
+    }
+}

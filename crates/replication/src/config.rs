@@ -65,6 +65,8 @@ pub enum Planted {
     KeepsCursor,
     /// A primary answers reads without confirming that it is still the primary.
     ReadsWithoutLease,
+    /// A new primary serves before the leases that were confirmed to earlier ones have ended.
+    ServesDuringPromises,
     /// Peering takes the log of any replica that answers, without querying earlier intervals.
     ForgetsIntervals,
     /// A backfill sends objects that do not differ.

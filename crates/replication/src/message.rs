@@ -211,6 +211,7 @@ impl<P: Payload> Message<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RequestId;
     use crate::objects::Size;
 
     fn wire_bytes(body: Body<Size>) -> u64 {
@@ -228,6 +229,16 @@ mod tests {
         let listed = |count| Body::Listed(1, vec![(key, Version::ZERO); count], Cursor::End);
         // A target lists the 512 objects of a batch with 24 bytes each.
         assert_eq!(wire_bytes(listed(512)) - wire_bytes(listed(0)), 512 * 24);
-        assert!(wire_bytes(Body::Query) > 0);
+        let scan = |count| Body::Scan(1, vec![Run { from: key, to: Cursor::End }; count], 1);
+        assert_eq!(wire_bytes(scan(3)) - wire_bytes(scan(0)), 3 * 24);
+        // Head and one key; a notice about an object has its version and a number as well.
+        assert_eq!(wire_bytes(Body::Query), 48 + 12);
+        assert_eq!(wire_bytes(Body::NotHere(key, Version::ZERO, false)), 48 + 12 + 12 + 8);
+        assert_eq!(wire_bytes(part(0)), 48 + 24 + 9);
+        assert_eq!(wire_bytes(shard(0)), 48 + 9);
+        assert_eq!(wire_bytes(listed(0)), 48 + 12);
+        let done = Done { request: RequestId { client: 1, number: 2 }, version: Version::ZERO };
+        let trimmed = |count| Body::Log { tail: Version::ZERO, trimmed: vec![done; count], entries: vec![] };
+        assert_eq!(wire_bytes(trimmed(2)), 48 + 2 * (16 + 12));
     }
 }

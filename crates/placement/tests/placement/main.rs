@@ -2,6 +2,7 @@
 
 mod batch;
 mod crushtool;
+mod edits;
 mod golden;
 mod golden_set;
 mod hostile;

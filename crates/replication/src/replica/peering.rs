@@ -175,7 +175,7 @@ impl<O: Objects> Turn<'_, O> {
         }
         let waits = self.it.config.lease.and(primary.promised_until.checked_since(now));
         let waits = waits.filter(|span| span.as_ns() > 0);
-        if let Some(span) = waits.filter(|_| self.it.config.planted != Some(Planted::ReadsWithoutLease)) {
+        if let Some(span) = waits.filter(|_| self.it.config.planted != Some(Planted::ServesDuringPromises)) {
             self.wake(span, After::PromisesOver);
             return;
         }

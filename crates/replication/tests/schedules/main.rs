@@ -222,12 +222,24 @@ fn cut_off(seed: u64, planted: Option<Fault>) -> Schedule {
     Schedule::parse(&format!("{seed} - {line}")).map(|it| Schedule { planted, ..it }).expect("a schedule")
 }
 
+/// The same, but the first primary reads again while the other begins, so that its lease is as young as can be.
+fn cut_off_while_it_reads(seed: u64, planted: Option<Fault>) -> Schedule {
+    let reads = "r0 r1 r2 n6 ".repeat(8);
+    let line = format!("w0 w1 w2 n150 r0 r1 r2 n20 {reads} u0 w0 w1 w2 {reads} {reads} {reads} n100");
+    Schedule::parse(&format!("{seed} - {line}")).map(|it| Schedule { planted, ..it }).expect("a schedule")
+}
+
 #[test]
 fn reads_of_a_former_primary_are_caught() {
-    let fault_of = |planted| quietly(|| (0..2_000).find_map(|seed| fault(&cut_off(seed, planted))));
-    assert_eq!(fault_of(None), None);
-    let fault = fault_of(Some(Fault::Rule(Planted::ReadsWithoutLease))).expect("a read that is out of date");
-    assert!(fault.contains("came before"), "{fault}");
+    for (schedule, rule) in [
+        (cut_off as fn(u64, Option<Fault>) -> Schedule, Planted::ReadsWithoutLease),
+        (cut_off_while_it_reads, Planted::ServesDuringPromises),
+    ] {
+        let fault_of = |planted| quietly(|| (0..1_000).find_map(|seed| fault(&schedule(seed, planted))));
+        assert_eq!(fault_of(None), None);
+        let fault = fault_of(Some(Fault::Rule(rule))).expect("a read that is out of date");
+        assert!(fault.contains("came before"), "{fault}");
+    }
 }
 
 #[test]

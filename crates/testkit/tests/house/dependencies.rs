@@ -185,4 +185,16 @@ mod tests {
         let ours = Package { source: None, requires, ..of("ours", "0.1.0", Some("MIT")) };
         assert!(found(vec![ours])[0].contains("takes any version of `serde`"));
     }
+
+    /// A graph large enough to be a whole one, in which each listed crate has two versions, and then one has one.
+    #[test]
+    fn what_is_listed_and_no_longer_there_twice_is_found() {
+        let filler = (0..100).map(|number| of(&format!("filler-{number}"), "1.0.0", Some("MIT")));
+        let both = |name: &str| ["1.0.0", "2.0.0"].map(|version| of(name, version, Some("MIT")));
+        let whole: Vec<Package> = TWICE.iter().flat_map(|(name, _)| both(name)).chain(filler).collect();
+        assert_eq!(found(whole.clone()), [""; 0]);
+        let (name, _) = TWICE[0];
+        let less = whole.into_iter().filter(|it| it.name != name || it.version != "1.0.0").collect();
+        assert_eq!(found(less), [format!("`{name}` is listed here, and there is one version of it")]);
+    }
 }

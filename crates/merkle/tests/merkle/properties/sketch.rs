@@ -182,3 +182,13 @@ fn cells_stay_within_64_bytes_an_object() {
         );
     }
 }
+
+/// What a thesis group's sketch takes: 32 bytes a cell, 8 bytes of marks for each 64 cells begun, and the two heads.
+#[test]
+fn the_memory_of_a_sketch_is_that_of_its_cells_and_their_marks() {
+    let head = size_of::<Sketch>() as u64;
+    assert_eq!(
+        [0, 1, 64, 65, 1_000].map(|cells| Sketch::memory_bytes(cells) - head),
+        [0, 32 + 8, 64 * 32 + 8, 65 * 32 + 16, 32_000 + 128]
+    );
+}
