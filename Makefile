@@ -65,7 +65,7 @@ demo: build ## ask what an operator asks, of an example cluster, and write the r
 	@rm -rf out/demo
 	@echo
 	@echo 'A disk of the cluster in $(EXAMPLE) fails. When are all copies back, and what would help?'
-	$(TOWTANK) rebuild --crush-map $(EXAMPLE)/crush.txt --osd-dump $(EXAMPLE)/osd_dump.json \
+	$(TOWTANK) whatif --crush-map $(EXAMPLE)/crush.txt --osd-dump $(EXAMPLE)/osd_dump.json \
 	    --pg-dump $(EXAMPLE)/pg_dump.json.gz --fail osd.3 --out out/demo
 
 test: setup-test format house clippy test-rust test-python wasm web ## run every check

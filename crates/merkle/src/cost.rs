@@ -244,7 +244,8 @@ pub fn cells_per_difference(differing: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Gaps between places that are each taken with the same probability: their lengths are added up one by one.
+    /// Gaps between places that are each taken with the same probability: their lengths are added up one by
+    /// one.
     #[test]
     fn gaps_take_as_many_bytes_as_they_have_sevens_of_bits() {
         for mean in [2.0, 40.0, 128.0, 300.0, 5_000.0, 40_000.0] {

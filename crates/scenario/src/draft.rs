@@ -68,6 +68,12 @@ impl Draft {
         self.root.find(&path).is_some()
     }
 
+    /// Whether keys may be set by flags of a command, rather than only in a file.
+    #[must_use]
+    pub fn has_flags(&self) -> bool {
+        self.flags.is_some()
+    }
+
     /// A problem with the value of `key` (`cluster.servers`, `stations[0].rate`), at its place: the key's
     /// line in the file, or the flag that set it. A key that the user left out is reported at the nearest
     /// enclosing table.

@@ -42,6 +42,8 @@ pub struct Known<'a> {
     pub never: Option<&'a str>,
     /// Why its mean has no interval.
     pub no_interval: Option<&'a str>,
+    /// A name that it had.
+    pub formerly: Option<&'a str>,
 }
 
 impl<'a> Known<'a> {
@@ -53,7 +55,7 @@ impl<'a> Known<'a> {
             "" | "ratio" | "share" | "%" | "percent" => Domain::Any,
             _ => Domain::NonNegative,
         };
-        Known { name, unit, domain, never: None, no_interval: None }
+        Known { name, unit, domain, never: None, no_interval: None, formerly: None }
     }
 }
 
@@ -257,6 +259,13 @@ impl Comparison {
     fn check(&mut self, known: &[Known<'_>]) -> Result<(), Problem> {
         let Some(measure) = known.iter().find(|measure| measure.name == self.name) else {
             let names = || known.iter().map(|measure| measure.name);
+            let renamed = known.iter().find(|measure| measure.formerly == Some(self.name.as_str()));
+            if let Some(renamed) = renamed {
+                let message = format!("`{}` is called `{}` here", self.name, renamed.name);
+                return Err(Problem::new(message)
+                    .hint(format!("write `{}`", renamed.name))
+                    .at(self.name_place.clone()));
+            }
             let hint = did_you_mean(&self.name, names())
                 .unwrap_or_else(|| format!("the measures are {}", names().collect::<Vec<_>>().join(", ")));
             return Err(Problem::new(format!("unknown measure `{}`", self.name))

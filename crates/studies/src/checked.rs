@@ -149,8 +149,8 @@ mod tests {
         let (out, fail) = ("mark_out = \"osd.5\"", "fail = \"osd.5\"");
         assert_eq!(text("preview", out, "crush_map", "osd_dump"), text("preview", out, "map", "osd_dump"));
         assert_eq!(
-            text("rebuild", fail, "crush_map", "osd_dump"),
-            text("rebuild", fail, "ceph_map", "ceph_dump")
+            text("whatif", fail, "crush_map", "osd_dump"),
+            text("whatif", fail, "ceph_map", "ceph_dump")
         );
     }
 

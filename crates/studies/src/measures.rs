@@ -29,6 +29,8 @@ pub struct Measure<S> {
     pub title: Cow<'static, str>,
     /// As [`MeasureSpec::interval`].
     pub interval: Interval,
+    /// As [`MeasureSpec::formerly`].
+    pub formerly: Option<&'static str>,
     value: Box<dyn Fn(&S) -> Value>,
     applies: Option<fn(&S) -> bool>,
 }
@@ -45,7 +47,7 @@ impl<S> Measure<S> {
         let name = name.into();
         let title = title::of(&name, unit).into();
         let interval = Interval::default();
-        Measure { name, unit, about, title, interval, value: Box::new(value), applies: None }
+        Measure { name, unit, about, title, interval, formerly: None, value: Box::new(value), applies: None }
     }
 
     /// A row of one of several methods: its name begins with the method's prefix (`merkle_levels_`), and its
@@ -70,6 +72,12 @@ impl<S> Measure<S> {
     #[must_use]
     pub fn titled(self, title: impl Into<Cow<'static, str>>) -> Measure<S> {
         Measure { title: title.into(), ..self }
+    }
+
+    /// The same measure, which had another name.
+    #[must_use]
+    pub fn formerly(self, name: &'static str) -> Measure<S> {
+        Measure { formerly: Some(name), ..self }
     }
 
     /// The same measure, which may be negative.
@@ -158,6 +166,7 @@ pub fn specs<S>(measures: Vec<Measure<S>>) -> Vec<MeasureSpec> {
         about: measure.about,
         title: kept(measure.title),
         interval: measure.interval,
+        formerly: measure.formerly,
     };
     measures.into_iter().map(spec).collect()
 }

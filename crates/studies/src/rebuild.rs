@@ -8,9 +8,11 @@
 //!   `complete`, `failures`: its checks, and what is known of it before it runs; `cluster`: the machines that
 //!   it describes;
 //! - `generated`: one replicate on a generated cluster, from the scenario to its results;
-//! - `real`: the same from the exports of a cluster; `ring`: machines and partitions from a ring of Swift;
+//! - `ring`: machines and partitions from a ring of Swift;
+//! - `of_ceph`: what to run where exports of Ceph are given;
+//! - `real`: machines and groups from the exports of a cluster, for `whatif`;
 //! - `queue`: the operation queue of Ceph's daemons, by release; `log`: what the logs of its groups remember;
-//! - `observed`, `resources`, `bottleneck`: the measures, and what limited the rebuild;
+//! - `observed`, `work`, `resources`, `bottleneck`: the measures, and what limited the rebuild;
 //! - `levers`: changes that may help, each tried; `estimate`: large recoveries with some of their objects;
 //! - `present`, `figures`, `slowest`, `traffic`, `published`: the contents of the report.
 
@@ -20,12 +22,13 @@ pub mod cluster;
 pub mod complete;
 pub(crate) mod estimate;
 pub mod failures;
-mod figures;
+pub(crate) mod figures;
 pub mod generated;
 pub mod levers;
 pub(crate) mod log;
 mod measures;
 pub(crate) mod observed;
+pub(crate) mod of_ceph;
 pub mod parts;
 pub mod population;
 mod present;
@@ -36,10 +39,12 @@ pub mod resources;
 pub mod ring;
 pub mod scenario;
 pub mod settled;
-mod slowest;
+pub(crate) mod slowest;
+pub(crate) mod tables;
 mod traffic;
 mod units;
 mod view;
+pub(crate) mod work;
 
 use towtank_rebuild::recovery::RecoveryError;
 use towtank_scenario::{Draft, Problems};
@@ -127,14 +132,13 @@ impl Question for Rebuild {
          disks, NICs, limits or sleeps were the bottleneck.\n\n\
          --preset paper is the published study: fast disks, and no other limits. --preset ceph-wpq (or ceph) has the defaults of \
          Ceph up to 16 on rotating disks: one backfill per disk, a sleep of 0.1 s after each object, ten minutes until failed \
-         devices are marked out. With exports, recovery is paced as by the release that the osd dump names: WPQ with sleeps \
-         up to 16, mClock with --profile from 17 on. --client-load adds reads and writes of clients. Not modelled: CPU and memory, Ceph's own work \
-         per object (1 ms where it was measured, which determines the time of small objects without a sleep), and \
-         devices of a real cluster that come back, for which there is the study whatif.";
+         devices are marked out. --ceph 17 and later have mClock with --profile. --client-load adds reads and writes of \
+         clients. Exports of a real cluster of Ceph are for the study whatif. Not modelled: CPU and memory, and Ceph's own \
+         work per object (1 ms where it was measured, which determines the time of small objects without a sleep).";
     const RESULTS_VERSION: u32 = 11;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank rebuild --servers 16 --per-server 10TiB --disk-read 200MB/s --disk-write 180MB/s",
-        "towtank rebuild --report ceph-report.json --fail host=a",
+        "towtank rebuild --ring object.ring --fail d12",
         "towtank rebuild --replicates 10 --fail-if 'time_to_full_redundancy_s > 6h'",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
@@ -153,37 +157,27 @@ impl Question for Rebuild {
 
     type Scenario = Scenario;
     type Settled = Settled;
-    type Ready = Ready;
+    type Ready = Complete;
     type Seen = Seen;
     type Kept = Kept;
 
-    fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
-        Ok(if scenario.is_real() {
-            Ready::Real(Box::new(real::Ready::check(scenario, draft)?))
-        } else {
-            Ready::Generated(Box::new(scenario.complete(draft)?))
-        })
-    }
-
-    fn settled(ready: &Ready) -> &Settled {
-        match ready {
-            Ready::Generated(complete) => &complete.scenario,
-            Ready::Real(real) => real.scenario(),
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Complete, Problems> {
+        if scenario.is_real() {
+            return Err(of_ceph::refused(&scenario, draft).into());
         }
+        scenario.complete(draft)
     }
 
-    fn resolved(ready: &Ready) -> serde_json::Value {
-        match ready {
-            Ready::Generated(complete) => generated::resolved(&complete.scenario),
-            Ready::Real(real) => real.resolved(),
-        }
+    fn settled(ready: &Complete) -> &Settled {
+        &ready.scenario
     }
 
-    fn memory(ready: &Ready) -> Option<Bytes> {
-        Some(match ready {
-            Ready::Generated(complete) => generated::memory_estimate(complete),
-            Ready::Real(real) => real.memory_estimate(),
-        })
+    fn resolved(ready: &Complete) -> serde_json::Value {
+        generated::resolved(&ready.scenario)
+    }
+
+    fn memory(ready: &Complete) -> Option<Bytes> {
+        Some(generated::memory_estimate(ready))
     }
 
     fn measures() -> Vec<Measure<Seen>> {
@@ -194,11 +188,8 @@ impl Question for Rebuild {
         measures::lacks(settled, measure)
     }
 
-    fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
-        match ready {
-            Ready::Generated(complete) => generated::seen(complete, context),
-            Ready::Real(real) => real.seen(context),
-        }
+    fn run(ready: &Complete, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        generated::seen(ready, context)
     }
 
     fn keep(seen: Seen) -> Kept {
@@ -217,14 +208,6 @@ impl From<RecoveryError> for StudyError {
             error => StudyError::Model { message: error.to_string(), hint: None },
         }
     }
-}
-
-/// A checked scenario.
-pub enum Ready {
-    /// Of a generated cluster.
-    Generated(Box<Complete>),
-    /// Of a real cluster, from its exports.
-    Real(Box<real::Ready>),
 }
 
 #[cfg(test)]

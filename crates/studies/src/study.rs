@@ -248,6 +248,9 @@ pub struct MeasureSpec {
     pub title: &'static str,
     /// The interval that its mean over replicates has.
     pub interval: Interval,
+    /// A name that it had in an earlier version, or in the study that had it: a gate on it is told the new
+    /// one.
+    pub formerly: Option<&'static str>,
 }
 
 /// A checked point, ready to run any number of replicates at once.

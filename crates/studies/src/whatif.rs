@@ -67,9 +67,15 @@ const FLAGS: &[Flag] = &[
     flag("disk-read", "disk_read"),
     flag("disk-write", "disk_write"),
     flag("speed-spread", "speed_spread"),
+    flag("seeks", "seeks"),
     flag("nic", "nic"),
+    flag("latency", "latency"),
     flag("uplink", "uplink"),
+    flag("stream-limit", "stream_limit"),
+    flag("rate-cap", "rate_cap"),
+    flag("server-rate-cap", "server_rate_cap"),
     flag("recovery-max-active", "recovery_max_active"),
+    flag("server-max-active", "server_max_active"),
     flag("max-backfills", "max_backfills"),
     flag("recovery-sleep", "recovery_sleep"),
     flag("ceph", "ceph_release"),
@@ -82,6 +88,10 @@ const FLAGS: &[Flag] = &[
     flag("client-size", "client_size"),
     flag("client-weight", "client_weight"),
     flag("client-writes", "client_writes"),
+    flag("source", "source"),
+    flag("gather", "gather"),
+    flag("order", "order"),
+    flag("detection", "detection"),
     flag("down-out", "down_out"),
     flag("noout", "noout"),
     flag("failure-rate", "failure_rate"),
@@ -92,7 +102,7 @@ impl Question for Whatif {
     const NAME: &'static str = "whatif";
     const TITLE: &'static str =
         "what a change of a Ceph cluster moves, how long it takes, and what is at risk";
-    const ABOUT: &'static str = "One change, or several in order, on the exports of a real cluster, as `preview` and `rebuild` read them; no cluster is \
+    const ABOUT: &'static str = "One change, or several in order, on the exports of a real cluster, as `preview` reads them; no cluster is \
          contacted. Says whether it is safe, what moves, how long that takes with the queue of its release (WPQ, or mClock from 17 on), what is \
          at risk meanwhile, and what holds it up. Without a change: the recovery that is under way.\n\n\
          --fail takes a device, host or rack away, and Ceph gives it up after ten minutes; --returns osd.3@40min brings it \
@@ -100,7 +110,7 @@ impl Question for Whatif {
          once; --drain and --mark-out empty a device that still serves. Changes are made in the order of the command \
          line; a time behind an @ (--drain host=h1@2h) makes one later, also while an earlier one is under way. Not \
          modelled: what balancer and autoscaler do next.";
-    const RESULTS_VERSION: u32 = 9;
+    const RESULTS_VERSION: u32 = 10;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank whatif --report ceph-report.json --fail osd.3 --returns osd.3@40min --client-writes 200/s",
         "towtank whatif --report ceph-report.json --add-host h9=4x3.6:hdd --drain host=h1@2h",

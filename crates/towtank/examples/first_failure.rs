@@ -62,6 +62,7 @@ impl Study for FirstFailure {
             about: "time until the first disk fails",
             title: "First failure",
             interval: Interval::OfUnit,
+            formerly: None,
         }]
     }
 

@@ -76,6 +76,7 @@ pub(crate) fn known(measures: &[(MeasureSpec, Option<String>)]) -> Vec<Known<'_>
             domain: measure.interval.domain(measure.unit),
             never: never.as_deref(),
             no_interval: measure.interval.reason(),
+            formerly: measure.formerly,
         })
         .collect()
 }

@@ -6,7 +6,8 @@
 //!
 //! A new scenario is recorded by a line with its name and settings, and a run with `TOWTANK_RECORD=1`. Such a
 //! run compares nothing; its last act is to write the file, once, with new results in the lines of all
-//! scenarios that it ran (`-- NAME` selects). A changed number must be listed in *Results changed*.
+//! scenarios that it ran (`-- NAME` selects). From the first release on, a changed number must be listed in
+//! *Results changed*.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 

@@ -1,5 +1,6 @@
-//! Edits of buckets that few maps have, as `crushtool --remove-item` of Ceph 16.2.15 makes them and `-d` prints
-//! them. Edits of all kinds on random maps are compared with the tool itself in the tests of the command.
+//! Edits of buckets that few maps have, as `crushtool --remove-item` of Ceph 16.2.15 makes them and `-d`
+//! prints them. Edits of all kinds on random maps are compared with the tool itself in the tests of the
+//! command.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use towtank_placement::crush::text::{compile, print};
@@ -21,14 +22,14 @@ device 4 osd.4
 type 0 osd
 type 1 root
 root default {
-	id -1
-	alg tree
-	hash 0
-	item osd.0 weight 1.000
-	item osd.1 weight 2.000
-	item osd.2 weight 3.000
-	item osd.3 weight 4.000
-	item osd.4 weight 5.000
+  id -1
+  alg tree
+  hash 0
+  item osd.0 weight 1.000
+  item osd.1 weight 2.000
+  item osd.2 weight 3.000
+  item osd.3 weight 4.000
+  item osd.4 weight 5.000
 }
 ";
 
@@ -44,7 +45,8 @@ fn without(removed: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The leaves keep their places. That of a removed one stays, as device 0 without weight, unless it is the last.
+/// The leaves keep their places. That of a removed one stays, as device 0 without weight, unless it is the
+/// last.
 #[test]
 fn leaves_of_a_tree_keep_their_places() {
     assert_eq!(

@@ -50,8 +50,8 @@ fn the_objects_of_lost_groups_are_all_theirs() {
     }
 }
 
-/// A drawn lost set and one found by enumeration agree in size, in bytes, and in the share of each peer. Servers
-/// with two disks are hosts of a map of CRUSH, which lie elsewhere on its ring than servers do.
+/// A drawn lost set and one found by enumeration agree in size, in bytes, and in the share of each peer.
+/// Servers with two disks are hosts of a map of CRUSH, which lie elsewhere on its ring than servers do.
 #[test]
 fn drawn_sets_are_like_those_that_are_asked() {
     for (algorithm, disks) in [

@@ -222,7 +222,8 @@ fn cut_off(seed: u64, planted: Option<Fault>) -> Schedule {
     Schedule::parse(&format!("{seed} - {line}")).map(|it| Schedule { planted, ..it }).expect("a schedule")
 }
 
-/// The same, but the first primary reads again while the other begins, so that its lease is as young as can be.
+/// The same, but the first primary reads again while the other begins, so that its lease is as young as can
+/// be.
 fn cut_off_while_it_reads(seed: u64, planted: Option<Fault>) -> Schedule {
     let reads = "r0 r1 r2 n6 ".repeat(8);
     let line = format!("w0 w1 w2 n150 r0 r1 r2 n20 {reads} u0 w0 w1 w2 {reads} {reads} {reads} n100");

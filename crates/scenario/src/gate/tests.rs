@@ -6,7 +6,7 @@ use super::*;
 
 fn known() -> [Known<'static>; 9] {
     [
-        Known::new("wait_mean", "s"),
+        Known { formerly: Some("waiting"), ..Known::new("wait_mean", "s") },
         Known::new("utilisation", "fraction"),
         Known::new("throughput", "jobs/s"),
         Known::new("moved", "bytes"),
@@ -113,6 +113,12 @@ fn mistakes_point_at_the_word() {
     --fail-if 'wait_mena > 3ms'
                ^^^^^^^^^
     did you mean `wait_mean`?
+    ");
+    insta::assert_snapshot!(told("waiting > 3ms"), @r"
+    `waiting` is called `wait_mean` here
+    --fail-if 'waiting > 3ms'
+               ^^^^^^^
+    write `wait_mean`
     ");
     insta::assert_snapshot!(told("wait_mean > 3GiB and latency < 1s"), @r"
     `wait_mean` is measured in s, and `GiB` is not a unit for it

@@ -116,13 +116,14 @@ impl Scenario {
                 let message = format!(
                     "`{key}` describes the daemons of Ceph, but the cluster is none of Ceph with groups"
                 );
-                let hint = "give exports, or set preset = \"ceph-wpq\" and `groups`; or set `recovery_sleep` and `max_backfills`";
+                let hint =
+                    "set preset = \"ceph-wpq\" and `groups`; or set `recovery_sleep` and `max_backfills`";
                 problems.push(draft.problem(key, message).hint(hint));
             }
             Vec::new()
         };
         for key in ["exact", "exact_objects"].into_iter().filter(|key| draft.says(key)) {
-            let message = format!("`{key}` is for exports of Ceph; without them all objects are simulated");
+            let message = format!("`{key}` is for exports of Ceph; here all objects are simulated");
             problems.push(draft.problem(key, message).hint("leave it out"));
         }
         settled.check_returns(draft, &mut problems);
@@ -267,7 +268,7 @@ impl Scenario {
         let (message, hint) = match (self.order, grouped) {
             (Order::Object, true) => (
                 "`order` is `object`, but the objects of a group are rebuilt together",
-                "set order = \"group\", or place objects one by one (groups = 0, without exports)",
+                "set order = \"group\", or place objects one by one (groups = 0)",
             ),
             (Order::Group, false) => (
                 "`order` is `group`, but objects are placed one by one",

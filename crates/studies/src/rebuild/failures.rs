@@ -42,8 +42,8 @@ fn parse(text: &str, scenario: &Scenario, rings: Option<&Rings>) -> Result<Failu
         (format!("`fail` is `{text}`: {error}"), "write the time behind an `@`: \"server@10min\"".to_owned())
     })?;
     let what = match (what.trim(), rings) {
-        ("server" | "host", _) => Failing::Server(None),
-        ("disk" | "osd", _) => Failing::Device(None),
+        ("server", _) => Failing::Server(None),
+        ("disk", _) => Failing::Device(None),
         ("rack", _) => Failing::Rack(None),
         ("zone", Some(_)) => Failing::Rack(None),
         (what, Some(rings)) => ring::named(what, rings)?,
@@ -65,21 +65,33 @@ fn numbered(what: &str, scenario: &Scenario) -> Result<Failing, (String, String)
             )
         })
     };
-    Ok(match what.split_once(['=', '.']) {
-        Some(("server" | "host", digits)) => {
-            let digits = digits.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-            Failing::Server(number(digits, scenario.servers, "servers")?)
-        }
-        Some(("osd" | "disk", digits)) => Failing::Device(number(digits, disks, "disks")?),
+    Ok(match what.split_once('=') {
+        Some(("server", digits)) => Failing::Server(number(digits, scenario.servers, "servers")?),
+        Some(("disk", digits)) => Failing::Device(number(digits, disks, "disks")?),
         Some(("rack", digits)) => Failing::Rack(number(digits, scenario.racks, "racks")?),
+        _ if is_of_ceph(what) => {
+            let message = format!(
+                "`fail` names `{what}`, as Ceph does, but no cluster of Ceph is given: this one is described by its keys"
+            );
+            let hint = format!(
+                "for a cluster of Ceph: towtank whatif --report FILE --fail {what}; here: server, disk or rack to have one drawn, or server=5, disk=3, rack=1"
+            );
+            return Err((message, hint));
+        }
         _ => {
-            let hint = "write server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1";
+            let hint = "write server, disk or rack to have one drawn, or name it: server=5, disk=3, rack=1";
             return Err((
                 format!("`fail` names `{what}`, which is no server, disk or rack"),
                 hint.to_owned(),
             ));
         }
     })
+}
+
+/// Whether it is a name that a map of Ceph has: `osd.3`, `host=a`.
+fn is_of_ceph(what: &str) -> bool {
+    let kind = what.split(['=', '.']).next().unwrap_or_default();
+    ["osd", "host"].contains(&kind)
 }
 
 #[cfg(test)]

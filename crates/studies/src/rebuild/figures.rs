@@ -6,7 +6,7 @@ use towtank_report::{
 };
 
 use super::observed::{ClientsSeen, Observed, PERCENTILES};
-use super::slowest::SERVERS_DRAWN;
+use super::slowest::{Runs, SERVERS_DRAWN};
 use super::view::{View, placed};
 
 const GIB: f64 = 1_073_741_824.0;
@@ -22,7 +22,18 @@ pub fn of_all(views: &[View<'_>]) -> Vec<Figure> {
     if views.iter().any(|view| view.scenario.servers != views[0].scenario.servers) {
         figures.push(scaling(views));
     }
-    figures.extend([progress(views), rates(views), times(views), written(views)]);
+    let names = || views.iter().map(View::name).collect();
+    let means = |measure: &str| views.iter().map(|view| Some(view.mean(measure)?.mean)).collect();
+    let parts = [
+        ("until detected", "detection_s"),
+        ("until marked out", "down_out_s"),
+        ("until replaced or back", "in_place_s"),
+        ("until objects move", "peering_s"),
+        ("transfers", "transfer_s"),
+    ];
+    let parts = parts.map(|(name, measure)| (name, means(measure)));
+    figures.extend([progress(views), rates(views), times(names(), &parts)]);
+    figures.push(written(&views.iter().map(View::runs).collect::<Vec<_>>()));
     figures
 }
 
@@ -130,48 +141,41 @@ fn rates(views: &[View<'_>]) -> Figure {
     )
 }
 
-fn times(views: &[View<'_>]) -> Figure {
-    let names = views.iter().map(View::name).collect();
-    // Not every cluster has each part.
-    let has = |series: &BarSeries| series.values.iter().any(|value| value.get().is_some());
-    let bars = |name: &str, measure: &str| BarSeries {
-        name: name.to_owned(),
-        values: views.iter().map(|view| Num::from(view.mean(measure).map(|mean| mean.mean))).collect(),
+/// The parts of a time, one bar a point; parts that no point has are left out.
+#[must_use]
+pub fn times(names: Vec<String>, parts: &[(&str, Vec<Option<f64>>)]) -> Figure {
+    let bars = |(name, values): &(&str, Vec<Option<f64>>)| BarSeries {
+        name: (*name).to_owned(),
+        values: values.iter().map(|value| Num::from(*value)).collect(),
         low: Vec::new(),
         high: Vec::new(),
     };
+    let has = |(_, values): &&(&str, Vec<Option<f64>>)| values.iter().any(Option::is_some);
     figure(
         "times",
-        "Parts of the rebuild time",
-        "From the failure until the last lost byte is durable again.",
+        "Parts of the time",
+        "What passes until the last byte is durable where it belongs.",
         Kind::Bar {
             x: "point".to_owned(),
             y: Axis::linear("time", "s"),
             categories: names,
-            series: [
-                Some(bars("until detected", "detection_s")),
-                Some(bars("until marked out", "down_out_s")).filter(has),
-                Some(bars("until replaced or back", "in_place_s")).filter(has),
-                Some(bars("until objects move", "peering_s")).filter(has),
-                Some(bars("transfers", "transfer_s")),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
+            series: parts.iter().filter(has).map(bars).collect(),
             stacked: true,
             references: Vec::new(),
         },
     )
 }
 
-fn written(views: &[View<'_>]) -> Figure {
-    let samples = |view: &View<'_>| -> Vec<f64> {
+/// What each survivor wrote, one curve a point.
+#[must_use]
+pub fn written(all: &[Runs<'_>]) -> Figure {
+    let samples = |runs: &Runs<'_>| -> Vec<f64> {
         let of = |observed: &Observed| -> Vec<f64> {
             let all: Vec<f64> = observed.servers.iter().map(|server| server.written as f64).collect();
             let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
             all.into_iter().map(|bytes| if mean > 0.0 { bytes / mean } else { 0.0 }).collect()
         };
-        view.observed.iter().copied().flat_map(of).collect()
+        runs.observed.iter().copied().flat_map(of).collect()
     };
     figure(
         "written",
@@ -179,17 +183,16 @@ fn written(views: &[View<'_>]) -> Figure {
         "Over the mean of all survivors, for each survivor of each replicate. The one with the most finishes last.",
         Kind::Ecdf {
             x: Axis::linear("bytes written over the mean", ""),
-            series: views.iter().map(|view| EcdfSeries::of(view.name(), &samples(view))).collect(),
+            series: all.iter().map(|runs| EcdfSeries::of(runs.name.clone(), &samples(runs))).collect(),
             references: vec![Reference::Vertical { name: "even".to_owned(), at: Num::from(1.0) }],
             tail: false,
         },
     )
 }
 
-/// The figures of one point's first replicate.
+/// The figures of the machines of one replicate.
 #[must_use]
-pub fn of_one(view: &View<'_>) -> Vec<Figure> {
-    let seen = view.observed[0];
+pub fn of_machines(seen: &Observed) -> Vec<Figure> {
     let mut figures = Vec::new();
     if seen.below.iter().any(|point| point.1 > 0) {
         figures.push(below(seen));
@@ -198,7 +201,7 @@ pub fn of_one(view: &View<'_>) -> Vec<Figure> {
         figures.extend([waited(clients), waited_over_time(clients)]);
     }
     if seen.servers.len() <= SERVERS_DRAWN {
-        figures.push(servers(view));
+        figures.push(servers(seen));
     }
     figures
 }
@@ -230,10 +233,10 @@ fn waited(clients: &ClientsSeen) -> Figure {
         high: Vec::new(),
     };
     let all = [
-        bars("reads, no rebuild", &reads.quiet),
-        bars("reads, during the rebuild", &reads.during),
-        bars("writes, no rebuild", &writes.quiet),
-        bars("writes, during the rebuild", &writes.during),
+        bars("reads, nothing moves", &reads.quiet),
+        bars("reads, while data move", &reads.during),
+        bars("writes, nothing moves", &writes.quiet),
+        bars("writes, while data move", &writes.during),
     ];
     figure(
         "clients",
@@ -260,12 +263,12 @@ fn waited_over_time(clients: &ClientsSeen) -> Figure {
         draw: Draw::Line,
     };
     let quiet = |(name, kind): (&str, &super::observed::ClientKind)| {
-        let name = format!("{name}, no rebuild");
+        let name = format!("{name}, nothing moves");
         Some(Reference::Horizontal { name, at: Num::from(kind.quiet_mean? / 1e3) })
     };
     figure(
         "clients-over-time",
-        "Latency of clients during the rebuild",
+        "Latency of clients while data move",
         "Mean latency in the first replicate, by the time of the answer.",
         Kind::Line {
             x: Axis::linear("time since the failure", "s"),
@@ -276,8 +279,8 @@ fn waited_over_time(clients: &ClientsSeen) -> Figure {
     )
 }
 
-fn servers(view: &View<'_>) -> Figure {
-    let seen = &view.observed[0].servers;
+fn servers(seen: &Observed) -> Figure {
+    let seen = &seen.servers;
     let bars = |name: &str, of: &dyn Fn(&super::observed::ServerSeen) -> f64| BarSeries {
         name: name.to_owned(),
         values: seen.iter().map(|server| Num::from(of(server))).collect(),

@@ -250,7 +250,6 @@ fn replicate(
         survivors,
         capacity: capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
         reservations: complete.scenario.reservations(),
-        limits: None,
         in_place,
         held: affected.held.clone(),
     };

@@ -1,7 +1,6 @@
 //! From a recovery to its results: the measures of one replicate, and what is kept for the presentation.
 
 use serde::{Deserialize, Serialize};
-use towtank_ceph::FillLimits;
 use towtank_metrics::Histogram;
 use towtank_report::Outcome;
 use towtank_units::{SimSpan, SimTime};
@@ -26,8 +25,6 @@ pub struct Setting {
     pub capacity: Option<Vec<u64>>,
     /// The number of reservations that a device grants.
     pub reservations: Option<u32>,
-    /// The fill limits of the cluster's dump; none where the cluster is generated.
-    pub limits: Option<FillLimits>,
     /// Whether what failed was replaced in place, so that all servers count.
     pub in_place: bool,
     /// What each device held before any failure, where it is known.
@@ -50,6 +47,28 @@ pub struct Replicate {
     pub resources: Vec<Resource>,
     /// Changes that were tried.
     pub tried: Vec<Tried>,
+}
+
+/// What the presented results are computed from.
+pub struct Parts<'a> {
+    /// The machines.
+    pub hardware: &'a Hardware,
+    /// The objects or groups that were affected.
+    pub affected: &'a Affected,
+    /// What failed.
+    pub struck: &'a [Struck],
+    /// The results of the recovery.
+    pub recovered: &'a Recovered,
+    /// What each device held before any failure, where it is known.
+    pub held: Option<&'a Held>,
+    /// The number of reservations that a device grants.
+    pub reservations: Option<u32>,
+    /// How busy each resource was.
+    pub resources: &'a [Resource],
+    /// Changes that were tried.
+    pub tried: &'a [Tried],
+    /// Whether nothing is left of a server.
+    pub is_gone: &'a dyn Fn(u32) -> bool,
 }
 
 /// The results of one replicate that are presented.
@@ -95,9 +114,6 @@ pub struct Observed {
     pub asked: u64,
     /// Whether the records are groups (else objects).
     pub grouped: bool,
-    /// The fill limits of the cluster's dump; none where the cluster is generated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<FillLimits>,
 }
 
 /// Latencies of clients, in microseconds.
@@ -235,12 +251,11 @@ pub struct Kept {
 impl Observed {
     /// Computes the presented results of a replicate.
     #[must_use]
-    pub fn of(replicate: &Replicate) -> Observed {
-        let Replicate { hardware, affected, struck, recovered, setting, resources, tried } = replicate;
-        let gone = |server: u32| replicate.is_gone(server);
+    pub fn of(parts: &Parts<'_>) -> Observed {
+        let Parts { hardware, affected, recovered, held, resources, tried, is_gone, .. } = *parts;
         let matrix = recovered.work.traffic.as_deref();
-        let servers = (0..hardware.servers()).filter(|&server| !gone(server));
-        let servers = servers.map(|server| replicate.server(server)).collect();
+        let servers = (0..hardware.servers()).filter(|&server| !is_gone(server));
+        let servers = servers.map(|server| parts.server(server)).collect();
         let found = match affected.found {
             towtank_rebuild::affected::Found::ByInverse => "found by the placement's inverse",
             towtank_rebuild::affected::Found::ByAsking => "found by looking up every one",
@@ -249,16 +264,16 @@ impl Observed {
         Observed {
             replicate: 0,
             transfer_s: transfer(recovered).map_or(0.0, SimSpan::as_secs_f64),
-            held_in: setting.held.as_ref().map(|held| match held {
+            held_in: held.map(|held| match held {
                 Held::Groups(_) => "groups".to_owned(),
                 Held::Bytes(_) => "bytes".to_owned(),
             }),
-            failed: struck.iter().map(|struck| struck.name.clone()).collect(),
-            bottleneck: name_bottleneck(resources, setting.reservations, tried),
-            tried: tried.clone(),
-            resources: resources.clone(),
+            failed: parts.struck.iter().map(|struck| struck.name.clone()).collect(),
+            bottleneck: name_bottleneck(resources, parts.reservations, tried),
+            tried: tried.to_vec(),
+            resources: resources.to_vec(),
             servers,
-            traffic: matrix.and_then(|matrix| Traffic::of(matrix, hardware, gone)),
+            traffic: matrix.and_then(|matrix| Traffic::of(matrix, hardware, is_gone)),
             progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
             rebuilt: recovered.bytes,
             unfinished: recovered.unfinished.saturating_add(recovered.stuck.bytes),
@@ -267,28 +282,41 @@ impl Observed {
             found: found.to_owned(),
             asked: affected.asked,
             grouped: affected.grouped,
-            limits: setting.limits,
         }
     }
 }
 
 impl Replicate {
-    /// Whether all devices of a server failed.
-    fn is_gone(&self, server: u32) -> bool {
-        let failed = |device| self.struck.iter().any(|struck| struck.devices.contains(&device));
-        !self.setting.in_place && self.hardware.devices_of(server).all(failed)
+    /// What is presented of it.
+    fn observed(&self) -> Observed {
+        let Replicate { hardware, affected, struck, recovered, setting, resources, tried } = self;
+        let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
+        let is_gone = |server: u32| !setting.in_place && hardware.devices_of(server).all(failed);
+        Observed::of(&Parts {
+            hardware,
+            affected,
+            struck,
+            recovered,
+            held: setting.held.as_ref(),
+            reservations: setting.reservations,
+            resources,
+            tried,
+            is_gone: &is_gone,
+        })
     }
+}
 
+impl Parts<'_> {
     /// The work of one server.
     fn server(&self, server: u32) -> ServerSeen {
-        let Replicate { hardware, affected, recovered, setting, .. } = self;
+        let Parts { hardware, affected, recovered, .. } = *self;
         let span = transfer(recovered).map_or(0.0, SimSpan::as_secs_f64);
         let share = |busy: SimSpan| if span > 0.0 { busy.as_secs_f64() / span } else { 0.0 };
         let devices = || hardware.devices_of(server);
         let disks = || devices().map(|device| recovered.disks[device.index()]);
         let card = recovered.cards[server as usize];
         let matrix = recovered.work.traffic.as_deref();
-        let held = setting.held.as_ref().map(Held::by_device);
+        let held = self.held.map(Held::by_device);
         ServerSeen {
             server,
             name: hardware.names().map(|names| names.servers[server as usize].clone()),
@@ -337,7 +365,7 @@ pub fn replicate(
         partial: recovered.partial,
         ..Outcome::default()
     };
-    let observed = Observed { replicate: number, ..Observed::of(&replicate) };
+    let observed = Observed { replicate: number, ..replicate.observed() };
     crate::Replicate { seen: Ok(Seen { observed, population: None, replicate, waiting, in_place }), beside }
 }
 

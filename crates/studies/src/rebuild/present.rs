@@ -9,7 +9,8 @@ use super::figures;
 use super::levers::{advice, tried_in};
 use super::parts;
 use super::settled::{Settled, usual_speeds};
-use super::slowest::Slowest;
+use super::slowest::{Runs, Slowest};
+use super::tables;
 use super::view::View;
 use crate::published::is_published;
 use crate::ranking::{Ranked, by_replicate};
@@ -20,14 +21,15 @@ use crate::{Point, Points, Presentation};
 pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
     let Some(first) = views.first() else { return Presentation::default() };
-    let mut tables = vec![points_table(&views), resources(&views)];
+    let runs: Vec<Runs<'_>> = views.iter().map(View::runs).collect();
+    let mut tables = vec![points_table(&views), tables::resources(&runs)];
     let mut figures = figures::of_all(&views);
-    let slowest = Slowest::of(&views);
+    let slowest = Slowest::of(&runs);
     figures.extend(slowest.iter().flat_map(Slowest::figures));
     if let [one] = &views[..] {
         tables.extend(tried(one));
-        tables.extend(slowest.as_ref().map(servers));
-        figures.extend(figures::of_one(one));
+        tables.extend(slowest.as_ref().map(tables::servers));
+        figures.extend(figures::of_machines(one.observed[0]));
     }
     if let Some(shown) = first.point.kept.iter().find_map(|kept| kept.population.clone()) {
         figures.extend(shown.figures);
@@ -97,7 +99,7 @@ fn answer(views: &[View<'_>]) -> String {
     if let Some(advice) = first.and_then(|first| advice(&one.observed[0].tried, first, where_tried)) {
         text += &format!(". Improvement: {advice}");
     }
-    text + "." + &unknown_fill(one) + &assumed(one)
+    text + "." + &assumed(one)
 }
 
 /// The parts of the time until all copies are back, the longest first.
@@ -114,21 +116,11 @@ fn time_in_parts(view: &View<'_>) -> Option<String> {
     parts::told(measures.into_iter().filter_map(of).collect(), mean("time_to_full_redundancy_s")?)
 }
 
-/// What the answer says where the exports do not tell how full devices are.
-fn unknown_fill(view: &View<'_>) -> String {
-    let fill = view.result.outcomes[0].measures.get("max_device_fill");
-    match fill.and_then(|fill| fill.reason()).filter(|_| view.scenario.is_real()) {
-        Some(reason) => format!(" Not checked: whether devices become too full ({reason})."),
-        None => String::new(),
-    }
-}
-
 /// The speeds that are defaults of the preset: they may be far from those of the user's machines.
 fn assumed(view: &View<'_>) -> String {
     let scenario = view.scenario;
     let usual = usual_speeds(scenario.preset);
     let given = [scenario.disk_read, scenario.disk_write, scenario.nic];
-    let by_class = |key: &str| view.result.scenario.get(key).is_none_or(serde_json::Value::is_null);
     let parts: Vec<String> = [("disk_read", "read"), ("disk_write", "write"), ("nic", "")]
         .iter()
         .zip(usual.iter().zip(&given))
@@ -137,7 +129,6 @@ fn assumed(view: &View<'_>) -> String {
             let rate = human::quantity(rate.bytes_per_second() as f64, "bytes/s");
             match *verb {
                 "" => format!("NICs of {rate} (`{key}`)"),
-                _ if by_class(key) => format!("disks that {verb} at the usual rate of their class (`{key}`)"),
                 _ => format!("disks that {verb} {rate} (`{key}`)"),
             }
         })
@@ -163,8 +154,7 @@ fn status(views: &[View<'_>]) -> Option<Standing> {
 }
 
 fn status_of_point(view: &View<'_>) -> Option<Standing> {
-    let limits = view.observed.first().and_then(|seen| seen.limits).unwrap_or_default();
-    let all: Vec<Standing> = view.result.outcomes.iter().map(|outcome| status_of(outcome, &limits)).collect();
+    let all: Vec<Standing> = view.result.outcomes.iter().map(status_of).collect();
     let status = all.iter().map(Standing::status).max()?;
     // The same thing happens to other numbers in other replicates, so only their number is told.
     let count = all.iter().filter(|one| one.status() == status).count();
@@ -180,12 +170,12 @@ fn status_of_point(view: &View<'_>) -> Option<Standing> {
     })
 }
 
-fn status_of(outcome: &Outcome, limits: &FillLimits) -> Standing {
+fn status_of(outcome: &Outcome) -> Standing {
     let measure = |name: &str| outcome.measures.get(name);
     let value = |name: &str| measure(name).and_then(|all| all.value());
     let some = |name: &str| value(name).filter(|value| *value > 0.0);
     let fill = value("max_device_fill");
-    let full = fill.and_then(|fill| limits.above(fill));
+    let full = fill.and_then(|fill| FillLimits::default().above(fill));
     let filled = |level: FillLevel| {
         let fill = human::quantity(fill.unwrap_or(0.0), "share");
         format!("the fullest device ends {fill} full, above {}", level.name())
@@ -350,29 +340,6 @@ fn points_table(views: &[View<'_>]) -> Table {
     table
 }
 
-fn resources(views: &[View<'_>]) -> Table {
-    let mut columns = vec![Column::text("point"), Column::text("resource"), Column::text("busiest")];
-    columns.extend(["busiest_share", "mean_share"].map(|name| Column::number(name, "fraction")));
-    columns.extend(["saturated", "of"].map(|name| Column::number(name, "")));
-    let about =
-        "Shares of the transfer time, in the first replicate. Saturated means busy for at least 90 % of it.";
-    let mut table = Table::new("resources", "Utilisation of the resources", columns).about(about);
-    for view in views {
-        for resource in &view.observed[0].resources {
-            table.push(vec![
-                view.name().into(),
-                resource.name.as_str().into(),
-                resource.which.as_str().into(),
-                resource.busiest.into(),
-                resource.mean.into(),
-                resource.saturated.into(),
-                resource.count.into(),
-            ]);
-        }
-    }
-    table
-}
-
 /// Changes that were tried.
 fn tried(view: &View<'_>) -> Option<Table> {
     let all = &view.observed[0].tried;
@@ -385,44 +352,6 @@ fn tried(view: &View<'_>) -> Option<Table> {
         table.push(vec![one.change.as_str().into(), time]);
     }
     (!all.is_empty()).then_some(table)
-}
-
-/// The survivors of the slowest replicate.
-fn servers(slowest: &Slowest<'_, '_>) -> Table {
-    let seen = &slowest.seen.servers;
-    let named = seen.iter().any(|server| server.name.is_some());
-    let grouped = seen.iter().any(|server| server.groups.is_some());
-    let paired = seen.iter().any(|server| server.peers.is_some());
-    let held = slowest.seen.held_in.as_deref();
-    let mut columns = vec![if named { Column::text("server") } else { Column::number("server", "") }];
-    columns.extend(["sent", "received", "read", "written"].map(|name| Column::number(name, "bytes")));
-    columns
-        .extend(["disk_busy", "sending_busy", "receiving_busy"].map(|name| Column::number(name, "fraction")));
-    columns.push(Column::number("rebuilt", "copies"));
-    columns.extend(grouped.then(|| Column::number("rebuilt_groups", "groups")));
-    columns.extend(paired.then(|| Column::number("active_peers", "servers")));
-    columns.push(Column::number("active", "s"));
-    columns.extend(held.map(|unit| Column::number("held_before", unit)));
-    let about = format!(
-        "Survivors{}. Busy is a share of the transfer time; with several disks, that of the busiest. Active is the time until a \
-         server had sent and received all of its part.",
-        slowest.which()
-    );
-    let mut table = Table::new("servers", "Results of each server", columns).about(&about);
-    let or_missing = |value: Option<u64>| value.map_or_else(|| Cell::missing("it is not known"), Cell::from);
-    for server in seen {
-        let mut row: Vec<Cell> =
-            vec![if named { server.label().into() } else { u64::from(server.server).into() }];
-        row.extend([server.sent, server.received, server.read, server.written].map(Cell::from));
-        row.extend([server.disk_busy, server.sending_busy, server.receiving_busy].map(Cell::from));
-        row.push(server.rebuilt.into());
-        row.extend(grouped.then(|| or_missing(server.groups)));
-        row.extend(paired.then(|| or_missing(server.peers.map(u64::from))));
-        row.push(server.active_s.into());
-        row.extend(held.map(|_| or_missing(server.held)));
-        table.push(row);
-    }
-    table
 }
 
 #[cfg(test)]
@@ -453,17 +382,10 @@ mod tests {
             ("max_device_fill", 0.96, Status::NotSafe),
         ];
         for (name, value, status) in cases {
-            assert_eq!(
-                status_of(&but(name, value), &FillLimits::default()).status(),
-                status,
-                "{name} = {value}"
-            );
+            assert_eq!(status_of(&but(name, value)).status(), status, "{name} = {value}");
         }
         let mut unknown = but("lost_objects", 0.0);
         unknown.missing("time_to_full_redundancy_s", "s", "not all is safe again");
-        assert_eq!(status_of(&unknown, &FillLimits::default()).status(), Status::NotSafe);
-        // The limits are those of the cluster.
-        let strict = FillLimits { nearfull: 0.5, backfillfull: 0.6, full: 0.7 };
-        assert_eq!(status_of(&but("max_device_fill", 0.8), &strict).status(), Status::NotSafe);
+        assert_eq!(status_of(&unknown).status(), Status::NotSafe);
     }
 }

@@ -1,4 +1,4 @@
-//! A real cluster: its machines, groups and data from the exports of Ceph, and one replicate of its rebuild.
+//! A real cluster: its machines, groups and data from the exports of Ceph, and what a recovery of them takes.
 //!
 //! Groups start on the devices that serve them (`acting`), so data that was missing or being moved before the
 //! failure stays so. New targets are where Ceph 16.2 places a group once the failed devices are out, with
@@ -17,9 +17,8 @@ mod machines;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use towtank_ceph::{Cluster, FillLimits, Joined, PoolState};
+use towtank_ceph::{Cluster, Joined, PoolState};
 use towtank_scenario::{Draft, Problems};
-use towtank_streams::Seed;
 use towtank_units::{Bytes, Percent};
 
 use self::failing::Failure;
@@ -27,21 +26,17 @@ use self::groups::Groups;
 use self::machines::Machines;
 pub(crate) use self::machines::write_rate;
 use super::cluster::{limits, memory_of_machines, waiting};
-use super::estimate::{self, EXACT_OBJECTS, Estimate};
-use super::levers::{self, Other, Settings};
-use super::observed::{self, Replicate, Seen, Setting};
+use super::estimate::EXACT_OBJECTS;
+use super::levers::Other;
 use super::queue::{Mclock, Profile};
-use super::resources::resources;
-use super::scenario::{Preset, Scenario};
+use super::scenario::Scenario;
 use super::settled::Settled;
-use crate::exports::{self, Exported};
-use crate::{RunContext, StudyError};
-use towtank_rebuild::affected::{Affected, Held};
+use crate::RunContext;
+use towtank_rebuild::affected::Affected;
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::hardware::Hardware;
-use towtank_rebuild::ledger::Rules;
+use towtank_rebuild::ledger::{Order, Rules};
 use towtank_rebuild::model::{Limits, Queues};
-use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::{Later, Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_report::Warning;
@@ -49,11 +44,7 @@ use towtank_report::Warning;
 /// A checked scenario with the cluster of its exports.
 pub struct Ready {
     scenario: Settled,
-    /// Keys that the user left out and whose defaults differ by device class, so that no single value can
-    /// stand for them.
-    by_class: Vec<&'static str>,
     pub(crate) groups: Arc<Groups>,
-    fill_limits: FillLimits,
     failures: Vec<Failure>,
     warnings: Vec<Warning>,
 }
@@ -92,97 +83,21 @@ pub(crate) struct Staged {
     pub warnings: Vec<Warning>,
 }
 
-/// Keys of a generated cluster; a real one has these properties in its exports.
-const GENERATED: [&str; 18] = [
-    "servers",
-    "racks",
-    "disks_per_server",
-    "per_server",
-    "objects",
-    "population",
-    "placement",
-    "vnodes",
-    "groups",
-    "groups_per_server",
-    "pool",
-    "failure_domain",
-    "replicas",
-    "ec",
-    "disk_capacity",
-    "replace",
-    "returns",
-    "async_recovery_min_cost",
-];
-
-/// Keys whose default differs by device class and that the user left out.
-fn left_to_classes(asked: &Scenario, preset: Preset) -> Vec<&'static str> {
-    let left_out = [
-        ("disk_read", asked.disk_read.is_none()),
-        ("disk_write", asked.disk_write.is_none()),
-        ("seeks", asked.seeks.is_none()),
-        ("recovery_max_active", asked.recovery_max_active.is_none()),
-        ("recovery_sleep", asked.recovery_sleep.is_none()),
-    ];
-    left_out
-        .into_iter()
-        .filter(|(_, left_out)| *left_out && preset != Preset::Paper)
-        .map(|(key, _)| key)
-        .collect()
-}
-
-/// A further key that does not apply to a real cluster; it is separate because it has a default.
-const LOST_SET: &str = "lost_set";
-
-/// States of groups in which the dump does not tell everything.
-const STATES: [(&str, &str); 6] = [
-    ("unknown", "their location is taken from the map"),
-    ("stale", "they have not been reported for a while, so their sizes are old"),
-    ("degraded", "what they lack is rebuilt as whole copies or shards, if it has a target"),
-    ("undersized", "they have fewer copies or shards than their pool requires"),
-    ("remapped", "their acting devices are used; data in transit is not counted"),
-    ("incomplete", "their data may be lost already"),
-];
-
 /// Ceph's `mon_osd_min_in_ratio`.
 const IN_RATIO_MIN: f64 = 0.75;
 
 impl Ready {
-    /// Reads the exports and reports every problem.
-    ///
-    /// # Errors
-    /// Each problem with its place in `draft`.
-    pub fn check(asked: Scenario, draft: &Draft) -> Result<Ready, Problems> {
-        let mut problems = refused(draft);
-        asked.check_amounts(draft, &mut problems);
-        asked.check_order(true, draft, &mut problems);
-        problems.into_result(())?;
-        let exported = Exported {
-            map: asked.crush_map.as_deref(),
-            osd_dump: asked.osd_dump.as_deref(),
-            pg_dump: asked.pg_dump.as_deref(),
-            osd_df: asked.osd_df.as_deref(),
-            report: asked.report.as_deref(),
-            states: &STATES,
-        };
-        let joined = exports::load(&exported, draft)?;
-        let asked =
-            Scenario { preset: if draft.says("preset") { asked.preset } else { Preset::CephWpq }, ..asked };
-        Ready::of(asked, joined, None, draft)
-    }
-
-    /// The same for exports that have been read; `change` says what their map is changed to.
+    /// Checks a scenario with exports that have been read, what their map is changed to, and what fails.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
     pub(crate) fn of(
         asked: Scenario,
-        joined: Joined,
-        change: Option<Change>,
+        (joined, change, fail): (Joined, Change, &[failing::Asked<'_>]),
         draft: &Draft,
     ) -> Result<Ready, Problems> {
         let mut scenario = asked.clone();
         let Joined { cluster, mut warnings, osd_dump, .. } = joined;
-        let fill_limits = FillLimits::of(&osd_dump);
         if !draft.says("backfillfull_ratio")
             && let Some(ratio) = osd_dump.backfillfull_ratio()
         {
@@ -208,37 +123,32 @@ impl Ready {
         }
         let scenario = Settled::of(scenario);
         let mut problems = check_pools(&cluster, &scenario, draft);
+        asked.check_amounts(draft, &mut problems);
+        if asked.order == Order::Object {
+            let message = "`order` is `object`, but the objects of a group are copied together";
+            problems.push(draft.problem("order", message).hint("set order = \"group\", or leave it out"));
+        }
+        problems.into_result(())?;
+        let mut problems = Problems::new();
         warnings.extend(scenario.check_queue(&asked, draft, &mut problems));
         if scenario.ceph_release.is_none() && scenario.queue.is_some() && !draft.says("queue") {
             let text = "the osd dump names no release of Ceph, so the queue of Ceph 16 (WPQ) is assumed; set \
                         `ceph_release`";
             warnings.push(Warning::note(text));
         }
-        let machines = match &change {
-            None => Machines::of(&[&cluster], &asked, &scenario),
-            Some(change) => Machines::of(&change.disks.iter().collect::<Vec<_>>(), &asked, &scenario),
-        };
+        let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), &asked, &scenario);
         warnings.extend(machines.warnings.iter().cloned());
-        let may_rest = change.is_some();
-        let groups = Groups::new(cluster, machines).and_then(|groups| match change {
-            None => Ok(groups),
-            Some(change) => groups.followed_to(change.after),
-        });
+        let groups = Groups::new(cluster, machines).and_then(|groups| groups.followed_to(change.after));
         let groups = groups.map_err(|fault| {
             let key = if asked.crush_map.is_some() { "crush_map" } else { "report" };
             draft.problem(key, fault).hint("correct the map")
         })?;
-        let failures = if may_rest && scenario.fail.all().is_empty() {
-            Vec::new()
-        } else {
-            failing::resolve(&scenario, &groups, draft, &mut problems)
-        };
+        let failures = failing::resolve(fail, &groups, draft, &mut problems);
         let usual = usual_redundancy(&groups.cluster);
         let machines = (&groups.machines.hardware, &groups.machines.rotates[..]);
         scenario.check_clients(draft, usual, machines, &mut problems);
         problems.into_result(())?;
-        let by_class = left_to_classes(&asked, scenario.preset);
-        Ok(Ready { scenario, by_class, groups: Arc::new(groups), fill_limits, failures, warnings })
+        Ok(Ready { scenario, groups: Arc::new(groups), failures, warnings })
     }
 
     /// The limits, with those of each device class.
@@ -293,8 +203,8 @@ impl Ready {
     }
 
     /// What fails.
-    pub(crate) fn struck(&self, seed: Seed) -> Vec<Struck> {
-        failing::strike(&self.failures, &self.groups, self.waiting(), seed)
+    pub(crate) fn struck(&self) -> Vec<Struck> {
+        failing::strike(&self.failures, &self.groups, self.waiting())
     }
 
     /// The delays between a failure and its rebuild.
@@ -305,7 +215,7 @@ impl Ready {
     /// All that a recovery takes; none if the user stopped it before anything was known.
     pub(crate) fn staged(&self, context: &RunContext<'_>) -> Option<Staged> {
         let hardware = self.groups.machines.hardware.clone();
-        let struck = self.struck(context.seed);
+        let struck = self.struck();
         let mut failing = vec![false; hardware.devices() as usize];
         struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
         let (affected, lacking) = self.groups.affected(&failing, context)?;
@@ -359,49 +269,6 @@ impl Ready {
         if self.scenario.exact { u64::MAX } else { self.scenario.exact_objects.unwrap_or(EXACT_OBJECTS) }
     }
 
-    /// One replicate, with its warnings; none if the user stopped it before anything was known.
-    fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<Warning>)>, StudyError> {
-        let Some(staged) = self.staged(context) else { return Ok(None) };
-        let recovery = self.recovery(&staged, context);
-        let own = levers::own_share(context);
-        let estimate::Ran { recovered, estimate, note } =
-            context.within(0.0..own, |context| estimate::run(&recovery, self.exact_objects(), context))?;
-        let resources = resources(&recovery, &recovered);
-        let estimate = match context.replicate {
-            0 => context
-                .within(own..own, |context| Estimate::or_of(estimate, &recovery, &recovered, context))?,
-            _ => None,
-        };
-        let tried = context.within(own..1.0, |context| {
-            let settings = Settings { window: true, others: self.alternatives() };
-            levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
-        })?;
-        let down = self.groups.down();
-        let Staged {
-            hardware, limits, affected, struck, failing, used, capacity, mut warnings, lacking, ..
-        } = staged;
-        warnings.extend(note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
-        if lacking > 0 {
-            warnings.push(Warning::danger(format!(
-                "{lacking} groups lacked copies or shards before the failure; these are rebuilt too, if they have a \
-                 target"
-            )));
-        }
-        let live = |device: DeviceId| !failing[device.index()] && !down.contains(&device);
-        let survivors =
-            (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(live)).count();
-        let setting = Setting {
-            survivors: survivors as u32,
-            held: capacity.as_ref().map(|_| Held::Bytes(used)),
-            capacity,
-            reservations: limits.reservations,
-            limits: Some(self.fill_limits),
-            in_place: false,
-        };
-        let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
-        Ok(Some((replicate, warnings)))
-    }
-
     /// Warnings about what fails.
     fn told(&self, struck: &[Struck]) -> Vec<Warning> {
         let mut warnings = self.warnings.clone();
@@ -441,36 +308,6 @@ impl Ready {
     }
 }
 
-const GENERATED_HINT: &str =
-    "leave it out: hosts, pools and groups are those of the exports; or leave out the exports";
-const REPLACE_HINT: &str = "use the study whatif: towtank whatif --replace osd.3";
-const RETURNS_HINT: &str =
-    "use the study whatif: towtank whatif --fail osd.3 --returns osd.3@40min --client-writes 200/s";
-
-/// Refuses keys of a generated cluster.
-fn refused(draft: &Draft) -> Problems {
-    let mut problems = Problems::new();
-    for key in GENERATED.into_iter().chain([LOST_SET]).filter(|key| draft.says(key)) {
-        let (of, hint) = match key {
-            "replace" => ("is for generated clusters and rings", REPLACE_HINT),
-            "returns" => ("is for generated clusters", RETURNS_HINT),
-            _ => ("describes a generated cluster", GENERATED_HINT),
-        };
-        let message = format!("`{key}` {of}, but exports of Ceph are given");
-        problems.push(draft.problem(key, message).hint(hint));
-    }
-    for key in ["units", "within"].into_iter().filter(|key| draft.says(key)) {
-        let message = format!("`{key}` is for generated clusters and rings, but exports of Ceph are given");
-        let hint = "leave it out: with exports, `exact_objects` says from when on a recovery is estimated";
-        problems.push(draft.problem(key, message).hint(hint));
-    }
-    for key in ["ring", "ring_after"].into_iter().filter(|key| draft.says(key)) {
-        let message = format!("`{key}` names a ring of Swift, but exports of Ceph are given");
-        problems.push(draft.problem(key, message).hint("leave out the ring, or the exports"));
-    }
-    problems
-}
-
 /// Checks for pools whose rebuild cannot be simulated.
 fn check_pools(cluster: &Cluster, scenario: &Scenario, draft: &Draft) -> Problems {
     let mut problems = Problems::new();
@@ -502,27 +339,10 @@ fn usual_redundancy(cluster: &Cluster) -> Redundancy {
 const OBJECTS_MAX: u64 = u32::MAX as u64;
 
 impl Ready {
-    /// The scenario with all defaults filled in.
-    pub(crate) fn scenario(&self) -> &Settled {
-        &self.scenario
-    }
-
-    /// The resolved scenario, without keys that do not apply to a real cluster.
-    pub(super) fn resolved(&self) -> serde_json::Value {
-        let mut value =
-            serde_json::to_value(self.scenario()).expect("a scenario came out of text and goes back into it");
-        if let Some(table) = value.as_object_mut() {
-            let left_out =
-                |key: &str| GENERATED.contains(&key) || self.by_class.contains(&key) || key == LOST_SET;
-            table.retain(|key, _| !left_out(key));
-        }
-        value
-    }
-
     /// An estimate of the memory of a replicate.
     pub(crate) fn memory_estimate(&self) -> Bytes {
-        let failing = failing::expected(&self.failures, &self.groups);
-        let share = failing / f64::from(self.groups.machines.hardware.devices().max(1));
+        let failing: usize = self.failures.iter().map(|failure| failure.devices.len()).sum();
+        let share = failing as f64 / f64::from(self.groups.machines.hardware.devices().max(1));
         let of_pool = |pool: &PoolState| {
             let objects: u64 = pool.groups.iter().map(Groups::objects).sum();
             objects as f64 * (f64::from(pool.placed.size) * share).min(1.0)
@@ -533,15 +353,4 @@ impl Ready {
         let machines = memory_of_machines(f64::from(hardware.servers()), f64::from(hardware.devices()));
         Bytes::new((affected * 96.0 + machines) as u64)
     }
-
-    /// One replicate.
-    pub(super) fn seen(&self, context: &RunContext<'_>) -> Result<crate::Replicate<Seen>, StudyError> {
-        let Some((replicate, warnings)) = self.replicate(context)? else { return Ok(observed::stopped()) };
-        let mut seen = observed::replicate(context.replicate, replicate, (waiting(&self.scenario), None));
-        seen.beside.warnings.extend(warnings);
-        Ok(seen)
-    }
 }
-
-#[cfg(test)]
-mod tests;

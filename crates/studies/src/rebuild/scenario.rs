@@ -19,22 +19,22 @@ pub struct Scenario {
     /// Source of the defaults: the published study, or Ceph up to 16 as shipped.
     #[serde(default)]
     pub preset: Preset,
-    /// A real cluster's CRUSH map, as text, binary, or JSON of `ceph osd crush dump`, in place of a
-    /// generated one. Left out: that of `report`.
+    /// The CRUSH map of a cluster of Ceph: for `towtank whatif`. The same holds for the next four keys, which
+    /// this study refuses, with the command to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-aliases" = ["ceph_map"]))]
     pub crush_map: Option<String>,
-    /// Output of `ceph osd dump -f json`. Left out: that of `report`.
+    /// Output of `ceph osd dump`: for `towtank whatif`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-aliases" = ["ceph_dump"]))]
     pub osd_dump: Option<String>,
-    /// Output of `ceph pg dump -f json`. Left out: groups of equal size, from the sums of `report`.
+    /// Output of `ceph pg dump`: for `towtank whatif`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pg_dump: Option<String>,
-    /// Output of `ceph osd df -f json`, for the fill of devices. Left out: that of `pg_dump`.
+    /// Output of `ceph osd df`: for `towtank whatif`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub osd_df: Option<String>,
-    /// Output of `ceph report`, in place of single dumps.
+    /// Output of `ceph report`: for `towtank whatif`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
     /// A ring of OpenStack Swift, as `swift-ring-builder FILE write_ring` writes it, in place of a generated
@@ -100,8 +100,8 @@ pub struct Scenario {
     /// Erasure coding in place of copies: `8+3` cuts an object into 8 data shards and adds 3 parity shards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ec: Option<String>,
-    /// What fails, and when: `server`, `disk`, `rack` draw one; `server=5`, `osd.3`, `rack=1`, `host=node7`
-    /// name one; `@30s` behind it is the time. In a ring: `d12` or `10.0.0.3/sdc`, `10.0.0.3`, `r1z2`.
+    /// What fails, and when: `server`, `disk`, `rack` draw one; `server=5`, `disk=3`, `rack=1` name one;
+    /// `@30s` behind it is the time. In a ring: `d12` or `10.0.0.3/sdc`, `10.0.0.3`, `r1z2`.
     #[serde(default = "server")]
     pub fail: Texts,
     /// How lost objects are found: by looking up every object, or drawn from the exact distribution if the
@@ -149,7 +149,7 @@ pub struct Scenario {
     #[serde(default = "unit")]
     pub unit: Bytes,
     /// Which units are simulated: those of `unit`, or larger ones where a run would take longer than
-    /// `within` and checks in the run show about the same times. Not with exports.
+    /// `within` and checks in the run show about the same times.
     #[serde(default, skip_serializing_if = "Units::are_exact")]
     pub units: Units,
     /// With `units = "auto"`: time that a run may take, at 4 million events per second. Left out: 2s. A run
@@ -193,9 +193,8 @@ pub struct Scenario {
     /// "ceph-wpq"` and groups, else 0s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backfill_look: Option<SimSpan>,
-    /// Release of Ceph, from 14 to 20, for the defaults of its queue. Left out: `require_osd_release` of
-    /// the osd dump; without exports, that of `preset`. Only with exports, or with `preset = "ceph-wpq"`
-    /// and groups.
+    /// Release of Ceph, from 14 to 20, for the defaults of its queue. Left out: that of `preset`. Only with
+    /// `preset = "ceph-wpq"` and groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 14, max = 20))]
     pub ceph_release: Option<u32>,
@@ -270,11 +269,11 @@ pub struct Scenario {
     /// Whether a whole rack is marked out too; not in Ceph by default (`mon_osd_down_out_subtree_limit`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack_out: Option<bool>,
-    /// Whether all objects are simulated, however many are rebuilt. Only with exports.
+    /// Whether all objects are simulated, however many are rebuilt: for `towtank whatif`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
-    /// If more objects than this are rebuilt, the recovery is estimated with some of them, where two such
-    /// estimates agree. Left out: 1000000. Only with exports.
+    /// If more objects than this are rebuilt, the recovery is estimated with some of them: for `towtank
+    /// whatif`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact_objects: Option<u64>,
     /// No disk accepts rebuilt data beyond this share of its capacity.

@@ -13,7 +13,6 @@ use towtank_report::{
 
 use super::observed::{Observed, ServerSeen};
 use super::traffic::Traffic;
-use super::view::View;
 use crate::ranking::Ranked;
 
 const GIB: f64 = 1_073_741_824.0;
@@ -25,9 +24,19 @@ pub const SERVERS_DRAWN: usize = 130;
 /// choose: twelve of 64 servers. They take about 1.5 MB in the report. A choice.
 pub const FLOWS_MAX: usize = 50_000;
 
+/// The replicates of one point.
+pub struct Runs<'a> {
+    /// The name of the point.
+    pub name: String,
+    /// The results of its replicates.
+    pub observed: Vec<&'a Observed>,
+    /// Why it is not known what servers held before, where it is not.
+    pub why_not_held: String,
+}
+
 /// One replicate, and which one it is.
 pub struct Slowest<'v, 'a> {
-    view: &'v View<'a>,
+    runs: &'v Runs<'a>,
     /// Its results.
     pub seen: &'a Observed,
     /// What it was chosen from: points, and replicates of its point.
@@ -40,19 +49,19 @@ impl<'v, 'a> Slowest<'v, 'a> {
     /// The replicate whose transfers took longest, of the point whose transfers take longest on average; the
     /// first of equals.
     #[must_use]
-    pub fn of(views: &'v [View<'a>]) -> Option<Self> {
-        let times = |view: &View<'_>| {
-            let times = view.observed.iter().map(|seen| Some(seen.transfer_s)).collect();
+    pub fn of(points: &'v [Runs<'a>]) -> Option<Self> {
+        let times = |runs: &Runs<'_>| {
+            let times = runs.observed.iter().map(|seen| Some(seen.transfer_s)).collect();
             (String::new(), times)
         };
-        let points = Ranked::of(views.iter().map(times).collect(), Better::Lower, Chance::Seeds);
-        let view = &views[*points.ranking().worst.first()?];
-        let runs = view.observed.iter().map(|seen| (String::new(), vec![Some(seen.transfer_s)])).collect();
-        let runs = Ranked::of(runs, Better::Lower, Chance::None);
-        let worst = &runs.ranking().worst;
-        let seen = view.observed[*worst.iter().min()?];
-        let tied = (points.ranking().worst.len() > 1, worst.len() > 1);
-        Some(Slowest { view, seen, of: (views.len(), view.observed.len()), tied })
+        let ranked = Ranked::of(points.iter().map(times).collect(), Better::Lower, Chance::Seeds);
+        let runs = &points[*ranked.ranking().worst.first()?];
+        let each = runs.observed.iter().map(|seen| (String::new(), vec![Some(seen.transfer_s)])).collect();
+        let each = Ranked::of(each, Better::Lower, Chance::None);
+        let worst = &each.ranking().worst;
+        let seen = runs.observed[*worst.iter().min()?];
+        let tied = (ranked.ranking().worst.len() > 1, worst.len() > 1);
+        Some(Slowest { runs, seen, of: (points.len(), runs.observed.len()), tied })
     }
 
     /// The point, among several.
@@ -69,9 +78,9 @@ impl<'v, 'a> Slowest<'v, 'a> {
         match self.of {
             (1, 1) => String::new(),
             (1, _) => format!(" in replicate {number}, {one}"),
-            (_, 1) => format!(" with {}, {point}", self.view.name()),
+            (_, 1) => format!(" with {}, {point}", self.runs.name),
             _ => {
-                let name = self.view.name();
+                let name = &self.runs.name;
                 format!(" in replicate {number} with {name}, {one} of {point}")
             }
         }
@@ -115,7 +124,7 @@ impl<'v, 'a> Slowest<'v, 'a> {
         if self.of.0 == 1 {
             String::new()
         } else {
-            format!(" with {}, {}", self.view.name(), self.slowest_point())
+            format!(" with {}, {}", self.runs.name, self.slowest_point())
         }
     }
 
@@ -123,7 +132,7 @@ impl<'v, 'a> Slowest<'v, 'a> {
     /// slowest, the median and the fastest if there are too many flows in all.
     fn replicates_to_choose(&self) -> Vec<(&'a Observed, &'static str)> {
         let mut all: Vec<&'a Observed> =
-            self.view.observed.iter().copied().filter(|seen| seen.traffic.is_some()).collect();
+            self.runs.observed.iter().copied().filter(|seen| seen.traffic.is_some()).collect();
         let flows = |seen: &&Observed| seen.traffic.as_ref().map_or(0, |traffic| traffic.labels.len().pow(2));
         if all.iter().map(flows).sum::<usize>() <= FLOWS_MAX {
             return all.into_iter().map(|seen| (seen, "")).collect();
@@ -140,7 +149,7 @@ impl<'v, 'a> Slowest<'v, 'a> {
 
     /// What the reader can choose.
     fn said_of_choice(&self, shown: usize) -> String {
-        let all = self.view.observed.iter().filter(|seen| seen.traffic.is_some()).count();
+        let all = self.runs.observed.iter().filter(|seen| seen.traffic.is_some()).count();
         match (all, shown) {
             (_, 1) => String::new(),
             (all, shown) if all == shown => {
@@ -234,9 +243,9 @@ impl<'v, 'a> Slowest<'v, 'a> {
                     most(&traffic)
                 );
             }
-            _ => about += &format!(" What servers held before is missing: {}.", self.why_not_held()),
+            _ => about += &format!(" What servers held before is missing: {}.", self.runs.why_not_held),
         }
-        series.push(EcdfSeries::of("traffic during the rebuild".to_owned(), &traffic));
+        series.push(EcdfSeries::of("traffic while data move".to_owned(), &traffic));
         let kind = Kind::Ecdf {
             x: Axis::linear("over the mean", ""),
             series,
@@ -244,16 +253,6 @@ impl<'v, 'a> Slowest<'v, 'a> {
             tail: false,
         };
         self.figure(("evenness", "What servers held before, and their traffic"), &about, kind)
-    }
-
-    fn why_not_held(&self) -> String {
-        if self.view.scenario.is_real() {
-            return "the exports do not say how full the devices are (`osd_df` does)".to_owned();
-        }
-        format!(
-            "the lost objects were {}, and the others were not placed; `lost_set = \"enumerate\"` places all",
-            self.seen.found
-        )
     }
 }
 

@@ -17,7 +17,7 @@ use super::settled::Settled;
 use super::*;
 use towtank_rebuild::plan::NOWHERE;
 
-impl Ready {
+impl Complete {
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
         crate::question::outcome::<Rebuild>(Rebuild::run(self, context)?, &measures::measures())
     }
@@ -44,7 +44,7 @@ pub(super) fn with<T>(
 }
 
 pub(super) fn outcome(text: &str, seed: u64) -> Outcome {
-    let ready = Ready::Generated(Box::new(complete(text)));
+    let ready = complete(text);
     with(Executor::Sequential, 1, seed, |context| ready.run(context)).unwrap()
 }
 
@@ -80,7 +80,7 @@ const KINDS: [&str; 20] = [
 #[test]
 fn executors_and_workers_never_show() {
     for text in KINDS {
-        let ready = Ready::Generated(Box::new(complete(text)));
+        let ready = complete(text);
         let run = |executor, workers| with(executor, workers, 5, |context| ready.run(context)).unwrap();
         let want = run(Executor::Sequential, 1);
         assert!(want.events > 100, "{text}");
@@ -284,7 +284,7 @@ fn mistakes_are_told_with_their_next_step() {
     insta::assert_snapshot!(told("servers = 3\nreplicas = 4"), @"4 copies are required, but there are 3 servers | set more servers, or fewer copies");
     insta::assert_snapshot!(told("ec = \"8\""), @r#"`ec` is `8`, which is not an erasure code | write data and parity shards, such as "8+3": at most 64 together"#);
     insta::assert_snapshot!(told("fail = \"server=99\""), @"`fail` names `server=99`, but servers go from 0 to 63 | use one of 0 to 63");
-    insta::assert_snapshot!(told("fail = \"moon\""), @"`fail` names `moon`, which is no server, disk or rack | write server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1");
+    insta::assert_snapshot!(told("fail = \"moon\""), @"`fail` names `moon`, which is no server, disk or rack | write server, disk or rack to have one drawn, or name it: server=5, disk=3, rack=1");
     insta::assert_snapshot!(told("groups = 8\ngroups_per_server = 3"), @"`groups` and `groups_per_server` both set the number of groups | leave one of them out");
     insta::assert_snapshot!(told("failure_domain = \"rack\"\nracks = 4"), @r#"`failure_domain` is `rack`, but only `crush-straw2` supports racks | set placement = "crush-straw2""#);
     insta::assert_snapshot!(told("servers = 4\nclient_load = \"50000/s\""), @"`client_load` is 50000/s, but the cluster serves at most 1151/s of 64KiB at 90 % of its disks or NICs | lower it, or set more or faster disks");
@@ -296,7 +296,7 @@ fn mistakes_are_told_with_their_next_step() {
 #[test]
 fn the_resolved_scenario_reads_back() {
     for text in KINDS {
-        let ready = Ready::Generated(Box::new(complete(text)));
+        let ready = complete(text);
         let again: Settled = serde_json::from_value(Rebuild::resolved(&ready)).unwrap();
         assert_eq!(&again, Rebuild::settled(&ready), "{text}");
     }
@@ -319,7 +319,7 @@ proptest! {
              recovery_max_active = {streams}\nwindow = {window}\nplacement = \"{placement}\"\n{groups}\
              [population]\ndistribution = \"log_normal\"\nmedian = \"{mib}MiB\"\nsigma = 1.5\nlayout = \"chunks\""
         );
-        let ready = Ready::Generated(Box::new(complete(&text)));
+        let ready = complete(&text);
         let run = |executor, workers| with(executor, workers, seed, |context| ready.run(context)).unwrap();
         let want = run(Executor::Sequential, 1);
         prop_assert_eq!(&run(Executor::Optimistic, 2), &want);
@@ -384,4 +384,52 @@ fn weight_shifts_the_burden_between_clients_and_the_rebuild() {
         time(&kind)
     );
     assert_eq!(value(&alone, "bytes_rebuilt"), value(&kind, "bytes_rebuilt"));
+}
+
+#[test]
+fn exports_of_ceph_are_for_whatif() {
+    let told = |text: &str| {
+        let source = Source::file("rebuild.toml", format!("study = \"rebuild\"\n{text}"));
+        let outline = Document::parse(&source).unwrap().outline().unwrap();
+        let draft = outline.points()[0].draft();
+        let problems = Rebuild::check(draft.read().unwrap(), draft).expect_err("it is refused");
+        let problem = problems.iter().next().expect("there is one").clone();
+        format!("{}\n{}", problem.message(), problem.next_step().unwrap_or_default())
+    };
+    let plain = "osd_dump = \"d.json\"\ncrush_map = \"m\"\nfail = \"osd.3@2h\"\npeering = \"5s\"\n";
+    insta::assert_snapshot!("exports_of_ceph_with_a_start", told(plain));
+    insta::assert_snapshot!(told(
+        "report = \"r.json\"\nfail = [\"osd.3\", \"host@2h\"]\npreset = \"paper\"\nmax_backfills = 2\n"
+    ));
+}
+
+/// What is kept is a key of that study, under the same flag, and everything that it shares is kept.
+#[test]
+fn the_keys_that_whatif_has_too_are_kept() {
+    let keys = |schema: schemars::Schema| -> std::collections::BTreeSet<String> {
+        schema.to_value()["properties"].as_object().unwrap().keys().cloned().collect()
+    };
+    let other = <crate::whatif::Whatif as Question>::NAME;
+    assert_eq!(of_ceph::STUDY, other);
+    let theirs = keys(schemars::schema_for!(<crate::whatif::Whatif as Question>::Scenario));
+    let ours = keys(schemars::schema_for!(Scenario));
+    // They mean something else there: devices with their times.
+    let own = [
+        "async_recovery_min_cost",
+        "replace",
+        "returns",
+        "crush_map",
+        "osd_dump",
+        "pg_dump",
+        "osd_df",
+        "report",
+    ];
+    let shared: Vec<&str> =
+        ours.intersection(&theirs).map(String::as_str).filter(|key| !own.contains(key)).collect();
+    let mut kept = of_ceph::KEPT.to_vec();
+    kept.sort_unstable();
+    assert_eq!(shared, kept);
+    for flag in <crate::whatif::Whatif as Question>::FLAGS.iter().filter(|flag| kept.contains(&flag.key)) {
+        assert!(Rebuild::FLAGS.contains(flag), "{flag:?}");
+    }
 }

@@ -5,6 +5,7 @@ use towtank_metrics::MeanInterval;
 use super::Rebuild;
 use super::observed::Observed;
 use super::settled::Settled;
+use super::slowest::Runs;
 use crate::points::text;
 use crate::{Point, PointResult};
 
@@ -56,12 +57,20 @@ impl<'a> View<'a> {
     }
 }
 
+impl<'a> View<'a> {
+    /// Its replicates, for a closer look at the slowest of them.
+    pub(super) fn runs(&self) -> Runs<'a> {
+        let why_not_held = format!(
+            "the lost objects were {}, and the others were not placed; `lost_set = \"enumerate\"` places all",
+            self.observed[0].found
+        );
+        Runs { name: self.name(), observed: self.observed.clone(), why_not_held }
+    }
+}
+
 /// How objects are placed, in words.
 #[must_use]
 pub fn placed(scenario: &Settled) -> String {
-    if scenario.is_real() {
-        return "groups as exported".to_owned();
-    }
     if scenario.ring.is_some() {
         return "partitions of the ring".to_owned();
     }

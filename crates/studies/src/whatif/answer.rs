@@ -94,7 +94,7 @@ pub fn answer(view: &View<'_>) -> String {
     let time = time(view);
     let of_transfers = if time.is_some() { " of the transfers" } else { "" };
     said.extend(time.map(|parts| format!("Time: {parts}")));
-    if let Some(bottleneck) = &view.kept.observed.bottleneck {
+    if let Some(bottleneck) = &view.kept.observed.work.bottleneck {
         said.push(format!("Bottleneck{of_transfers}: {bottleneck}"));
     }
     said.extend(help(view));
@@ -343,7 +343,7 @@ fn small(share: f64, exposed: bool) -> String {
 
 fn help(view: &View<'_>) -> Option<String> {
     let first = view.point.result.outcomes[0].measures.get("time_to_clean_s")?.value()?;
-    let tried = &view.kept.observed.tried;
+    let tried = &view.kept.observed.work.tried;
     let where_tried = tried_in(view.point.result.outcomes.len());
     let helps = |tried: &&Tried| tried.time_s.is_some_and(|time| time < 0.99 * first);
     let helpful: Vec<Tried> = tried.iter().filter(helps).cloned().collect();

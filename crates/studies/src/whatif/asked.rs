@@ -8,6 +8,7 @@ use towtank_units::SimSpan;
 use super::scenario::Scenario;
 use crate::preview::changes::Step;
 use crate::preview::scenario::Texts;
+use crate::rebuild::real::failing;
 
 /// What is asked, sorted by who does it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +42,12 @@ impl Change {
     fn step(&self) -> Step<'_> {
         let Change { key, verb, text, written, .. } = self;
         Step { key, verb, text, written }
+    }
+
+    /// As a failure.
+    #[must_use]
+    pub fn failing(&self) -> failing::Asked<'_> {
+        failing::Asked { key: &self.key, written: &self.written, name: &self.text, at: self.at }
     }
 
     /// A problem with it.

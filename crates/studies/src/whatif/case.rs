@@ -19,7 +19,7 @@ use crate::RunContext;
 use crate::exports::{self, Exported};
 use crate::preview::case::Case;
 use crate::preview::changes::{self, Changed};
-use crate::rebuild::real::{self, Change, Staged};
+use crate::rebuild::real::{self, Change, Staged, failing};
 
 /// A checked scenario.
 pub struct Ready {
@@ -32,6 +32,8 @@ pub struct Ready {
     /// What a recovery takes: the same for each seed, since what fails is named. Made here so that the memory
     /// of a run is known before it starts.
     pub(crate) staged: Staged,
+    /// Devices that fail and come back, with their data or empty.
+    pub(crate) back: BTreeSet<DeviceId>,
     /// Whether anything is asked for.
     pub asks: bool,
     /// Whether something fails, or is replaced.
@@ -79,9 +81,8 @@ impl Ready {
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
         let end = after.last().expect("there is a stage at the beginning").clone();
         let change = Change { after, disks };
-        let fail: Vec<String> =
-            asked.fail.iter().map(|change| format!("{}@{}", change.text, change.at)).collect();
-        let real = real::Ready::of(scenario.rebuild(fail), joined, Some(change), draft)?;
+        let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(super::asked::Change::failing).collect();
+        let real = real::Ready::of(scenario.rebuild(), (joined, change, &fail), draft)?;
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
         let mut staged =
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
@@ -91,10 +92,11 @@ impl Ready {
         }));
         let asks = !words.is_empty();
         let (start_of_moves, back) = later::add(&mut staged, &asked, (&scenario, asks), &real, draft)?;
-        let after = given_up(end, &real, &back);
+        let (after, dropped) = given_up(end, &real, &back);
+        let upmaps_dropped = upmaps_dropped + dropped;
         let case = Case { before: start, after, warnings, upmaps_dropped, changes: words, limits };
         let lasts = asked.lasts();
-        Ok(Ready { scenario, case, real, staged, asks, fails, lasts, start: start_of_moves })
+        Ok(Ready { scenario, case, real, staged, back, asks, fails, lasts, start: start_of_moves })
     }
 
     /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress
@@ -212,12 +214,11 @@ fn classed(cluster: &Cluster, joined: &Joined, scenario: &Scenario) -> Cluster {
 }
 
 /// The cluster when what fails has been given up, without what comes back; what is never given up stays in,
-/// and is down.
-fn given_up(after: Cluster, real: &real::Ready, back: &BTreeSet<DeviceId>) -> Cluster {
+/// and is down. With the number of explicit mappings that the monitors drop then.
+fn given_up(after: Cluster, real: &real::Ready, back: &BTreeSet<DeviceId>) -> (Cluster, usize) {
     let mut end = after;
     let waiting = real.waiting();
-    // What fails is named, so no seed matters.
-    for struck in real.struck(Seed(0)) {
+    for struck in real.struck() {
         let stays = waiting.noout || (struck.rack && !waiting.rack_out);
         for device in struck.devices.iter().filter(|device| !back.contains(device)) {
             let osd = real.groups.machines.osds[device.index()];
@@ -227,6 +228,6 @@ fn given_up(after: Cluster, real: &real::Ready, back: &BTreeSet<DeviceId>) -> Cl
             }
         }
     }
-    upmaps::drop_broken(&mut end);
-    end
+    let dropped = upmaps::drop_broken(&mut end);
+    (end, dropped)
 }

@@ -1,24 +1,23 @@
 //! The measures of a replicate, under the names that a preview and a rebuild have for them.
 
-use towtank_rebuild::recovery::Waited;
-
 use super::observed::Seen;
 use super::scenario::Scenario as Settled;
+use crate::Measure;
 use crate::preview::moves::DeviceMoves;
-use crate::rebuild::levers::micros;
-use crate::rebuild::observed::transfer;
-use crate::{Measure, Value};
+use crate::rebuild::work;
 
 type Row = Measure<Seen>;
 
 /// The measures of a replicate.
 pub fn measures() -> Vec<Row> {
     let mut measures = of_times();
+    measures.extend(work::of_rates());
     measures.extend(of_moves());
     measures.extend(of_risk());
     measures.extend(of_groups());
     measures.extend(of_devices());
-    measures.extend(of_clients());
+    measures.extend(work::of_machines());
+    measures.extend(work::of_clients());
     measures
 }
 
@@ -60,26 +59,17 @@ fn of_times() -> Vec<Row> {
             Seen::two_copies,
         )
         .titled("Time until no object has a single copy"),
-        Row::new("transfer_s", "s", "the transfers themselves, without the time between them", |seen| {
-            transfer(&seen.recovered).map(|span| span.as_secs_f64()).ok_or_else(nothing_moved)
-        })
-        .titled("Transfer time"),
-        Row::new(
-            "aggregate_rate_bytes_per_s",
-            "bytes/s",
-            "bytes written over the time of the transfers",
-            |seen| {
-                let span = transfer(&seen.recovered).ok_or_else(nothing_moved)?.as_secs_f64();
-                let bytes = seen.recovered.bytes as f64;
-                if bytes > 0.0 && span > 0.0 { Ok(bytes / span) } else { Err(nothing_moved()) }
-            },
-        )
-        .titled("Throughput of the move"),
+        work::of_transfers(),
+        Row::new("detection_s", "s", "part of it until a failure is detected", |seen| seen.detection())
+            .titled("Time until the failure is detected")
+            .only_where(|seen| seen.fails),
+        Row::new("down_out_s", "s", "from then until the failed devices are marked out", Seen::down_out)
+            .titled("Time from detection until marked out")
+            .only_where(|seen| seen.fails),
+        Row::new("start_s", "s", "from a new map until the first object can move", |seen| seen.start())
+            .titled("Time from a new map until objects move")
+            .formerly("peering_s"),
     ]
-}
-
-fn nothing_moved() -> String {
-    "nothing was transferred".to_owned()
 }
 
 fn of_moves() -> Vec<Row> {
@@ -91,7 +81,8 @@ fn of_moves() -> Vec<Row> {
         Row::new("moved_objects", "objects", "objects that were copied, each counted once", |seen| {
             Ok(seen.recovered.jobs as f64)
         })
-        .titled("Objects moved"),
+        .titled("Objects moved")
+        .formerly("objects_rebuilt"),
         // A group with one copy left gets two new ones, so this may exceed 1.
         Row::new("moved_fraction", "share", "the bytes to copy, over all bytes stored", |seen| {
             Ok(seen.moves.moved_fraction())
@@ -104,7 +95,8 @@ fn of_moves() -> Vec<Row> {
         Row::new("written_bytes", "bytes", "bytes that devices wrote for it", |seen| {
             Ok(seen.recovered.disks.iter().map(|disk| disk.2).sum::<u64>() as f64)
         })
-        .titled("Data written"),
+        .titled("Data written")
+        .formerly("bytes_rebuilt"),
         Row::new(
             "minimum_bytes",
             "bytes",
@@ -127,6 +119,14 @@ fn of_moves() -> Vec<Row> {
 
 fn of_risk() -> Vec<Row> {
     vec![
+        Row::new("groups_affected", "groups", "placement groups with data on what fails", |seen| {
+            seen.affected(0)
+        })
+        .only_where(|seen| seen.fails),
+        Row::new("objects_affected", "objects", "objects with a copy or shard on what fails", |seen| {
+            seen.affected(1)
+        })
+        .only_where(|seen| seen.fails),
         Row::new("lost_objects", "objects", "objects of which too few copies or shards are left", |seen| {
             Ok(seen.recovered.stuck.lost as f64)
         })
@@ -141,6 +141,13 @@ fn of_risk() -> Vec<Row> {
             },
         )
         .titled("Objects without a target device"),
+        Row::new(
+            "objects_unwritten",
+            "objects",
+            "copies that devices came back with in groups that took no writes meanwhile, so they count at once",
+            |seen| Ok(seen.recovered.unwritten as f64),
+        )
+        .only_where(|seen| seen.recovered.taken_back.iter().any(Option::is_some)),
         Row::new(
             "one_copy_bytes",
             "bytes",
@@ -231,7 +238,8 @@ fn of_devices() -> Vec<Row> {
         row("fill_max_before", "fill of the fullest device now", |fill| fill.0)
             .titled("Fill of the fullest device now"),
         row("fill_max_after", "fill of the fullest device afterwards", |fill| fill.1)
-            .titled("Fill of the fullest device afterwards"),
+            .titled("Fill of the fullest device afterwards")
+            .formerly("max_device_fill"),
         groups("device_groups_max_before", "placement groups on the device with the most, now", |device| {
             device.present_shards
         }),
@@ -244,37 +252,18 @@ fn of_devices() -> Vec<Row> {
 /// Why this scenario has no value of a measure, whatever happens in its runs.
 #[must_use]
 pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
-    let of_clients = measure.starts_with("client_") && !settled.has_clients();
-    of_clients.then_some("there are no clients: set `client_load` or `client_depth`")
-}
-
-/// Latencies of clients; these measures are left out where there are no clients.
-fn of_clients() -> Vec<Row> {
-    let row = |name: &'static str, about, value: fn(&Waited) -> Option<f64>| {
-        let unit = if name.ends_with("_us") { "us" } else { "operations/s" };
-        let measure = Row::new(name, unit, about, move |seen: &Seen| {
-            let waited = seen.recovered.clients.as_ref().ok_or("there are no clients")?;
-            let value: Value = value(waited).ok_or_else(|| "no such operation was done".to_owned());
-            value
-        });
-        measure.only_where(|seen| seen.recovered.clients.is_some())
-    };
-    vec![
-        row("client_operations_per_s", "operations of clients while data move", |waited| waited.rates()[0]),
-        row("client_operations_quiet_per_s", "operations of clients when nothing moves", |waited| {
-            waited.rates()[1]
-        }),
-        row("client_read_latency_p99_us", "what reads of clients take, the 99th percentile", |waited| {
-            micros(&waited.during.reads, 0.99)
-        }),
-        row("client_write_latency_p99_us", "the same for writes", |waited| {
-            micros(&waited.during.writes, 0.99)
-        }),
-        row("client_read_latency_quiet_p99_us", "for reads when nothing moves", |waited| {
-            micros(&waited.quiet.reads, 0.99)
-        }),
-        row("client_write_latency_quiet_p99_us", "for writes when nothing moves", |waited| {
-            micros(&waited.quiet.writes, 0.99)
-        }),
-    ]
+    match measure {
+        name if name.starts_with("client_") && !settled.has_clients() => {
+            Some("there are no clients: set `client_load` or `client_depth`")
+        }
+        "peers_rate_correlation" if settled.has_clients() => {
+            Some("servers also serve clients, so their rates say little about peers")
+        }
+        "detection_s" | "down_out_s" | "groups_affected" | "objects_affected" if !settled.asks(&["fail"]) => {
+            Some("nothing fails")
+        }
+        "objects_unwritten" if !settled.asks(&["returns"]) => Some("nothing comes back: set `returns`"),
+        "uplink_busy_max" if settled.uplink.is_none() => Some("uplinks are not limited: `uplink` is not set"),
+        _ => None,
+    }
 }

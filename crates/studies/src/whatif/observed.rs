@@ -4,7 +4,9 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use towtank_rebuild::affected::Held;
 use towtank_rebuild::model::SPARES;
+use towtank_rebuild::plan::{DeviceId, NOWHERE};
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
 use towtank_report::{Outcome, Warning, human};
 use towtank_units::{Percent, SimSpan, SimTime};
@@ -13,12 +15,12 @@ use super::case::Ready;
 use super::exposure::Exposure;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
-use crate::rebuild::bottleneck;
 use crate::rebuild::estimate::{self, Estimate};
 use crate::rebuild::levers::{self, Settings, Tried};
-use crate::rebuild::observed::{ClientsSeen, bare, left};
+use crate::rebuild::observed::{Observed as Work, Parts, ServerSeen, bare, left, transfer};
 use crate::rebuild::real::Staged;
 use crate::rebuild::resources::{Resource, resources};
+use crate::rebuild::work;
 use crate::{Replicate, RunContext, StudyError, Value};
 
 /// The results of one replicate.
@@ -29,6 +31,12 @@ pub struct Seen {
     pub exposure: Exposure,
     /// How it goes with the disks as assumed.
     pub recovered: Recovered,
+    /// Whether something fails, other than what is replaced at once.
+    pub fails: bool,
+    /// Groups and objects with data on what fails; none if all of that is down already.
+    pub affected: Option<[u64; 2]>,
+    /// The number of servers on which a device serves in the end.
+    pub survivors: u32,
     /// With slower and with faster disks; none where nothing moves, or not all ends.
     pub spread: Option<Spread>,
     /// What is presented.
@@ -71,22 +79,11 @@ pub struct Observed {
     /// and until the first object can move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<[f64; 3]>,
-    /// What held it up.
-    pub bottleneck: Option<String>,
-    /// Changes that were tried, the one that helps most first.
-    pub tried: Vec<Tried>,
-    /// All resources, the busiest kind first.
-    pub resources: Vec<Resource>,
-    /// Bytes finished over time: seconds and bytes.
-    pub progress: Vec<(f64, u64)>,
-    /// Of these, bytes of data that lack a copy or shard and have none, one, or more to spare, and of data
-    /// that lack nothing.
+    /// What the machines did, and what held it up. Times count from the change.
+    pub work: Work,
+    /// Of the bytes that were finished over time, those of data that lack a copy or shard and have none,
+    /// one, or more to spare, and those of data that lack nothing.
     pub by_spare: Vec<Vec<(f64, u64)>>,
-    /// Bytes that are not finished in the end.
-    pub unfinished: u64,
-    /// Latencies of clients, where there are some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clients: Option<ClientsSeen>,
 }
 
 /// The kept results of a replicate.
@@ -150,26 +147,22 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let seconds = |steps: &Vec<(SimTime, u64)>| {
         steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
     };
+    let (work, survivors) = work(ready, &recovered, (&resources, &tried));
     let observed = Observed {
         changes: ready.case.changes.clone(),
         fails: ready.fails,
         lasts: ready.lasts,
-        waited: Some(waited(ready)),
-        bottleneck: bottleneck::name(&resources, staged.limits.reservations, &tried),
-        tried,
-        resources,
-        progress: seconds(&recovered.progress),
+        waited: Some(waited(ready, &recovered)),
+        work,
         by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
-        unfinished: recovered
-            .unfinished
-            .saturating_add(recovered.stuck.bytes)
-            .saturating_add(recovered.stuck.staying_bytes),
-        clients: recovered.clients.as_ref().map(ClientsSeen::of),
     };
     let seen = Seen {
         moves,
         exposure,
         recovered,
+        fails: !staged.struck.is_empty(),
+        affected: affected(ready),
+        survivors,
         spread,
         observed,
         timing: Timing { start_s: start, waiting: ready.real.waiting() },
@@ -179,13 +172,65 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     Ok(Replicate { seen: Ok(seen), beside })
 }
 
-/// What passes before objects move. Nothing is marked out that comes back, or if `noout` is set.
-fn waited(ready: &Ready) -> [f64; 3] {
+/// What the machines did, with times that count from the change, and how many of them are left.
+fn work(ready: &Ready, recovered: &Recovered, (resources, tried): (&[Resource], &[Tried])) -> (Work, u32) {
+    let Staged { hardware, affected, struck, limits, failing, used, capacity, .. } = &ready.staged;
+    let is_given_up = |device: DeviceId| failing[device.index()] && !ready.back.contains(&device);
+    let is_gone = |server: u32| hardware.devices_of(server).all(is_given_up);
+    let held = capacity.as_ref().map(|_| Held::Bytes(used.clone()));
+    let mut work = Work::of(&Parts {
+        hardware,
+        affected,
+        struck,
+        recovered,
+        held: held.as_ref(),
+        reservations: limits.reservations,
+        resources,
+        tried,
+        is_gone: &is_gone,
+    });
+    let start = ready.start.as_secs_f64();
+    work.progress.iter_mut().chain(&mut work.below).for_each(|step| step.0 += start);
+    let kinds = work.clients.iter_mut().flat_map(|clients| &mut clients.kinds);
+    kinds.flat_map(|kind| &mut kind.over_time).for_each(|step| step.0 += start);
+    work.unfinished = work.unfinished.saturating_add(recovered.stuck.staying_bytes);
+    let down = ready.real.groups.down();
+    let serves = |device: DeviceId| !is_given_up(device) && !down.contains(&device);
+    let survivors = (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(serves));
+    (work, survivors.count() as u32)
+}
+
+/// The groups with data on what fails, and their objects.
+fn affected(ready: &Ready) -> Option<[u64; 2]> {
+    let Staged { affected, failing, struck, .. } = &ready.staged;
+    let down = ready.real.groups.down();
+    let mut all = struck.iter().flat_map(|struck| &struck.devices);
+    if all.all(|device| down.contains(device)) {
+        return None;
+    }
+    let width = |record: usize| affected.kind(record).redundancy.width as usize;
+    let is_hit = |record: &usize| {
+        let holders = affected.list(*record).iter().take(width(*record));
+        holders.filter(|device| **device != NOWHERE).any(|device| failing[device.index()])
+    };
+    let hit = || (0..affected.records()).filter(is_hit);
+    Some([hit().count() as u64, hit().map(|record| affected.objects_of(record)).sum()])
+}
+
+/// What passes before objects move. Nothing is marked out that comes back, or if `noout` is set, and nothing
+/// waits for it where objects move before, since other things are done or the devices were out already.
+fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
     let Waiting { detection, down_out, peering, noout, .. } = ready.real.waiting();
-    let [detection, down_out] = match (ready.fails, noout || ready.lasts) {
-        (false, _) => [SimSpan::ZERO; 2],
-        (true, true) => [detection, SimSpan::ZERO],
-        (true, false) => [detection, down_out],
+    let first = ready.staged.struck.first().map(|struck| SimTime::ZERO.saturating_add(struck.at));
+    let out = first.map(|first| first.saturating_add(detection).saturating_add(down_out));
+    let is_early = transfer(recovered).is_some() && out.is_some_and(|out| recovered.first_transfer < out);
+    let [detection, down_out] = match (first, noout || ready.lasts) {
+        (None, _) => [SimSpan::ZERO; 2],
+        // Data may move for what else is done before the failure is known.
+        (Some(_), true) if ready.lasts => [SimSpan::ZERO; 2],
+        (Some(_), true) => [detection, SimSpan::ZERO],
+        (Some(_), false) if is_early => [SimSpan::ZERO; 2],
+        (Some(_), false) => [detection, down_out],
     };
     [detection, down_out, peering].map(SimSpan::as_secs_f64)
 }
@@ -248,6 +293,24 @@ fn spread(
     };
     let stopped = slow.partial || fast.partial;
     Ok(Some(if stopped { Err(Stopped) } else { Ok([ends(&slow), ends(&fast)]) }))
+}
+
+impl work::Work for Seen {
+    fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+
+    fn servers(&self) -> &[ServerSeen] {
+        &self.observed.work.servers
+    }
+
+    fn resources(&self) -> &[Resource] {
+        &self.observed.work.resources
+    }
+
+    fn survivors(&self) -> u32 {
+        self.survivors
+    }
 }
 
 impl Seen {
@@ -326,6 +389,39 @@ impl Seen {
         let more = self.moves.groups_short > self.moves.safety.short_now;
         let short = self.short().filter(|_| more);
         left(&self.recovered, self.timing.waiting).or(short).map_or_else(|| Ok(self.until(SPARES - 2)), Err)
+    }
+
+    /// From a failure until it is detected.
+    pub fn detection(&self) -> Value {
+        match self.observed.waited {
+            Some([known, ..]) if known > 0.0 || self.timing.waiting.detection.is_zero() => Ok(known),
+            _ => Err("data move before the failure is detected".to_owned()),
+        }
+    }
+
+    /// From the detection of a failure until its devices are marked out.
+    pub fn down_out(&self) -> Value {
+        match self.observed.waited {
+            _ if self.timing.waiting.noout => Err("`noout` is set".to_owned()),
+            _ if self.observed.lasts => {
+                Err("what happens later may come before the failed devices are marked out".to_owned())
+            }
+            Some([_, out, _]) if out > 0.0 || self.timing.waiting.down_out.is_zero() => Ok(out),
+            _ => Err("data move before the failed devices are marked out".to_owned()),
+        }
+    }
+
+    /// From a new map until the first object can move.
+    pub fn start(&self) -> Value {
+        let any = transfer(&self.recovered).is_some();
+        let span = self.timing.waiting.peering.as_secs_f64();
+        if any { Ok(span) } else { Err("nothing was transferred".to_owned()) }
+    }
+
+    /// Groups (0) or objects (1) with data on what fails.
+    pub fn affected(&self, which: usize) -> Value {
+        let known = self.affected.ok_or("what fails is down in the exports already, and holds nothing")?;
+        Ok(known[which] as f64)
     }
 
     /// Until nothing is left with a single copy.

@@ -7,7 +7,10 @@ use towtank_report::{
 use super::Whatif;
 use super::answer::{GROUPS_A_DEVICE, View, answer, compared};
 use crate::preview::present::pools;
+use crate::rebuild::figures::{self, of_machines, written};
 use crate::rebuild::levers::Cost;
+use crate::rebuild::slowest::{Runs, Slowest};
+use crate::rebuild::tables;
 use crate::{Points, Presentation};
 
 /// The presentation of all points of the study.
@@ -15,20 +18,26 @@ use crate::{Points, Presentation};
 pub fn present(points: &Points<'_, Whatif>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
     let Some(first) = views.first() else { return Presentation::default() };
+    let runs: Vec<Runs<'_>> = views.iter().map(runs).collect();
+    let slowest = Slowest::of(&runs);
     let mut tables = vec![changes(&views)];
+    let mut figures = vec![progress(&views), times(&views), written(&runs)];
     if views.len() == 1 {
         tables.extend([risk(first), devices(first), pools(&first.kept.moves)]);
         tables.extend(tried(first));
+        tables.extend(slowest.as_ref().map(tables::servers));
+        figures.extend(exposed(first));
+        figures.extend(of_machines(&first.kept.observed.work));
     }
+    tables.push(tables::resources(&runs));
+    figures.extend(slowest.iter().flat_map(Slowest::figures));
     Presentation {
         answer: if views.len() == 1 { answer(first) } else { compared(&views) },
         headline: points.first_measure(["time_to_clean_s"]),
         status: Standing::worst(views.iter().map(|view| view.status().at(&view.point.label()))),
         main_figure: Some("progress".to_owned()),
         tables,
-        figures: std::iter::once(progress(&views))
-            .chain(exposed(first).filter(|_| views.len() == 1))
-            .collect(),
+        figures,
         ..Presentation::default()
     }
 }
@@ -36,6 +45,28 @@ pub fn present(points: &Points<'_, Whatif>) -> Presentation {
 fn name(view: &View<'_>) -> String {
     let label = view.point.label();
     if label.is_empty() { view.kept.observed.changes.join(", ") } else { label }
+}
+
+/// The replicates of a point, for the figures of its machines.
+fn runs<'a>(view: &View<'a>) -> Runs<'a> {
+    Runs {
+        name: name(view),
+        observed: view.point.kept.iter().map(|kept| &kept.observed.work).collect(),
+        why_not_held: "the exports do not say how full the devices are (`osd_df` does)".to_owned(),
+    }
+}
+
+/// What passes until all groups are clean.
+fn times(views: &[View<'_>]) -> Figure {
+    let parts = [
+        ("until detected", "detection_s"),
+        ("until marked out", "down_out_s"),
+        ("until objects move", "start_s"),
+        ("transfers", "transfer_s"),
+    ];
+    let values = |measure: &str| views.iter().map(|view| view.value(measure)).collect();
+    let parts = parts.map(|(name, measure)| (name, values(measure)));
+    figures::times(views.iter().map(name).collect(), &parts)
 }
 
 const COLUMNS: [(&str, &str, &str); 7] = [
@@ -60,7 +91,7 @@ fn changes(views: &[View<'_>]) -> Table {
             Some(mean) => Cell::from(mean),
             None => Cell::missing("no replicate has it"),
         }));
-        row.push(view.kept.observed.bottleneck.as_deref().unwrap_or("nothing").into());
+        row.push(view.kept.observed.work.bottleneck.as_deref().unwrap_or("nothing").into());
         table.push(row);
     }
     table
@@ -124,7 +155,7 @@ fn devices(view: &View<'_>) -> Table {
 
 /// Changes that were tried.
 fn tried(view: &View<'_>) -> Option<Table> {
-    let all = &view.kept.observed.tried;
+    let all = &view.kept.observed.work.tried;
     let mut columns = vec![Column::text("change"), Column::number("time", "s")];
     let clients = all.iter().any(|one| one.clients.is_some());
     if clients {
@@ -191,9 +222,10 @@ const GIB: f64 = 1_073_741_824.0;
 fn progress(views: &[View<'_>]) -> Figure {
     let line = |view: &View<'_>| {
         let observed = &view.kept.observed;
-        let mut left = observed.progress.iter().map(|step| step.1).sum::<u64>() + observed.unfinished;
+        let mut left =
+            observed.work.progress.iter().map(|step| step.1).sum::<u64>() + observed.work.unfinished;
         let mut points = vec![CurvePoint::new(0.0, left as f64 / GIB)];
-        for (at, bytes) in &observed.progress {
+        for (at, bytes) in &observed.work.progress {
             left -= bytes;
             points.push(CurvePoint::new(*at, left as f64 / GIB));
         }

@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use towtank_rebuild::ledger::{Gather, Order, Source};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use crate::preview::scenario::Texts;
@@ -18,9 +19,11 @@ use crate::rebuild::settled::PEERING;
 pub struct Scenario {
     /// The CRUSH map, as text, binary, or JSON of `ceph osd crush dump`. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-aliases" = ["ceph_map"]))]
     pub crush_map: Option<String>,
     /// Output of `ceph osd dump -f json`. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-aliases" = ["ceph_dump"]))]
     pub osd_dump: Option<String>,
     /// Output of `ceph pg dump -f json`. Left out: groups of equal size, from the sums of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,6 +101,13 @@ pub struct Scenario {
     /// Seek times of a disk: the published table, a typical 7,200 rpm disk, or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeks: Option<Seeks>,
+    /// Time of each request of a disk besides its bytes, in place of `seeks`, whether it reads or writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_cost: Option<SimSpan>,
+    /// Bytes of an object that one seek covers, even if several objects are in progress, because read-ahead
+    /// and write-back merge requests. Left out: 16MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seek_extent: Option<Bytes>,
     /// Relative uncertainty of the disk speeds: each time comes with those of slower and faster disks.
     #[serde(default = "fifth")]
     pub speed_spread: Percent,
@@ -107,10 +117,34 @@ pub struct Scenario {
     /// Bandwidth of a rack's uplink, in each direction. Left out: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink: Option<Rate>,
+    /// Latency from NIC to NIC. Left out: 50us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<SimSpan>,
+    /// Maximum rate of the copy of one object. Left out: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream_limit: Option<Rate>,
+    /// Maximum rate of all copies that a disk leads. Left out: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_cap: Option<Rate>,
+    /// Maximum rate of all copies that the disks of a server lead. Left out: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_rate_cap: Option<Rate>,
+    /// Size of the units in which objects are transferred. Left out: 4MiB, and 8MiB with mClock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Bytes>,
+    /// Number of units of an object in flight at once. Left out: 4, and 1 with mClock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 16))]
+    pub window: Option<u32>,
     /// Number of objects that a disk rebuilds at once: Ceph's `osd_recovery_max_active`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_024))]
     pub recovery_max_active: Option<u32>,
+    /// Number of objects that all disks of a server together rebuild at once; its disks take turns. Left out:
+    /// no limit but that of each disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub server_max_active: Option<u32>,
     /// Maximum number of groups that a disk leads at once, and of those that it receives. 0: no
     /// reservations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,6 +179,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub osd_capacity: Option<u32>,
+    /// Bytes that a work item of recovery counts for in mClock up to Ceph 17, whatever the size of its
+    /// object: `osd_recovery_cost`. Left out: 20MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_cost: Option<Bytes>,
     /// Time from a change of the map to the first object that moves: new maps, peering and reservations. A
     /// failure changes the map when its devices are marked out.
     #[serde(default = "start")]
@@ -180,6 +218,15 @@ pub struct Scenario {
     /// `osd_async_recovery_min_cost` of Ceph. Left out: 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub async_recovery_min_cost: Option<u32>,
+    /// Which copy is read. Left out: that of the primary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// Where shards are gathered and decoded. Left out: at the primary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gather: Option<Gather>,
+    /// Which groups a disk recovers first, of those that it leads. Left out: those with the fewest copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// Time from a failure until the cluster detects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection: Option<SimSpan>,
@@ -192,6 +239,9 @@ pub struct Scenario {
     /// Whether a whole rack is marked out too; not in Ceph by default (`mon_osd_down_out_subtree_limit`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack_out: Option<bool>,
+    /// No disk accepts data beyond this share of its capacity. Left out: as the osd dump has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backfillfull_ratio: Option<Percent>,
     /// Whether all objects are simulated, however many move.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
@@ -249,9 +299,25 @@ impl Scenario {
         self.client_load.is_some() || self.client_depth.is_some()
     }
 
-    /// The rebuild with these speeds and limits, in which `fail` fails.
+    /// Whether a change of one of these kinds is asked for.
     #[must_use]
-    pub fn rebuild(&self, fail: Vec<String>) -> Rebuild {
+    pub fn asks(&self, verbs: &[&str]) -> bool {
+        let of_key = |verb: &&str| match *verb {
+            "fail" => !self.fail.all().is_empty(),
+            "returns" => !self.returns.all().is_empty(),
+            "replace" => !self.replace.all().is_empty(),
+            _ => false,
+        };
+        let in_list = |text: &String| {
+            let word = text.trim().split(char::is_whitespace).next().unwrap_or_default();
+            verbs.contains(&word.trim_start_matches('-'))
+        };
+        verbs.iter().any(of_key) || self.changes.all().iter().any(in_list)
+    }
+
+    /// The rebuild with these speeds and limits.
+    #[must_use]
+    pub fn rebuild(&self) -> Rebuild {
         let usual: Rebuild = serde_json::from_str("{}").expect("all keys of a rebuild have defaults");
         Rebuild {
             preset: Preset::CephWpq,
@@ -260,13 +326,21 @@ impl Scenario {
             pg_dump: self.pg_dump.clone(),
             osd_df: self.osd_df.clone(),
             report: self.report.clone(),
-            fail: Texts::Many(fail),
             disk_read: self.disk_read,
             disk_write: self.disk_write,
             seeks: self.seeks,
+            io_cost: self.io_cost,
+            seek_extent: self.seek_extent,
             nic: self.nic,
+            latency: self.latency,
             uplink: self.uplink,
+            stream_limit: self.stream_limit,
+            rate_cap: self.rate_cap,
+            server_rate_cap: self.server_rate_cap,
+            unit: self.unit.unwrap_or(usual.unit),
+            window: self.window.unwrap_or(usual.window),
             recovery_max_active: self.recovery_max_active,
+            server_max_active: self.server_max_active,
             max_backfills: self.max_backfills,
             recovery_sleep: self.recovery_sleep,
             object_cost: self.object_cost,
@@ -277,17 +351,22 @@ impl Scenario {
             queue: self.queue,
             profile: self.profile,
             osd_capacity: self.osd_capacity,
+            recovery_cost: self.recovery_cost,
             client_load: self.client_load,
             client_depth: self.client_depth,
             client_read: self.client_read,
             client_size: self.client_size,
             client_weight: self.client_weight,
+            source: self.source.unwrap_or_default(),
+            gather: self.gather.unwrap_or_default(),
+            order: self.order.unwrap_or_default(),
             detection: self.detection,
             down_out: self.down_out,
             noout: self.noout.unwrap_or(false),
             rack_out: self.rack_out,
             exact: self.exact,
             exact_objects: self.exact_objects,
+            backfillfull_ratio: self.backfillfull_ratio.unwrap_or(usual.backfillfull_ratio),
             ..usual
         }
     }

@@ -16,6 +16,7 @@ use crate::{Prepared, Study};
 mod coarse;
 mod estimated;
 mod later;
+mod real;
 mod rule;
 
 fn prepared(study: &dyn Study, folder: Folder, text: &str) -> Result<Box<dyn Prepared>, Problems> {
@@ -37,41 +38,6 @@ fn whatif(text: &str) -> Outcome {
 fn value(outcome: &Outcome, measure: &str) -> f64 {
     let found = &outcome.measures[measure];
     found.value().unwrap_or_else(|| panic!("{measure} is missing: {:?}", found.reason()))
-}
-
-/// A failure has the numbers of a rebuild where nothing but the lost data moves. Where the failure moves
-/// other groups too, which a rebuild leaves where they are, more is written.
-#[test]
-fn a_failure_is_that_of_a_rebuild() {
-    let mut alike = 0;
-    for failed in ["osd.3", "osd.7", "osd.11", "osd.15", "osd.5"] {
-        let text = format!("{EXAMPLE}fail = \"{failed}\"");
-        let rebuilt = outcome(&crate::rebuild::Rebuild, roomy(), &text);
-        let seen = with_room(&format!("fail = \"{failed}\""));
-        let (moved, written) = (value(&seen, "moved_bytes"), value(&seen, "written_bytes"));
-        assert!((written - moved).abs() <= value(&seen, "moved_objects"), "{failed}: {written} of {moved}");
-        if value(&seen, "moved_groups") != value(&rebuilt, "groups_affected") {
-            assert!(written > value(&rebuilt, "bytes_rebuilt"), "{failed}");
-            assert!(value(&seen, "time_to_clean_s") >= value(&seen, "time_to_full_redundancy_s"), "{failed}");
-            continue;
-        }
-        alike += 1;
-        assert_eq!(value(&seen, "moved_objects"), value(&rebuilt, "objects_rebuilt"), "{failed}");
-        assert_eq!(value(&seen, "written_bytes"), value(&rebuilt, "bytes_rebuilt"), "{failed}");
-        for measure in [
-            "time_to_full_redundancy_s",
-            "time_to_two_copies_s",
-            "transfer_s",
-            "aggregate_rate_bytes_per_s",
-            "lost_objects",
-            "stuck_objects",
-            "below_min_size",
-        ] {
-            assert_eq!(value(&seen, measure), value(&rebuilt, measure), "{failed}: {measure}");
-        }
-        assert_eq!(value(&seen, "time_to_clean_s"), value(&seen, "time_to_full_redundancy_s"));
-    }
-    assert!((1..5).contains(&alike), "{alike} of five are alike");
 }
 
 /// A change of the map moves what a preview says, and writes as much: but for rounding, as sizes are rounded
@@ -204,6 +170,10 @@ fn what_cannot_be_is_refused() {
         ("replace = \"host=h1\"", "no device of the osd dump"),
         ("upmap_items = \"1.1 osd.3\"", "each swap has two"),
         ("upmap = \"99.1 osd.3\"", "there is no group 99.1"),
+        ("unit = \"0B\"", "must lie from 512B to 1GiB"),
+        ("window = 17", "16"),
+        ("backfillfull_ratio = \"900%\"", "more than 100%"),
+        ("order = \"object\"", "are copied together"),
         ("speed_spread = \"95%\"", "at most 90%"),
         ("failure_rate = \"101%\"", "more than all"),
     ] {
@@ -430,22 +400,48 @@ fn broken_with(seen: &Outcome, mclock: bool) -> Vec<String> {
             broken.push(format!("{less} = {less_value} exceeds {more} = {more_value}"));
         }
     }
+    let parts = ["detection_s", "down_out_s", "start_s", "transfer_s"];
+    let parts: f64 = parts.iter().filter_map(|part| known(part)).sum();
+    if let (Some(clean), Some(_)) = (known("time_to_clean_s"), known("transfer_s"))
+        && parts > clean * (1.0 + 1e-9)
+    {
+        broken.push(format!("the parts of the time take {parts}, all of it {clean}"));
+    }
     for (name, found) in &seen.measures {
         let value = found.value().unwrap_or(0.0);
-        if value < 0.0 || found.unit() == "fraction" && value > 1.0 {
+        let least = if name == "peers_rate_correlation" { -1.0 } else { 0.0 };
+        if value < least || found.unit() == "fraction" && value > 1.0 {
             broken.push(format!("{name} = {value}"));
         }
     }
     broken
 }
 
+/// Nothing waits for a device to be marked out that is replaced at once, or out already.
+#[test]
+fn what_does_not_pass_is_no_part_of_the_time() {
+    let parts = |text: &str| {
+        let seen = with_room(text);
+        assert_eq!(broken(&seen), [""; 0], "{text}");
+        ["detection_s", "down_out_s"].map(|part| seen.measures.get(part).map(|found| found.value()))
+    };
+    assert_eq!(parts("fail = \"osd.3\""), [Some(Some(20.0)), Some(Some(600.0))]);
+    assert_eq!(parts("replace = \"osd.3\""), [None, None]);
+    assert_eq!(parts("fail = \"osd.3\"\nmark_out = \"osd.3\""), [Some(None), Some(None)]);
+    let back = "fail = \"osd.6\"\nreturns = \"osd.6@5min\"\nclient_writes = \"20/s\"";
+    assert_eq!(parts(back), [Some(None), Some(None)]);
+}
+
 #[test]
 fn the_laws_of_changes_notice_what_breaks_them() {
     let sound = with_room("mark_out = \"osd.6\"");
     assert_eq!(broken(&sound), Vec::<String>::new());
-    for (name, value, unit) in
-        [("time_to_clean_fast_s", 1e9, "s"), ("transfer_s", 1e9, "s"), ("moved_bytes", -1.0, "bytes")]
-    {
+    for (name, value, unit) in [
+        ("time_to_clean_fast_s", 1e9, "s"),
+        ("transfer_s", 1e9, "s"),
+        ("moved_bytes", -1.0, "bytes"),
+        ("start_s", 1e9, "s"),
+    ] {
         let mut damaged = sound.clone();
         damaged.measure(name, value, unit);
         assert!(!broken(&damaged).is_empty(), "{name} = {value}");
@@ -455,7 +451,7 @@ fn the_laws_of_changes_notice_what_breaks_them() {
 /// Bytes that have not moved in the end.
 fn unfinished(seen: &Outcome) -> f64 {
     let observed: observed::Observed = serde_json::from_value(seen.series["observed"].clone()).unwrap();
-    observed.unfinished as f64
+    observed.work.unfinished as f64
 }
 
 /// Whether what has moved and what remains are what was to move. A copy without a source or a target remains

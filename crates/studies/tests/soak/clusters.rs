@@ -435,7 +435,7 @@ fn known(outcome: &Outcome, name: &str) -> Option<f64> {
 fn bounded(outcome: &Outcome) -> Result<(), String> {
     for (name, found) in &outcome.measures {
         let value = found.value().unwrap_or(0.0);
-        let signed = name.starts_with("added_by") || name.contains("won");
+        let signed = name.starts_with("added_by") || name.contains("won") || name == "peers_rate_correlation";
         if !value.is_finite() || (value < 0.0 && !signed) || (found.unit() == "fraction" && value > 1.0) {
             return Err(format!("{name} = {value}"));
         }
@@ -460,7 +460,7 @@ pub fn laws_of_change(outcome: &Outcome) -> Result<(), String> {
         }
     }
     let of = |name: &str| known(outcome, name).unwrap_or(0.0);
-    let observed = &outcome.series["observed"];
+    let observed = &outcome.series["observed"]["work"];
     let unfinished = observed["unfinished"].as_f64().unwrap_or(f64::NAN);
     let (in_all, moved) = (of("written_bytes") + unfinished, of("moved_bytes"));
     if in_all.is_nan() || in_all < moved {

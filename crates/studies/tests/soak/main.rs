@@ -265,8 +265,8 @@ fn read_back(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) 
 /// for it. Returns how many have.
 fn settings_tried(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) -> Result<u64, String> {
     let mut compared = 0;
-    let Some(tried) = want.series.get("observed").and_then(|observed| observed.get("tried")?.as_array())
-    else {
+    let work = want.series.get("observed").map(|observed| observed.get("work").unwrap_or(observed));
+    let Some(tried) = work.and_then(|work| work.get("tried")?.as_array()) else {
         return Ok(compared);
     };
     let resolved = checked.points()[0].prepared.resolved();
@@ -507,10 +507,11 @@ fn the_laws_of_changes_and_plans_notice_what_breaks_them() {
         ("written_bytes", |outcome| outcome.measure("written_bytes", 0.0, "")),
         ("moved_bytes", |outcome| outcome.measure("moved_bytes", 1e18, "")),
         ("written_bytes", |outcome| {
-            outcome.series.get_mut("observed").unwrap()["unfinished"] = serde_json::Value::Null
+            outcome.series.get_mut("observed").unwrap()["work"]["unfinished"] = serde_json::Value::Null
         }),
         ("written_bytes", |outcome| {
-            let progress = outcome.series.get_mut("observed").unwrap()["progress"].as_array_mut().unwrap();
+            let work = &mut outcome.series.get_mut("observed").unwrap()["work"];
+            let progress = work["progress"].as_array_mut().unwrap();
             progress.push(serde_json::json!([0, 1e18]));
         }),
     ];

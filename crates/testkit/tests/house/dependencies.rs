@@ -186,7 +186,8 @@ mod tests {
         assert!(found(vec![ours])[0].contains("takes any version of `serde`"));
     }
 
-    /// A graph large enough to be a whole one, in which each listed crate has two versions, and then one has one.
+    /// A graph large enough to be a whole one, in which each listed crate has two versions, and then one
+    /// has one.
     #[test]
     fn what_is_listed_and_no_longer_there_twice_is_found() {
         let filler = (0..100).map(|number| of(&format!("filler-{number}"), "1.0.0", Some("MIT")));

@@ -34,7 +34,7 @@ const SCENARIOS: [(&str, &str); 13] = [
     ("place", "algorithm = \"crush-straw2\"\nservers = 12\nkeys = 3000\n"),
     ("preview", "LIVE\nmark_out = \"osd.3\"\n"),
     ("rebuild", "servers = 8\nper_server = \"1GiB\"\n"),
-    ("rebuild", "LIVE\nfail = \"osd.2\"\n"),
+    ("whatif", "LIVE\nfail = \"osd.2\"\n"),
     (
         "rebuild",
         "preset = \"ceph\"\nservers = 6\nper_server = \"1GiB\"\ngroups = 40\nclient_load = \"50/s\"\n",
@@ -217,6 +217,7 @@ impl Study for Forgetful {
             about: "the count",
             title: "Count",
             interval: towtank_report::Interval::OfUnit,
+            formerly: None,
         }]
     }
 

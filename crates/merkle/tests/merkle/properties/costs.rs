@@ -73,8 +73,8 @@ fn bytes_are_those_of_the_messages() {
     }
 }
 
-/// Lists of objects are two more messages in every form. One side computes the nodes above whatever differs, which
-/// are counted here from the objects that are stale.
+/// Lists of objects are two more messages in every form. One side computes the nodes above whatever
+/// differs, which are counted here from the objects that are stale.
 #[test]
 fn messages_and_digests_are_those_of_an_exchange() {
     for (objects, stale) in [(20_000, 10), (20_000, 200), (20_000, 2_000)] {

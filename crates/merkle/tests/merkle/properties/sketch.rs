@@ -183,7 +183,8 @@ fn cells_stay_within_64_bytes_an_object() {
     }
 }
 
-/// What a thesis group's sketch takes: 32 bytes a cell, 8 bytes of marks for each 64 cells begun, and the two heads.
+/// What a thesis group's sketch takes: 32 bytes a cell, 8 bytes of marks for each 64 cells begun, and the
+/// two heads.
 #[test]
 fn the_memory_of_a_sketch_is_that_of_its_cells_and_their_marks() {
     let head = size_of::<Sketch>() as u64;

@@ -6,6 +6,7 @@ use super::super::generated;
 use super::super::tests::{complete, with};
 use super::*;
 use crate::measures::by_hand;
+use towtank_metrics::Histogram;
 use towtank_rebuild::ledger::Stuck;
 
 /// A rebuild of 95 seconds, which began 40 seconds after the failure.

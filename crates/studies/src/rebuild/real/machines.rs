@@ -28,8 +28,6 @@ pub struct Machines {
     pub osds: Vec<ItemId>,
     /// The device of each Ceph id.
     pub devices: BTreeMap<ItemId, DeviceId>,
-    /// Whether the map has racks.
-    pub racks: bool,
     /// For each class present, the pace at which its disks drive their jobs.
     pub paces: Vec<Pace>,
     /// For each class present, whether its disks rotate.
@@ -161,7 +159,6 @@ impl Machines {
                 .map(|rack| rack.as_ref().map_or("no rack".to_owned(), |(_, name)| format!("rack {name}")))
                 .collect(),
         };
-        let has_racks = racks.iter().any(Option::is_some);
         let uplinks = scenario.uplink.filter(|_| racks.len() > 1).map(|rate| Uplinks { rate });
         let (disks, paces) = classes.disks(asked, scenario);
         let hardware = Hardware::new(layout, disks, cluster::card(scenario), uplinks, scenario.unit);
@@ -169,7 +166,6 @@ impl Machines {
             hardware: hardware.with_names(names),
             devices: osds.iter().copied().zip((0..).map(DeviceId)).collect(),
             osds,
-            racks: has_racks,
             paces,
             rotates: classes.met.iter().map(|class| CLASSES[*class].rotates()).collect(),
             warnings: classes.warnings(asked, scenario),

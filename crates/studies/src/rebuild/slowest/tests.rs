@@ -6,6 +6,7 @@ use towtank_report::Outcome;
 use super::super::tests::outcome;
 use super::*;
 use crate::rebuild::Rebuild;
+use crate::rebuild::view::View;
 use crate::{PointResult, Points};
 
 /// Three survivors: server 0 with one peer, server 1 with three, server 3 with none.
@@ -50,7 +51,8 @@ fn with<T>(points: &[(u32, Vec<Outcome>)], ask: impl FnOnce(&Slowest<'_, '_>) ->
         .collect();
     let read: Points<'_, Rebuild> = Points::of(&results);
     let views: Vec<View<'_>> = read.iter().map(View::of).collect();
-    ask(&Slowest::of(&views).expect("there are replicates"))
+    let runs: Vec<Runs<'_>> = views.iter().map(View::runs).collect();
+    ask(&Slowest::of(&runs).expect("there are replicates"))
 }
 
 #[test]
@@ -153,7 +155,7 @@ fn what_was_held_is_drawn_or_said_to_be_missing() {
     let Figure { kind, caption, .. } = figure("evenness");
     let Kind::Ecdf { series, .. } = kind else { panic!("they are distributions") };
     let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
-    assert_eq!(names, ["groups held before", "traffic during the rebuild"]);
+    assert_eq!(names, ["groups held before", "traffic while data move"]);
     assert!(caption.contains("held 1.02 times the mean before; the busiest has 2.00 times"), "{caption}");
     let mut outcomes = point(&[5.0]);
     let observed = outcomes[0].series.get_mut("observed").and_then(|seen| seen.as_object_mut()).unwrap();

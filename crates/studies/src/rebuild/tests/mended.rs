@@ -9,7 +9,7 @@ fn a_second_failure_may_come_at_any_time() {
     for kind in ["", "groups = 60\nmax_backfills = 1\n", "ec = \"3+2\"\nplacement = \"crush-straw2\"\n"] {
         for at in ["0s", "1ms", "20ms", "50ms", "120ms", "300ms", "2s", "1h"] {
             let text = format!(
-                "{base}{kind}detection = \"15ms\"\ndown_out = \"10ms\"\nfail = [\"osd.1\", \"osd.8@{at}\"]"
+                "{base}{kind}detection = \"15ms\"\ndown_out = \"10ms\"\nfail = [\"disk=1\", \"disk=8@{at}\"]"
             );
             let outcome = outcome(&text, 3);
             assert_eq!(value(&outcome, "lost_objects"), 0.0, "{text}");
@@ -43,7 +43,7 @@ fn an_object_that_gets_back_some_of_its_copies_is_not_safe() {
 fn coded_objects_with_rests_run_on_workers() {
     let text =
         "preset = \"ceph\"\nservers = 12\nec = \"4+2\"\nper_server = \"1GiB\"\nrecovery_sleep = \"2ms\"";
-    let ready = Ready::Generated(Box::new(complete(text)));
+    let ready = complete(text);
     let run = |executor, workers| with(executor, workers, 5, |context| ready.run(context)).unwrap();
     let want = run(Executor::Sequential, 1);
     assert_eq!(run(Executor::Check, 1), want);
@@ -163,7 +163,7 @@ fn more_reservations_are_not_slower() {
 }
 
 fn first_outcome(text: &str) -> Outcome {
-    let ready = Ready::Generated(Box::new(complete(text)));
+    let ready = complete(text);
     with(Executor::Sequential, 1, 1, |context| ready.run(&RunContext { replicate: 0, ..*context })).unwrap()
 }
 
@@ -248,7 +248,7 @@ fn a_failed_disk_of_three_servers_is_made_good_on_its_siblings() {
     for placement in ["crush-straw2", "crush-straw", "crush-vring", "ring", "rendezvous", "jump"] {
         for groups in ["groups = 256\n", ""] {
             let text = format!(
-                "servers = 3\ndisks_per_server = 4\nplacement = \"{placement}\"\n{groups}objects = 300\nfail = \"osd.5\""
+                "servers = 3\ndisks_per_server = 4\nplacement = \"{placement}\"\n{groups}objects = 300\nfail = \"disk=5\""
             );
             let outcome = outcome(&text, 1);
             assert_eq!(value(&outcome, "stuck_objects"), 0.0, "{text}");

@@ -11,7 +11,7 @@ const TWICE: &str = "servers = 8\nobjects = 4000\nreplicas = 3\nfail = [\"server
 /// The shares that a replicate reports.
 fn shares(executor: Executor, workers: u32, replicate: u32, text: &str) -> Vec<f64> {
     let told = Mutex::new(Vec::new());
-    let ready = Ready::Generated(Box::new(complete(text)));
+    let ready = complete(text);
     let progress = |progress: Progress| told.lock().unwrap().push(progress.fraction);
     let context =
         RunContext { executor, workers, progress: &progress, ..RunContext::alone(Seed(3), replicate) };

@@ -147,8 +147,8 @@ fn no_setting_brings_a_device_back_sooner() {
         // The first replicate tries settings.
         let seen = prepared.run(&RunContext::alone(Seed(3), 0)).expect("it runs");
         let observed: observed::Observed = serde_json::from_value(seen.series["observed"].clone()).unwrap();
-        assert!(!observed.tried.is_empty(), "{text}: no setting was tried");
-        observed.tried.iter().filter(|tried| tried.time_s.is_some()).count()
+        assert!(!observed.work.tried.is_empty(), "{text}: no setting was tried");
+        observed.work.tried.iter().filter(|tried| tried.time_s.is_some()).count()
     };
     assert_eq!(helping(&format!("returns = \"osd.{osd}@2h\"")), 0);
     assert!(helping("") > 0);
