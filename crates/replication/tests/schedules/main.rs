@@ -236,7 +236,7 @@ fn reads_of_a_former_primary_are_caught() {
         (cut_off as fn(u64, Option<Fault>) -> Schedule, Planted::ReadsWithoutLease),
         (cut_off_while_it_reads, Planted::ServesDuringPromises),
     ] {
-        let fault_of = |planted| quietly(|| (0..1_000).find_map(|seed| fault(&schedule(seed, planted))));
+        let fault_of = |planted| quietly(|| (0..2_000).find_map(|seed| fault(&schedule(seed, planted))));
         assert_eq!(fault_of(None), None);
         let fault = fault_of(Some(Fault::Rule(rule))).expect("a read that is out of date");
         assert!(fault.contains("came before"), "{fault}");

@@ -17,12 +17,12 @@ fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
 
 /// The figures over any number of points.
 #[must_use]
-pub fn of_all(views: &[View<'_>]) -> Vec<Figure> {
+pub fn of_all(views: &[View<'_>], runs: &[Runs<'_>]) -> Vec<Figure> {
     let mut figures = Vec::new();
     if views.iter().any(|view| view.scenario.servers != views[0].scenario.servers) {
         figures.push(scaling(views));
     }
-    let names = || views.iter().map(View::name).collect();
+    let names = views.iter().map(View::name).collect();
     let means = |measure: &str| views.iter().map(|view| Some(view.mean(measure)?.mean)).collect();
     let parts = [
         ("until detected", "detection_s"),
@@ -32,8 +32,7 @@ pub fn of_all(views: &[View<'_>]) -> Vec<Figure> {
         ("transfers", "transfer_s"),
     ];
     let parts = parts.map(|(name, measure)| (name, means(measure)));
-    figures.extend([progress(views), rates(views), times(names(), &parts)]);
-    figures.push(written(&views.iter().map(View::runs).collect::<Vec<_>>()));
+    figures.extend([progress(views), rates(views), times(names, &parts), written(runs)]);
     figures
 }
 

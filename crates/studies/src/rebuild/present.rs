@@ -23,7 +23,7 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
     let Some(first) = views.first() else { return Presentation::default() };
     let runs: Vec<Runs<'_>> = views.iter().map(View::runs).collect();
     let mut tables = vec![points_table(&views), tables::resources(&runs)];
-    let mut figures = figures::of_all(&views);
+    let mut figures = figures::of_all(&views, &runs);
     let slowest = Slowest::of(&runs);
     figures.extend(slowest.iter().flat_map(Slowest::figures));
     if let [one] = &views[..] {

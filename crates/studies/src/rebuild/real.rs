@@ -2,9 +2,9 @@
 //!
 //! Groups start on the devices that serve them (`acting`), so data that was missing or being moved before the
 //! failure stays so. New targets are where Ceph 16.2 places a group once the failed devices are out, with
-//! explicit mappings and primary affinities. What it leaves out: `mon_osd_min_in_ratio`, scans of groups
-//! before their backfill (one operation in 512 objects), and data that move because the position of a
-//! surviving copy has changed too.
+//! explicit mappings and primary affinities; a surviving copy moves too where its place has changed. What it
+//! leaves out: `mon_osd_min_in_ratio`, and scans of groups before their backfill (one operation in 512
+//! objects).
 //!
 //! - `machines`: hosts, racks and disks, and their assumed speeds;
 //! - `groups`: what is affected, and where it belongs;

@@ -98,8 +98,8 @@ impl Asked {
         let mut asked = Asked::default();
         let mut problems = Problems::new();
         for written in scenario.changes.all() {
-            let (word, text) = written.trim().split_once(char::is_whitespace).unwrap_or((written.trim(), ""));
-            let verb = word.trim_start_matches("--").replace('-', "_");
+            let (word, text) = words(written);
+            let verb = verb_of(word);
             if !VERBS.contains(&verb.as_str()) {
                 let names: Vec<String> = VERBS.iter().map(|verb| verb.replace('_', "-")).collect();
                 let hint = did_you_mean(word, names.iter().map(String::as_str))
@@ -160,6 +160,24 @@ impl Asked {
         }
         stages
     }
+}
+
+/// The first word of an entry of `changes`, and what follows it.
+fn words(written: &str) -> (&str, &str) {
+    written.trim().split_once(char::is_whitespace).unwrap_or((written.trim(), ""))
+}
+
+/// The key that a word names, with dashes or without.
+fn verb_of(word: &str) -> String {
+    word.trim_start_matches("--").replace('-', "_")
+}
+
+/// Whether a scenario asks for a change of this kind.
+#[must_use]
+pub fn asks(scenario: &Scenario, verb: &str) -> bool {
+    let mut keys = VERBS.into_iter().zip(keys(scenario));
+    keys.any(|(key, texts)| key == verb && !texts.is_empty())
+        || scenario.changes.all().iter().any(|written| verb_of(words(written).0) == verb)
 }
 
 /// A change, with the time that stands behind its last `@`. In `add_host` a location may stand there.

@@ -221,18 +221,17 @@ fn affected(ready: &Ready) -> Option<[u64; 2]> {
 /// waits for it where objects move before, since other things are done or the devices were out already.
 fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
     let Waiting { detection, down_out, peering, noout, .. } = ready.real.waiting();
-    let first = ready.staged.struck.first().map(|struck| SimTime::ZERO.saturating_add(struck.at));
-    let out = first.map(|first| first.saturating_add(detection).saturating_add(down_out));
-    let is_early = transfer(recovered).is_some() && out.is_some_and(|out| recovered.first_transfer < out);
-    let [detection, down_out] = match (first, noout || ready.lasts) {
-        (None, _) => [SimSpan::ZERO; 2],
-        // Data may move for what else is done before the failure is known.
-        (Some(_), true) if ready.lasts => [SimSpan::ZERO; 2],
-        (Some(_), true) => [detection, SimSpan::ZERO],
-        (Some(_), false) if is_early => [SimSpan::ZERO; 2],
-        (Some(_), false) => [detection, down_out],
+    let first = ready.staged.struck.first().map(|struck| struck.at);
+    let moves = transfer(recovered).map(|_| recovered.first_transfer);
+    // After this span, and after peering, objects have begun to move at the earliest.
+    let passes = |span: SimSpan| {
+        let begins = |first: SimSpan| first.saturating_add(span).saturating_add(peering);
+        let at = first.map(|first| SimTime::ZERO.saturating_add(begins(first)));
+        at.is_some_and(|at| moves.is_none_or(|moves| moves >= at))
     };
-    [detection, down_out, peering].map(SimSpan::as_secs_f64)
+    let is_given_up = !noout && !ready.lasts && passes(detection.saturating_add(down_out));
+    let parts = [(detection, passes(detection)), (down_out, is_given_up), (peering, true)];
+    parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
 }
 
 /// By how much disks are slower and faster in other recoveries, in thousandths; 0 where there are none.

@@ -299,22 +299,6 @@ impl Scenario {
         self.client_load.is_some() || self.client_depth.is_some()
     }
 
-    /// Whether a change of one of these kinds is asked for.
-    #[must_use]
-    pub fn asks(&self, verbs: &[&str]) -> bool {
-        let of_key = |verb: &&str| match *verb {
-            "fail" => !self.fail.all().is_empty(),
-            "returns" => !self.returns.all().is_empty(),
-            "replace" => !self.replace.all().is_empty(),
-            _ => false,
-        };
-        let in_list = |text: &String| {
-            let word = text.trim().split(char::is_whitespace).next().unwrap_or_default();
-            verbs.contains(&word.trim_start_matches('-'))
-        };
-        verbs.iter().any(of_key) || self.changes.all().iter().any(in_list)
-    }
-
     /// The rebuild with these speeds and limits.
     #[must_use]
     pub fn rebuild(&self) -> Rebuild {

@@ -429,7 +429,7 @@ fn what_does_not_pass_is_no_part_of_the_time() {
     assert_eq!(parts("replace = \"osd.3\""), [None, None]);
     assert_eq!(parts("fail = \"osd.3\"\nmark_out = \"osd.3\""), [Some(None), Some(None)]);
     let back = "fail = \"osd.6\"\nreturns = \"osd.6@5min\"\nclient_writes = \"20/s\"";
-    assert_eq!(parts(back), [Some(None), Some(None)]);
+    assert_eq!(parts(back), [Some(Some(20.0)), Some(None)]);
 }
 
 #[test]

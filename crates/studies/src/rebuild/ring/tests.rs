@@ -291,7 +291,11 @@ fn a_ring_is_not_made_up_as_well() {
     let told = refused(golden(), "ring = \"golden.json\"\nobjects = 10");
     assert!(told.contains("it is no ring of Swift") && told.contains("write_ring"), "{told}");
     let told = refused(golden(), &format!("{ZONES}crush_map = \"golden.json\""));
-    assert!(told.contains("is an export of a cluster of Ceph") && told.contains("leave out"), "{told}");
+    assert!(
+        told.contains("is an export of a cluster of Ceph")
+            && told.contains("leave out `ring`, `objects`, `population`"),
+        "{told}"
+    );
     let one = [("r", ring(&[(1, 1), (1, 1)], &[vec![0], vec![1]]))];
     let told = refused(folder(&one), "ring = \"r\"\nobjects = 10");
     assert!(told.contains("the ring has 1 servers, but 2 to 16384 are supported"), "{told}");
