@@ -89,7 +89,7 @@ fuzz: setup-build $(FUZZ) ## fuzz every parser for FUZZ_SECONDS each (60)
 soak: setup-build ## random scenarios of every study, schedules of replication, for SECONDS each (600), and other people's tables
 	for study in pfs backfill rebuild whatif balance put capacity-sim queue place; do \
 	  SOAK_STUDY=$$study SOAK_SECONDS=$(SECONDS) SOAK_SEED=$(SEED) \
-	    cargo test --release --locked -p towtank-studies --test soak -- --nocapture --test-threads 1; \
+	    cargo test --release --locked -p towtank --test soak -- --nocapture --test-threads 1; \
 	done
 	SOAK_SECONDS=$(SECONDS) SOAK_FROM=$(SEED) cargo test --release --locked -p towtank-replication --test schedules -- \
 	  --nocapture --exact schedules_lose_nothing_and_end_equal
@@ -144,7 +144,7 @@ test-python: setup-build
 # What will run in a browser: everything up to the studies, and campaigns, without threads, files or C code.
 wasm:
 	$(call heading,wasm: what the studies need compiles for a browser)
-	cargo check --locked --target wasm32-unknown-unknown -p towtank-studies -p towtank-campaign
+	cargo check --locked --target wasm32-unknown-unknown -p towtank-operate -p towtank-studies -p towtank-campaign
 
 # The command is the one that the Rust tests have built.
 web: web/node_modules/.package-lock.json

@@ -26,11 +26,12 @@ CARGO = os.environ.get("CARGO", "cargo")
 # What takes longest is begun first, so that nothing is left to run alone at the end.
 LONGEST_FIRST = [
     "towtank-studies lib",
+    "towtank-operate lib",
     "towtank-cli documents",
     "towtank-kernel kernel",
     "towtank-cli towtank",
     "towtank-replication schedules",
-    "towtank-studies soak",
+    "towtank soak",
     "documentation",
 ]
 

@@ -166,8 +166,7 @@ pub fn scenario(data: &[u8]) {
         Ok(outline) => outline,
         Err(problems) => return each_says_what_and_where(&problems),
     };
-    let Some(study) = study.ok().and_then(|name| towtank_studies::named(towtank_studies::all(), &name))
-    else {
+    let Some(study) = study.ok().and_then(|name| towtank_study::named(towtank::studies(), &name)) else {
         return;
     };
     for point in outline.points().iter().take(POINTS_CHECKED) {

@@ -1,6 +1,6 @@
 //! The command line: fixed commands, one command per study, and the flags that running commands share.
 //!
-//! Flags of a study are derived from its scenario: [`towtank_studies::Study::flags`] names them, the schema
+//! Flags of a study are derived from its scenario: [`towtank_study::Study::flags`] names them, the schema
 //! describes them.
 
 mod search_flags;

@@ -17,7 +17,7 @@ use clap::{ArgMatches, FromArgMatches as _};
 
 use towtank::{Registry, Trouble};
 
-use towtank_studies::{Given, Study};
+use towtank_study::{Given, Study};
 
 use crate::args::{self, Command, RunFlags, Towtank};
 use crate::exit::Exit;

@@ -101,14 +101,14 @@ struct State {
 /// A run in flight.
 #[derive(Clone, Copy, Default)]
 struct Running {
-    progress: towtank_studies::Progress,
+    progress: towtank_study::Progress,
     /// Events of the models that the run has finished.
     before: u64,
 }
 
 impl Running {
     /// Takes the next report. Events count from 0 again with each model of a run.
-    fn take(&mut self, progress: towtank_studies::Progress) {
+    fn take(&mut self, progress: towtank_study::Progress) {
         if progress.events < self.progress.events {
             self.before += self.progress.events;
         }
@@ -144,7 +144,7 @@ impl Bar {
     }
 
     /// A run has made progress.
-    pub fn run(&self, which: Which, progress: towtank_studies::Progress) {
+    pub fn run(&self, which: Which, progress: towtank_study::Progress) {
         self.change(|state| {
             state.running.entry(which).or_default().take(progress);
         });
@@ -332,7 +332,7 @@ mod tests {
         let mut state = State { done: 6, total: 10, reused: 2, events: 3_000_000, ..State::default() };
         assert_eq!(state.message(Duration::from_secs(2)), "6/10 runs, 1.5 M events/s, 2 s left");
         let which = Which { point: 0, replicate: 1 };
-        let half = towtank_studies::Progress { fraction: 0.5, events: 1_000, ..Default::default() };
+        let half = towtank_study::Progress { fraction: 0.5, events: 1_000, ..Default::default() };
         state.running.insert(which, Running { progress: half, before: 0 });
         assert_eq!(state.steps(), 6_500);
         assert_eq!(State { total: 1, ..State::default() }.message(Duration::ZERO), "0/1 run");
@@ -343,7 +343,7 @@ mod tests {
         let mut state = State { total: 1, ..State::default() };
         let which = Which { point: 0, replicate: 0 };
         let mut after = |fraction, events, now| {
-            let progress = towtank_studies::Progress { fraction, events, now: SimTime::from_ns(now) };
+            let progress = towtank_study::Progress { fraction, events, now: SimTime::from_ns(now) };
             state.running.entry(which).or_default().take(progress);
             state.message(Duration::from_secs(4))
         };

@@ -62,7 +62,7 @@ impl Observer for Watching {
         }
     }
 
-    fn run(&self, which: Which, progress: towtank_studies::Progress) {
+    fn run(&self, which: Which, progress: towtank_study::Progress) {
         if let Some(bar) = self.bar() {
             bar.run(which, progress);
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use pyo3::prelude::*;
 use towtank::{Document, Registry, Trouble};
 use towtank_scenario::{KeyPath, Problem, Problems, Setting};
-use towtank_studies::Study;
+use towtank_study::Study;
 
 use crate::errors;
 use crate::keywords::{self, Keyword};

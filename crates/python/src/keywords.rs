@@ -5,7 +5,7 @@
 //! keyword without it is a flag or the key of one.
 
 use towtank_scenario::{FlagName, KeyPath, Problem, Setting};
-use towtank_studies::{Flag, Ordered, Study};
+use towtank_study::{Flag, Ordered, Study};
 
 /// A keyword and its value in TOML.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -109,7 +109,7 @@ impl Observer for Watch {
         self.told(|told| (told.done, told.of) = (progress.done, progress.total));
     }
 
-    fn run(&self, which: Which, progress: towtank_studies::Progress) {
+    fn run(&self, which: Which, progress: towtank_study::Progress) {
         self.told(|told| match told.running.iter_mut().find(|(running, _)| *running == which) {
             Some((_, share)) => *share = progress.fraction,
             None => told.running.push((which, progress.fraction)),

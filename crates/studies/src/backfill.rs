@@ -25,8 +25,11 @@ use towtank_units::Bytes;
 
 use self::observed::{Kept, Run, Seen};
 use self::scenario::{Scenario, Settled};
-use crate::question::add_run;
-use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError, Subcommand};
+use crate::simulating::simulate;
+use towtank_study::add_run;
+use towtank_study::{
+    Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError, Subcommand,
+};
 
 /// The backfill study.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +134,7 @@ impl Question for Backfill {
             let spec = ready.spec(method);
             let outage = Outage::new(&spec, &layouts, context.seed, &|| context.stopped());
             let Some(outage) = outage else { return Ok(observed::stopped()) };
-            let run = context.simulate(&Model::new(&spec, &outage), None)?;
+            let run = simulate(&Model::new(&spec, &outage), None, context)?;
             add_run(&mut beside, &run);
             runs.push(Run::of(method, &spec, &outage, &run));
         }

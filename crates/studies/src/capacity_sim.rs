@@ -27,7 +27,7 @@ use towtank_units::Bytes;
 
 use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
-use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+use towtank_study::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The study of capacity on simulated clusters.
 #[derive(Clone, Copy, Debug)]

@@ -26,8 +26,11 @@ use towtank_units::{Bytes, SimTime};
 
 use self::observed::{Kept, Run, Seen};
 use self::scenario::{Ready, Scenario, Settled};
-use crate::question::add_run;
-use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, Search, StudyError};
+use crate::simulating::simulate;
+use towtank_study::add_run;
+use towtank_study::{
+    Flag, Measure, Points, Presentation, Question, Replicate, RunContext, Search, StudyError,
+};
 
 /// The study of parallel file systems.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +153,7 @@ impl Question for Pfs {
         let end = settled.duration.map(|span| SimTime::ZERO.saturating_add(span));
         let mut simulate = |only: Option<&str>| {
             let spec = settled.spec(replays, only);
-            let run = context.simulate(&Model::new(&spec), end)?;
+            let run = simulate(&Model::new(&spec), end, context)?;
             add_run(&mut beside, &run);
             Ok::<Run, StudyError>(Run::of(settled, &spec.work, &run))
         };

@@ -15,7 +15,7 @@ use towtank_scenario::{Document, Source};
 
 use towtank_metrics::{MeanInterval, mean_interval_95};
 
-use crate::Study;
+use towtank_study::Study;
 
 macro_rules! papers {
     ($($name:literal),* $(,)?) => {

@@ -25,7 +25,8 @@ use towtank_units::{Bytes, SimTime};
 
 use self::observed::{Kept, Seen};
 use self::scenario::{Scenario, Settled};
-use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+use crate::simulating::simulate;
+use towtank_study::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The put study.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +132,7 @@ impl Question for Put {
             let cluster = ready.spec.cluster(protocol, context.replicate == 0);
             // `end` is exclusive, so one nanosecond is added to include the last one.
             let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
-            let run = context.simulate(&cluster, Some(end))?;
+            let run = simulate(&cluster, Some(end), context)?;
             seen.add(&mut beside, (&ready.spec, &cluster), &run);
         }
         Ok(Replicate { seen: Ok(seen), beside })

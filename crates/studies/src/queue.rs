@@ -34,7 +34,7 @@ use self::model::Network;
 use self::observed::Seen;
 use self::scenario::{Scenario, Settled};
 use self::theory::Theory;
-use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+use towtank_study::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The queue study.
 #[derive(Clone, Copy, Debug)]

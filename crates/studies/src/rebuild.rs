@@ -7,46 +7,32 @@
 //! - `scenario`, `population`: the keys of a scenario; `settled`: the scenario with the values of its preset;
 //!   `complete`, `failures`: its checks, and what is known of it before it runs; `cluster`: the machines that
 //!   it describes;
-//! - `generated`: one replicate on a generated cluster, from the scenario to its results;
+//! - `generated`: one replicate, from the scenario to its results; `units`: larger units of transfer;
 //! - `ring`: machines and partitions from a ring of Swift;
 //! - `of_ceph`: what to run where exports of Ceph are given;
-//! - `real`: machines and groups from the exports of a cluster, for `whatif`;
-//! - `queue`: the operation queue of Ceph's daemons, by release; `log`: what the logs of its groups remember;
-//! - `observed`, `work`, `resources`, `bottleneck`: the measures, and what limited the rebuild;
-//! - `levers`: changes that may help, each tried; `estimate`: large recoveries with some of their objects;
-//! - `present`, `figures`, `slowest`, `traffic`, `published`: the contents of the report.
+//! - `observed`, `measures`: the results of a replicate;
+//! - `present`, `figures`, `view`, `published`: the contents of the report.
+//!
+//! `towtank_recovery` has what it shares with studies of real clusters.
 
 pub mod benchmark;
-pub mod bottleneck;
 pub mod cluster;
 pub mod complete;
-pub(crate) mod estimate;
 pub mod failures;
-pub(crate) mod figures;
+mod figures;
 pub mod generated;
-pub mod levers;
-pub(crate) mod log;
 mod measures;
-pub(crate) mod observed;
-pub(crate) mod of_ceph;
-pub mod parts;
+mod observed;
+mod of_ceph;
 pub mod population;
 mod present;
 mod published;
-pub mod queue;
-pub mod real;
-pub mod resources;
 pub mod ring;
 pub mod scenario;
 pub mod settled;
-pub(crate) mod slowest;
-pub(crate) mod tables;
-mod traffic;
 mod units;
 mod view;
-pub(crate) mod work;
 
-use towtank_rebuild::recovery::RecoveryError;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
 
@@ -54,7 +40,7 @@ use self::complete::Complete;
 use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
 use self::settled::Settled;
-use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+use towtank_study::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The rebuild study.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +106,6 @@ const FLAGS: &[Flag] = &[
     flag("noout", "noout"),
     flag("units", "units"),
     flag("within", "within"),
-    flag("exact", "exact"),
 ];
 
 impl Question for Rebuild {
@@ -198,15 +183,6 @@ impl Question for Rebuild {
 
     fn present(points: &Points<'_, Rebuild>) -> Presentation {
         present::present(points)
-    }
-}
-
-impl From<RecoveryError> for StudyError {
-    fn from(error: RecoveryError) -> StudyError {
-        match error {
-            RecoveryError::Run(error) => StudyError::Run(error),
-            error => StudyError::Model { message: error.to_string(), hint: None },
-        }
     }
 }
 

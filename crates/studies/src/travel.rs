@@ -3,12 +3,12 @@
 
 use std::cell::Cell;
 
-use towtank_kernel::{Outcome, Portable, RunOptions};
+use towtank_kernel::{Outcome, Portable, RunError, RunOptions, Runs, Simulator};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
+use towtank_study::{RunContext, check};
 use towtank_testkit::travels;
-
-use crate::{RunContext, check};
+use towtank_units::SimTime;
 
 thread_local! {
     /// Set when a test requests the comparison: the number of models run so far, and of events that passed
@@ -16,15 +16,45 @@ thread_local! {
     static ASKED: Cell<Option<(u32, u64)>> = const { Cell::new(None) };
 }
 
-/// When a test has requested it: runs a model again with serialised messages, and compares the outcomes.
-pub fn compare<M: Portable>(model: &M, options: &RunOptions<'_>, want: &Outcome<M>) {
+/// When a test has requested it: runs a model again, from this seed until this time, with serialised
+/// messages, and compares the outcomes.
+pub fn compare<M: Portable>(model: &M, seed: Seed, end: Option<SimTime>, want: &Outcome<M>) {
     let Some((models, messages)) = ASKED.get() else { return };
-    // Without several workers to the end, nothing would travel.
-    let options = RunOptions { progress: None, notice: None, may_switch: false, ..options.clone() };
+    let options = RunOptions { seed, end, ..RunOptions::default() };
     match travels(model, &options, want) {
         Ok(more) => ASKED.set(Some((models + 1, messages + more))),
         Err(lost) => panic!("{lost}"),
     }
+}
+
+/// Runs each model as its context does, and compares it.
+pub struct Travelling<'a>(pub RunContext<'a>);
+
+impl Simulator for Travelling<'_> {
+    fn seed(&self) -> Seed {
+        self.0.seed
+    }
+
+    fn run_model<M: Runs>(
+        &self,
+        model: &M,
+        seed: Seed,
+        end: Option<SimTime>,
+    ) -> Result<Outcome<M>, RunError> {
+        let outcome = self.0.run_model(model, seed, end)?;
+        compare(model, seed, end, &outcome);
+        Ok(outcome)
+    }
+}
+
+/// Does something with each of its models compared; returns the number of models, and of events that passed
+/// between workers.
+pub fn counted(text: &str, run: impl FnOnce()) -> (u32, u64) {
+    ASKED.set(Some((0, 0)));
+    run();
+    let (models, messages) = ASKED.take().expect("it was asked for");
+    assert!(models > 0 && messages > 50, "{text}: {models} models, {messages} events between workers");
+    (models, messages)
 }
 
 /// Runs a scenario with each of its models compared; returns the number of models, and of events that passed
@@ -34,53 +64,9 @@ fn travelled(text: &str) -> (u32, u64) {
     let checked = check(crate::all(), document).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
     // Replicate 1: replicate 0 does more than the others, for the figures.
     let context = RunContext::alone(Seed(3), 1);
-    ASKED.set(Some((0, 0)));
-    checked.points()[0].prepared.run(&context).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let (models, messages) = ASKED.take().expect("it was asked for");
-    assert!(models > 0 && messages > 50, "{text}: {models} models, {messages} events between workers");
-    (models, messages)
-}
-
-#[test]
-fn queues_travel() {
-    travelled(
-        r#"
-study = "queue"
-travel = "50ms"
-warm_up = "40s"
-span = "200s"
-
-[stations.door]
-service_rate = "2/s"
-arrival_rate = "1/s"
-routes = { desk = "60%", archive = "10%" }
-
-[stations.desk]
-servers = 3
-service_rate = "0.5/s"
-arrival_rate = "0.2/s"
-routes = { archive = "50%" }
-
-[stations.archive]
-servers = 2
-service_rate = "1/s"
-routes = { desk = "30%" }
-"#,
-    );
-}
-
-#[test]
-fn rebuilds_travel() {
-    let kinds = [
-        "servers = 8\nper_server = \"1GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
-        "servers = 9\nper_server = \"500MiB\"\nec = \"4+2\"\ngather = \"target\"\nfail = [\"server\", \"server\"]",
-        "servers = 8\nper_server = \"1GiB\"\nfail = [\"server=1\", \"server=2@50ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"",
-        "servers = 12\nracks = 4\nuplink = \"200MiB/s\"\nper_server = \"500MiB\"\ndisks_per_server = 2\nfailure_domain = \"rack\"\nplacement = \"crush-straw2\"\nclient_load = \"100/s\"\nlatency = \"200us\"",
-        "preset = \"ceph\"\nservers = 6\nper_server = \"1GiB\"\ngroups = 40\nqueue = \"mclock\"\nosd_capacity = 1000000\nreturns = \"1s\"",
-    ];
-    for text in kinds {
-        travelled(&format!("study = \"rebuild\"\n{text}"));
-    }
+    counted(text, || {
+        checked.points()[0].prepared.run(&context).unwrap_or_else(|error| panic!("{text}: {error}"));
+    })
 }
 
 #[test]

@@ -11,9 +11,7 @@ use towtank::{Builtin, Document, Options, Registry, Trouble, run};
 use towtank_report::{Cell, Column, Interval, Outcome, Report, Table, text};
 use towtank_scenario::{Draft, Problems};
 use towtank_streams::{Draws, Purpose, distributions::Exponential};
-use towtank_studies::{
-    Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError,
-};
+use towtank_study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
 use towtank_units::SimSpan;
 
 /// Disks of one kind, all new at the start.

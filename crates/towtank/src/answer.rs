@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use towtank_report::Report;
 use towtank_scenario::hash_of_bytes;
-use towtank_studies::{Answer, Given, Study, Subcommand};
+use towtank_study::{Answer, Given, Study, Subcommand};
 
 use crate::{Trouble, laws};
 

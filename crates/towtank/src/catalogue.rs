@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn every_published_scenario_is_there() {
-        for study in towtank_studies::all() {
+        for study in crate::studies() {
             for name in study.published() {
                 let there = ALL.iter().any(|builtin| builtin.name() == *name);
                 assert!(there, "{} publishes `{name}`, which is not in scenarios/", study.name());

@@ -9,7 +9,7 @@ use std::{fs, io};
 
 use towtank_campaign::Inputs;
 use towtank_scenario::{Files, FlagName, KeyPath, Problem, Problems, Setting, Source};
-use towtank_studies::Study;
+use towtank_study::Study;
 use towtank_units::Bytes;
 
 use crate::machine::{self, Memory};
@@ -125,7 +125,7 @@ impl Document {
     /// The study that it names, if the registry has it.
     #[must_use]
     pub fn study(&self, registry: &Registry) -> Option<&'static dyn Study> {
-        towtank_studies::study_of(registry.studies(), &self.text).ok()
+        towtank_study::study_of(registry.studies(), &self.text).ok()
     }
 
     /// Adds a gate: an expression about measures that must not hold for the report.
@@ -140,7 +140,7 @@ impl Document {
     pub fn check(self, registry: &Registry) -> Result<Scenario, Problems> {
         let study = self.study(registry);
         let text = self.text.with_files(Arc::new(Folder(self.folder.clone())));
-        match towtank_studies::check(registry.studies(), text) {
+        match towtank_study::check(registry.studies(), text) {
             Ok(checked) => {
                 let points: Vec<_> = checked.points().iter().map(|point| point.prepared.resolved()).collect();
                 let (gates, problems) = gates::of_study(checked.study(), points.iter(), &self.fail_if);
@@ -162,7 +162,7 @@ impl Document {
 }
 
 /// The files that a scenario reads, including itself.
-fn inputs(file: Option<&Path>, folder: &Path, checked: &towtank_studies::CheckedScenario) -> Inputs {
+fn inputs(file: Option<&Path>, folder: &Path, checked: &towtank_study::CheckedScenario) -> Inputs {
     let named = checked.points().iter().flat_map(|point| &point.inputs);
     let named = named.map(|input| folder.join(&input.path)).collect::<BTreeSet<PathBuf>>();
     Inputs::new(file.map(Path::to_owned).into_iter().chain(named))

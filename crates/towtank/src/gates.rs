@@ -4,7 +4,7 @@ use towtank_campaign::Shard;
 use towtank_report::Report;
 use towtank_scenario::gate::{Gate, Known};
 use towtank_scenario::{Problem, Problems};
-use towtank_studies::{MeasureSpec, Study};
+use towtank_study::{MeasureSpec, Study};
 
 /// A gate that is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]

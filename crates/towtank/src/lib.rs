@@ -68,7 +68,7 @@ pub use merge::{Merged, merge};
 pub use observer::{Observer, Remark, Which};
 pub use options::Options;
 pub use preview::{MemoryPreview, preview_of_memory};
-pub use registry::{NameTaken, Registry};
+pub use registry::{NameTaken, Registry, studies};
 pub use reproduce::{Announced, Estimate, Listing, QUICK_SECONDS, Wanted, listing, reproduce};
 pub use run::{Done, Run, run};
 pub use scenario::{Scenario, heading};

@@ -6,7 +6,7 @@ use towtank_campaign::{Inputs, MergeError, Store, Writer, merge as join};
 use towtank_kernel::Executor;
 use towtank_report::Report;
 use towtank_scenario::{Problem, Problems};
-use towtank_studies::Study;
+use towtank_study::Study;
 
 use crate::{Observer, Options, Registry, Remark, Trouble, Unmet, files, gates, run};
 

@@ -25,7 +25,7 @@ pub trait Observer: Sync {
     fn campaign(&self, _progress: towtank_campaign::Progress) {}
 
     /// A run has made progress.
-    fn run(&self, _which: Which, _progress: towtank_studies::Progress) {}
+    fn run(&self, _which: Which, _progress: towtank_study::Progress) {}
 
     /// A run has ended, with this many events.
     fn ended(&self, _which: Which, _events: u64) {}

@@ -8,7 +8,7 @@
 use serde_json::Value;
 use towtank_kernel::RunError;
 use towtank_scenario::Problem;
-use towtank_studies::StudyError;
+use towtank_study::StudyError;
 use towtank_units::{Frequency, Rate, SimSpan};
 
 /// A span longer than in nearly all scenarios: a week.

@@ -2,8 +2,10 @@
 //!
 //! There is no global list of studies; code that needs one is given a registry.
 
+use towtank_operate::{balance, preview, whatif};
 use towtank_scenario::{Problem, did_you_mean};
-use towtank_studies::Study;
+use towtank_studies::{backfill, capacity_sim, pfs, place, put, queue, rebuild};
+use towtank_study::Study;
 
 use crate::catalogue::{self, Builtin};
 
@@ -12,6 +14,23 @@ use crate::catalogue::{self, Builtin};
 pub struct Registry {
     studies: Vec<&'static dyn Study>,
     scenarios: Vec<Builtin>,
+}
+
+/// The studies that come with Towtank, in the order of `towtank list`.
+#[must_use]
+pub fn studies() -> &'static [&'static dyn Study] {
+    &[
+        &queue::Queue,
+        &place::Place,
+        &preview::Preview,
+        &rebuild::Rebuild,
+        &whatif::Whatif,
+        &balance::Balance,
+        &backfill::Backfill,
+        &pfs::Pfs,
+        &put::Put,
+        &capacity_sim::CapacitySim,
+    ]
 }
 
 /// Two studies or two scenarios with one name, which would be ambiguous.
@@ -28,7 +47,7 @@ impl Registry {
     /// All built-in studies and scenarios.
     #[must_use]
     pub fn builtin() -> Registry {
-        Registry { studies: towtank_studies::all().to_vec(), scenarios: catalogue::ALL.to_vec() }
+        Registry { studies: studies().to_vec(), scenarios: catalogue::ALL.to_vec() }
     }
 
     /// Adds a study.
@@ -64,7 +83,7 @@ impl Registry {
     /// The study with this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&'static dyn Study> {
-        towtank_studies::named(&self.studies, name)
+        towtank_study::named(&self.studies, name)
     }
 
     /// The scenarios that need no file, in the order of `towtank list`.

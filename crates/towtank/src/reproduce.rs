@@ -12,9 +12,9 @@ use serde_json::json;
 use towtank_campaign::Shard;
 use towtank_report::{Claim, Figure, Report, Verdict, Warning};
 use towtank_scenario::{Problem, did_you_mean};
-use towtank_studies::Study;
 use towtank_studies::rebuild::Rebuild;
 use towtank_studies::rebuild::benchmark::beside_published;
+use towtank_study::Study;
 
 use crate::measured::{self, CAPACITY};
 use crate::{Document, Observer, Options, Registry, Trouble, files, laws, run};

@@ -12,7 +12,7 @@ use towtank_kernel::Executor;
 use towtank_report::{Claim, Interval, Outcome, Report, Warning};
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
-use towtank_studies::{MeasureSpec, PointResult, RunContext, StopAsked, Study, StudyError};
+use towtank_study::{MeasureSpec, PointResult, RunContext, StopAsked, Study, StudyError};
 
 use crate::machine::{Machine, Threads};
 use crate::need::Need;

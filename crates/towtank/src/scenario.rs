@@ -4,7 +4,7 @@ use towtank_campaign::{Inputs, KeyParts, Plan, PointKey, PointSpec};
 use towtank_report::SweepAxis;
 use towtank_scenario::gate::Gate;
 use towtank_scenario::{Header, Resolved};
-use towtank_studies::{CheckedPoint, CheckedScenario, Study};
+use towtank_study::{CheckedPoint, CheckedScenario, Study};
 
 use crate::Trouble;
 

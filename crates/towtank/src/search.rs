@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use towtank_report::Report;
 use towtank_scenario::gate::Gate;
 use towtank_scenario::{Problem, Problems};
-use towtank_studies::{Found, Search, Summary, TrialError, Trials};
+use towtank_study::{Found, Search, Summary, TrialError, Trials};
 
 use crate::{Document, Observer, Options, Registry, Scenario, Trouble, answer, gates, run};
 

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args as _};
 use serde_json::Value as Json;
 use towtank::heading;
 use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting, other_names};
-use towtank_studies::{Flag, Ordered, Study, Subcommand, SubcommandFlag};
+use towtank_study::{Flag, Ordered, Study, Subcommand, SubcommandFlag};
 
 use super::{RunFlags, SCENARIO, SearchFlags};
 

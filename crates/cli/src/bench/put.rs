@@ -15,7 +15,7 @@ use towtank::Trouble;
 use towtank_scenario::{Document, Problem, Setting};
 use towtank_streams::Seed;
 use towtank_studies::put::Put;
-use towtank_studies::{RunContext, StopAsked, Study};
+use towtank_study::{RunContext, StopAsked, Study};
 
 use super::phold::Format;
 use crate::exit::Exit;

@@ -16,7 +16,7 @@ use towtank_scenario::Problem;
 use towtank_streams::Seed;
 use towtank_studies::rebuild::benchmark;
 use towtank_studies::rebuild::generated::{Course, course};
-use towtank_studies::{RunContext, StopAsked};
+use towtank_study::{RunContext, StopAsked};
 use towtank_units::Bytes;
 
 use super::phold::{Format, peak_rss_bytes};

@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use towtank::{Document, Done, Options, Registry, Scenario, Trouble, gates};
 use towtank_campaign::Shard;
 use towtank_scenario::{KeyPath, Problem, Problems, Setting};
-use towtank_studies::Study;
+use towtank_study::Study;
 
 use super::print;
 use crate::args::{self, Run, RunFlags, ScenarioFlags};

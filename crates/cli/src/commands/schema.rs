@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use towtank::{Registry, Trouble};
 use towtank_scenario::{Problem, SchemaParts, did_you_mean, file_schema};
-use towtank_studies::Study;
+use towtank_study::Study;
 
 use super::print;
 use crate::exit::Exit;

@@ -3,7 +3,7 @@
 use clap::{ArgMatches, FromArgMatches as _};
 use towtank::{Document, Registry, Trouble};
 use towtank_scenario::{Problem, Problems, Setting};
-use towtank_studies::Study;
+use towtank_study::Study;
 
 use super::{print, run};
 use crate::args::{self, SearchFlags};

@@ -54,7 +54,7 @@ fn the_list_for_programs() {
     let list = json(&data(&["list", "--format", "json"]));
     assert_eq!(list["studies"][0]["name"], "queue");
     assert!(list["studies"][0]["measures"][0]["unit"].is_string());
-    let names: Vec<&str> = towtank_studies::all().iter().map(|study| study.name()).collect();
+    let names: Vec<&str> = towtank::studies().iter().map(|study| study.name()).collect();
     for scenario in list["scenarios"].as_array().expect("a list") {
         assert!(names.contains(&scenario["study"].as_str().expect("text")), "{scenario}");
     }
@@ -101,7 +101,7 @@ fn the_schema_of_all_holds_each() {
     let ids: Vec<&str> =
         schema["oneOf"].as_array().expect("a list").iter().filter_map(|one| one["$id"].as_str()).collect();
     let want: Vec<String> =
-        towtank_studies::all().iter().map(|study| format!("urn:towtank:scenario:{}", study.name())).collect();
+        towtank::studies().iter().map(|study| format!("urn:towtank:scenario:{}", study.name())).collect();
     assert_eq!(ids, want);
 }
 

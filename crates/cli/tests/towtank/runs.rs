@@ -48,12 +48,12 @@ fn formats_are_three_views_of_one_report() {
 fn every_measure_of_a_queue_that_gates_may_name_is_in_its_report() {
     let report =
         json(&Folder::with_counter("measures").run(&["run", "counter.toml", "--format", "json"]).data());
-    for measure in towtank_studies::named(towtank_studies::all(), "queue").expect("a study").measures() {
+    for measure in towtank_study::named(towtank::studies(), "queue").expect("a study").measures() {
         let found = &report["summary"][measure.name];
         assert_eq!(found["unit"], measure.unit, "{}", measure.name);
         assert!(report["glossary"][measure.name].is_string());
     }
-    let declared = towtank_studies::named(towtank_studies::all(), "queue").expect("a study").measures().len();
+    let declared = towtank_study::named(towtank::studies(), "queue").expect("a study").measures().len();
     assert_eq!(report["summary"].as_object().map(serde_json::Map::len), Some(declared));
 }
 
@@ -232,7 +232,7 @@ fn a_terminal_shows_the_line_of_a_mistake() {
 fn reproduce_shows_claims_and_ends_well() {
     let folder = Folder::new("reproduce");
     let names: Vec<&str> =
-        towtank_studies::named(towtank_studies::all(), "queue").expect("a study").published().to_vec();
+        towtank_study::named(towtank::studies(), "queue").expect("a study").published().to_vec();
     let said = folder.run(&["reproduce", names[0], "--format", "json", "--out", "results"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(said.stderr.starts_with(&format!("running {}\n", names[0])), "{}", said.stderr);
@@ -299,9 +299,9 @@ fn what_is_reproduced_is_listed_and_nothing_runs() {
     let all = folder.run(&["reproduce", "--list", "--format", "json", "--out", "o"]);
     let listed = json(&all.data());
     assert!(!folder.path().join("o").exists(), "nothing is written");
-    let published = |study: &&dyn towtank_studies::Study| study.published().len();
+    let published = |study: &&dyn towtank_study::Study| study.published().len();
     let scenarios = listed["scenarios"].as_array().expect("scenarios");
-    assert_eq!(scenarios.len(), towtank_studies::all().iter().map(published).sum::<usize>() + 2);
+    assert_eq!(scenarios.len(), towtank::studies().iter().map(published).sum::<usize>() + 2);
     assert!(scenarios.iter().all(|one| one["core_seconds"].is_number()), "{scenarios:?}");
     let claims = listed["claims"].as_array().expect("claims");
     let csv = folder.run(&["reproduce", "--list", "--format", "csv"]).data();

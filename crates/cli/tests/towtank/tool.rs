@@ -127,7 +127,7 @@ impl Said {
     /// its own tests.
     pub fn of_queue_alone(mut self) -> Said {
         let others: Vec<&str> =
-            towtank_studies::all().iter().map(|study| study.name()).filter(|name| *name != "queue").collect();
+            towtank::studies().iter().map(|study| study.name()).filter(|name| *name != "queue").collect();
         let is_other = |line: &&str| {
             let word = line.strip_prefix("  ").and_then(|line| line.split_whitespace().next());
             word.is_some_and(|word| {

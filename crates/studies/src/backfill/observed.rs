@@ -7,7 +7,7 @@ use towtank_report::Outcome;
 use towtank_units::SimTime;
 
 use super::scenario::Settled;
-use crate::{Measure, Replicate, Value};
+use towtank_study::{Measure, Replicate, Value};
 
 /// The results of one discovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use towtank_scenario::{Problem, Problems};
 use towtank_units::{Frequency, SimSpan};
 
 use super::scenario::Redundancy;
-use crate::{Answer, Given, Subcommand, SubcommandFlag};
+use towtank_study::{Answer, Given, Subcommand, SubcommandFlag};
 
 /// The subcommand `plan`.
 pub const PLAN: Subcommand = Subcommand {

@@ -6,7 +6,7 @@ use towtank_streams::Seed;
 
 use super::scenario::{Settled, methods};
 use super::*;
-use crate::{PointResult, Prepared, Study};
+use towtank_study::{PointResult, Prepared, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let source = Source::file("backfill.toml", format!("study = \"backfill\"\n{text}"));
@@ -293,7 +293,7 @@ fn a_plan_is_worked_out() {
         .filter(|flag| !flag.default.is_empty())
         .map(|flag| (flag.name, flag.default.to_owned()))
         .collect();
-    let answer = (plan::PLAN.answer)(&crate::Given(&given)).expect("its defaults are possible");
+    let answer = (plan::PLAN.answer)(&towtank_study::Given(&given)).expect("its defaults are possible");
     assert_eq!(answer.data["leaves"], 16_384);
     assert!((answer.data["ranges_filled"].as_f64().expect("a number") - 23_500.0).abs() < 50.0);
     let figures: Vec<&str> = answer.figures.iter().map(|figure| figure.id.as_str()).collect();
@@ -317,17 +317,18 @@ fn a_plan_is_worked_out() {
         let mut given = given.clone();
         given.retain(|(name, _)| *name != flag);
         given.push((flag, value.to_owned()));
-        let problems = (plan::PLAN.answer)(&crate::Given(&given)).expect_err("it is impossible");
+        let problems = (plan::PLAN.answer)(&towtank_study::Given(&given)).expect_err("it is impossible");
         problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ")
     };
     let coded = |more: &[(&'static str, &str)]| {
         let mut given = given.clone();
         given.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
-        (plan::PLAN.answer)(&crate::Given(&given))
+        (plan::PLAN.answer)(&towtank_study::Given(&given))
     };
     let six = coded(&[("ec", "4+2"), ("devices", "12")]).expect("a code is possible");
     assert_eq!(six.data["replicas"], 6);
-    let per_device = |answer: &crate::Answer| answer.data["groups_per_device"].as_f64().expect("a number");
+    let per_device =
+        |answer: &towtank_study::Answer| answer.data["groups_per_device"].as_f64().expect("a number");
     assert!((per_device(&six) - 128.0 * 6.0 / 12.0).abs() < 1e-9, "{}", per_device(&six));
     for wrong in [&[("ec", "4+2"), ("replicas", "3")][..], &[("ec", "4+2"), ("devices", "5")], &[("ec", "4")]]
     {

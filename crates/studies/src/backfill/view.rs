@@ -3,8 +3,8 @@
 use super::Backfill;
 use super::observed::{Run, prefix};
 use super::scenario::{Discovery, Settled};
-use crate::Point;
-use crate::ranking::by_replicate;
+use towtank_study::Point;
+use towtank_study::ranking::by_replicate;
 
 /// One point.
 pub struct View<'a> {

@@ -13,8 +13,8 @@ use towtank_units::Bytes;
 
 use super::runs::{Held, Mixed, Portion, Pure, Replicate, alone, cluster, per_second, run};
 use super::scenario::Scenario;
-use crate::{RunContext, StudyError};
 use towtank_serving::cluster::{Counts, Load, Part};
+use towtank_study::{RunContext, StudyError};
 
 /// Runs the mix of sizes of a scenario, if it has one, and adds the results to those of the replicate.
 ///

@@ -8,7 +8,7 @@ use towtank_report::title;
 use super::mixes::{counted, model};
 use super::runs::{Controlled, Measured, READS, size_model};
 use super::scenario::Scenario;
-use crate::{Measure, Value};
+use towtank_study::{Measure, Value};
 
 /// The results of one replicate.
 pub struct Seen {
@@ -277,7 +277,7 @@ fn of_a_way(way: &'static str) -> [Row; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measures::by_hand;
+    use towtank_study::testing::by_hand;
 
     /// Four reads cost as much as a write, so the model predicts 160 per second for equal shares; three
     /// rules, each with two windows; and a mix of sizes whose ways are in another order than that of the

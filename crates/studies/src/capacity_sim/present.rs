@@ -9,9 +9,9 @@ use towtank_report::{
 use super::CapacitySim;
 use super::runs::{Measured, READS, size_model};
 use super::shares::{self, MixView};
-use crate::points::{columns_of, text};
-use crate::ranking::{Ranked, by_replicate};
-use crate::{MeasureSpec, Point, Points, Presentation, Study};
+use towtank_study::points::{columns_of, text};
+use towtank_study::ranking::{Ranked, by_replicate};
+use towtank_study::{MeasureSpec, Point, Points, Presentation, Study};
 
 /// More lines than these cannot be told apart.
 const LINES_MAX: usize = 12;

@@ -11,9 +11,10 @@ use towtank_streams::distributions::Exponential;
 use towtank_units::{Bytes, Percent, SimSpan, SimTime};
 
 use super::scenario::{Scenario, WARM_UP};
-use crate::{RunContext, StudyError};
+use crate::simulating::simulate;
 use towtank_serving::admission::{Admission, Budget};
 use towtank_serving::cluster::{Cluster, Counts, Load, Part};
+use towtank_study::{RunContext, StudyError};
 
 /// The shares of reads that are measured, in percent; the method needs the two ends.
 pub const READS: [u64; 5] = [0, 25, 50, 75, 100];
@@ -185,7 +186,7 @@ pub fn run(
     context: &RunContext<'_>,
     all: &mut Replicate,
 ) -> Result<Option<Counts>, StudyError> {
-    let run = context.simulate(cluster, Some(cluster.until))?;
+    let run = simulate(cluster, Some(cluster.until), context)?;
     all.events += run.run.committed;
     all.digests.push(run.digest.to_string());
     all.partial |= run.partial;
@@ -324,7 +325,7 @@ fn put_rate(
     let cluster = spec(scenario, reads).cluster(protocol, false);
     // `end` is exclusive, so one nanosecond is added to include the last one.
     let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
-    let run = context.simulate(&cluster, Some(end))?;
+    let run = simulate(&cluster, Some(end), context)?;
     all.events += run.run.committed;
     all.digests.push(run.digest.to_string());
     all.partial |= run.partial;

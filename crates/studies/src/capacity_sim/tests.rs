@@ -7,7 +7,7 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::*;
-use crate::{PointResult, Prepared, StopAsked, Study};
+use towtank_study::{PointResult, Prepared, StopAsked, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"capacity-sim\"\n{text}");

@@ -2,16 +2,16 @@
 //! that differs most.
 //!
 //! A measure differs if its best and its worst point are told apart by paired intervals
-//! ([`crate::ranking`]). Throughput always has a sentence. Of the others the one follows whose difference, as
-//! a share of its larger end, is the greatest, if that is more than the difference of throughput. It was
-//! chosen among all of them, so each is judged at 5 % over their number (Bonferroni). What is not told apart
-//! has values, but no names.
+//! ([`towtank_study::ranking`]). Throughput always has a sentence. Of the others the one follows whose
+//! difference, as a share of its larger end, is the greatest, if that is more than the difference of
+//! throughput. It was chosen among all of them, so each is judged at 5 % over their number (Bonferroni).
+//! What is not told apart has values, but no names.
 
 use towtank_metrics::{Better, Chance, told_apart};
 use towtank_report::human;
 
 use super::view::View;
-use crate::ranking::{Ranked, by_replicate};
+use towtank_study::ranking::{Ranked, by_replicate};
 
 /// A measure by which points are compared.
 struct Compared {

@@ -5,7 +5,7 @@ use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries
 
 use super::observed::Run;
 use super::view::View;
-use crate::points::{number, setting, text};
+use towtank_study::points::{number, setting, text};
 
 /// All figures of the report.
 #[must_use]

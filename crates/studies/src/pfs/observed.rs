@@ -6,7 +6,7 @@ use towtank_pfs::{Counts, Entity, Pfs, Work};
 use towtank_units::{SimSpan, SimTime};
 
 use super::scenario::Settled;
-use crate::{Measure, Value};
+use towtank_study::{Measure, Value};
 
 /// The results of one run; only its last phase is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::scenario::Replays;
 use super::view::{DISKS, View};
 use super::{Pfs, compared, figures, published};
 use crate::published::is_published;
-use crate::{Points, Presentation};
+use towtank_study::{Points, Presentation};
 
 /// A part that is busy for at least this share of the time is called the bottleneck.
 const BUSY: f64 = 0.9;

@@ -5,7 +5,7 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::*;
-use crate::{PointResult, Prepared, Study};
+use towtank_study::{PointResult, Prepared, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let source = Source::file("pfs.toml", format!("study = \"pfs\"\n{text}"));

@@ -20,7 +20,7 @@ use towtank_scenario::gate::{Gate, Reading};
 
 use self::axis::Axis;
 use super::scenario::Settled;
-use crate::{Found, Search, Summary, TrialError, Trials};
+use towtank_study::{Found, Search, Summary, TrialError, Trials};
 
 /// The command `tune` of the study.
 pub const TUNE: Search = Search {

@@ -3,7 +3,7 @@
 use super::Pfs;
 use super::observed::{Run, Server};
 use super::scenario::Settled;
-use crate::Point;
+use towtank_study::Point;
 
 /// The name of the disks in the table of parts.
 pub const DISKS: &str = "the servers' disks";

@@ -9,7 +9,7 @@ use towtank_placement::algorithms::guarantees::Balance;
 use towtank_report::{Warning, human};
 
 use super::view::View;
-use crate::ranking::{Ranked, by_replicate};
+use towtank_study::ranking::{Ranked, by_replicate};
 
 /// The answer to the question of the study.
 pub(super) fn answer(views: &[View<'_>]) -> String {

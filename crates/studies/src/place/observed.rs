@@ -5,7 +5,7 @@ use towtank_placement::algorithms::analysis::{Balance, Movement, Peers};
 use towtank_placement::algorithms::{Arrangement, GROUPS_USUAL, Placement, ServerId, ServerSet, hashing};
 
 use super::scenario::Scenario;
-use crate::{Measure, Progress, RunContext, StudyError, Value};
+use towtank_study::{Measure, Progress, RunContext, StudyError, Value};
 
 /// The counts of one replicate, per server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -350,7 +350,7 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measures::by_hand;
+    use towtank_study::testing::by_hand;
 
     /// Two replicas of 100 keys on four servers; the last one fails.
     fn seen() -> Seen {

@@ -11,9 +11,9 @@ use super::observed::Observed;
 use super::promised::{by_weight, promised};
 use super::view::View;
 use super::{Place, published};
-use crate::points::columns_of;
 use crate::published::is_published;
-use crate::{Points, Presentation, Study};
+use towtank_study::points::columns_of;
+use towtank_study::{Points, Presentation, Study};
 
 /// The presentation of all points of the study.
 #[must_use]

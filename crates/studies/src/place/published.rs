@@ -9,7 +9,7 @@ use towtank_placement::algorithms::Algorithm;
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
 use super::Place;
-use crate::Point;
+use towtank_study::Point;
 
 /// Placement groups, servers and replicas of the example on the slides about tuning placement.
 const GROUPS: u32 = 4_096;

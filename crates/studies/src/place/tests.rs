@@ -8,7 +8,7 @@ use towtank_streams::Seed;
 use super::observed::Observed;
 use super::scenario::Scenario;
 use super::*;
-use crate::{PointResult, Prepared, Study};
+use towtank_study::{PointResult, Prepared, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let outline =

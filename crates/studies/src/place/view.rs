@@ -5,8 +5,8 @@ use towtank_placement::algorithms::{Arrangement, Placement};
 
 use super::Place;
 use super::observed::Observed;
-use crate::Point;
-use crate::points::text;
+use towtank_study::Point;
+use towtank_study::points::text;
 
 /// One point with its label.
 pub(super) struct View<'a> {

@@ -4,7 +4,8 @@ use towtank_report::{Claim, Outcome};
 use towtank_streams::Seed;
 
 use super::*;
-use crate::{PointResult, RunContext, place::Place, put::Put, rebuild::Rebuild};
+use crate::{place::Place, put::Put, rebuild::Rebuild};
+use towtank_study::{PointResult, RunContext};
 
 const OF_PAPERS: [&dyn Study; 3] = [&Rebuild, &Put, &Place];
 

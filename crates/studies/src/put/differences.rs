@@ -16,7 +16,7 @@ use towtank_units::{SimSpan, SimTime};
 use super::Put;
 use super::observed::value;
 use super::scenario::Settled;
-use crate::Study;
+use towtank_study::Study;
 
 const SEEDS: u32 = 1;
 const DURATION: &str = "4ms";

@@ -11,7 +11,7 @@ use towtank_report::{Outcome, Warning};
 use towtank_units::{Percent, SimTime};
 
 use super::scenario::Settled;
-use crate::{Measure, Value};
+use towtank_study::{Measure, Value};
 
 /// A measure of one protocol, without its prefix.
 pub struct Line {
@@ -404,7 +404,7 @@ fn warn(outcome: &mut Outcome, spec: &Spec, cluster: &Cluster, counted: &Counted
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measures::by_hand;
+    use towtank_study::testing::by_hand;
 
     fn histogram(us: &[u64]) -> Histogram {
         let mut histogram = Histogram::new();
@@ -493,7 +493,7 @@ mod tests {
         }
         let mut outcome = Outcome::default();
         let measures = measures_of(&[Protocol::UchCcp, Protocol::ReplicastH]);
-        crate::measures::record(&mut outcome, &measures, Ok(&seen)).unwrap();
+        towtank_study::measures::record(&mut outcome, &measures, Ok(&seen)).unwrap();
         let puts = |name: &str| outcome.measures[name].value();
         assert_eq!(puts("uch_ccp_puts_measured"), Some(200.0));
         assert_eq!(puts("replicast_h_puts_measured"), Some(100.0));

@@ -13,8 +13,8 @@ use super::observed::{OF_GETS, OF_PUTS, prefix};
 use super::published;
 use super::view::View;
 use crate::published::is_published;
-use crate::ranking::Ranked;
-use crate::{Points, Presentation};
+use towtank_study::ranking::Ranked;
+use towtank_study::{Points, Presentation};
 
 /// The presentation of all points of the study.
 #[must_use]

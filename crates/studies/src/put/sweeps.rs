@@ -5,7 +5,7 @@ use serde_json::Value;
 use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
 
 use super::view::View;
-use crate::points::{number, setting};
+use towtank_study::points::{number, setting};
 
 /// Fewer values than this are drawn as bars instead.
 const VALUES_MIN: usize = 3;

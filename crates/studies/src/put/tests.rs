@@ -14,7 +14,7 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::*;
-use crate::{PointResult, Prepared, StopAsked, Study};
+use towtank_study::{PointResult, Prepared, StopAsked, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"put\"\n{text}");
@@ -586,7 +586,7 @@ fn a_stopped_run_is_judged_by_the_span_that_ran() {
     let prepared =
         prepare("gateways = 9\nservers = 9\nin_flight = 32\nwarm_up = \"100ms\"\nduration = \"800ms\"");
     let stop = AtomicBool::new(false);
-    let progress = |progress: crate::Progress| {
+    let progress = |progress: towtank_study::Progress| {
         if progress.fraction > 0.6 {
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
         }

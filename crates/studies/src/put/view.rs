@@ -7,8 +7,9 @@ use towtank_units::Percent;
 use super::Put;
 use super::observed::{Kept, Observed, prefix};
 use super::scenario::Settled;
-use crate::ranking::by_replicate;
-use crate::{Point, PointResult, points};
+use towtank_study::points;
+use towtank_study::ranking::by_replicate;
+use towtank_study::{Point, PointResult};
 
 /// One protocol at one point, with everything that the report shows of it.
 pub struct View<'a> {

@@ -4,7 +4,7 @@ use towtank_metrics::{Better, Chance};
 use towtank_report::human;
 
 use super::view::{RareWaits, View, up_to_two_digits};
-use crate::ranking::{Ranked, by_replicate};
+use towtank_study::ranking::{Ranked, by_replicate};
 
 /// The answer of a scenario; empty where a value for it is missing.
 #[must_use]

@@ -4,7 +4,7 @@ use super::model::OfClass;
 use super::observed::{NO_JOB, Seen, measures, quantile, seconds};
 use super::scenario::Settled;
 use super::theory::Theory;
-use crate::Measure;
+use towtank_study::Measure;
 
 /// A measure of every class, as [`super::observed::Row`] is one of all jobs.
 pub struct Row {
@@ -82,8 +82,8 @@ pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measures::by_hand;
     use towtank_metrics::Histogram;
+    use towtank_study::testing::by_hand;
     use towtank_units::SimSpan;
 
     #[test]

@@ -11,7 +11,7 @@ use super::model::OfClass;
 use super::model::{Change, Network};
 use super::scenario::Settled;
 use super::theory::Theory;
-use crate::{Measure, Replicate};
+use towtank_study::{Measure, Replicate};
 
 /// The counts of the measured part of one replicate, or of several merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -316,7 +316,7 @@ pub fn replicate(scenario: &Settled, run: &towtank_kernel::Outcome<Network>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measures::by_hand;
+    use towtank_study::testing::by_hand;
 
     fn histogram(seconds: &[f64]) -> Histogram {
         let mut histogram = Histogram::new();

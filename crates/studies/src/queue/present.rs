@@ -8,7 +8,7 @@ use super::service::Tail;
 use super::theory::Closed;
 use super::view::{APART_MOST, RareWaits, Shown, View};
 use super::{Queue, answer, figures};
-use crate::{Points, Presentation};
+use towtank_study::{Points, Presentation};
 
 /// The presentation of all points of the study.
 #[must_use]

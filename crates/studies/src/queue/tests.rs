@@ -6,14 +6,15 @@ mod general;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use towtank_kernel::Executor;
+use towtank_kernel::{Executor, Simulator};
 use towtank_report::{Outcome, Verdict};
 use towtank_scenario::{Document, Setting, Source};
 use towtank_streams::Seed;
 
 use super::observed::ROWS;
 use super::*;
-use crate::{PointResult, Prepared, StopAsked, Study};
+use crate::travel::{Travelling, counted};
+use towtank_study::{PointResult, Prepared, StopAsked, Study};
 
 const MM1: &str = r#"
 study = "queue"
@@ -504,4 +505,18 @@ fn the_guide_quotes_what_is_written() {
         let wanted = squeeze(piece);
         assert!(sources.iter().any(|source| source.contains(&wanted)), "no longer in the study:\n{piece}");
     }
+}
+
+/// The model of a network, whose messages between workers are serialised ([`crate::travel`]).
+#[test]
+fn queues_travel() {
+    let document = Document::parse(&Source::file("travel.toml", NETWORK)).unwrap();
+    let outline = document.outline().unwrap();
+    let draft = outline.points()[0].draft();
+    let ready = <Queue as Question>::check(draft.read().unwrap(), draft).unwrap();
+    let network = Network::new(&ready.scenario, SimTime::ZERO).unwrap();
+    let context = RunContext::alone(Seed(3), 1);
+    counted(NETWORK, || {
+        Travelling(context).run_model(&network, context.seed, Some(ready.scenario.end())).unwrap();
+    });
 }

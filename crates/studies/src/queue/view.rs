@@ -7,8 +7,8 @@ use super::classes;
 use super::observed::{Observed, ObservedStation, ROWS, count_above_zero};
 use super::service::Tail;
 use super::theory::{Closed, Theory};
-use crate::Point;
-use crate::points::text;
+use towtank_study::Point;
+use towtank_study::points::text;
 
 /// With fewer expected waits than this, a mean of waits cannot be judged: a free choice. The number of waits
 /// of replicates then varies by a fifth and more, and most replicates may have none.

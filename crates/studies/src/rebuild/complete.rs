@@ -6,23 +6,20 @@ use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::failures::Failure;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::ledger::Order;
-use towtank_rebuild::model::{Arrivals, Load, WINDOW_MAX};
 use towtank_rebuild::placing::{Domain, Placing};
 use towtank_rebuild::redundancy::Redundancy;
+use towtank_recovery::checks::{Fleet, QUEUE};
+use towtank_recovery::keys::Seeks;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
-use towtank_units::{Bytes, Frequency, Percent, SimSpan};
+use towtank_units::SimSpan;
 
 use super::cluster::machines;
 use super::failures::resolve;
 use super::population::DataSet;
-use super::queue::IN_BYTES;
 use super::ring::{self, Rings};
-use super::scenario::{Preset, Scenario, Seeks};
+use super::scenario::Scenario;
 use super::settled::{Amount, Settled};
-
-/// The largest share of the disks or NICs that clients may use when nothing has failed.
-const CLIENTS_MAX: f64 = 0.9;
 
 /// The longest rebuild that is simulated: a choice. Simulated time ends after 584 years.
 const YEARS_MAX: f64 = 100.0;
@@ -75,7 +72,11 @@ impl Settled {
         let lost = bytes.get() as f64 / disks;
         let servers = f64::from(self.servers.max(1));
         let parts = [servers * disks, servers * disks, servers];
-        let rates = [("disk_read", self.disk_read), ("disk_write", self.disk_write), ("nic", self.nic)];
+        let rates = [
+            ("disk_read", self.settings.disk_read),
+            ("disk_write", self.settings.disk_write),
+            ("nic", self.settings.nic),
+        ];
         for ((key, rate), parts) in rates.into_iter().zip(parts) {
             let years = lost / parts / rate.bytes_per_second() as f64 / (365.25 * 86_400.0);
             if years > YEARS_MAX {
@@ -109,8 +110,8 @@ impl Scenario {
         }
         let asked = self;
         let mut settled = Settled::of(asked.clone());
-        let warnings = if settled.is_serial() {
-            settled.check_queue(&asked, draft, &mut problems)
+        let warnings = if settled.settings.is_serial() {
+            settled.settings.check_queue(&asked.keys.pacing, draft, &mut problems)
         } else {
             for key in QUEUE.into_iter().filter(|key| draft.says(key)) {
                 let message = format!(
@@ -122,15 +123,12 @@ impl Scenario {
             }
             Vec::new()
         };
-        for key in ["exact", "exact_objects"].into_iter().filter(|key| draft.says(key)) {
-            let message = format!("`{key}` is for exports of Ceph; here all objects are simulated");
-            problems.push(draft.problem(key, message).hint("leave it out"));
-        }
         settled.check_returns(draft, &mut problems);
         if rings.is_none() {
             settled.check_sizes(draft, redundancy, &mut problems);
         }
         settled.check_data(draft, &mut problems);
+        settled.settings.check_amounts(draft, &mut problems);
         settled.check_years(draft, &mut problems);
         settled.scenario.check_groups(draft, redundancy, &mut problems);
         settled.check_pool(draft, redundancy, &mut problems);
@@ -142,8 +140,9 @@ impl Scenario {
         problems.into_result(())?;
         let mut problems = Problems::new();
         let hardware = machines(&settled, rings.as_deref());
-        let rotates = [settled.seeks != Seeks::None];
-        settled.check_clients(draft, redundancy, (&hardware, &rotates), &mut problems);
+        let rotates = [settled.settings.seeks != Seeks::None];
+        let fleet = Fleet { hardware: &hardware, rotates: &rotates };
+        settled.settings.check_clients(&asked.keys.clients, redundancy, fleet, draft, &mut problems);
         problems.into_result(())?;
         let servers = rings.as_ref().map_or(settled.servers, |rings| rings.servers);
         let width_usual = (servers / redundancy.width).max(1);
@@ -200,30 +199,17 @@ impl Scenario {
             let message = "`objects` and `per_server` both set the amount of data";
             problems.push(draft.problem("objects", message).hint("leave one of them out"));
         }
-        self.check_amounts(draft, problems);
+        self.check_units(draft, problems);
     }
 
-    /// The checks of amounts that apply to real clusters too.
-    pub(super) fn check_amounts(&self, draft: &Draft, problems: &mut Problems) {
-        let legal = 512..=1 << 30;
-        if !legal.contains(&self.unit.get()) {
-            let message = format!("`unit` is {}, but it must lie from 512B to 1GiB", self.unit);
-            problems.push(draft.problem("unit", message).hint("Ceph and the published study use 4MiB"));
-        }
+    /// Checks how long a run may take.
+    fn check_units(&self, draft: &Draft, problems: &mut Problems) {
         if self.within.is_some_and(SimSpan::is_zero) {
             let message = "`within` is 0s, but a run takes some time";
             problems.push(draft.problem("within", message).hint("the default is 2s"));
         } else if self.within.is_some() && self.units.are_exact() {
             let message = "`within` is set, but all units are simulated, however long that takes";
             problems.push(draft.problem("within", message).hint("set units = \"auto\", or leave it out"));
-        }
-        if self.window as usize > WINDOW_MAX {
-            let message = format!("`window` is {}, but the limit is {WINDOW_MAX}", self.window);
-            problems.push(draft.problem("window", message).hint("use larger units"));
-        }
-        if self.backfillfull_ratio > Percent::FULL {
-            let message = format!("`backfillfull_ratio` is {}, more than 100%", self.backfillfull_ratio);
-            problems.push(draft.problem("backfillfull_ratio", message).hint("Ceph's default is 90%"));
         }
     }
 
@@ -244,7 +230,7 @@ impl Scenario {
     }
 }
 
-impl Scenario {
+impl Settled {
     /// Checks that the groups of a numbered pool can be placed as Ceph places them.
     fn check_pool(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
         if self.pool.is_none() {
@@ -265,7 +251,7 @@ impl Scenario {
 
     /// Checks that the order is one of what is placed: groups, or single objects.
     pub(super) fn check_order(&self, grouped: bool, draft: &Draft, problems: &mut Problems) {
-        let (message, hint) = match (self.order, grouped) {
+        let (message, hint) = match (self.settings.order, grouped) {
             (Order::Object, true) => (
                 "`order` is `object`, but the objects of a group are rebuilt together",
                 "set order = \"group\", or place objects one by one (groups = 0)",
@@ -295,178 +281,11 @@ impl Settled {
             let message = "`returns` and `replace` both say what takes the place of what failed";
             problems.push(draft.problem("returns", message).hint("leave one of them out"));
         }
-        if self.ring.is_some() || !self.is_serial() {
+        if self.ring.is_some() || !self.settings.is_serial() {
             let message =
                 "`returns` needs the logs of Ceph's groups, but the cluster is none of Ceph with groups";
             let hint = "set preset = \"ceph-wpq\" and `groups`, or `replace` in its place";
             problems.push(draft.problem("returns", message).hint(hint));
-        }
-    }
-}
-
-/// Keys of the queue of Ceph's daemons.
-const QUEUE: [&str; 5] = ["ceph_release", "queue", "profile", "osd_capacity", "recovery_cost"];
-
-impl Settled {
-    /// Checks the keys of the queue against each other, and warns of what was asked for and has no effect.
-    pub(super) fn check_queue(
-        &self,
-        asked: &Scenario,
-        draft: &Draft,
-        problems: &mut Problems,
-    ) -> Vec<Warning> {
-        let Some(mclock) = self.mclock else {
-            let unused = if self.preset == Preset::Paper { &QUEUE[..] } else { &QUEUE[2..] };
-            for key in unused.iter().filter(|key| draft.says(key)) {
-                let message = format!("`{key}` describes mClock, but the queue is not mClock");
-                problems.push(draft.problem(key, message).hint("set queue = \"mclock\", or leave it out"));
-            }
-            return Vec::new();
-        };
-        if mclock.release >= IN_BYTES && draft.says("recovery_cost") {
-            let message = format!(
-                "`recovery_cost` is what a work item counts for up to Ceph 17, not in {}",
-                mclock.release
-            );
-            problems.push(
-                draft
-                    .problem("recovery_cost", message)
-                    .hint("leave it out: from 18 on an object counts its bytes"),
-            );
-        }
-        let mut warnings = Vec::new();
-        let overridden = [
-            ("recovery_sleep", asked.recovery_sleep != Some(self.recovery_sleep)),
-            ("unit", asked.unit != self.unit),
-            ("window", asked.window != self.window),
-        ];
-        for (key, _) in overridden.into_iter().filter(|(key, differs)| *differs && draft.says(key)) {
-            let why = match key {
-                "recovery_sleep" => "mClock sets all recovery sleeps to 0",
-                _ => "under mClock an object moves in pushes of up to 8 MiB, one after the other",
-            };
-            warnings.push(Warning::note(format!("{why}, so `{key}` has no effect")));
-        }
-        let usual = mclock.recovering(true);
-        let keys = [
-            ("max_backfills", self.max_backfills != usual.backfills),
-            ("recovery_max_active", self.recovery_max_active != usual.active),
-        ];
-        for (key, _) in keys.into_iter().filter(|(key, differs)| *differs && draft.says(key)) {
-            warnings.push(Warning::note(if mclock.release < 17 {
-                format!("Ceph {} sets `osd_{key}` to 1,000 under a profile; here it is as given", mclock.release)
-            } else {
-                format!("mClock resets `osd_{key}` unless `osd_mclock_override_recovery_settings` is true; here it is as given")
-            }));
-        }
-        warnings
-    }
-
-    /// The load of the clients; none where their rate is zero.
-    #[must_use]
-    pub fn load(&self, redundancy: Redundancy) -> Option<Load> {
-        let clients = self.clients?;
-        Some(Load {
-            arrivals: clients.arrivals,
-            reads: clients.read.fraction_f64(),
-            bytes: u32::try_from(clients.size.get()).ok()?,
-            redundancy,
-            weights: clients.weights,
-        })
-    }
-
-    /// Checks the clients. A queue that grows without bound has no mean latency, so a cluster that cannot
-    /// serve them even without a rebuild is refused.
-    pub(super) fn check_clients(
-        &self,
-        draft: &Draft,
-        redundancy: Redundancy,
-        (hardware, rotates): (&Hardware, &[bool]),
-        problems: &mut Problems,
-    ) {
-        let legal = 512..=64 << 20;
-        if let Some(size) = self.client_size.filter(|size| !legal.contains(&size.get())) {
-            let message = format!("`client_size` is {size}, but it must lie from 512B to 64MiB");
-            problems.push(draft.problem("client_size", message).hint("leave it out for 64KiB"));
-            return;
-        }
-        if let Some(read) = self.client_read.filter(|&read| read > Percent::FULL) {
-            let message = format!("`client_read` is {read}, more than 100%");
-            problems.push(draft.problem("client_read", message).hint("leave it out for 70%"));
-            return;
-        }
-        let Some(load) = self.load(redundancy) else {
-            let keys = ["client_read", "client_size", "client_weight"].into_iter();
-            let left_out = self.client_load.is_none();
-            for key in keys.filter(|key| left_out && draft.says(key)) {
-                let message =
-                    format!("`{key}` describes clients, but `client_load` and `client_depth` are left out");
-                problems
-                    .push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
-            }
-            return;
-        };
-        if self.client_load.is_some() && self.client_depth.is_some() {
-            let message = "`client_load` and `client_depth` both say how many operations clients request";
-            problems.push(draft.problem("client_depth", message).hint("leave one of them out"));
-        }
-        let Arrivals::Open(rate) = load.arrivals else { return };
-        self.check_profile(draft, (rate, load.bytes), (hardware, rotates), problems);
-        let share = load.share(hardware, rate);
-        if share > CLIENTS_MAX {
-            let most = (rate.per_second_f64() / share * CLIENTS_MAX).floor();
-            let size = self.client_size.unwrap_or(Bytes::ZERO);
-            let message = format!(
-                "`client_load` is {}, but the cluster serves at most {most}/s of {size} at {:.0} % of its disks or NICs",
-                rate,
-                100.0 * CLIENTS_MAX
-            );
-            problems
-                .push(draft.problem("client_load", message).hint("lower it, or set more or faster disks"));
-        }
-    }
-}
-
-impl Settled {
-    /// The rate that the profile grants clients of so many bytes an operation, if this rate is too near it.
-    fn exceeded(
-        &self,
-        (rate, bytes): (Frequency, u32),
-        (hardware, rotates): (&Hardware, &[bool]),
-    ) -> Option<f64> {
-        let mclock = self.mclock?;
-        // Each disk is the first one of as many operations, so the class with the lowest limit decides.
-        let each = rotates.iter().filter_map(|&rotates| mclock.most_of_clients(rotates, u64::from(bytes)));
-        let most = each.reduce(f64::min).map(|each| each * f64::from(hardware.devices()));
-        most.filter(|most| rate.per_second_f64() > CLIENTS_MAX * most)
-    }
-
-    /// Whether the profile grants clients what they request.
-    pub(super) fn grants(&self, load: &Load, machines: (&Hardware, &[bool])) -> bool {
-        match load.arrivals {
-            Arrivals::Open(rate) => self.exceeded((rate, load.bytes), machines).is_none(),
-            Arrivals::Closed(_) => true,
-        }
-    }
-
-    /// Refuses a rate of clients that the profile does not grant them: their queue would grow without bound.
-    fn check_profile(
-        &self,
-        draft: &Draft,
-        (rate, bytes): (Frequency, u32),
-        (hardware, rotates): (&Hardware, &[bool]),
-        problems: &mut Problems,
-    ) {
-        let Some(mclock) = self.mclock else { return };
-        if let Some(most) = self.exceeded((rate, bytes), (hardware, rotates)) {
-            let message = format!(
-                "`client_load` is {rate}, but `{}` grants clients at most {most:.0}/s of {bytes} bytes in Ceph {}",
-                mclock.profile.name(),
-                mclock.release
-            );
-            let hint =
-                "set client_load to at most 90 % of that, set `client_depth`, or choose another profile";
-            problems.push(draft.problem("client_load", message).hint(hint));
         }
     }
 }

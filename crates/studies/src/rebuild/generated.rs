@@ -3,17 +3,15 @@
 use towtank_population::{Extent, Population};
 use towtank_units::{Bytes, SimSpan, SimTime};
 
-use super::cluster::{limits, memory_of_machines, waiting};
+use towtank_recovery::settings::memory_of_machines;
+
+use super::cluster::limits;
 use super::complete::Complete;
-use super::levers::{self, Settings, Tried};
-use super::log;
 use super::observed::{self, Replicate, Seen, Setting};
 use super::population::Shown;
-use super::resources::{self, Resource};
 use super::ring::GENERATED;
 use super::settled::{Amount, Settled};
 use super::units::{self, Budget, Ran};
-use crate::{RunContext, StudyError};
 use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::affected::Affected;
 use towtank_rebuild::failures::{Failing, Failure, Struck, strike};
@@ -23,7 +21,11 @@ use towtank_rebuild::model::Limits;
 use towtank_rebuild::recovery::{Later, Recovered, Recovery, Return, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_rebuild::search::Search;
+use towtank_recovery::levers::{self, Settings, Tried};
+use towtank_recovery::log;
+use towtank_recovery::resources::{self, Resource};
 use towtank_report::Warning;
+use towtank_study::{RunContext, StudyError};
 
 /// The data of a replicate.
 ///
@@ -113,9 +115,10 @@ impl Staged {
     pub fn recovery(&self, complete: &Complete, context: &RunContext<'_>) -> Recovery<'_> {
         let Staged { hardware, limits, affected, struck, later, population } = self;
         let (scenario, redundancy) = (&complete.scenario, complete.redundancy);
+        let settings = &scenario.settings;
         let raw = population.bytes_expected() * f64::from(redundancy.width) / f64::from(redundancy.data);
         let each = (raw / f64::from(hardware.devices())) as u64;
-        let most = scenario.disk_capacity.map(|capacity| scenario.backfillfull_ratio.of(capacity.get()));
+        let most = scenario.disk_capacity.map(|capacity| settings.backfillfull_ratio.of(capacity.get()));
         Recovery {
             hardware,
             limits,
@@ -123,14 +126,14 @@ impl Staged {
             struck,
             later,
             // What is replaced or comes back in place is never given up.
-            waiting: Waiting { noout: scenario.noout || scenario.is_in_place(), ..waiting(scenario) },
+            waiting: Waiting { noout: settings.noout || scenario.is_in_place(), ..settings.waiting() },
             rules: Rules {
-                source: scenario.source,
-                gather: scenario.gather,
-                order: scenario.order,
+                source: settings.source,
+                gather: settings.gather,
+                order: settings.order,
                 seed: context.seed,
                 reserve: limits.reservations.is_some(),
-                backfill: scenario.backfill,
+                backfill: settings.backfill,
             },
             down: Vec::new(),
             used: match &complete.rings {
@@ -138,7 +141,7 @@ impl Staged {
                 None => vec![each; hardware.devices() as usize],
             },
             limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
-            clients: scenario.load(redundancy),
+            clients: settings.load(redundancy),
             quiet: true,
         }
     }
@@ -190,15 +193,18 @@ fn later(complete: &Complete, struck: &[Struck]) -> Later {
     let scenario = &complete.scenario;
     let Some(span) = in_place(scenario) else {
         let rings = complete.rings.as_ref();
-        return rings.map_or_else(Later::default, |rings| rings.later(struck, waiting(scenario)));
+        return rings.map_or_else(Later::default, |rings| rings.later(struck, scenario.settings.waiting()));
     };
     let writes = scenario.replace.is_none().then(|| {
         let leads_most = scenario.async_recovery_min_cost.map_or(LEADS_MOST, u64::from);
         Writes { to_each: ToEach::Once, log: log_entries(complete), leads_most }
     });
-    let known = scenario.detection.saturating_add(span);
+    let known = scenario.settings.detection.saturating_add(span);
     let back = |struck: &Struck| Return {
-        at: SimTime::ZERO.saturating_add(struck.at).saturating_add(known).saturating_add(scenario.peering),
+        at: SimTime::ZERO
+            .saturating_add(struck.at)
+            .saturating_add(known)
+            .saturating_add(scenario.settings.usual.peering),
         devices: struck.devices.clone(),
         empty: writes.is_none(),
     };
@@ -249,7 +255,7 @@ fn replicate(
     let setting = Setting {
         survivors,
         capacity: capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
-        reservations: complete.scenario.reservations(),
+        reservations: complete.scenario.settings.reservations(),
         in_place,
         held: affected.held.clone(),
     };
@@ -264,14 +270,14 @@ fn replicate(
 pub(super) fn seen(
     complete: &Complete,
     context: &RunContext<'_>,
-) -> Result<crate::Replicate<Seen>, StudyError> {
+) -> Result<towtank_study::Replicate<Seen>, StudyError> {
     let Some((replicate, population, note)) = replicate(complete, context)? else {
         return Ok(observed::stopped());
     };
     let mut seen = observed::replicate(
         context.replicate,
         replicate,
-        (waiting(&complete.scenario), in_place(&complete.scenario)),
+        (complete.scenario.settings.waiting(), in_place(&complete.scenario)),
     );
     seen.beside.warnings.extend(note);
     seen.beside.warnings.extend(complete.warnings.iter().cloned());

@@ -2,14 +2,16 @@
 
 use towtank_units::{SimSpan, SimTime};
 
-use super::observed::{Seen, ServerSeen, bare, left};
-use super::resources::Resource;
+use towtank_recovery::observed::{ServerSeen, bare, left};
+
+use super::observed::Seen;
 use super::settled::Settled;
-use super::work::{self, Work};
-use crate::{Measure, Value};
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::MOVES;
 use towtank_rebuild::recovery::Recovered;
+use towtank_recovery::resources::Resource;
+use towtank_recovery::work::{self, Work};
+use towtank_study::{Measure, Value};
 
 type Row = Measure<Seen>;
 
@@ -34,14 +36,18 @@ pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
     match measure {
         "time_to_new_ring_s" if settled.ring_after.is_none() => Some("`ring_after` is not set"),
         "in_place_s" if !in_place => Some(NOT_IN_PLACE),
-        "down_out_s" if settled.noout => Some(NOOUT),
+        "down_out_s" if settled.settings.noout => Some(NOOUT),
         "down_out_s" if in_place => Some(NEVER_OUT),
-        "uplink_busy_max" if settled.uplink.is_none() => Some("uplinks are not limited: `uplink` is not set"),
+        "uplink_busy_max" if settled.settings.uplink.is_none() => {
+            Some("uplinks are not limited: `uplink` is not set")
+        }
         "max_device_fill" if settled.ring.is_none() && settled.disk_capacity.is_none() => {
             Some("the capacity of the disks is not known: `disk_capacity` is not set")
         }
-        name if name.starts_with("client_") && settled.clients.is_none() => Some("there are no clients"),
-        "peers_rate_correlation" if settled.clients.is_some() => {
+        name if name.starts_with("client_") && settled.settings.clients.is_none() => {
+            Some("there are no clients")
+        }
+        "peers_rate_correlation" if settled.settings.clients.is_some() => {
             Some("servers also serve clients, so their rates say little about peers")
         }
         _ => None,

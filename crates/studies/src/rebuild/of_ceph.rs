@@ -1,63 +1,29 @@
 //! Exports of a cluster of Ceph: they are for `whatif`. What was asked is written as the line to run, or as
 //! what to change in the scenario file.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
+use towtank_recovery::keys::Keys;
 use towtank_scenario::{Draft, Problem};
 
 use super::Rebuild;
 use super::scenario::Scenario;
-use crate::Question;
+use towtank_study::Question;
 
 /// The study to run.
-pub(crate) const STUDY: &str = "whatif";
+const STUDY: &str = "whatif";
 
 /// The keys that name exports.
 const EXPORTS: [&str; 5] = ["crush_map", "osd_dump", "pg_dump", "osd_df", "report"];
 
-/// The other keys that it has too, under the same names and flags.
-pub(crate) const KEPT: [&str; 41] = [
-    "fail",
-    "disk_read",
-    "disk_write",
-    "seeks",
-    "io_cost",
-    "seek_extent",
-    "nic",
-    "latency",
-    "uplink",
-    "stream_limit",
-    "rate_cap",
-    "server_rate_cap",
-    "unit",
-    "window",
-    "recovery_max_active",
-    "server_max_active",
-    "max_backfills",
-    "recovery_sleep",
-    "object_cost",
-    "backfill_begin",
-    "backfill_look",
-    "ceph_release",
-    "queue",
-    "profile",
-    "osd_capacity",
-    "recovery_cost",
-    "client_load",
-    "client_depth",
-    "client_read",
-    "client_size",
-    "client_weight",
-    "source",
-    "gather",
-    "order",
-    "detection",
-    "down_out",
-    "noout",
-    "rack_out",
-    "exact",
-    "exact_objects",
-    "backfillfull_ratio",
-];
+/// The other keys that it has too, under the same names and flags: those of what recoveries share, and what
+/// fails.
+fn kept() -> BTreeSet<String> {
+    let schema = schemars::schema_for!(Keys).to_value();
+    let keys = schema["properties"].as_object().into_iter().flat_map(|keys| keys.keys().cloned());
+    keys.chain(["fail".to_owned()]).collect()
+}
 
 /// The problem that exports are given, with what to run in place of this study.
 pub(super) fn refused(scenario: &Scenario, draft: &Draft) -> Problem {
@@ -71,7 +37,8 @@ pub(super) fn refused(scenario: &Scenario, draft: &Draft) -> Problem {
         Value::Object(keys) => keys.into_iter().filter(|(key, _)| draft.says(key)).collect(),
         _ => Map::new(),
     };
-    let has = |key: &str| EXPORTS.contains(&key) || KEPT.contains(&key);
+    let shared = kept();
+    let has = |key: &str| EXPORTS.contains(&key) || shared.contains(key);
     let (mut kept, left_out): (Map<String, Value>, Map<String, Value>) =
         said.into_iter().partition(|(key, _)| has(key));
     let mut fails: Vec<Value> = scenario.fail.all().iter().map(|text| named(text).into()).collect();

@@ -6,15 +6,17 @@ use towtank_report::{Cell, Column, Outcome, Standing, Status, Table, Warning, hu
 
 use super::Rebuild;
 use super::figures;
-use super::levers::{advice, tried_in};
-use super::parts;
-use super::settled::{Settled, usual_speeds};
-use super::slowest::{Runs, Slowest};
-use super::tables;
+use super::settled::Settled;
 use super::view::View;
 use crate::published::is_published;
-use crate::ranking::{Ranked, by_replicate};
-use crate::{Point, Points, Presentation};
+use towtank_recovery::figures::of_machines;
+use towtank_recovery::levers::{advice, tried_in};
+use towtank_recovery::parts;
+use towtank_recovery::settings::usual_speeds;
+use towtank_recovery::slowest::{Runs, Slowest};
+use towtank_recovery::tables;
+use towtank_study::ranking::{Ranked, by_replicate};
+use towtank_study::{Point, Points, Presentation};
 
 /// The presentation of all points of the study.
 #[must_use]
@@ -29,7 +31,7 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
     if let [one] = &views[..] {
         tables.extend(tried(one));
         tables.extend(slowest.as_ref().map(tables::servers));
-        figures.extend(figures::of_machines(one.observed[0]));
+        figures.extend(of_machines(one.observed[0]));
     }
     if let Some(shown) = first.point.kept.iter().find_map(|kept| kept.population.clone()) {
         figures.extend(shown.figures);
@@ -119,8 +121,8 @@ fn time_in_parts(view: &View<'_>) -> Option<String> {
 /// The speeds that are defaults of the preset: they may be far from those of the user's machines.
 fn assumed(view: &View<'_>) -> String {
     let scenario = view.scenario;
-    let usual = usual_speeds(scenario.preset);
-    let given = [scenario.disk_read, scenario.disk_write, scenario.nic];
+    let usual = usual_speeds(scenario.settings.usual.of_ceph);
+    let given = [scenario.settings.disk_read, scenario.settings.disk_write, scenario.settings.nic];
     let parts: Vec<String> = [("disk_read", "read"), ("disk_write", "write"), ("nic", "")]
         .iter()
         .zip(usual.iter().zip(&given))
@@ -299,7 +301,7 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
                  looking up every object",
             );
         }
-        if !seen.grouped && view.scenario.max_backfills > 0 {
+        if !seen.grouped && view.scenario.settings.max_backfills > 0 {
             say(
                 "objects are placed one by one, so there are no reservations, only streams per disk; with groups, \
                  `max_backfills` limits the rebuild more than the placement does",

@@ -280,7 +280,7 @@ fn peers(views: &[View<'_>]) -> Option<Claim> {
     let alike = |view: &View<'_>| (view.scenario.servers, view.scenario.placement);
     let grouped = views.iter().all(|view| {
         let scenario = view.scenario;
-        scenario.groups.is_some() && scenario.clients.is_none() && alike(view) == alike(&views[0])
+        scenario.groups.is_some() && scenario.settings.clients.is_none() && alike(view) == alike(&views[0])
     });
     if views.len() < 3 || !grouped {
         return None;

@@ -12,6 +12,7 @@ mod failing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use towtank_imports::swift::read_ring;
 use towtank_placement::swift::{Device, Ring};
 use towtank_population::Population;
 use towtank_rebuild::failures::{Failing, Failure, Struck};
@@ -26,7 +27,7 @@ use towtank_units::SimTime;
 
 pub(super) use self::failing::named;
 use super::scenario::Scenario;
-use crate::exports::read_ring;
+use towtank_study::files::Reader;
 
 /// Keys of a generated cluster; a ring has these properties.
 pub(super) const GENERATED: [&str; 12] = [
@@ -124,9 +125,13 @@ pub(super) fn read(scenario: &Scenario, draft: &Draft) -> Result<Option<Arc<Ring
         problems.push(draft.problem(key, message).hint(hint));
     }
     let mut notes = Vec::new();
-    let before = read_ring(draft, "ring", &mut notes, &mut problems);
+    let mut read = |key: &str| {
+        let mut reader = Reader { draft, warnings: &mut notes, problems: &mut problems };
+        reader.read(key, read_ring).map(|ring| ring.value)
+    };
+    let before = read("ring");
     let named = scenario.ring_after.is_some();
-    let after = if named { read_ring(draft, "ring_after", &mut notes, &mut problems) } else { None };
+    let after = if named { read("ring_after") } else { None };
     let read = before.filter(|_| !named || after.is_some());
     let rings = read.and_then(|before| Rings::new(before, after, notes, draft, &mut problems));
     problems.into_result(rings.map(Arc::new))

@@ -3,18 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_placement::algorithms::Algorithm;
-use towtank_rebuild::ledger::{Gather, Order, Source};
 use towtank_rebuild::placing::{Domain, LostSet};
-use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
+use towtank_recovery::keys::Keys;
+use towtank_study::Texts;
+use towtank_units::{Bytes, SimSpan};
 
 use super::population::PopulationSpec;
-use super::queue::{Profile, Queue};
 use super::units::Units;
-use crate::exports::Texts;
 
 /// A cluster, its data, its failures, and how lost copies are rebuilt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct Scenario {
     /// Source of the defaults: the published study, or Ceph up to 16 as shipped.
     #[serde(default)]
@@ -108,46 +107,12 @@ pub struct Scenario {
     /// placement has no inverse.
     #[serde(default)]
     pub lost_set: LostSet,
-    /// Read bandwidth of a disk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk_read: Option<Rate>,
-    /// Write bandwidth of a disk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk_write: Option<Rate>,
     /// Capacity of a disk. Left out: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_capacity: Option<Bytes>,
-    /// Seek times of a disk: the published table, a typical 7,200 rpm disk, or none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seeks: Option<Seeks>,
-    /// Time of each request of a disk besides its bytes, in place of `seeks`, whether it reads or writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub io_cost: Option<SimSpan>,
-    /// Bytes of an object that one seek covers, even if several objects are in progress, because read-ahead
-    /// and write-back merge requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seek_extent: Option<Bytes>,
-    /// Bandwidth of a server's NIC, in each direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nic: Option<Rate>,
-    /// Latency from NIC to NIC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency: Option<SimSpan>,
-    /// Bandwidth of a rack's uplink, in each direction. Left out: unlimited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uplink: Option<Rate>,
-    /// Maximum rate of the rebuild of one object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stream_limit: Option<Rate>,
-    /// Maximum rate of all rebuilds of one disk together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_cap: Option<Rate>,
-    /// Maximum rate of all rebuilds that the disks of a server lead. Left out: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_rate_cap: Option<Rate>,
-    /// Size of the units in which objects are transferred.
-    #[serde(default = "unit")]
-    pub unit: Bytes,
+    /// Speeds, pacing, clients, delays.
+    #[serde(flatten)]
+    pub keys: Keys,
     /// Which units are simulated: those of `unit`, or larger ones where a run would take longer than
     /// `within` and checks in the run show about the same times.
     #[serde(default, skip_serializing_if = "Units::are_exact")]
@@ -156,100 +121,10 @@ pub struct Scenario {
     /// of fewer than 2 million events always has the units of `unit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<SimSpan>,
-    /// Number of units of an object in flight at once.
-    #[serde(default = "four")]
-    #[schemars(range(min = 1, max = 16))]
-    pub window: u32,
-    /// Number of objects that a disk rebuilds at once: Ceph's `osd_recovery_max_active`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1_024))]
-    pub recovery_max_active: Option<u32>,
-    /// Number of objects that all disks of a server together rebuild at once; its disks take turns. Left out:
-    /// no limit but that of each disk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 65_536))]
-    pub server_max_active: Option<u32>,
-    /// Maximum number of groups that a disk leads at once, and of those that it receives. 0: no
-    /// reservations. Only with groups.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = 1_024))]
-    pub max_backfills: Option<u32>,
-    /// Sleep of a disk after each rebuilt object: Ceph's `osd_recovery_sleep`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recovery_sleep: Option<SimSpan>,
-    /// Ceph's own work on each object, in addition to reading, sending and writing it. Left out: 1.09 ms
-    /// with `preset = "ceph-wpq"` and groups, else nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub object_cost: Option<SimSpan>,
     /// Time from a new map until the first object moves: maps, peering and reservations. Left out: 3.1s
     /// with `preset = "ceph-wpq"` and groups, else 0s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peering: Option<SimSpan>,
-    /// Time that the backfill of a group takes to begin. Left out: 320ms with `preset = "ceph-wpq"` and
-    /// groups, else 0s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backfill_begin: Option<SimSpan>,
-    /// Time of a backfill for each object of the group that it looks at. Left out: 22us with `preset =
-    /// "ceph-wpq"` and groups, else 0s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backfill_look: Option<SimSpan>,
-    /// Release of Ceph, from 14 to 20, for the defaults of its queue. Left out: that of `preset`. Only with
-    /// `preset = "ceph-wpq"` and groups.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 14, max = 20))]
-    pub ceph_release: Option<u32>,
-    /// Operation queue of the daemons, `osd_op_queue`: `wpq` with sleeps, or `mclock` with a profile. Left
-    /// out: that of the release. As `ceph_release`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<Queue>,
-    /// Profile of mClock, `osd_mclock_profile`. Left out: that of the release.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<Profile>,
-    /// Random writes of 4 KiB per second of a device, as mClock measured them:
-    /// `osd_mclock_max_capacity_iops`. Left out: 315 of a rotating disk, 21,500 of flash.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 10_000_000))]
-    pub osd_capacity: Option<u32>,
-    /// Bytes that a work item of recovery counts for in mClock up to Ceph 17, whatever the size of its
-    /// object: `osd_recovery_cost`. Left out: 20MiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recovery_cost: Option<Bytes>,
-    /// Rate of client operations in the whole cluster during the rebuild. Left out: there are no clients.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_load: Option<Frequency>,
-    /// Operations of clients under way in the whole cluster, each followed by the next one, in place of
-    /// `client_load`: their rate is then a result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 100_000))]
-    pub client_depth: Option<u32>,
-    /// Share of reads among them. Left out: 70%.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_read: Option<Percent>,
-    /// Size of each operation. Left out: 64KiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_size: Option<Bytes>,
-    /// Weight of clients on a busy disk or link; the rebuild has weight 1. Left out: 1; with `preset =
-    /// "ceph-wpq"` 21, from its priorities of 63 and 3.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1_000))]
-    pub client_weight: Option<u32>,
-    /// Which copy is read.
-    #[serde(default)]
-    pub source: Source,
-    /// Where shards are gathered and decoded.
-    #[serde(default)]
-    pub gather: Gather,
-    /// Which objects or groups a disk rebuilds first, of those that it leads.
-    // The default is not written into the resolved scenario: results are what they were without the key, so
-    // the hashes of stored campaigns stay what they were too.
-    #[serde(default, skip_serializing_if = "Order::is_usual")]
-    pub order: Order,
-    /// Time from a failure until the cluster detects it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detection: Option<SimSpan>,
-    /// Time from then until failed devices are marked out and their data is rebuilt elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub down_out: Option<SimSpan>,
     /// Time from the detection of a failure until empty disks replace what failed, in place: each takes back
     /// what the lost one held, and nothing goes elsewhere. Left out: nothing is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,22 +138,6 @@ pub struct Scenario {
     /// `osd_async_recovery_min_cost` of Ceph. Left out: 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub async_recovery_min_cost: Option<u32>,
-    /// Failed devices are never marked out: nothing is rebuilt, unless they are replaced or come back.
-    #[serde(default)]
-    pub noout: bool,
-    /// Whether a whole rack is marked out too; not in Ceph by default (`mon_osd_down_out_subtree_limit`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rack_out: Option<bool>,
-    /// Whether all objects are simulated, however many are rebuilt: for `towtank whatif`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub exact: bool,
-    /// If more objects than this are rebuilt, the recovery is estimated with some of them: for `towtank
-    /// whatif`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exact_objects: Option<u64>,
-    /// No disk accepts rebuilt data beyond this share of its capacity.
-    #[serde(default = "ninety")]
-    pub backfillfull_ratio: Percent,
 }
 
 fn servers() -> u32 {
@@ -293,24 +152,12 @@ fn three() -> u32 {
     3
 }
 
-fn four() -> u32 {
-    4
-}
-
 fn vring() -> Algorithm {
     Algorithm::CrushVring
 }
 
 fn vnodes() -> u32 {
     64
-}
-
-fn unit() -> Bytes {
-    Bytes::from_mib(4)
-}
-
-fn ninety() -> Percent {
-    Percent::from_percent(90).expect("less than all")
 }
 
 fn server() -> Texts {
@@ -330,18 +177,6 @@ pub enum Preset {
     CephWpq,
     /// The same as ceph-wpq.
     Ceph,
-}
-
-/// Seek times of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Seeks {
-    /// The table of a JBOD that CODES' guide prints.
-    Jbod,
-    /// 8 ms before a read and 4 ms before a write, from data sheets of 7,200 rpm disks.
-    Hdd,
-    /// Flash: nothing.
-    None,
 }
 
 impl Scenario {

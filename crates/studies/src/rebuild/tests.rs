@@ -4,6 +4,8 @@ mod coarse;
 mod in_place;
 mod mended;
 mod progress;
+mod slowest;
+mod travels;
 mod waiting_clients;
 
 use proptest::prelude::*;
@@ -19,7 +21,7 @@ use towtank_rebuild::plan::NOWHERE;
 
 impl Complete {
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
-        crate::question::outcome::<Rebuild>(Rebuild::run(self, context)?, &measures::measures())
+        towtank_study::outcome::<Rebuild>(Rebuild::run(self, context)?, &measures::measures())
     }
 }
 
@@ -160,7 +162,8 @@ fn rests_set_the_time_where_they_are_long() {
     let text = "servers = 4\nreplicas = 2\nobjects = 400\nfail = \"server=0\"\nrecovery_sleep = \"100ms\"\n\
                 [population]\ndistribution = \"constant\"\nsize = \"1KiB\"";
     let outcome = outcome(text, 2);
-    let seen: super::observed::Observed = serde_json::from_value(outcome.series["observed"].clone()).unwrap();
+    let seen: towtank_recovery::observed::Observed =
+        serde_json::from_value(outcome.series["observed"].clone()).unwrap();
     // The disk that leads the most objects sleeps after each object but the last.
     let most = seen.servers.iter().map(|server| server.read / 1024).max().unwrap() as f64;
     let found = value(&outcome, "transfer_s");
@@ -342,7 +345,7 @@ fn clients_without_a_rebuild_wait_as_queueing_theory_says() {
                 client_size = \"64KiB\"\nrate_cap = \"5MiB/s\"";
     let outcome = outcome(text, 3);
     let scenario = complete(text).scenario;
-    let disk = towtank_devices::DiskClock::new(cluster::disk(&scenario), towtank_units::Bytes::from_mib(4));
+    let disk = towtank_devices::DiskClock::new(scenario.settings.disk(), towtank_units::Bytes::from_mib(4));
     let service =
         (disk.transfer(64 << 10, false).as_secs_f64() + disk.seek(64 << 10, false).as_secs_f64()) * 1e6;
     let load = 60.0 * service / 1e6;
@@ -401,35 +404,4 @@ fn exports_of_ceph_are_for_whatif() {
     insta::assert_snapshot!(told(
         "report = \"r.json\"\nfail = [\"osd.3\", \"host@2h\"]\npreset = \"paper\"\nmax_backfills = 2\n"
     ));
-}
-
-/// What is kept is a key of that study, under the same flag, and everything that it shares is kept.
-#[test]
-fn the_keys_that_whatif_has_too_are_kept() {
-    let keys = |schema: schemars::Schema| -> std::collections::BTreeSet<String> {
-        schema.to_value()["properties"].as_object().unwrap().keys().cloned().collect()
-    };
-    let other = <crate::whatif::Whatif as Question>::NAME;
-    assert_eq!(of_ceph::STUDY, other);
-    let theirs = keys(schemars::schema_for!(<crate::whatif::Whatif as Question>::Scenario));
-    let ours = keys(schemars::schema_for!(Scenario));
-    // They mean something else there: devices with their times.
-    let own = [
-        "async_recovery_min_cost",
-        "replace",
-        "returns",
-        "crush_map",
-        "osd_dump",
-        "pg_dump",
-        "osd_df",
-        "report",
-    ];
-    let shared: Vec<&str> =
-        ours.intersection(&theirs).map(String::as_str).filter(|key| !own.contains(key)).collect();
-    let mut kept = of_ceph::KEPT.to_vec();
-    kept.sort_unstable();
-    assert_eq!(shared, kept);
-    for flag in <crate::whatif::Whatif as Question>::FLAGS.iter().filter(|flag| kept.contains(&flag.key)) {
-        assert!(Rebuild::FLAGS.contains(flag), "{flag:?}");
-    }
 }

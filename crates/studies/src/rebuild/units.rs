@@ -22,8 +22,9 @@ use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_report::{Warning, human};
 use towtank_units::{Bytes, SimSpan};
 
-use super::estimate::ERROR_MAX;
-use crate::{RunContext, StudyError};
+use towtank_recovery::estimate::ERROR_MAX;
+use towtank_recovery::running;
+use towtank_study::{RunContext, StudyError};
 
 /// Which units are simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -154,7 +155,7 @@ pub fn run(
     context: &RunContext<'_>,
 ) -> Result<Ran, StudyError> {
     let exact = |context: &RunContext<'_>, note: Option<String>| {
-        let recovered = recovery.run(context)?;
+        let recovered = running::run(recovery, context)?;
         Ok(Ran { recovered, larger: None, note: note.map(Warning::note) })
     };
     let Some(Budget { within, least }) = budget else { return exact(context, None) };
@@ -202,15 +203,18 @@ fn checked(
     let larger = |doubled: usize| recovery.hardware.with_larger_units(1 << doubled);
     let rough = larger(doubled + 1);
     // Half of the progress: the other half follows if larger units are not used.
-    let mut other = context.within(0.0..0.1, |context| with_machines(recovery, &rough).run(context))?;
+    let mut other =
+        context.within(0.0..0.1, |context| running::run(&with_machines(recovery, &rough), context))?;
     let last = other.last_write.checked_since(other.first_transfer).unwrap_or_default();
     let end = other.first_transfer.saturating_add(SimSpan::from_ns(last.as_ns().div_ceil(PART)));
-    let before = context.within(0.1..0.2, |context| recovery.run_until(end, context))?;
+    let before =
+        context.within(0.1..0.2, |context| recovery.run_until(end, context)).map_err(running::failed)?;
     let mut why = String::new();
     for less in (1..=doubled).rev().filter(|less| is_worth(events, *less)) {
         let fine = larger(less);
-        let with =
-            context.within(0.2..0.3, |context| with_machines(recovery, &fine).run_until(end, context))?;
+        let with = context
+            .within(0.2..0.3, |context| with_machines(recovery, &fine).run_until(end, context))
+            .map_err(running::failed)?;
         if [&other, &before, &with].iter().any(|found| found.partial) {
             // What was stopped before its check is no result.
             other.partial = true;
@@ -220,10 +224,12 @@ fn checked(
             why = format!("with units of {} {error}", Bytes::new(fine.unit()));
             continue;
         }
-        let mut found = context.within(0.3..0.4, |context| with_machines(recovery, &fine).run(context))?;
+        let mut found =
+            context.within(0.3..0.4, |context| running::run(&with_machines(recovery, &fine), context))?;
         if less < doubled && !found.partial {
             let rough = larger(less + 1);
-            other = context.within(0.4..0.5, |context| with_machines(recovery, &rough).run(context))?;
+            other = context
+                .within(0.4..0.5, |context| running::run(&with_machines(recovery, &rough), context))?;
         }
         if found.partial || other.partial || found.difference(&other) <= ERROR_MAX {
             found.partial |= other.partial;

@@ -3,11 +3,11 @@
 use towtank_metrics::MeanInterval;
 
 use super::Rebuild;
-use super::observed::Observed;
 use super::settled::Settled;
-use super::slowest::Runs;
-use crate::points::text;
-use crate::{Point, PointResult};
+use towtank_recovery::observed::Observed;
+use towtank_recovery::slowest::Runs;
+use towtank_study::points::text;
+use towtank_study::{Point, PointResult};
 
 /// One point with the results of its replicates.
 pub struct View<'a> {

@@ -1,7 +1,8 @@
 //! Project rules that the compiler does not check: which crate may use which (`layers`), what the
 //! dependencies may be (`dependencies`) and that each is compiled once (`features`), and the form of source
-//! files (`form`). Each rule is a plain function over plain values, so that its own tests plant a fault and
-//! check that it is found; the tests in this file then apply it to the checkout.
+//! files (`form`), and that studies stand alone (`rooms`). Each rule is a plain function over plain values,
+//! so that its own tests plant a fault and check that it is found; the tests in this file then apply it to
+//! the checkout.
 
 mod circles;
 mod dependencies;
@@ -10,6 +11,7 @@ mod form;
 mod functions;
 mod layers;
 mod links;
+mod rooms;
 mod text;
 mod tree;
 
@@ -63,6 +65,11 @@ fn every_function_fits_a_screen() {
     let files = tree::all(&tree::root());
     let faults: Vec<String> = files.iter().flat_map(functions::faults).collect();
     expect_none("functions too long", &faults);
+}
+
+#[test]
+fn no_study_uses_another() {
+    expect_none("studies use each other", &rooms::faults(&tree::all(&tree::root())));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use towtank::{Delegated, Document, Observer, Options, Registry, Runner, Scenario
 use towtank_campaign::Stop;
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
-use towtank_studies::{
+use towtank_study::{
     Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, StopAsked, Study, StudyError,
 };
 use towtank_testkit::draws;

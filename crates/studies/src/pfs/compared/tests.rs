@@ -6,7 +6,8 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::super::Pfs;
-use crate::{PointResult, Prepared, RunContext, Study as _};
+use crate::Study as _;
+use towtank_study::{PointResult, Prepared, RunContext};
 
 /// Values of a measure by scheduler and replicate.
 type Values<'v> = (&'v str, &'v [&'v [f64]]);

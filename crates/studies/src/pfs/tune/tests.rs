@@ -7,7 +7,7 @@ use towtank_streams::Seed;
 
 use super::*;
 use crate::pfs::Pfs;
-use crate::{Prepared, RunContext, Study};
+use towtank_study::{Prepared, RunContext, Study};
 
 /// A scenario whose trials are simulated.
 struct Simulated {

@@ -6,7 +6,7 @@ use towtank_scenario::gate::Gate;
 
 use super::{Tried, Tuner, miss, rule};
 use crate::pfs::scenario::Settled;
-use crate::{Answer, Found, Summary};
+use towtank_study::{Answer, Found, Summary};
 
 /// The measures that are reported per application, with their units.
 const MEASURES: [(&str, &str); 3] =

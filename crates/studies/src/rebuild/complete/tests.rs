@@ -100,13 +100,19 @@ const QUEUED: &str =
 #[test]
 fn generated_groups_may_have_the_queue_of_a_release() {
     let settled = complete(QUEUED).scenario;
-    let mclock = settled.mclock.expect("it was asked for");
-    assert_eq!((mclock.release, mclock.profile), (17, super::super::queue::Profile::HighClientOps));
-    assert_eq!((settled.max_backfills, settled.peering), (10, SimSpan::from_ms(3_100)));
+    let mclock = settled.settings.mclock.expect("it was asked for");
+    assert_eq!((mclock.release, mclock.profile), (17, towtank_recovery::queue::Profile::HighClientOps));
+    assert_eq!(
+        (settled.settings.max_backfills, settled.settings.usual.peering),
+        (10, SimSpan::from_ms(3_100))
+    );
     let usual = complete("preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16").scenario;
-    assert_eq!((usual.mclock, usual.queue), (None, None));
+    assert_eq!((usual.settings.mclock, usual.keys.pacing.queue), (None, None));
     let single = complete("preset = \"ceph-wpq\"\nservers = 4\nobjects = 400").scenario;
-    assert_eq!((single.peering, single.backfill), (SimSpan::ZERO, Default::default()));
+    assert_eq!(
+        (single.settings.usual.peering, single.settings.backfill),
+        (SimSpan::ZERO, Default::default())
+    );
     for text in [
         "queue = \"mclock\"",
         "preset = \"ceph-wpq\"\nceph_release = 17",

@@ -5,9 +5,9 @@ use towtank_kernel::Executor;
 use super::super::generated;
 use super::super::tests::{complete, with};
 use super::*;
-use crate::measures::by_hand;
 use towtank_metrics::Histogram;
 use towtank_rebuild::ledger::Stuck;
+use towtank_study::testing::by_hand;
 
 /// A rebuild of 95 seconds, which began 40 seconds after the failure.
 fn seen() -> Seen {
@@ -157,9 +157,9 @@ fn clients_are_told_of_where_there_are_some() {
     let mut seen = seen();
     seen.replicate.recovered.clients = None;
     let mut outcome = towtank_report::Outcome::default();
-    crate::measures::record(&mut outcome, &measures(), Ok(&seen)).unwrap();
+    towtank_study::measures::record(&mut outcome, &measures(), Ok(&seen)).unwrap();
     assert!(!outcome.measures.keys().any(|name| name.starts_with("client")));
     let mut outcome = towtank_report::Outcome::default();
-    crate::measures::record(&mut outcome, &measures(), Err("it was stopped")).unwrap();
+    towtank_study::measures::record(&mut outcome, &measures(), Err("it was stopped")).unwrap();
     assert_eq!(outcome.measures.len(), measures().len());
 }

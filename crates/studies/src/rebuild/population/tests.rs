@@ -5,7 +5,7 @@ use std::sync::Arc;
 use towtank_scenario::{Document, Source};
 
 use super::*;
-use crate::exports::samples::Folder;
+use towtank_study::testing::Folder;
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -11,9 +11,9 @@
 use towtank_metrics::{Pairing, ratio_95};
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
-use super::super::queue::Profile;
 use super::super::view::View;
 use crate::published::reading;
+use towtank_recovery::queue::Profile;
 
 const SOURCE: &str = "QoS Study with mClock and WPQ Schedulers, Ceph developer documentation, 2021";
 
@@ -64,9 +64,9 @@ const OPERATIONS: &str = "client_operations_per_s";
 /// The claims that can be judged on these points.
 #[must_use]
 pub fn claims(views: &[View<'_>]) -> Vec<Claim> {
-    let with_client = || views.iter().filter(|view| view.scenario.client_depth.is_some());
+    let with_client = || views.iter().filter(|view| view.scenario.keys.clients.client_depth.is_some());
     let mut claims = Vec::new();
-    let profile = |view: &View<'_>| view.scenario.mclock.map(|mclock| mclock.profile);
+    let profile = |view: &View<'_>| view.scenario.settings.mclock.map(|mclock| mclock.profile);
     let under = |wanted: Profile| with_client().find(|view| profile(view) == Some(wanted));
     for (profile, row) in &PROFILES {
         claims.extend(under(*profile).into_iter().flat_map(|view| of_row(view, row, false)));
@@ -77,7 +77,7 @@ pub fn claims(views: &[View<'_>]) -> Vec<Claim> {
         }
     }
     for view in with_client().filter(|view| profile(view).is_none()) {
-        let boosted = view.scenario.max_backfills > 1;
+        let boosted = view.scenario.settings.max_backfills > 1;
         claims.extend(of_row(view, if boosted { &BOOSTED } else { &WPQ }, boosted));
     }
     claims.extend(with_client().next().map(baseline));

@@ -5,7 +5,7 @@ use towtank_report::{Outcome, Verdict};
 
 use super::*;
 use crate::rebuild::Rebuild;
-use crate::{PointResult, Points, Study};
+use towtank_study::{PointResult, Points, Study};
 
 /// A point with a number of servers: the rate of each survivor and the share of the ideal, per seed.
 struct Point {
@@ -282,7 +282,7 @@ fn published_claims((name, replicates): (&str, u32)) -> Vec<Claim> {
         let one = |replicate: u32| {
             let seed = towtank_streams::Seed(1).replicate(replicate);
             // The first replicate would also try changes.
-            prepared.run(&crate::RunContext::alone(seed, replicate.max(1))).unwrap()
+            prepared.run(&towtank_study::RunContext::alone(seed, replicate.max(1))).unwrap()
         };
         let outcomes = (0..replicates).map(one).collect();
         points.push(Point { scenario: prepared.resolved(), outcomes });

@@ -2,6 +2,8 @@
 //! report for rings drawn at random.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+use std::path::Path;
+
 use proptest::prelude::*;
 use serde_json::Value;
 use towtank_kernel::Executor;
@@ -11,18 +13,18 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::*;
-use crate::exports::samples::{Folder, files};
 use crate::rebuild::complete::Complete;
 use crate::rebuild::generated::{self, course};
 use crate::rebuild::settled::Settled;
 use crate::rebuild::tests::{value, with};
 use crate::rebuild::{Rebuild, measures};
-use crate::{Question, RunContext};
+use towtank_study::testing::Folder;
+use towtank_study::{Question, RunContext};
 
 /// Rings of `swift-ring-builder` (`crates/imports/tests/rings/make.sh`).
 fn golden() -> Folder {
     let names = ["zones.ring.gz", "zones_after.ring.gz", "fraction.ring.gz", "golden.json"];
-    files("../imports/tests/rings", &names)
+    Folder::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../imports/tests/rings"), &names)
 }
 
 const ZONES: &str = "ring = \"zones.ring.gz\"\nobjects = 2000\npopulation.distribution = \"constant\"\n\
@@ -48,7 +50,7 @@ fn refused(folder: Folder, text: &str) -> String {
 fn run_by(complete: &Complete, executor: Executor, workers: u32, seed: u64) -> Outcome {
     with(executor, workers, seed, |context: &RunContext<'_>| {
         let replicate = generated::seen(complete, context).unwrap();
-        crate::question::outcome::<Rebuild>(replicate, &measures::measures()).unwrap()
+        towtank_study::outcome::<Rebuild>(replicate, &measures::measures()).unwrap()
     })
 }
 

@@ -122,7 +122,7 @@ fn one_unit_cuts_through_two_uplinks() {
 fn the_progress_ends_when_the_last_byte_is_safe_and_below_all_where_some_is_not() {
     let course = |text: &str| {
         let outcome = outcome(text, 4);
-        let seen: super::super::observed::Observed =
+        let seen: towtank_recovery::observed::Observed =
             serde_json::from_value(outcome.series["observed"].clone()).unwrap();
         (outcome, seen)
     };
@@ -174,7 +174,7 @@ fn advice_is_what_was_tried() {
                 [population]\ndistribution = \"constant\"\nsize = \"1MiB\"\nlayout = \"whole\"";
     let seen = |change: &str| {
         let outcome = first_outcome(&text.replace("{change}", change));
-        let seen: super::super::observed::Observed =
+        let seen: towtank_recovery::observed::Observed =
             serde_json::from_value(outcome.series["observed"].clone()).unwrap();
         (value(&outcome, "time_to_full_redundancy_s"), seen)
     };
@@ -200,7 +200,7 @@ fn clients_come_anew_in_each_phase() {
          fail = [\"server=1\", \"server=2@1h\"]",
         3,
     );
-    let seen: super::super::observed::Observed =
+    let seen: towtank_recovery::observed::Observed =
         serde_json::from_value(outcome.series["observed"].clone()).unwrap();
     // The first replies to clients, counted from the beginning of each phase.
     let over_time = &seen.clients.unwrap().kinds[0].over_time;
@@ -217,7 +217,7 @@ fn rests_are_tried_first_where_only_one_trial_fits() {
     let text = "preset = \"ceph-wpq\"\nservers = 6\ngroups = 24\nplacement = \"crush-straw2\"\nobjects = 60000\n[population]\n\
                 distribution = \"constant\"\nsize = \"64KiB\"\nlayout = \"whole\"";
     let outcome = first_outcome(text);
-    let seen: super::super::observed::Observed =
+    let seen: towtank_recovery::observed::Observed =
         serde_json::from_value(outcome.series["observed"].clone()).unwrap();
     assert!(seen.tried.len() < 4, "{:?}", seen.tried);
     assert_eq!(seen.tried[0].change, "recovery_sleep = 0s");

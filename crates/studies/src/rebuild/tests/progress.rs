@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::Progress;
+use towtank_study::Progress;
 
 /// Two failures: the second adds to the plan.
 const TWICE: &str = "servers = 8\nobjects = 4000\nreplicas = 3\nfail = [\"server=1\", \"server=3@2000s\"]\nrecovery_sleep = \"1s\"";

@@ -9,7 +9,7 @@ use towtank_streams::Seed;
 
 use super::*;
 use crate::pfs::Pfs;
-use crate::{Prepared, RunContext, Study};
+use towtank_study::{Prepared, RunContext, Study};
 
 /// The samples of the crate that reads traces, and files that a test makes.
 struct Folder(Vec<(&'static str, &'static str)>);

@@ -1,0 +1,22 @@
+//! Studies of real clusters of Ceph, from their exports: what a change moves, how long it takes and what is
+//! at risk, and how to balance a cluster.
+//!
+//! - `exports`: the keys that name exports, read and joined;
+//! - `real`: machines and groups from exports, and what a recovery of them takes;
+//! - `preview`, `whatif`, `balance`: the studies.
+//!
+//! What is deliberately absent: printing, flags, files, threads and clocks; a cluster is never contacted.
+
+pub mod balance;
+mod exports;
+pub mod preview;
+mod real;
+pub mod whatif;
+
+use towtank_study::Study;
+
+/// The studies of real clusters.
+#[must_use]
+pub fn all() -> &'static [&'static dyn Study] {
+    &[&preview::Preview, &whatif::Whatif, &balance::Balance]
+}

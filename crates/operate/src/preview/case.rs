@@ -1,0 +1,56 @@
+//! A cluster before and after the changes of a scenario.
+
+use towtank_ceph::{Cluster, FillLimits, Joined};
+use towtank_report::Warning;
+use towtank_scenario::{Draft, Problems};
+
+use super::changes::{self, Asked, Changed};
+use super::scenario::Scenario;
+
+/// A cluster before and after.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The cluster as it is.
+    pub before: Cluster,
+    /// The cluster as it would be; the groups are those of `before`.
+    pub after: Cluster,
+    /// Warnings about the exports and about the changes.
+    pub warnings: Vec<Warning>,
+    /// The number of explicit mappings that the monitors would drop or change.
+    pub upmaps_dropped: usize,
+    /// The changes in words.
+    pub changes: Vec<String>,
+    /// The limits of fill of a device.
+    pub limits: FillLimits,
+}
+
+/// States of groups in which the dump does not tell everything.
+const STATES: [(&str, &str); 6] = [
+    ("unknown", "their location is taken from the map"),
+    ("stale", "they have not been reported for a while, so their sizes are old"),
+    ("degraded", "their missing copies are counted as bytes to move"),
+    (
+        "undersized",
+        "they have fewer copies than their pool requires; what comes back is counted as bytes to move",
+    ),
+    ("remapped", "they are not where they should be; data in transit is counted as bytes to move"),
+    ("incomplete", "their data may be lost, which no change of the map repairs"),
+];
+
+impl Case {
+    /// Reads the exports and applies the changes.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn of(scenario: &Scenario, draft: &Draft) -> Result<Case, Problems> {
+        let loaded = scenario.exports.load(&STATES, draft)?;
+        let Joined { cluster: before, mut warnings, osd_dump, .. } = loaded;
+        let Changed { after, upmaps_dropped, words } =
+            changes::apply(&Asked::of(scenario), draft, &before, &mut warnings)?;
+        if words.is_empty() {
+            warnings.push(Warning::note("nothing is changed; data that moves is already in transit"));
+        }
+        let limits = FillLimits::of(&osd_dump);
+        Ok(Case { before, after, warnings, upmaps_dropped, changes: words, limits })
+    }
+}

@@ -1,0 +1,298 @@
+//! Every group before and after: what must be copied from where to where, and the minimum that could suffice.
+//!
+//! Copies of a replicated group compare as sets: a new order moves nothing. Shards of an erasure-coded group
+//! compare position by position, since each holds other data. The start is where the dump says that the
+//! groups are served (`acting`), so data that is already being moved counts, and is also given separately as
+//! `pending_bytes`.
+//!
+//! Groups that are split keep their place: a child starts where its parent is, with its part of the parent's
+//! bytes. Groups that are merged go to the target of the group that absorbs them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use towtank_ceph::{Cluster, Gains, Group, LaidOut, differs, parts};
+use towtank_placement::crush::objects::stable_mod;
+use towtank_placement::crush::pools::{GroupPlacement, PgId, Pool};
+use towtank_placement::crush::{ItemId, NONE, RuleKind};
+
+use super::case::Case;
+use super::safety::Safety;
+use towtank_study::{RunContext, StudyError};
+
+/// The data that a change moves.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moves {
+    /// Bytes to copy.
+    pub moved_bytes: u64,
+    /// Copies and shards to copy.
+    pub moved_shards: u64,
+    /// Groups with something to copy.
+    pub moved_groups: u64,
+    /// All groups.
+    pub groups: u64,
+    /// Bytes on all devices now.
+    pub stored_bytes: u64,
+    /// Bytes that would move without the change.
+    pub pending_bytes: u64,
+    /// Groups whose primary changes.
+    pub primaries_changed: u64,
+    /// Groups that end with fewer devices than their pool asks for.
+    pub groups_short: u64,
+    /// Groups that end without a device.
+    pub groups_homeless: u64,
+    /// Counts of groups that are unsafe or not known.
+    pub safety: Safety,
+    /// Groups for which the dump and the map disagree on the right devices.
+    pub disagreeing: u64,
+    /// An example of these.
+    pub disagreeing_example: String,
+    /// The moves of each device.
+    pub devices: BTreeMap<ItemId, DeviceMoves>,
+    /// Bytes from device to device; a missing copy is rebuilt from the primary of the group.
+    pub flows: Vec<(ItemId, ItemId, u64)>,
+    /// The moves of each pool.
+    pub pools: Vec<PoolMoves>,
+}
+
+/// The data that move to and from one device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceMoves {
+    /// Its name.
+    pub name: String,
+    /// The host of the device, before or after.
+    pub host: String,
+    /// Bytes of objects on it now.
+    pub present_bytes: u64,
+    /// Bytes of objects on it afterwards.
+    pub target_bytes: u64,
+    /// Bytes that move to it.
+    pub in_bytes: u64,
+    /// Bytes that move away from it.
+    pub out_bytes: u64,
+    /// Copies and shards on it now.
+    pub present_shards: u64,
+    /// Copies and shards on it afterwards.
+    pub target_shards: u64,
+    /// Its capacity, where it is known.
+    pub size_bytes: Option<u64>,
+    /// Bytes used on it, overheads included, where it is known.
+    pub used_bytes: Option<u64>,
+}
+
+impl DeviceMoves {
+    /// Fill now and afterwards, as fractions of its capacity.
+    #[must_use]
+    pub fn fill(&self) -> Option<(f64, f64)> {
+        let size = self.size_bytes.filter(|size| *size > 0)? as f64;
+        let used = self.used_bytes? as f64;
+        let then = (used - self.present_bytes as f64 + self.target_bytes as f64).max(0.0);
+        Some((used / size, then / size))
+    }
+}
+
+/// The moves of one pool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PoolMoves {
+    /// Its name.
+    pub name: String,
+    /// Its groups.
+    pub groups: u64,
+    /// Groups with something to copy.
+    pub moved_groups: u64,
+    /// Bytes on all devices.
+    pub stored_bytes: u64,
+    /// Bytes to copy.
+    pub moved_bytes: u64,
+}
+
+/// Groups between two checks of the stop flag.
+const GROUPS_PER_LOOK: usize = 1_024;
+
+impl Moves {
+    /// Places every group before and after; nothing if the user stopped it.
+    pub fn of(case: &Case, context: &RunContext<'_>) -> Result<Option<Moves>, StudyError> {
+        let mut tally = Tally { moves: Moves::default(), flows: BTreeMap::new() };
+        let mut before = laid_out(&case.before)?;
+        let mut after = laid_out(&case.after)?;
+        let total: u64 = case.before.pools.iter().map(|pool| pool.groups.len() as u64).sum();
+        for (old, new) in case.before.pools.iter().zip(&case.after.pools) {
+            tally.moves.pools.push(PoolMoves { name: old.name.clone(), ..PoolMoves::default() });
+            let parts = parts(old, new.placed.pg_num);
+            let units: Vec<(u32, u64)> = (0u32..).zip(parts).collect();
+            for units in units.chunks(GROUPS_PER_LOOK) {
+                if context.stopped() {
+                    return Ok(None);
+                }
+                let fraction = tally.moves.groups as f64 / total.max(1) as f64;
+                (context.progress)(towtank_study::Progress {
+                    fraction: fraction.min(1.0),
+                    events: tally.moves.groups,
+                    ..towtank_study::Progress::default()
+                });
+                let seeds =
+                    |groups| units.iter().map(|&(unit, _)| stable_mod(unit, groups)).collect::<Vec<_>>();
+                let sources = seeds(old.placed.pg_num);
+                let now = before.place_all(&old.placed, &sources);
+                let then = after.place_all(&new.placed, &seeds(new.placed.pg_num));
+                for (((&(unit, bytes), source), now), then) in units.iter().zip(sources).zip(now).zip(then) {
+                    tally.add(Unit {
+                        id: PgId { pool: old.placed.id, seed: source },
+                        pool: &old.placed,
+                        min_size: old.min_size,
+                        group: &old.groups[source as usize],
+                        now,
+                        then,
+                        shard: bytes.div_ceil(u64::from(old.data_shards)),
+                        first: unit == source,
+                    });
+                }
+            }
+        }
+        Ok(Some(tally.finish(case)))
+    }
+
+    /// The minimum that must move: for each device, the bytes by which its target exceeds its present
+    /// content.
+    #[must_use]
+    pub fn minimum_bytes(&self) -> u64 {
+        self.devices.values().map(|device| device.target_bytes.saturating_sub(device.present_bytes)).sum()
+    }
+
+    /// The moved bytes as a fraction of all stored bytes.
+    #[must_use]
+    pub fn moved_fraction(&self) -> f64 {
+        if self.stored_bytes == 0 { 0.0 } else { self.moved_bytes as f64 / self.stored_bytes as f64 }
+    }
+}
+
+fn laid_out(cluster: &Cluster) -> Result<LaidOut<'_>, StudyError> {
+    LaidOut::new(cluster).map_err(|fault| StudyError::Model {
+        message: fault.to_string(),
+        hint: Some("correct the map".to_owned()),
+    })
+}
+
+/// A group in the finer of the two divisions, before or after.
+struct Unit<'a> {
+    id: PgId,
+    pool: &'a Pool,
+    min_size: Option<u32>,
+    group: &'a Group,
+    now: GroupPlacement,
+    then: GroupPlacement,
+    shard: u64,
+    /// Whether it keeps the id of the group that it comes from.
+    first: bool,
+}
+
+struct Tally {
+    moves: Moves,
+    flows: BTreeMap<(ItemId, ItemId), u64>,
+}
+
+impl Tally {
+    fn add(&mut self, unit: Unit<'_>) {
+        let coded = unit.pool.kind == RuleKind::Erasure;
+        let held = unit.group.acting.as_ref().unwrap_or(&unit.now.acting.devices);
+        let target = &unit.then.up.devices;
+        let changes = Gains::between(held, target, coded);
+        let pending = Gains::between(held, &unit.now.up.devices, coded).gained.len() as u64;
+        let moves = &mut self.moves;
+        let count = |devices: &[ItemId]| devices.iter().filter(|id| **id != NONE).count() as u64;
+        let stored = count(held) * unit.shard;
+        let moved = changes.gained.len() as u64 * unit.shard;
+        moves.groups += 1;
+        moves.moved_shards += changes.gained.len() as u64;
+        moves.moved_groups += u64::from(!changes.gained.is_empty());
+        moves.moved_bytes += moved;
+        moves.stored_bytes += stored;
+        moves.pending_bytes += pending * unit.shard;
+        let primary = unit.group.primary.or(unit.now.acting.primary);
+        moves.primaries_changed +=
+            u64::from(unit.then.up.primary.is_some() && unit.then.up.primary != primary);
+        moves.groups_short += u64::from(count(target) < u64::from(unit.pool.size));
+        moves.groups_homeless += u64::from(count(target) == 0);
+        let safety = &mut moves.safety;
+        let below = |devices: u64| unit.min_size.is_some_and(|least| devices < u64::from(least));
+        safety.below_min_size += u64::from(below(count(target)));
+        if unit.first {
+            safety.note_state(unit.group.stated);
+            safety.min_size_unknown += u64::from(unit.min_size.is_none());
+            // For a group whose state nobody knows, the location by the map is only an assumption, so it does
+            // not count.
+            if !unit.group.stated.is_some_and(|stated| stated.unknown) {
+                safety.short_now += u64::from(count(held) < u64::from(unit.pool.size));
+                safety.below_min_size_now += u64::from(below(count(held)));
+            }
+        }
+        if let Some(pool) = moves.pools.last_mut() {
+            pool.groups += 1;
+            pool.moved_groups += u64::from(!changes.gained.is_empty());
+            pool.stored_bytes += stored;
+            pool.moved_bytes += moved;
+        }
+        if unit.first
+            && let Some(up) = &unit.group.up
+            && differs(up, &unit.now.up.devices, coded)
+        {
+            moves.disagreeing += 1;
+            if moves.disagreeing_example.is_empty() {
+                moves.disagreeing_example = unit.id.to_string();
+            }
+        }
+        self.note_devices(held, target, unit.shard);
+        self.note_flows(&changes, primary, unit.shard);
+    }
+
+    fn note_devices(&mut self, held: &[ItemId], target: &[ItemId], shard: u64) {
+        for &id in held.iter().filter(|id| **id != NONE) {
+            let device = self.moves.devices.entry(id).or_default();
+            device.present_bytes += shard;
+            device.present_shards += 1;
+        }
+        for &id in target.iter().filter(|id| **id != NONE) {
+            let device = self.moves.devices.entry(id).or_default();
+            device.target_bytes += shard;
+            device.target_shards += 1;
+        }
+    }
+
+    fn note_flows(&mut self, changes: &Gains, primary: Option<ItemId>, shard: u64) {
+        for &(from, to) in &changes.gained {
+            self.moves.devices.entry(to).or_default().in_bytes += shard;
+            if let Some(from) = from.or(primary) {
+                *self.flows.entry((from, to)).or_default() += shard;
+            }
+        }
+        for &from in &changes.lost {
+            self.moves.devices.entry(from).or_default().out_bytes += shard;
+        }
+    }
+
+    fn finish(mut self, case: &Case) -> Moves {
+        self.moves.safety.limits = case.limits;
+        let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;
+        for id in 0..known {
+            if case.before.device(id).is_some() || case.after.device(id).is_some() {
+                self.moves.devices.entry(id).or_default();
+            }
+        }
+        let hosts = [case.before.hosts(), case.after.hosts()];
+        for (id, device) in &mut self.moves.devices {
+            let names = [&case.before, &case.after].map(|cluster| cluster.map.item_names.get(id));
+            device.name = names.into_iter().flatten().next().cloned().unwrap_or_else(|| format!("osd.{id}"));
+            device.host = hosts.iter().find_map(|hosts| hosts.get(id)).cloned().unwrap_or_default();
+            let fill = case.before.fill.get(id);
+            device.size_bytes = fill.map(|fill| fill.size_bytes);
+            device.used_bytes = fill.map(|fill| fill.used_bytes);
+        }
+        self.moves.flows = self
+            .flows
+            .into_iter()
+            .filter(|(_, bytes)| *bytes > 0)
+            .map(|((from, to), bytes)| (from, to, bytes))
+            .collect();
+        self.moves
+    }
+}

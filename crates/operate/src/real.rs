@@ -1,0 +1,379 @@
+//! A real cluster: its machines, groups and data from the exports of Ceph, and what a recovery of them takes.
+//!
+//! Groups start on the devices that serve them (`acting`), so data that was missing or being moved before the
+//! failure stays so. New targets are where Ceph 16.2 places a group once the failed devices are out, with
+//! explicit mappings and primary affinities; a surviving copy moves too where its place has changed. What it
+//! leaves out: `mon_osd_min_in_ratio`, and scans of groups before their backfill (one operation in 512
+//! objects).
+//!
+//! - `machines`: hosts, racks and disks, and their assumed speeds;
+//! - `groups`: what is affected, and where it belongs;
+//! - `failing`: failures by the names of the map.
+
+pub(crate) mod failing;
+pub(crate) mod groups;
+mod machines;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use towtank_ceph::{Cluster, Joined, PoolState};
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, Percent, SimSpan};
+
+use self::failing::Failure;
+use self::groups::Groups;
+use self::machines::Machines;
+pub(crate) use self::machines::write_rate;
+use towtank_rebuild::affected::Affected;
+use towtank_rebuild::failures::Struck;
+use towtank_rebuild::hardware::Hardware;
+use towtank_rebuild::ledger::{Order, Rules};
+use towtank_rebuild::model::{Limits, Queues};
+use towtank_rebuild::recovery::{Later, Recovery, Waiting};
+use towtank_rebuild::redundancy::Redundancy;
+use towtank_recovery::checks::Fleet;
+use towtank_recovery::keys::Keys;
+use towtank_recovery::levers::Other;
+use towtank_recovery::queue::{Mclock, Profile};
+use towtank_recovery::settings::{Settings, Usual, memory_of_machines};
+use towtank_report::Warning;
+use towtank_study::RunContext;
+
+use crate::exports::Exports;
+
+/// What is asked about a cluster.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// The keys that name its exports.
+    pub exports: &'a Exports,
+    /// Speeds, pacing, clients, delays.
+    pub keys: &'a Keys,
+    /// From a change of the map to the first object that moves.
+    pub start: SimSpan,
+    /// Recoveries of at most so many objects are simulated with all of them.
+    pub exact_objects: u64,
+    /// What fails.
+    pub fail: &'a [failing::Asked<'a>],
+}
+
+/// A checked scenario with the cluster of its exports.
+pub struct Ready {
+    keys: Keys,
+    settings: Settings,
+    exact_objects: u64,
+    pub(crate) groups: Arc<Groups>,
+    failures: Vec<Failure>,
+    warnings: Vec<Warning>,
+}
+
+/// Changes of the map of a cluster.
+pub(crate) struct Change {
+    /// The cluster after each change, in order, with the explicit mappings that the monitors keep.
+    pub after: Vec<Cluster>,
+    /// The devices before and after each change, each in the class that its disk is of.
+    pub disks: Vec<Cluster>,
+}
+
+/// All that a recovery takes.
+pub(crate) struct Staged {
+    /// The machines.
+    pub hardware: Hardware,
+    /// The limits on concurrent work.
+    pub limits: Limits,
+    /// The groups that something is to be done about.
+    pub affected: Affected,
+    /// What fails.
+    pub struck: Vec<Struck>,
+    /// What happens later.
+    pub later: Later,
+    /// Whether each device fails.
+    pub failing: Vec<bool>,
+    /// Groups that lack copies or shards before anything fails, and that what fails does not touch.
+    pub lacking: u64,
+    /// Bytes on each device.
+    pub used: Vec<u64>,
+    /// The most bytes that each may hold.
+    pub limit: Vec<u64>,
+    /// The size of each, where the exports say it.
+    pub capacity: Option<Vec<u64>>,
+    /// Warnings about what fails.
+    pub warnings: Vec<Warning>,
+}
+
+/// Ceph's `mon_osd_min_in_ratio`.
+const IN_RATIO_MIN: f64 = 0.75;
+
+impl Ready {
+    /// Checks what is asked about exports that have been read, and what their map is changed to.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub(crate) fn of(
+        asked: Asked<'_>,
+        joined: Joined,
+        change: Change,
+        draft: &Draft,
+    ) -> Result<Ready, Problems> {
+        let mut keys = asked.keys.clone();
+        let Joined { cluster, mut warnings, osd_dump, .. } = joined;
+        if !draft.says("backfillfull_ratio")
+            && let Some(ratio) = osd_dump.backfillfull_ratio()
+        {
+            // Ceph stores the ratio as a 32-bit float; rounding to a millionth loses nothing that a user
+            // means.
+            keys.pacing.backfillfull_ratio =
+                Some(Percent::from_billionths((ratio * 1e6).round() as u64 * 1_000));
+        }
+        if !draft.says("noout") && osd_dump.has_flag("noout") {
+            keys.delays.noout = Some(true);
+            let text = "`noout` is set in the osd dump, so failed devices are not marked out; noout = false shows what happens \
+                        without it";
+            warnings.push(Warning::note(text));
+        }
+        for flag in ["nobackfill", "norecover"] {
+            if osd_dump.has_flag(flag) {
+                warnings.push(Warning::note(format!(
+                    "`{flag}` is set in the osd dump; it is ignored here, since nothing would be rebuilt with it"
+                )));
+            }
+        }
+        if keys.pacing.ceph_release.is_none() {
+            keys.pacing.ceph_release = osd_dump.release();
+        }
+        let usual = Usual { of_ceph: true, grouped: true, has_queue: true, peering: asked.start };
+        let settings = Settings::of(&mut keys, usual);
+        let mut problems = check_pools(&cluster, asked.exports.key_of_dump(), draft);
+        settings.check_amounts(draft, &mut problems);
+        if settings.order == Order::Object {
+            let message = "`order` is `object`, but the objects of a group are copied together";
+            problems.push(draft.problem("order", message).hint("set order = \"group\", or leave it out"));
+        }
+        problems.into_result(())?;
+        let mut problems = Problems::new();
+        warnings.extend(settings.check_queue(&asked.keys.pacing, draft, &mut problems));
+        if keys.pacing.ceph_release.is_none() && keys.pacing.queue.is_some() && !draft.says("queue") {
+            let text = "the osd dump names no release of Ceph, so the queue of Ceph 16 (WPQ) is assumed; set \
+                        `ceph_release`";
+            warnings.push(Warning::note(text));
+        }
+        let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), asked.keys, &settings);
+        warnings.extend(machines.warnings.iter().cloned());
+        let groups = Groups::new(cluster, machines).and_then(|groups| groups.followed_to(change.after));
+        let groups = groups
+            .map_err(|fault| draft.problem(asked.exports.key_of_map(), fault).hint("correct the map"))?;
+        let failures = failing::resolve(asked.fail, &groups, draft, &mut problems);
+        let usual = usual_redundancy(&groups.cluster);
+        settings.check_clients(&asked.keys.clients, usual, fleet(&groups), draft, &mut problems);
+        problems.into_result(())?;
+        let exact_objects = asked.exact_objects;
+        Ok(Ready { keys, settings, exact_objects, groups: Arc::new(groups), failures, warnings })
+    }
+
+    /// The limits, with those of each device class.
+    fn limits(&self) -> Limits {
+        let paces = self.groups.machines.paces.clone();
+        // The sleep that the report shows is the longest of all classes.
+        let sleep = paces.iter().map(|pace| pace.sleep).max().unwrap_or_default();
+        let queues = self.settings.mclock.map(|mclock| self.queues(&mclock));
+        Limits { paces, sleep, ..self.settings.limits(queues) }
+    }
+
+    /// The queues of all devices.
+    fn queues(&self, mclock: &Mclock) -> Queues {
+        let machines = &self.groups.machines;
+        mclock.queues(self.groups.first_of_pools(), machines.devices.get(&0).copied(), &machines.rotates)
+    }
+
+    /// Settings that an operator could change besides single limits, and the limits with each.
+    pub(crate) fn alternatives(&self) -> Vec<Other> {
+        let Some(mclock) = self.settings.mclock else { return Vec::new() };
+        let others = [Profile::HighRecoveryOps, Profile::Balanced, Profile::HighClientOps];
+        let usual = usual_redundancy(&self.groups.cluster);
+        let changed = |profile: Profile| {
+            // A profile limits recovery, and it divides a busy device between recovery and clients.
+            let mut keys = self.keys.clone();
+            keys.pacing.profile = Some(profile);
+            let settings = Settings::of(&mut keys, self.settings.usual);
+            let clients = settings.load(usual);
+            if clients.is_some_and(|load| !settings.grants(&load, fleet(&self.groups))) {
+                return None;
+            }
+            let queues = settings.mclock.map(|mclock| self.queues(&mclock));
+            let limits = Limits { queues, ..self.limits() };
+            let weights = clients.map(|load| load.weights);
+            Some(Other { change: format!("osd_mclock_profile = {}", profile.name()), limits, weights })
+        };
+        others.into_iter().filter(|profile| *profile != mclock.profile).filter_map(changed).collect()
+    }
+
+    /// Per device: the bytes on it, the bytes it may hold, and its size; `u64::MAX` for the latter two where
+    /// the exports do not give it.
+    fn fill(&self) -> (Vec<u64>, Vec<u64>, Option<Vec<u64>>) {
+        let machines = &self.groups.machines;
+        let of = |osd: &i32| self.groups.cluster.fill.get(osd).filter(|fill| fill.size_bytes > 0);
+        let size = |osd| of(osd).map_or(u64::MAX, |fill| fill.size_bytes);
+        let limit =
+            |osd| of(osd).map_or(u64::MAX, |fill| self.settings.backfillfull_ratio.of(fill.size_bytes));
+        let used = machines.osds.iter().map(|osd| of(osd).map_or(0, |fill| fill.used_bytes)).collect();
+        let known = machines.osds.iter().any(|osd| of(osd).is_some());
+        let sizes = known.then(|| machines.osds.iter().map(size).collect());
+        (used, machines.osds.iter().map(limit).collect(), sizes)
+    }
+
+    /// What fails.
+    pub(crate) fn struck(&self) -> Vec<Struck> {
+        failing::strike(&self.failures, &self.groups, self.waiting())
+    }
+
+    /// The delays between a failure and its rebuild.
+    pub(crate) fn waiting(&self) -> Waiting {
+        self.settings.waiting()
+    }
+
+    /// All that a recovery takes; none if the user stopped it before anything was known.
+    pub(crate) fn staged(&self, context: &RunContext<'_>) -> Option<Staged> {
+        let hardware = self.groups.machines.hardware.clone();
+        let struck = self.struck();
+        let mut failing = vec![false; hardware.devices() as usize];
+        struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
+        let (affected, lacking) = self.groups.affected(&failing, context)?;
+        let warnings = self.told(&struck);
+        let (used, limit, capacity) = self.fill();
+        let limits = self.limits();
+        let later = Later::default();
+        Some(Staged {
+            hardware,
+            limits,
+            affected,
+            struck,
+            later,
+            failing,
+            lacking,
+            used,
+            limit,
+            capacity,
+            warnings,
+        })
+    }
+
+    /// The recovery of what is staged.
+    pub(crate) fn recovery<'a>(&self, staged: &'a Staged, context: &RunContext<'_>) -> Recovery<'a> {
+        let (groups, settings) = (&self.groups, &self.settings);
+        Recovery {
+            hardware: &staged.hardware,
+            limits: &staged.limits,
+            affected: &staged.affected,
+            struck: &staged.struck,
+            later: &staged.later,
+            waiting: self.waiting(),
+            rules: Rules {
+                source: settings.source,
+                gather: settings.gather,
+                order: settings.order,
+                seed: context.seed,
+                reserve: staged.limits.reservations.is_some(),
+                backfill: settings.backfill,
+            },
+            down: groups.down(),
+            used: staged.used.clone(),
+            limit: staged.limit.clone(),
+            clients: settings.load(usual_redundancy(&groups.cluster)),
+            quiet: true,
+        }
+    }
+
+    /// Recoveries of at most so many objects are simulated with all of them.
+    pub(crate) fn exact_objects(&self) -> u64 {
+        self.exact_objects
+    }
+
+    /// Warnings about what fails.
+    fn told(&self, struck: &[Struck]) -> Vec<Warning> {
+        let mut warnings = self.warnings.clone();
+        let machines = &self.groups.machines;
+        let down = self.groups.down();
+        for struck in struck {
+            let already = struck.devices.iter().filter(|device| down.contains(device)).count();
+            if already > 0 {
+                let (name, all) = (&struck.name, struck.devices.len());
+                let which = if all == 1 { String::new() } else { format!("{already} of {all} devices of ") };
+                warnings.push(Warning::note(format!(
+                    "{which}{name} no longer served when the dump was made; the time still counts from the \
+                     failure"
+                )));
+            }
+            if struck.rack && !self.settings.noout && !self.settings.rack_out {
+                warnings.push(Warning::danger(format!(
+                    "{}: a whole rack is down then, which Ceph does not mark out by itself (`mon_osd_down_out_subtree_limit`); \
+                     rack_out = true shows what happens if an operator does",
+                    struck.name
+                )));
+            }
+        }
+        let out: BTreeSet<i32> = struck
+            .iter()
+            .flat_map(|struck| &struck.devices)
+            .map(|device| machines.osds[device.index()])
+            .collect();
+        if !self.settings.noout && out.len() > 1 && self.groups.cluster.share_in(&out) < IN_RATIO_MIN {
+            warnings.push(Warning::danger(format!(
+                "less than {:.0} % of the devices would stay in; Ceph's monitors then stop marking devices out by themselves \
+                 (`mon_osd_min_in_ratio`), but here all are marked out",
+                100.0 * IN_RATIO_MIN
+            )));
+        }
+        warnings
+    }
+}
+
+/// Checks for pools whose rebuild cannot be simulated.
+fn check_pools(cluster: &Cluster, key: &str, draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    for pool in cluster.pools.iter().filter(|pool| pool.data_shards > pool.placed.size) {
+        let message = format!(
+            "pool `{}` has {} shards, fewer than the {} data shards of an object",
+            pool.name, pool.placed.size, pool.data_shards
+        );
+        problems.push(draft.problem(key, message).hint("export the osd dump again, in full"));
+    }
+    let groups = cluster.pools.iter().flat_map(|pool| &pool.groups);
+    let objects: u64 = groups.map(Groups::objects).fold(0, u64::saturating_add);
+    if objects > OBJECTS_MAX {
+        let message = format!("the groups hold {objects} objects, more than the limit of {OBJECTS_MAX}");
+        problems.push(draft.problem("pg_dump", message).hint("check `num_objects` of the dump"));
+    }
+    problems
+}
+
+/// The machines, for checks of clients.
+fn fleet(groups: &Groups) -> Fleet<'_> {
+    Fleet { hardware: &groups.machines.hardware, rotates: &groups.machines.rotates }
+}
+
+/// The redundancy of clients' data: that of the pool that holds the most.
+fn usual_redundancy(cluster: &Cluster) -> Redundancy {
+    let bytes = |pool: &&PoolState| pool.groups.iter().map(|group| group.bytes).fold(0, u64::saturating_add);
+    let of = |pool: &PoolState| Redundancy { data: pool.data_shards, width: pool.placed.size };
+    cluster.pools.iter().max_by_key(bytes).map_or(Redundancy { data: 1, width: 3 }, of)
+}
+
+/// Objects are numbered in 32 bits.
+const OBJECTS_MAX: u64 = u32::MAX as u64;
+
+impl Ready {
+    /// An estimate of the memory of a replicate.
+    pub(crate) fn memory_estimate(&self) -> Bytes {
+        let failing: usize = self.failures.iter().map(|failure| failure.devices.len()).sum();
+        let share = failing as f64 / f64::from(self.groups.machines.hardware.devices().max(1));
+        let of_pool = |pool: &PoolState| {
+            let objects: u64 = pool.groups.iter().map(Groups::objects).sum();
+            objects as f64 * (f64::from(pool.placed.size) * share).min(1.0)
+        };
+        let affected: f64 = self.groups.cluster.pools.iter().map(of_pool).sum();
+        // A size, its state, a job with its devices, and its progress.
+        let hardware = &self.groups.machines.hardware;
+        let machines = memory_of_machines(f64::from(hardware.servers()), f64::from(hardware.devices()));
+        Bytes::new((affected * 96.0 + machines) as u64)
+    }
+}

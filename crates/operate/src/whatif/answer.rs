@@ -1,0 +1,421 @@
+//! The answer in words: is it safe, what moves, how long, what clients notice, what is at risk, the
+//! bottleneck, and which change would help.
+
+use towtank_report::{Standing, Status, human};
+
+use super::Whatif;
+use super::observed::Kept;
+use crate::preview::dangers;
+use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
+use towtank_recovery::parts;
+use towtank_study::Point;
+
+/// More devices groups than this on a device bring a warning: Ceph's `mon_max_pg_per_osd`.
+pub const GROUPS_A_DEVICE: u64 = 250;
+
+/// One point with the results of its first replicate.
+pub struct View<'a> {
+    /// The point.
+    pub point: &'a Point<'a, Whatif>,
+    /// What its first replicate kept.
+    pub kept: &'a Kept,
+}
+
+impl<'a> View<'a> {
+    /// The view of a point.
+    #[must_use]
+    pub fn of(point: &'a Point<'a, Whatif>) -> View<'a> {
+        View { point, kept: &point.kept[0] }
+    }
+
+    /// The mean of a measure.
+    #[must_use]
+    pub fn value(&self, measure: &str) -> Option<f64> {
+        self.point.value(measure)
+    }
+
+    fn shown(&self, measure: &str, unit: &str) -> Option<String> {
+        Some(human::quantity(self.value(measure)?, unit))
+    }
+
+    /// Why a measure has no value.
+    fn reason(&self, measure: &str) -> Option<&str> {
+        self.point.result.outcomes.iter().find_map(|one| one.measures.get(measure)?.reason())
+    }
+
+    /// Whether the user asks for any change.
+    fn asks(&self) -> bool {
+        !self.kept.observed.changes.is_empty()
+    }
+
+    fn some(&self, measure: &str) -> bool {
+        self.value(measure).is_some_and(|value| value > 0.0)
+    }
+
+    /// How the data fare, with what is unsafe or not known.
+    #[must_use]
+    pub fn status(&self) -> Standing {
+        let told = said(self);
+        let of_map = dangers::status(&self.kept.moves);
+        let reason = if told.is_empty() { of_map.reason().to_owned() } else { told.join("; ") };
+        Standing::new(self.level(of_map.status()), reason)
+    }
+
+    fn level(&self, of_map: Status) -> Status {
+        let unfinished = self.value("time_to_clean_s").is_none();
+        let own = if self.some("lost_objects") || (unfinished && self.some("stuck_objects")) {
+            Status::NotSafe
+        } else if unfinished || self.some("one_copy_bytes") || self.some("below_min_size") || self.crowded() {
+            Status::AtRisk
+        } else {
+            Status::Safe
+        };
+        of_map.max(own)
+    }
+
+    /// Whether some device gets more groups than Ceph likes, and has fewer now.
+    fn crowded(&self) -> bool {
+        let of = |measure: &str| self.value(measure).unwrap_or(0.0);
+        let most = of("device_groups_max_after");
+        most > GROUPS_A_DEVICE as f64 && most > of("device_groups_max_before")
+    }
+}
+
+/// The answer over one point.
+#[must_use]
+pub fn answer(view: &View<'_>) -> String {
+    let changes = &view.kept.observed.changes;
+    let what = if changes.is_empty() { "no change".to_owned() } else { changes.join(", ") };
+    if let Some(nothing) = nothing_to_do(view) {
+        return format!("{what}: {nothing}.");
+    }
+    let mut said = vec![format!("{what}: {}", safety(view)), what_moves(view), how_long(view), clients(view)];
+    said.push(risk(view));
+    let time = time(view);
+    let of_transfers = if time.is_some() { " of the transfers" } else { "" };
+    said.extend(time.map(|parts| format!("Time: {parts}")));
+    if let Some(bottleneck) = &view.kept.observed.work.bottleneck {
+        said.push(format!("Bottleneck{of_transfers}: {bottleneck}"));
+    }
+    said.extend(help(view));
+    said.join(". ") + "."
+}
+
+/// Where nothing moves and nothing is asked.
+fn nothing_to_do(view: &View<'_>) -> Option<String> {
+    let moves = &view.kept.moves;
+    let idle = moves.moved_shards == 0 && !view.some("stuck_objects") && !view.some("lost_objects");
+    let well = dangers::dangers(moves).is_empty();
+    if view.asks() || !idle || !well {
+        return None;
+    }
+    Some(if moves.safety.stated > 0 {
+        "nothing to do: all groups are active+clean".to_owned()
+    } else {
+        "nothing to do by the map; without a `pg_dump` the states of groups are not known".to_owned()
+    })
+}
+
+/// What is unsafe or not known; empty where there is nothing.
+fn said(view: &View<'_>) -> Vec<String> {
+    let mut dangers = dangers::dangers(&view.kept.moves);
+    if view.some("lost_objects") {
+        let lost = view.value("lost_objects").unwrap_or(0.0);
+        dangers.insert(0, format!("{} objects would be lost", human::digits(lost)));
+    }
+    if view.some("one_copy_bytes") {
+        let bytes = view.shown("one_copy_bytes", "bytes").unwrap_or_default();
+        dangers.push(format!("{bytes} have a single copy (or just k shards) left at first"));
+    }
+    if view.some("below_min_size") {
+        let groups = view.value("below_min_size").unwrap_or(0.0);
+        dangers.push(format!("{} groups accept no writes for a while", human::digits(groups)));
+    }
+    if view.crowded() {
+        let most = view.value("device_groups_max_after").unwrap_or(0.0);
+        dangers.push(format!("a device would have {most:.0} groups, above {GROUPS_A_DEVICE}"));
+    }
+    if dangers.is_empty() && view.value("time_to_clean_s").is_none() {
+        let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
+        dangers.push(format!("not all groups become clean: {reason}"));
+    }
+    dangers
+}
+
+/// Is it safe?
+fn safety(view: &View<'_>) -> String {
+    let status = view.status();
+    let word = status.word().to_lowercase();
+    // What is safe needs no reason, unless there is one that the reader should know.
+    match status.status() {
+        Status::Safe if said(view).is_empty() => word,
+        _ => format!("{word}: {}", status.reason()),
+    }
+}
+
+fn what_moves(view: &View<'_>) -> String {
+    let moves = &view.kept.moves;
+    if view.kept.observed.lasts {
+        return course(view);
+    }
+    if moves.moved_shards == 0 {
+        return "No data move".to_owned();
+    }
+    format!(
+        "{} in {} objects and {} of {} groups move, {:.1} % of all bytes",
+        human::quantity(moves.moved_bytes as f64, "bytes"),
+        human::digits(view.value("moved_objects").unwrap_or(0.0)),
+        moves.moved_groups,
+        moves.groups,
+        100.0 * moves.moved_fraction(),
+    )
+}
+
+/// What is written where changes follow each other: more than what lies elsewhere in the end.
+fn course(view: &View<'_>) -> String {
+    let moves = &view.kept.moves;
+    let objects = view.value("moved_objects").unwrap_or(0.0);
+    let written = match objects > 0.0 {
+        true => format!(
+            "{} in {} objects are written until the end",
+            view.shown("written_bytes", "bytes").unwrap_or_default(),
+            human::digits(objects)
+        ),
+        false => "Nothing is written".to_owned(),
+    };
+    let end = match moves.moved_shards {
+        0 => "then all groups are where they are now".to_owned(),
+        _ => format!(
+            "then {} of {} of {} groups are on other devices than now",
+            human::quantity(moves.moved_bytes as f64, "bytes"),
+            moves.moved_groups,
+            moves.groups
+        ),
+    };
+    format!("{written}; {end}")
+}
+
+/// How long, with the times of slower and faster disks.
+fn how_long(view: &View<'_>) -> String {
+    let Some(clean) = view.value("time_to_clean_s") else {
+        let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
+        let end = view.shown("time_to_end_s", "s").filter(|_| view.some("time_to_end_s"));
+        let end = end.map_or(String::new(), |end| format!("; what can move has moved after {end}"));
+        return format!("Not all groups become clean: {reason}{end}");
+    };
+    if clean == 0.0 {
+        return "It takes no time".to_owned();
+    }
+    let mut text = format!("All groups are clean after {}", human::quantity(clean, "s"));
+    let spread = view.point.scenario.speed_spread;
+    if let (Some(fast), Some(slow)) = (view.value("time_to_clean_fast_s"), view.value("time_to_clean_slow_s"))
+        && spread.fraction_f64() > 0.0
+    {
+        let (low, high) = (fast.min(slow).min(clean), slow.max(fast).max(clean));
+        text += &match interval(low, high) {
+            Some(range) => format!(" ({range} if disks are {spread} faster or slower)"),
+            None => format!(" (also if disks are {spread} faster or slower)"),
+        };
+    }
+    let full = view.value("time_to_full_redundancy_s").filter(|full| *full > 0.0 && *full < clean);
+    if let Some(full) = full {
+        let full = human::Shown::fitting(clean, "s").quantity(full);
+        text += &format!(", redundancy is fully restored after {full}");
+    }
+    text
+}
+
+/// The parts of the time until all groups are clean, the longest first.
+fn time(view: &View<'_>) -> Option<String> {
+    let [detection, down_out, start] = view.kept.observed.waited?;
+    let parts = vec![
+        (parts::DETECTION, detection),
+        (parts::DOWN_OUT, down_out),
+        (START, start),
+        (parts::TRANSFERS, view.value("transfer_s")?),
+    ];
+    parts::told(parts, view.value("time_to_clean_s")?)
+}
+
+/// The time that passes before objects move.
+const START: &str = "until the first object moves (`start`)";
+
+/// A range in words; none where both ends read the same.
+fn interval(low: f64, high: f64) -> Option<String> {
+    let shown = human::Shown::fitting(high, "s");
+    (shown.digits(low) != shown.digits(high)).then(|| human::range(low, high, "s"))
+}
+
+fn clients(view: &View<'_>) -> String {
+    let wait = |measure: &str| view.value(measure);
+    let (reads, quiet) = (wait("client_read_latency_p99_us"), wait("client_read_latency_quiet_p99_us"));
+    let (writes, still) = (wait("client_write_latency_p99_us"), wait("client_write_latency_quiet_p99_us"));
+    match (reads, quiet, writes, still) {
+        (Some(reads), Some(quiet), Some(writes), Some(still)) => {
+            let [reads, quiet, writes, still] = human::alike([reads, quiet, writes, still], "us");
+            format!(
+                "Clients: {}one read in a hundred takes {reads} or longer ({quiet} when nothing moves), one write {writes} ({still})",
+                rates(view)
+            )
+        }
+        _ if view.point.scenario.keys.clients.any() => {
+            "Clients: the effect is not known, since no data move or no operation was completed".to_owned()
+        }
+        _ => "Clients: the effect was not simulated, since no client load was given".to_owned(),
+    }
+}
+
+/// The rates of clients that wait for replies: a result.
+fn rates(view: &View<'_>) -> String {
+    let rate = |measure: &str| Some(human::digits(view.value(measure)?.round()));
+    let both = (rate("client_operations_per_s"), rate("client_operations_quiet_per_s"));
+    match (view.point.scenario.keys.clients.client_depth, both) {
+        (Some(_), (Some(during), Some(quiet))) => format!("{during} operations/s instead of {quiet}, and "),
+        _ => String::new(),
+    }
+}
+
+fn risk(view: &View<'_>) -> String {
+    let exposure = &view.kept.exposure;
+    if exposure.one_groups + exposure.two_groups == 0
+        && view.kept.moves.safety.short_now == 0
+        && !view.kept.observed.fails
+    {
+        // Groups that the new map leaves without a full set keep their old copies until then.
+        return match view.kept.moves.groups_short {
+            0 => "Risk: no copy is missing at any time".to_owned(),
+            _ => {
+                "Risk: while data move, no copy is missing; how likely a loss is afterwards was not estimated"
+                    .to_owned()
+            }
+        };
+    }
+    let mut text = String::from("Risk: ");
+    text += &match &exposure.devices[..] {
+        [] => "no single further device would lose data".to_owned(),
+        devices => format!("{} would lose data by itself until {} after the beginning", some_of(devices), {
+            view.shown("time_to_two_copies_s", "s").unwrap_or_else(|| "an unknown time".to_owned())
+        }),
+    };
+    if !exposure.servers.is_empty() {
+        text += &format!(", and so would {} as a whole", some_of(&exposure.servers));
+    }
+    if exposure.two_bytes > 0 {
+        text += &format!("; {} have two copies left", human::quantity(exposure.two_bytes as f64, "bytes"));
+    }
+    let rate = view.point.scenario.failure_rate;
+    text += &match view.value("data_loss_probability_fraction") {
+        Some(loss) => {
+            let most = small(loss, exposure.devices.len() as u64 + exposure.pairs > 0);
+            format!("; the probability of losing data is {most} at {rate} failures a year")
+        }
+        None => format!("; the probability of a loss is not known: {}", {
+            view.reason("data_loss_probability_fraction").unwrap_or("the reason is not known")
+        }),
+    };
+    text
+}
+
+/// One of several, or all by name.
+fn some_of(names: &[String]) -> String {
+    match names {
+        [one] => one.clone(),
+        [first, ..] => format!("each of {} ({first}, …)", names.len()),
+        [] => String::new(),
+    }
+}
+
+/// An upper estimate of a probability: `at most 1 in 2,400`. Where something is exposed, it is never 0.
+fn small(share: f64, exposed: bool) -> String {
+    if !exposed {
+        format!("at most {:.0} %", 100.0 * share)
+    } else if share < 1e-9 {
+        "below 1 in 1,000,000,000".to_owned()
+    } else if share < 0.1 {
+        // Two digits: it is an estimate, and an upper one.
+        let odds = 1.0 / share;
+        let step = libm::pow(10.0, libm::floor(libm::log10(odds)) - 1.0);
+        format!("at most 1 in {}", human::digits(libm::floor(odds / step) * step))
+    } else {
+        format!("at most {:.0} %", 100.0 * share)
+    }
+}
+
+fn help(view: &View<'_>) -> Option<String> {
+    let first = view.point.result.outcomes[0].measures.get("time_to_clean_s")?.value()?;
+    let tried = &view.kept.observed.work.tried;
+    let where_tried = tried_in(view.point.result.outcomes.len());
+    let helps = |tried: &&Tried| tried.time_s.is_some_and(|time| time < 0.99 * first);
+    let helpful: Vec<Tried> = tried.iter().filter(helps).cloned().collect();
+    if helpful.len() < 2 {
+        return Some(format!("Improvement: {}", advice(tried, first, where_tried)?));
+    }
+    let shown = human::Shown::fitting(first, "s");
+    let ranked = by_time(&helpful);
+    let ranking = ranked.ranking();
+    let mut named: Vec<String> =
+        ranking.order.iter().take(BEST).map(|at| told(&helpful[*at], &shown)).collect();
+    // The first is not better than those that are tied with it.
+    if let Some(last) = named.get_mut(ranking.best.len().min(BEST) - 1).filter(|_| ranking.best.len() > 1) {
+        *last += match ranking.best.len() {
+            tied if tied > BEST => " (tied, with others)",
+            _ => " (tied)",
+        };
+    }
+    let (count, now) = (tried.len(), shown.quantity(first));
+    Some(format!(
+        "Improvement, of {count} changes that were tried{where_tried}: {} (now {now})",
+        named.join("; ")
+    ))
+}
+
+/// So many of the changes that help are named.
+const BEST: usize = 3;
+
+/// A change that was tried, its time, and what it costs clients.
+fn told(tried: &Tried, shown: &human::Shown) -> String {
+    let time = shown.quantity(tried.time_s.unwrap_or(f64::INFINITY));
+    let wait = |name: &str, micros: Option<f64>| {
+        micros.map(|micros| format!("{name} {}", human::quantity(micros, "us")))
+    };
+    let cost = tried.clients.map(|cost| {
+        let waits = [wait("reads", cost.read_p99_us), wait("writes", cost.write_p99_us)];
+        let waits: Vec<String> = waits.into_iter().flatten().collect();
+        format!(", p99 of clients' {}", waits.join(" and "))
+    });
+    format!("`{}` {time}{}", tried.change, cost.unwrap_or_default())
+}
+
+/// The answer over several points: those that are not safe first.
+#[must_use]
+pub fn compared(views: &[View<'_>]) -> String {
+    let told = |view: &View<'_>| {
+        let moved = human::quantity(view.kept.moves.moved_bytes as f64, "bytes");
+        let time = view.shown("time_to_clean_s", "s").unwrap_or_else(|| "no end".to_owned());
+        format!("{}: {}, {moved} move in {time}", view.point.label(), safety(view))
+    };
+    let mut order: Vec<&View<'_>> = views.iter().collect();
+    order.sort_by_key(|view| std::cmp::Reverse(view.status().status()));
+    order.into_iter().map(told).collect::<Vec<_>>().join(". ") + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_of_two_equal_numbers_is_none() {
+        assert_eq!(interval(100.0, 100.0), None);
+        assert_eq!(interval(3_000.0, 3_000.001), None);
+        assert!(interval(100.0, 140.0).unwrap().contains(" to "));
+    }
+
+    #[test]
+    fn small_shares_are_told_as_one_in_so_many() {
+        assert_eq!(small(0.0, false), "at most 0 %");
+        assert_eq!(small(0.001, true), "at most 1 in 1,000");
+        assert_eq!(small(0.000_41, true), "at most 1 in 2,400");
+        assert_eq!(small(0.5, true), "at most 50 %");
+        assert_eq!(small(0.0, true), "below 1 in 1,000,000,000");
+    }
+}

@@ -1,0 +1,230 @@
+//! The changes that a scenario asks for, in their order: first the list `changes` as it stands, then the
+//! other keys, in a fixed order. A change with a time is made then; changes at the same time keep their
+//! order.
+
+use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
+use towtank_units::SimSpan;
+
+use super::scenario::Scenario;
+use crate::preview::changes::Step;
+use crate::real::failing;
+use towtank_study::Texts;
+
+/// What is asked, sorted by who does it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// What fails, with its time.
+    pub fail: Vec<Change>,
+    /// Devices that are replaced at once by empty ones.
+    pub replace: Vec<Change>,
+    /// What comes back: with its data, or replaced after it failed.
+    pub returns: Vec<Change>,
+    /// Changes of the map, in their order.
+    pub map: Vec<Change>,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The key in which it stands.
+    pub key: String,
+    /// What it does.
+    pub verb: String,
+    /// To what.
+    pub text: String,
+    /// When.
+    pub at: SimSpan,
+    /// As it stands at the key.
+    pub written: String,
+}
+
+impl Change {
+    fn step(&self) -> Step<'_> {
+        let Change { key, verb, text, written, .. } = self;
+        Step { key, verb, text, written }
+    }
+
+    /// As a failure.
+    #[must_use]
+    pub fn failing(&self) -> failing::Asked<'_> {
+        failing::Asked { key: &self.key, written: &self.written, name: &self.text, at: self.at }
+    }
+
+    /// A problem with it.
+    pub fn problem(&self, draft: &Draft, message: &str) -> Problem {
+        let message = format!("`{}` has \"{}\": {message}", self.key, self.written);
+        draft.problem_with(&self.key, &self.written, message)
+    }
+
+    /// With its time, for the answer.
+    #[must_use]
+    pub fn timed(&self, words: &str) -> String {
+        timed(words.to_owned(), self.at)
+    }
+}
+
+/// A change in words, with its time.
+pub fn timed(words: String, at: SimSpan) -> String {
+    if at.is_zero() { words } else { format!("{words} after {at}") }
+}
+
+/// All verbs, in the order in which keys are read.
+pub const VERBS: [&str; 14] = [
+    "fail",
+    "returns",
+    "replace",
+    "add_host",
+    "remove",
+    "drain",
+    "crush_reweight",
+    "mark_out",
+    "reweight",
+    "pg_num",
+    "pgp_num",
+    "rule",
+    "upmap",
+    "upmap_items",
+];
+
+/// A failure that is drawn would need its own map in each replicate.
+const DRAWN: [&str; 5] = ["server", "host", "disk", "osd", "rack"];
+
+impl Asked {
+    /// Reads all changes of a scenario.
+    ///
+    /// # Errors
+    /// Each change that is none, with its place in `draft`.
+    pub fn of(scenario: &Scenario, draft: &Draft) -> Result<Asked, Problems> {
+        let mut asked = Asked::default();
+        let mut problems = Problems::new();
+        for written in scenario.changes.all() {
+            let (word, text) = words(written);
+            let verb = verb_of(word);
+            if !VERBS.contains(&verb.as_str()) {
+                let names: Vec<String> = VERBS.iter().map(|verb| verb.replace('_', "-")).collect();
+                let hint = did_you_mean(word, names.iter().map(String::as_str))
+                    .unwrap_or_else(|| format!("changes are {}", names.join(", ")));
+                let message = format!("`changes` has \"{written}\", but `{word}` is no change");
+                problems.push(draft.problem_with("changes", written, message).hint(hint));
+                continue;
+            }
+            let change = with_time("changes", &verb, text.trim(), written);
+            asked.add(change, draft, &mut problems);
+        }
+        for (verb, texts) in VERBS.into_iter().zip(keys(scenario)) {
+            for text in texts.all() {
+                asked.add(with_time(verb, verb, text.trim(), text), draft, &mut problems);
+            }
+        }
+        for list in [&mut asked.fail, &mut asked.returns, &mut asked.map] {
+            list.sort_by_key(|change| change.at);
+        }
+        problems.into_result(asked)
+    }
+
+    fn add(&mut self, change: Change, draft: &Draft, problems: &mut Problems) {
+        if let Some((message, hint)) = wrong(&change) {
+            problems.push(change.problem(draft, &message).hint(hint));
+            return;
+        }
+        match change.verb.as_str() {
+            "fail" => self.fail.push(change),
+            "replace" if change.at.is_zero() => self.replace.push(change),
+            "returns" | "replace" => self.returns.push(change),
+            _ => self.map.push(change),
+        }
+    }
+
+    /// Whether something fails or is replaced at the beginning.
+    #[must_use]
+    pub fn fails_at_once(&self) -> bool {
+        self.fail.iter().any(|change| change.at.is_zero())
+    }
+
+    /// Whether anything happens later.
+    #[must_use]
+    pub fn lasts(&self) -> bool {
+        let later = |change: &Change| !change.at.is_zero();
+        !self.returns.is_empty() || self.fail.iter().chain(&self.map).any(later)
+    }
+
+    /// The changes of the map by their time, those at the beginning first, even where there are none.
+    #[must_use]
+    pub fn stages(&self) -> Vec<(SimSpan, Vec<Step<'_>>)> {
+        let mut stages = vec![(SimSpan::ZERO, Vec::new())];
+        for change in &self.map {
+            match stages.last_mut() {
+                Some((at, steps)) if *at == change.at => steps.push(change.step()),
+                _ => stages.push((change.at, vec![change.step()])),
+            }
+        }
+        stages
+    }
+}
+
+/// The first word of an entry of `changes`, and what follows it.
+fn words(written: &str) -> (&str, &str) {
+    written.trim().split_once(char::is_whitespace).unwrap_or((written.trim(), ""))
+}
+
+/// The key that a word names, with dashes or without.
+fn verb_of(word: &str) -> String {
+    word.trim_start_matches("--").replace('-', "_")
+}
+
+/// Whether a scenario asks for a change of this kind.
+#[must_use]
+pub fn asks(scenario: &Scenario, verb: &str) -> bool {
+    let mut keys = VERBS.into_iter().zip(keys(scenario));
+    keys.any(|(key, texts)| key == verb && !texts.is_empty())
+        || scenario.changes.all().iter().any(|written| verb_of(words(written).0) == verb)
+}
+
+/// A change, with the time that stands behind its last `@`. In `add_host` a location may stand there.
+fn with_time(key: &str, verb: &str, text: &str, written: &str) -> Change {
+    let split = text.rsplit_once('@');
+    let time = split.and_then(|(what, at)| Some((what.trim(), at.trim().parse::<SimSpan>().ok()?)));
+    let (text, at) = time.unwrap_or((text, SimSpan::ZERO));
+    let [key, verb, text, written] = [key, verb, text, written].map(str::to_owned);
+    Change { key, verb, text, at, written }
+}
+
+/// What is wrong with a change by itself, and a hint.
+fn wrong(change: &Change) -> Option<(String, String)> {
+    let Change { verb, text, at, .. } = change;
+    if verb == "fail" && DRAWN.contains(&text.as_str()) {
+        let hint = "write osd.3, host=NAME or rack=NAME; `towtank rebuild` draws what fails";
+        return Some(("what fails must be named here".to_owned(), hint.to_owned()));
+    }
+    if let Some((_, time)) = text.rsplit_once('@').filter(|_| verb != "add_host") {
+        let hint = "write a time with its unit behind the `@`: @40min".to_owned();
+        return Some((format!("`{time}` is no time"), hint));
+    }
+    if verb == "returns" && at.is_zero() {
+        let hint = format!("write it behind an `@`: {text}@40min");
+        return Some(("it does not say when".to_owned(), hint));
+    }
+    None
+}
+
+/// The texts of each verb.
+fn keys(scenario: &Scenario) -> [&Texts; 14] {
+    let Scenario { fail, returns, replace, add_host, remove, drain, crush_reweight, .. } = scenario;
+    let Scenario { mark_out, reweight, pg_num, pgp_num, rule, upmap, upmap_items, .. } = scenario;
+    [
+        fail,
+        returns,
+        replace,
+        add_host,
+        remove,
+        drain,
+        crush_reweight,
+        mark_out,
+        reweight,
+        pg_num,
+        pgp_num,
+        rule,
+        upmap,
+        upmap_items,
+    ]
+}

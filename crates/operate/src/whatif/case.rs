@@ -1,0 +1,234 @@
+//! A cluster before and after: as it is, as the map is changed, and as it is in the end, when what fails is
+//! given up.
+
+use std::collections::BTreeSet;
+
+use towtank_ceph::{Cluster, FillLimits, Group, Joined, LaidOut, upmaps};
+use towtank_placement::crush::pools::FULL;
+use towtank_placement::crush::{NONE, RuleKind};
+use towtank_rebuild::plan::DeviceId;
+use towtank_recovery::estimate::EXACT_OBJECTS;
+use towtank_report::Warning;
+use towtank_scenario::{Draft, Problems};
+use towtank_streams::Seed;
+use towtank_units::{Bytes, SimSpan};
+
+use super::asked::{Asked, timed};
+use super::later;
+use super::scenario::Scenario;
+use crate::preview::case::Case;
+use crate::preview::changes::{self, Changed};
+use crate::real::{self, Change, Staged, failing};
+use towtank_study::RunContext;
+
+/// A checked scenario.
+pub struct Ready {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The cluster before, and in the end.
+    pub case: Case,
+    /// The machines, and what is to be done on them.
+    pub real: real::Ready,
+    /// What a recovery takes: the same for each seed, since what fails is named. Made here so that the memory
+    /// of a run is known before it starts.
+    pub(crate) staged: Staged,
+    /// Devices that fail and come back, with their data or empty.
+    pub(crate) back: BTreeSet<DeviceId>,
+    /// Whether anything is asked for.
+    pub asks: bool,
+    /// Whether something fails, or is replaced.
+    pub fails: bool,
+    /// Whether anything happens after the beginning.
+    pub lasts: bool,
+    /// From the beginning to the first object that moves, where nothing fails at once.
+    pub start: SimSpan,
+}
+
+/// States of groups in which the dump does not tell everything.
+const STATES: [(&str, &str); 5] = [
+    ("unknown", "their location is taken from the map"),
+    ("stale", "they have not been reported for a while, so their sizes are old"),
+    ("backfilling", "what they have copied already is not known, so they are copied as a whole"),
+    ("recovering", "what they have recovered already is not known, so they are copied as a whole"),
+    ("incomplete", "their data may be lost, which no change of the map repairs"),
+];
+
+impl Ready {
+    /// Reads the exports and applies the changes.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
+        let asked = Asked::of(&scenario, draft)?;
+        check_shares(&scenario, draft).into_result(())?;
+        let mut joined = scenario.exports.load(&STATES, draft)?;
+        let mut words: Vec<String> =
+            asked.fail.iter().map(|change| change.timed(&format!("{} fails", change.text))).collect();
+        replace(&mut joined.cluster, &asked, draft, &mut words)?;
+        let start = joined.cluster.clone();
+        let limits = FillLimits::of(&joined.osd_dump);
+        let mut warnings = Vec::new();
+        let (after, upmaps_dropped) = stages(&asked, (&scenario, draft), &start, &mut words, &mut warnings)?;
+        let mut disks = vec![classed(&start, &joined, &scenario)];
+        disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
+        let end = after.last().expect("there is a stage at the beginning").clone();
+        let change = Change { after, disks };
+        let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(super::asked::Change::failing).collect();
+        let exact_objects =
+            if scenario.exact { u64::MAX } else { scenario.exact_objects.unwrap_or(EXACT_OBJECTS) };
+        let of_cluster = real::Asked {
+            exports: &scenario.exports,
+            keys: &scenario.keys,
+            start: scenario.start,
+            exact_objects,
+            fail: &fail,
+        };
+        let real = real::Ready::of(of_cluster, joined, change, draft)?;
+        let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
+        let mut staged =
+            real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
+        words.extend(asked.returns.iter().map(|change| {
+            let verb = if change.verb == "returns" { "returns" } else { "replaced" };
+            change.timed(&format!("{} {verb}", change.text))
+        }));
+        let asks = !words.is_empty();
+        let (start_of_moves, back) = later::add(&mut staged, &asked, (&scenario, asks), &real, draft)?;
+        let (after, dropped) = given_up(end, &real, &back);
+        let upmaps_dropped = upmaps_dropped + dropped;
+        let case = Case { before: start, after, warnings, upmaps_dropped, changes: words, limits };
+        let lasts = asked.lasts();
+        Ok(Ready { scenario, case, real, staged, back, asks, fails, lasts, start: start_of_moves })
+    }
+
+    /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress
+    /// for each object.
+    #[must_use]
+    pub fn memory_estimate(&self) -> Bytes {
+        Bytes::new(self.staged.affected.objects() as u64 * 96 + self.real.memory_estimate().get())
+    }
+}
+
+/// The cluster after each change of the map, and how many explicit mappings the monitors drop.
+fn stages(
+    asked: &Asked,
+    (scenario, draft): (&Scenario, &Draft),
+    start: &Cluster,
+    words: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
+) -> Result<(Vec<Cluster>, usize), Problems> {
+    let mut upmaps_dropped = 0;
+    let mut after: Vec<Cluster> = Vec::new();
+    for (at, steps) in asked.stages() {
+        let after_map = scenario.after_map.is_some() && after.is_empty();
+        let before = after.last().unwrap_or(start);
+        let changed = changes::apply(&changes::Asked { after_map, steps }, draft, before, warnings)?;
+        let Changed { after: then, upmaps_dropped: dropped, words: of_map } = changed;
+        words.extend(of_map.into_iter().map(|word| timed(word, at)));
+        upmaps_dropped += dropped;
+        after.push(then);
+    }
+    Ok((after, upmaps_dropped))
+}
+
+fn check_shares(scenario: &Scenario, draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    if scenario.speed_spread.fraction_f64() > 0.9 {
+        let message = format!("`speed_spread` is {}, at most 90%", scenario.speed_spread);
+        problems.push(draft.problem("speed_spread", message).hint("20% is what is taken if it is left out"));
+    }
+    if scenario.failure_rate.fraction_f64() > 1.0 {
+        let message = format!("`failure_rate` is {} a year, more than all", scenario.failure_rate);
+        problems.push(draft.problem("failure_rate", message).hint("1.5% is what is taken if it is left out"));
+    }
+    problems
+}
+
+/// Writes down where each group is, where only the map says it.
+fn settle(cluster: &mut Cluster) -> Result<(), String> {
+    let plain = cluster.clone();
+    let mut laid_out = LaidOut::new(&plain).map_err(|fault| fault.to_string())?;
+    for (pool, of_plain) in cluster.pools.iter_mut().zip(&plain.pools) {
+        let open = (0u32..).zip(&mut pool.groups).filter(|(_, group)| group.acting.is_none());
+        let (seeds, groups): (Vec<u32>, Vec<&mut Group>) = open.unzip();
+        for (group, place) in groups.into_iter().zip(laid_out.place_all(&of_plain.placed, &seeds)) {
+            let acting = place.acting;
+            group.acting = Some(acting.devices);
+            group.primary = group.primary.or(acting.primary);
+        }
+    }
+    Ok(())
+}
+
+/// Takes the data from devices that are replaced, which are then up and in.
+fn replace(
+    cluster: &mut Cluster,
+    asked: &Asked,
+    draft: &Draft,
+    words: &mut Vec<String>,
+) -> Result<(), Problems> {
+    if !asked.replace.is_empty() {
+        settle(cluster).map_err(|fault| draft.problem("crush_map", fault).hint("mend the map"))?;
+    }
+    for change in &asked.replace {
+        let (key, text) = (change.key.as_str(), &change.text);
+        let found = cluster.item(text).filter(|item| *item >= 0);
+        let Some(osd) = found.filter(|osd| cluster.device(*osd).is_some()) else {
+            let message = format!("`{key}` names \"{text}\", which is no device of the osd dump");
+            return Err(draft.problem(key, message).hint("name a device, such as osd.3").into());
+        };
+        if let Some(device) = cluster.device_mut(osd) {
+            device.up = true;
+            device.weight = if device.weight == 0 { FULL } else { device.weight };
+        }
+        if let Some(fill) = cluster.fill.get_mut(&osd) {
+            fill.used_bytes = 0;
+        }
+        for pool in &mut cluster.pools {
+            let coded = pool.placed.kind == RuleKind::Erasure;
+            for group in &mut pool.groups {
+                let Some(acting) = &mut group.acting else { continue };
+                if coded {
+                    acting.iter_mut().filter(|id| **id == osd).for_each(|id| *id = NONE);
+                } else {
+                    acting.retain(|id| *id != osd);
+                }
+                group.primary = group.primary.filter(|primary| *primary != osd);
+            }
+        }
+        words.push(format!("{text} replaced"));
+    }
+    Ok(())
+}
+
+/// A cluster with each device in the class that its disk is of: as the user says, as the daemons say, or as
+/// the map has it.
+fn classed(cluster: &Cluster, joined: &Joined, scenario: &Scenario) -> Cluster {
+    let mut classed = cluster.clone();
+    for osd in cluster.devices() {
+        let said = joined.media.get(&osd).map(|medium| medium.class());
+        if let Some(class) = scenario.disk.map(|disk| disk.class()).or(said) {
+            let class = classed.map.class_id_or_new(class);
+            classed.map.item_classes.insert(osd, class);
+        }
+    }
+    classed
+}
+
+/// The cluster when what fails has been given up, without what comes back; what is never given up stays in,
+/// and is down. With the number of explicit mappings that the monitors drop then.
+fn given_up(after: Cluster, real: &real::Ready, back: &BTreeSet<DeviceId>) -> (Cluster, usize) {
+    let mut end = after;
+    let waiting = real.waiting();
+    for struck in real.struck() {
+        let stays = waiting.noout || (struck.rack && !waiting.rack_out);
+        for device in struck.devices.iter().filter(|device| !back.contains(device)) {
+            let osd = real.groups.machines.osds[device.index()];
+            if let Some(state) = end.device_mut(osd) {
+                state.up = false;
+                state.weight = if stays { state.weight } else { 0 };
+            }
+        }
+    }
+    let dropped = upmaps::drop_broken(&mut end);
+    (end, dropped)
+}

@@ -1,0 +1,142 @@
+//! What happens after the beginning: later changes of the map, and devices that come back.
+
+use std::collections::BTreeSet;
+
+use towtank_rebuild::failures::Struck;
+use towtank_rebuild::ledger::{LEADS_MOST, ToEach, Writes};
+use towtank_rebuild::plan::DeviceId;
+use towtank_rebuild::recovery::{Later, Return};
+use towtank_report::Warning;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Frequency, Percent, SimSpan, SimTime};
+
+use super::asked::{Asked, Change};
+use super::scenario::Scenario;
+use crate::real::groups::Groups;
+use crate::real::{self, Staged, failing};
+use towtank_recovery::log;
+
+/// Adds what happens later. Times of the recovery count from the first object that can move, except where
+/// something fails at once: returns when that is, and the devices that come back.
+///
+/// # Errors
+/// Each return that cannot be, with its place in `draft`.
+pub fn add(
+    staged: &mut Staged,
+    asked: &Asked,
+    (scenario, asks): (&Scenario, bool),
+    real: &real::Ready,
+    draft: &Draft,
+) -> Result<(SimSpan, BTreeSet<DeviceId>), Problems> {
+    let returns = returns(asked, real, &staged.struck, draft, &mut staged.warnings)?;
+    let begins = if asks { scenario.start } else { SimSpan::ZERO };
+    let start = if asked.fails_at_once() { SimSpan::ZERO } else { begins };
+    let moment = |at: SimSpan| SimTime::ZERO.saturating_add(at.saturating_add(begins).saturating_sub(start));
+    let back = |(change, devices): &(&Change, Vec<DeviceId>)| Return {
+        at: moment(change.at),
+        devices: devices.clone(),
+        empty: change.verb != "returns",
+    };
+    staged.later = Later {
+        changes: asked.stages().iter().skip(1).map(|(at, _)| moment(*at)).collect(),
+        returns: returns.iter().map(back).collect(),
+        writes: writes(scenario, asked, real, draft)?,
+    };
+    for struck in &mut staged.struck {
+        struck.at = struck.at.saturating_sub(start);
+    }
+    Ok((start, returns.into_iter().flat_map(|(_, devices)| devices).collect()))
+}
+
+/// The names of devices.
+fn names(devices: &[DeviceId], name: impl Fn(&DeviceId) -> String) -> String {
+    devices.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// What comes back, with its devices.
+fn returns<'a>(
+    asked: &'a Asked,
+    real: &real::Ready,
+    struck: &[Struck],
+    draft: &Draft,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<(&'a Change, Vec<DeviceId>)>, Problems> {
+    let down = real.groups.down();
+    let mut found: Vec<(&Change, Vec<DeviceId>)> = Vec::new();
+    let mut problems = Problems::new();
+    for change in &asked.returns {
+        let devices = match failing::named(&change.verb, &change.text, &real.groups) {
+            Ok((devices, _)) => devices,
+            Err((message, hint)) => {
+                problems.push(draft.problem_with(&change.key, &change.written, message).hint(hint));
+                continue;
+            }
+        };
+        let name = |device: &DeviceId| format!("osd.{}", real.groups.machines.osds[device.index()]);
+        // What a device lacks that is down in the exports is not known, so it stays down with its host.
+        let (was_down, devices): (Vec<_>, Vec<_>) =
+            devices.into_iter().partition(|device| down.contains(device));
+        if devices.is_empty() {
+            let names = names(&was_down, name);
+            let message = format!("down in the exports already, so what it lacks is not known: {names}");
+            let replace: Vec<String> =
+                was_down.iter().map(|device| format!("--replace {}", name(device))).collect();
+            let hint = format!("have an empty one in its place from the beginning: {}", replace.join(" "));
+            problems.push(change.problem(draft, &message).hint(hint));
+            continue;
+        }
+        if !was_down.is_empty() {
+            let names = names(&was_down, name);
+            let message = format!("of {}, what was down before does not come back: {names}", change.text);
+            warnings.push(Warning::danger(message));
+        }
+        let fails_before = |device: &DeviceId| {
+            struck.iter().any(|struck| struck.at < change.at && struck.devices.contains(device))
+        };
+        if let Some(device) = devices.iter().find(|device| !fails_before(device)) {
+            let message = format!("{} has not failed before {}", name(device), change.at);
+            let hint = format!("say when it fails: --fail {}", change.text);
+            problems.push(change.problem(draft, &message).hint(hint));
+        }
+        let again = devices.iter().find(|device| found.iter().any(|(_, earlier)| earlier.contains(device)));
+        if let Some(device) = again {
+            let message = format!("{} has come back before", name(device));
+            problems.push(change.problem(draft, &message).hint("leave one of them out"));
+        }
+        found.push((change, devices));
+    }
+    problems.into_result(found)
+}
+
+/// What clients write while devices are away.
+fn writes(scenario: &Scenario, asked: &Asked, real: &real::Ready, draft: &Draft) -> Result<Writes, Problems> {
+    let Some(change) = asked.returns.iter().find(|change| change.verb == "returns") else {
+        let key = "async_recovery_min_cost";
+        if draft.says(key) {
+            let message = format!("`{key}` is about devices that come back, but nothing does");
+            let hint = "say what comes back: --returns osd.3@40min, or leave it out";
+            return Err(draft.problem(key, message).hint(hint).into());
+        }
+        return Ok(Later::NOTHING.writes);
+    };
+    let read = scenario.keys.clients.client_read.unwrap_or(CLIENT_READ).fraction_f64();
+    let of_load = scenario.keys.clients.client_load.map(|load| load.per_second_f64() * (1.0 - read));
+    let rate = scenario.client_writes.map(Frequency::per_second_f64).or(of_load);
+    let Some(rate) = rate else {
+        let message = "how much clients write meanwhile is not given, and all of that is copied";
+        let hint = "set client_writes to the writes of all clients: 200/s; 0/s if there are none";
+        return Err(change.problem(draft, message).hint(hint).into());
+    };
+    let cluster = &real.groups.cluster;
+    let groups = || cluster.pools.iter().flat_map(|pool| &pool.groups);
+    let objects: u64 = groups().map(Groups::objects).sum();
+    let shards: u64 =
+        cluster.pools.iter().map(|pool| u64::from(pool.placed.pg_num) * u64::from(pool.placed.size)).sum();
+    let devices = cluster.devices().len() as u64;
+    let log = scenario.log_entries.map_or_else(|| log::entries(shards / devices.max(1)), u64::from);
+    let leads_most = scenario.async_recovery_min_cost.map_or(LEADS_MOST, u64::from);
+    Ok(Writes { to_each: ToEach::PerSecond(rate / objects.max(1) as f64), log, leads_most })
+}
+
+/// The share of reads where it is left out, as in a rebuild.
+const CLIENT_READ: Percent = Percent::from_billionths(700_000_000);

@@ -1,0 +1,441 @@
+//! One replicate: what moves, how long it takes with usual, slower and faster disks, and what is at risk
+//! meanwhile.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use towtank_rebuild::affected::Held;
+use towtank_rebuild::model::SPARES;
+use towtank_rebuild::plan::{DeviceId, NOWHERE};
+use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
+use towtank_report::{Outcome, Warning, human};
+use towtank_units::{Percent, SimSpan, SimTime};
+
+use super::case::Ready;
+use super::exposure::Exposure;
+use crate::preview::dangers;
+use crate::preview::moves::Moves;
+use crate::real::Staged;
+use towtank_recovery::estimate::{self, Estimate};
+use towtank_recovery::levers::{self, Settings, Tried};
+use towtank_recovery::observed::{Observed as Work, Parts, ServerSeen, bare, left, transfer};
+use towtank_recovery::resources::{Resource, resources};
+use towtank_recovery::{running, work};
+use towtank_study::{Replicate, RunContext, StudyError, Value};
+
+/// The results of one replicate.
+pub struct Seen {
+    /// What moves.
+    pub moves: Moves,
+    /// What is at risk.
+    pub exposure: Exposure,
+    /// How it goes with the disks as assumed.
+    pub recovered: Recovered,
+    /// Whether something fails, other than what is replaced at once.
+    pub fails: bool,
+    /// Groups and objects with data on what fails; none if all of that is down already.
+    pub affected: Option<[u64; 2]>,
+    /// The number of servers on which a device serves in the end.
+    pub survivors: u32,
+    /// With slower and with faster disks; none where nothing moves, or not all ends.
+    pub spread: Option<Spread>,
+    /// What is presented.
+    pub observed: Observed,
+    /// What was told and tried.
+    pub timing: Timing,
+    /// Explicit mappings that the monitors would drop.
+    pub upmaps_dropped: usize,
+    /// The share of devices that fails in a year.
+    pub failure_rate: Percent,
+}
+
+/// When all has moved with slower and with faster disks; nothing if that was stopped before it was known.
+pub type Spread = Result<[SimTime; 2], Stopped>;
+
+/// The user stopped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+/// What times are counted from.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// From the change to the first object that moves, where nothing fails.
+    pub start_s: f64,
+    /// The delays after a failure.
+    pub waiting: Waiting,
+}
+
+/// What is presented of a replicate besides its measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// The changes in words.
+    pub changes: Vec<String>,
+    /// Whether something fails or is replaced.
+    pub fails: bool,
+    /// Whether anything happens after the beginning.
+    #[serde(default)]
+    pub lasts: bool,
+    /// Seconds that pass before objects move: until a failure is detected, until its devices are marked out,
+    /// and until the first object can move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<[f64; 3]>,
+    /// What the machines did, and what held it up. Times count from the change.
+    pub work: Work,
+    /// Of the bytes that were finished over time, those of data that lack a copy or shard and have none,
+    /// one, or more to spare, and those of data that lack nothing.
+    pub by_spare: Vec<Vec<(f64, u64)>>,
+}
+
+/// The kept results of a replicate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What moves.
+    pub moves: Moves,
+    /// What is at risk.
+    pub exposure: Exposure,
+    /// The rest.
+    pub observed: Observed,
+}
+
+/// Nothing was found out.
+fn stopped() -> Replicate<Seen> {
+    Replicate {
+        seen: Err("the run was stopped before it was known what moves"),
+        beside: Outcome { partial: true, ..Outcome::default() },
+    }
+}
+
+/// Runs one replicate.
+pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+    // Progress is that of the recoveries, which take nearly all the time.
+    let moves = context.within(0.0..0.0, |context| Moves::of(&ready.case, context))?;
+    let Some(moves) = moves else { return Ok(stopped()) };
+    let staged = &ready.staged;
+    let exposure = Exposure::of(&staged.affected, &staged.hardware, &staged.failing);
+    let recovery = Recovery { used: left_on(ready, &moves), ..ready.real.recovery(staged, context) };
+    let permille = permille(ready, &moves);
+    // The recoveries with slower and with faster disks take as many events as the one before the trials.
+    let own = levers::own_share(context);
+    let all = if permille > 0 { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
+    let exact_objects = ready.real.exact_objects();
+    let estimate::Ran { recovered, estimate, note } =
+        context.within(0.0..all * own, |context| estimate::run(&recovery, exact_objects, context))?;
+    let resources = resources(&recovery, &recovered);
+    let estimate = context
+        .within(all * own..all * own, |context| Estimate::or_of(estimate, &recovery, &recovered, context))?;
+    let mut tried = context.within(all * own..all, |context| {
+        let settings = Settings { window: false, others: ready.real.alternatives() };
+        levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
+    })?;
+    let spread = context
+        .within(all..1.0, |context| spread(&recovery, &recovered, (permille, estimate.as_ref()), context))?;
+    let mut beside = Outcome {
+        digest: recovered.digests.first().map(ToString::to_string),
+        events: recovered.events,
+        partial: recovered.partial,
+        warnings: ready.case.warnings.clone(),
+        ..Outcome::default()
+    };
+    beside.warnings.extend(staged.warnings.iter().cloned());
+    beside.warnings.extend(lacked(staged.lacking, ready.asks));
+    beside.warnings.extend(dangers::warnings(&moves));
+    beside.warnings.extend(note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
+    let start = ready.start.as_secs_f64();
+    // Trials count from the first failure.
+    let first = staged.struck.iter().map(|struck| struck.at).min().unwrap_or_default().as_secs_f64();
+    tried.iter_mut().for_each(|tried| tried.time_s = tried.time_s.map(|time| start + first + time));
+    let seconds = |steps: &Vec<(SimTime, u64)>| {
+        steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
+    };
+    let (work, survivors) = work(ready, &recovered, (&resources, &tried));
+    let observed = Observed {
+        changes: ready.case.changes.clone(),
+        fails: ready.fails,
+        lasts: ready.lasts,
+        waited: Some(waited(ready, &recovered)),
+        work,
+        by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
+    };
+    let seen = Seen {
+        moves,
+        exposure,
+        recovered,
+        fails: !staged.struck.is_empty(),
+        affected: affected(ready),
+        survivors,
+        spread,
+        observed,
+        timing: Timing { start_s: start, waiting: ready.real.waiting() },
+        upmaps_dropped: ready.case.upmaps_dropped,
+        failure_rate: ready.scenario.failure_rate,
+    };
+    Ok(Replicate { seen: Ok(seen), beside })
+}
+
+/// What the machines did, with times that count from the change, and how many of them are left.
+fn work(ready: &Ready, recovered: &Recovered, (resources, tried): (&[Resource], &[Tried])) -> (Work, u32) {
+    let Staged { hardware, affected, struck, limits, failing, used, capacity, .. } = &ready.staged;
+    let is_given_up = |device: DeviceId| failing[device.index()] && !ready.back.contains(&device);
+    let is_gone = |server: u32| hardware.devices_of(server).all(is_given_up);
+    let held = capacity.as_ref().map(|_| Held::Bytes(used.clone()));
+    let mut work = Work::of(&Parts {
+        hardware,
+        affected,
+        struck,
+        recovered,
+        held: held.as_ref(),
+        reservations: limits.reservations,
+        resources,
+        tried,
+        is_gone: &is_gone,
+    });
+    let start = ready.start.as_secs_f64();
+    work.progress.iter_mut().chain(&mut work.below).for_each(|step| step.0 += start);
+    let kinds = work.clients.iter_mut().flat_map(|clients| &mut clients.kinds);
+    kinds.flat_map(|kind| &mut kind.over_time).for_each(|step| step.0 += start);
+    work.unfinished = work.unfinished.saturating_add(recovered.stuck.staying_bytes);
+    let down = ready.real.groups.down();
+    let serves = |device: DeviceId| !is_given_up(device) && !down.contains(&device);
+    let survivors = (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(serves));
+    (work, survivors.count() as u32)
+}
+
+/// The groups with data on what fails, and their objects.
+fn affected(ready: &Ready) -> Option<[u64; 2]> {
+    let Staged { affected, failing, struck, .. } = &ready.staged;
+    let down = ready.real.groups.down();
+    let mut all = struck.iter().flat_map(|struck| &struck.devices);
+    if all.all(|device| down.contains(device)) {
+        return None;
+    }
+    let width = |record: usize| affected.kind(record).redundancy.width as usize;
+    let is_hit = |record: &usize| {
+        let holders = affected.list(*record).iter().take(width(*record));
+        holders.filter(|device| **device != NOWHERE).any(|device| failing[device.index()])
+    };
+    let hit = || (0..affected.records()).filter(is_hit);
+    Some([hit().count() as u64, hit().map(|record| affected.objects_of(record)).sum()])
+}
+
+/// What passes before objects move. Nothing is marked out that comes back, or if `noout` is set, and nothing
+/// waits for it where objects move before, since other things are done or the devices were out already.
+fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
+    let Waiting { detection, down_out, peering, noout, .. } = ready.real.waiting();
+    let first = ready.staged.struck.first().map(|struck| struck.at);
+    let moves = transfer(recovered).map(|_| recovered.first_transfer);
+    // After this span, and after peering, objects have begun to move at the earliest.
+    let passes = |span: SimSpan| {
+        let begins = |first: SimSpan| first.saturating_add(span).saturating_add(peering);
+        let at = first.map(|first| SimTime::ZERO.saturating_add(begins(first)));
+        at.is_some_and(|at| moves.is_none_or(|moves| moves >= at))
+    };
+    let is_given_up = !noout && !ready.lasts && passes(detection.saturating_add(down_out));
+    let parts = [(detection, passes(detection)), (down_out, is_given_up), (peering, true)];
+    parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
+}
+
+/// By how much disks are slower and faster in other recoveries, in thousandths; 0 where there are none.
+/// Groups that are never clean are not so with other disks either.
+fn permille(ready: &Ready, moves: &Moves) -> u64 {
+    match moves.groups_short {
+        0 => (ready.scenario.speed_spread.fraction_f64() * 1e3).round() as u64,
+        _ => 0,
+    }
+}
+
+/// Groups that lack copies, and that nothing which fails here has touched.
+fn lacked(groups: u64, asks: bool) -> Option<Warning> {
+    let rest = if asks { "; these are rebuilt too, if they have a target" } else { "" };
+    let count = human::digits(groups as f64);
+    let text = || format!("{count} groups lack copies or shards at the beginning{rest}");
+    (groups > 0).then(|| Warning::danger(text()))
+}
+
+/// Bytes on each device without what leaves it, since its room is free in the end. Left out: that a device
+/// which gives and takes may be too full meanwhile, and then takes later.
+fn left_on(ready: &Ready, moves: &Moves) -> Vec<u64> {
+    let Staged { used, failing, .. } = &ready.staged;
+    let leaves = |osd| moves.devices.get(osd).map_or(0, |device| device.out_bytes);
+    let devices = ready.real.groups.machines.osds.iter().zip(used).zip(failing);
+    devices
+        .map(|((osd, used), fails)| if *fails { *used } else { used.saturating_sub(leaves(osd)) })
+        .collect()
+}
+
+/// When the last copy was written, or counted again, with slower and with faster disks.
+fn spread(
+    recovery: &Recovery<'_>,
+    recovered: &Recovered,
+    (permille, estimate): (u64, Option<&Estimate>),
+    context: &RunContext<'_>,
+) -> Result<Option<Spread>, StudyError> {
+    let stuck = recovered.stuck;
+    let is_left = stuck.any() || stuck.unmoved > 0 || stuck.held_bytes > 0;
+    let ended = !recovered.partial && !is_left && recovered.jobs > 0;
+    if !ended || permille == 0 {
+        return Ok(None);
+    }
+    if context.stopped() {
+        // To set up a large recovery takes longer than a user waits.
+        return Ok(Some(Err(Stopped)));
+    }
+    let (base, scale) = Estimate::or_whole(estimate, recovery);
+    let at = |permille: u64, part: Range<f64>| {
+        let hardware = recovery.hardware.with_disks_at(permille);
+        let changed = Recovery { hardware: &hardware, quiet: false, ..base.clone() };
+        context.within(part, |context| running::run(&changed, context))
+    };
+    let [slow, fast] = [at(1_000 - permille, 0.0..0.5)?, at(1_000 + permille, 0.5..1.0)?];
+    let ends = |recovered: &Recovered| match estimate {
+        Some(_) => SimTime::from_ns((recovered.last().as_secs_f64() * scale * 1e9) as u64),
+        None => recovered.last(),
+    };
+    let stopped = slow.partial || fast.partial;
+    Ok(Some(if stopped { Err(Stopped) } else { Ok([ends(&slow), ends(&fast)]) }))
+}
+
+impl work::Work for Seen {
+    fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+
+    fn servers(&self) -> &[ServerSeen] {
+        &self.observed.work.servers
+    }
+
+    fn resources(&self) -> &[Resource] {
+        &self.observed.work.resources
+    }
+
+    fn survivors(&self) -> u32 {
+        self.survivors
+    }
+}
+
+impl Seen {
+    /// What is kept of it.
+    #[must_use]
+    pub fn keep(self) -> Kept {
+        Kept { moves: self.moves, exposure: self.exposure, observed: self.observed }
+    }
+
+    /// Why not all is done, where not all is.
+    pub fn left(&self) -> Option<String> {
+        let left = left(&self.recovered, self.timing.waiting);
+        let unmoved = self.recovered.stuck.unmoved;
+        let full = (unmoved > 0).then(|| {
+            format!(
+                "{} objects stay where they are: their target devices would exceed `backfillfull_ratio`",
+                human::digits(unmoved as f64)
+            )
+        });
+        let reasons: Vec<String> = [left, full, self.short(), self.held()].into_iter().flatten().collect();
+        (!reasons.is_empty()).then(|| reasons.join(", "))
+    }
+
+    /// Groups to which the map gives no full set of devices in the end, whatever moves.
+    fn short(&self) -> Option<String> {
+        let short = self.moves.groups_short;
+        let groups = if short == 1 { "group gets" } else { "groups get" };
+        let count = human::digits(short as f64);
+        (short > 0).then(|| format!("{count} {groups} fewer devices than asked for from the new map"))
+    }
+
+    /// Shards that the model leaves where they are.
+    fn held(&self) -> Option<String> {
+        let bytes = self.recovered.stuck.held_bytes;
+        (bytes > 0).then(|| {
+            let bytes = human::quantity(bytes as f64, "bytes");
+            format!("{bytes} of shards stay, because their new device holds another shard of the same object")
+        })
+    }
+
+    fn counted(&self, at: SimTime) -> f64 {
+        if at == SimTime::ZERO { 0.0 } else { self.timing.start_s + at.as_secs_f64() }
+    }
+
+    /// Until all has moved.
+    pub fn clean(&self) -> Value {
+        self.left().map_or_else(|| Ok(self.counted(self.recovered.last())), Err)
+    }
+
+    /// The same with slower (0) or faster (1) disks.
+    pub fn clean_at(&self, which: usize) -> Value {
+        let clean = self.clean()?;
+        match self.spread {
+            None => Ok(clean),
+            Some(Ok(spread)) => Ok(self.counted(spread[which])),
+            Some(Err(Stopped)) => Err("the run was stopped before other disks were tried".to_owned()),
+        }
+    }
+
+    /// Until all has moved that can.
+    pub fn ended(&self) -> Value {
+        if self.recovered.partial {
+            return Err("the run was stopped before everything had moved".to_owned());
+        }
+        Ok(self.counted(self.recovered.last()))
+    }
+
+    /// Until no record that lacked a copy or shard is left with at most this many to spare.
+    fn until(&self, spare: usize) -> f64 {
+        self.counted(self.recovered.until(spare.min(SPARES - 2)).unwrap_or(SimTime::ZERO))
+    }
+
+    /// Until no copy or shard is missing. Where the new map has too few devices for more groups than before,
+    /// copies are missing as soon as the devices that hold them now are gone.
+    pub fn full(&self) -> Value {
+        let more = self.moves.groups_short > self.moves.safety.short_now;
+        let short = self.short().filter(|_| more);
+        left(&self.recovered, self.timing.waiting).or(short).map_or_else(|| Ok(self.until(SPARES - 2)), Err)
+    }
+
+    /// From a failure until it is detected.
+    pub fn detection(&self) -> Value {
+        match self.observed.waited {
+            Some([known, ..]) if known > 0.0 || self.timing.waiting.detection.is_zero() => Ok(known),
+            _ => Err("data move before the failure is detected".to_owned()),
+        }
+    }
+
+    /// From the detection of a failure until its devices are marked out.
+    pub fn down_out(&self) -> Value {
+        match self.observed.waited {
+            _ if self.timing.waiting.noout => Err("`noout` is set".to_owned()),
+            _ if self.observed.lasts => {
+                Err("what happens later may come before the failed devices are marked out".to_owned())
+            }
+            Some([_, out, _]) if out > 0.0 || self.timing.waiting.down_out.is_zero() => Ok(out),
+            _ => Err("data move before the failed devices are marked out".to_owned()),
+        }
+    }
+
+    /// From a new map until the first object can move.
+    pub fn start(&self) -> Value {
+        let any = transfer(&self.recovered).is_some();
+        let span = self.timing.waiting.peering.as_secs_f64();
+        if any { Ok(span) } else { Err("nothing was transferred".to_owned()) }
+    }
+
+    /// Groups (0) or objects (1) with data on what fails.
+    pub fn affected(&self, which: usize) -> Value {
+        let known = self.affected.ok_or("what fails is down in the exports already, and holds nothing")?;
+        Ok(known[which] as f64)
+    }
+
+    /// Until nothing is left with a single copy.
+    pub fn two_copies(&self) -> Value {
+        bare(&self.recovered, self.timing.waiting).map_or_else(|| Ok(self.until(0)), Err)
+    }
+
+    /// The probability that further failures lose data before all copies are back.
+    pub fn loss(&self) -> Value {
+        if self.recovered.stuck.lost > 0 {
+            return Ok(1.0);
+        }
+        match left(&self.recovered, self.timing.waiting) {
+            Some(reason) => Err(format!("it is not known how long data are at risk: {reason}")),
+            None => Ok(self.exposure.loss(self.failure_rate, (self.until(0), self.until(1)))),
+        }
+    }
+}

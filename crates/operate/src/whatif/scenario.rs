@@ -1,0 +1,149 @@
+//! The keys of a scenario: the exports of a cluster, what is changed, and how fast its machines are.
+//!
+//! Speeds and limits are those of a rebuild; a key that is left out takes the value of the release of Ceph
+//! for the class of each disk.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use towtank_recovery::keys::Keys;
+use towtank_recovery::settings::PEERING;
+use towtank_study::Texts;
+use towtank_units::{Frequency, Percent, SimSpan};
+
+use crate::exports::Exports;
+
+/// A cluster's exports, what is changed in it, and the speeds of its machines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Scenario {
+    /// The exports.
+    #[serde(flatten)]
+    pub exports: Exports,
+    /// Changes in their order, each as its flag would have it without the dashes: `["fail osd.3", "add-host
+    /// h9=4x3.6@40min"]`. A time behind an `@` makes a change later, also while an earlier one is under way.
+    /// The changes of the other keys come behind these, in the order of the keys below.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub changes: Texts,
+    /// The new map; further changes are made to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_map: Option<String>,
+    /// What fails: `osd.3`, `host=h1`, `rack=r1@2h`. It is marked out after `detection` and `down_out`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub fail: Texts,
+    /// What failed and comes back with its data, and when: `osd.3@40min`. Only what clients wrote meanwhile
+    /// is copied to it.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub returns: Texts,
+    /// Devices that are replaced by empty ones under the same number: `osd.3`; with a time, `osd.3@2h`, those
+    /// that have failed before.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub replace: Texts,
+    /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a location
+    /// `h9=4x3.6:ssd@rack1`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub add_host: Texts,
+    /// Devices or buckets to remove from the cluster and from the map at once: `osd.3`, `host=h2`. Drain them
+    /// first to keep their data readable meanwhile.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub remove: Texts,
+    /// Devices or buckets to empty while they still serve their data, as `ceph orch osd rm` does: their
+    /// weight in the map becomes 0.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub drain: Texts,
+    /// Weights in the map, as `ceph osd crush reweight` sets them: `osd.7=3.2`. The host's weight follows.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub crush_reweight: Texts,
+    /// Devices to take out, as `ceph osd out` does: they stay in the map, and serve until they are empty.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub mark_out: Texts,
+    /// Overrides from 0 to 1, as `ceph osd reweight` sets them: `osd.7=0.8`. The host keeps its weight.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub reweight: Texts,
+    /// `pg_num` of pools: `rbd=128`. A split is made in place and moves nothing by itself.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub pg_num: Texts,
+    /// `pgp_num` of pools: `rbd=128`. This moves groups after a split.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub pgp_num: Texts,
+    /// CRUSH rules of pools, by name or id, as `ceph osd pool set POOL crush_rule` sets them: `rbd=by_rack`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub rule: Texts,
+    /// A group and the devices that it is to have, as in `ceph osd pg-upmap`: `1.7 osd.3 osd.5 osd.8`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub upmap: Texts,
+    /// A group and pairs of devices, from and to, as in `ceph osd pg-upmap-items`: `1.7 osd.3 osd.5`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub upmap_items: Texts,
+    /// Speeds, pacing, clients, delays.
+    #[serde(flatten)]
+    pub keys: Keys,
+    /// Type of all disks. Left out: as the daemons say in `report`, else the device class of the map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Disk>,
+    /// Relative uncertainty of the disk speeds: each time comes with those of slower and faster disks.
+    #[serde(default = "fifth")]
+    pub speed_spread: Percent,
+    /// Time from a change of the map to the first object that moves: new maps, peering and reservations. A
+    /// failure changes the map when its devices are marked out.
+    #[serde(default = "start")]
+    pub start: SimSpan,
+    /// Rate at which clients write objects in the whole cluster while a device is away that `returns`. Left
+    /// out: the writes of `client_load`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_writes: Option<Frequency>,
+    /// Writes that the log of a group remembers. Left out: as Ceph sets it by the groups on each device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_entries: Option<u32>,
+    /// Entries of a group's log that a device which `returns` may lack and lead the group all the same:
+    /// `osd_async_recovery_min_cost` of Ceph. Left out: 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub async_recovery_min_cost: Option<u32>,
+    /// Whether all objects are simulated, however many move.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
+    /// If more objects than this move, the recovery is estimated with some of them, where two such estimates
+    /// agree. Left out: 1000000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact_objects: Option<u64>,
+    /// Share of all devices that fails in a year, for the probability of data loss.
+    #[serde(default = "failures_a_year")]
+    pub failure_rate: Percent,
+}
+
+/// A choice.
+fn fifth() -> Percent {
+    Percent::from_percent(20).expect("less than all")
+}
+
+fn start() -> SimSpan {
+    PEERING
+}
+
+/// About what Backblaze publishes for all its drives in a year ("Drive Stats", 1.4 to 1.7 % since 2022).
+fn failures_a_year() -> Percent {
+    Percent::from_billionths(15_000_000)
+}
+
+/// What a disk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disk {
+    /// A rotating disk of 7,200 rpm.
+    Hdd,
+    /// Flash behind SATA.
+    Ssd,
+    /// Flash behind NVMe.
+    Nvme,
+}
+
+impl Disk {
+    /// The device class of such a disk.
+    #[must_use]
+    pub const fn class(self) -> &'static str {
+        match self {
+            Disk::Hdd => "hdd",
+            Disk::Ssd => "ssd",
+            Disk::Nvme => "nvme",
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Recoveries of very many objects, which are simulated with some of them: against the same recoveries with
+//! all objects, over drawn clusters.
+
+use std::fmt::Write as _;
+
+use towtank_rebuild::ledger::{Backfill, Rules};
+use towtank_rebuild::recovery::{Recovered, Recovery};
+use towtank_rebuild::thinned::Thinned;
+use towtank_streams::{Draws, Purpose, Uniform as _};
+
+use super::*;
+use towtank_recovery::estimate::{self, ERROR_MAX, Ran, differences, three};
+
+/// One pool of three copies on hosts with equal disks.
+#[derive(Clone, Copy, Debug)]
+struct Cluster {
+    hosts: u64,
+    disks: u64,
+    class: &'static str,
+    groups: u64,
+    /// Objects of 4 MiB in each group.
+    objects: u64,
+}
+
+impl Cluster {
+    fn map(self) -> String {
+        let Cluster { hosts, disks, class, .. } = self;
+        let mut map = String::new();
+        (0..hosts * disks).for_each(|osd| map += &format!("device {osd} osd.{osd} class {class}\n"));
+        map += "type 0 osd\ntype 1 host\ntype 11 root\n";
+        let mut root = String::new();
+        for host in 0..hosts {
+            let _ = write!(map, "host h{host} {{\n\tid -{}\n\talg straw2\n\thash 0\n", 2 + host);
+            for osd in host * disks..(host + 1) * disks {
+                let _ = writeln!(map, "\titem osd.{osd} weight 1.0");
+            }
+            map += "}\n";
+            let _ = writeln!(root, "\titem h{host} weight {disks}.0");
+        }
+        let _ = write!(map, "root default {{\n\tid -1\n\talg straw2\n\thash 0\n{root}}}\n");
+        map + "rule one {\n\tid 0\n\ttype replicated\n\tmin_size 1\n\tmax_size 10\n\tstep take default\n\
+               \tstep chooseleaf firstn 0 type host\n\tstep emit\n}\n"
+    }
+
+    fn files(self) -> Folder {
+        let Cluster { hosts, disks, groups, objects, .. } = self;
+        let osd = |osd: u64| format!(r#"{{"osd":{osd},"up":1,"in":1,"weight":1.0}}"#);
+        let osds: Vec<String> = (0..hosts * disks).map(osd).collect();
+        let dump = format!(
+            r#"{{"pools":[{{"pool":1,"pool_name":"data","type":1,"size":3,"min_size":2,"crush_rule":0,"flags":1,"pg_num":{groups},"pg_placement_num":{groups}}}],"osds":[{}]}}"#,
+            osds.join(",")
+        );
+        let group = |seed: u64| {
+            format!(
+                r#"{{"pgid":"1.{seed:x}","state":"active+clean","up":[],"acting":[],"acting_primary":-1,"stat_sum":{{"num_bytes":{},"num_objects":{objects}}}}}"#,
+                objects << 22
+            )
+        };
+        let stats: Vec<String> = (0..groups).map(group).collect();
+        let file = |name: &str, text: String| (name.to_owned(), text.into_bytes());
+        let pgs = format!("[{}]", stats.join(","));
+        Folder([file("map", self.map()), file("osds", dump), file("pgs", pgs)].into())
+    }
+}
+
+/// A cluster of which a host fails or is emptied, with the keys of a queue: each in turn. About `most`
+/// objects in a group.
+fn drawn(turn: u32, most: u64) -> (Cluster, String) {
+    let mut draws = Draws::new(Seed(23), turn, 0);
+    let mut draw = |bound: u64| draws.of(Purpose(0)).below(bound);
+    let (hosts, disks) = (6 + draw(15), 2 + draw(7));
+    // 520 to 700 groups have a copy on each host.
+    let groups = (520 + draw(180)) * hosts / 3;
+    let class = ["hdd", "ssd"][usize::from(draw(4) == 0)];
+    let cluster = Cluster { hosts, disks, class, groups, objects: most / 2 + draw(most / 2) };
+    let queue = match turn % 3 {
+        0 => format!("recovery_sleep = \"{}ms\"\nqueue = \"wpq\"", 1 + draw(100)),
+        1 => format!("recovery_sleep = \"0s\"\nqueue = \"wpq\"\nmax_backfills = {}", 1 + draw(4)),
+        _ => format!("queue = \"mclock\"\nceph_release = {}", 16 + draw(4)),
+    };
+    let devices = || (disks..2 * disks).map(|osd| format!("\"osd.{osd}\"")).collect::<Vec<_>>().join(", ");
+    let change = match draw(3) {
+        0 => "fail = \"host=h1\"".to_owned(),
+        1 => "drain = \"host=h1\"".to_owned(),
+        _ => format!("mark_out = [{}]", devices()),
+    };
+    let exports = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"";
+    (cluster, format!("{exports}\n{change}\n{queue}"))
+}
+
+fn ready(cluster: Cluster, text: &str) -> case::Ready {
+    let source = Source::file("asked.toml", format!("study = \"whatif\"\n{text}"));
+    let document = Document::parse(&source).unwrap().with_files(Arc::new(cluster.files()));
+    let outline = document.outline().unwrap();
+    let draft = outline.points()[0].draft();
+    case::Ready::check(draft.read().unwrap(), draft).unwrap()
+}
+
+/// Counts that are the same with all objects and with some of them.
+fn counts(found: &Recovered) -> impl PartialEq + std::fmt::Debug {
+    let disks: Vec<_> = found.disks.iter().map(|disk| (disk.1, disk.2)).collect();
+    let by_spare = found.progress_by_spare.clone().map(|row| row.iter().map(|(_, bytes)| bytes).sum::<u64>());
+    let fixed = (found.jobs, found.bytes, found.unfinished, found.stuck, found.below_min_size);
+    (fixed, disks, by_spare, found.targets.clone(), found.fill.clone())
+}
+
+/// For drawn recoveries, how much three estimates differ, and how much the finest differs from the recovery
+/// with all objects.
+fn errors(turns: u32, most: u64) -> Vec<[f64; 2]> {
+    let error = |turn: u32| {
+        let (cluster, text) = drawn(turn, most);
+        let ready = ready(cluster, &text);
+        let context = RunContext::alone(Seed(u64::from(turn)), 0);
+        let recovery = Recovery { quiet: false, ..ready.real.recovery(&ready.staged, &context) };
+        let three = three(&recovery).expect("groups are large");
+        let run = |thinned: &Thinned| thinned.whole(&recovery, thinned.of(&recovery).run(&context).unwrap());
+        let exact = recovery.run(&context).unwrap();
+        let found = three.each_ref().map(run);
+        found.iter().for_each(|found| assert_eq!(counts(&exact), counts(found), "{text}"));
+        let both = [differences(&found.each_ref()), exact.difference(&found[0])];
+        let parts = three.each_ref().map(Thinned::one_in);
+        let asked = text.split_once("\"pgs\"\n").unwrap().1;
+        println!("1 in {parts:?}: {:.4} differ, {:.4} off in {cluster:?} {asked:?}", both[0], both[1]);
+        both
+    };
+    (0..turns).map(error).collect()
+}
+
+fn quantiles(mut errors: Vec<f64>) -> [f64; 3] {
+    errors.sort_by(f64::total_cmp);
+    [errors[errors.len() / 2], errors[errors.len() * 95 / 100], errors[errors.len() - 1]]
+}
+
+/// Counts are exact, and times of an estimate that is accepted are at most as far off as is accepted.
+/// `COARSE=60` in the environment draws more, and `COARSE_OBJECTS=5000` larger groups; docs/whatif.md has
+/// that result.
+#[test]
+fn an_accepted_estimate_is_like_the_recovery_with_all_objects() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|count| count.parse::<u32>().ok());
+    let found = errors(number("COARSE").unwrap_or(3), u64::from(number("COARSE_OBJECTS").unwrap_or(900)));
+    let off = |accepted: bool| {
+        let is = |[told, _]: &&[f64; 2]| (*told <= ERROR_MAX) == accepted;
+        found.iter().filter(is).map(|[_, off]| *off).collect::<Vec<f64>>()
+    };
+    let (accepted, refused) = (off(true), off(false));
+    println!("{} accepted: {:.4?}; {} refused", accepted.len(), quantiles(accepted.clone()), refused.len());
+    assert!(!accepted.is_empty(), "{found:?}");
+    assert!(quantiles(accepted)[0] <= ERROR_MAX, "{found:?}");
+}
+
+const EXPORTS: &str = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\nspeed_spread = \"0%\"\nfail = \"host=h1\"\n";
+
+/// A recovery that is large enough, with the keys of a scenario.
+fn large(keys: &str) -> (Cluster, String) {
+    let cluster = Cluster { hosts: 7, disks: 2, class: "hdd", groups: 1_493, objects: 455 };
+    (cluster, format!("{EXPORTS}queue = \"mclock\"\nceph_release = 16\n{keys}"))
+}
+
+/// A wrong estimate is noticed, and all objects are simulated: here its first backfills take days to begin.
+#[test]
+fn a_wrong_estimate_is_refused() {
+    let (cluster, text) = large("");
+    let ready = ready(cluster, &text);
+    let context = RunContext::alone(Seed(3), 0);
+    let whole = ready.real.recovery(&ready.staged, &context);
+    let run = |longer: u64| {
+        let begin = whole.rules.backfill.begin.saturating_mul(longer);
+        let rules = Rules { backfill: Backfill { begin, ..whole.rules.backfill }, ..whole.rules };
+        let wrong = Recovery { rules, ..whole.clone() };
+        let [fine, other, rough] = three(&whole).expect("groups are large");
+        let rough = Thinned::by(&wrong, rough.one_in());
+        estimate::checked(&whole, [fine, other, rough], 100_000, &context).unwrap()
+    };
+    let told = |ran: &Ran| ran.note.as_ref().expect("it is told").text.clone();
+    let sound = run(1);
+    assert!(told(&sound).contains("so the recovery was simulated with one in"), "{}", told(&sound));
+    assert!(sound.estimate.is_some());
+    let refused = run(1_000_000);
+    assert!(told(&refused).contains("all objects were simulated, because estimates"), "{}", told(&refused));
+    assert!(refused.estimate.is_none());
+    let exact = whole.run(&context).unwrap();
+    assert_eq!(refused.recovered.digests, exact.digests);
+    assert_eq!(refused.recovered.last_write, exact.last_write);
+    assert_ne!(sound.recovered.digests, exact.digests);
+}
+
+/// Where the order of reservations decides the time, estimates differ, and the answer is that of a run with
+/// all objects.
+#[test]
+fn a_time_that_depends_on_the_order_is_not_estimated() {
+    let cluster = Cluster { hosts: 6, disks: 2, class: "hdd", groups: 1_040, objects: 410 };
+    let seen = |keys: &str| outcome(&Whatif, cluster.files(), &format!("{EXPORTS}queue = \"wpq\"\n{keys}"));
+    let (exact, refused) = (seen("exact = true"), seen("exact_objects = 100000"));
+    assert_eq!((&exact.measures, &exact.digest), (&refused.measures, &refused.digest));
+    let told = |seen: &Outcome| Warning::by_severity(seen.warnings.clone()).join("; ");
+    assert!(told(&refused).contains("the time depends on the order in which groups are copied"));
+    assert!(!told(&exact).contains("the time depends on the order"));
+}
+
+/// The answer says that a recovery was estimated, how, and how to have it exact; all that it counts is what
+/// is counted with all objects.
+#[test]
+fn an_estimated_recovery_is_told() {
+    let seen = |keys: &str| {
+        let (cluster, text) = large(keys);
+        outcome(&Whatif, cluster.files(), &text)
+    };
+    let (usual, estimated) = (seen(""), seen("exact_objects = 100000"));
+    let exact = seen("exact = true\nexact_objects = 100000");
+    assert_eq!((&usual.measures, &usual.digest), (&exact.measures, &exact.digest));
+    let told = |seen: &Outcome| {
+        let told = Warning::by_severity(seen.warnings.clone());
+        told.into_iter().find(|text| text.contains("exact_objects"))
+    };
+    assert_eq!((told(&usual), told(&exact)), (None, None));
+    insta::assert_snapshot!(told(&estimated).expect("it is told"), @"297,570 objects are more than `exact_objects` (100,000), so the recovery was simulated with one in 2: objects, groups and bytes that move are exact; times, rates, counts over time and what NICs send are estimates: with one in 2, in 3 and in 4 times differ by at most 1.106 %; exact = true (`--exact`) simulates all objects");
+    assert_ne!(usual.digest, estimated.digest);
+    let times =
+        ["time_to_", "transfer_s", "aggregate_rate", "ideal_rate", "bound_rate", "rate_per", "data_loss"];
+    // Shares of the time, and the ratio of two estimates.
+    let shares =
+        ["ideal_share", "disk_busy", "card_busy", "reserving_share", "sleeping_share", "written_max"];
+    for (name, measure) in &usual.measures {
+        let other = &estimated.measures[name];
+        match (measure.value(), other.value()) {
+            (Some(whole), Some(part)) if times.iter().any(|time| name.starts_with(time)) => {
+                assert!((part - whole).abs() <= ERROR_MAX * whole, "{name}: {part} of {whole}");
+            }
+            (Some(whole), Some(part)) if shares.iter().any(|share| name.starts_with(share)) => {
+                assert!((part - whole).abs() <= 2.0 * ERROR_MAX * whole + 1e-6, "{name}: {part} of {whole}");
+            }
+            // A rank correlation is no estimate that is bounded.
+            _ if name == "peers_rate_correlation" => {}
+            _ => assert_eq!(measure, other, "{name}"),
+        }
+    }
+    assert!(is_settled(&estimated, true) && broken_with(&estimated, true).is_empty());
+}

@@ -1,0 +1,199 @@
+//! The checks of the shared keys.
+
+use towtank_rebuild::hardware::Hardware;
+use towtank_rebuild::model::{Arrivals, Load, WINDOW_MAX};
+use towtank_rebuild::redundancy::Redundancy;
+use towtank_report::Warning;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, Frequency, Percent};
+
+use crate::keys::{Clients, Pacing};
+use crate::queue::IN_BYTES;
+use crate::settings::Settings;
+
+/// The largest share of the disks or NICs that clients may use when nothing has failed.
+const CLIENTS_MAX: f64 = 0.9;
+
+/// Keys of the queue of Ceph's daemons.
+pub const QUEUE: [&str; 5] = ["ceph_release", "queue", "profile", "osd_capacity", "recovery_cost"];
+
+/// The machines whose clients are checked.
+#[derive(Clone, Copy)]
+pub struct Fleet<'a> {
+    /// The machines.
+    pub hardware: &'a Hardware,
+    /// For each class of disks, whether they rotate.
+    pub rotates: &'a [bool],
+}
+
+impl Settings {
+    /// Checks amounts.
+    pub fn check_amounts(&self, draft: &Draft, problems: &mut Problems) {
+        let legal = 512..=1 << 30;
+        if !legal.contains(&self.unit.get()) {
+            let message = format!("`unit` is {}, but it must lie from 512B to 1GiB", self.unit);
+            problems.push(draft.problem("unit", message).hint("Ceph and the published study use 4MiB"));
+        }
+        if self.window as usize > WINDOW_MAX {
+            let message = format!("`window` is {}, but the limit is {WINDOW_MAX}", self.window);
+            problems.push(draft.problem("window", message).hint("use larger units"));
+        }
+        if self.backfillfull_ratio > Percent::FULL {
+            let message = format!("`backfillfull_ratio` is {}, more than 100%", self.backfillfull_ratio);
+            problems.push(draft.problem("backfillfull_ratio", message).hint("Ceph's default is 90%"));
+        }
+    }
+
+    /// Checks the keys of the queue against each other, and warns of what was asked for and has no effect.
+    pub fn check_queue(&self, asked: &Pacing, draft: &Draft, problems: &mut Problems) -> Vec<Warning> {
+        let Some(mclock) = self.mclock else {
+            let unused = if self.usual.of_ceph { &QUEUE[2..] } else { &QUEUE[..] };
+            for key in unused.iter().filter(|key| draft.says(key)) {
+                let message = format!("`{key}` describes mClock, but the queue is not mClock");
+                problems.push(draft.problem(key, message).hint("set queue = \"mclock\", or leave it out"));
+            }
+            return Vec::new();
+        };
+        if mclock.release >= IN_BYTES && draft.says("recovery_cost") {
+            let message = format!(
+                "`recovery_cost` is what a work item counts for up to Ceph 17, not in {}",
+                mclock.release
+            );
+            let hint = "leave it out: from 18 on an object counts its bytes";
+            problems.push(draft.problem("recovery_cost", message).hint(hint));
+        }
+        let mut warnings = Vec::new();
+        let overridden = [
+            ("recovery_sleep", asked.recovery_sleep != Some(self.recovery_sleep)),
+            ("unit", asked.unit != Some(self.unit)),
+            ("window", asked.window != Some(self.window)),
+        ];
+        for (key, _) in overridden.into_iter().filter(|(key, differs)| *differs && draft.says(key)) {
+            let why = match key {
+                "recovery_sleep" => "mClock sets all recovery sleeps to 0",
+                _ => "under mClock an object moves in pushes of up to 8 MiB, one after the other",
+            };
+            warnings.push(Warning::note(format!("{why}, so `{key}` has no effect")));
+        }
+        let usual = mclock.recovering(true);
+        let keys = [
+            ("max_backfills", self.max_backfills != usual.backfills),
+            ("recovery_max_active", self.recovery_max_active != usual.active),
+        ];
+        for (key, _) in keys.into_iter().filter(|(key, differs)| *differs && draft.says(key)) {
+            warnings.push(Warning::note(if mclock.release < 17 {
+                format!("Ceph {} sets `osd_{key}` to 1,000 under a profile; here it is as given", mclock.release)
+            } else {
+                format!("mClock resets `osd_{key}` unless `osd_mclock_override_recovery_settings` is true; here it is as given")
+            }));
+        }
+        warnings
+    }
+
+    /// The load of the clients; none where their rate is zero.
+    #[must_use]
+    pub fn load(&self, redundancy: Redundancy) -> Option<Load> {
+        let clients = self.clients?;
+        Some(Load {
+            arrivals: clients.arrivals,
+            reads: clients.read.fraction_f64(),
+            bytes: u32::try_from(clients.size.get()).ok()?,
+            redundancy,
+            weights: clients.weights,
+        })
+    }
+
+    /// Checks the clients. A queue that grows without bound has no mean latency, so a cluster that cannot
+    /// serve them even without a rebuild is refused.
+    pub fn check_clients(
+        &self,
+        asked: &Clients,
+        redundancy: Redundancy,
+        fleet: Fleet<'_>,
+        draft: &Draft,
+        problems: &mut Problems,
+    ) {
+        let legal = 512..=64 << 20;
+        if let Some(size) = asked.client_size.filter(|size| !legal.contains(&size.get())) {
+            let message = format!("`client_size` is {size}, but it must lie from 512B to 64MiB");
+            problems.push(draft.problem("client_size", message).hint("leave it out for 64KiB"));
+            return;
+        }
+        if let Some(read) = asked.client_read.filter(|&read| read > Percent::FULL) {
+            let message = format!("`client_read` is {read}, more than 100%");
+            problems.push(draft.problem("client_read", message).hint("leave it out for 70%"));
+            return;
+        }
+        let Some(load) = self.load(redundancy) else {
+            let keys = ["client_read", "client_size", "client_weight"].into_iter();
+            let left_out = asked.client_load.is_none();
+            for key in keys.filter(|key| left_out && draft.says(key)) {
+                let message =
+                    format!("`{key}` describes clients, but `client_load` and `client_depth` are left out");
+                problems
+                    .push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
+            }
+            return;
+        };
+        if asked.client_load.is_some() && asked.client_depth.is_some() {
+            let message = "`client_load` and `client_depth` both say how many operations clients request";
+            problems.push(draft.problem("client_depth", message).hint("leave one of them out"));
+        }
+        let Arrivals::Open(rate) = load.arrivals else { return };
+        self.check_profile(&load, rate, fleet, draft, problems);
+        let share = load.share(fleet.hardware, rate);
+        if share > CLIENTS_MAX {
+            let most = (rate.per_second_f64() / share * CLIENTS_MAX).floor();
+            let size = Bytes::new(u64::from(load.bytes));
+            let message = format!(
+                "`client_load` is {}, but the cluster serves at most {most}/s of {size} at {:.0} % of its disks or NICs",
+                rate,
+                100.0 * CLIENTS_MAX
+            );
+            problems
+                .push(draft.problem("client_load", message).hint("lower it, or set more or faster disks"));
+        }
+    }
+
+    /// The rate that the profile grants clients of this load, if they come at a rate that is too near it.
+    fn exceeded(&self, load: &Load, rate: Frequency, fleet: Fleet<'_>) -> Option<f64> {
+        let mclock = self.mclock?;
+        // Each disk is the first one of as many operations, so the class with the lowest limit decides.
+        let bytes = u64::from(load.bytes);
+        let each = fleet.rotates.iter().filter_map(|&rotates| mclock.most_of_clients(rotates, bytes));
+        let most = each.reduce(f64::min).map(|each| each * f64::from(fleet.hardware.devices()));
+        most.filter(|most| rate.per_second_f64() > CLIENTS_MAX * most)
+    }
+
+    /// Whether the profile grants clients what they request.
+    #[must_use]
+    pub fn grants(&self, load: &Load, fleet: Fleet<'_>) -> bool {
+        match load.arrivals {
+            Arrivals::Open(rate) => self.exceeded(load, rate, fleet).is_none(),
+            Arrivals::Closed(_) => true,
+        }
+    }
+
+    /// Refuses a rate of clients that the profile does not grant them: their queue would grow without bound.
+    fn check_profile(
+        &self,
+        load: &Load,
+        rate: Frequency,
+        fleet: Fleet<'_>,
+        draft: &Draft,
+        problems: &mut Problems,
+    ) {
+        let Some(mclock) = self.mclock else { return };
+        if let Some(most) = self.exceeded(load, rate, fleet) {
+            let message = format!(
+                "`client_load` is {rate}, but `{}` grants clients at most {most:.0}/s of {} bytes in Ceph {}",
+                mclock.profile.name(),
+                load.bytes,
+                mclock.release
+            );
+            let hint =
+                "set client_load to at most 90 % of that, set `client_depth`, or choose another profile";
+            problems.push(draft.problem("client_load", message).hint(hint));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Large recoveries with some of their objects in place of all ([`towtank_rebuild::thinned`]).
+//!
+//! Trials of other settings and speeds are estimated with about 50,000 objects. Where very many objects are
+//! rebuilt, the recovery itself is estimated too, with more of them. Each estimate is checked in its run:
+//! that of trials must take as long as the recovery itself. That of the recovery must agree with the one of
+//! trials, which is at least twice as coarse, so that what is done once for a group makes twice the error
+//! there; and with a third one, so that it is seen where the time depends on the order in which groups get
+//! their reservations. That order differs in each estimate, as it does if disks are a little faster.
+
+use towtank_rebuild::recovery::{Recovered, Recovery};
+use towtank_rebuild::thinned::Thinned;
+use towtank_report::{Warning, human};
+use towtank_units::SimTime;
+
+use towtank_study::{RunContext, StudyError};
+
+use crate::running;
+
+/// How much longer or shorter a thinned recovery may take than the one that it stands for, so that others
+/// like it are used: 2 %, a choice made before any was measured.
+pub const ERROR_MAX: f64 = 0.02;
+
+/// Recoveries with twice as many objects are thinned to so many for trials: a run takes some tenths of a
+/// second.
+const OBJECTS: usize = 50_000;
+
+/// An estimate of the recovery itself has so many objects, or more where groups are small: a run takes
+/// about a second.
+const OBJECTS_FINE: usize = 200_000;
+
+/// With fewer groups, the order in which a few of them get their reservations decides the time, and thinned
+/// recoveries have another order. Chosen after a trial of 480 groups without sleep was 22 % off, although
+/// the recovery without a change was within [`ERROR_MAX`]. Above it, 60 trials of drawn recoveries were at
+/// most 0.4 % off (`whatif/tests/estimated.rs`).
+const GROUPS: usize = 500;
+
+/// Recoveries of more objects are estimated unless `exact_objects` says otherwise. A choice: a failed
+/// device of 2 TiB has half as many objects of 4 MiB, and a run of so many takes about five seconds.
+pub const EXACT_OBJECTS: u64 = 1_000_000;
+
+/// A thinned recovery that takes as long as the one that it stands for.
+pub struct Estimate {
+    thinned: Thinned,
+    /// The time of the whole recovery for a second of the thinned one.
+    scale: f64,
+    /// Events that it took.
+    events: u64,
+}
+
+impl Estimate {
+    /// Thins a recovery that ran to its end. None if it is not large, or the thinned one takes longer or
+    /// shorter by more than [`ERROR_MAX`].
+    ///
+    /// # Errors
+    /// When the model fails.
+    pub fn of(
+        recovery: &Recovery<'_>,
+        recovered: &Recovered,
+        context: &RunContext<'_>,
+    ) -> Result<Option<Estimate>, StudyError> {
+        if recovered.partial || recovered.jobs == 0 || recovery.affected.records() < GROUPS {
+            return Ok(None);
+        }
+        let Some(thinned) = Thinned::to(recovery, OBJECTS).filter(|_| !context.stopped()) else {
+            return Ok(None);
+        };
+        let found = running::run(&Recovery { quiet: false, ..thinned.of(recovery) }, context)?;
+        let estimate = Estimate::new(thinned, recovered, (found.last_write, found.events));
+        Ok((!found.partial && estimate.error().abs() <= ERROR_MAX).then_some(estimate))
+    }
+
+    /// The estimate that there is already, or a new one.
+    ///
+    /// # Errors
+    /// When the model fails.
+    pub fn or_of(
+        estimate: Option<Estimate>,
+        recovery: &Recovery<'_>,
+        recovered: &Recovered,
+        context: &RunContext<'_>,
+    ) -> Result<Option<Estimate>, StudyError> {
+        match estimate {
+            Some(estimate) => Ok(Some(estimate)),
+            None => Estimate::of(recovery, recovered, context),
+        }
+    }
+
+    /// A thinned recovery as an estimate of the whole one, which `recovered` is the result of: the thinned
+    /// one ended with the last write at this time, after so many events.
+    fn new(thinned: Thinned, recovered: &Recovered, (last_write, events): (SimTime, u64)) -> Estimate {
+        let scale = recovered.last_write.as_secs_f64() / last_write.as_secs_f64();
+        Estimate { thinned, scale, events }
+    }
+
+    /// The error of the thinned recovery, as a share of the time of the whole one.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        f64::from(self.thinned.one_in()) / self.scale - 1.0
+    }
+
+    /// The events that a run of it takes.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The recovery to run in place of one with many objects, and what its times are to be multiplied by.
+    pub fn or_whole<'a>(estimate: Option<&'a Estimate>, recovery: &Recovery<'a>) -> (Recovery<'a>, f64) {
+        match estimate {
+            Some(estimate) => (estimate.thinned.of(recovery), estimate.scale),
+            None => (recovery.clone(), 1.0),
+        }
+    }
+
+    /// What is said of the times that it gives.
+    #[must_use]
+    pub fn note(&self) -> Warning {
+        Warning::note(format!(
+            "the times of other settings and speeds were estimated with one object in {}; for the settings as they \
+             are, this estimate is {} off",
+            self.thinned.one_in(),
+            human::quantity(self.error().abs(), "fraction")
+        ))
+    }
+}
+
+/// The result of a recovery, and how it was found.
+pub struct Ran {
+    /// The result.
+    pub recovered: Recovered,
+    /// The estimate of trials, if the recovery itself was estimated.
+    pub estimate: Option<Estimate>,
+    /// What is said of an estimate of the recovery itself, or of why there is none.
+    pub note: Option<Warning>,
+}
+
+/// Runs a recovery: with all of its objects if they are at most `exact_objects`, or cannot be estimated;
+/// else with some of them.
+///
+/// # Errors
+/// When the model fails.
+pub fn run(recovery: &Recovery<'_>, exact_objects: u64, context: &RunContext<'_>) -> Result<Ran, StudyError> {
+    let many = recovery.affected.objects() as u64 > exact_objects && recovery.affected.records() >= GROUPS;
+    match three(recovery).filter(|_| many) {
+        Some(three) => checked(recovery, three, exact_objects, context),
+        None => Ok(Ran { recovered: running::run(recovery, context)?, estimate: None, note: None }),
+    }
+}
+
+/// A recovery with some of its objects, one with a few less, and one with at most half as many, for trials.
+pub fn three(recovery: &Recovery<'_>) -> Option<[Thinned; 3]> {
+    let rough = Thinned::to(recovery, OBJECTS).filter(|rough| rough.one_in() >= 4)?;
+    let by = (recovery.affected.objects() / OBJECTS_FINE) as u32;
+    let by = by.clamp(2, rough.one_in() / 2);
+    Some([Thinned::by(recovery, by), Thinned::by(recovery, by + 1), rough])
+}
+
+/// The largest difference between the times of several results for the same recovery.
+pub fn differences(found: &[&Recovered]) -> f64 {
+    let of = |(at, one): (usize, &&Recovered)| {
+        found[at + 1..].iter().map(|other| one.difference(other)).fold(0.0, f64::max)
+    };
+    found.iter().enumerate().map(of).fold(0.0, f64::max)
+}
+
+/// Runs a recovery with some of its objects, and twice with fewer. Where these differ, it is run with all
+/// of them.
+pub fn checked(
+    recovery: &Recovery<'_>,
+    [fine, other, rough]: [Thinned; 3],
+    exact_objects: u64,
+    context: &RunContext<'_>,
+) -> Result<Ran, StudyError> {
+    let run = |thinned: &Thinned, quiet: bool, part: std::ops::Range<f64>| {
+        let recovery = Recovery { quiet, ..thinned.of(recovery) };
+        context.within(part, |context| running::run(&recovery, context))
+    };
+    // Half of the progress: the other half follows if the estimates differ.
+    let recovered = run(&fine, recovery.quiet, 0.0..0.2)?;
+    let (second, third) = (run(&other, false, 0.2..0.4)?, run(&rough, false, 0.4..0.5)?);
+    let parts = [fine.one_in(), other.one_in(), rough.one_in()];
+    let all = [&recovered, &second, &third];
+    let (partial, empty) = (all.iter().any(|found| found.partial), all.iter().any(|found| found.jobs == 0));
+    let events = third.events;
+    let (mut recovered, second) = (fine.whole(recovery, recovered), other.whole(recovery, second));
+    if partial {
+        // A run that was stopped before its check is no result.
+        recovered.partial = true;
+        return Ok(Ran { recovered, estimate: None, note: None });
+    }
+    let last_write = third.last_write;
+    let error = differences(&[&recovered, &second, &rough.whole(recovery, third)]);
+    if empty || error > ERROR_MAX {
+        let note = Some(differ(parts, error)).filter(|_| !empty);
+        let recovered = context.within(0.5..1.0, |context| running::run(recovery, context))?;
+        return Ok(Ran { recovered, estimate: None, note });
+    }
+    let note =
+        Some(estimated(recovery.affected.objects(), exact_objects, parts, error, recovered.interrupted));
+    let estimate = Estimate::new(rough, &recovered, (last_write, events));
+    Ok(Ran { recovered, estimate: Some(estimate), note })
+}
+
+fn estimated(
+    objects: usize,
+    exact_objects: u64,
+    [fine, other, rough]: [u32; 3],
+    error: f64,
+    interrupted: bool,
+) -> Warning {
+    let moved = match interrupted {
+        false => "objects, groups and bytes that move are exact",
+        true => "what was copied before a later change and is wanted no longer is an estimate",
+    };
+    Warning::note(format!(
+        "{} objects are more than `exact_objects` ({}), so the recovery was simulated with one in {fine}: {moved}; \
+         times, rates, counts over time and what NICs send are estimates: with one in {fine}, in {other} and in {rough} \
+         times differ by at most {}; exact = true (`--exact`) simulates all objects",
+        human::digits(objects as f64),
+        human::digits(exact_objects as f64),
+        human::quantity(error, "fraction"),
+    ))
+}
+
+fn differ([fine, other, rough]: [u32; 3], error: f64) -> Warning {
+    Warning::note(format!(
+        "all objects were simulated, because estimates with one in {fine}, in {other} and in {rough} differ by {}, \
+         more than {}: the time depends on the order in which groups are copied",
+        human::quantity(error, "fraction"),
+        human::quantity(ERROR_MAX, "fraction")
+    ))
+}

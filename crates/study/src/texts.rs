@@ -1,0 +1,37 @@
+//! Keys that take one text or a list of them, as flags that may be repeated do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One text, or a list of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Texts {
+    /// One.
+    One(String),
+    /// Any number.
+    Many(Vec<String>),
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl Texts {
+    /// All texts, in order.
+    #[must_use]
+    pub fn all(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all().is_empty()
+    }
+}

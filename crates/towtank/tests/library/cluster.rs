@@ -1,0 +1,15 @@
+//! The cluster of the guides: four hosts, copies on hdd and shards on all devices.
+
+use std::path::Path;
+
+use towtank_study::testing::Folder;
+
+/// The keys that name its exports.
+pub const KEYS: &str =
+    "crush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
+
+/// Its exports.
+pub fn folder() -> Folder {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster");
+    Folder::of(&directory, &["crush.txt", "osd_dump.json", "pg_dump.json.gz"])
+}
