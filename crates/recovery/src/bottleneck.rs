@@ -1,21 +1,20 @@
 //! The name of the resource or setting that limited the rebuild, and what would have to change.
 
 use crate::levers::{NO_SLEEP, Tried, helps_most};
-use crate::resources::Resource;
+use crate::resources::{Kind, Resource, of_kind};
 
 /// What limited the rebuild, in a few words; nothing where nothing was rebuilt. Where changes were tried, the
 /// best of them decides between sleep and the reservations that wait for sleeping disks.
 #[must_use]
 pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) -> Option<String> {
-    let of = |name: &str| resources.iter().find(|resource| resource.name == name);
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    let top =
-        resources.iter().find(|resource| resource.name != "sleep" && resource.name != "reservations")?;
-    let mean = |name: &str| of(name).map_or(0.0, |resource| resource.mean);
+    let waits = [Kind::Sleep, Kind::Reservations];
+    let top = resources.iter().find(|resource| !waits.contains(&resource.kind))?;
+    let mean = |kind: Kind| of_kind(resources, kind).map_or(0.0, |resource| resource.mean);
     // The shares over all leading disks are small where a few of them lead much longer than the others. So
     // where no resource was busy, the larger of the two shares is named.
     let idle = |share: f64| top.busiest < 0.7 && share > top.mean.max(0.1);
-    let (slept, waits) = (mean("sleep"), mean("reservations"));
+    let (slept, waits) = (mean(Kind::Sleep), mean(Kind::Reservations));
     if waits > slept && slept > 0.0 && helps_most(tried, NO_SLEEP) {
         return Some(format!(
             "the sleep after each object: disks slept {} of the time, and groups waited {} of it for reserved disks",
@@ -37,10 +36,10 @@ pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) 
             "reservations: with {} per disk, groups waited {} of the time while disks were busy {}",
             reservations.unwrap_or(0),
             percent(waits),
-            percent(mean("disks"))
+            percent(mean(Kind::Disks))
         ));
     }
-    let what = format!("{} ({}: {})", top.name, top.which, percent(top.busiest));
+    let what = format!("{} ({}: {})", top.kind.name(), top.which, percent(top.busiest));
     if top.busiest < 0.7 {
         return Some(format!("nothing was busy: at most {what}; too little work was in flight at once"));
     }
@@ -57,14 +56,15 @@ pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) 
 mod tests {
     use super::*;
 
-    fn resource(name: &str, mean: f64) -> Resource {
-        Resource { name: name.to_owned(), which: String::new(), busiest: mean, mean, saturated: 0, count: 10 }
+    fn resource(kind: Kind, mean: f64) -> Resource {
+        Resource { kind, which: String::new(), busiest: mean, mean, saturated: 0, count: 10 }
     }
 
     /// Groups wait for reservations longer than disks sleep; the trial decides which of the two is named.
     #[test]
     fn a_trial_decides_between_sleep_and_reservations() {
-        let resources = [resource("reservations", 0.34), resource("sleep", 0.19), resource("disks", 0.07)];
+        let resources =
+            [resource(Kind::Reservations, 0.34), resource(Kind::Sleep, 0.19), resource(Kind::Disks, 0.07)];
         let told = |change: &str, time_s| {
             let tried = [Tried { change: change.to_owned(), time_s, clients: None }];
             name(&resources, Some(1), &tried).unwrap()

@@ -12,7 +12,7 @@ use towtank_metrics::{Better, Chance, Histogram};
 use towtank_units::{Rate, SimSpan};
 
 use crate::estimate::Estimate;
-use crate::resources::{QUEUE, Resource, SERVER_RATE};
+use crate::resources::{Kind, Resource, of_kind};
 use crate::running;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Limits, Load, WINDOW_MAX, Weights};
@@ -123,7 +123,7 @@ pub fn tried(
         return Ok(Vec::new());
     }
     let mut levers = levers(recovery, resources, settings.window);
-    let limited = resources.iter().find(|resource| resource.name == QUEUE).map_or(0.0, |of| of.busiest);
+    let limited = of_kind(resources, Kind::Queue).map_or(0.0, |of| of.busiest);
     levers.extend(settings.others.into_iter().map(|Other { change, limits, weights }| Lever {
         change,
         chance: limited,
@@ -177,10 +177,10 @@ pub fn tried(
 /// All changes that can be tried; `has_window` says whether the study has a key for the window.
 fn levers(recovery: &Recovery<'_>, resources: &[Resource], has_window: bool) -> Vec<Lever> {
     let (limits, hardware) = (recovery.limits, recovery.hardware);
-    let of = |name: &str| resources.iter().find(|resource| resource.name == name);
-    let busiest = |name: &str| of(name).map_or(0.0, |resource| resource.busiest);
-    let machines = ["disks", "NICs, sending", "NICs, receiving", "rack uplinks", QUEUE];
-    let idle = 1.0 - machines.into_iter().map(busiest).fold(busiest("sleep"), f64::max);
+    let of = |kind: Kind| of_kind(resources, kind);
+    let busiest = |kind: Kind| of(kind).map_or(0.0, |resource| resource.busiest);
+    let machines = [Kind::Disks, Kind::Sending, Kind::Receiving, Kind::Uplinks, Kind::Queue];
+    let idle = 1.0 - machines.into_iter().map(busiest).fold(busiest(Kind::Sleep), f64::max);
     let mut levers = Vec::new();
     let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {
         levers.push(Lever { change, chance, limits, hardware, weights: None });
@@ -189,14 +189,14 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource], has_window: bool) -> 
         let mut changed = Limits { sleep: SimSpan::ZERO, ..limits.clone() };
         changed.paces.iter_mut().for_each(|pace| pace.sleep = SimSpan::ZERO);
         // Where no resource is busy, disks that wait for others wait for disks that sleep.
-        let slept = busiest("sleep");
+        let slept = busiest(Kind::Sleep);
         let chance = if slept > 0.0 { slept.max(idle) } else { 0.0 };
         add(chance, NO_SLEEP.to_owned(), changed, None);
     }
     if let Some(most) = limits.reservations.filter(|most| *most < MOST) {
         let more = most.saturating_mul(4);
         let changed = Limits { reservations: Some(more), ..limits.clone() };
-        add(busiest("reservations"), format!("max_backfills = {more}"), changed, None);
+        add(busiest(Kind::Reservations), format!("max_backfills = {more}"), changed, None);
     }
     let streams = limits.paces.iter().map(|pace| pace.streams).fold(limits.streams, u32::max);
     if streams < MOST {
@@ -204,7 +204,7 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource], has_window: bool) -> 
         let mut changed = Limits { streams: more, ..limits.clone() };
         changed.paces.iter_mut().for_each(|pace| pace.streams = more);
         // A disk that sleeps works on one object at a time, whatever its limit is.
-        let one_at_a_time = of("sleep").is_some_and(|sleep| sleep.busiest > 0.0);
+        let one_at_a_time = of(Kind::Sleep).is_some_and(|sleep| sleep.busiest > 0.0);
         let chance = if one_at_a_time { 0.0 } else { idle / 2.0 };
         add(chance, format!("recovery_max_active = {more}"), changed, None);
     }
@@ -216,17 +216,22 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource], has_window: bool) -> 
     let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {
         levers.push(Lever { change, chance, limits, hardware, weights: None });
     };
-    let cards = busiest("NICs, sending").max(busiest("NICs, receiving"));
-    add(busiest("disks") / 2.0, "disks twice as fast".into(), limits.clone(), Some(hardware.faster_disks()));
+    let cards = busiest(Kind::Sending).max(busiest(Kind::Receiving));
+    add(
+        busiest(Kind::Disks) / 2.0,
+        "disks twice as fast".into(),
+        limits.clone(),
+        Some(hardware.faster_disks()),
+    );
     add(cards / 2.0, "NICs twice as fast".into(), limits.clone(), Some(hardware.faster_cards()));
     if let Some(faster) = hardware.faster_uplinks() {
-        add(busiest("rack uplinks") / 2.0, "uplinks twice as fast".into(), limits.clone(), Some(faster));
+        add(busiest(Kind::Uplinks) / 2.0, "uplinks twice as fast".into(), limits.clone(), Some(faster));
     }
     levers
 }
 
 /// Changes of limits on rates, and of those of whole servers.
-fn of_caps(limits: &Limits, busiest: &dyn Fn(&str) -> f64, idle: f64) -> Vec<Lever> {
+fn of_caps(limits: &Limits, busiest: &dyn Fn(Kind) -> f64, idle: f64) -> Vec<Lever> {
     let mut levers = Vec::new();
     let mut add = |chance: f64, change: String, limits: Limits| {
         levers.push(Lever { change, chance, limits, hardware: None, weights: None });
@@ -234,15 +239,15 @@ fn of_caps(limits: &Limits, busiest: &dyn Fn(&str) -> f64, idle: f64) -> Vec<Lev
     let double = |rate: Rate| Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(2));
     if let Some(rate) = limits.stream_rate.and_then(double) {
         let changed = Limits { stream_rate: Some(rate), ..limits.clone() };
-        add(busiest("stream limit") / 2.0, format!("stream_limit = {rate}"), changed);
+        add(busiest(Kind::StreamLimit) / 2.0, format!("stream_limit = {rate}"), changed);
     }
     if let Some(rate) = limits.device_rate.and_then(double) {
         let changed = Limits { device_rate: Some(rate), ..limits.clone() };
-        add(busiest("rate cap") / 2.0, format!("rate_cap = {rate}"), changed);
+        add(busiest(Kind::RateCap) / 2.0, format!("rate_cap = {rate}"), changed);
     }
     if let Some(rate) = limits.server_rate.and_then(double) {
         let changed = Limits { server_rate: Some(rate), ..limits.clone() };
-        add(busiest(SERVER_RATE) / 2.0, format!("server_rate_cap = {rate}"), changed);
+        add(busiest(Kind::ServerRateCap) / 2.0, format!("server_rate_cap = {rate}"), changed);
     }
     if let Some(most) = limits.server_streams.filter(|most| *most < MOST) {
         let more = most.saturating_mul(4);

@@ -8,11 +8,72 @@ use towtank_units::SimSpan;
 
 use towtank_study::ranking::Ranked;
 
+/// A kind of resource. Its name is shown, and stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// Disks.
+    #[serde(rename = "disks")]
+    Disks,
+    /// NICs, sending.
+    #[serde(rename = "NICs, sending")]
+    Sending,
+    /// NICs, receiving.
+    #[serde(rename = "NICs, receiving")]
+    Receiving,
+    /// Uplinks of racks.
+    #[serde(rename = "rack uplinks")]
+    Uplinks,
+    /// Reservations that slots of leading disks waited for.
+    #[serde(rename = "reservations")]
+    Reservations,
+    /// The recovery sleep.
+    #[serde(rename = "sleep")]
+    Sleep,
+    /// The limits of mClock on recovery.
+    #[serde(rename = "mClock limits")]
+    Queue,
+    /// The rate limit of one object.
+    #[serde(rename = "stream limit")]
+    StreamLimit,
+    /// The rate limit of a disk.
+    #[serde(rename = "rate cap")]
+    RateCap,
+    /// The rate limit of a whole server.
+    #[serde(rename = "server rate cap")]
+    ServerRateCap,
+}
+
+impl Kind {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Disks => "disks",
+            Kind::Sending => "NICs, sending",
+            Kind::Receiving => "NICs, receiving",
+            Kind::Uplinks => "rack uplinks",
+            Kind::Reservations => "reservations",
+            Kind::Sleep => "sleep",
+            Kind::Queue => "mClock limits",
+            Kind::StreamLimit => "stream limit",
+            Kind::RateCap => "rate cap",
+            Kind::ServerRateCap => "server rate cap",
+        }
+    }
+}
+
+/// The resource of a kind among these.
+#[must_use]
+pub fn of_kind(resources: &[Resource], kind: Kind) -> Option<&Resource> {
+    resources.iter().find(|resource| resource.kind == kind)
+}
+
 /// A kind of resource, and how busy it was during the transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resource {
-    /// The name of the kind.
-    pub name: String,
+    /// Its kind.
+    #[serde(rename = "name")]
+    pub kind: Kind,
     /// The name of the busiest of its kind, or of all that are equally busy.
     pub which: String,
     /// The busy share of that one, from 0 to 1.
@@ -27,12 +88,6 @@ pub struct Resource {
 
 /// A resource with this busy share is saturated.
 const SATURATED: f64 = 0.9;
-
-/// The limits of mClock on recovery.
-pub const QUEUE: &str = "mClock limits";
-
-/// The rate limit of a whole server.
-pub const SERVER_RATE: &str = "server rate cap";
 
 /// The busy shares of all kinds, the busiest first.
 #[must_use]
@@ -61,62 +116,87 @@ pub fn resources_without(
         })
     };
     let mut all = vec![
-        kind("disks", disks.collect()),
-        kind("NICs, sending", card(0).collect()),
-        kind("NICs, receiving", card(1).collect()),
+        of_members(Kind::Disks, disks.collect()),
+        of_members(Kind::Sending, card(0).collect()),
+        of_members(Kind::Receiving, card(1).collect()),
     ];
     if hardware.uplinks().is_some() {
         let ways = (0u32..).zip(&recovered.uplinks).flat_map(|(rack, lanes)| {
             let name = hardware.rack_name(rack);
             [(format!("{name}, up"), share(lanes[0])), (format!("{name}, down"), share(lanes[1]))]
         });
-        all.push(kind("rack uplinks", ways.collect()));
+        all.push(of_members(Kind::Uplinks, ways.collect()));
     }
     let drivers = recovered.drivers.max(1) as f64;
-    let part = |name: &str, span: SimSpan, slots: f64| {
+    let part = |kind: Kind, span: SimSpan, slots: f64| {
         let mean = share(span) / drivers / slots;
         let which = "all leading disks".to_owned();
         let saturated = if mean >= SATURATED { recovered.drivers } else { 0 };
-        Resource { name: name.to_owned(), which, busiest: mean, mean, saturated, count: recovered.drivers }
+        Resource { kind, which, busiest: mean, mean, saturated, count: recovered.drivers }
     };
     if let Some(slots) = limits.reservations {
-        all.push(part("reservations", recovered.reserving, f64::from(slots)));
+        all.push(part(Kind::Reservations, recovered.reserving, f64::from(slots)));
     }
     if !limits.sleep.is_zero() {
-        all.push(part("sleep", recovered.sleeping, 1.0));
+        all.push(part(Kind::Sleep, recovered.sleeping, 1.0));
     }
     if limits.queues.is_some() {
         let flows = recovered.limited.iter().map(|((device, shard), taken)| {
             (format!("{}, shard {shard}", hardware.disk_name(*device)), share(*taken).min(1.0))
         });
-        all.push(kind(QUEUE, flows.collect()));
+        all.push(of_members(Kind::Queue, flows.collect()));
     }
     if limits.stream_rate.is_some() || limits.device_rate.is_some() {
         let stream = recovered.work.stream;
         let device = recovered.work.rates.iter().copied().max().unwrap_or(SimSpan::ZERO);
         if limits.stream_rate.is_some() {
-            all.push(kind("stream limit", vec![("the largest object".to_owned(), share(stream))]));
+            all.push(of_members(Kind::StreamLimit, vec![("the largest object".to_owned(), share(stream))]));
         }
         if limits.device_rate.is_some() {
-            all.push(kind("rate cap", vec![("the disk that leads most".to_owned(), share(device))]));
+            all.push(of_members(Kind::RateCap, vec![("the disk that leads most".to_owned(), share(device))]));
         }
     }
     if limits.server_rate.is_some() {
         let rates = servers().map(|server| {
             (hardware.server_name(server), share(recovered.work.server_rates[server as usize]))
         });
-        all.push(kind(SERVER_RATE, rates.collect()));
+        all.push(of_members(Kind::ServerRateCap, rates.collect()));
     }
     all.sort_by(|left, right| right.busiest.total_cmp(&left.busiest));
     all
 }
 
-fn kind(name: &str, members: Vec<(String, f64)>) -> Resource {
+fn of_members(kind: Kind, members: Vec<(String, f64)>) -> Resource {
     let count = members.len() as u64;
     let mean = members.iter().map(|member| member.1).sum::<f64>() / members.len().max(1) as f64;
     let saturated = members.iter().filter(|member| member.1 >= SATURATED).count() as u64;
     let candidates = members.into_iter().map(|(name, share)| (name, vec![Some(share)])).collect();
     let ranked = Ranked::of(candidates, Better::Higher, Chance::None);
     let (which, busiest) = (ranked.best_alike(), ranked.ends().map_or(0.0, |ends| ends[0]));
-    Resource { name: name.to_owned(), which, busiest, mean, saturated, count }
+    Resource { kind, which, busiest, mean, saturated, count }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is stored is the name, as before it was an enum.
+    #[test]
+    fn a_kind_is_stored_by_its_name() {
+        let all = [
+            Kind::Disks,
+            Kind::Sending,
+            Kind::Receiving,
+            Kind::Uplinks,
+            Kind::Reservations,
+            Kind::Sleep,
+            Kind::Queue,
+            Kind::StreamLimit,
+            Kind::RateCap,
+            Kind::ServerRateCap,
+        ];
+        for kind in all {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
 }

@@ -17,7 +17,7 @@ pub fn resources(points: &[Runs<'_>]) -> Table {
         for resource in &runs.observed[0].resources {
             table.push(vec![
                 runs.name.as_str().into(),
-                resource.name.as_str().into(),
+                resource.kind.name().into(),
                 resource.which.as_str().into(),
                 resource.busiest.into(),
                 resource.mean.into(),

@@ -7,7 +7,7 @@ use towtank_units::SimSpan;
 
 use crate::levers::micros;
 use crate::observed::{ServerSeen, transfer};
-use crate::resources::Resource;
+use crate::resources::{Kind, Resource, of_kind};
 use towtank_study::{Measure, Value};
 
 /// The results of a replicate in which machines recovered data.
@@ -121,7 +121,7 @@ fn of_utilisation<S: Work>() -> Vec<Measure<S>> {
         .titled("Utilisation of the busiest disk")
         .without_interval(MAXIMUM),
         Measure::new("disk_busy_mean", "fraction", "the same, mean of all surviving disks", |seen: &S| {
-            Ok(mean_of(seen, "disks"))
+            Ok(mean_of(seen, Kind::Disks))
         })
         .titled("Mean utilisation of the disks"),
         Measure::new(
@@ -132,7 +132,7 @@ fn of_utilisation<S: Work>() -> Vec<Measure<S>> {
         )
         .titled("Utilisation of the busiest NIC"),
         Measure::new("uplink_busy_max", "fraction", "the same for the busiest uplink", |seen: &S| {
-            let uplinks = resource(seen, "rack uplinks").map(|resource| resource.busiest);
+            let uplinks = resource(seen, Kind::Uplinks).map(|resource| resource.busiest);
             uplinks.ok_or_else(|| "uplinks are not limited".to_owned())
         })
         .titled("Utilisation of the busiest uplink")
@@ -141,14 +141,14 @@ fn of_utilisation<S: Work>() -> Vec<Measure<S>> {
             "reserving_share",
             "fraction",
             "share of time that the slots of leading disks waited for reservations",
-            |seen: &S| Ok(mean_of(seen, "reservations")),
+            |seen: &S| Ok(mean_of(seen, Kind::Reservations)),
         )
         .titled("Time waiting for reservations"),
         Measure::new(
             "sleeping_share",
             "fraction",
             "share of the transfer time that leading disks slept",
-            |seen: &S| Ok(mean_of(seen, "sleep")),
+            |seen: &S| Ok(mean_of(seen, Kind::Sleep)),
         )
         .titled("Time in recovery sleep"),
     ]
@@ -249,10 +249,10 @@ fn most<S: Work>(seen: &S, busy: fn(&ServerSeen) -> f64) -> f64 {
     seen.servers().iter().map(busy).fold(0.0, f64::max)
 }
 
-fn resource<'a, S: Work>(seen: &'a S, name: &str) -> Option<&'a Resource> {
-    seen.resources().iter().find(|resource| resource.name == name)
+fn resource<'a, S: Work>(seen: &'a S, kind: Kind) -> Option<&'a Resource> {
+    of_kind(seen.resources(), kind)
 }
 
-fn mean_of<S: Work>(seen: &S, name: &str) -> f64 {
-    resource(seen, name).map_or(0.0, |resource| resource.mean)
+fn mean_of<S: Work>(seen: &S, kind: Kind) -> f64 {
+    resource(seen, kind).map_or(0.0, |resource| resource.mean)
 }

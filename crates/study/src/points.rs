@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use serde_json::Value as Json;
 use towtank_metrics::MeanInterval;
-use towtank_report::{Cell, Column, Interval};
+use towtank_report::{Cell, Column, Interval, Outcome};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use crate::{MeasureSpec, PointResult, Question};
@@ -23,13 +23,26 @@ pub struct Point<'a, Q: Question> {
 
 impl<'a, Q: Question> Point<'a, Q> {
     fn of(result: &'a PointResult<'a>) -> Option<Point<'a, Q>> {
-        let scenario = serde_json::from_value(result.scenario.clone()).ok()?;
-        let series = |outcome: &towtank_report::Outcome| {
-            let all = outcome.series.iter().map(|(name, data)| (name.clone(), data.clone()));
-            serde_json::from_value(Json::Object(all.collect())).ok()
-        };
-        let kept: Vec<Q::Kept> = result.outcomes.iter().filter_map(series).collect();
+        let scenario = read_scenario::<Q>(result).ok()?;
+        let kept: Vec<Q::Kept> = result.outcomes.iter().filter_map(|one| read_kept::<Q>(one).ok()).collect();
         (!kept.is_empty()).then_some(Point { result, scenario, kept })
+    }
+
+    /// What of a stored point cannot be read back. A replicate that observed nothing has nothing to read.
+    pub(crate) fn unreadable(result: &PointResult<'_>) -> Option<String> {
+        let at = match result.settings {
+            [] => String::new(),
+            settings => format!(" of the point with {}", in_words(settings)),
+        };
+        if let Err(error) = read_scenario::<Q>(result) {
+            return Some(format!("the resolved scenario{at}: {error}"));
+        }
+        (0..).zip(result.outcomes).filter(|(_, outcome)| !outcome.series.is_empty()).find_map(
+            |(replicate, outcome): (u32, _)| {
+                let error = read_kept::<Q>(outcome).err()?;
+                Some(format!("the results of replicate {replicate}{at}: {error}"))
+            },
+        )
     }
 
     /// The values of a measure, of each replicate that has it.
@@ -58,9 +71,22 @@ impl<'a, Q: Question> Point<'a, Q> {
     /// The swept keys with their values: `servers = 2, disk = 1GB/s`; empty without a sweep.
     #[must_use]
     pub fn label(&self) -> String {
-        let one = |(key, value): &(String, Json)| format!("{key} = {}", text(value));
-        self.result.settings.iter().map(one).collect::<Vec<_>>().join(", ")
+        in_words(self.result.settings)
     }
+}
+
+fn read_scenario<Q: Question>(result: &PointResult<'_>) -> serde_json::Result<Q::Settled> {
+    serde_json::from_value(result.scenario.clone())
+}
+
+fn read_kept<Q: Question>(outcome: &Outcome) -> serde_json::Result<Q::Kept> {
+    let all = outcome.series.iter().map(|(name, data)| (name.clone(), data.clone()));
+    serde_json::from_value(Json::Object(all.collect()))
+}
+
+fn in_words(settings: &[(String, Json)]) -> String {
+    let one = |(key, value): &(String, Json)| format!("{key} = {}", text(value));
+    settings.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The mean of a measure of a study, with the interval that it has in the summary.

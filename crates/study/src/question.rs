@@ -14,7 +14,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
 
 use crate::measures::{self, Measure};
-use crate::points::Points;
+use crate::points::{Point, Points};
 use crate::study::{Search, Subcommand};
 use crate::{Flag, MeasureSpec, Ordered, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
 
@@ -194,6 +194,10 @@ impl<Q: Question> Study for Q {
 
     fn present(&self, points: &[PointResult<'_>]) -> Presentation {
         Q::present(&Points::of(points))
+    }
+
+    fn unreadable(&self, points: &[PointResult<'_>]) -> Option<String> {
+        points.iter().find_map(Point::<'_, Q>::unreadable)
     }
 }
 

@@ -95,6 +95,12 @@ pub trait Study: Sync {
     /// Tables, figures, claims and warnings over all points. Points are in sweep order; a single point
     /// without a sweep.
     fn present(&self, points: &[PointResult<'_>]) -> Presentation;
+
+    /// What of these points cannot be read back, so that it would be missing in the presentation; nothing
+    /// where all of it can.
+    fn unreadable(&self, _points: &[PointResult<'_>]) -> Option<String> {
+        None
+    }
 }
 
 /// A short flag of a study's command.

@@ -120,6 +120,11 @@ pub(crate) fn report(
     if results.is_empty() {
         return Ok(None);
     }
+    if let Some(what) = study.unreadable(&results) {
+        let problem = Problem::new(format!("a stored point cannot be read: {what}"));
+        let hint = "another version of the program wrote it: run the scenario again into a new directory";
+        return Err(Trouble::Failed(problem.hint(hint)));
+    }
     let shown = study.present(&results);
     report.answer = shown.answer;
     report.headline = shown.headline;

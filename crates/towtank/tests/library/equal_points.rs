@@ -117,3 +117,29 @@ fn an_answer_that_picks_the_least_mean_is_caught() {
         assert!(unequal(&presented(&careless, &found, turn)).is_some());
     }
 }
+
+/// What a study keeps of a replicate can be read back, and one that lacks any field that it needs is noticed.
+#[test]
+fn a_stored_point_that_cannot_be_read_is_noticed() {
+    for (name, text) in SCENARIOS {
+        let study = named(towtank::studies(), name).unwrap();
+        let (scenario, outcomes) = ran(study, text);
+        let settings = [("place".to_owned(), serde_json::Value::from("Aarhus"))];
+        let unreadable = |scenario: &serde_json::Value, outcomes: &[Outcome]| {
+            study.unreadable(&[PointResult { settings: &settings, scenario, outcomes }])
+        };
+        assert_eq!(unreadable(&scenario, &outcomes), None, "{name}");
+        let found = unreadable(&"planted".into(), &outcomes).unwrap();
+        assert!(found.starts_with("the resolved scenario of the point with place = Aarhus: "), "{found}");
+        let mut damaged = outcomes.clone();
+        let series = damaged[1].series.values_mut().next().unwrap();
+        *series = "planted".into();
+        let found = unreadable(&scenario, &damaged).unwrap();
+        assert!(
+            found.starts_with("the results of replicate 1 of the point with place = Aarhus: "),
+            "{found}"
+        );
+        damaged[1].series.clear();
+        assert_eq!(unreadable(&scenario, &damaged), None, "{name}: it observed nothing");
+    }
+}

@@ -163,6 +163,10 @@ impl Study for Watched {
     fn present(&self, points: &[PointResult<'_>]) -> Presentation {
         self.study.present(points)
     }
+
+    fn unreadable(&self, points: &[PointResult<'_>]) -> Option<String> {
+        self.study.unreadable(points)
+    }
 }
 
 struct WatchedPoint {

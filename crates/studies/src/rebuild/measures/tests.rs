@@ -7,6 +7,7 @@ use super::super::tests::{complete, with};
 use super::*;
 use towtank_metrics::Histogram;
 use towtank_rebuild::ledger::Stuck;
+use towtank_recovery::resources::Kind;
 use towtank_study::testing::by_hand;
 
 /// A rebuild of 95 seconds, which began 40 seconds after the failure.
@@ -59,8 +60,8 @@ fn seen() -> Seen {
         (server.peers, server.active_s) = (Some(peers), active);
         (server.sent, server.received) = (sent, received);
     }
-    let resource = |name: &str, busiest, mean| Resource {
-        name: name.to_owned(),
+    let resource = |kind: Kind, busiest, mean| Resource {
+        kind,
         which: String::new(),
         busiest,
         mean,
@@ -68,10 +69,10 @@ fn seen() -> Seen {
         count: 1,
     };
     seen.observed.resources = vec![
-        resource("sleep", 0.91, 0.09),
-        resource("disks", 0.92, 0.45),
-        resource("rack uplinks", 0.55, 0.01),
-        resource("reservations", 0.93, 0.15),
+        resource(Kind::Sleep, 0.91, 0.09),
+        resource(Kind::Disks, 0.92, 0.45),
+        resource(Kind::Uplinks, 0.55, 0.01),
+        resource(Kind::Reservations, 0.93, 0.15),
     ];
     seen
 }
