@@ -2,11 +2,13 @@
 //! at risk, and how to balance a cluster.
 //!
 //! - `exports`: the keys that name exports, read and joined;
+//! - `asked`: changes, in the order in which they are made;
 //! - `real`: machines and groups from exports, and what a recovery of them takes;
 //! - `preview`, `whatif`, `balance`: the studies.
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks; a cluster is never contacted.
 
+mod asked;
 pub mod balance;
 mod exports;
 pub mod preview;
@@ -18,5 +20,5 @@ use towtank_study::Study;
 /// The studies of real clusters.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Study] {
-    &[&preview::Preview, &whatif::Whatif, &balance::Balance]
+    &[&preview::Preview, &whatif::WhatifStudy, &balance::Balance]
 }

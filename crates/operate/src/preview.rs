@@ -18,7 +18,7 @@ pub(crate) mod case;
 pub(crate) mod changes;
 pub(crate) mod dangers;
 pub(crate) mod moves;
-mod observed;
+pub(crate) mod observed;
 pub(crate) mod present;
 pub(crate) mod safety;
 pub(crate) mod scenario;
@@ -30,7 +30,10 @@ use self::case::Case;
 use self::moves::Moves;
 use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
-use towtank_study::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+use crate::asked::MAP_VERBS;
+use towtank_study::{
+    Flag, Measure, Ordered, Points, Presentation, Question, Replicate, RunContext, StudyError,
+};
 
 /// The preview study.
 #[derive(Clone, Copy, Debug)]
@@ -43,29 +46,33 @@ const FLAGS: &[Flag] = &[
     Flag { name: "pg-dump", key: "pg_dump" },
     Flag { name: "osd-df", key: "osd_df" },
     Flag { name: "report", key: "report" },
+    Flag { name: "change", key: "changes" },
     Flag { name: "after-map", key: "after_map" },
     Flag { name: "mark-out", key: "mark_out" },
     Flag { name: "remove", key: "remove" },
+    Flag { name: "drain", key: "drain" },
     Flag { name: "reweight", key: "reweight" },
     Flag { name: "crush-reweight", key: "crush_reweight" },
     Flag { name: "pg-num", key: "pg_num" },
     Flag { name: "pgp-num", key: "pgp_num" },
     Flag { name: "rule", key: "rule" },
     Flag { name: "add-host", key: "add_host" },
+    Flag { name: "upmap", key: "upmap" },
+    Flag { name: "upmap-items", key: "upmap_items" },
     Flag { name: "tunables", key: "tunables" },
 ];
 
 impl Question for Preview {
     const NAME: &'static str = "preview";
     const TITLE: &'static str = "what moves if I change the map of a Ceph cluster";
-    const ABOUT: &'static str = "Places every placement group of a cluster before and after a change, exactly as Ceph 16.2 does, and adds up what \
-         must be copied. Reads saved exports; no cluster is contacted, and nothing is changed. The exports are those of \
+    const ABOUT: &'static str = "A short name of `whatif --moves-only`. Places every placement group of a cluster before and after a change, exactly \
+         as Ceph 16.2 does, and adds up what must be copied. Reads saved exports; no cluster is contacted, and nothing is changed. The exports are those of \
          `ceph osd getcrushmap` (binary or text), `ceph osd dump -f json` and `ceph pg dump -f json`; or `ceph report` in \
          place of the first two, and of the third if groups of equal size suffice. Compressed files are read directly.\n\n\
          Changes may be repeated and combined. --mark-out takes a device out, and it stays in the map; --remove takes it \
          out of the map too. --reweight is the override from 0 to 1, and the host keeps its weight; --crush-reweight \
          changes the weight in the map. --pg-num splits groups in place; --pgp-num moves them. --rule gives a pool \
-         another CRUSH rule of the map. Not modelled: how long the moves take, and what the balancer and the autoscaler do \
+         another CRUSH rule of the map. Changes are made in the order of the command line. Not answered: how long the moves take, and what the balancer and the autoscaler do \
          next.";
     const RESULTS_VERSION: u32 = 2;
     const EXAMPLES: &'static [&'static str] = &[
@@ -74,6 +81,7 @@ impl Question for Preview {
         "towtank preview --crush-map before.bin --after-map after.bin --out results",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
+    const ORDERED: Option<Ordered> = Some(Ordered { list: "changes", keys: &MAP_VERBS });
 
     type Scenario = Scenario;
     type Settled = Scenario;
@@ -95,13 +103,7 @@ impl Question for Preview {
     }
 
     fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
-        Ok(match Moves::of(&ready.case, context)? {
-            Some(moves) => observed::replicate(&ready.case, moves),
-            None => Replicate {
-                seen: Err("the run was stopped before every group was placed"),
-                beside: Outcome { partial: true, ..Outcome::default() },
-            },
-        })
+        run(&ready.case, context)
     }
 
     fn keep(seen: Seen) -> Kept {
@@ -111,6 +113,17 @@ impl Question for Preview {
     fn present(points: &Points<'_, Preview>) -> Presentation {
         present::present(points)
     }
+}
+
+/// One replicate: what moves.
+pub(crate) fn run(case: &Case, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+    Ok(match Moves::of(case, context)? {
+        Some(moves) => observed::replicate(case, moves),
+        None => Replicate {
+            seen: Err("the run was stopped before every group was placed"),
+            beside: Outcome { partial: true, ..Outcome::default() },
+        },
+    })
 }
 
 /// A checked scenario with the cluster before and after.

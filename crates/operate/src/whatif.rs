@@ -8,19 +8,20 @@
 //! those that are lost. What it leaves out: what balancer and autoscaler do next, and all that `rebuild`
 //! leaves out.
 //!
-//! - `scenario`, `asked`: the keys of a scenario, and the changes in their order;
+//! - `scenario`: the keys of a scenario;
 //! - `case`: the cluster before, after, and in the end;
 //! - `later`: later changes, and devices that come back;
 //! - `exposure`: what further failures would lose;
+//! - `moves_only`: the same where only what moves is asked;
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
 
 mod answer;
-mod asked;
 mod case;
 mod exposure;
 mod later;
 mod measures;
+mod moves_only;
 mod observed;
 mod present;
 mod scenario;
@@ -29,6 +30,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
 
 use self::case::Ready;
+pub use self::moves_only::WhatifStudy;
 use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
 use towtank_study::{
@@ -50,6 +52,7 @@ const FLAGS: &[Flag] = &[
     flag("osd-df", "osd_df"),
     flag("report", "report"),
     flag("change", "changes"),
+    flag("moves-only", "moves_only"),
     flag("after-map", "after_map"),
     flag("fail", "fail"),
     flag("returns", "returns"),
@@ -63,6 +66,7 @@ const FLAGS: &[Flag] = &[
     flag("pg-num", "pg_num"),
     flag("pgp-num", "pgp_num"),
     flag("rule", "rule"),
+    flag("tunables", "tunables"),
     flag("upmap", "upmap"),
     flag("upmap-items", "upmap_items"),
     flag("disk", "disk"),
@@ -106,7 +110,8 @@ impl Question for Whatif {
         "what a change of a Ceph cluster moves, how long it takes, and what is at risk";
     const ABOUT: &'static str = "One change, or several in order, on the exports of a real cluster, as `preview` reads them; no cluster is \
          contacted. Says whether it is safe, what moves, how long that takes with the queue of its release (WPQ, or mClock from 17 on), what is \
-         at risk meanwhile, and what holds it up. Without a change: the recovery that is under way.\n\n\
+         at risk meanwhile, and what holds it up. Without a change: the recovery that is under way. --moves-only answers what \
+         moves alone.\n\n\
          --fail takes a device, host or rack away, and Ceph gives it up after ten minutes; --returns osd.3@40min brings it \
          back with its data, and what clients wrote meanwhile is copied; --replace puts an empty device in its place at \
          once; --drain and --mark-out empty a device that still serves. Changes are made in the order of the command \
@@ -120,7 +125,7 @@ impl Question for Whatif {
     ];
     const FLAGS: &'static [Flag] = FLAGS;
 
-    const ORDERED: Option<Ordered> = Some(Ordered { list: "changes", keys: &asked::VERBS });
+    const ORDERED: Option<Ordered> = Some(Ordered { list: "changes", keys: &crate::asked::VERBS });
 
     type Scenario = Scenario;
     type Settled = Scenario;

@@ -24,7 +24,7 @@ pub fn studies() -> &'static [&'static dyn Study] {
         &place::Place,
         &preview::Preview,
         &rebuild::Rebuild,
-        &whatif::Whatif,
+        &whatif::WhatifStudy,
         &balance::Balance,
         &backfill::Backfill,
         &pfs::Pfs,

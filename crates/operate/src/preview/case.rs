@@ -4,8 +4,9 @@ use towtank_ceph::{Cluster, FillLimits, Joined};
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 
-use super::changes::{self, Asked, Changed};
+use super::changes::{self, Changed};
 use super::scenario::Scenario;
+use crate::asked::{Asked, Change};
 
 /// A cluster before and after.
 #[derive(Clone, Debug)]
@@ -45,12 +46,26 @@ impl Case {
     pub fn of(scenario: &Scenario, draft: &Draft) -> Result<Case, Problems> {
         let loaded = scenario.exports.load(&STATES, draft)?;
         let Joined { cluster: before, mut warnings, osd_dump, .. } = loaded;
-        let Changed { after, upmaps_dropped, words } =
-            changes::apply(&Asked::of(scenario), draft, &before, &mut warnings)?;
+        let asked = Asked::of(&scenario.keyed(), draft)?;
+        timeless(&asked, draft).into_result(())?;
+        let steps = asked.map.iter().map(Change::step).collect();
+        let steps = changes::Asked { after_map: scenario.map.after_map.is_some(), steps };
+        let Changed { after, upmaps_dropped, words } = changes::apply(&steps, draft, &before, &mut warnings)?;
         if words.is_empty() {
             warnings.push(Warning::note("nothing is changed; data that moves is already in transit"));
         }
         let limits = FillLimits::of(&osd_dump);
         Ok(Case { before, after, warnings, upmaps_dropped, changes: words, limits })
     }
+}
+
+/// Only what moves in the end is answered, so that a time means nothing.
+fn timeless(asked: &Asked, draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    for change in asked.map.iter().filter(|change| !change.at.is_zero()) {
+        let message = "only what moves in the end is answered here, so that its time has no effect";
+        let hint = "leave the time out; `towtank whatif` without moves_only says how long it takes";
+        problems.push(change.problem(draft, message).hint(hint));
+    }
+    problems
 }

@@ -1,6 +1,5 @@
-//! The changes of a scenario, applied in order. Those of a preview: first the map (another map, hosts added,
-//! items removed, weights), then the devices, the pools and the tunables. Those of a list: as they stand in
-//! it. In the end the monitors react.
+//! The changes of a scenario, applied in order: first another map, then each change. In the end the monitors
+//! react.
 
 mod conflicts;
 
@@ -13,7 +12,6 @@ use towtank_placement::crush::{ItemId, Map, Tunables};
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 
-use super::scenario::Scenario;
 use crate::exports::read_map;
 use conflicts::Set;
 
@@ -48,30 +46,6 @@ pub struct Step<'a> {
     pub written: &'a str,
 }
 
-impl<'a> Asked<'a> {
-    /// The changes of a preview, in the order of their keys.
-    #[must_use]
-    pub fn of(scenario: &'a Scenario) -> Asked<'a> {
-        let texts = [
-            ("add_host", scenario.add_host.all()),
-            ("remove", scenario.remove.all()),
-            ("crush_reweight", scenario.crush_reweight.all()),
-            ("mark_out", scenario.mark_out.all()),
-            ("reweight", scenario.reweight.all()),
-            ("pg_num", scenario.pg_num.all()),
-            ("pgp_num", scenario.pgp_num.all()),
-            ("rule", scenario.rule.all()),
-            ("tunables", scenario.tunables.as_slice()),
-        ];
-        let steps = texts.into_iter().flat_map(|(key, texts)| {
-            // What is wrong with a profile of tunables names it anyway.
-            let written = move |text| if key == "tunables" { "" } else { text };
-            texts.iter().map(move |text| Step { key, verb: key, text, written: written(text) })
-        });
-        Asked { after_map: scenario.after_map.is_some(), steps: steps.collect() }
-    }
-}
-
 /// Applies all changes.
 pub fn apply(
     asked: &Asked<'_>,
@@ -93,7 +67,9 @@ pub fn apply(
     for step in &asked.steps {
         let change = change_of(step.verb).expect("the caller names changes that there are");
         if let Err(problem) = set.note(&editor, step).and_then(|()| change(&mut editor, step.text)) {
-            problems.push(at_key(draft, step.key, step.written, problem));
+            // What is wrong with a profile of tunables names it anyway.
+            let written = if step.verb == "tunables" { "" } else { step.written };
+            problems.push(at_key(draft, step.key, written, problem));
         }
     }
     problems.into_result(())?;

@@ -5,11 +5,11 @@ use towtank_report::{
     Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Standing, Table, human,
 };
 
-use super::Preview;
 use super::dangers::{dangers, status};
 use super::moves::{DeviceMoves, Moves};
+use super::observed::Kept;
 use towtank_study::ranking::Ranked;
-use towtank_study::{Point, Points, Presentation};
+use towtank_study::{Point, Points, Presentation, Question};
 
 /// The maximum number of bars; above it, only the devices with the most to move are drawn.
 const DEVICES_DRAWN: usize = 48;
@@ -18,25 +18,25 @@ const LABELS_DRAWN: usize = 32;
 
 /// One point with the results of its first replicate; all replicates give the same.
 struct View<'a> {
-    point: &'a Point<'a, Preview>,
+    label: String,
     moves: &'a Moves,
     changes: &'a [String],
 }
 
 impl<'a> View<'a> {
-    fn of(point: &'a Point<'a, Preview>) -> Self {
+    fn of<Q: Question<Kept = Kept>>(point: &'a Point<'a, Q>) -> Self {
         let kept = &point.kept[0];
-        Self { point, moves: &kept.moves, changes: &kept.changes }
+        Self { label: point.label(), moves: &kept.moves, changes: &kept.changes }
     }
 
     fn label(&self) -> String {
-        self.point.label()
+        self.label.clone()
     }
 }
 
 /// The presentation of all points of the study.
 #[must_use]
-pub fn present(points: &Points<'_, Preview>) -> Presentation {
+pub fn present<Q: Question<Kept = Kept>>(points: &Points<'_, Q>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().map(View::of).collect();
     let shown = match &views[..] {
         [] => return Presentation::default(),

@@ -13,9 +13,9 @@ use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
 use towtank_units::{Bytes, SimSpan};
 
-use super::asked::{Asked, timed};
 use super::later;
 use super::scenario::Scenario;
+use crate::asked::{Asked, timed};
 use crate::preview::case::Case;
 use crate::preview::changes::{self, Changed};
 use crate::real::{self, Change, Staged, failing};
@@ -59,7 +59,7 @@ impl Ready {
     /// # Errors
     /// Each problem with its place in `draft`.
     pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
-        let asked = Asked::of(&scenario, draft)?;
+        let asked = Asked::of(&scenario.keyed(), draft)?;
         check_shares(&scenario, draft).into_result(())?;
         let mut joined = scenario.exports.load(&STATES, draft)?;
         let mut words: Vec<String> =
@@ -73,7 +73,7 @@ impl Ready {
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
         let end = after.last().expect("there is a stage at the beginning").clone();
         let change = Change { after, disks };
-        let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(super::asked::Change::failing).collect();
+        let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(crate::asked::Change::failing).collect();
         let exact_objects =
             if scenario.exact { u64::MAX } else { scenario.exact_objects.unwrap_or(EXACT_OBJECTS) };
         let of_cluster = real::Asked {
@@ -119,7 +119,7 @@ fn stages(
     let mut upmaps_dropped = 0;
     let mut after: Vec<Cluster> = Vec::new();
     for (at, steps) in asked.stages() {
-        let after_map = scenario.after_map.is_some() && after.is_empty();
+        let after_map = scenario.map.after_map.is_some() && after.is_empty();
         let before = after.last().unwrap_or(start);
         let changed = changes::apply(&changes::Asked { after_map, steps }, draft, before, warnings)?;
         let Changed { after: then, upmaps_dropped: dropped, words: of_map } = changed;

@@ -10,8 +10,8 @@ use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
-use super::asked::{Asked, Change};
 use super::scenario::Scenario;
+use crate::asked::{Asked, Change};
 use crate::real::groups::Groups;
 use crate::real::{self, Staged, failing};
 use towtank_recovery::log;

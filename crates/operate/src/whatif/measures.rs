@@ -1,6 +1,5 @@
 //! The measures of a replicate, under the names that a preview and a rebuild have for them.
 
-use super::asked::asks;
 use super::observed::Seen;
 use super::scenario::Scenario as Settled;
 use crate::preview::moves::DeviceMoves;
@@ -260,10 +259,12 @@ pub fn lacks(settled: &Settled, measure: &str) -> Option<&'static str> {
         "peers_rate_correlation" if settled.keys.clients.any() => {
             Some("servers also serve clients, so their rates say little about peers")
         }
-        "detection_s" | "down_out_s" | "groups_affected" | "objects_affected" if !asks(settled, "fail") => {
+        "detection_s" | "down_out_s" | "groups_affected" | "objects_affected"
+            if !settled.keyed().has("fail") =>
+        {
             Some("nothing fails")
         }
-        "objects_unwritten" if !asks(settled, "returns") => Some("nothing comes back: set `returns`"),
+        "objects_unwritten" if !settled.keyed().has("returns") => Some("nothing comes back: set `returns`"),
         "uplink_busy_max" if settled.keys.machines.uplink.is_none() => {
             Some("uplinks are not limited: `uplink` is not set")
         }

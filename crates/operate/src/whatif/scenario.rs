@@ -10,6 +10,7 @@ use towtank_recovery::settings::PEERING;
 use towtank_study::Texts;
 use towtank_units::{Frequency, Percent, SimSpan};
 
+use crate::asked::{Keyed, MapChanges};
 use crate::exports::Exports;
 
 /// A cluster's exports, what is changed in it, and the speeds of its machines.
@@ -24,9 +25,6 @@ pub struct Scenario {
     /// The changes of the other keys come behind these, in the order of the keys below.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub changes: Texts,
-    /// The new map; further changes are made to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after_map: Option<String>,
     /// What fails: `osd.3`, `host=h1`, `rack=r1@2h`. It is marked out after `detection` and `down_out`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub fail: Texts,
@@ -38,42 +36,13 @@ pub struct Scenario {
     /// that have failed before.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub replace: Texts,
-    /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a location
-    /// `h9=4x3.6:ssd@rack1`.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub add_host: Texts,
-    /// Devices or buckets to remove from the cluster and from the map at once: `osd.3`, `host=h2`. Drain them
-    /// first to keep their data readable meanwhile.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub remove: Texts,
-    /// Devices or buckets to empty while they still serve their data, as `ceph orch osd rm` does: their
-    /// weight in the map becomes 0.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub drain: Texts,
-    /// Weights in the map, as `ceph osd crush reweight` sets them: `osd.7=3.2`. The host's weight follows.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub crush_reweight: Texts,
-    /// Devices to take out, as `ceph osd out` does: they stay in the map, and serve until they are empty.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub mark_out: Texts,
-    /// Overrides from 0 to 1, as `ceph osd reweight` sets them: `osd.7=0.8`. The host keeps its weight.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub reweight: Texts,
-    /// `pg_num` of pools: `rbd=128`. A split is made in place and moves nothing by itself.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub pg_num: Texts,
-    /// `pgp_num` of pools: `rbd=128`. This moves groups after a split.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub pgp_num: Texts,
-    /// CRUSH rules of pools, by name or id, as `ceph osd pool set POOL crush_rule` sets them: `rbd=by_rack`.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub rule: Texts,
-    /// A group and the devices that it is to have, as in `ceph osd pg-upmap`: `1.7 osd.3 osd.5 osd.8`.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub upmap: Texts,
-    /// A group and pairs of devices, from and to, as in `ceph osd pg-upmap-items`: `1.7 osd.3 osd.5`.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    pub upmap_items: Texts,
+    /// Changes of the map, one key for each kind.
+    #[serde(flatten)]
+    pub map: MapChanges,
+    /// Whether only what moves is answered, as in `towtank preview`: no speeds are needed then, and nothing
+    /// is said of time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moves_only: bool,
     /// Speeds, pacing, clients, delays.
     #[serde(flatten)]
     pub keys: Keys,
@@ -145,5 +114,15 @@ impl Disk {
             Disk::Ssd => "ssd",
             Disk::Nvme => "nvme",
         }
+    }
+}
+
+impl Scenario {
+    /// The texts of each kind of change, in the order in which they are made.
+    #[must_use]
+    pub fn keyed(&self) -> Keyed<'_> {
+        let mut keyed = vec![("fail", &self.fail), ("returns", &self.returns), ("replace", &self.replace)];
+        keyed.extend(self.map.keyed());
+        Keyed { changes: &self.changes, keyed }
     }
 }

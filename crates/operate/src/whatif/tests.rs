@@ -11,11 +11,12 @@ use towtank_streams::Seed;
 
 use super::*;
 use crate::exports::samples::{EXAMPLE, Folder, example, files};
-use towtank_study::{Prepared, Study};
+use towtank_study::{PointResult, Prepared, Study};
 
 mod coarse;
 mod estimated;
 mod later;
+mod moves_only;
 mod real;
 mod rule;
 

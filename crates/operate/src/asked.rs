@@ -2,13 +2,96 @@
 //! other keys, in a fixed order. A change with a time is made then; changes at the same time keep their
 //! order.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
+use towtank_study::Texts;
 use towtank_units::SimSpan;
 
-use super::scenario::Scenario;
 use crate::preview::changes::Step;
 use crate::real::failing;
-use towtank_study::Texts;
+
+/// The keys that change the map of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MapChanges {
+    /// The new map; further changes are made to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_map: Option<String>,
+    /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a location
+    /// `h9=4x3.6:ssd@rack1`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub add_host: Texts,
+    /// Devices or buckets to remove from the cluster and from the map at once: `osd.3`, `host=h2`. Drain them
+    /// first to keep their data readable meanwhile.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub remove: Texts,
+    /// Devices or buckets to empty while they still serve their data, as `ceph orch osd rm` does: their
+    /// weight in the map becomes 0.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub drain: Texts,
+    /// Weights in the map, as `ceph osd crush reweight` sets them: `osd.7=3.2`. The host's weight follows.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub crush_reweight: Texts,
+    /// Devices to take out, as `ceph osd out` does: they stay in the map, and serve until they are empty.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub mark_out: Texts,
+    /// Overrides from 0 to 1, as `ceph osd reweight` sets them: `osd.7=0.8`. The host keeps its weight.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub reweight: Texts,
+    /// `pg_num` of pools: `rbd=128`. A split is made in place and moves nothing by itself.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub pg_num: Texts,
+    /// `pgp_num` of pools: `rbd=128`. This moves groups after a split.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub pgp_num: Texts,
+    /// CRUSH rules of pools, by name or id, as `ceph osd pool set POOL crush_rule` sets them: `rbd=by_rack`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub rule: Texts,
+    /// A profile of tunables: legacy, argonaut, bobtail, firefly, hammer, jewel, optimal or default.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub tunables: Texts,
+    /// A group and the devices that it is to have, as in `ceph osd pg-upmap`: `1.7 osd.3 osd.5 osd.8`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub upmap: Texts,
+    /// A group and pairs of devices, from and to, as in `ceph osd pg-upmap-items`: `1.7 osd.3 osd.5`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub upmap_items: Texts,
+}
+
+impl MapChanges {
+    /// The texts of each kind of change, in the order in which they are made.
+    fn texts(&self) -> [&Texts; MAP_VERBS.len()] {
+        let MapChanges { add_host, remove, drain, crush_reweight, mark_out, reweight, .. } = self;
+        let MapChanges { pg_num, pgp_num, rule, upmap, upmap_items, tunables, .. } = self;
+        [
+            add_host,
+            remove,
+            drain,
+            crush_reweight,
+            mark_out,
+            reweight,
+            pg_num,
+            pgp_num,
+            rule,
+            tunables,
+            upmap,
+            upmap_items,
+        ]
+    }
+
+    /// The same with their keys.
+    pub fn keyed(&self) -> impl Iterator<Item = (&'static str, &Texts)> {
+        MAP_VERBS.into_iter().zip(self.texts())
+    }
+}
+
+/// All changes of a scenario: the list `changes`, and the texts of its other keys.
+pub struct Keyed<'a> {
+    /// The list.
+    pub changes: &'a Texts,
+    /// Each other key, which is a verb too, with its texts.
+    pub keyed: Vec<(&'static str, &'a Texts)>,
+}
 
 /// What is asked, sorted by who does it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +122,9 @@ pub struct Change {
 }
 
 impl Change {
-    fn step(&self) -> Step<'_> {
+    /// As a change of the map.
+    #[must_use]
+    pub fn step(&self) -> Step<'_> {
         let Change { key, verb, text, written, .. } = self;
         Step { key, verb, text, written }
     }
@@ -68,11 +153,8 @@ pub fn timed(words: String, at: SimSpan) -> String {
     if at.is_zero() { words } else { format!("{words} after {at}") }
 }
 
-/// All verbs, in the order in which keys are read.
-pub const VERBS: [&str; 14] = [
-    "fail",
-    "returns",
-    "replace",
+/// What changes a map, in the order in which keys are read.
+pub const MAP_VERBS: [&str; 12] = [
     "add_host",
     "remove",
     "drain",
@@ -82,26 +164,38 @@ pub const VERBS: [&str; 14] = [
     "pg_num",
     "pgp_num",
     "rule",
+    "tunables",
     "upmap",
     "upmap_items",
 ];
+
+/// All verbs, in the order in which keys are read.
+pub const VERBS: [&str; 15] = {
+    let mut verbs = ["fail", "returns", "replace", "", "", "", "", "", "", "", "", "", "", "", ""];
+    let mut at = 0;
+    while at < MAP_VERBS.len() {
+        verbs[at + 3] = MAP_VERBS[at];
+        at += 1;
+    }
+    verbs
+};
 
 /// A failure that is drawn would need its own map in each replicate.
 const DRAWN: [&str; 5] = ["server", "host", "disk", "osd", "rack"];
 
 impl Asked {
-    /// Reads all changes of a scenario.
+    /// Reads all changes.
     ///
     /// # Errors
     /// Each change that is none, with its place in `draft`.
-    pub fn of(scenario: &Scenario, draft: &Draft) -> Result<Asked, Problems> {
+    pub fn of(keyed: &Keyed<'_>, draft: &Draft) -> Result<Asked, Problems> {
         let mut asked = Asked::default();
         let mut problems = Problems::new();
-        for written in scenario.changes.all() {
+        for written in keyed.changes.all() {
             let (word, text) = words(written);
             let verb = verb_of(word);
-            if !VERBS.contains(&verb.as_str()) {
-                let names: Vec<String> = VERBS.iter().map(|verb| verb.replace('_', "-")).collect();
+            if keyed.keyed.iter().all(|(key, _)| *key != verb) {
+                let names: Vec<String> = keyed.keyed.iter().map(|(key, _)| key.replace('_', "-")).collect();
                 let hint = did_you_mean(word, names.iter().map(String::as_str))
                     .unwrap_or_else(|| format!("changes are {}", names.join(", ")));
                 let message = format!("`changes` has \"{written}\", but `{word}` is no change");
@@ -111,7 +205,7 @@ impl Asked {
             let change = with_time("changes", &verb, text.trim(), written);
             asked.add(change, draft, &mut problems);
         }
-        for (verb, texts) in VERBS.into_iter().zip(keys(scenario)) {
+        for (verb, texts) in &keyed.keyed {
             for text in texts.all() {
                 asked.add(with_time(verb, verb, text.trim(), text), draft, &mut problems);
             }
@@ -172,12 +266,13 @@ fn verb_of(word: &str) -> String {
     word.trim_start_matches("--").replace('-', "_")
 }
 
-/// Whether a scenario asks for a change of this kind.
-#[must_use]
-pub fn asks(scenario: &Scenario, verb: &str) -> bool {
-    let mut keys = VERBS.into_iter().zip(keys(scenario));
-    keys.any(|(key, texts)| key == verb && !texts.is_empty())
-        || scenario.changes.all().iter().any(|written| verb_of(words(written).0) == verb)
+impl Keyed<'_> {
+    /// Whether there is a change of this kind.
+    #[must_use]
+    pub fn has(&self, verb: &str) -> bool {
+        self.keyed.iter().any(|(key, texts)| *key == verb && !texts.is_empty())
+            || self.changes.all().iter().any(|written| verb_of(words(written).0) == verb)
+    }
 }
 
 /// A change, with the time that stands behind its last `@`. In `add_host` a location may stand there.
@@ -205,26 +300,4 @@ fn wrong(change: &Change) -> Option<(String, String)> {
         return Some(("it does not say when".to_owned(), hint));
     }
     None
-}
-
-/// The texts of each verb.
-fn keys(scenario: &Scenario) -> [&Texts; 14] {
-    let Scenario { fail, returns, replace, add_host, remove, drain, crush_reweight, .. } = scenario;
-    let Scenario { mark_out, reweight, pg_num, pgp_num, rule, upmap, upmap_items, .. } = scenario;
-    [
-        fail,
-        returns,
-        replace,
-        add_host,
-        remove,
-        drain,
-        crush_reweight,
-        mark_out,
-        reweight,
-        pg_num,
-        pgp_num,
-        rule,
-        upmap,
-        upmap_items,
-    ]
 }
