@@ -158,8 +158,9 @@ fn crush_is_not_measured_on_what_is_not_there() {
     exit 2
     ");
     insta::assert_snapshot!(refused(&["--map", "map.txt", "--rule", "3", "--threads", "5000"]), @r"
-    error: --threads is 5000, but at most 1024 are run
-    hint: take as many as there are cores
+    error: invalid value '5000' for '--threads <T>': 5000 is not in 1..=1024
+
+    For more information, try '--help'.
     exit 2
     ");
     insta::assert_snapshot!(refused(&["--map", "map.txt", "--rule", "3", "--inputs", "0"]), @r"
