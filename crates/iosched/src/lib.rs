@@ -40,8 +40,7 @@
 //! Left out: clocks, devices, randomness.
 
 mod bfq;
-mod bucket;
-mod bucket_tree;
+mod buckets;
 mod description;
 mod discipline;
 mod drr;
@@ -71,8 +70,7 @@ mod wfq;
 mod wrr;
 
 pub use bfq::{Bfq, BfqSpec};
-pub use bucket::TokenBucket;
-pub use bucket_tree::{BucketTree, Parent};
+pub use buckets::{BucketTree, Parent, TokenBucket};
 pub use description::{Description, DescriptionError, Kind};
 pub use discipline::{
     About, Access, Audience, Discipline, Feedback, FlowId, NoMessage, Piece, Record, Request, SchedulerId,

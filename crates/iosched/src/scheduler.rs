@@ -29,7 +29,7 @@ pub enum Scheduler<T> {
     Rounds(Box<Rounds<T>>),
     Tbf(Box<Tbf<T>>),
     Bfq(Box<Bfq<T>>),
-    TokenBucket(TokenBucket<T>),
+    TokenBucket(Box<TokenBucket<T>>),
     BucketTree(Box<BucketTree<T>>),
 }
 
@@ -90,7 +90,7 @@ impl<T> Scheduler<T> {
                 Scheduler::Tbf(Box::new(Tbf::by_flow(depth, tokens, realtime, flows)))
             }
             Kind::Bfq(spec) => Scheduler::Bfq(Box::new(Bfq::new(depth, spec, flows))),
-            Kind::TokenBucket => Scheduler::TokenBucket(TokenBucket::new(depth, flows)),
+            Kind::TokenBucket => Scheduler::TokenBucket(Box::new(TokenBucket::new(depth, flows))),
             Kind::BucketTree(parent) => {
                 Scheduler::BucketTree(Box::new(BucketTree::new(depth, parent, flows)))
             }

@@ -1,19 +1,59 @@
-//! A two-level tree of token buckets, as in Linux's `htb` and in quotas for tenants: each flow has a bucket
-//! under a common parent, and a request takes its cost from both. So no flow exceeds its rate, and all flows
-//! together do not exceed the parent's.
+//! Token buckets of flows, alone or under a common parent: each flow gains tokens at a rate and holds at most
+//! a burst of them; a request takes its cost. A flow with too few tokens waits; among the flows with enough,
+//! requests go in order of arrival. A flow without a rate has no bucket.
 //!
+//! A bucket is stored as the instant at which it will be full, so that no fraction of a token is lost. A
+//! request that costs more than the burst goes when the bucket is full, and leaves it in debt: the request is
+//! served, and the rate holds over time.
+//!
+//! [`BucketTree`] has a parent above all flows, as in Linux's `htb` and in quotas for tenants, and a request
+//! takes its cost from both. So no flow exceeds its rate, and all flows together do not exceed the parent's.
 //! If the parent lends, a flow without tokens of its own may go on the parent's tokens alone, as long as no
 //! flow with tokens of its own waits: unused shares are used, and only the parent's rate binds. The request
 //! that has waited longest goes first.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
 
 use towtank_units::SimTime;
 
-use crate::bucket::Bucket;
 use crate::room::Room;
 use crate::tag::Tag;
 use crate::{Discipline, Flows, NoMessage, Request};
+
+/// A bucket that gains tokens at a rate, up to a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+struct Bucket {
+    /// Tokens per second; 0 for a bucket that is never empty.
+    rate: u64,
+    burst: u64,
+    /// The instant at which the bucket is full.
+    full_at: Tag,
+}
+
+impl Bucket {
+    /// A full bucket. A burst of 0 stands for the tokens of one second.
+    fn new(rate: u64, burst: u64) -> Bucket {
+        let burst = if burst == 0 { rate } else { burst };
+        Bucket { rate, burst, full_at: Tag::ZERO }
+    }
+
+    /// The first instant at which the cost can be taken.
+    fn ready_at(&self, cost: u64) -> Tag {
+        if self.rate == 0 {
+            return Tag::ZERO;
+        }
+        let spare = Tag::span_of(self.burst - cost.min(self.burst), self.rate);
+        self.full_at.minus(spare)
+    }
+
+    /// Takes the cost, whether the bucket holds enough or not.
+    fn take(&mut self, now: Tag, cost: u64) {
+        if self.rate > 0 {
+            self.full_at = self.full_at.max(now).plus(Tag::span_of(cost, self.rate));
+        }
+    }
+}
 
 /// The bucket above all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -26,9 +66,15 @@ pub struct Parent {
     pub lends: bool,
 }
 
+/// Token buckets, one per flow.
+pub type TokenBucket<T> = Buckets<false, T>;
+
 /// Token buckets of flows under a common parent bucket.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct BucketTree<T> {
+pub type BucketTree<T> = Buckets<true, T>;
+
+/// Flows with a bucket each. Only a `TREE` has a parent; elsewhere that sets no limit and lends nothing.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Buckets<const TREE: bool, T> {
     parent: Bucket,
     lends: bool,
     flows: Vec<Flow<T>>,
@@ -36,20 +82,53 @@ pub struct BucketTree<T> {
     ready: BTreeSet<(u64, u32)>,
     /// Head requests without: the instant at which they have them, and the flow.
     blocked: BTreeSet<(Tag, u32)>,
-    /// The same heads by arrival number: the order of borrowing.
+    /// The same heads by arrival number, in a tree: the order of borrowing.
     borrowers: BTreeSet<(u64, u32)>,
     came: u64,
     alarm: Option<SimTime>,
     room: Room,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Flow<T> {
     bucket: Bucket,
     /// With arrival numbers.
     waiting: VecDeque<(u64, Request<T>)>,
     /// When its head has tokens of its own.
     ready_at: Tag,
+}
+
+/// Without what only a tree needs, where there is none: digests of runs do not depend on it.
+impl<const TREE: bool, T: Hash> Hash for Buckets<TREE, T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if TREE {
+            (self.parent, self.lends).hash(state);
+        }
+        self.flows.len().hash(state);
+        for flow in &self.flows {
+            (flow.bucket, &flow.waiting).hash(state);
+            if TREE {
+                flow.ready_at.hash(state);
+            }
+        }
+        (&self.ready, &self.blocked).hash(state);
+        if TREE {
+            self.borrowers.hash(state);
+        }
+        (self.came, self.alarm, self.room).hash(state);
+    }
+}
+
+impl<T> TokenBucket<T> {
+    /// Rates and bursts are those of the flows, in units of cost. Without a depth, the number of requests in
+    /// service is not bounded.
+    ///
+    /// # Panics
+    /// When the depth is zero: no request would ever be served.
+    #[must_use]
+    pub fn new(depth: Option<u32>, flows: &Flows) -> TokenBucket<T> {
+        Buckets::under(Parent { rate: 0, burst: 0, lends: false }, depth, flows)
+    }
 }
 
 impl<T> BucketTree<T> {
@@ -60,9 +139,15 @@ impl<T> BucketTree<T> {
     /// When the depth is zero: no request would ever be served.
     #[must_use]
     pub fn new(depth: Option<u32>, parent: Parent, flows: &Flows) -> BucketTree<T> {
+        Buckets::under(parent, depth, flows)
+    }
+}
+
+impl<const TREE: bool, T> Buckets<TREE, T> {
+    fn under(parent: Parent, depth: Option<u32>, flows: &Flows) -> Buckets<TREE, T> {
         let flow = |bucket| Flow { bucket, waiting: VecDeque::new(), ready_at: Tag::ZERO };
         let buckets = flows.specs().iter().map(|spec| Bucket::new(spec.rate, spec.burst));
-        BucketTree {
+        Buckets {
             parent: Bucket::new(parent.rate, parent.burst),
             lends: parent.lends,
             flows: buckets.map(flow).collect(),
@@ -81,7 +166,9 @@ impl<T> BucketTree<T> {
         if let Some((came, head)) = flow.waiting.front() {
             flow.ready_at = flow.bucket.ready_at(head.cost);
             self.blocked.insert((flow.ready_at, number));
-            self.borrowers.insert((*came, number));
+            if TREE {
+                self.borrowers.insert((*came, number));
+            }
         }
     }
 
@@ -90,7 +177,9 @@ impl<T> BucketTree<T> {
         while let Some(&(_, number)) = self.blocked.first().filter(|blocked| blocked.0 <= now) {
             self.blocked.pop_first();
             if let Some(&(came, _)) = self.flows[number as usize].waiting.front() {
-                self.borrowers.remove(&(came, number));
+                if TREE {
+                    self.borrowers.remove(&(came, number));
+                }
                 self.ready.insert((came, number));
             }
         }
@@ -104,7 +193,7 @@ impl<T> BucketTree<T> {
     }
 }
 
-impl<T: Clone> Discipline for BucketTree<T> {
+impl<const TREE: bool, T: Clone> Discipline for Buckets<TREE, T> {
     type Item = T;
     type Message = NoMessage;
 
@@ -142,13 +231,16 @@ impl<T: Clone> Discipline for BucketTree<T> {
         let (_, request) = flow.waiting.pop_front()?;
         self.parent.take(now, cost);
         if own {
+            debug_assert!(flow.bucket.ready_at(cost) <= now, "flow {number} goes without tokens");
             flow.bucket.take(now, cost);
-            self.ready.remove(&(came, number));
+            self.ready.pop_first();
         } else {
             self.blocked.remove(&(flow.ready_at, number));
             self.borrowers.remove(&(came, number));
         }
         self.lay(number);
+        let waiting = || self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.ready.len() + self.blocked.len(), waiting(), "heads, and flows that wait");
         self.room.take();
         Some(request)
     }
@@ -175,10 +267,57 @@ impl<T: Clone> Discipline for BucketTree<T> {
 mod tests {
     use super::*;
     use crate::FlowSpec;
-    use crate::trial::{given, ms, push};
+    use crate::trial::{at, given, ms, push, request};
+
+    fn flow(rate: u64, burst: u64) -> FlowSpec {
+        FlowSpec { rate, burst, ..FlowSpec::default() }
+    }
+
+    /// 1,000 tokens per second, at most 50: at time 0 five requests of 10 go, then one every 10 ms; after a
+    /// pause, five again.
+    #[test]
+    fn tokens_by_hand() {
+        let mut bucket = TokenBucket::new(None, &Flows::new(vec![flow(1_000, 50)]));
+        (0..30).for_each(|item| push(&mut bucket, 0, 10, item));
+        assert_eq!((given(&mut bucket, ms(0)), bucket.wake_at()), (vec![0, 1, 2, 3, 4], Some(ms(10))));
+        assert_eq!((given(&mut bucket, ms(25)), bucket.wake_at()), (vec![5, 6], Some(ms(30))));
+        assert_eq!(given(&mut bucket, ms(30)), [7]);
+        assert_eq!((given(&mut bucket, ms(1_000)).len(), bucket.wake_at()), (5, Some(ms(1_010))));
+    }
+
+    /// A request of 120 with a burst of 50 goes when the bucket is full, and the next one waits until the
+    /// debt is paid.
+    #[test]
+    fn a_large_request_leaves_a_debt() {
+        let mut bucket = TokenBucket::new(None, &Flows::new(vec![flow(1_000, 50)]));
+        [120, 10, 60].iter().zip(0..).for_each(|(&cost, item)| push(&mut bucket, 0, cost, item));
+        assert_eq!((given(&mut bucket, ms(0)), bucket.wake_at()), (vec![0], Some(ms(80))));
+        assert_eq!((given(&mut bucket, ms(80)), bucket.wake_at()), (vec![1], Some(ms(130))));
+        assert_eq!(given(&mut bucket, ms(130)), [2]);
+    }
+
+    #[test]
+    fn who_has_tokens_goes_in_order_of_coming() {
+        let mut bucket = TokenBucket::new(Some(2), &Flows::new(vec![flow(100, 1), flow(0, 0)]));
+        for (item, flow) in (0..).zip([0, 0, 1, 1]) {
+            push(&mut bucket, flow, 1, item);
+        }
+        assert_eq!((given(&mut bucket, at(0)), bucket.wake_at()), (vec![0, 2], None));
+        bucket.complete(ms(10), &request(0, 1, 0));
+        bucket.complete(ms(10), &request(1, 1, 2));
+        assert_eq!(given(&mut bucket, ms(10)), [1, 3]);
+    }
+
+    #[test]
+    #[should_panic(expected = "heads, and flows that wait")]
+    fn a_flow_that_lost_its_head_is_noticed() {
+        let mut bucket = TokenBucket::new(None, &Flows::equal(2));
+        (0..4).for_each(|item| crate::trial::push(&mut bucket, item % 2, 10, item));
+        bucket.blocked.pop_last();
+        let _ = crate::trial::served(&mut bucket);
+    }
 
     fn tree(lends: bool) -> BucketTree<u32> {
-        let flow = |rate, burst| FlowSpec { rate, burst, ..FlowSpec::default() };
         let parent = Parent { rate: 200, burst: 4, lends };
         BucketTree::new(None, parent, &Flows::new(vec![flow(100, 1), flow(1_000, 10)]))
     }
