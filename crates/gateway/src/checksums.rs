@@ -1,5 +1,7 @@
 //! Checksums of bodies, as clients of S3 send them: CRC-32, CRC-32C, CRC-64/NVME, SHA-1 and SHA-256.
 
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine, alphabet};
 use crc::{CRC_32_ISCSI, CRC_32_ISO_HDLC, CRC_64_NVME, Crc, Table};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -169,41 +171,22 @@ impl Running {
     }
 }
 
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// The usual digits, with padding. Spare bits of the last digit may be set: they are no part of the value.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// Encodes bytes in base64, as in checksum headers.
 #[must_use]
 pub fn base64(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let number =
-            three.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)) << (8 * (3 - three.len()));
-        for place in 0..4 {
-            let digit = DIGITS[number >> (18 - 6 * place) & 63];
-            text.push(if place <= three.len() { char::from(digit) } else { '=' });
-        }
-    }
-    text
+    BASE64.encode(bytes)
 }
 
 /// Decodes padded base64; none if it is malformed.
 #[must_use]
 pub fn unbase64(text: &str) -> Option<Vec<u8>> {
-    let padding = text.bytes().rev().take_while(|byte| *byte == b'=').count();
-    if !text.len().is_multiple_of(4) || padding > 2 {
-        return None;
-    }
-    let digits = &text.as_bytes()[..text.len() - padding];
-    let mut bytes = Vec::new();
-    for four in digits.chunks(4) {
-        let mut number = 0;
-        for digit in four {
-            number = number << 6 | DIGITS.iter().position(|other| other == digit)?;
-        }
-        number <<= 6 * (4 - four.len());
-        bytes.extend(&(number as u32).to_be_bytes()[1..four.len()]);
-    }
-    Some(bytes)
+    BASE64.decode(text).ok()
 }
 
 #[cfg(test)]
