@@ -8,7 +8,7 @@ use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 use towtank_study::Texts;
 use towtank_units::SimSpan;
 
-use crate::preview::changes::Step;
+use crate::changes::Step;
 use crate::real::failing;
 
 /// The keys that change the map of a cluster.

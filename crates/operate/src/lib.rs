@@ -2,7 +2,7 @@
 //! at risk, and how to balance a cluster.
 //!
 //! - `exports`: the keys that name exports, read and joined;
-//! - `asked`: changes, in the order in which they are made;
+//! - `asked`: changes, in the order in which they are made; `changes`: a map with them made;
 //! - `real`: machines and groups from exports, and what a recovery of them takes;
 //! - `preview`, `whatif`, `balance`: the studies.
 //!
@@ -10,6 +10,7 @@
 
 mod asked;
 pub mod balance;
+mod changes;
 mod exports;
 pub mod preview;
 mod real;

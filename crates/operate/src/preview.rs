@@ -8,14 +8,12 @@
 //!
 //! - `scenario`: the keys of a scenario;
 //! - `case`: the cluster ([`towtank_ceph`]) before and after;
-//! - `changes`: the changes that a user asks for, applied in order;
 //! - `moves`: every group before and after, and the data that move;
 //! - `safety`: how many groups are unsafe or not known; `dangers`: these in words, which come first in the
 //!   answer;
 //! - `observed`: the measures; `present`: tables and figures.
 
 pub(crate) mod case;
-pub(crate) mod changes;
 pub(crate) mod dangers;
 pub(crate) mod moves;
 pub(crate) mod observed;

@@ -4,9 +4,9 @@ use towtank_ceph::{Cluster, FillLimits, Joined};
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 
-use super::changes::{self, Changed};
 use super::scenario::Scenario;
 use crate::asked::{Asked, Change};
+use crate::changes::{self, Changed};
 
 /// A cluster before and after.
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ pub struct Scenario {
     /// The exports.
     #[serde(flatten)]
     pub exports: Exports,
-    /// Changes in their order, each as its flag would have it without the dashes: `["add-host h9=4x3.6", "drain
-    /// host=h1"]`. The changes of the other keys come behind these, in the order of the keys below.
+    /// Changes in their order, each as its flag would have it without the dashes: `["add-host h9=4x3.6",
+    /// "drain host=h1"]`. The changes of the other keys come behind these, in the order of the keys below.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub changes: Texts,
     /// Changes of the map, one key for each kind.

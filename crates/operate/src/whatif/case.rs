@@ -16,8 +16,8 @@ use towtank_units::{Bytes, SimSpan};
 use super::later;
 use super::scenario::Scenario;
 use crate::asked::{Asked, timed};
+use crate::changes::{self, Changed};
 use crate::preview::case::Case;
-use crate::preview::changes::{self, Changed};
 use crate::real::{self, Change, Staged, failing};
 use towtank_study::RunContext;
 

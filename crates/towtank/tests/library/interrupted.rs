@@ -265,7 +265,7 @@ fn unwatched() -> Registry {
 
 fn scenario(registry: &Registry, study: &str, text: &str) -> Scenario {
     let text = format!("study = \"{study}\"\nreplicates = 2\n{}", text.replace("LIVE\n", LIVE));
-    let exports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../studies/src/whatif/golden");
+    let exports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../operate/src/whatif/golden");
     let document = Document::parse(&text).unwrap_or_else(|problems| panic!("{text}: {problems}"));
     document.beside(exports).check(registry).unwrap_or_else(|problems| panic!("{text}: {problems}"))
 }
