@@ -26,7 +26,7 @@ use crate::options::RunOptions;
 use crate::outcome::Share;
 use crate::partition::{Realm, Whole};
 use crate::pending::PendingSet;
-use crate::plain::{Plain, panic_message};
+use crate::plain::{Plain, law_of_order, panic_message};
 use crate::slot::Slot;
 
 /// The number of words of a state that are compared at every event: as many as take about the time of an
@@ -151,6 +151,7 @@ impl<'m, M: Model> Check<'m, M> {
         let once = take_effects(undo, desk);
         run.executed += 1;
         compare_twins(place, (twin, &once), (slot, &again), compared)?;
+        law_of_twins(twin, slot);
         if let Some((sends, samples, outputs, timer_changes)) = first {
             same(place, "what was sent", &sends, &again.sends)?;
             same(place, "what was counted", &samples, &again.samples)?;
@@ -176,6 +177,8 @@ impl<'m, M: Model> Check<'m, M> {
         let plain = &mut self.plain;
         plain.run.committed += 1;
         plain.run.executed += 1;
+        let last = plain.last.map_or(EventKey::MIN, |(key, _)| key);
+        law_of_order(&last, &scheduled.key);
         plain.last = Some((scheduled.key, scheduled.to));
         plain.take_desk(scheduled.key, scheduled.to, scheduled.to.index());
     }
@@ -196,6 +199,15 @@ impl<'m, M: Model> Check<'m, M> {
         }
         Ok(())
     }
+}
+
+/// Once an event has been executed on both, an entity and its twin have handled and sent the same.
+fn law_of_twins<M: Model>(twin: &Slot<M, Watch>, slot: &Slot<M, ()>) {
+    assert_eq!(
+        (twin.ordinal, twin.sequence, twin.chain),
+        (slot.ordinal, slot.sequence, slot.chain),
+        "a twin has handled and sent what its entity has"
+    );
 }
 
 /// A copy of an entity on which every event will be executed once.
@@ -307,3 +319,6 @@ fn same<T: PartialEq + Debug>(
         after: format!("{after:?}"),
     }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 //! one packet with the events for it, its own floor and reach, and waits for one packet from each. All
 //! workers then have the same facts and compute the same bound, so no leader is needed.
 
-use towtank_units::SimTime;
+use towtank_units::{SimSpan, SimTime};
 
 use crate::context::Rules;
 use crate::error::{Place, RunError};
@@ -55,6 +55,8 @@ enum Phase {
 /// What a worker reported to its peers about itself, for its own computation of the bound.
 #[derive(Clone, Copy, Debug)]
 struct Told {
+    /// The end of the window.
+    bound: EventKey,
     floor: EventKey,
     reach: SimTime,
     stop: bool,
@@ -64,6 +66,10 @@ impl<'m, M: Model> Conservative<'m, M> {
     /// Creates and starts the entities. If one cannot start, the first window reports it to the peers, and
     /// the run ends.
     pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize) -> Self {
+        assert!(
+            plan.look_ahead > SimSpan::ZERO,
+            "no link without delay joins two partitions of the conservative executor"
+        );
         let mut plain = Plain::new(rules, plan.territory(me));
         let error = plain.start().err();
         if let Some(mut reach) = Reach::new(plain.rules.model, plan.look_ahead) {
@@ -101,7 +107,10 @@ impl<'m, M: Model> Conservative<'m, M> {
     pub(crate) fn step(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) -> Step {
         while let Some(Packet(message)) = transport.receive() {
             match message {
-                Message::Window(window) => self.heard.push(window),
+                Message::Window(window) => {
+                    self.law_of_rounds(&window);
+                    self.heard.push(window);
+                }
                 Message::Share(share) => self.shares.push(*share),
                 _ => unreachable!("conservative workers send windows and shares only"),
             }
@@ -170,7 +179,7 @@ impl<'m, M: Model> Conservative<'m, M> {
             };
             transport.send(peer, Packet(Message::Window(window)));
         }
-        self.phase = Phase::Waiting(Told { floor, reach, stop });
+        self.phase = Phase::Waiting(Told { bound, floor, reach, stop });
     }
 
     /// Once all packets of the round have arrived, computes the next bound or ends the run.
@@ -179,7 +188,8 @@ impl<'m, M: Model> Conservative<'m, M> {
         if this_round < self.peers() {
             return Step::Waiting;
         }
-        let Told { mut floor, mut reach, mut stop } = told;
+        assert!(this_round == self.peers(), "each peer sends one packet a window: {this_round} came");
+        let Told { bound: before, mut floor, mut reach, mut stop } = told;
         let mut committed = self.plain.run.committed;
         let mut last = self.plain.last;
         let mut error = self.error.take();
@@ -193,7 +203,15 @@ impl<'m, M: Model> Conservative<'m, M> {
             committed += window.committed;
             last = last.max(window.last);
             error = RunError::earlier(error, window.error);
-            window.events.drain(..).for_each(|event| self.plain.arrive(event));
+            let promised = window.floor;
+            for event in window.events.drain(..) {
+                let key = event.key;
+                assert!(
+                    key >= promised,
+                    "no event comes from a peer below its floor: {key} is below {promised}"
+                );
+                self.plain.arrive(event);
+            }
             self.spare.push(window.events);
         }
         let pending = self.plain.queue.len() as u64;
@@ -211,9 +229,24 @@ impl<'m, M: Model> Conservative<'m, M> {
             self.finish(end, floor < end, transport);
         } else {
             let bound = if reach == SimTime::MAX { EventKey::MAX } else { EventKey::first_at(reach) };
-            self.phase = Phase::Running(bound.min(end));
+            let bound = bound.min(end);
+            assert!(
+                floor >= before,
+                "no event is left before the end of a window: {floor} is below {before}"
+            );
+            assert!(bound > floor, "a window ends after it begins: its end, {bound}, is not above {floor}");
+            self.phase = Phase::Running(bound);
         }
         Step::Worked
+    }
+
+    /// A peer can be ahead by one window, for the next of which it needs a packet from here.
+    fn law_of_rounds(&self, window: &Window<M::Event>) {
+        let (theirs, ours) = (window.round, self.round);
+        assert!(
+            theirs == ours || theirs == ours + 1,
+            "a peer is in this window or the next: a packet of {theirs} came in {ours}"
+        );
     }
 
     fn too_many(&self, (key, entity): (EventKey, EntityId), limit: u64) -> RunError {
@@ -238,3 +271,6 @@ impl<'m, M: Model> Conservative<'m, M> {
         self.result.expect("a worker is asked for its shares when it has finished").map(|()| self.shares)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,6 +81,8 @@ impl<P> Mailbox<P> {
 
     fn empty_into(&self, taken: &mut VecDeque<P>) {
         let mut contents = self.open();
+        let (count, packets) = (self.count.load(Ordering::Acquire), contents.packets.len());
+        assert!(count == packets, "a mailbox counts its packets: {count} counted, {packets} there");
         taken.extend(contents.packets.drain(..));
         self.count.store(0, Ordering::Release);
     }

@@ -307,6 +307,28 @@ pub(crate) struct Share<M: Model> {
     pub run: RunStatistics,
 }
 
+/// What holds when the shares of all workers have been put together and in order.
+fn laws_of_the_end<M: Model>(
+    model: &M,
+    remains: &[Remains<M::Entity, M::Statistics>],
+    outputs: &[Written<M::Output>],
+    pending: &[Scheduled<M::Event>],
+    (now, partial): (SimTime, bool),
+) {
+    let entities = model.entities() as usize;
+    let each_once =
+        remains.len() == entities && remains.iter().enumerate().all(|(at, one)| one.id.index() == at);
+    assert!(each_once, "each entity has one result: there are {} of {entities}", remains.len());
+    let last = outputs.last().map_or(SimTime::ZERO, |written| written.key.at);
+    assert!(last <= now, "nothing is written after the end of a run: at {last}, but it ended at {now}");
+    if let Some(next) = pending.first().filter(|_| !partial) {
+        let at = next.key.at;
+        assert!(at >= now, "everything before the end has happened: {at} is pending, but the end is {now}");
+    }
+    let twice = pending.windows(2).find(|pair| pair[0].key == pair[1].key);
+    assert!(twice.is_none(), "no two events have the same key: {:?}", twice.map(|pair| pair[0].key));
+}
+
 /// Combines the shares of all workers into the outcome, in the order of entities, and audits it.
 pub(crate) fn assemble<M: Model>(
     model: &M,
@@ -332,6 +354,7 @@ pub(crate) fn assemble<M: Model>(
     remains.sort_by_key(|left| left.id);
     outputs.sort_by_key(|written| written.key);
     pending.sort_by_key(|scheduled| scheduled.key);
+    laws_of_the_end(model, &remains, &outputs, &pending, (now, partial));
     let digest = digest::of_entities(remains.iter().map(|one| one.digest));
     let (entities, statistics): (Vec<_>, Vec<_>) =
         remains.into_iter().map(|one| (one.state, one.statistics)).unzip();
@@ -350,4 +373,70 @@ pub(crate) fn assemble<M: Model>(
         run,
         notices,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use towtank_units::SimSpan;
+
+    use super::*;
+    use crate::phold::Phold;
+
+    fn share(ids: &[u32]) -> Share<Phold> {
+        let one = |&id: &u32| Remains {
+            id: EntityId(id),
+            state: crate::phold::Process(0),
+            statistics: (),
+            digest: 0,
+        };
+        Share {
+            remains: ids.iter().map(one).collect(),
+            outputs: Vec::new(),
+            pending: Vec::new(),
+            pending_count: 0,
+            now: SimTime::from_ns(50),
+            partial: false,
+            run: RunStatistics::default(),
+        }
+    }
+
+    fn at(ns: u64, sequence: u64) -> EventKey {
+        EventKey { sequence, ..EventKey::first_at(SimTime::from_ns(ns)) }
+    }
+
+    #[test]
+    fn damaged_shares_break_a_law() {
+        let model = Phold {
+            processes: 2,
+            start_events: 1,
+            remote: 0.0,
+            look_ahead: SimSpan::ZERO,
+            mean: SimSpan::from_ns(9),
+            work: 0,
+        };
+        let pending = |key| Scheduled { key, to: EntityId(0), timer: false, event: () };
+        let written = |key| Written { key, by: EntityId(0), output: () };
+        let table: [(&str, Vec<Share<Phold>>); 5] = [
+            ("each entity has one result: there are 1 of 2", vec![share(&[0])]),
+            ("each entity has one result: there are 2 of 2", vec![share(&[0]), share(&[0])]),
+            (
+                "nothing is written after the end",
+                vec![Share { outputs: vec![written(at(51, 0))], ..share(&[0, 1]) }],
+            ),
+            (
+                "everything before the end has happened",
+                vec![Share { pending: vec![pending(at(49, 0))], ..share(&[0, 1]) }],
+            ),
+            (
+                "no two events have the same key",
+                vec![Share { pending: vec![pending(at(60, 3)), pending(at(60, 3))], ..share(&[0, 1]) }],
+            ),
+        ];
+        for (want, shares) in table {
+            let broken = std::panic::catch_unwind(|| assemble(&model, shares, Vec::new()).map(|_| ()));
+            let message = crate::plain::panic_message(broken.expect_err(want).as_ref());
+            assert!(message.contains(want), "{message}");
+        }
+        assemble(&model, vec![share(&[1]), share(&[0])], Vec::new()).expect("shares come in any order");
+    }
 }

@@ -36,6 +36,28 @@ impl Layout {
             Layout::Scattered(table) => table.members.len(),
         }
     }
+
+    /// Each entity is in one partition, where both its owner and its place are known.
+    fn law_of_division(&self, entities: u32) {
+        match self {
+            Layout::Stretches(bounds) => {
+                let rises = bounds.is_sorted_by(|left, right| left < right) || entities == 0;
+                assert!(
+                    rises && bounds.first() == Some(&0) && bounds.last() == Some(&entities),
+                    "partitions cover all entities once: {bounds:?} of {entities}"
+                );
+            }
+            Layout::Scattered(table) => {
+                let sum: usize = table.members.iter().map(Vec::len).sum();
+                assert!(sum == entities as usize, "partitions cover all entities once: {sum} of {entities}");
+                for id in 0..entities {
+                    let (owner, local) = (table.owner[id as usize], table.local[id as usize]);
+                    let found = table.members[usize::from(owner)].get(local as usize);
+                    assert!(found == Some(&id), "an entity is where the table says: entity {id} is not");
+                }
+            }
+        }
+    }
 }
 
 /// How entities joined by zero-delay links are treated.
@@ -70,6 +92,7 @@ impl Plan {
                 }
             }
         };
+        layout.law_of_division(rules.entities);
         let mut plan = Plan { layout, look_ahead: SimSpan::MAX };
         plan.look_ahead = rules.links.look_ahead(rules.entities, |id| plan.owner(id));
         plan
@@ -237,4 +260,38 @@ fn gather<M: Model>(rules: &Rules<'_, M>, workers: usize, mut root: impl FnMut(u
         return Layout::Stretches(bounds);
     }
     Layout::Scattered(Arc::new(Table { owner, local, members }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_divisions_break_a_law() {
+        let scattered = |owner: Vec<u16>, local: Vec<u32>, members: Vec<Vec<u32>>| {
+            Layout::Scattered(Arc::new(Table { owner, local, members }))
+        };
+        let good = [
+            Layout::Stretches(vec![0, 2, 3]),
+            scattered(vec![0, 1, 0], vec![0, 0, 1], vec![vec![0, 2], vec![1]]),
+        ];
+        good.iter().for_each(|layout| layout.law_of_division(3));
+        let damaged = [
+            (Layout::Stretches(vec![0, 2, 2, 3]), "partitions cover all entities once: [0, 2, 2, 3] of 3"),
+            (Layout::Stretches(vec![0, 2]), "partitions cover all entities once: [0, 2] of 3"),
+            (
+                scattered(vec![0, 1, 0], vec![0, 0, 1], vec![vec![0, 2], vec![1, 2]]),
+                "partitions cover all entities once: 4 of 3",
+            ),
+            (
+                scattered(vec![0, 1, 0], vec![0, 0, 1], vec![vec![2, 0], vec![1]]),
+                "an entity is where the table says: entity 0 is not",
+            ),
+        ];
+        for (layout, want) in damaged {
+            let broken = std::panic::catch_unwind(|| layout.law_of_division(3));
+            let message = crate::plain::panic_message(broken.expect_err("the law is broken").as_ref());
+            assert!(message.contains(want), "{message}");
+        }
+    }
 }

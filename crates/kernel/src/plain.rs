@@ -14,7 +14,7 @@ use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics};
 use crate::outcome::{RunStatistics, Share, Written};
 use crate::partition::Realm;
-use crate::pending::PendingSet;
+use crate::pending::{PendingSet, precedes};
 use crate::reach::Reach;
 use crate::slot::Slot;
 
@@ -81,7 +81,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     }
 
     fn events(&mut self, bound: EventKey, allowance: u64) -> Result<bool, Box<RunError>> {
-        let (committed, mut last) = (self.run.committed, (EventKey::MIN, EntityId(0)));
+        let (committed, mut last) = (self.run.committed, self.last.unwrap_or((EventKey::MIN, EntityId(0))));
         let more = self.handle_events(&bound, allowance, &mut last)?;
         if self.run.committed > committed {
             self.last = Some(last);
@@ -89,7 +89,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         Ok(more)
     }
 
-    /// As [`Plain::events`]; `last` becomes the last event, unless an error is returned.
+    /// As [`Plain::events`]; `last` is the last event, and becomes the new one, unless an error is returned.
     // Not stored in `self` at once, and copied only once, because it is done for every event.
     #[inline(always)]
     fn handle_events(
@@ -110,6 +110,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
                 self.queue.drop_first();
                 continue;
             }
+            law_of_order(&last.0, &scheduled.key);
             *last = (scheduled.key, id);
             slot.perform_for_good(&self.rules, &mut self.desk, scheduled)?;
             self.run.committed += 1;
@@ -119,7 +120,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             }
             self.queue.drop_first();
             // An event without delay is the next, so as many as before are still ahead.
-            if self.take_sends(id, sequence) > last.0.at {
+            if self.take_sends(id, last.0.at, sequence) > last.0.at {
                 self.fetch_ahead();
             }
         }
@@ -152,7 +153,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     #[inline]
     pub(crate) fn take_desk(&mut self, key: EventKey, id: EntityId, local: usize) {
         self.take_results(key, id, local);
-        self.take_sends(id, self.slots[local].sequence);
+        self.take_sends(id, key.at, self.slots[local].sequence);
     }
 
     /// Takes what a handler has counted and written, and notes how soon its sends can reach other realms.
@@ -177,16 +178,19 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         desk.timer_changes.clear();
     }
 
-    /// Takes what the handler of an entity has sent, and returns the time of the first send; `sequence` is
-    /// the one after the last.
+    /// Takes what the handler of an entity has sent at `now`, and returns the time of the first send;
+    /// `sequence` is the one after the last.
     #[inline(always)]
-    fn take_sends(&mut self, origin: EntityId, mut sequence: u64) -> SimTime {
+    fn take_sends(&mut self, origin: EntityId, now: SimTime, mut sequence: u64) -> SimTime {
         // An event that sends one more at most leaves no more pending than there were before it.
         let grows = self.desk.sends.len() > 1;
         let mut first = SimTime::MAX;
         while let Some(send) = self.desk.sends.pop() {
             sequence -= 1;
             first = send.at;
+            if first < now {
+                sent_into_the_past(now, first);
+            }
             if self.realm.has(send.to()) {
                 self.queue.push(send.scheduled(origin, sequence));
             } else {
@@ -202,8 +206,13 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     /// Receives an event from another realm.
     #[inline]
     pub(crate) fn arrive(&mut self, event: Scheduled<M::Event>) {
+        let to = event.to;
+        assert!(
+            self.realm.has(to),
+            "an event reaches the worker that has its entity: entity {to} is not here"
+        );
         if let Some(reach) = &mut self.reach {
-            reach.note(self.rules.model, event.key.at, event.to, &event.event);
+            reach.note(self.rules.model, event.key.at, to, &event.event);
         }
         self.queue.push(event);
     }
@@ -234,7 +243,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         let mut sums = vec![0u64; self.slots.len()];
         let (mut pending, mut pending_count) = (Vec::new(), 0);
         let Plain { realm, slots, queue, outgoing, .. } = &*self;
-        debug_assert!(outgoing.is_empty(), "sends to other realms are delivered before a run ends");
+        assert!(outgoing.is_empty(), "sends to other realms are delivered before a run ends");
         queue.for_each(|scheduled| {
             let local = realm.own(scheduled.to);
             if scheduled.timer && !slots[local].timers.contains(scheduled.key.sequence) {
@@ -258,6 +267,28 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     }
 }
 
+/// The next event's key is above that of the last one: a pending-event set that returns them in another order
+/// would give a wrong result without a sign of it.
+#[inline(always)]
+pub(crate) fn law_of_order(last: &EventKey, next: &EventKey) {
+    // Where times alone do not decide, the whole comparison is out of the way of the usual events.
+    if last.at >= next.at {
+        law_of_order_at_one_time(last, next);
+    }
+}
+
+#[inline(never)]
+fn law_of_order_at_one_time(last: &EventKey, next: &EventKey) {
+    assert!(precedes(last, next), "events are handled in the order of their keys: {next} came after {last}");
+}
+
+/// Out of line, and with values: what a message borrows would have to lie in memory for each event.
+#[cold]
+#[inline(never)]
+pub(crate) fn sent_into_the_past(now: SimTime, at: SimTime) -> ! {
+    panic!("no event is sent into the past: sent at {now} for {at}");
+}
+
 /// The message of a panic.
 pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
     payload
@@ -266,3 +297,6 @@ pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a value that is not text".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,10 +52,27 @@ impl Reach {
         let calm = floor.at.saturating_add(self.usual);
         while let Some(&Reverse((reach, at))) = self.urgent.peek() {
             if at >= floor.at {
+                assert!(
+                    reach >= at,
+                    "no event reaches another entity before it happens: {reach} is before {at}"
+                );
                 return calm.min(reach);
             }
             self.urgent.pop();
         }
         calm
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "no event reaches another entity before it happens")]
+    fn an_event_felt_before_it_happens_breaks_a_law() {
+        let mut reach = Reach { look_ahead: SimSpan::ZERO, usual: SimSpan::MAX, urgent: BinaryHeap::new() };
+        reach.urgent.push(Reverse((SimTime::from_ns(3), SimTime::from_ns(9))));
+        reach.least(EventKey::first_at(SimTime::from_ns(5)));
     }
 }

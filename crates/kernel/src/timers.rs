@@ -31,9 +31,14 @@ impl Timers {
         match live.last() {
             Some(&last) if last > sequence => {
                 let place = live.partition_point(|&other| other < sequence);
+                assert!(live[place] != sequence, "a timer is set once: {sequence} is set already");
                 live.insert(place, sequence);
             }
-            _ => live.push(sequence),
+            Some(&last) => {
+                assert!(last != sequence, "a timer is set once: {sequence} is set already");
+                live.push(sequence);
+            }
+            None => live.push(sequence),
         }
     }
 
@@ -68,5 +73,12 @@ mod tests {
         assert!(!timers.remove(5));
         assert!(timers.contains(9) && timers.contains(1) && timers.contains(3) && !timers.contains(5));
         assert!(!Timers::default().remove(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "a timer is set once: 4 is set already")]
+    fn a_timer_set_twice_breaks_a_law() {
+        let mut timers = Timers::default();
+        [4, 9, 4].into_iter().for_each(|sequence| timers.insert(sequence));
     }
 }

@@ -155,3 +155,12 @@ fn packets_go_round_under_load() {
     over.store(true, Ordering::Relaxed);
     busy.into_iter().for_each(|thread| thread.join().expect("a busy thread does not panic"));
 }
+
+#[test]
+#[should_panic(expected = "a mailbox counts its packets: 2 counted, 1 there")]
+fn a_miscounted_mailbox_breaks_a_law() {
+    let mailbox = Mailbox::new();
+    mailbox.deliver(7);
+    mailbox.count.store(2, Ordering::Release);
+    mailbox.empty_into(&mut VecDeque::new());
+}

@@ -97,7 +97,7 @@ impl<M: Model> Optimistic<'_, M> {
         self.visit(token, transport, options);
     }
 
-    fn fresh_token(&self) -> Token {
+    pub(super) fn fresh_token(&self) -> Token {
         Token {
             round: self.lead.round,
             in_transit: 0,
@@ -156,6 +156,8 @@ impl<M: Model> Optimistic<'_, M> {
         transport: &mut impl Transport<M>,
         options: &RunOptions<'_>,
     ) {
+        let in_transit = token.in_transit;
+        assert!(in_transit >= 0, "no more mail is received than was sent: {in_transit} in transit");
         if token.in_transit != 0 {
             // Old mail is still in transit. Repeat the round after this worker has received its own mail.
             self.again = true;
@@ -164,6 +166,8 @@ impl<M: Model> Optimistic<'_, M> {
         let waste = self.judge(&token, options);
         let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
         let gvt = token.floor;
+        let before = self.gvt;
+        assert!(gvt >= before, "global virtual time never falls: {gvt} came after {before}");
         let verdict = if token.restart {
             Some(Verdict::Restart(Again::WithClones))
         } else if let Some(error) = token.error {

@@ -23,20 +23,20 @@ use crate::Queue;
 use crate::context::{Desk, Rules};
 use crate::digest;
 use crate::error::RunError;
-use crate::key::{EntityId, EventKey};
+use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics, UndoBy};
 use crate::options::RunOptions;
 use crate::outcome::{Again, RunStatistics, Share, Written};
 use crate::partition::{Plan, Realm, Territory};
 use crate::pending::{PendingSet, precedes};
-use crate::plain::panic_message;
+use crate::plain::{panic_message, sent_into_the_past};
 use crate::prefetch::prefetch;
 use crate::slot::Slot;
 use crate::transport::{Letter, Mail, Message, Packet, Sent, Step, Transport, Verdict};
 
 use gvt::{Census, Lead};
 use history::{Before, Deed, Effect, History, Sending};
-use rollback::{Cancellation, no_trail};
+use rollback::{Cancellation, Trail};
 
 /// How many events ahead an entity's state is prefetched.
 const FETCH_AHEAD: usize = 6;
@@ -65,8 +65,7 @@ pub(crate) struct Optimistic<'m, M: Model> {
     territory: Territory,
     me: usize,
     undo_by: UndoBy,
-    /// `extra` is the position of the entity's latest entry in the history.
-    slots: Vec<Slot<M, u64>>,
+    slots: Vec<Slot<M, Trail>>,
     queue: Queue<Sent<M::Event>>,
     /// Events of entities that do not speculate, held until their key is global virtual time.
     held: Queue<Sent<M::Event>>,
@@ -165,14 +164,14 @@ impl<'m, M: Model> Optimistic<'m, M> {
     fn start(&mut self) -> Result<(), RunError> {
         for local in 0..self.territory.len() {
             let id = self.territory.entity(local);
-            let mut slot = Slot::start(&self.rules, &mut self.desk, id, no_trail())?;
+            let mut slot = Slot::start(&self.rules, &mut self.desk, id, Trail::NONE)?;
             if self.undo_by == UndoBy::Inverse {
                 self.rules.model.begin_speculation(&mut slot.state);
             }
             self.slots.push(slot);
             let key = EventKey { origin: id, ..EventKey::MIN };
             self.outputs.extend(self.desk.outputs.drain(..).map(|output| Written { key, by: id, output }));
-            self.post_sends(id, self.slots[local].sequence);
+            self.post_sends(id, key.at, self.slots[local].sequence);
         }
         self.run.peak_pending = self.queue.len() as u64;
         Ok(())
@@ -228,6 +227,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
             return;
         }
         for letter in mail.letters {
+            self.law_of_mail(&letter);
             match letter {
                 Letter::Event(sent) => {
                     if !self.doomed.is_empty() && self.doomed.remove(&sent.id) {
@@ -241,6 +241,26 @@ impl<'m, M: Model> Optimistic<'m, M> {
             }
         }
         self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
+    }
+
+    /// Mail is for an entity here, and nothing that is still to come lies before global virtual time; what is
+    /// at it can no longer be cancelled.
+    fn law_of_mail(&self, letter: &Letter<M::Event>) {
+        let gvt = self.gvt;
+        let to = match letter {
+            Letter::Event(Sent { scheduled: Scheduled { key, to, .. }, .. }) => {
+                assert!(*key >= gvt, "no event arrives before global virtual time: {key} is before {gvt}");
+                *to
+            }
+            Letter::Anti { key, to, .. } => {
+                assert!(*key > gvt, "no event at global virtual time is cancelled: {key} is not after {gvt}");
+                *to
+            }
+        };
+        assert!(
+            self.territory.has(to),
+            "mail reaches the worker that has its entity: entity {to} is not here"
+        );
     }
 
     /// Executes up to a batch of events; returns how many were taken from the queue.
@@ -263,6 +283,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         // Both bounds are computed once: a key that was just put together is slow to copy.
         let (free, held_back) = (end.min(horizon), end.min(successor(self.gvt)));
         let room = self.history_bound.min(options.history_max as usize);
+        self.law_of_execution();
         while *taken < options.batch {
             // At the history bound, only the event at global virtual time itself may run.
             let full = self.history.len() >= room;
@@ -308,15 +329,26 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
+    /// What lies before global virtual time is certain: nothing there can still be executed. The first event
+    /// is the least, and what it sends comes later.
+    fn law_of_execution(&mut self) {
+        let Some(Sent { scheduled, id }) = self.queue.peek() else { return };
+        let (key, gvt) = (scheduled.key, self.gvt);
+        assert!(
+            key >= gvt || self.doomed.contains(id),
+            "no event before global virtual time is executed: {key} is before {gvt}"
+        );
+    }
+
     /// Executes the first event in the queue, which is for an entity here, and records it in the history.
     #[inline(always)]
     fn perform(&mut self, to: EntityId, local: usize) {
         let slot = &mut self.slots[local];
-        let before = Before { latest: slot.extra, chain: slot.chain, next_id: self.next_id };
+        let before = Before { latest: slot.extra.latest, chain: slot.chain, next_id: self.next_id };
         // Recorded first, so that a panic finds the entry.
         let sent = self.queue.take_first().expect("an event is performed after a look at it");
         let (place, entry) = self.history.push(sent, Deed::Running, before);
-        slot.extra = place;
+        slot.extra.latest = place;
         let due = &entry.sent.scheduled;
         if due.timer && !slot.timers.remove(due.key.sequence) {
             entry.deed = Deed::Skipped;
@@ -336,8 +368,8 @@ impl<'m, M: Model> Optimistic<'m, M> {
                     entry.note_first(first);
                 }
                 self.run.executed += 1;
-                let sequence = slot.sequence;
-                self.post_effects(to, sequence);
+                let (now, sequence) = (entry.sent.scheduled.key.at, slot.sequence);
+                self.post_effects(to, now, sequence);
             }
             Err(error) => self.suspend(local, error),
         }
@@ -371,7 +403,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
 
     /// Moves what the handler put on the desk into the history, but for its first send, and sends its sends.
     #[inline(always)]
-    fn post_effects(&mut self, origin: EntityId, sequence: u64) {
+    fn post_effects(&mut self, origin: EntityId, now: SimTime, sequence: u64) {
         let Desk { sends, samples, outputs, timer_changes, .. } = &mut self.desk;
         if !(timer_changes.is_empty() && samples.is_empty() && outputs.is_empty()) {
             timer_changes.drain(..).for_each(|change| self.history.note(Effect::Timer(change)));
@@ -383,20 +415,24 @@ impl<'m, M: Model> Optimistic<'m, M> {
         if grows {
             sends[1..].iter().for_each(|send| self.history.note(Effect::Sent(Sending::of(send))));
         }
-        self.post_sends(origin, sequence);
+        self.post_sends(origin, now, sequence);
         if grows {
             self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
         }
     }
 
     #[inline(always)]
-    fn post_sends(&mut self, origin: EntityId, mut sequence: u64) {
+    fn post_sends(&mut self, origin: EntityId, now: SimTime, mut sequence: u64) {
         let first_id = self.next_id;
         self.next_id += self.desk.sends.len() as u64;
         while let Some(send) = self.desk.sends.pop() {
             sequence -= 1;
             let (to, id) = (send.to(), first_id + self.desk.sends.len() as u64);
             let scheduled = send.scheduled(origin, sequence);
+            let at = scheduled.key.at;
+            if at < now {
+                sent_into_the_past(now, at);
+            }
             if self.territory.has(to) {
                 self.queue.push(Sent { scheduled, id });
             } else {
@@ -420,9 +456,14 @@ impl<'m, M: Model> Optimistic<'m, M> {
             count += 1;
             if matches!(entry.deed, Deed::Inverse(_) | Deed::Clone(_) | Deed::Certain(Ok(()))) {
                 run.committed += 1;
-                if !precedes(key, &latest.0) {
+                let committed = &mut slots[territory.own(by)].extra.committed;
+                if precedes(&latest.0, key) {
                     latest = (*key, by);
+                } else {
+                    // Above all that have committed here, it is above those of its entity.
+                    law_of_commits(committed, key);
                 }
+                *committed = *key;
             }
             match std::mem::replace(&mut entry.deed, Deed::Undone) {
                 Deed::Inverse(undo) if !*restart => {
@@ -458,7 +499,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
     /// that has halted executes nothing more, so a fault at global virtual time is certain then too.
     pub(super) fn commit_faults(&mut self) {
         for &local in self.suspended.keys() {
-            if let Some(entry) = self.history.get(self.slots[local].extra)
+            if let Some(entry) = self.history.get(self.slots[local].extra.latest)
                 && let Deed::Faulted(error) | Deed::Certain(Err(error)) = &entry.deed
                 && (entry.sent.scheduled.key < self.gvt || (self.halted && entry.is_certain()))
             {
@@ -535,14 +576,31 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.result = Some(verdict);
     }
 
+    /// When the run is over, each event that was executed has been committed or undone.
+    fn law_of_history(&self) {
+        let RunStatistics { executed, committed, rolled_back, .. } = self.run;
+        assert!(
+            executed == committed + rolled_back,
+            "what was executed is committed or undone: {executed} are not {committed} and {rolled_back}"
+        );
+        let left = self.history.len();
+        assert!(left == 0, "no history is left when the run is over: {left} entries are");
+    }
+
     fn share(&mut self, end: EventKey, partial: bool) -> Share<M> {
+        self.law_of_history();
+        let mut cancelled = 0;
         let mut sums = vec![0u64; self.slots.len()];
         let (mut pending, mut pending_count) = (Vec::new(), 0);
         let mut count = |sent: &Sent<M::Event>| {
             let local = self.territory.own(sent.scheduled.to);
             let dead =
                 sent.scheduled.timer && !self.slots[local].timers.contains(sent.scheduled.key.sequence);
-            if dead || self.doomed.contains(&sent.id) {
+            if self.doomed.contains(&sent.id) {
+                cancelled += 1;
+                return;
+            }
+            if dead {
                 return;
             }
             sums[local] = sums[local].wrapping_add(digest::pending_word(&sent.scheduled));
@@ -554,7 +612,9 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.queue.for_each(&mut count);
         self.held.for_each(&mut count);
         self.suspended.values().flatten().for_each(&mut count);
-        let last = self.last.map_or(towtank_units::SimTime::ZERO, |(key, _)| key.at);
+        let doomed = self.doomed.len();
+        assert!(cancelled == doomed, "each cancellation finds its event: {cancelled} of {doomed} did");
+        let last = self.last.map_or(SimTime::ZERO, |(key, _)| key.at);
         let now = if partial || end == EventKey::MAX { last } else { end.at };
         let slots = std::mem::take(&mut self.slots).into_iter().zip(sums).enumerate();
         let remains =
@@ -578,6 +638,11 @@ impl<'m, M: Model> Optimistic<'m, M> {
             Verdict::Failed(error) => Err(error),
         }
     }
+}
+
+#[inline(never)]
+fn law_of_commits(last: &EventKey, key: &EventKey) {
+    assert!(precedes(last, key), "an entity commits its events in order: {key} came after {last}");
 }
 
 /// The least bound that admits a key.
@@ -609,3 +674,6 @@ impl<E> Letter<E> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,7 +62,7 @@ impl<M: Model> Optimistic<'_, M> {
 
     /// The latest event of an entity that can still be undone.
     fn latest(&self, local: usize) -> Option<(u64, EventKey)> {
-        let place = self.slots[local].extra;
+        let place = self.slots[local].extra.latest;
         let entry = self.history.get(place).filter(|entry| !entry.is_certain())?;
         Some((place, entry.sent.scheduled.key))
     }
@@ -91,7 +91,7 @@ impl<M: Model> Optimistic<'_, M> {
     }
 
     fn was_executed(&self, local: usize, cancellation: Cancellation) -> bool {
-        let mut place = self.slots[local].extra;
+        let mut place = self.slots[local].extra.latest;
         while let Some(entry) = self.history.get(place) {
             if entry.sent.scheduled.key < cancellation.key {
                 return false;
@@ -114,7 +114,7 @@ impl<M: Model> Optimistic<'_, M> {
         let (first_send, effects) = (entry.take_first(), History::effect_places(entry));
         let previous = History::previous(place, entry);
         let slot = &mut self.slots[local];
-        slot.extra = previous;
+        slot.extra.latest = previous;
         match deed {
             Deed::Inverse(_) | Deed::Clone(_) => {
                 match deed {
@@ -125,6 +125,7 @@ impl<M: Model> Optimistic<'_, M> {
                     Deed::Clone(state) => slot.state = *state,
                     _ => {}
                 }
+                assert!(slot.ordinal > 1, "an entity takes back no more events than it has handled");
                 slot.ordinal -= 1;
                 slot.chain = chain;
                 self.run.rolled_back += 1;
@@ -197,15 +198,25 @@ impl<M: Model> Optimistic<'_, M> {
     }
 }
 
-impl<M: Model> Slot<M, u64> {
+impl<M: Model> Slot<M, Trail> {
     /// Undoes the latest send; the caller fills in its id.
     fn unsend(&mut self, origin: EntityId, Sending { at, step, to }: Sending) -> Cancellation {
+        assert!(self.sequence > 0, "an entity takes back no more sends than it has made");
         self.sequence -= 1;
         Cancellation { id: 0, key: EventKey { at, step, origin, sequence: self.sequence }, to }
     }
 }
 
-/// The history position of an entity that has executed nothing.
-pub(super) const fn no_trail() -> u64 {
-    NOWHERE
+/// What an entity has executed and committed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trail {
+    /// The position of its latest entry in the history.
+    pub latest: u64,
+    /// The key of the last event that it has committed.
+    pub committed: EventKey,
+}
+
+impl Trail {
+    /// Of an entity that has executed nothing.
+    pub(super) const NONE: Trail = Trail { latest: NOWHERE, committed: EventKey::MIN };
 }

@@ -97,7 +97,9 @@ impl<R: Keyed> KeyHeap<R> {
     #[inline]
     pub fn pop(&mut self) -> Option<R> {
         let place = self.drop_first_node()?;
-        self.records[place].take()
+        let record = self.records[place].take();
+        assert!(record.is_some(), "a key in the heap has its record: place {place} is empty");
+        record
     }
 
     /// Removes the record with the least key without copying it.
@@ -179,5 +181,23 @@ impl<R: Keyed> KeyHeap<R> {
             }
         }
         least.map(|(place, _)| first + place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towtank_units::SimTime;
+
+    use super::*;
+    use crate::key::{EntityId, Scheduled};
+
+    #[test]
+    #[should_panic(expected = "a key in the heap has its record: place 0 is empty")]
+    fn a_key_without_its_record_breaks_a_law() {
+        let mut heap = KeyHeap::default();
+        let key = EventKey::first_at(SimTime::from_ns(5));
+        heap.push(Scheduled { key, to: EntityId(0), timer: false, event: () });
+        heap.records[0] = None;
+        heap.pop();
     }
 }

@@ -202,14 +202,18 @@ impl<R: Keyed> Ladder<R> {
 
     /// Moves all records from the rungs into the side heap.
     fn dismantle(&mut self) {
+        let mut found = 0;
         while let Some(rung) = self.rungs.pop() {
             let mut buckets = rung.into_buckets();
             for chain in buckets.drain(..) {
+                found += chain.len();
                 let side = &mut self.side;
                 self.chunks.drain(chain, |_, record| side.push(record));
             }
             self.spare_buckets.push(buckets);
         }
+        let counted = self.far;
+        assert!(found == counted, "as many records are on the rungs as were counted: {found} of {counted}");
         self.far = 0;
         self.near_end = u64::MAX;
         self.side_from = 0;
@@ -239,8 +243,25 @@ impl<R: Keyed> Ladder<R> {
         }
         self.far -= count;
         sort_into(&mut self.chunks, &mut self.taken, &mut run);
+        self.law_of_runs(&run, count);
         let free = if self.near.is_empty() { &mut self.near } else { &mut self.next };
         self.spare_run = std::mem::replace(free, run);
+    }
+
+    /// A run that was just sorted has all records of its buckets, before the end of these and after the runs
+    /// that were sorted before it.
+    fn law_of_runs(&self, run: &Run<R>, count: usize) {
+        assert!(run.len() == count, "a run has the records of its buckets: {} of {count}", run.len());
+        let (Some(earliest), Some(latest)) = (last_of(run), first_of(run)) else { return };
+        let (at, end) = (time_of(latest), self.near_end);
+        assert!(at < end, "sorted records are before those on the rungs: {at} is not below {end}");
+        for sorted in [&self.near, &self.next].into_iter().filter_map(first_of) {
+            let (before, after) = (sorted.key(), earliest.key());
+            assert!(
+                precedes(&before, &after),
+                "a run is after the one before it: {after} is before {before}"
+            );
+        }
     }
 
     fn take_next_bucket(&mut self) -> Taken<R> {
@@ -409,7 +430,14 @@ impl<R: Keyed> Ladder<R> {
                 allowed(&near.key()).then_some(First::Near)
             }
             (_, Some(side)) => allowed(side).then_some(First::Side),
-            (None, None) => self.last_instant.first_key().is_some_and(allowed).then_some(First::LastInstant),
+            (None, None) => {
+                let (left, last_instant) = (self.len(), self.last_instant.len());
+                assert!(
+                    left == last_instant,
+                    "nothing is found only where nothing is: {left} records are left"
+                );
+                self.last_instant.first_key().is_some_and(allowed).then_some(First::LastInstant)
+            }
         }
     }
 
@@ -469,6 +497,12 @@ fn last_of<R>(run: &Run<R>) -> Option<&R> {
     run.last().and_then(Option::as_ref)
 }
 
+/// The greatest record of a run.
+#[inline]
+fn first_of<R>(run: &Run<R>) -> Option<&R> {
+    run.first().and_then(Option::as_ref)
+}
+
 impl<R> fmt::Debug for Ladder<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ladder")
@@ -508,5 +542,56 @@ mod tests {
         );
         let popped: Vec<u64> = (0..4).filter_map(|_| ladder.pop()).map(|next| next.key.sequence).collect();
         assert_eq!(popped, [9_000, 9_001, 0, 2]);
+    }
+
+    /// A ladder with sorted runs and rungs, the next of which is due to be sorted.
+    fn filled() -> Ladder<Scheduled<()>> {
+        let mut ladder = Ladder::new();
+        (1..=2_000).for_each(|at| ladder.push(record(at * 10, at)));
+        ladder.pop();
+        assert!(ladder.far > 0 && !ladder.near.is_empty(), "there are sorted records and others");
+        ladder
+    }
+
+    /// Puts a record into the bucket that is sorted next, whatever its time.
+    fn misplace(ladder: &mut Ladder<Scheduled<()>>, record: Scheduled<()>) {
+        let rung = ladder.rungs.last_mut().expect("there are rungs");
+        ladder.chunks.push(rung.bucket_mut(ladder.near_end), record);
+        ladder.far += 1;
+        while ladder.pop().is_some() {}
+    }
+
+    #[test]
+    #[should_panic(expected = "sorted records are before those on the rungs")]
+    fn a_record_in_too_early_a_bucket_breaks_a_law() {
+        misplace(&mut filled(), record(19_999, 9_000));
+    }
+
+    #[test]
+    #[should_panic(expected = "a run is after the one before it")]
+    fn a_record_in_too_late_a_bucket_breaks_a_law() {
+        misplace(&mut filled(), record(1, 9_000));
+    }
+
+    #[test]
+    #[should_panic(expected = "a run has the records of its buckets")]
+    fn a_run_without_some_of_its_records_breaks_a_law() {
+        filled().law_of_runs(&Vec::new(), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "as many records are on the rungs as were counted")]
+    fn a_miscounted_rung_breaks_a_law() {
+        let mut ladder = filled();
+        ladder.far += 1;
+        ladder.dismantle();
+    }
+
+    #[test]
+    #[should_panic(expected = "nothing is found only where nothing is: 1 records are left")]
+    fn a_place_without_its_record_breaks_a_law() {
+        let mut ladder = Ladder::<Scheduled<()>>::new();
+        ladder.near.push(None);
+        ladder.pop();
     }
 }

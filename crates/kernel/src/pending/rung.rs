@@ -47,7 +47,11 @@ impl<R> Rung<R> {
     /// Divides a range so that buckets get about the right number of records, of which there are `count` with
     /// times like those of `sample`, which is sorted and not empty. `buckets` is memory for reuse.
     pub fn cut(stretch: Stretch, sample: &[u64], count: usize, mut buckets: Vec<Chain<R>>) -> Rung<R> {
-        let (first, middle) = (sample[0], sample[sample.len() / 2]);
+        let (first, middle, last) = (sample[0], sample[sample.len() / 2], sample[sample.len() - 1]);
+        assert!(
+            stretch.from <= first && last < stretch.end,
+            "records lie in the range of their rung: {first} to {last} in {stretch:?}"
+        );
         let half = (middle - first).max(1);
         let start = first.saturating_sub(half / 8).max(stretch.from);
         // Half the records lie in `half`, so this many nanoseconds hold as many records as a bucket should
@@ -78,6 +82,10 @@ impl<R> Rung<R> {
             Some(past) => ((past >> self.shift) as usize + 1).min(last),
             None => 0,
         };
+        assert!(
+            bucket >= self.next,
+            "no record goes into a bucket that was taken: it would never be returned"
+        );
         &mut self.buckets[bucket]
     }
 
@@ -131,5 +139,26 @@ impl<R> Taken<R> {
     /// Whether its range is a single instant, which cannot be divided further.
     pub fn is_instant(&self) -> bool {
         self.stretch.end - self.stretch.from <= 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "records lie in the range of their rung: 5 to 30")]
+    fn a_record_outside_its_rung_breaks_a_law() {
+        Rung::<u64>::cut(Stretch { from: 0, end: 30 }, &[5, 12, 30], 3, Vec::new());
+    }
+
+    #[test]
+    #[should_panic(expected = "no record goes into a bucket that was taken")]
+    fn a_record_for_a_bucket_that_was_taken_breaks_a_law() {
+        let mut rung = Rung::<u64>::cut(Stretch { from: 0, end: 3_000 }, &[0, 1_000, 2_000], 900, Vec::new());
+        for _ in 0..3 {
+            rung.take().expect("there are more buckets");
+        }
+        rung.bucket_mut(0);
     }
 }
