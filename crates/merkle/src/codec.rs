@@ -267,6 +267,7 @@ pub(crate) fn write_ascending(writer: &mut Writer, indices: &[u32]) {
     writer.count(indices.len() as u64);
     let mut next = 0;
     for index in indices {
+        assert!(*index >= next, "nodes are written in order: {index} is below {next}");
         writer.count(u64::from(index - next));
         next = index + 1;
     }
@@ -294,6 +295,7 @@ pub(crate) fn write_ranges(writer: &mut Writer, shape: Shape, ranges: &[Position
     let mut next = 0;
     for range in ranges {
         let (first, last) = (shape.leaf_of(range.first), shape.leaf_of(range.last));
+        assert!(next <= first && first <= last, "ranges are written in order: {range} follows leaf {next}");
         writer.count((first - next) as u64);
         writer.count((last - first) as u64);
         next = last + 1;
@@ -318,4 +320,23 @@ pub(crate) fn read_ranges(reader: &mut Reader<'_>, shape: Shape) -> Result<Vec<P
         next = end;
     }
     Ok(runs.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "nodes are written in order: 5 is below 8")]
+    fn nodes_out_of_order_break_a_law() {
+        write_ascending(&mut Writer::new(Kind::Message, 0), &[3, 7, 5]);
+    }
+
+    #[test]
+    #[should_panic(expected = "ranges are written in order")]
+    fn ranges_out_of_order_break_a_law() {
+        let shape = Shape::new(Subspace::WHOLE, 4).expect("few leaves");
+        let ranges = [shape.positions_of(5, 5), shape.positions_of(2, 3)];
+        write_ranges(&mut Writer::new(Kind::Message, 0), shape, &ranges);
+    }
 }

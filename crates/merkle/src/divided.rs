@@ -55,6 +55,7 @@ impl DividedSketch {
     /// The sketch of all objects, for comparison with another replica's.
     #[must_use]
     pub fn whole(&self) -> Sketch {
+        self.law_of_parts();
         let (first, others) = self.parts.split_first().expect("a tree has at least one leaf");
         others.iter().fold(first.clone(), |sum, part| sum.merge(part))
     }
@@ -68,6 +69,7 @@ impl DividedSketch {
     pub fn split(&self) -> Result<(DividedSketch, DividedSketch), ReshapeError> {
         let splits = self.splits().checked_sub(1).ok_or(ReshapeError::OneLeaf)?;
         let (low, high) = self.space().halves().ok_or(ReshapeError::OneLeaf)?;
+        self.law_of_parts();
         let half = |space, parts: &[Sketch]| {
             let shape = Shape::new(space, splits).expect("a half has half the parts");
             DividedSketch { shape, parts: parts.to_vec() }
@@ -112,5 +114,24 @@ impl DividedSketch {
     #[must_use]
     pub fn memory_bytes(splits: u8, cells: u64) -> u64 {
         Sketch::memory_bytes(cells) << splits
+    }
+
+    /// There is one part for each of the subtrees that the splits will produce.
+    fn law_of_parts(&self) {
+        let (parts, subtrees) = (self.parts.len(), self.shape.leaves());
+        assert!(parts == subtrees, "a divided sketch has a part for each subtree: {parts} of {subtrees}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "a divided sketch has a part for each subtree: 3 of 4")]
+    fn a_part_that_is_missing_breaks_a_law() {
+        let mut sketch = DividedSketch::new(Subspace::WHOLE, 2, 8).expect("few parts");
+        sketch.parts.pop();
+        let _ = sketch.whole();
     }
 }

@@ -143,6 +143,9 @@ fn compare_nodes(tree: Settled<'_>, message: &Message) -> Result<Turn, ExchangeE
     // Decoding has checked this, but the caller may have built the message without decoding it.
     let depth_below = depth.checked_add(*stride).filter(|depth| *depth <= tree.shape().leaf_bits());
     let depth_below = depth_below.ok_or(ExchangeError::Unexpected)?;
+    if !parents.is_sorted_by(|left, right| left < right) {
+        return Err(ExchangeError::Unexpected);
+    }
     let ours = tree.nodes_at(depth_below);
     let mut differing = Vec::new();
     for (parent, theirs) in parents.iter().zip(digests.chunks_exact(1 << stride)) {

@@ -142,6 +142,17 @@ pub enum PlanError {
     },
 }
 
+impl Plan {
+    /// What is stale is a part of what there is, up to the rounding of floats.
+    fn law_of_shares(&self, objects: f64) {
+        let exceeds = |part: f64, whole: f64| part > whole * (1.0 + 1e-9);
+        let stale = self.stale_objects;
+        assert!(!exceeds(stale, objects), "no more objects are stale than there are: {stale} of {objects}");
+        let (ranges, leaves) = (self.stale_ranges, self.leaves as f64);
+        assert!(!exceeds(ranges, leaves), "no more ranges are stale than there are: {ranges} of {leaves}");
+    }
+}
+
 impl Pool {
     /// What to set up for this pool, and the expected costs.
     ///
@@ -170,7 +181,7 @@ impl Pool {
             sketch_cells: sketch_cells as f64,
             entry_bytes: self.costs.entry_bytes,
         };
-        Ok(Plan {
+        let plan = Plan {
             ranges_filled: ranges_filled(objects),
             leaves,
             leaf_bits,
@@ -185,7 +196,9 @@ impl Pool {
             stale_ranges: distinct(leaves as f64, stale_objects),
             objects_to_check_per_write: objects_to_check_per_write(objects, leaves as f64),
             methods: Discovery::ALL.map(|discovery| self.method(discovery, &group)).to_vec(),
-        })
+        };
+        plan.law_of_shares(objects);
+        Ok(plan)
     }
 
     fn method(&self, discovery: Discovery, group: &Group) -> Method {
@@ -268,6 +281,18 @@ mod tests {
         assert!((sketch.looked_at - plan.stale_objects).abs() < 1e-6);
         assert!(sketch.bytes <= 64.0 * plan.stale_objects);
         assert!(plan.methods.iter().all(|method| method.looked_at <= scan.looked_at + 1e-6));
+    }
+
+    #[test]
+    #[should_panic(expected = "no more objects are stale than there are: 11 of 10")]
+    fn more_stale_objects_than_objects_break_a_law() {
+        Plan { stale_objects: 11.0, ..POOL.plan().expect("its numbers are possible") }.law_of_shares(10.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "no more ranges are stale than there are: 16385 of 16384")]
+    fn more_stale_ranges_than_leaves_break_a_law() {
+        Plan { stale_ranges: 16_385.0, ..POOL.plan().expect("its numbers are possible") }.law_of_shares(1e9);
     }
 
     #[test]

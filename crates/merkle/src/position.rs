@@ -127,7 +127,14 @@ impl Subspace {
         let bits = self.bits + 1;
         let top_free = 1_u32.checked_shl(u32::from(32 - self.bits)).map_or(1 << 31, |above| above >> 1);
         let half = |prefix| Subspace { bits, prefix };
-        (self.bits < 32).then(|| (half(self.prefix), half(self.prefix | top_free)))
+        let (low, high) = (half(self.prefix), half(self.prefix | top_free));
+        if self.bits == 32 {
+            return None;
+        }
+        let ends = (low.range().first, high.range().last) == (self.range().first, self.range().last);
+        let meet = low.range().last.0.checked_add(1) == Some(high.range().first.0);
+        assert!(ends && meet, "two halves cover their space, each position once: {low:?} and {high:?}");
+        Some((low, high))
     }
 
     /// The subspace of which this is a half; none for the whole.
@@ -214,7 +221,8 @@ impl Shape {
     /// The positions of the leaves from `first` to `last`, both included.
     #[must_use]
     pub fn positions_of(&self, first: usize, last: usize) -> PositionRange {
-        debug_assert!(first <= last && last < self.leaves());
+        let leaves = self.leaves();
+        assert!(first <= last && last < leaves, "leaves {first} to {last} lie in a tree of {leaves}");
         let width = 32 - u32::from(self.space.bits) - u32::from(self.leaf_bits);
         let begin = |leaf: usize| u64::from(self.space.prefix) + ((leaf as u64) << width);
         PositionRange::new(begin(first) as u32, (begin(last + 1) - 1) as u32)
@@ -283,6 +291,18 @@ mod tests {
         assert_eq!(message(Subspace::WHOLE, 25), "`leaf_bits` is 25, but this tree can have at most 24");
         let narrow = Subspace::of_prefix(0, 30).expect("a prefix of zeros");
         assert!(message(narrow, 3).contains("at most 2"));
+    }
+
+    #[test]
+    #[should_panic(expected = "two halves cover their space, each position once")]
+    fn halves_of_a_space_with_a_bit_below_its_prefix_break_a_law() {
+        let _ = Subspace { bits: 4, prefix: 1 }.halves();
+    }
+
+    #[test]
+    #[should_panic(expected = "leaves 3 to 4 lie in a tree of 4")]
+    fn a_leaf_behind_the_last_breaks_a_law() {
+        let _ = Shape::new(Subspace::WHOLE, 2).expect("few leaves").positions_of(3, 4);
     }
 
     #[test]

@@ -76,7 +76,9 @@ impl<'a> Settled<'a> {
         }
         let mut runs = Runs::new(self.shape);
         self.descend(other, 1, &mut runs);
-        Ok(runs.finish())
+        let (ranges, equal) = (runs.finish(), self.root() == other.root());
+        assert!(ranges.is_empty() == equal, "trees differ somewhere if and only if their roots do");
+        Ok(ranges)
     }
 
     fn descend(&self, other: &Settled<'_>, node: usize, runs: &mut Runs) {
@@ -122,6 +124,8 @@ impl Runs {
 
     /// Adds the leaves from `first` up to but not including `end`, which follow all earlier ones.
     pub(crate) fn add(&mut self, first: usize, end: usize) {
+        let before = self.open.map_or(0, |(_, end)| end);
+        assert!(before <= first && first < end, "leaves are given in order: {first} to {end} after {before}");
         match &mut self.open {
             Some((_, open_end)) if *open_end == first => *open_end = end,
             _ => {
@@ -164,4 +168,29 @@ pub(crate) fn ranges_of(shape: Shape, marks: &Marks) -> Vec<PositionRange> {
         runs.add_block(word * 64, *bits);
     }
     runs.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Subspace;
+
+    fn shape() -> Shape {
+        Shape::new(Subspace::WHOLE, 1).expect("few leaves")
+    }
+
+    #[test]
+    #[should_panic(expected = "trees differ somewhere if and only if their roots do")]
+    fn a_root_that_differs_above_equal_leaves_breaks_a_law() {
+        let (ours, theirs) = ([0, 3, 5, 6], [0, 4, 5, 6]);
+        let _ = Settled::new(shape(), &ours).difference(&Settled::new(shape(), &theirs));
+    }
+
+    #[test]
+    #[should_panic(expected = "leaves are given in order: 0 to 1 after 2")]
+    fn leaves_out_of_order_break_a_law() {
+        let mut runs = Runs::new(shape());
+        runs.add(1, 2);
+        runs.add(0, 1);
+    }
 }

@@ -5,6 +5,7 @@
 //! they touch, so that the set is as small as the differences allow.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use crate::{Position, PositionRange, Shape};
 
@@ -27,6 +28,8 @@ impl SkipSet {
     pub fn all_but(within: PositionRange, differing: &[PositionRange]) -> SkipSet {
         let mut skipped = SkipSet::new();
         let mut next = Some(within.first);
+        let in_order = differing.is_sorted_by(|left, right| left.last < right.first);
+        assert!(in_order, "differing ranges are in order: a position that differs would be skipped");
         for range in differing {
             if let (Some(first), Some(last)) = (next, before(range.first)) {
                 skipped.insert_if_any(first, last.min(within.last));
@@ -102,6 +105,18 @@ impl SkipSet {
             self.ranges.remove(&next);
         }
         self.ranges.insert(first, last);
+        self.law_of_neighbours(first, last);
+    }
+
+    /// A range that was put into the set touches neither the one before it nor the one after it.
+    fn law_of_neighbours(&self, first: u32, last: u32) {
+        let before = self.ranges.range(..first).next_back().map(|(_, last)| last.saturating_add(1));
+        let after =
+            self.ranges.range((Bound::Excluded(first), Bound::Unbounded)).next().map(|(first, _)| first - 1);
+        assert!(
+            first <= last && before.is_none_or(|end| end < first) && after.is_none_or(|end| last < end),
+            "skipped ranges are in order and do not touch: {first:08x} to {last:08x} does"
+        );
     }
 
     /// Removes a range: its positions must be looked at. The parts of other ranges outside it are kept.
@@ -155,6 +170,7 @@ impl SkipSet {
     fn insert_if_any(&mut self, first: Position, last: Position) {
         if first <= last {
             self.ranges.insert(first.0, last.0);
+            self.law_of_neighbours(first.0, last.0);
         }
     }
 }
@@ -196,5 +212,33 @@ impl Cursor<'_> {
         let first = ranges.range(..=at.0).next_back().map_or(0, |(_, last)| last + 1);
         let last = ranges.range(at.0..).next().map_or(u32::MAX, |(next, _)| next - 1);
         (PositionRange::new(first, last), false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(ranges: &[(u32, u32)]) -> SkipSet {
+        SkipSet { ranges: ranges.iter().copied().collect() }
+    }
+
+    #[test]
+    #[should_panic(expected = "skipped ranges are in order and do not touch: 00000032 to 00000046 does")]
+    fn a_range_inserted_into_another_breaks_a_law() {
+        set(&[(0, 200), (50, 60)]).insert(PositionRange::new(55, 70));
+    }
+
+    #[test]
+    #[should_panic(expected = "skipped ranges are in order and do not touch: 00000032 to 00000045 does")]
+    fn a_range_removed_from_two_breaks_a_law() {
+        set(&[(0, 200), (50, 90)]).remove(PositionRange::new(70, 80));
+    }
+
+    #[test]
+    #[should_panic(expected = "differing ranges are in order")]
+    fn differences_out_of_order_break_a_law() {
+        let differing = [PositionRange::new(50, 60), PositionRange::new(10, 20)];
+        let _ = SkipSet::all_but(PositionRange::ALL, &differing);
     }
 }

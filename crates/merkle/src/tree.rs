@@ -118,7 +118,15 @@ impl Tree {
         if !self.unsettled.is_clear() {
             self.compute_parents();
         }
+        self.law_of_the_root();
         Settled::new(self.shape, &self.nodes)
+    }
+
+    /// Once nothing is marked, the root follows from its children.
+    fn law_of_the_root(&self) {
+        if let [_, root, low, high, ..] = *self.nodes {
+            assert!(root == parent(low, high), "the root of a settled tree is the digest of its children");
+        }
     }
 
     fn compute_parents(&mut self) {
@@ -180,5 +188,21 @@ impl TryFrom<Vec<u8>> for Tree {
 
     fn try_from(bytes: Vec<u8>) -> Result<Tree, DecodeError> {
         Tree::decode(&bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Subspace;
+
+    #[test]
+    #[should_panic(expected = "the root of a settled tree is the digest of its children")]
+    fn a_root_that_missed_a_change_breaks_a_law() {
+        let mut tree = Tree::new(Shape::new(Subspace::WHOLE, 4).expect("few leaves"));
+        tree.update(7, ObjectId(1), None, Some(Version(1)));
+        tree.settle();
+        tree.nodes[2] ^= 1;
+        tree.settle();
     }
 }

@@ -76,6 +76,9 @@ impl Cell {
 
     pub(crate) fn to_bytes(self) -> [u8; Cell::BYTES] {
         let mut bytes = [0; Cell::BYTES];
+        let sums = [self.weight, self.first, self.second];
+        let reduced = sums.iter().all(|sum| *sum < field::P);
+        assert!(reduced, "the sums of a cell are below the modulus: {sums:?} cannot be read again");
         let numbers = [self.weight, self.first, self.second, self.version];
         for (bytes, number) in bytes.chunks_exact_mut(8).zip(numbers) {
             bytes.copy_from_slice(&number.to_le_bytes());
@@ -212,6 +215,12 @@ mod tests {
             // The gaps follow the density to a few percent in the first cells, and closely after them.
             assert!((found - share).abs() < 5.0 * deviation + 0.03 * share, "cell {at}: {found} of {share}");
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "the sums of a cell are below the modulus")]
+    fn a_sum_that_was_not_reduced_breaks_a_law() {
+        Cell { second: field::P, ..Cell::default() }.to_bytes();
     }
 
     #[test]

@@ -101,6 +101,11 @@ impl Decoder {
             }
         }
         self.peel((first as u32..self.cells.len() as u32).collect());
+        let (found, cells) = (self.found.len(), self.cells.len());
+        assert!(
+            self.contradicted || found <= cells,
+            "no more objects are found than there are cells: {found} in {cells}"
+        );
     }
 
     /// The state of the decoder.
@@ -241,5 +246,18 @@ impl Found {
             Held::ByBoth { ahead: self.part.version() }
         };
         Differing { hash, id, held }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "no more objects are found than there are cells: 1 in 0")]
+    fn an_object_found_in_no_cell_breaks_a_law() {
+        let key = Key::new(1, ObjectId(2));
+        let found = Found { key, part: Cell::default(), mapping: key.mapping() };
+        Decoder { cells: Vec::new(), found: vec![found], contradicted: false }.extend(&[], &[]);
     }
 }
