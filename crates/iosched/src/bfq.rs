@@ -127,8 +127,8 @@ impl<T> Bfq<T> {
         let flow = &mut self.flows[number as usize];
         // A turn lets at least one request through.
         flow.budget = flow.budget.max(flow.waiting.front().map_or(0, |head| head.cost));
-        debug_assert!(!flow.waiting.is_empty(), "flow {number} wants a turn and has nothing to do");
-        debug_assert!(start >= flow.start, "flow {number} begins earlier than before");
+        assert!(!flow.waiting.is_empty(), "flow {number} wants a turn and has nothing to do");
+        assert!(start >= flow.start, "flow {number} begins earlier than before");
         flow.start = start;
         flow.finish = start.plus(Tag::of(flow.budget, flow.weight));
         self.weights += flow.weight;
@@ -157,11 +157,8 @@ impl<T> Bfq<T> {
             self.advance(least);
         }
         let (_, flow) = self.eligible.pop_first()?;
-        debug_assert!(self.turn.is_none(), "flow {flow} gets a turn in that of another");
-        debug_assert!(
-            self.flows[flow as usize].start <= self.virtual_time,
-            "flow {flow} gets a turn too early"
-        );
+        assert!(self.turn.is_none(), "flow {flow} gets a turn in that of another");
+        assert!(self.flows[flow as usize].start <= self.virtual_time, "flow {flow} gets a turn too early");
         let turn = Turn { flow, used: 0, began: now, idle_until: None };
         self.turn = Some(turn);
         Some(turn)
@@ -178,7 +175,7 @@ impl<T> Bfq<T> {
             End::Spent => flow.budget.saturating_mul(2).min(budget_max),
             End::TooLong | End::Empty => turn.used.clamp(budget_min, budget_max),
         };
-        debug_assert!(
+        assert!(
             (budget_min..=budget_max).contains(&flow.budget),
             "flow {} has a budget of {}",
             turn.flow,
@@ -372,5 +369,47 @@ mod tests {
         push(&mut bfq, 1, 10, 0);
         assert_eq!(given(&mut bfq, ms(0)), [0]);
         bfq.complete(ms(1), &request(0, 10, 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 wants a turn and has nothing to do")]
+    fn a_turn_for_nothing_breaks_a_law() {
+        bfq(0, &[1]).enqueue(0, Tag::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 begins earlier than before")]
+    fn a_start_that_goes_back_breaks_a_law_of_turns() {
+        let mut bfq = bfq(0, &[1]);
+        bfq.flows[0].start = Tag::NEVER;
+        push(&mut bfq, 0, 10, 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 gets a turn in that of another")]
+    fn two_turns_at_once_break_a_law() {
+        let mut bfq = bfq(0, &[1, 1]);
+        push(&mut bfq, 0, 10, 0);
+        bfq.turn = Some(Turn { flow: 1, used: 0, began: ms(0), idle_until: None });
+        bfq.begin(ms(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 gets a turn too early")]
+    fn a_turn_that_comes_too_early_breaks_a_law() {
+        let mut bfq = bfq(0, &[1]);
+        push(&mut bfq, 0, 10, 0);
+        bfq.flows[0].start = Tag::NEVER;
+        bfq.begin(ms(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 has a budget of 2")]
+    fn a_budget_below_the_least_breaks_a_law() {
+        let mut bfq = bfq(0, &[1]);
+        push(&mut bfq, 0, 10, 0);
+        let turn = bfq.begin(ms(0)).expect("it waits");
+        bfq.flows[0].budget = 1;
+        bfq.end(turn, End::Spent);
     }
 }

@@ -82,6 +82,7 @@ impl<T: Clone> Discipline for Drr<T> {
         let number = request.flow.0;
         let flow = &mut self.flows[number as usize];
         if flow.waiting.is_empty() {
+            assert!(flow.deficit == 0, "flow {number} saved {} while it was idle", flow.deficit);
             self.turns.push_back(number);
         }
         flow.waiting.push_back(request);
@@ -183,5 +184,13 @@ mod tests {
         crate::trial::push(&mut drr, 0, 10, 0);
         drr.flows[1].deficit = 5;
         let _ = crate::trial::served(&mut drr);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 1 saved 5 while it was idle")]
+    fn a_flow_that_returns_with_savings_breaks_a_law() {
+        let mut drr = Drr::new(None, 10, &Flows::equal(2));
+        drr.flows[1].deficit = 5;
+        push(&mut drr, 1, 10, 0);
     }
 }

@@ -161,7 +161,7 @@ impl<T> Dta<T> {
     fn note_given(&mut self, id: u64, server: u32, place: Place) {
         let Some(record) = self.records.get_mut(&id) else { return };
         let waited = record.waiting.remove(&(server, place));
-        debug_assert!(waited, "a job of record {id} is given that did not wait at server {server}");
+        assert!(waited, "a job of record {id} is given that did not wait at server {server}");
         record.given += 1;
         if record.given >= record.jobs && record.waiting.is_empty() {
             self.records.remove(&id);
@@ -199,9 +199,9 @@ impl<T: Clone> Discipline for Dta<T> {
         let Job { mut request, lagged } = server.waiting.remove(&place)?;
         lagged.and_then(|lagged| server.lagged.remove(&lagged));
         request.about.ticket = self.given;
-        debug_assert!(server.has_room(self.depth), "server {number} is given more than it has room for");
+        assert!(server.has_room(self.depth), "server {number} is given more than it has room for");
         let other = server.outstanding.insert(self.given, now);
-        debug_assert!(other.is_none(), "two jobs have ticket {}", self.given);
+        assert!(other.is_none(), "two jobs have ticket {}", self.given);
         self.given += 1;
         self.note_given(request.about.record.id, number, place);
         self.look_at(number);
@@ -308,5 +308,24 @@ mod tests {
         assert!(dta.next(SimTime::ZERO).is_some());
         dta.given = 0;
         let _ = dta.next(SimTime::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "a job of record 9 is given that did not wait at server 0")]
+    fn a_job_that_its_record_does_not_know_breaks_a_law() {
+        let mut dta = dta(1, 0);
+        dta.arrive(at(0), job(0, 0, (9, 2), 0));
+        dta.records.values_mut().for_each(|record| record.waiting.clear());
+        let _ = dta.next(at(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "server 0 is given more than it has room for")]
+    fn a_server_that_is_given_too_much_breaks_a_law() {
+        let mut dta = dta(1, 0);
+        (0..2).for_each(|item| dta.arrive(at(0), job(0, 0, (u64::from(item), 1), item)));
+        assert!(dta.next(at(0)).is_some());
+        dta.open.insert(0);
+        let _ = dta.next(at(0));
     }
 }

@@ -106,15 +106,8 @@ impl<T: Clone> Discipline for Fair<T> {
             return None;
         };
         let (start, request) = flow.waiting.pop_front()?;
-        debug_assert!(
-            start <= flow.finish,
-            "a request begins at {start}, after the last one of its flow ends"
-        );
-        debug_assert!(
-            start >= self.virtual_time,
-            "virtual time goes back from {} to {start}",
-            self.virtual_time
-        );
+        assert!(start <= flow.finish, "a request begins at {start}, after the last one of its flow ends");
+        assert!(start >= self.virtual_time, "virtual time goes back from {} to {start}", self.virtual_time);
         self.virtual_time = start;
         Some(request)
     }
@@ -264,5 +257,14 @@ mod tests {
         fair.push(0, 10, 'a');
         fair.virtual_time = 7;
         let _ = fair.pop();
+    }
+
+    #[test]
+    #[should_panic(expected = "a request begins at 10240, after the last one of its flow ends")]
+    fn a_request_that_begins_after_its_flow_ends_breaks_a_law() {
+        let mut fair = Fair::new(&[1]);
+        (0..2).for_each(|_| fair.push(0, 10, 'a'));
+        fair.flows[0].finish = 0;
+        while fair.pop().is_some() {}
     }
 }

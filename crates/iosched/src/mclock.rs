@@ -248,8 +248,8 @@ impl<T> Mclock<T> {
     fn give(&mut self, now: SimTime, number: u32, phase: Phase) -> Option<Request<T>> {
         let flow = &mut self.flows[number as usize];
         let (came, mut request) = flow.waiting.pop_front()?;
-        debug_assert!(came <= now, "a request of flow {number} came at {came} and is given at {now}");
-        debug_assert!(
+        assert!(came <= now, "a request of flow {number} came at {came} and is given at {now}");
+        assert!(
             phase == Phase::Share || flow.reservation > 0,
             "flow {number} is served for a reservation that it does not have"
         );

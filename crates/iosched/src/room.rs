@@ -21,7 +21,7 @@ impl Room {
     }
 
     pub fn take(&mut self) {
-        debug_assert!(!self.is_full(), "{} are in service, and one more is given", self.in_service);
+        assert!(!self.is_full(), "{} are in service, and one more is given", self.in_service);
         self.in_service += 1;
     }
 
@@ -30,5 +30,18 @@ impl Room {
     pub fn release(&mut self) {
         assert!(self.in_service > 0, "more was completed than was given");
         self.in_service -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "1 are in service, and one more is given")]
+    fn more_in_service_than_the_depth_breaks_a_law() {
+        let mut room = Room::new(Some(1));
+        room.take();
+        room.take();
     }
 }

@@ -146,7 +146,7 @@ impl<T> Rounds<T> {
             source.left = self.quantum;
             self.begun += 1;
         }
-        debug_assert!(source.left > 0 && source.left <= self.quantum, "a batch has room for {}", source.left);
+        assert!(source.left > 0 && source.left <= self.quantum, "a batch has room for {}", source.left);
         debug_assert!(
             source.round >= self.round,
             "a request is put into round {}, which is over",
@@ -163,14 +163,14 @@ impl<T> Rounds<T> {
 
     fn next_ordered(&mut self) -> Option<Request<T>> {
         let ((round, ..), request) = self.ordered.pop_first()?;
-        debug_assert!(round >= self.round, "round {round} is served in round {}", self.round);
+        assert!(round >= self.round, "round {round} is served in round {}", self.round);
         self.round = round;
         if self.ordered.is_empty() {
             self.round += 1;
         }
         let key = self.batch.key(&request);
         let source = self.sources.get_mut(&key)?;
-        debug_assert!(source.waiting > 0, "source {key} is served and has nothing waiting");
+        assert!(source.waiting > 0, "source {key} is served and has nothing waiting");
         source.waiting -= 1;
         if source.waiting == 0 && source.round < self.round {
             self.sources.remove(&key);
@@ -303,5 +303,22 @@ mod tests {
         crate::trial::push(&mut rounds, 0, 10, 0);
         rounds.round = 9;
         let _ = crate::trial::served(&mut rounds);
+    }
+
+    #[test]
+    #[should_panic(expected = "a batch has room for 7")]
+    fn a_batch_with_more_room_than_a_quantum_breaks_a_law() {
+        let mut crr = Rounds::by_client(None, 2);
+        crr.sources.insert(0, Source { round: 0, batch: 0, left: 7, waiting: 1 });
+        crr.arrive(at(0), from(0, 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "source 0 is served and has nothing waiting")]
+    fn a_source_that_lost_its_count_breaks_a_law() {
+        let mut crr = Rounds::by_client(None, 2);
+        crr.arrive(at(0), from(0, 0));
+        crr.sources.values_mut().for_each(|source| source.waiting = 0);
+        let _ = served(&mut crr);
     }
 }

@@ -68,7 +68,7 @@ impl<T: Clone> Discipline for Ssfq<T> {
         let ticket = self.came;
         self.came += 1;
         let other = self.open.insert(ticket, of);
-        debug_assert!(other.is_none(), "two requests have ticket {ticket}");
+        assert!(other.is_none(), "two requests have ticket {ticket}");
         for number in 0..of {
             let before = u64::from(number) * self.piece_cost;
             let offset = request.about.offset.saturating_add(before);
@@ -147,5 +147,14 @@ mod tests {
         push(&mut ssfq, 0, 0, 8);
         let whole = ssfq.next(at(0)).expect("there is room");
         assert_eq!((whole.cost, ssfq.finishes(&whole)), (0, true));
+    }
+
+    #[test]
+    #[should_panic(expected = "two requests have ticket 0")]
+    fn a_ticket_of_two_requests_breaks_a_law() {
+        let mut ssfq = Ssfq::new(None, &Flows::equal(1));
+        push(&mut ssfq, 0, 10, 0);
+        ssfq.came = 0;
+        push(&mut ssfq, 0, 10, 1);
     }
 }

@@ -94,7 +94,7 @@ impl<T> StartTags<T> {
         let flow = &mut self.flows[number as usize];
         let (length, request) = flow.waiting.pop_front()?;
         let was_head = self.heads.remove(&(flow.start, number));
-        debug_assert!(was_head, "flow {number} waits and is not among the heads");
+        assert!(was_head, "flow {number} waits and is not among the heads");
         self.virtual_time = self.virtual_time.max(flow.start);
         self.turn = number.wrapping_add(1);
         flow.finish = flow.start.plus(length);
@@ -147,7 +147,7 @@ impl<T> StartTags<T> {
             return;
         }
         let was_head = self.heads.remove(&(flow.start, number));
-        debug_assert!(was_head, "flow {number} is moved and is not among the heads");
+        assert!(was_head, "flow {number} is moved and is not among the heads");
         flow.start = moved(flow.start, length);
         self.heads.insert((flow.start, number));
     }
@@ -227,5 +227,13 @@ mod tests {
         let mut tags = tags(&[1, 1], &[(0, 10), (1, 10)]);
         tags.heads.pop_last();
         tags.delay_head(FlowId(1), 5);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 1 waits and is not among the heads")]
+    fn a_flow_that_is_taken_without_its_head_breaks_a_law() {
+        let mut tags = tags(&[1, 1], &[(0, 10), (1, 10)]);
+        tags.heads.pop_last();
+        let _ = tags.take(FlowId(1));
     }
 }

@@ -63,7 +63,7 @@ impl<T> Wf2q<T> {
     fn tag(&mut self, number: u32, start: Tag) {
         let flow = &mut self.flows[number as usize];
         let Some(head) = flow.waiting.front() else { return };
-        debug_assert!(start >= flow.start, "flow {number} begins earlier than before");
+        assert!(start >= flow.start, "flow {number} begins earlier than before");
         flow.start = start;
         flow.finish = start.plus(Tag::of(head.cost, flow.weight));
         if start <= self.virtual_time {
@@ -114,7 +114,7 @@ impl<T: Clone> Discipline for Wf2q<T> {
         }
         let (_, number) = self.eligible.pop_first()?;
         let flow = &mut self.flows[number as usize];
-        debug_assert!(flow.start <= self.virtual_time, "flow {number} is served before it begins");
+        assert!(flow.start <= self.virtual_time, "flow {number} is served before it begins");
         let finish = flow.finish;
         let request = flow.waiting.pop_front()?;
         self.tag(number, finish);
@@ -189,5 +189,22 @@ mod tests {
         wf2q.early.clear();
         wf2q.eligible.pop_last();
         let _ = crate::trial::served(&mut wf2q);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 begins earlier than before")]
+    fn a_start_that_goes_back_breaks_a_law() {
+        let mut wf2q = Wf2q::new(None, &Flows::equal(1));
+        wf2q.flows[0].start = Tag::NEVER;
+        push(&mut wf2q, 0, 10, 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 is served before it begins")]
+    fn a_flow_that_is_served_too_early_breaks_a_law() {
+        let mut wf2q = Wf2q::new(None, &Flows::equal(1));
+        push(&mut wf2q, 0, 10, 0);
+        wf2q.flows[0].start = Tag::NEVER;
+        let _ = served(&mut wf2q);
     }
 }

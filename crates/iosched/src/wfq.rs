@@ -55,10 +55,12 @@ impl Fluid {
                 return;
             }
             left = left.minus(needed);
-            debug_assert!(finish >= self.virtual_time, "flow {flow} was done before now");
+            assert!(finish >= self.virtual_time, "flow {flow} was done before now");
             self.virtual_time = finish;
             self.busy.pop_first();
-            self.weight -= flows[flow as usize].weight;
+            let (weight, all) = (flows[flow as usize].weight, self.weight);
+            assert!(weight <= all, "flow {flow} weighs no more than all that are busy: {weight} of {all}");
+            self.weight -= weight;
         }
     }
 }
@@ -192,5 +194,23 @@ mod tests {
         (0..6).for_each(|item| crate::trial::push(&mut wfq, item % 2, 10, item));
         wfq.heads.pop_last();
         let _ = crate::trial::served(&mut wfq);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 was done before now")]
+    fn a_flow_that_was_done_before_now_breaks_a_law() {
+        let mut wfq = Wfq::new(None, &Flows::equal(1));
+        push(&mut wfq, 0, 10, 0);
+        wfq.fluid.virtual_time = Tag::of(11, 1);
+        wfq.fluid.work(10, &wfq.flows);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 weighs no more than all that are busy: 2 of 1")]
+    fn a_sum_of_weights_that_is_too_small_breaks_a_law() {
+        let mut wfq = Wfq::new(None, &Flows::weighted(&[2]));
+        push(&mut wfq, 0, 10, 0);
+        wfq.fluid.weight = 1;
+        wfq.fluid.work(10, &wfq.flows);
     }
 }

@@ -65,7 +65,7 @@ impl<T: Clone> Discipline for Wrr<T> {
         let flow = &mut self.flows[number as usize];
         let request = flow.waiting.pop_front()?;
         self.sent += 1;
-        debug_assert!(self.sent <= flow.weight, "flow {number} has sent {} in a turn", self.sent);
+        assert!(self.sent <= flow.weight, "flow {number} has sent {} in a turn", self.sent);
         if flow.waiting.is_empty() {
             self.turns.pop_front();
             self.sent = 0;
@@ -122,5 +122,14 @@ mod tests {
         (0..6).for_each(|item| crate::trial::push(&mut wrr, item % 2, 10, item));
         wrr.turns.pop_back();
         let _ = crate::trial::served(&mut wrr);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 has sent 4 in a turn")]
+    fn a_turn_longer_than_its_weight_breaks_a_law() {
+        let mut wrr = Wrr::new(None, &Flows::weighted(&[3, 1]));
+        push(&mut wrr, 0, 10, 0);
+        wrr.sent = 3;
+        let _ = served(&mut wrr);
     }
 }

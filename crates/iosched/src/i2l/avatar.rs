@@ -103,7 +103,7 @@ impl<T> Avatar<T> {
         }
         let (came, mut request) = entry.remove();
         request.about.ticket = self.given;
-        debug_assert!(came <= now, "a request came at {came} and is given at {now}");
+        assert!(came <= now, "a request came at {came} and is given at {now}");
         let other = self.outstanding.insert(self.given, Given { at: now, waited: now.since(came) });
         debug_assert!(other.is_none(), "two requests have ticket {}", self.given);
         self.given += 1;

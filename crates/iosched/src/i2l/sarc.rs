@@ -54,7 +54,7 @@ impl<T> Sarc<T> {
     }
 
     pub fn refill(&mut self, now: SimTime) {
-        debug_assert!(now >= self.refilled, "buckets are filled at {now}, and were at {}", self.refilled);
+        assert!(now >= self.refilled, "buckets are filled at {now}, and were at {}", self.refilled);
         self.refilled = now;
         self.applications.iter_mut().for_each(|application| application.tokens = application.capacity);
     }

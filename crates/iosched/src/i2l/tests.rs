@@ -86,3 +86,19 @@ fn the_limit_is_set_at_the_end_of_a_window() {
     assert_eq!(i2l.avatar.limit_percent(), 10_000);
     assert_eq!(i2l.wake_at(), None);
 }
+
+#[test]
+#[should_panic(expected = "a request came at 5ms and is given at 1ms")]
+fn a_request_that_is_given_before_it_came_breaks_a_law() {
+    let mut i2l = i2l();
+    come(&mut i2l, ms(5), 0, 0);
+    let _ = i2l.next(ms(1));
+}
+
+#[test]
+#[should_panic(expected = "buckets are filled at 3ms, and were at 5ms")]
+fn buckets_that_are_filled_backwards_break_a_law() {
+    let mut i2l = i2l();
+    i2l.refill(ms(5));
+    i2l.refill(ms(3));
+}

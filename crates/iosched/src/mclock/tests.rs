@@ -177,3 +177,20 @@ fn a_flow_that_lost_its_share_is_noticed() {
     mclock.by_share.pop_last();
     let _ = crate::trial::served(&mut mclock);
 }
+
+#[test]
+#[should_panic(expected = "came at 5s and is given at 0s")]
+fn a_request_from_the_future_breaks_a_law() {
+    let mut mclock = mclock(&[spec(0, 1, 0)], AtLimit::Allow);
+    mclock.arrive(ms(5_000), request(0, 1, 0));
+    let _ = mclock.next(at(0));
+}
+
+#[test]
+#[should_panic(expected = "flow 0 is served for a reservation that it does not have")]
+fn a_reservation_that_nobody_has_breaks_a_law() {
+    let mut mclock = mclock(&[spec(0, 1, 0)], AtLimit::Wait);
+    push(&mut mclock, 0, 1, 0);
+    mclock.by_reservation.insert((Tag::ZERO, 0));
+    let _ = mclock.next(at(0));
+}

@@ -38,6 +38,11 @@ impl Tracker {
         let Some(Server { at_last, own }) = self.servers.insert(server, new) else {
             return Feedback::default();
         };
+        let told = (at_last.delta.checked_add(own.delta), at_last.rho.checked_add(own.rho));
+        assert!(
+            told.0.is_some_and(|delta| delta <= total.delta) && told.1.is_some_and(|rho| rho <= total.rho),
+            "server {server} is told of no more service than there was"
+        );
         Feedback { delta: total.delta - at_last.delta - own.delta, rho: total.rho - at_last.rho - own.rho }
     }
 
@@ -83,5 +88,15 @@ mod tests {
             tracker.served(0, round, Phase::Share);
         }
         assert_eq!(heard, 19 * 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "server 3 is told of no more service than there was")]
+    fn service_that_never_was_breaks_a_law() {
+        let mut tracker = Tracker::new();
+        tracker.send(3);
+        tracker.served(3, 10, Phase::Share);
+        tracker.total.delta = 9;
+        tracker.send(3);
     }
 }
