@@ -31,3 +31,6 @@ pub use plan::{Limits, Move, command, plan, unmappable};
 pub use room::{Mix, Room, room};
 pub use shape::{Branch, Node, Shape, Spot};
 pub use spread::{Load, Placed, PoolSpread, Spread};
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -23,6 +23,8 @@ pub fn parts_of(pool: &PoolState, pg_num_after: u32, amount: impl Fn(&Group) -> 
         let whole = part_of_hashes(parent as u32, before);
         // Both are powers of two below 2^33, over 2^32.
         let own = (u128::from(amount(&pool.groups[parent])) * u128::from(part) / u128::from(whole)) as u64;
+        let whole = parts[parent];
+        assert!(own <= whole, "group {child} takes no more than its parent {parent} has: {own} of {whole}");
         parts.push(own);
         parts[parent] -= own;
     }
@@ -32,6 +34,7 @@ pub fn parts_of(pool: &PoolState, pg_num_after: u32, amount: impl Fn(&Group) -> 
 /// How many of the 2^32 hashes belong to a group. Between powers of two, lower groups also take those of the
 /// groups that do not exist yet.
 pub(crate) fn part_of_hashes(group: u32, count: u32) -> u64 {
+    assert!(group < count, "a group has hashes if its pool has the group: {group} of {count}");
     let top = u64::from(count).next_power_of_two();
     let each = (1u64 << 32) / top;
     let upper = u64::from(group) + top / 2;
@@ -49,5 +52,24 @@ mod tests {
             let sum: u64 = (0..count).map(|group| part_of_hashes(group, count)).sum();
             assert_eq!(sum, 1 << 32, "{count} groups");
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "a group has hashes if its pool has the group: 8 of 8")]
+    fn a_group_that_no_pool_has_breaks_a_law() {
+        part_of_hashes(8, 8);
+    }
+
+    /// An amount that is another one each time it is asked for.
+    #[test]
+    #[should_panic(expected = "group 8 takes no more than its parent 0 has: 50 of 8")]
+    fn a_child_that_takes_too_much_breaks_a_law() {
+        let asked = std::cell::Cell::new(0);
+        let amount = |_: &Group| {
+            asked.set(asked.get() + 1);
+            if asked.get() > 8 { 100 } else { 8 }
+        };
+        let pool = &crate::balance::tests::cluster().pools[0];
+        let _ = parts_of(pool, 16, amount);
     }
 }

@@ -35,12 +35,17 @@ impl Network {
 
     /// Sets the capacity of an edge, and empties it.
     pub fn set(&mut self, edge: u32, capacity: u64) {
+        assert!(
+            edge.is_multiple_of(2),
+            "an edge has a capacity, and its reverse has none: {edge} is a reverse"
+        );
         self.left[edge as usize] = capacity;
         self.left[edge as usize ^ 1] = 0;
     }
 
     /// The largest flow from one node to another.
     pub fn largest(&mut self, from: u32, to: u32) -> u64 {
+        assert!(from != to, "a flow leads from one node to another: {from} is both");
         let mut sum = 0;
         while self.reaches(from, to) {
             self.next = vec![0; self.leaving.len()];
@@ -119,5 +124,22 @@ mod tests {
         }
         assert_eq!(network.largest(nodes[0], nodes[5]), 23);
         assert_eq!(network.largest(nodes[0], nodes[5]), 0, "nothing is left");
+    }
+
+    #[test]
+    #[should_panic(expected = "an edge has a capacity, and its reverse has none: 1 is a reverse")]
+    fn a_reverse_edge_with_a_capacity_breaks_a_law() {
+        let mut network = Network::default();
+        let (from, to) = (network.node(), network.node());
+        let edge = network.edge(from, to);
+        network.set(edge + 1, 5);
+    }
+
+    #[test]
+    #[should_panic(expected = "a flow leads from one node to another: 0 is both")]
+    fn a_flow_that_leads_nowhere_breaks_a_law() {
+        let mut network = Network::default();
+        let node = network.node();
+        network.largest(node, node);
     }
 }

@@ -84,7 +84,16 @@ pub fn even(weights: &[f64], picks: u32) -> Vec<f64> {
         left -= chance;
         sum -= weights[at];
     }
+    law_of_chances(&chances, picks);
     chances
+}
+
+/// No domain gets more than one shard of a group, and all together no more than are picked.
+fn law_of_chances(chances: &[f64], picks: u32) {
+    let most = chances.iter().copied().fold(0.0, f64::max);
+    assert!(most <= 1.0, "a domain gets no more than one shard of a group: {most}");
+    let sum: f64 = chances.iter().sum();
+    assert!(sum <= f64::from(picks) + 1e-6, "domains get no more shards than are picked: {sum} of {picks}");
 }
 
 /// Points of the integral: more change the result by less than 1e-6 for ratios of weights up to 1,000.
@@ -206,6 +215,18 @@ mod tests {
         assert_eq!(shares[0], 1.0);
         assert!(shares[1..].iter().all(|share| (share - 2.0 / 3.0).abs() < 1e-12), "{shares:?}");
         assert_eq!(even(&[3.0, 0.0, 1.0], 3), [1.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a domain gets no more than one shard of a group: 1.5")]
+    fn a_domain_that_gets_too_much_breaks_a_law() {
+        law_of_chances(&[0.5, 1.5], 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "domains get no more shards than are picked: 2.5 of 2")]
+    fn domains_that_get_too_much_together_break_a_law() {
+        law_of_chances(&[1.0, 1.0, 0.5], 2);
     }
 
     #[test]

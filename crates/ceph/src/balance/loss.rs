@@ -121,7 +121,16 @@ impl Left<'_> {
         let spread = self.spread;
         let bytes = |id: &ItemId| match self.bytes.get(id) {
             Some(&i64::MIN) => None,
-            more => Some(spread.devices.get(id)?.bytes as f64 + more.copied().unwrap_or(0) as f64),
+            more => {
+                let held = spread.devices.get(id)?.bytes as f64;
+                let left = held + more.copied().unwrap_or(0) as f64;
+                // Of more than 2^53 bytes, floats tell a few less.
+                assert!(
+                    left >= -1e-9 * held,
+                    "a device loses no more than it holds: {left} of {held} are left"
+                );
+                Some(left)
+            }
         };
         let fill = |id: &ItemId| spread.devices.get(id)?.fill_with(bytes(id)?);
         let fills = spread.devices.keys().filter_map(|id| Some((fill(id)?, *id)));
@@ -139,5 +148,20 @@ impl Left<'_> {
         };
         let rooms = self.growths.iter().map(room).collect();
         Loss { host, rooms, fill: fullest, groups_short: self.groups_short }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{cluster, spread};
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "a device loses no more than it holds")]
+    fn a_device_that_loses_what_it_never_held_breaks_a_law() {
+        let spread = spread(&cluster());
+        let bytes = BTreeMap::from([(0, -1_000_000)]);
+        let left = Left { spread: &spread, growths: Vec::new(), bytes, groups_short: 0 };
+        left.told("h0".to_owned());
     }
 }

@@ -160,22 +160,7 @@ fn mappable(group: &Placed, cluster: &Cluster, domains: &mut Domains<'_>) -> boo
 #[must_use]
 pub fn plan(spread: &Spread, cluster: &Cluster, limits: &Limits) -> Vec<Move> {
     let Some(mix) = spread.in_proportion() else { return Vec::new() };
-    let mut domains = Domains::of(&cluster.map);
-    let mut planner = Planner {
-        spread,
-        limits,
-        cluster,
-        spots: spread.pools.iter().map(|pool| pool.shape.spots()).collect(),
-        bins: bins(spread, &mix, |group| mappable(group, cluster, &mut domains)),
-        domains: RefCell::new(Domains::of(&cluster.map)),
-        mix,
-        placed: spread.groups.iter().map(|group| group.mapped.clone()).collect(),
-        items: BTreeMap::new(),
-        moves: Vec::new(),
-        wins: Vec::new(),
-        needed: 0,
-    };
-    planner.wins = planner.rooms();
+    let mut planner = Planner::of(spread, cluster, limits, mix);
     planner.all_passes(limits.moves);
     if planner.needed == 0 {
         // Whether these are the first of more moves, or nothing is won at all.
@@ -231,6 +216,29 @@ fn bins<'a>(
         (*id, bin)
     };
     spread.devices.iter().filter(|(_, load)| load.capacity > 0.0).map(bin).collect()
+}
+
+impl<'a> Planner<'a> {
+    /// A planner that has moved nothing yet.
+    fn of(spread: &'a Spread, cluster: &'a Cluster, limits: &'a Limits, mix: Mix) -> Planner<'a> {
+        let mut domains = Domains::of(&cluster.map);
+        let mut planner = Planner {
+            spread,
+            limits,
+            cluster,
+            spots: spread.pools.iter().map(|pool| pool.shape.spots()).collect(),
+            bins: bins(spread, &mix, |group| mappable(group, cluster, &mut domains)),
+            domains: RefCell::new(Domains::of(&cluster.map)),
+            mix,
+            placed: spread.groups.iter().map(|group| group.mapped.clone()).collect(),
+            items: BTreeMap::new(),
+            moves: Vec::new(),
+            wins: Vec::new(),
+            needed: 0,
+        };
+        planner.wins = planner.rooms();
+        planner
+    }
 }
 
 impl Planner<'_> {
@@ -417,12 +425,18 @@ impl Planner<'_> {
     fn take(&mut self, at: usize, from: ItemId, to: ItemId, items: Vec<(ItemId, ItemId)>) {
         let group = &self.spread.groups[at];
         let (bytes, growth) = (group.shard as f64, group.growth * self.mix[group.pool]);
+        let (has, gets) = (self.placed[at].contains(&from), self.placed[at].contains(&to));
+        assert!(has && !gets, "a shard moves from a device of its group to one that is not: {from} to {to}");
         self.placed[at].iter_mut().filter(|id| **id == from).for_each(|id| *id = to);
         if let Some(giver) = self.bins.get_mut(&from) {
+            let held = giver.bytes;
+            // Of more than 2^53 bytes, floats tell a few less.
+            assert!(bytes <= held * (1.0 + 1e-9), "a device gives no more than it holds: {bytes} of {held}");
             giver.bytes -= bytes;
             giver.growth -= growth;
             giver.growths[group.pool] -= group.growth;
-            giver.groups.remove(&at);
+            let may_move = giver.groups.remove(&at);
+            assert!(may_move, "a shard moves at most once, and only if it may: group {at} on device {from}");
         }
         if let Some(taker) = self.bins.get_mut(&to) {
             taker.bytes += bytes;
@@ -433,5 +447,48 @@ impl Planner<'_> {
         let pool = self.spread.pools[group.pool].id;
         self.items.insert(at, items.clone());
         self.moves.push(Move { pool, seed: group.seed, from, to, bytes: group.shard, items });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{cluster, spread};
+    use super::*;
+
+    const LIMITS: Limits = Limits { moves: 9, destinations: None };
+
+    /// A move of the first group: a device that has it gives it to one that has not.
+    fn moved(damage: impl FnOnce(&mut Planner<'_>, &mut ItemId, &mut ItemId)) {
+        let cluster = cluster();
+        let spread = spread(&cluster);
+        let mix = spread.in_proportion().expect("something is stored");
+        let mut planner = Planner::of(&spread, &cluster, &LIMITS, mix);
+        let up = &spread.groups[0].up;
+        let (mut from, mut to) = (up[0], (0..4).find(|id| !up.contains(id)).expect("it is on two of four"));
+        damage(&mut planner, &mut from, &mut to);
+        planner.take(0, from, to, vec![(from, to)]);
+    }
+
+    #[test]
+    fn a_move_is_taken() {
+        moved(|_, _, _| ());
+    }
+
+    #[test]
+    #[should_panic(expected = "a shard moves from a device of its group to one that is not")]
+    fn a_move_from_a_device_that_has_nothing_breaks_a_law() {
+        moved(|_, from, to| *from = *to);
+    }
+
+    #[test]
+    #[should_panic(expected = "a device gives no more than it holds: 1000 of 999")]
+    fn a_device_that_gives_too_much_breaks_a_law() {
+        moved(|planner, from, _| planner.bins.get_mut(from).expect("a device").bytes = 999.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "a shard moves at most once, and only if it may: group 0")]
+    fn a_shard_that_may_not_move_breaks_a_law() {
+        moved(|planner, from, _| planner.bins.get_mut(from).expect("a device").groups.clear());
     }
 }

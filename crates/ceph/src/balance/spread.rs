@@ -179,6 +179,7 @@ impl Spread {
         let mut laid_out = LaidOut::new(cluster)?;
         let mut present: BTreeMap<ItemId, (u64, u64)> = BTreeMap::new();
         for (at, pool) in cluster.pools.iter().enumerate() {
+            law_of_groups(pool);
             let coded = pool.placed.kind == RuleKind::Erasure;
             let groups: Vec<(u32, &Group)> = (0..).zip(&pool.groups).collect();
             for groups in groups.chunks(GROUPS_PER_LOOK) {
@@ -282,6 +283,15 @@ impl Spread {
                 self.pools[group.pool].shard_bytes += group.shard;
             }
         }
+        self.law_of_counts();
+    }
+
+    /// What devices hold together is what pools have together: no group is on a device that is not known.
+    fn law_of_counts(&self) {
+        let add = |sum: (u64, u64), shards: u64, bytes: u64| (sum.0 + shards, sum.1.wrapping_add(bytes));
+        let held = self.devices.values().fold((0, 0), |sum, load| add(sum, load.shards, load.bytes));
+        let had = self.pools.iter().fold((0, 0), |sum, pool| add(sum, pool.shards, pool.shard_bytes));
+        assert!(held == had, "devices hold the shards and bytes that pools have: {held:?} of {had:?}");
     }
 
     /// The shards of a pool that each device is expected to hold, by these weights.
@@ -344,6 +354,12 @@ impl PoolSpread {
     }
 }
 
+/// A pool has as many groups as `pg_num` says: their parts of it add up only then.
+fn law_of_groups(pool: &crate::cluster::PoolState) {
+    let (groups, pg_num) = (pool.groups.len(), pool.placed.pg_num);
+    assert!(groups == pg_num as usize, "a pool has as many groups as it says: {groups} of {pg_num}");
+}
+
 /// The devices of a group with its explicit mappings, up or not.
 fn mapped(cluster: &Cluster, group: PgId, raw: &[ItemId]) -> Vec<ItemId> {
     let overlay = &cluster.overlay;
@@ -366,4 +382,28 @@ fn pools_of(cluster: &Cluster) -> Vec<PoolSpread> {
         shard_bytes: 0,
     };
     cluster.pools.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{cluster, spread};
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "a pool has as many groups as it says: 7 of 8")]
+    fn a_group_that_is_missing_breaks_a_law() {
+        let mut cluster = cluster();
+        cluster.pools[0].groups.pop();
+        let _ = Spread::of(&cluster, FillLimits::default(), &mut |_| true);
+    }
+
+    #[test]
+    #[should_panic(
+        expected = "devices hold the shards and bytes that pools have: (15, 15000) of (16, 16000)"
+    )]
+    fn a_shard_on_a_device_that_is_not_known_breaks_a_law() {
+        let mut spread = spread(&cluster());
+        spread.groups[0].up[0] = 99;
+        spread.count();
+    }
 }
