@@ -172,8 +172,29 @@ impl<const W: usize> Layout<W> {
         // At least two slices per node, at most four.
         let slices_log2 = (2 * most).next_power_of_two().trailing_zeros().max(1);
         let mut layout = Layout { table, starts, directory: Vec::new(), slices_log2 };
+        layout.law_of_circles();
         layout.directory = layout.index();
         layout
+    }
+
+    /// The nodes of a circle are in the order of positions, and each lists distinct servers without a gap.
+    fn law_of_circles(&self) {
+        for circle in 0..self.starts.len() - 1 {
+            let (begin, end) = self.bounds(circle as u32);
+            let nodes = &self.table[begin..end];
+            let in_order = nodes.is_sorted_by(|left, right| left[0] < right[0]);
+            assert!(in_order, "the nodes of a circle are in the order of their positions: circle {circle}");
+            let distinct = |node: &[u64; W]| {
+                let list: [u64; DEPTH] = std::array::from_fn(|lane| Self::lane(node, lane));
+                let kept = list.iter().position(|server| *server == Self::LANE_MASK).unwrap_or(DEPTH);
+                let rest = list[kept..].iter().all(|server| *server == Self::LANE_MASK);
+                rest && (1..kept).all(|at| !list[..at].contains(&list[at]))
+            };
+            assert!(
+                nodes.iter().all(distinct),
+                "a node lists distinct servers without a gap: circle {circle}"
+            );
+        }
     }
 
     /// For each slice of each circle, the first node at or above the slice's begin.
@@ -429,5 +450,31 @@ impl<const W: usize> Iterator for Around<'_, W> {
         let server = Layout::<W>::lane(&self.circle[self.at], 0);
         self.at = if self.at + 1 == self.circle.len() { 0 } else { self.at + 1 };
         Some(ServerId(server as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Layout<2> {
+        let node = |at: u32| Node { circle: 0, at: u64::from(at) << 56, server: ServerId(at % 5) };
+        Layout::build(1, (0..20).map(node).collect())
+    }
+
+    #[test]
+    #[should_panic(expected = "the nodes of a circle are in the order of their positions: circle 0")]
+    fn nodes_out_of_order_break_a_law() {
+        let mut layout = layout();
+        layout.table.swap(7, 8);
+        layout.law_of_circles();
+    }
+
+    #[test]
+    #[should_panic(expected = "a node lists distinct servers without a gap: circle 0")]
+    fn a_node_that_lists_a_server_twice_breaks_a_law() {
+        let mut layout = layout();
+        Layout::write_lanes(&mut layout.table[7], &[1, 2, 1, 3].map(ServerId));
+        layout.law_of_circles();
     }
 }

@@ -159,6 +159,7 @@ impl Cluster {
             let full = |(_, weight): &(ServerId, Weight)| weight.as_f64() * unit >= 1.0;
             if !open.iter().any(full) {
                 open.iter().for_each(|(server, weight)| shares[server.index()] = weight.as_f64() * unit);
+                law_of_shares(&shares, replicas.min(self.live_count() as f64));
                 return shares;
             }
             for (server, _) in open.iter().filter(|entry| full(entry)) {
@@ -168,6 +169,17 @@ impl Cluster {
             open.retain(|entry| !full(entry));
         }
     }
+}
+
+/// Servers have all replicas together, and none has more than one of an object.
+fn law_of_shares(shares: &[f64], replicas: f64) {
+    let sum: f64 = shares.iter().sum();
+    assert!(
+        (sum - replicas).abs() <= 1e-6 * (1.0 + replicas),
+        "shares add up to all replicas: {sum} of {replicas}"
+    );
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    assert!(most <= 1.0 + 1e-9, "a server has no more than one replica of an object: {most}");
 }
 
 /// A set of servers.
@@ -313,5 +325,17 @@ mod tests {
         assert_eq!(set.len(), 5);
         assert!(!set.contains(ServerId(2)) && !set.contains(ServerId(9999)));
         assert!(ServerSet::none().is_empty() && !set.is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "shares add up to all replicas: 1.5 of 2")]
+    fn shares_that_do_not_add_up_break_a_law() {
+        law_of_shares(&[0.75, 0.75], 2.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "a server has no more than one replica of an object: 1.5")]
+    fn a_share_of_more_than_one_breaks_a_law() {
+        law_of_shares(&[1.5, 0.5], 2.0);
     }
 }

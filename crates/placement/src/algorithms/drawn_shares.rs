@@ -48,11 +48,19 @@ pub(super) fn shares_of(
         None => urn.drawn_without_limit(&mut chances),
         Some(draws) => urn.drawn_within(&mut chances, draws),
     };
+    law_of_draws(&expected, urn.copies);
     for (class, expected) in urn.classes.iter().zip(expected) {
         let share = expected / class.servers.len() as f64;
         class.servers.iter().for_each(|server| shares[server.index()] = share);
     }
     Some(shares)
+}
+
+/// No more servers are drawn than an object has copies.
+fn law_of_draws(expected: &[f64], copies: usize) {
+    let sum: f64 = expected.iter().sum();
+    let most = copies as f64 * (1.0 + 1e-6);
+    assert!(sum <= most, "no more servers are drawn than an object has copies: {sum} of {copies}");
 }
 
 /// The classes with their places in the table of states, and the size of that table.
@@ -272,5 +280,11 @@ mod tests {
         let many: Vec<u32> = (1..200).collect();
         assert_eq!(drawn_shares(&cluster(&many), 3, None), None);
         assert_eq!(drawn_shares(&cluster(&[]), 3, None), Some(Vec::new()));
+    }
+
+    #[test]
+    #[should_panic(expected = "no more servers are drawn than an object has copies: 3.5 of 3")]
+    fn more_draws_than_copies_break_a_law() {
+        law_of_draws(&[2.0, 1.5], 3);
     }
 }

@@ -43,6 +43,7 @@ impl Grouped {
         let mut table = vec![ServerId::NONE; spec.groups as usize * spec.replicas];
         for (group, row) in (0u64..).zip(table.chunks_exact_mut(spec.replicas)) {
             let found = inner.lookup(group_key(group), row);
+            law_of_lists(group, &row[..found], inner.cluster().ids());
             row[found..].fill(ServerId::NONE);
         }
         Ok(Grouped { inner, spec, groups: Modulus::new(u64::from(spec.groups)), table })
@@ -63,6 +64,14 @@ impl Grouped {
         let row = &self.table[group as usize * self.spec.replicas..][..self.spec.replicas];
         let found = row.iter().position(|server| *server == ServerId::NONE).unwrap_or(row.len());
         &row[..found]
+    }
+}
+
+/// A group is on servers of the cluster, on each once.
+fn law_of_lists(group: u64, list: &[ServerId], ids: usize) {
+    for (at, server) in list.iter().enumerate() {
+        assert!(server.index() < ids, "group {group} is on servers of the cluster: {server:?} of {ids}");
+        assert!(!list[..at].contains(server), "group {group} is on each of its servers once: {list:?}");
     }
 }
 
@@ -115,5 +124,30 @@ impl Placement for Grouped {
             }
         }
         Territory::Exact(self.spec.keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::broken::Broken;
+    use super::*;
+
+    fn grouped(list: &[u32]) {
+        let spec = GroupedSpec { groups: 2, replicas: list.len(), keys: KeySpace::AsGiven };
+        let _ = Grouped::new(Box::new(Broken::listing(3, list)), spec);
+    }
+
+    #[test]
+    #[should_panic(expected = "group 0 is on servers of the cluster: ServerId(3) of 3")]
+    fn a_server_that_is_not_in_the_cluster_breaks_a_law() {
+        grouped(&[1, 3]);
+    }
+
+    #[test]
+    #[should_panic(
+        expected = "group 0 is on each of its servers once: [ServerId(1), ServerId(2), ServerId(1)]"
+    )]
+    fn a_server_twice_in_a_list_breaks_a_law() {
+        grouped(&[1, 2, 1]);
     }
 }

@@ -103,11 +103,17 @@ impl Lines {
                 line.servers.iter_mut().zip(around).for_each(|(place, server)| *place = server);
                 for (at, stop) in stops[first..first + own].iter().enumerate() {
                     let fragment = self.place(stop.at).1;
+                    let before = if at == 0 { i16::MIN } else { self.lines[begin + slice].fragments[at - 1] };
+                    assert!(
+                        before <= fragment,
+                        "the fragments of a line ascend: {fragment} follows {before}"
+                    );
                     self.lines[begin + slice].fragments[at] = fragment;
                 }
             }
             first += own;
         }
+        assert!(first == count, "each node of a circle is in a slice: {first} of {count} are");
     }
 
     /// Copies the first servers from the key on into up to three places; returns false if the line cannot
@@ -172,5 +178,23 @@ mod tests {
         let keys = (0..100_000).map(|id| super::super::hashing::scatter(id + 1_000_000));
         let told = keys.filter(|key| lines.copy(0, *key, &mut places)).count();
         assert!(told > 99_000, "{told}");
+    }
+
+    fn push(nodes_max: usize, positions: &[u64]) {
+        let stops: Vec<Stop> =
+            (0..).zip(positions).map(|(server, at)| Stop { at: at << 32, server }).collect();
+        Lines::new(nodes_max).push_circle(&stops);
+    }
+
+    #[test]
+    #[should_panic(expected = "the fragments of a line ascend")]
+    fn fragments_out_of_order_break_a_law() {
+        push(1, &[1 << 20, 3 << 20, 2 << 20]);
+    }
+
+    #[test]
+    #[should_panic(expected = "each node of a circle is in a slice: 3 of 4 are")]
+    fn a_node_in_no_slice_breaks_a_law() {
+        push(12, &[1 << 20, 2 << 20, 3 << 30, 3 << 20]);
     }
 }

@@ -30,6 +30,7 @@ impl KeyRun {
     /// All positions with this remainder.
     #[must_use]
     pub fn residue_class(residue: u64, modulus: u64) -> KeyRun {
+        assert!(residue < modulus, "a remainder is below what it is a remainder of: {residue} of {modulus}");
         KeyRun { first: 0, last: u64::MAX, residue, modulus }
     }
 
@@ -147,5 +148,11 @@ mod tests {
         assert_eq!(KeyRun::all(0, u64::MAX).len(), 1 << 64);
         let thirds = KeyRun::residue_class(2, 3);
         assert_eq!(thirds.within(u64::MAX - 3, u64::MAX).positions().collect::<Vec<_>>(), [u64::MAX - 1]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a remainder is below what it is a remainder of: 3 of 3")]
+    fn a_remainder_that_is_none_breaks_a_law() {
+        let _ = KeyRun::residue_class(3, 3);
     }
 }

@@ -1,5 +1,6 @@
 //! All algorithms compared with simple, slow implementations, and checked against their guarantees.
 
+pub(super) mod broken;
 mod change;
 mod expectations;
 mod inverse;

@@ -194,6 +194,11 @@ impl<'a> Placer<'a> {
     /// The placement of a group from CRUSH's result.
     fn place_raw(&self, pool: &Pool, seed: u32, mut raw: Vec<ItemId>) -> GroupPlacement {
         let group = PgId { pool: pool.id, seed: stable_mod(seed, pool.pg_num) };
+        let (found, size) = (raw.len(), pool.size);
+        assert!(
+            found <= size as usize,
+            "CRUSH finds no more devices for a group than its pool asks for: {found} of {size}"
+        );
         self.keep(pool, &mut raw, |device| device.exists);
         let mut target = raw.clone();
         self.apply_upmap(group, &mut target);

@@ -41,7 +41,9 @@ impl Balance {
             list.iter().for_each(|server| loads[server.index()] += 1);
         });
         let asked = count * replicas.min(cluster.live_count()) as u64;
-        let unplaced = asked - loads.iter().sum::<u64>();
+        let placed = loads.iter().sum::<u64>();
+        assert!(placed <= asked, "no more replicas are placed than are asked for: {placed} of {asked}");
+        let unplaced = asked - placed;
         let shares_of_all = cluster.ideal_shares(replicas);
         let shares = if unplaced == 0 {
             shares_of_all.clone()
@@ -230,5 +232,12 @@ mod tests {
             let tolerance = 0.02 * want + servers as f64 / keys as f64;
             assert!((found - want).abs() < tolerance, "{servers} servers, {keys} keys: {found} for {want}");
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "no more replicas are placed than are asked for: 6 of 3")]
+    fn more_replicas_than_are_asked_for_break_a_law() {
+        let twice = crate::algorithms::tests::broken::Broken::listing(1, &[0, 0]);
+        let _ = Balance::of(&twice, 0..3, 2);
     }
 }

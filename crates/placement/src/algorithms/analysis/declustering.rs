@@ -36,6 +36,7 @@ impl Peers {
     }
 
     fn note(&mut self, own: ServerId, other: ServerId) {
+        assert!(own != other, "no server shares data with itself: {own:?} is in a list twice");
         let begin = self.row(own).start;
         self.words[begin + other.index() / 64] |= 1 << (other.0 % 64);
     }
@@ -89,7 +90,13 @@ impl Rebuild {
             if held.contains(&failed) {
                 lost += 1;
                 match list.get(replicas) {
-                    Some(target) => taken[target.index()] += 1,
+                    Some(target) => {
+                        assert!(
+                            *target != failed,
+                            "what a server held goes to another one: {failed:?} is in {list:?}"
+                        );
+                        taken[target.index()] += 1;
+                    }
                     None => homeless += 1,
                 }
             }
@@ -109,5 +116,23 @@ impl Rebuild {
     pub fn max_over_mean(&self) -> Option<f64> {
         let most = self.taken.iter().max().filter(|most| **most > 0)?;
         Some(*most as f64 * self.survivors as f64 / (self.lost - self.homeless) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::tests::broken::Broken;
+
+    #[test]
+    #[should_panic(expected = "no server shares data with itself: ServerId(1) is in a list twice")]
+    fn a_server_that_is_its_own_peer_breaks_a_law() {
+        let _ = Peers::of(&Broken::listing(3, &[1, 2, 1]), 0..1, 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "what a server held goes to another one: ServerId(1) is in")]
+    fn a_server_that_takes_its_own_data_breaks_a_law() {
+        let _ = Rebuild::of(&Broken::listing(3, &[1, 2, 1]), 0..1, 2, ServerId(1));
     }
 }

@@ -63,6 +63,7 @@ impl Movement {
             }
             let [before, after] = [old.len() as u64, found as u64];
             let new_here = after.saturating_sub(before);
+            assert!(arrived >= new_here, "a longer list has new servers: {new:?} after {old:?}");
             kept += before.min(after);
             moved += arrived - new_here;
             keys_moved += u64::from(arrived > new_here);
@@ -102,4 +103,19 @@ fn least_of_weights(before: &dyn Placement, after: &dyn Placement, replicas: f64
     let (old, new) = (before.cluster().ideal_shares_of(replicas), after.cluster().ideal_shares_of(replicas));
     let held = |server: usize| old.get(server).copied().unwrap_or(0.0);
     new.iter().enumerate().map(|(server, share)| (share - held(server)).max(0.0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::tests::broken::Broken;
+
+    #[test]
+    #[should_panic(
+        expected = "a longer list has new servers: [ServerId(0), ServerId(0)] after [ServerId(0)]"
+    )]
+    fn a_longer_list_of_the_same_servers_breaks_a_law() {
+        let (before, after) = (Broken::listing(2, &[0]), Broken::listing(2, &[0, 0]));
+        let _ = Movement::between(&before, &after, 0..1, 2);
+    }
 }

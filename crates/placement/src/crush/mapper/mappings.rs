@@ -35,9 +35,15 @@ impl Mappings {
         counts: &[u32],
     ) {
         let base = self.items.len();
+        let (room, wanted) = (lists.len(), stride * counts.len());
+        assert!(room >= wanted, "each of many inputs has a list: there is room of {room}, not {wanted}");
         self.items.extend_from_slice(lists);
         for (at, (span, &count)) in self.spans[first..].iter_mut().zip(counts).enumerate() {
             let begin = base + at * stride;
+            assert!(
+                count as usize <= stride,
+                "a result ends before the next one: {count} items in {stride} places"
+            );
             *span = (begin, begin + count as usize);
         }
     }
@@ -45,5 +51,28 @@ impl Mappings {
     /// The results in the order of the inputs.
     pub fn iter(&self) -> impl Iterator<Item = &[ItemId]> {
         self.spans.iter().map(|&(begin, end)| &self.items[begin..end])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set_all(lists: &[ItemId], counts: &[u32]) {
+        let mut found = Mappings::default();
+        found.restart(counts.len());
+        found.set_all(0, lists, 2, counts);
+    }
+
+    #[test]
+    #[should_panic(expected = "a result ends before the next one: 3 items in 2 places")]
+    fn a_result_with_items_of_the_next_breaks_a_law() {
+        set_all(&[1, 2, 3, 4], &[3, 1]);
+    }
+
+    #[test]
+    #[should_panic(expected = "each of many inputs has a list: there is room of 3, not 4")]
+    fn an_input_without_a_list_breaks_a_law() {
+        set_all(&[1, 2, 3], &[2, 0]);
     }
 }

@@ -101,3 +101,12 @@ fn a_rule_that_does_not_fit_the_pool_places_nothing() {
     let (after, _) = placed(&Pool { size: 5, ..POOL }, |_, _| {});
     assert_eq!(after.up, Placed { devices: vec![], primary: None });
 }
+
+#[test]
+#[should_panic(expected = "CRUSH finds no more devices for a group than its pool asks for: 4 of 3")]
+fn more_devices_than_were_asked_for_break_a_law() {
+    let map = Map::default();
+    let overlay = Overlay::default();
+    let placer = Placer::new(&map, &overlay);
+    placer.place_raw(&POOL, 0, vec![0, 1, 2, 3]);
+}
