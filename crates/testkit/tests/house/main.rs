@@ -1,14 +1,15 @@
 //! Project rules that the compiler does not check: which crate may use which (`layers`), what the
-//! dependencies may be (`dependencies`) and that each is compiled once (`features`), and the form of source
-//! files (`form`), and that studies stand alone (`rooms`). Each rule is a plain function over plain values,
-//! so that its own tests plant a fault and check that it is found; the tests in this file then apply it to
-//! the checkout.
+//! dependencies may be (`dependencies`) and that each is compiled once (`features`), the form of source
+//! files (`form`), that studies stand alone (`rooms`), and that each law of the code has a test that breaks
+//! it (`laws`). Each rule is a plain function over plain values, so that its own tests plant a fault and
+//! check that it is found; the tests in this file then apply it to the checkout.
 
 mod circles;
 mod dependencies;
 mod features;
 mod form;
 mod functions;
+mod laws;
 mod layers;
 mod links;
 mod rooms;
@@ -84,6 +85,14 @@ fn every_crate_inherits_the_lints() {
     assert!(manifests.len() >= 10, "only {} crate manifests were found", manifests.len());
     let faults: Vec<String> = manifests.iter().filter_map(form::lints_missing).collect();
     expect_none("crates without the workspace lints", &faults);
+}
+
+#[test]
+fn every_law_has_a_test_that_breaks_it() {
+    let files = tree::all(&tree::root());
+    let count = laws::count(&files);
+    assert!(count >= 60, "{} names only {count} laws", laws::PAGE);
+    expect_none("laws that are not as told", &laws::faults(&files));
 }
 
 #[test]
