@@ -4,9 +4,8 @@
 //!
 //! - `keys`: keys of scenarios in blocks; `settings`: the values that they have; `checks`: their checks;
 //! - `queue`: the operation queue of Ceph's daemons, by release; `log`: what the logs of its groups remember;
-//! - `observed`, `work`, `resources`, `traffic`: what machines did, and its measures; `bottleneck`: what
-//! limited
-//!   it;
+//! - `observed`, `work`, `resources`, `traffic`: what machines did, and its measures;
+//! - `bottleneck`: what limited it; `running`: runs one;
 //! - `levers`: changes that may help, each tried; `estimate`: large recoveries with some of their objects;
 //! - `tables`, `figures`, `slowest`, `parts`: contents of reports.
 //!

@@ -249,7 +249,7 @@ fn most<S: Work>(seen: &S, busy: fn(&ServerSeen) -> f64) -> f64 {
     seen.servers().iter().map(busy).fold(0.0, f64::max)
 }
 
-fn resource<'a, S: Work>(seen: &'a S, kind: Kind) -> Option<&'a Resource> {
+fn resource<S: Work>(seen: &S, kind: Kind) -> Option<&Resource> {
     of_kind(seen.resources(), kind)
 }
 
