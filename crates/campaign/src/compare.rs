@@ -20,7 +20,7 @@ use serde_json::json;
 use towtank_report::{Measure, Ordered, PointSummary, Report, SweepAxis};
 
 use crate::fingerprint::Fingerprint;
-use row::{Row, Verdict};
+use row::{Compared, Row, Verdict};
 
 pub use side::{LoadError, Side, load_side};
 
@@ -72,7 +72,12 @@ pub fn compare(a: &Side, b: &Side) -> Result<Report, CompareError> {
     }
     let rows: Vec<Row> = pairs
         .iter()
-        .flat_map(|&(at_a, at_b)| row::rows((a, at_a, &points_a[at_a]), (b, at_b, &points_b[at_b])))
+        .flat_map(|&(at_a, at_b)| {
+            row::rows(
+                Compared { side: a, at: at_a, point: &points_a[at_a] },
+                Compared { side: b, at: at_b, point: &points_b[at_b] },
+            )
+        })
         .collect();
     if rows.is_empty() {
         return Err(CompareError::NoCommonMeasure {

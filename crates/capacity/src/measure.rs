@@ -190,7 +190,7 @@ pub fn steps(target: &Target, set_up: &SetUp, out: &str) -> Vec<Step> {
                 steps.extend(two_sizes(target, set_up, out));
             }
             for size in &set_up.sizes {
-                steps.extend(measuring(target, set_up, (*size, share, run), out));
+                steps.extend(measuring(target, set_up, Mix { size: *size, share, run }, out));
             }
         }
     }
@@ -249,19 +249,25 @@ fn two_sizes(target: &Target, set_up: &SetUp, out: &str) -> Vec<Step> {
         let split = format!("--bssplit={}/{first}:{}/{}", one.get(), other.get(), 100 - first);
         Step {
             about: format!("{first} % of {one} and {} % of {other}, {reads} % reads", 100 - first),
-            ..of_fio(target, set_up, (&name, split, reads, 1_000 + first), out)
+            ..of_fio(target, set_up, Fio { name: &name, size: split, share: reads, seed: 1_000 + first }, out)
         }
     };
     runs.map(step).collect()
 }
 
+/// What a run of fio does.
+struct Fio<'a> {
+    name: &'a str,
+    /// The flag of its block size.
+    size: String,
+    /// Percent of reads.
+    share: u32,
+    seed: u32,
+}
+
 /// A run of fio, without its description.
-fn of_fio(
-    target: &Target,
-    set_up: &SetUp,
-    (name, size, share, seed): (&str, String, u32, u32),
-    out: &str,
-) -> Step {
+fn of_fio(target: &Target, set_up: &SetUp, fio: Fio<'_>, out: &str) -> Step {
+    let Fio { name, size, share, seed } = fio;
     let result = format!("{out}/{name}.json");
     let seconds = set_up.runtime.as_ns().div_ceil(1_000_000_000);
     let mut command = words(&["fio"]);
@@ -283,13 +289,23 @@ fn of_fio(
     Step { about: String::new(), command, result: Some(result) }
 }
 
-fn measuring(target: &Target, set_up: &SetUp, (size, share, run): (Bytes, u32, u32), out: &str) -> Vec<Step> {
+/// A size, percent of reads, and how often both were measured before.
+#[derive(Clone, Copy)]
+struct Mix {
+    size: Bytes,
+    share: u32,
+    run: u32,
+}
+
+fn measuring(target: &Target, set_up: &SetUp, mix: Mix, out: &str) -> Vec<Step> {
+    let Mix { size, share, run } = mix;
     let about = format!("{size}, {share} % reads, run {run}");
     let name = format!("{}-r{share}-{run}", size.to_string().replace(' ', ""));
     let seconds = set_up.runtime.as_ns().div_ceil(1_000_000_000);
     let Target::S3 { host, tls, bucket } = target else {
         let block = format!("--bs={}", size.get());
-        let step = of_fio(target, set_up, (&name, block, share, 1_000 * run + share), out);
+        let step =
+            of_fio(target, set_up, Fio { name: &name, size: block, share, seed: 1_000 * run + share }, out);
         return vec![Step { about, ..step }];
     };
     let mut command = words(&["warp"]);

@@ -51,8 +51,8 @@ impl Moment {
         Parts { year, month, day, seconds: seconds % 86_400 }
     }
 
-    fn of(year: u64, month: u64, day: u64, clock: (u64, u64, u64)) -> Option<Moment> {
-        let (hour, minute, second) = clock;
+    fn of(year: u64, month: u64, day: u64, clock: [u64; 3]) -> Option<Moment> {
+        let [hour, minute, second] = clock;
         let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
         let length = match month {
             2 => 28 + u64::from(is_leap),
@@ -113,7 +113,7 @@ impl Moment {
             return None;
         }
         let date = (number(&bytes[..4])?, number(&bytes[4..6])?, number(&bytes[6..8])?);
-        let clock = (number(&bytes[9..11])?, number(&bytes[11..13])?, number(&bytes[13..15])?);
+        let clock = [number(&bytes[9..11])?, number(&bytes[11..13])?, number(&bytes[13..15])?];
         Moment::of(date.0, date.1, date.2, clock)
     }
 
@@ -125,7 +125,7 @@ impl Moment {
             return None;
         }
         let month = MONTHS.iter().position(|month| month.as_bytes() == &bytes[8..11])? as u64 + 1;
-        let clock = (number(&bytes[17..19])?, number(&bytes[20..22])?, number(&bytes[23..25])?);
+        let clock = [number(&bytes[17..19])?, number(&bytes[20..22])?, number(&bytes[23..25])?];
         Moment::of(number(&bytes[12..16])?, month, number(&bytes[5..7])?, clock)
     }
 }

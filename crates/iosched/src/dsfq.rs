@@ -203,7 +203,7 @@ mod tests {
             let on_arrival = told(&mut dsfq);
             assert_eq!(given(&mut dsfq, at(1)), [0]);
             let on_dispatch = told(&mut dsfq);
-            done(&mut dsfq, at(2), (1, 10, 0));
+            done(&mut dsfq, at(2), 1, 10, 0);
             assert_eq!([on_arrival, on_dispatch, told(&mut dsfq)], want, "{report:?}");
         }
     }

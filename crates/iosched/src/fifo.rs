@@ -90,7 +90,7 @@ mod tests {
         let mut fifo = Fifo::with_depth(Some(2));
         (0..4).for_each(|item| push(&mut fifo, 0, 1, item));
         assert_eq!(given(&mut fifo, at(0)), [0, 1]);
-        done(&mut fifo, at(1), (0, 1, 0));
+        done(&mut fifo, at(1), 0, 1, 0);
         assert_eq!(given(&mut fifo, at(1)), [2]);
         let mut boundless = Fifo::with_depth(None);
         (0..4).for_each(|item| push(&mut boundless, 0, 1, item));

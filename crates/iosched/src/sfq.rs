@@ -83,7 +83,7 @@ mod tests {
         (0..3).for_each(|flow| push(&mut sfq, flow, 10, flow));
         assert_eq!(given(&mut sfq, at(0)), [0]);
         push(&mut sfq, 0, 10, 3);
-        done(&mut sfq, at(0), (0, 10, 0));
+        done(&mut sfq, at(0), 0, 10, 0);
         assert_eq!(served(&mut sfq), [1, 2, 3]);
         // All start at 10 now, and flow 0 was the last to be served.
         (0..3).for_each(|flow| push(&mut sfq, flow, 10, 10 + flow));
@@ -95,7 +95,7 @@ mod tests {
         let mut sfq = Sfq::new(Some(2), &Flows::equal(1));
         (0..5).for_each(|item| push(&mut sfq, 0, 1, item));
         assert_eq!(given(&mut sfq, at(0)), [0, 1]);
-        done(&mut sfq, at(1), (0, 1, 1));
+        done(&mut sfq, at(1), 0, 1, 1);
         assert_eq!(given(&mut sfq, at(1)), [2]);
         assert_eq!(sfq.waiting().count(), 2);
     }

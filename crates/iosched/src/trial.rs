@@ -43,6 +43,6 @@ pub fn served_at<D: Discipline<Item = u32>>(by: &mut D, now: SimTime) -> Vec<u32
 }
 
 /// Reports that a request of this flow, cost and item is done.
-pub fn done<D: Discipline<Item = u32>>(to: &mut D, now: SimTime, served: (u32, u64, u32)) {
-    to.complete(now, &request(served.0, served.1, served.2));
+pub fn done<D: Discipline<Item = u32>>(to: &mut D, now: SimTime, flow: u32, cost: u64, item: u32) {
+    to.complete(now, &request(flow, cost, item));
 }

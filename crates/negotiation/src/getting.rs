@@ -15,5 +15,5 @@ mod serving;
 mod unicast;
 
 pub use negotiated::NegotiatedGets;
-pub use serving::{Asked, Deliveries, answered};
-pub use unicast::{UnicastGets, UnicastSends};
+pub use serving::{Accepted, Asked, Deliveries, answered};
+pub use unicast::{AskedToSend, UnicastGets, UnicastSends};

@@ -26,11 +26,7 @@ type Family<T, V> = (&'static str, &'static str, fn(&T) -> V);
 struct Page(String);
 
 impl Page {
-    fn family(
-        &mut self,
-        (name, kind, help): (&str, &str, &str),
-        rows: impl IntoIterator<Item = (String, String)>,
-    ) {
+    fn family(&mut self, [name, kind, help]: [&str; 3], rows: impl IntoIterator<Item = (String, String)>) {
         let mut rows = rows.into_iter().peekable();
         if rows.peek().is_none() {
             return;
@@ -45,7 +41,7 @@ impl Page {
     }
 
     fn gauge(&mut self, name: &str, help: &str, value: u64) {
-        self.family((name, "gauge", help), [(String::new(), value.to_string())]);
+        self.family([name, "gauge", help], [(String::new(), value.to_string())]);
     }
 }
 
@@ -70,7 +66,7 @@ fn of_cluster(page: &mut Page, standing: &Standing, health: &Health) {
     page.gauge("towtank_object_bytes", "Bytes of objects, each counted once.", bytes);
     let states = health.states.iter();
     page.family(
-        ("towtank_groups", "gauge", "Placement groups by state."),
+        ["towtank_groups", "gauge", "Placement groups by state."],
         states.map(|(state, count)| (label("state", state), count.to_string())),
     );
     let unavailable = health.unavailable.into();
@@ -101,7 +97,7 @@ fn of_groups(page: &mut Page, standing: &Standing) {
     ];
     for (name, help, value) in families {
         let rows = groups.iter().map(|(group, told)| (label("group", group), value(told).to_string()));
-        page.family((name, "gauge", help), rows);
+        page.family([name, "gauge", help], rows);
     }
 }
 
@@ -109,9 +105,9 @@ fn of_daemons(page: &mut Page, standing: &Standing) {
     let osds = &standing.map.osds;
     let flag = |holds: bool| u8::from(holds).to_string();
     let up = osds.iter().map(|(osd, state)| (label("osd", osd), flag(state.is_up)));
-    page.family(("towtank_osd_up", "gauge", "Whether the monitor considers the daemon up."), up);
+    page.family(["towtank_osd_up", "gauge", "Whether the monitor considers the daemon up."], up);
     let placed = osds.iter().map(|(osd, state)| (label("osd", osd), flag(state.is_in)));
-    page.family(("towtank_osd_in", "gauge", "Whether objects are placed on the daemon."), placed);
+    page.family(["towtank_osd_in", "gauge", "Whether objects are placed on the daemon."], placed);
     let gauges: [Family<Report, u64>; 8] = [
         ("towtank_osd_map_epoch", "Epoch of the last map that the daemon uses.", |it| it.epoch.into()),
         ("towtank_osd_groups_led", "Placement groups whose primary is this OSD.", |it| it.led.len() as u64),
@@ -127,7 +123,7 @@ fn of_daemons(page: &mut Page, standing: &Standing) {
     for (name, help, value) in gauges {
         let reports = standing.reports.iter();
         page.family(
-            (name, "gauge", help),
+            [name, "gauge", help],
             reports.map(|(osd, report)| (label("osd", osd), value(report).to_string())),
         );
     }
@@ -144,7 +140,7 @@ fn of_daemons(page: &mut Page, standing: &Standing) {
     for (name, help, value) in counters {
         let reports = standing.reports.iter();
         page.family(
-            (&format!("towtank_osd_{name}_total"), "counter", help),
+            [&format!("towtank_osd_{name}_total"), "counter", help],
             reports.map(|(osd, report)| (label("osd", osd), value(&report.counters))),
         );
     }

@@ -153,6 +153,43 @@ impl<'a, Q: Question> Deref for Points<'a, Q> {
     }
 }
 
+/// What a figure over a sweep draws.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn<'a> {
+    /// The id of the figure.
+    pub id: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// The measure that it draws.
+    pub measure: &'a str,
+    /// The label of its axis.
+    pub label: &'a str,
+    /// The unit of its axis.
+    pub unit: &'a str,
+    /// How many of that unit one of the measure's is.
+    pub factor: f64,
+}
+
+impl<'a> Drawn<'a> {
+    /// A figure of this id and title, of a measure.
+    #[must_use]
+    pub const fn of(id: &'a str, title: &'a str, measure: &'a str) -> Drawn<'a> {
+        Drawn { id, title, measure, label: "", unit: "", factor: 1.0 }
+    }
+
+    /// With an axis of this label and unit.
+    #[must_use]
+    pub const fn on(self, label: &'a str, unit: &'a str) -> Drawn<'a> {
+        Drawn { label, unit, ..self }
+    }
+
+    /// Each of the measure's units is so many of the axis.
+    #[must_use]
+    pub const fn times(self, factor: f64) -> Drawn<'a> {
+        Drawn { factor, ..self }
+    }
+}
+
 /// The value of a swept key at a point, if the key is swept.
 #[must_use]
 pub fn setting<'a>(result: &'a PointResult<'_>, key: &str) -> Option<&'a Json> {

@@ -38,7 +38,7 @@ pub fn search(
         let message = format!("the study `{}` cannot search for settings", study.name());
         return Err(Problem::new(message).hint("`pfs` can: towtank pfs tune").into());
     };
-    let mut trials = Laid::new(&scenario, folder, goals, (registry, options, observer))?;
+    let mut trials = Laid::new(&scenario, folder, goals, Around { registry, options, observer })?;
     match (search.find)(&mut trials, schedulers) {
         Ok(found) => {
             let report = report(&scenario, search, (goals, schedulers), &found)?;
@@ -77,18 +77,26 @@ struct Laid<'a> {
     observer: &'a dyn Observer,
 }
 
+/// What a search is given beside its scenario.
+struct Around<'a> {
+    registry: &'a Registry,
+    options: &'a Options,
+    observer: &'a dyn Observer,
+}
+
 impl<'a> Laid<'a> {
     fn new(
         scenario: &Scenario,
         folder: PathBuf,
         texts: &[String],
-        (registry, options, observer): (&'a Registry, &'a Options, &'a dyn Observer),
+        around: Around<'a>,
     ) -> Result<Laid<'a>, Trouble> {
         let [point] = scenario.points() else {
             let message =
                 format!("the scenario has {} points, but only one can be tuned", scenario.points().len());
             return Err(Problem::new(message).hint("leave its sweep out: --set sweep={}").into());
         };
+        let Around { registry, options, observer } = around;
         let resolved = point.prepared.resolved();
         let measures = gates::with_reasons(scenario.study(), &[&resolved]);
         let known = gates::known(&measures);

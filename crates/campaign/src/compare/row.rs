@@ -51,9 +51,21 @@ impl Verdict {
     }
 }
 
+/// A point of one side.
+#[derive(Clone, Copy)]
+pub(crate) struct Compared<'a> {
+    /// The side.
+    pub side: &'a Side,
+    /// The number of the point in it.
+    pub at: usize,
+    /// The point.
+    pub point: &'a PointSummary,
+}
+
 /// The rows of one point: every measure that both sides have, in the order of the first.
-pub(crate) fn rows(a: (&Side, usize, &PointSummary), b: (&Side, usize, &PointSummary)) -> Vec<Row> {
-    let ((side_a, at_a, point_a), (side_b, at_b, point_b)) = (a, b);
+pub(crate) fn rows(a: Compared<'_>, b: Compared<'_>) -> Vec<Row> {
+    let Compared { side: side_a, at: at_a, point: point_a } = a;
+    let Compared { side: side_b, at: at_b, point: point_b } = b;
     let paired = side_a.report.seed == side_b.report.seed;
     let runs = side_a.points.as_ref().zip(side_b.points.as_ref()).filter(|_| paired);
     let runs = runs.map(|(runs_a, runs_b)| (&runs_a[at_a], &runs_b[at_b]));

@@ -28,6 +28,17 @@ pub struct Asked {
     pub from: SimTime,
 }
 
+/// A bid that a gateway has accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The get.
+    pub get: GetId,
+    /// The size of its chunk.
+    pub size: Size,
+    /// When the chunk is sent.
+    pub window: Window,
+}
+
 /// When the reply to a bid made now should arrive. [`Terms::lead`](crate::Terms) lasts until a gateway that
 /// has decided can send, so a trip time is added. A gateway that asks again was told too late before, so each
 /// round gets more time.
@@ -91,12 +102,8 @@ impl Deliveries {
 
     /// The bid is accepted: the chunk is read now, to be sent in its window. If it cannot be read in time,
     /// the gateway is told.
-    pub fn accept(
-        &mut self,
-        (get, size, window): (GetId, Size, Window),
-        disk: &mut Lane,
-        step: &mut Step<'_>,
-    ) {
+    pub fn accept(&mut self, bid: Accepted, disk: &mut Lane, step: &mut Step<'_>) {
+        let Accepted { get, size, window } = bid;
         let read = step.terms.read(self.me, size);
         let begin = step.now.saturating_add(disk.backlog(step.now));
         if self.list().iter().any(|one| one.put == get && one.state == State::Accepted) {

@@ -13,6 +13,17 @@ pub struct UnicastGets {
     gets: Vec<Get>,
 }
 
+/// A request for a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskedToSend {
+    /// The get.
+    pub get: GetId,
+    /// The size of the chunk.
+    pub size: Size,
+    /// The number of the request.
+    pub round: u8,
+}
+
 /// A get in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Get {
@@ -160,13 +171,8 @@ impl UnicastSends {
     }
 
     /// Handles a request: the chunk is read after the work already queued for the disk.
-    pub fn read(
-        &self,
-        me: ServerId,
-        (get, size, round): (GetId, Size, u8),
-        disk: &mut Lane,
-        step: &mut Step<'_>,
-    ) {
+    pub fn read(&self, me: ServerId, asked: AskedToSend, disk: &mut Lane, step: &mut Step<'_>) {
+        let AskedToSend { get, size, round } = asked;
         let Service { begin, end } = disk.serve(step.now, step.terms.read(me, size));
         step.act(Action::Read { get, begin, end });
         step.act(Action::Wake { at: end, wake: Wake::HasRead { get, size, round } });

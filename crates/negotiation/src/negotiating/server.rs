@@ -5,7 +5,7 @@ use towtank_units::{SimSpan, SimTime};
 
 use super::Room;
 use crate::bids::{CommonBids, OwnBids, Reservation, State, Wanted};
-use crate::getting::{Asked, Deliveries, answered};
+use crate::getting::{Accepted, Asked, Deliveries, answered};
 use crate::{Action, ChunkName, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// The reservations of a server.
@@ -136,7 +136,7 @@ impl NegotiatingServer {
                 self.deliveries.offer(&Asked { get, chunk, size, round, from }, &self.disk, writes, step);
             }
             Message::GetAccept { get, size, window } => {
-                self.deliveries.accept((get, size, window), &mut self.disk, step);
+                self.deliveries.accept(Accepted { get, size, window }, &mut self.disk, step);
             }
             Message::GetCancel { get } => self.deliveries.cancel(get),
             _ => {}

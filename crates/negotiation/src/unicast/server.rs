@@ -3,7 +3,7 @@
 use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
 
-use crate::getting::UnicastSends;
+use crate::getting::{AskedToSend, UnicastSends};
 use crate::{Action, GetId, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// A server of a unicast protocol.
@@ -81,7 +81,7 @@ impl UnicastServer {
             Message::Request { put, size, .. } => (put, size),
             Message::Cancel { put } => return self.forget(put, step),
             Message::GetRequest { get, size, round, .. } => {
-                return self.sends.read(self.me, (get, size, round), &mut self.disk, step);
+                return self.sends.read(self.me, AskedToSend { get, size, round }, &mut self.disk, step);
             }
             _ => return,
         };

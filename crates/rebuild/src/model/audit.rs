@@ -254,7 +254,7 @@ impl<'a> Audit<'a> {
             }
         }
         for (_, device) in self.devices() {
-            device.asking.iter().for_each(|&(_, task, _)| *asked.entry(task).or_default() += 1);
+            device.asking.iter().for_each(|asking| *asked.entry(asking.task).or_default() += 1);
         }
         for (driver, device) in self.devices() {
             for active in &device.active {

@@ -4,7 +4,7 @@ use towtank_kernel::{Context, Fault};
 use towtank_units::{Bytes, SimSpan};
 
 use super::event::{Event, Kind, Marks};
-use super::server::{Active, Device, Server, Slot, WINDOW_MAX};
+use super::server::{Active, Asking, Device, Server, Slot, WINDOW_MAX};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild, Sample};
 use crate::plan::Task;
@@ -485,7 +485,8 @@ impl Rebuild<'_> {
                     device.granted += 1;
                     self.tell(event.driver, event.then(Kind::Grant), context);
                 } else {
-                    wait_for_one(device, (self.plan.task(task).priority, task, event.driver));
+                    let priority = self.plan.task(task).priority;
+                    wait_for_one(device, Asking { priority, task, driver: event.driver });
                 }
             }
             Kind::Release => {
@@ -496,7 +497,7 @@ impl Rebuild<'_> {
                     device.granted
                 );
                 device.granted = device.granted.checked_sub(1).ok_or("a reservation was released twice")?;
-                if let Some((_, task, driver)) = device.asking.pop_front() {
+                if let Some(Asking { task, driver, .. }) = device.asking.pop_front() {
                     device.granted += 1;
                     let grant = self.about(Kind::Grant, task, event.device, driver);
                     self.tell(driver, grant, context);
@@ -538,10 +539,10 @@ impl Rebuild<'_> {
 }
 
 /// Queues a task for a reservation, behind those of the same priority.
-fn wait_for_one(device: &mut Device, asking: (u32, u32, DeviceId)) {
-    let after = device.asking.partition_point(|other| other.0 <= asking.0);
+fn wait_for_one(device: &mut Device, asking: Asking) {
+    let after = device.asking.partition_point(|other| other.priority <= asking.priority);
     device.asking.insert(after, asking);
-    let in_order = |at: usize| device.asking[at].0 <= device.asking[at + 1].0;
+    let in_order = |at: usize| device.asking[at].priority <= device.asking[at + 1].priority;
     let sides = after.saturating_sub(1)..(after + 1).min(device.asking.len() - 1);
     assert!(sides.into_iter().all(in_order), "who waits for a reservation is out of order");
 }

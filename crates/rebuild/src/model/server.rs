@@ -104,10 +104,21 @@ pub struct Device {
     pub pace_at: SimTime,
     /// Reservations it has granted.
     pub granted: u32,
-    /// Tasks that wait for a reservation: priority, task, driver.
-    pub asking: VecDeque<(u32, u32, DeviceId)>,
+    /// Tasks that wait for a reservation.
+    pub asking: VecDeque<Asking>,
     /// The flows of its queue, in order; none where no queue limits recovery.
     pub flows: Vec<Flow>,
+}
+
+/// A task that waits for a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Asking {
+    /// Its priority; the least comes first.
+    pub priority: u32,
+    /// Its number in the plan.
+    pub task: u32,
+    /// Who drives it.
+    pub driver: DeviceId,
 }
 
 /// A task that has started.

@@ -12,7 +12,7 @@ use super::event::{Event, Kind};
 use super::resource::Resource;
 use super::server::{Rack, Server};
 use super::sharing::shared_way;
-use super::undo::Undo;
+use super::undo::{RackBefore, Undo};
 use super::{DeviceId, Rebuild};
 
 /// Disk streams from this number on belong to clients.
@@ -176,7 +176,8 @@ impl Rebuild<'_> {
         if let Some(lines) = &mut rack.lines {
             let way = shared_way(event).ok_or("an uplink is no server")?;
             let arriving = (event.kind != Kind::Served).then(|| self.flow(event));
-            let before = (way, rack.uplink, lines[way as usize].mark(arriving));
+            let mark = lines[way as usize].mark(arriving);
+            let before = RackBefore { way, uplink: rack.uplink, mark };
             self.at_shared_rack((&mut rack.uplink, lines), way, event, context)?;
             return Ok(Undo::Rack(Box::new(before)));
         }

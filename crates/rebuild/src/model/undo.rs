@@ -36,7 +36,7 @@ pub enum Undo {
     /// What may change at a server that clients use too.
     Saved(Box<Saved>),
     /// A shared uplink and its queue in one direction before the event.
-    Rack(Box<(Way, Uplink, LineMark<Event>)>),
+    Rack(Box<RackBefore>),
     /// How many servers still drove something.
     Driving(u32),
     /// The event was dropped by something dead.
@@ -171,8 +171,19 @@ impl Undo {
     }
 }
 
+/// A shared uplink, and a mark of its queue in one direction.
+#[derive(Debug, PartialEq)]
+pub struct RackBefore {
+    /// The direction.
+    pub way: Way,
+    /// The uplink.
+    pub uplink: Uplink,
+    /// The mark.
+    pub mark: LineMark<Event>,
+}
+
 /// Restores a shared uplink and one of its queues.
-fn restore_rack(rack: &mut Rack, (way, uplink, mark): (Way, Uplink, LineMark<Event>)) {
+fn restore_rack(rack: &mut Rack, RackBefore { way, uplink, mark }: RackBefore) {
     rack.uplink = uplink;
     if let Some(lines) = &mut rack.lines {
         lines[way as usize].take_back(mark);

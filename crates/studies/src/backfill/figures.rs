@@ -4,46 +4,51 @@
 use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
 
 use super::view::View;
-use towtank_study::points::{number, setting, text};
+use towtank_study::points::{Drawn, number, setting, text};
 
 /// All figures of the report.
 #[must_use]
 pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
     match views.first().filter(|_| swept).and_then(|_| across(views)) {
         Some(key) => vec![
-            lines(views, &key, ("time", "Time of the backfill"), ("backfill_s", "time", "s", 1.0)),
+            lines(views, &key, Drawn::of("time", "Time of the backfill", "backfill_s").on("time", "s")),
             lines(
                 views,
                 &key,
-                ("share", "Time relative to a scan"),
-                ("share_of_scan", "share of a scan", "%", 100.0),
-            ),
-            lines(views, &key, ("looked_at", "Objects compared"), ("objects_looked_at", "objects", "", 1.0)),
-            lines(
-                views,
-                &key,
-                ("exchanged", "Bytes exchanged to find the differences"),
-                ("exchanged_bytes", "exchanged", "bytes", 1.0),
+                Drawn::of("share", "Time relative to a scan", "share_of_scan")
+                    .on("share of a scan", "%")
+                    .times(100.0),
             ),
             lines(
                 views,
                 &key,
-                ("sent", "Bytes sent until recovery is complete, objects included"),
-                ("sent_bytes", "sent", "bytes", 1.0),
+                Drawn::of("looked_at", "Objects compared", "objects_looked_at").on("objects", ""),
+            ),
+            lines(
+                views,
+                &key,
+                Drawn::of("exchanged", "Bytes exchanged to find the differences", "exchanged_bytes")
+                    .on("exchanged", "bytes"),
+            ),
+            lines(
+                views,
+                &key,
+                Drawn::of("sent", "Bytes sent until recovery is complete, objects included", "sent_bytes")
+                    .on("sent", "bytes"),
             ),
         ],
         None => vec![
-            bars(views, ("time", "Time of the backfill"), ("backfill_s", "time", "s")),
-            bars(views, ("looked_at", "Objects compared"), ("objects_looked_at", "objects", "")),
+            bars(views, Drawn::of("time", "Time of the backfill", "backfill_s").on("time", "s")),
+            bars(views, Drawn::of("looked_at", "Objects compared", "objects_looked_at").on("objects", "")),
             bars(
                 views,
-                ("exchanged", "Bytes exchanged to find the differences"),
-                ("exchanged_bytes", "exchanged", "bytes"),
+                Drawn::of("exchanged", "Bytes exchanged to find the differences", "exchanged_bytes")
+                    .on("exchanged", "bytes"),
             ),
             bars(
                 views,
-                ("memory", "Memory on the device with the most"),
-                ("memory_bytes_per_device", "memory", "bytes"),
+                Drawn::of("memory", "Memory on the device with the most", "memory_bytes_per_device")
+                    .on("memory", "bytes"),
             ),
         ],
     }
@@ -71,8 +76,7 @@ fn across(views: &[View<'_>]) -> Option<String> {
 fn lines(
     views: &[View<'_>],
     key: &str,
-    (id, title): (&str, &str),
-    (measure, label, unit, factor): (&str, &str, &str, f64),
+    Drawn { id, title, measure, label, unit, factor }: Drawn<'_>,
 ) -> Figure {
     let mut series: Vec<LineSeries> = Vec::new();
     let (mut ends, mut across) = ((f64::INFINITY, 0.0_f64), "");
@@ -100,7 +104,7 @@ fn lines(
 }
 
 /// One bar per discovery.
-fn bars(views: &[View<'_>], (id, title): (&str, &str), (measure, label, unit): (&str, &str, &str)) -> Figure {
+fn bars(views: &[View<'_>], Drawn { id, title, measure, label, unit, .. }: Drawn<'_>) -> Figure {
     let rows = || views.iter().flat_map(|view| view.methods().into_iter().map(move |method| (view, method)));
     let name = |view: &View<'_>, method: &str| match view.label.as_str() {
         "" => method.to_owned(),

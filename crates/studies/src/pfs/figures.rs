@@ -5,7 +5,7 @@ use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries
 
 use super::observed::Run;
 use super::view::View;
-use towtank_study::points::{number, setting, text};
+use towtank_study::points::{Drawn, number, setting, text};
 
 /// All figures of the report.
 #[must_use]
@@ -163,15 +163,38 @@ fn lines(views: &[View<'_>]) -> Vec<Figure> {
     };
     let mib = 1.0 / f64::from(1 << 20);
     vec![
-        line(views, key, ("throughput", "Throughput"), ("throughput_bytes_per_s", "MiB/s", mib)),
-        line(views, key, ("latency_mean", "Mean latency"), ("latency_mean_s", "ms", 1e3)),
-        line(views, key, ("latency_p99", "99th percentile of latency"), ("latency_p99_s", "ms", 1e3)),
-        line(views, key, ("disk_busy", "Utilisation of the disks"), ("disk_busy", "%", 100.0)),
         line(
             views,
             key,
-            ("cache_hit_share", "Share of pages found in memory"),
-            ("cache_hit_share", "%", 100.0),
+            Drawn::of("throughput", "Throughput", "throughput_bytes_per_s")
+                .on("throughput", "MiB/s")
+                .times(mib),
+        ),
+        line(
+            views,
+            key,
+            Drawn::of("latency_mean", "Mean latency", "latency_mean_s").on("mean latency", "ms").times(1e3),
+        ),
+        line(
+            views,
+            key,
+            Drawn::of("latency_p99", "99th percentile of latency", "latency_p99_s")
+                .on("99th percentile of latency", "ms")
+                .times(1e3),
+        ),
+        line(
+            views,
+            key,
+            Drawn::of("disk_busy", "Utilisation of the disks", "disk_busy")
+                .on("utilisation of the disks", "%")
+                .times(100.0),
+        ),
+        line(
+            views,
+            key,
+            Drawn::of("cache_hit_share", "Share of pages found in memory", "cache_hit_share")
+                .on("share of pages found in memory", "%")
+                .times(100.0),
         ),
     ]
 }
@@ -179,8 +202,7 @@ fn lines(views: &[View<'_>]) -> Vec<Figure> {
 fn line(
     views: &[View<'_>],
     key: &str,
-    (id, title): (&str, &str),
-    (measure, unit, factor): (&str, &str, f64),
+    Drawn { id, title, measure, label, unit, factor }: Drawn<'_>,
 ) -> Figure {
     let mut series: Vec<LineSeries> = Vec::new();
     let (mut ends, mut across) = ((f64::INFINITY, 0.0_f64), "");
@@ -199,6 +221,6 @@ fn line(
     }
     let of_key = if ends.0 > 0.0 && ends.1 / ends.0 >= 8.0 { Axis::log } else { Axis::linear };
     let x = of_key(key.replace('_', " "), across.to_owned());
-    let kind = Kind::Line { x, y: Axis::linear(title.to_lowercase(), unit), series, references: Vec::new() };
+    let kind = Kind::Line { x, y: Axis::linear(label, unit), series, references: Vec::new() };
     figure(id, title, "", kind)
 }

@@ -90,7 +90,7 @@ impl Quoted {
 }
 
 const fn cell(
-    (disk_mib, chunk_kib, duration_ms): (u64, u64, u64),
+    [disk_mib, chunk_kib, duration_ms]: [u64; 3],
     protocol: Protocol,
     rate: Quoted,
     disk: Quoted,
@@ -103,7 +103,7 @@ const fn cell(
 /// One run of the reference: chunks per second, utilisation in percent, mean latency.
 const fn run(
     nodes: (u32, u32),
-    (disk_mib, chunk_kib, duration_ms): (u64, u64, u64),
+    [disk_mib, chunk_kib, duration_ms]: [u64; 3],
     protocol: Protocol,
     [rate, disk, latency]: [&'static [f64]; 3],
 ) -> Cell {
@@ -118,34 +118,34 @@ use Protocol::{ReplicastH, ReplicastM, UchCcp};
 /// Runs of the reference that are in no table: other clusters, and other spans. Two more, of 0.4 ms with 6
 /// gateways, have 11 to 25 chunks and are left to `docs/put.md`.
 const RUNS: [Cell; 5] = [
-    run((6, 18), (400, 16, 1), UchCcp, [&[63_000.0], &[43.4], &[90.0]]),
-    run((6, 18), (400, 16, 1), ReplicastM, [&[68_000.0], &[45.7], &[84.8]]),
-    run((6, 18), (400, 16, 1), ReplicastH, [&[37_000.0], &[24.8], &[151.4]]),
-    run((90, 90), (1000, 1024, 80), ReplicastM, [&[21_925.0], &[74.3], &[3_942.3]]),
-    run((90, 90), (1000, 1024, 80), ReplicastH, [&[16_762.0], &[57.9], &[5_125.2]]),
+    run((6, 18), [400, 16, 1], UchCcp, [&[63_000.0], &[43.4], &[90.0]]),
+    run((6, 18), [400, 16, 1], ReplicastM, [&[68_000.0], &[45.7], &[84.8]]),
+    run((6, 18), [400, 16, 1], ReplicastH, [&[37_000.0], &[24.8], &[151.4]]),
+    run((90, 90), [1000, 1024, 80], ReplicastM, [&[21_925.0], &[74.3], &[3_942.3]]),
+    run((90, 90), [1000, 1024, 80], ReplicastH, [&[16_762.0], &[57.9], &[5_125.2]]),
 ];
 
 /// All 18 cells: the paper's numbers, and runs of the model code without jitter.
 #[rustfmt::skip]
 pub const CELLS: [Cell; 18] = [
-    cell((400, 16, 20), UchCcp, quoted(536_950.0, &[532_750.0]), quoted(70.6, &[70.1]), quoted(164.7, &[165.8])),
-    cell((400, 16, 20), ReplicastM, quoted(635_750.0, &[639_050.0]), quoted(83.6, &[84.0]), quoted(139.0, &[138.3])),
-    cell((400, 16, 20), ReplicastH, quoted(525_100.0, &[526_500.0]), quoted(69.0, &[69.2]), quoted(168.4, &[167.8])),
-    cell((400, 128, 10), UchCcp, quoted(58_400.0, &[61_600.0, 57_300.0]), quoted(66.4, &[70.2, 65.2]), quoted(1_401.7, &[1_319.8, 1_410.4])),
-    cell((400, 128, 10), ReplicastM, quoted(80_700.0, &[78_600.0, 80_100.0, 79_000.0]), quoted(90.6, &[87.9, 90.6, 88.8]), quoted(1_039.8, &[1_061.4, 1_047.5, 1_061.1])),
-    cell((400, 128, 10), ReplicastH, quoted(73_400.0, &[76_100.0, 73_100.0, 72_000.0]), quoted(83.6, &[85.6, 82.8, 81.7]), quoted(1_132.6, &[1_098.5, 1_136.1, 1_156.7])),
-    cell((400, 1024, 30), UchCcp, quoted(6_733.0, &[6_833.0, 6_400.0]), quoted(69.6, &[73.2, 67.9]), quoted(10_260.2, &[10_075.8, 10_610.3])),
-    cell((400, 1024, 30), ReplicastM, quoted(8_067.0, &[8_333.0, 8_167.0]), quoted(85.6, &[85.6, 85.4]), quoted(9_210.8, &[9_059.5, 9_349.2])),
-    cell((400, 1024, 30), ReplicastH, quoted(8_000.0, &[8_100.0, 8_267.0, 7_733.0]), quoted(84.9, &[83.7, 84.7, 81.1]), quoted(8_945.9, &[9_337.1, 9_045.3, 9_386.8])),
-    cell((1000, 16, 10), UchCcp, quoted(918_500.0, &[929_300.0]), quoted(48.1, &[48.6]), quoted(96.0, &[94.9])),
-    cell((1000, 16, 10), ReplicastM, quoted(907_400.0, &[899_800.0]), quoted(47.4, &[46.9]), quoted(97.0, &[97.9])),
-    cell((1000, 16, 10), ReplicastH, quoted(632_200.0, &[634_700.0]), quoted(32.9, &[33.1]), quoted(139.3, &[138.9])),
-    cell((1000, 128, 10), UchCcp, quoted(108_900.0, &[107_400.0, 105_400.0]), quoted(47.0, &[46.3, 45.9]), quoted(784.7, &[797.1, 807.7])),
-    cell((1000, 128, 10), ReplicastM, quoted(176_000.0, &[175_800.0, 175_300.0, 164_800.0]), quoted(74.7, &[74.6, 74.5, 69.8]), quoted(489.5, &[492.9, 493.9, 525.3])),
-    cell((1000, 128, 10), ReplicastH, quoted(127_900.0, &[127_900.0, 128_600.0, 130_400.0]), quoted(55.0, &[55.3, 55.6, 56.2]), quoted(673.0, &[674.0, 670.0, 663.5])),
-    cell((1000, 1024, 40), UchCcp, quoted(13_475.0, &[13_275.0]), quoted(48.4, &[47.7]), quoted(6_042.9, &[6_200.0])),
-    cell((1000, 1024, 40), ReplicastM, quoted(19_850.0, &[18_000.0, 19_225.0]), quoted(68.6, &[62.2, 66.6]), quoted(4_242.0, &[4_703.1, 4_352.1])),
-    cell((1000, 1024, 40), ReplicastH, quoted(16_075.0, &[14_850.0, 15_275.0, 15_400.0]), quoted(57.1, &[53.2, 54.4, 54.9]), quoted(5_163.8, &[5_570.3, 5_446.0, 5_393.3])),
+    cell([400, 16, 20], UchCcp, quoted(536_950.0, &[532_750.0]), quoted(70.6, &[70.1]), quoted(164.7, &[165.8])),
+    cell([400, 16, 20], ReplicastM, quoted(635_750.0, &[639_050.0]), quoted(83.6, &[84.0]), quoted(139.0, &[138.3])),
+    cell([400, 16, 20], ReplicastH, quoted(525_100.0, &[526_500.0]), quoted(69.0, &[69.2]), quoted(168.4, &[167.8])),
+    cell([400, 128, 10], UchCcp, quoted(58_400.0, &[61_600.0, 57_300.0]), quoted(66.4, &[70.2, 65.2]), quoted(1_401.7, &[1_319.8, 1_410.4])),
+    cell([400, 128, 10], ReplicastM, quoted(80_700.0, &[78_600.0, 80_100.0, 79_000.0]), quoted(90.6, &[87.9, 90.6, 88.8]), quoted(1_039.8, &[1_061.4, 1_047.5, 1_061.1])),
+    cell([400, 128, 10], ReplicastH, quoted(73_400.0, &[76_100.0, 73_100.0, 72_000.0]), quoted(83.6, &[85.6, 82.8, 81.7]), quoted(1_132.6, &[1_098.5, 1_136.1, 1_156.7])),
+    cell([400, 1024, 30], UchCcp, quoted(6_733.0, &[6_833.0, 6_400.0]), quoted(69.6, &[73.2, 67.9]), quoted(10_260.2, &[10_075.8, 10_610.3])),
+    cell([400, 1024, 30], ReplicastM, quoted(8_067.0, &[8_333.0, 8_167.0]), quoted(85.6, &[85.6, 85.4]), quoted(9_210.8, &[9_059.5, 9_349.2])),
+    cell([400, 1024, 30], ReplicastH, quoted(8_000.0, &[8_100.0, 8_267.0, 7_733.0]), quoted(84.9, &[83.7, 84.7, 81.1]), quoted(8_945.9, &[9_337.1, 9_045.3, 9_386.8])),
+    cell([1000, 16, 10], UchCcp, quoted(918_500.0, &[929_300.0]), quoted(48.1, &[48.6]), quoted(96.0, &[94.9])),
+    cell([1000, 16, 10], ReplicastM, quoted(907_400.0, &[899_800.0]), quoted(47.4, &[46.9]), quoted(97.0, &[97.9])),
+    cell([1000, 16, 10], ReplicastH, quoted(632_200.0, &[634_700.0]), quoted(32.9, &[33.1]), quoted(139.3, &[138.9])),
+    cell([1000, 128, 10], UchCcp, quoted(108_900.0, &[107_400.0, 105_400.0]), quoted(47.0, &[46.3, 45.9]), quoted(784.7, &[797.1, 807.7])),
+    cell([1000, 128, 10], ReplicastM, quoted(176_000.0, &[175_800.0, 175_300.0, 164_800.0]), quoted(74.7, &[74.6, 74.5, 69.8]), quoted(489.5, &[492.9, 493.9, 525.3])),
+    cell([1000, 128, 10], ReplicastH, quoted(127_900.0, &[127_900.0, 128_600.0, 130_400.0]), quoted(55.0, &[55.3, 55.6, 56.2]), quoted(673.0, &[674.0, 670.0, 663.5])),
+    cell([1000, 1024, 40], UchCcp, quoted(13_475.0, &[13_275.0]), quoted(48.4, &[47.7]), quoted(6_042.9, &[6_200.0])),
+    cell([1000, 1024, 40], ReplicastM, quoted(19_850.0, &[18_000.0, 19_225.0]), quoted(68.6, &[62.2, 66.6]), quoted(4_242.0, &[4_703.1, 4_352.1])),
+    cell([1000, 1024, 40], ReplicastH, quoted(16_075.0, &[14_850.0, 15_275.0, 15_400.0]), quoted(57.1, &[53.2, 54.4, 54.9]), quoted(5_163.8, &[5_570.3, 5_446.0, 5_393.3])),
 ];
 
 /// With fewer seeds than this, no claim about a table is made.

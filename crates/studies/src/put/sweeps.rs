@@ -5,7 +5,7 @@ use serde_json::Value;
 use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
 
 use super::view::View;
-use towtank_study::points::{number, setting};
+use towtank_study::points::{Drawn, number, setting};
 
 /// Fewer values than this are drawn as bars instead.
 const VALUES_MIN: usize = 3;
@@ -53,32 +53,42 @@ pub fn lines(views: &[View<'_>], across: &Across) -> Vec<Figure> {
         line(
             views,
             across,
-            ("sweep_throughput", "chunks stored per second"),
-            ("chunks_per_second", "1/s", 1.0),
+            Drawn::of("sweep_throughput", "Chunks stored per second", "chunks_per_second")
+                .on("chunks stored per second", "1/s"),
         ),
         line(
             views,
             across,
-            ("sweep_utilisation", "utilisation of the disks"),
-            ("disk_utilisation", "%", 100.0),
+            Drawn::of("sweep_utilisation", "Utilisation of the disks", "disk_utilisation")
+                .on("utilisation of the disks", "%")
+                .times(100.0),
         ),
-        line(views, across, ("sweep_latency", "mean put latency"), ("put_latency_mean_us", "us", 1.0)),
         line(
             views,
             across,
-            ("sweep_tail", "99th percentile of put latency"),
-            ("put_latency_p99_us", "us", 1.0),
+            Drawn::of("sweep_latency", "Mean put latency", "put_latency_mean_us")
+                .on("mean put latency", "us"),
+        ),
+        line(
+            views,
+            across,
+            Drawn::of("sweep_tail", "99th percentile of put latency", "put_latency_p99_us")
+                .on("99th percentile of put latency", "us"),
         ),
     ];
     if views.iter().any(View::reads) {
         figures.push(line(
             views,
             across,
-            ("sweep_gets", "chunks fetched per second"),
-            ("gets_per_second", "1/s", 1.0),
+            Drawn::of("sweep_gets", "Chunks fetched per second", "gets_per_second")
+                .on("chunks fetched per second", "1/s"),
         ));
-        let latency = ("sweep_get_latency", "mean get latency");
-        figures.push(line(views, across, latency, ("get_latency_mean_us", "us", 1.0)));
+        figures.push(line(
+            views,
+            across,
+            Drawn::of("sweep_get_latency", "Mean get latency", "get_latency_mean_us")
+                .on("mean get latency", "us"),
+        ));
     }
     figures
 }
@@ -96,8 +106,7 @@ fn line_name(view: &View<'_>, across: &Across) -> String {
 fn line(
     views: &[View<'_>],
     across: &Across,
-    (id, what): (&str, &str),
-    (measure, unit, factor): (&str, &str, f64),
+    Drawn { id, title, measure, label, unit, factor }: Drawn<'_>,
 ) -> Figure {
     let mut series: Vec<LineSeries> = Vec::new();
     let mut range = (f64::INFINITY, 0.0_f64);
@@ -123,15 +132,13 @@ fn line(
         if log { Axis::log(label, unit) } else { Axis::linear(label, unit) }
     };
     let key = across.key.rsplit('.').next().unwrap_or(&across.key).replace('_', " ");
-    let mut title = what.to_owned();
-    title[..1].make_ascii_uppercase();
     Figure {
         id: id.to_owned(),
         title: format!("{title}, by {key}"),
         caption: "Means over the replicates with their 95 % confidence interval.".to_owned(),
         kind: Kind::Line {
             x: axis(across.log, &key, across.unit),
-            y: axis(range.0 > 0.0 && range.1 / range.0 > WIDE, what, unit),
+            y: axis(range.0 > 0.0 && range.1 / range.0 > WIDE, label, unit),
             series,
             references: Vec::new(),
         },

@@ -15,6 +15,7 @@ mod links;
 mod rooms;
 mod text;
 mod tree;
+mod tuples;
 
 /// Fails with all faults at once, one per line, so that all can be fixed in one pass.
 fn expect_none(what: &str, faults: &[String]) {
@@ -71,6 +72,13 @@ fn every_function_fits_a_screen() {
 #[test]
 fn no_study_uses_another() {
     expect_none("studies use each other", &rooms::faults(&tree::all(&tree::root())));
+}
+
+#[test]
+fn no_parameter_is_a_long_tuple() {
+    let files = tree::all(&tree::root());
+    let faults: Vec<String> = files.iter().flat_map(tuples::faults).collect();
+    expect_none("parameters are long tuples", &faults);
 }
 
 #[test]

@@ -284,7 +284,7 @@ pub type ListColumns<'a> = [&'a [[u32; INPUTS]]; 3];
 /// Notes the hits among several items of the list of each input of one width.
 #[inline(always)]
 fn note_hits<const N: usize>(
-    (x, r, bucket): (&[u32; WIDTH], &[u32; WIDTH], &[u32; WIDTH]),
+    [x, r, bucket]: [&[u32; WIDTH]; 3],
     position: usize,
     columns: ListColumns<'_>,
     (hits, first): (&mut [u32; INPUTS], usize),
@@ -325,7 +325,7 @@ pub fn list_hits_body(
     *hits = [0; INPUTS];
     let size = columns[0].len();
     for first in widths(lots.count) {
-        let at = (width(lots.x, first), width(lots.r, first), width(buckets, first));
+        let at = [width(lots.x, first), width(lots.r, first), width(buckets, first)];
         let mut position = 0;
         while position + 2 <= size {
             note_hits::<2>(at, position, columns, (hits, first));

@@ -76,9 +76,19 @@ const PAIRS: [Pair; 7] = [
     Pair { gateways: 30, disk_mib: 1000, chunks_kib: MEDIUM_AND_LARGE, better: ReplicastM, worse: &[UchCcp, ReplicastH], facts: &[Fact::Rate, Fact::Disk], source: "figures 12 and 13" },
 ];
 
+/// What disks of the higher speed gain, as printed, and the spans of both runs in ms.
+struct Gain {
+    chunk_kib: u64,
+    printed: f64,
+    ms: [u64; 2],
+}
+
 /// What faster disks gain for Replicast-M: the size of chunks, the printed factor, and the simulated times of
 /// the two tables in milliseconds.
-const GAINS: [(u64, f64, [u64; 2]); 2] = [(128, 2.18, [10, 10]), (1024, 2.4, [30, 40])];
+const GAINS: [Gain; 2] = [
+    Gain { chunk_kib: 128, printed: 2.18, ms: [10, 10] },
+    Gain { chunk_kib: 1024, printed: 2.4, ms: [30, 40] },
+];
 /// What the text still calls almost linear.
 const ALMOST_LINEAR: f64 = 2.18;
 /// The speeds of disks in MiB/s.
@@ -158,7 +168,8 @@ impl<'v, 'a> Points<'v, 'a> {
     }
 
     /// The gain of Replicast-M as printed, and that the others gain less.
-    fn gains(&self, (chunk_kib, printed, ms): &(u64, f64, [u64; 2])) -> Vec<Claim> {
+    fn gains(&self, gain: &Gain) -> Vec<Claim> {
+        let Gain { chunk_kib, printed, ms } = gain;
         let of = |protocol| self.gain(90, *chunk_kib, protocol, ms.map(Some));
         let Some(ours) = of(ReplicastM) else { return Vec::new() };
         let cells = DISKS.map(|disk| cell(*chunk_kib, disk, ReplicastM));
