@@ -176,7 +176,7 @@ pub struct Delays {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_out: Option<SimSpan>,
     /// Failed devices are never marked out: nothing is rebuilt, unless they are replaced or come back. Left
-    /// out: as the osd dump has it.
+    /// out: as the osd dump has it, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noout: Option<bool>,
     /// Whether a whole rack is marked out too; not in Ceph by default (`mon_osd_down_out_subtree_limit`).

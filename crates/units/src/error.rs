@@ -53,6 +53,11 @@ impl UnitError {
         let Scale { examples, step, likely: (unit, unit_words), .. } = self.scale;
         let example = examples[0];
         match &self.kind {
+            // A share written as a fraction means hundred times as many hundredths.
+            UnitErrorKind::MissingUnit if *unit == "%" && self.fraction().is_some() => {
+                let share = self.fraction().map_or(0.0, |share| (share * 1e9).round() / 1e7);
+                format!("write \"{share}%\" for {} of all", self.text)
+            }
             UnitErrorKind::MissingUnit => {
                 format!("write \"{}{unit}\" for {unit_words}; the units are {}", self.text, self.units())
             }
@@ -67,6 +72,11 @@ impl UnitError {
                 self.units()
             ),
         }
+    }
+
+    /// The text as a fraction of one, if it is one.
+    fn fraction(&self) -> Option<f64> {
+        self.text.trim().parse().ok().filter(|share: &f64| *share > 0.0 && *share <= 1.0)
     }
 
     /// Message and hint in one string, with [`HINT_MARK`] between them.

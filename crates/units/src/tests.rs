@@ -193,6 +193,8 @@ fn each_quantity_knows_its_own_mistakes() {
     let hints = [
         ("12bit/s".parse::<Rate>().unwrap_err(), "the smallest step is 1B/s"),
         ("10Gbps".parse::<Rate>().unwrap_err(), "write `Gbit/s`"),
+        ("0.9".parse::<Percent>().unwrap_err(), "write \"90%\" for 0.9 of all"),
+        ("0.07".parse::<Percent>().unwrap_err(), "write \"7%\" for 0.07 of all"),
         ("10Gb/s".parse::<Rate>().unwrap_err(), "write `Gbit/s` for bits or `GB/s` for bytes"),
         ("4k".parse::<Bytes>().unwrap_err(), "write `KiB` (1024 bytes) or `kB` (1000 bytes)"),
         ("1/h".parse::<Frequency>().unwrap_err(), "the smallest step is 0.000000001/s"),

@@ -84,6 +84,7 @@ impl Ready {
             fail: &fail,
         };
         let real = real::Ready::of(of_cluster, joined, change, draft)?;
+        check_replaced(&asked, &real, draft).into_result(())?;
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
         let mut staged =
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
@@ -157,6 +158,27 @@ fn settle(cluster: &mut Cluster) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Refuses devices that fail at the beginning and are replaced without a time: which comes first is not known.
+fn check_replaced(asked: &Asked, real: &real::Ready, draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    let struck = real.struck();
+    for change in &asked.replace {
+        let osd = real.groups.cluster.item(&change.text);
+        let device = osd.and_then(|osd| real.groups.machines.devices.get(&osd));
+        let fails = |device| struck.iter().any(|one| one.at.is_zero() && one.devices.contains(device));
+        if device.is_some_and(fails) {
+            let message =
+                format!("{} fails at the same time, and it does not say when it is replaced", change.text);
+            let hint = format!(
+                "write the time: replace {}@1h; or leave out the failure, which a replacement is",
+                change.text
+            );
+            problems.push(change.problem(draft, &message).hint(hint));
+        }
+    }
+    problems
 }
 
 /// Takes the data from devices that are replaced, which are then up and in.

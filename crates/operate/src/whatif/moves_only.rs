@@ -193,6 +193,10 @@ impl Study for WhatifStudy {
 
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
         let moves_only = draft.read::<Scenario>()?.moves_only;
+        if !moves_only && draft.says(KEY) {
+            let message = "`moves_only` is false, as it is if it is left out; a sweep over it would mix two kinds of results";
+            return Err(draft.problem(KEY, message).hint("leave it out, or set it to true").into());
+        }
         if moves_only { Study::check(&MovesOnly, draft) } else { Study::check(&Whatif, draft) }
     }
 

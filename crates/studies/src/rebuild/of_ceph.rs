@@ -41,10 +41,17 @@ pub(super) fn refused(scenario: &Scenario, draft: &Draft) -> Problem {
     let has = |key: &str| EXPORTS.contains(&key) || shared.contains(key);
     let (mut kept, left_out): (Map<String, Value>, Map<String, Value>) =
         said.into_iter().partition(|(key, _)| has(key));
+    // Groups are recovered there, never single objects.
+    kept.retain(|key, value| key != "order" || value != "object");
     let mut fails: Vec<Value> = scenario.fail.all().iter().map(|text| named(text).into()).collect();
     let fails = if fails.len() == 1 { fails.remove(0) } else { fails.into() };
     let start = left_out.get("peering").cloned();
-    let left_out: Vec<String> = left_out.keys().map(|key| format!("`{key}`")).collect();
+    // The line has it under its other name; in a file it is to be taken out.
+    let left_out: Vec<String> = left_out
+        .keys()
+        .filter(|key| *key != "peering" || !draft.has_flags())
+        .map(|key| format!("`{key}`"))
+        .collect();
     let hint = if draft.has_flags() {
         kept.insert("fail".to_owned(), fails);
         kept.extend(start.map(|span| ("start".to_owned(), span)));
@@ -68,11 +75,13 @@ pub(super) fn refused(scenario: &Scenario, draft: &Draft) -> Problem {
 /// What fails, by a name: that study draws nothing.
 fn named(text: &str) -> String {
     let (what, at) = text.split_at(text.find('@').unwrap_or(text.len()));
-    let name = match what.trim() {
-        "server" | "host" => "host=NAME",
-        "disk" | "osd" => "osd.NUMBER",
-        "rack" => "rack=NAME",
-        name => name,
+    let kind = what.trim().split('=').next().unwrap_or_default();
+    let name = match (kind, what.trim()) {
+        ("server", _) | (_, "host") => "host=NAME",
+        ("disk", _) | (_, "osd") => "osd.NUMBER",
+        ("rack", "rack") => "rack=NAME",
+        ("rack", text) if text[5..].parse::<u32>().is_ok() => "rack=NAME",
+        (_, name) => name,
     };
     format!("{name}{at}")
 }

@@ -21,7 +21,7 @@ pub struct Scenario {
     /// The CRUSH map of a cluster of Ceph: for `towtank whatif`. The same holds for the next four keys, which
     /// this study refuses, with the command to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-aliases" = ["ceph_map"]))]
+    #[schemars(extend("x-aliases" = ["ceph_map", "map"]))]
     pub crush_map: Option<String>,
     /// Output of `ceph osd dump`: for `towtank whatif`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

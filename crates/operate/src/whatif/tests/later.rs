@@ -284,3 +284,44 @@ proptest! {
         prop_assert!(is_settled(&want, true), "{}", changes);
     }
 }
+
+/// A former fault: what was replaced before its failure was detected counted as full at once.
+#[test]
+fn what_is_replaced_before_it_is_missed_is_filled_all_the_same() {
+    let seen = |change: &str| outcome(&Whatif, four(&[[0, 1, 3]], None), &format!("{FOUR}{change}"));
+    let late = seen("fail = \"osd.3\"\nreplace = \"osd.3@25s\"");
+    let early = seen("fail = \"osd.3\"\nreplace = \"osd.3@10s\"");
+    for measure in ["written_bytes", "moved_objects"] {
+        assert!(value(&late, measure) > 0.0, "{measure}");
+        assert_eq!(value(&early, measure), value(&late, measure), "{measure}");
+    }
+    let times = [&early, &late].map(|seen| value(seen, "time_to_full_redundancy_s"));
+    assert!(times[0] > 20.0 && times[0] < times[1], "{times:?}");
+    let told = Warning::by_severity(early.warnings.clone()).join("; ");
+    assert!(told.contains("osd.3 is back before its failure is detected"), "{told}");
+    assert!(!Warning::by_severity(late.warnings.clone()).join("; ").contains("is back before"));
+}
+
+/// A former fault: the replacement was dropped without a word.
+#[test]
+fn a_failure_and_a_replacement_at_once_are_refused() {
+    let refused = |change: &str| {
+        let problems = prepared(&Whatif, four(&[[0, 1, 3]], None), &format!("{FOUR}{change}"));
+        problems.err().map(|problems| problems.iter().map(|one| one.message().to_owned()).collect::<String>())
+    };
+    let both = refused("fail = \"osd.3\"\nreplace = \"osd.3\"").unwrap();
+    assert!(both.contains("osd.3 fails at the same time"), "{both}");
+    assert_eq!(refused("fail = \"osd.3@1h\"\nreplace = \"osd.3\""), None);
+    assert_eq!(refused("fail = \"osd.1\"\nreplace = \"osd.3\""), None);
+}
+
+/// A former fault: the model panicked where its times ended.
+#[test]
+fn a_recovery_beyond_the_end_of_time_is_an_error() {
+    let text = format!("{EXAMPLE}fail = \"osd.3\"\ndisk_read = \"1B/s\"");
+    let failed = prepared(&Whatif, example(), &text).unwrap().run(&RunContext::alone(Seed(3), 1));
+    assert!(
+        matches!(failed, Err(StudyError::Run(towtank_kernel::RunError::TimeOverflow { .. }))),
+        "{failed:?}"
+    );
+}

@@ -59,6 +59,8 @@ fn a_key_about_time_is_refused_where_only_moves_are_asked() {
     assert_eq!(refused("fail = \"osd.3\""), [fails]);
     assert_eq!(refused("changes = [\"mark-out osd.1\", \"fail osd.3\"]"), [fails]);
     insta::assert_snapshot!(refused("replace = \"osd.3\"").join("\n"), @"`replace`: what comes back or is replaced leaves the map as it is, so that nothing moves in the end (leave out moves_only: how long it takes to fill is another question)");
+    let swept = prepared(&WhatifStudy, example(), &format!("{EXAMPLE}moves_only = false")).err().unwrap();
+    assert!(swept.iter().next().unwrap().message().contains("would mix two kinds of results"));
     insta::assert_snapshot!(refused("disk_read = \"1GB/s\"").join("\n"), @"`disk_read` is about time or risk, and `moves_only` answers neither (leave out one of them)");
     insta::assert_snapshot!(refused("mark_out = \"osd.3@2h\"").join("\n"), @r#"`mark_out` has "osd.3@2h": only what moves in the end is answered here, so that its time has no effect (leave the time out; `towtank whatif` without moves_only says how long it takes)"#);
 }
