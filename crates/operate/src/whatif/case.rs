@@ -160,7 +160,8 @@ fn settle(cluster: &mut Cluster) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses devices that fail at the beginning and are replaced without a time: which comes first is not known.
+/// Refuses devices that fail at the beginning and are replaced without a time: which comes first is not
+/// known.
 fn check_replaced(asked: &Asked, real: &real::Ready, draft: &Draft) -> Problems {
     let mut problems = Problems::new();
     let struck = real.struck();
