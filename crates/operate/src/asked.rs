@@ -81,7 +81,7 @@ impl MapChanges {
 
     /// The same with their keys.
     pub fn keyed(&self) -> impl Iterator<Item = (&'static str, &Texts)> {
-        MAP_VERBS.into_iter().zip(self.texts())
+        MAP_VERBS.iter().copied().zip(self.texts())
     }
 }
 
@@ -153,8 +153,11 @@ pub fn timed(words: String, at: SimSpan) -> String {
     if at.is_zero() { words } else { format!("{words} after {at}") }
 }
 
-/// What changes a map, in the order in which keys are read.
-pub const MAP_VERBS: [&str; 12] = [
+/// All verbs, in the order in which keys are read.
+pub const VERBS: &[&str] = &[
+    "fail",
+    "returns",
+    "replace",
     "add_host",
     "remove",
     "drain",
@@ -169,16 +172,8 @@ pub const MAP_VERBS: [&str; 12] = [
     "upmap_items",
 ];
 
-/// All verbs, in the order in which keys are read.
-pub const VERBS: [&str; 15] = {
-    let mut verbs = ["fail", "returns", "replace", "", "", "", "", "", "", "", "", "", "", "", ""];
-    let mut at = 0;
-    while at < MAP_VERBS.len() {
-        verbs[at + 3] = MAP_VERBS[at];
-        at += 1;
-    }
-    verbs
-};
+/// Those that change a map.
+pub const MAP_VERBS: &[&str] = VERBS.split_at(3).1;
 
 /// A failure that is drawn would need its own map in each replicate.
 const DRAWN: [&str; 5] = ["server", "host", "disk", "osd", "rack"];

@@ -79,7 +79,7 @@ impl Question for Preview {
         "towtank preview --crush-map before.bin --after-map after.bin --out results",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
-    const ORDERED: Option<Ordered> = Some(Ordered { list: "changes", keys: &MAP_VERBS });
+    const ORDERED: Option<Ordered> = Some(Ordered { list: "changes", keys: MAP_VERBS });
 
     type Scenario = Scenario;
     type Settled = Scenario;

@@ -61,7 +61,8 @@ pub(crate) struct Asked<'a> {
 pub struct Ready {
     keys: Keys,
     settings: Settings,
-    exact_objects: u64,
+    /// Recoveries of at most so many objects are simulated with all of them.
+    pub(crate) exact_objects: u64,
     pub(crate) groups: Arc<Groups>,
     failures: Vec<Failure>,
     warnings: Vec<Warning>,
@@ -281,11 +282,6 @@ impl Ready {
             clients: settings.load(usual_redundancy(&groups.cluster)),
             quiet: true,
         }
-    }
-
-    /// Recoveries of at most so many objects are simulated with all of them.
-    pub(crate) fn exact_objects(&self) -> u64 {
-        self.exact_objects
     }
 
     /// Warnings about what fails.

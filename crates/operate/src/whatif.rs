@@ -33,6 +33,7 @@ use self::case::Ready;
 pub use self::moves_only::WhatifStudy;
 use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
+use crate::asked::VERBS;
 use towtank_study::{
     Flag, Measure, Ordered, Points, Presentation, Question, Replicate, RunContext, StudyError,
 };
@@ -125,7 +126,7 @@ impl Question for Whatif {
     ];
     const FLAGS: &'static [Flag] = FLAGS;
 
-    const ORDERED: Option<Ordered> = Some(Ordered { list: "changes", keys: &crate::asked::VERBS });
+    const ORDERED: Option<Ordered> = Some(Ordered { list: "changes", keys: VERBS });
 
     type Scenario = Scenario;
     type Settled = Scenario;

@@ -9,7 +9,7 @@
 //! - `context`: what a replicate gets beside its scenario;
 //! - `measures`, `points`, `ranking`: rows of measures, points as a study presents them, and which of several
 //!   is best;
-//! - `texts`, `files`: keys that take several texts, and those that name files;
+//! - `texts`, `files`: keys of scenarios, those that take several texts, and those that name files;
 //! - `testing`: for tests of studies.
 //!
 //! What is deliberately absent: any study, printing, flags, files, threads and clocks.
@@ -29,12 +29,12 @@ pub use checked::{CheckedPoint, CheckedScenario, check, study_of};
 pub use context::{Progress, RunContext, StopAsked, StudyError};
 pub use measures::{Measure, Value};
 pub use points::{Point, Points};
-pub use question::{Question, Replicate, add_run, outcome};
+pub use question::{Question, Replicate, add_run, outcome, prepared};
 pub use study::{
     Answer, Flag, Found, Given, MeasureSpec, Ordered, PointResult, Prepared, Presentation, Search, Study,
     Subcommand, SubcommandFlag, Summary, TrialError, Trials,
 };
-pub use texts::Texts;
+pub use texts::{Texts, keys_of};
 
 /// The study with this name, if it is in the list.
 #[must_use]

@@ -188,8 +188,7 @@ impl<Q: Question> Study for Q {
     }
 
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
-        let ready = Q::check(draft.read::<Q::Scenario>()?, draft)?;
-        Ok(Box::new(Checked::<Q>(ready)))
+        prepared::<Q>(draft.read()?, draft)
     }
 
     fn present(&self, points: &[PointResult<'_>]) -> Presentation {
@@ -199,6 +198,14 @@ impl<Q: Question> Study for Q {
     fn unreadable(&self, points: &[PointResult<'_>]) -> Option<String> {
         points.iter().find_map(Point::<'_, Q>::unreadable)
     }
+}
+
+/// Checks a scenario that has been read from this draft.
+///
+/// # Errors
+/// Every problem, each with its place in `draft`.
+pub fn prepared<Q: Question>(scenario: Q::Scenario, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
+    Ok(Box::new(Checked::<Q>(Q::check(scenario, draft)?)))
 }
 
 /// A checked point of a question.

@@ -1,7 +1,17 @@
-//! Keys that take one text or a list of them, as flags that may be repeated do.
+//! Keys of scenarios: which a type has, and those that take one text or a list of them, as flags that may be
+//! repeated do.
+
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// The keys of a scenario type, or of a block of one.
+#[must_use]
+pub fn keys_of<T: JsonSchema>() -> BTreeSet<String> {
+    let schema = schemars::schema_for!(T).to_value();
+    schema["properties"].as_object().into_iter().flat_map(|keys| keys.keys().cloned()).collect()
+}
 
 /// One text, or a list of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -33,39 +33,35 @@ pub fn add(
     let start = if asked.fails_at_once() { SimSpan::ZERO } else { begins };
     let moment = |at: SimSpan| SimTime::ZERO.saturating_add(at.saturating_add(begins).saturating_sub(start));
     let detection = real.waiting().detection;
-    // A failure is missed once it is detected: what is back before that is filled from then on.
-    let missed = |change: &Change, devices: &[DeviceId]| {
-        let of_it = |struck: &&Struck| {
-            struck.at < change.at && struck.devices.iter().any(|device| devices.contains(device))
-        };
-        let last = staged.struck.iter().filter(of_it).map(|struck| struck.at).max();
-        last.map_or(change.at, |at| at.saturating_add(detection).saturating_add(SimSpan::from_ns(1)))
-    };
-    let mut early = Vec::new();
+    let mut back = Vec::with_capacity(returns.len());
     for (change, devices) in &returns {
-        if change.at < missed(change, devices) {
-            early.push(Warning::note(format!(
+        // A failure is missed once it is detected: what is back before that is filled from then on.
+        let missed = last_failure(&staged.struck, change, devices).saturating_add(detection);
+        if change.at <= missed {
+            staged.warnings.push(Warning::note(format!(
                 "{} is back before its failure is detected ({detection}), so that its recovery begins when it is",
                 change.text
             )));
         }
+        let at = moment(change.at.max(missed.saturating_add(SimSpan::from_ns(1))));
+        back.push(Return { at, devices: devices.clone(), empty: change.verb != "returns" });
     }
-    let back = |(change, devices): &(&Change, Vec<DeviceId>)| Return {
-        at: moment(change.at.max(missed(change, devices))),
-        devices: devices.clone(),
-        empty: change.verb != "returns",
-    };
-    let later = Later {
+    staged.later = Later {
         changes: asked.stages().iter().skip(1).map(|(at, _)| moment(*at)).collect(),
-        returns: returns.iter().map(back).collect(),
+        returns: back,
         writes: writes(scenario, asked, real, draft)?,
     };
-    staged.later = later;
-    staged.warnings.extend(early);
     for struck in &mut staged.struck {
         struck.at = struck.at.saturating_sub(start);
     }
     Ok((start, returns.into_iter().flat_map(|(_, devices)| devices).collect()))
+}
+
+/// When any of these devices failed last before it came back: `returns` refuses what never did.
+fn last_failure(struck: &[Struck], change: &Change, devices: &[DeviceId]) -> SimSpan {
+    let of_it =
+        |one: &&Struck| one.at < change.at && one.devices.iter().any(|device| devices.contains(device));
+    struck.iter().filter(of_it).map(|one| one.at).max().expect("what comes back has failed before")
 }
 
 /// The names of devices.

@@ -2,15 +2,13 @@
 //!
 //! The command has one study for both. Which of them answers a point is read from its key `moves_only`.
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use schemars::JsonSchema;
 use serde_json::Value as Json;
 use towtank_scenario::{Draft, Problems};
 use towtank_study::{
     Flag, Measure, MeasureSpec, Ordered, PointResult, Points, Prepared, Presentation, Question, Replicate,
-    RunContext, Study, StudyError,
+    RunContext, Study, StudyError, keys_of, prepared,
 };
 
 use super::Whatif;
@@ -65,7 +63,8 @@ impl Question for MovesOnly {
         let mut value =
             serde_json::to_value(&ready.scenario).expect("a scenario came out of text and goes back into it");
         if let Some(keys) = value.as_object_mut() {
-            keys.retain(|key, _| key == KEY || has_key::<preview::scenario::Scenario>(key));
+            let of_moves = keys_of::<preview::scenario::Scenario>();
+            keys.retain(|key, _| key == KEY || of_moves.contains(key));
         }
         value
     }
@@ -85,16 +84,6 @@ impl Question for MovesOnly {
     fn present(points: &Points<'_, MovesOnly>) -> Presentation {
         preview::present::present(points)
     }
-}
-
-/// The keys of a scenario type.
-fn keys_of<T: JsonSchema>() -> BTreeSet<String> {
-    let schema = schemars::schema_for!(T).to_value();
-    schema["properties"].as_object().into_iter().flat_map(|keys| keys.keys().cloned()).collect()
-}
-
-fn has_key<T: JsonSchema>(key: &str) -> bool {
-    keys_of::<T>().contains(key)
 }
 
 /// Refuses keys and changes that say nothing about what moves.
@@ -192,12 +181,15 @@ impl Study for WhatifStudy {
     }
 
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
-        let moves_only = draft.read::<Scenario>()?.moves_only;
-        if !moves_only && draft.says(KEY) {
+        let scenario: Scenario = draft.read()?;
+        if !scenario.moves_only && draft.says(KEY) {
             let message = "`moves_only` is false, as it is if it is left out; a sweep over it would mix two kinds of results";
             return Err(draft.problem(KEY, message).hint("leave it out, or set it to true").into());
         }
-        if moves_only { Study::check(&MovesOnly, draft) } else { Study::check(&Whatif, draft) }
+        match scenario.moves_only {
+            true => prepared::<MovesOnly>(scenario, draft),
+            false => prepared::<Whatif>(scenario, draft),
+        }
     }
 
     fn present(&self, points: &[PointResult<'_>]) -> Presentation {

@@ -117,7 +117,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
     let all = if permille > 0 { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
-    let exact_objects = ready.real.exact_objects();
+    let exact_objects = ready.real.exact_objects;
     let estimate::Ran { recovered, estimate, note } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, exact_objects, context))?;
     let resources = resources(&recovery, &recovered);

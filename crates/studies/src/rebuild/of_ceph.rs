@@ -9,7 +9,7 @@ use towtank_scenario::{Draft, Problem};
 
 use super::Rebuild;
 use super::scenario::Scenario;
-use towtank_study::Question;
+use towtank_study::{Question, keys_of};
 
 /// The study to run.
 const STUDY: &str = "whatif";
@@ -20,9 +20,7 @@ const EXPORTS: [&str; 5] = ["crush_map", "osd_dump", "pg_dump", "osd_df", "repor
 /// The other keys that it has too, under the same names and flags: those of what recoveries share, and what
 /// fails.
 fn kept() -> BTreeSet<String> {
-    let schema = schemars::schema_for!(Keys).to_value();
-    let keys = schema["properties"].as_object().into_iter().flat_map(|keys| keys.keys().cloned());
-    keys.chain(["fail".to_owned()]).collect()
+    keys_of::<Keys>().into_iter().chain(["fail".to_owned()]).collect()
 }
 
 /// The problem that exports are given, with what to run in place of this study.

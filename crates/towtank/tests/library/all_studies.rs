@@ -11,7 +11,7 @@ use towtank_recovery::keys::Keys;
 use towtank_report::title;
 use towtank_scenario::{Document, Source};
 use towtank_studies::rebuild::Rebuild;
-use towtank_study::{Question, check};
+use towtank_study::{Question, check, keys_of};
 
 use crate::cluster;
 
@@ -89,9 +89,7 @@ fn titles_of_all_studies_are_in_words_and_leave_the_unit_out() {
 /// The flags of what recoveries share are the same in both studies of recoveries.
 #[test]
 fn shared_keys_have_one_flag() {
-    let schema = schemars::schema_for!(Keys).to_value();
-    let shared: BTreeSet<&str> =
-        schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    let shared = keys_of::<Keys>();
     let flags = |all: &'static [towtank_study::Flag]| -> BTreeSet<(&str, &str)> {
         let of_shared = all.iter().filter(|flag| shared.contains(flag.key));
         of_shared.map(|flag| (flag.name, flag.key)).collect()
