@@ -443,7 +443,7 @@ fn merkle_encoding(data: &[u8]) {
     }
 }
 
-/// A trace, as what it is taken for and as each format, and a layout. Whatever is told has a place, and
+/// A trace, as what it is taken for and as each format, and a layout. Whatever is reported has a place, and
 /// nothing follows it.
 pub fn trace(data: &[u8]) {
     use towtank_traces::{Format, Options, Reader, read_layouts};

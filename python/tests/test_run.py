@@ -78,7 +78,9 @@ def test_a_report_is_saved_read_and_shown(tmp_path, counter):
     assert pickle.loads(pickle.dumps(report)).json == report.json
     shown = report._repr_html_()
     assert shown.startswith("<iframe srcdoc=") and "sandbox" in shown
-    assert report.answer in repr(report).replace("\n", " ")
+    assert report.finding in " ".join(repr(report).split())
+    assert report.answer.startswith(report.finding)
+    assert report.verdict is None and report.reason is None
 
 
 def test_tables_become_parquet_arrow_and_polars(tmp_path, counter):
@@ -227,7 +229,8 @@ def test_whatif_asks_of_the_exports_of_a_cluster():
     }
     report = tt.whatif(**exports, fail="osd.3", quiet=True)
     assert report.study == "whatif"
-    assert "osd.3" in report.answer
+    assert "osd.3" in report.finding
+    assert report.verdict in {"safe", "at_risk", "unknown", "not_safe"} and report.reason
     two = tt.whatif(**exports, mark_out="osd.6", drain=["osd.7@2h"], quiet=True)
     assert two.answer != report.answer
 

@@ -101,13 +101,30 @@ class Report:
         return str(self.json["study"])
 
     @property
+    def finding(self) -> str:
+        """The finding: one sentence."""
+        return str(self.json["answer"]["finding"])
+
+    @property
+    def verdict(self) -> str | None:
+        """Safety of the data: ``safe``, ``at_risk``, ``unknown`` or ``not_safe``; None where a study does not ask."""
+        verdict: str | None = self.json["answer"].get("verdict")
+        return verdict
+
+    @property
+    def reason(self) -> str | None:
+        """Why the verdict is what it is."""
+        reason: str | None = self.json["answer"].get("reason")
+        return reason
+
+    @property
     def answer(self) -> str:
-        """The answer in one sentence or two."""
-        return str(self.json["answer"])
+        """All words of the answer: finding, verdict, course, and what limits, helps, moves and is at risk."""
+        return self._inner.answer()
 
     @property
     def headline(self) -> str | None:
-        """The answer in a few words."""
+        """The name of the main measure."""
         headline: str | None = self.json.get("headline")
         return headline
 
@@ -125,7 +142,7 @@ class Report:
     @property
     def warnings(self) -> list[str]:
         """What to know before using the numbers."""
-        return list(self.json["warnings"])
+        return [warning["text"] for warning in self.json["warnings"]]
 
     @cached_property
     def summary(self) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embed, text } from "../test/golden";
+import { barriers } from "./access";
 import { badLabels, belowTheFold, notAsChosen, overflows, places } from "./checks";
 import { Chromium } from "./chromium";
 
@@ -53,6 +54,12 @@ describe.each(["queue", "rebuild"])("the report %s", (name) => {
     },
   );
 
+  test.each(["light", "dark"] as const)("has no barriers in %s", async (scheme) => {
+    await browser.open(page(name), { width: 1400, height: 900, scheme });
+    await browser.evaluate(() => document.querySelectorAll("details").forEach((each) => (each.open = true)));
+    expect(await barriers(browser)).toEqual([]);
+  });
+
   test("loses nothing on paper", async () => {
     await browser.open(page(name), PAPER);
     expect(browser.errors).toEqual([]);
@@ -66,6 +73,17 @@ describe.each(["queue", "rebuild"])("the report %s", (name) => {
     await browser.evaluate(() => document.querySelectorAll("details").forEach((each) => (each.open = true)));
     expect(await browser.evaluate(overflows)).toEqual([]);
   });
+});
+
+test("planted barriers are found", async () => {
+  await browser.open(page("queue"), { width: 1400, height: 900, scheme: "light" });
+  await browser.evaluate(() => {
+    const main = document.querySelector("main");
+    main?.insertAdjacentHTML("beforeend", '<button style="color: #bbb; background: #fff">pale</button><img src="data:,">');
+  });
+  const found = (await barriers(browser)).join("\n");
+  expect(found).toContain("color-contrast");
+  expect(found).toContain("image-alt");
 });
 
 describe("a replicate that is chosen", () => {

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embed } from "../test/golden";
+import { barriers } from "./access";
 import { badLabels, belowTheFold, notAsChosen, overflows, places } from "./checks";
 import { Chromium } from "./chromium";
 
@@ -46,9 +47,11 @@ afterAll(async () => {
 
 describe.each(Object.keys(RUNS))("the page of %s", (name) => {
   const page = join(folder, `${name}.html`);
+  let screen = "";
 
   beforeAll(() => {
-    execFileSync(program, [...(RUNS[name] ?? []), "--quiet", "--out", join(folder, name)], { cwd: cluster, stdio: "pipe" });
+    const run = [...(RUNS[name] ?? []), "--quiet", "--verbose", "--out", join(folder, name)];
+    screen = execFileSync(program, run, { cwd: cluster, encoding: "utf8" });
     const report = readFileSync(join(folder, name, "report.json"), "utf8");
     const html = readFileSync(bundle, "utf8").replace("__TOWTANK_TITLE__", name);
     writeFileSync(page, html.replace("__TOWTANK_REPORT__", () => embed(report)));
@@ -65,6 +68,33 @@ describe.each(Object.keys(RUNS))("the page of %s", (name) => {
     expect(await browser.evaluate(badLabels)).toEqual([]);
     expect(await browser.evaluate(notAsChosen)).toEqual([]);
     expect(belowTheFold(await browser.evaluate(places), view.height, view.width >= 1400)).toEqual([]);
+  });
+
+  test("has no barriers", async () => {
+    await browser.open(page, { width: 1400, height: 900, scheme: "light" });
+    expect(await barriers(browser)).toEqual([]);
+  });
+
+  // One answer in three renderings: the terminal's, the page's and that of report.json.
+  test("says what the terminal and report.json say", async () => {
+    const { answer } = JSON.parse(readFileSync(join(folder, name, "report.json"), "utf8"));
+    await browser.open(page, { width: 1400, height: 900, scheme: "light" });
+    const shown = await browser.evaluate(() => {
+      const all = (selector: string): string[] => [...document.querySelectorAll(selector)].map((each) => each.textContent ?? "");
+      return { finding: all("h1").join(), verdict: all(".status").join(), course: all(".course li"), lines: all(".answer .lines dd") };
+    });
+    const plain = (text: string): string => text.replace(/`/g, "").replace(/\s+/g, " ").trim();
+    const words = (text: string): string => plain(text).replace(/ /g, "");
+    // On the terminal, the verdict stands at the end of the first line of the finding.
+    const verdict = ((answer.verdict ?? "") as string).replace("_", " ");
+    const head = words(screen).replace(words(verdict.toUpperCase()), "");
+    expect(plain(shown.finding)).toBe(plain(answer.finding));
+    expect(head.startsWith(words(answer.finding))).toBe(true);
+    expect(shown.verdict.replace(/^. /, "").toLowerCase()).toBe(verdict);
+    expect(shown.course.length).toBe(answer.course?.length ?? 0);
+    for (const step of shown.course) expect(words(screen)).toContain(words(step));
+    expect(shown.lines.length).toBe(answer.lines?.length ?? 0);
+    for (const line of shown.lines) expect(words(screen)).toContain(words(line));
   });
 
   test("loses nothing on paper", async () => {

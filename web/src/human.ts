@@ -183,3 +183,14 @@ function significant(value: number, least: number): [string, number] {
 function exponentOf(text: string): number {
   return Number(text.slice(text.indexOf("e") + 1));
 }
+
+/** Seconds as a clock shows them: `10:20`, `1:02:03`, `3 d 4:05:06`; a part of a second has its digits. */
+export function clock(seconds: number): string {
+  if (seconds > 0 && seconds < 60 && seconds % 1 !== 0) return quantity(seconds, "s");
+  const whole = Math.round(Math.max(seconds, 0));
+  const [days, hours] = [Math.floor(whole / 86_400), Math.floor(whole / 3600) % 24];
+  const two = (count: number): string => String(count).padStart(2, "0");
+  const minutes = Math.floor(whole / 60) % 60;
+  if (days > 0) return `${days} d ${hours}:${two(minutes)}:${two(whole % 60)}`;
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}

@@ -98,7 +98,7 @@ interface Found {
 function place(end: Found, all: readonly Found[]): string {
   const apart = (other: Found) =>
     end.low !== null && end.high !== null && other.low !== null && other.high !== null && (end.high < other.low || other.high < end.low);
-  return all.every((other) => other === end || apart(other)) ? `at ${end.label}` : "not told apart from other points";
+  return all.every((other) => other === end || apart(other)) ? `at ${end.label}` : "not distinguished from other points";
 }
 
 function nothing(reason: string | null | undefined): Omit<Told, "exact"> {
@@ -112,25 +112,6 @@ function number(text: string, shown: Shown, span: boolean): HTMLElement {
 
 function line(kind: string, text: string): HTMLElement {
   return h("p", { class: kind }, text);
-}
-
-const STATUS = {
-  safe: { mark: "✓", word: "Safe" },
-  at_risk: { mark: "!", word: "At risk" },
-  not_safe: { mark: "✗", word: "Not safe" },
-} as const;
-
-/** How the data fare, in a word and a colour, and why; nothing where the study does not ask that. */
-export function status(report: Report): HTMLElement | null {
-  if (report.status == null) return null;
-  const { mark, word } = STATUS[report.status];
-  const reason = report.status_reason ?? "no reason was recorded";
-  return h(
-    "div",
-    { class: "standing" },
-    h("p", { class: `status ${report.status}` }, h("span", { "aria-hidden": "true" }, `${mark} `), word),
-    h("p", { class: "why" }, prose(reason)),
-  );
 }
 
 /** The main measure, large. */

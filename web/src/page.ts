@@ -1,5 +1,6 @@
 // The page as a whole: what stands above what.
 
+import { answer, finding, verdict } from "./answer";
 import { tableFiles } from "./csv";
 import { parse, restore } from "./data";
 import { download, h, prose } from "./dom";
@@ -7,7 +8,7 @@ import { errorBox, figureElement } from "./figures/figure";
 import { digits } from "./human";
 import type { Figure, Report } from "./report";
 import { origin, scenario } from "./scenario";
-import { groups, hero, status } from "./measures";
+import { groups, hero } from "./measures";
 import { chapter, claims, points, section, studyTable, warnings } from "./sections";
 import { themeButton } from "./theme";
 
@@ -22,7 +23,8 @@ export function render(root: HTMLElement, embedded: string): void {
     return;
   }
   const parts = body(report, json);
-  root.replaceChildren(top(report), front(report), contents(parts), ...parts.map(([, element]) => element), foot(report));
+  const main = h("main", {}, front(report), contents(parts), ...parts.map(([, element]) => element));
+  root.replaceChildren(top(report), main, foot(report));
 }
 
 /** A part that fails must not take the others with it. */
@@ -46,11 +48,13 @@ function body(report: Report, json: string): Part[] {
   const chapters = report.chapters ?? [];
   const placed = new Set(chapters.flatMap((each) => each.parts.flatMap((part) => part.figures)));
   const others = report.figures.filter((figure) => figure !== main && !placed.has(figure.id));
-  const told = new Set(chapters.flatMap((each) => each.parts.flatMap((part) => part.tables ?? [])));
-  const tables = report.tables.filter((table) => !told.has(table.id));
+  const tabled = new Set(chapters.flatMap((each) => each.parts.flatMap((part) => part.tables ?? [])));
+  const compared = report.tables.find((table) => table.id === report.answer.compared);
+  const tables = report.tables.filter((table) => !tabled.has(table.id) && table !== compared);
+  add("compared", compared?.title ?? "", () => (compared === undefined ? null : studyTable(compared)));
   add("summary", "Measures", () => groups(report));
   add("figures", "Figures", () =>
-    others.length === 0 ? null : h("div", { class: "figures" }, ...others.map(figureElement)),
+    others.length === 0 ? null : h("div", { class: "figures" }, ...others.map((each) => figureElement(each))),
   );
   // A chapter has its own claims, beside the figures that they are about.
   add("claims", "Claims", () => (chapters.length > 0 ? null : claims(report)));
@@ -69,7 +73,7 @@ function body(report: Report, json: string): Part[] {
 
 function top(report: Report): HTMLElement {
   const brand = h("p", { class: "brand" }, h("b", {}, "Towtank"), ` ${report.study}`);
-  return h("div", { class: "top" }, brand, themeButton());
+  return h("header", { class: "top" }, brand, themeButton());
 }
 
 /** The figure that shows the answer: the report's choice, else its first one that is in no chapter. */
@@ -78,49 +82,28 @@ function mainFigure(report: Report): Figure | undefined {
   return report.figures.find((figure) => figure.id === report.main_figure) ?? first;
 }
 
-/** What a reader sees first: the status, the main number, the answer, and the figure that shows it. */
+/** From so many characters on, the finding is set in a smaller size. */
+const LONG = 70;
+
+/** What a reader sees first: the finding, the verdict, the main number, the answer, and the figure that shows it. */
 function front(report: Report): HTMLElement {
   const figure = mainFigure(report);
   const badge = report.partial ? h("span", { class: "badge partial" }, "partial") : null;
   return h(
-    "header",
+    "div",
     { class: figure === undefined ? "front alone" : "front" },
     h(
       "div",
       { class: "told" },
-      h("h1", {}, prose(report.title || report.study || "Report"), badge),
-      h("div", { class: "main" }, guarded(() => status(report)), guarded(() => hero(report))),
-      answer(report.answer),
+      h("h1", { class: finding(report).length > LONG ? "long" : null }, prose(finding(report)), badge),
+      report.title === finding(report) ? null : h("p", { class: "of" }, prose(report.title)),
+      h("div", { class: "main" }, guarded(() => verdict(report.answer)), guarded(() => hero(report))),
+      guarded(() => answer(report.answer)),
       warnings(report),
       facts(report),
     ),
-    figure === undefined ? null : h("div", { class: "shown" }, figureElement(figure)),
+    figure === undefined ? null : h("div", { class: "shown" }, figureElement(figure, "h2")),
   );
-}
-
-/** Characters of an answer that are shown before the rest is folded. */
-const ANSWER = 420;
-
-/** The answer, sentence by sentence; what names itself before a colon stands out. */
-function answer(text: string): HTMLElement | null {
-  if (text === "") return null;
-  const sentences = text.split(/(?<=[.!?]) (?=\p{Lu})/u);
-  let shown = 0;
-  let length = 0;
-  while (shown < sentences.length && (shown === 0 || length + (sentences[shown]?.length ?? 0) <= ANSWER)) {
-    length += sentences[shown]?.length ?? 0;
-    shown += 1;
-  }
-  const spoken = (part: readonly string[]): (Node | string)[] => part.flatMap((sentence) => [spokenSentence(sentence), " "]).slice(0, -1);
-  const rest = sentences.slice(shown);
-  const folded = rest.length === 0 ? null : h("details", { class: "more" }, h("summary", {}, "More"), h("p", {}, ...spoken(rest)));
-  return h("div", { class: "answer" }, h("p", {}, ...spoken(sentences.slice(0, shown))), folded);
-}
-
-function spokenSentence(text: string): HTMLElement {
-  const named = /^(\p{Lu}[\p{L} ]{3,30}:) (.+)$/u.exec(text);
-  if (named === null) return h("span", { class: "sentence" }, prose(text));
-  return h("span", { class: "sentence" }, h("b", {}, named[1]), " ", prose(named[2] ?? ""));
 }
 
 /** How many replicates each point has, and of how many where runs are missing; the words are those of the terminal. */

@@ -1,8 +1,54 @@
 // Written from the types of the `report` crate by its tests; do not edit.
 // `TOWTANK_UPDATE=1 cargo test -p towtank-report` writes it anew.
 
+/** The answer, in parts that each rendering shows in the same order. */
+export interface Answer {
+  /** Safety of the data; absent if the study does not assess it. */
+  verdict?: Status;
+  /** Why, in a few words; present where `verdict` is. */
+  reason?: string;
+  /** The finding: one sentence, with its full stop. It is the title of the page. Empty where a study gives none. */
+  finding: string;
+  /** What happens when, in the order of time. */
+  course?: Step[];
+  /** The `id` of the table of what is compared, or of what moves; its first columns belong to the answer. */
+  compared?: string | null;
+  /** The measures by which points are compared, in this order; all of them where there are none. */
+  measures?: string[];
+  /** What else belongs to the answer, by label. */
+  lines?: Line[];
+}
+
 /** Safety of the data, the worst case over all points and replicates. */
-export type Status = "safe" | "at_risk" | "not_safe";
+export type Status = "safe" | "at_risk" | "unknown" | "not_safe";
+
+/** An event of the course: the mean of its time over replicates, and the range where they differ. */
+export interface Step {
+  /** When, in seconds from the beginning. */
+  at_s: Num;
+  /** The earliest of the replicates; null where they do not differ. */
+  earliest_s?: Num;
+  /** The latest of the replicates; null where they do not differ. */
+  latest_s?: Num;
+  /** What happens: words that begin in lower case, but for names, without a full stop. */
+  what: string;
+}
+
+/** A finite number, or none: NaN and the infinities become none on the way in, and `-0` becomes `0`. */
+export type Num = number | null;
+
+/** A line of the answer. */
+export interface Line {
+  /** What it is about. */
+  label: Label;
+  /** Words without a full stop at the end. */
+  text: string;
+  /** The flag or key that changes it. */
+  change?: string | null;
+}
+
+/** What a line of an answer is about, in the order in which lines are shown. */
+export type Label = "limit" | "try" | "moves" | "risk" | "clients" | "also" | "assumed" | "leaves_out";
 
 /** One axis of a sweep. */
 export interface SweepAxis {
@@ -29,9 +75,6 @@ export interface Measure {
   /** Why several replicates have no interval; the ends of their values are there instead. */
   no_interval?: Spread | null;
 }
-
-/** A finite number, or none: NaN and the infinities become none on the way in, and `-0` becomes `0`. */
-export type Num = number | null;
 
 /** The values of replicates whose mean has no interval. */
 export interface Spread {
@@ -518,9 +561,20 @@ export interface Part {
   claims: string[];
 }
 
+/** A sentence that the reader must know before trusting the numbers. */
+export interface Warning {
+  /** How serious it is. */
+  severity: Severity;
+  /** The sentence, without a full stop. */
+  text: string;
+}
+
+/** How serious a warning is, the most serious first. */
+export type Severity = "danger" | "unknown" | "note";
+
 /** The one result type. Fields are listed in the order in which they are written. */
 export interface Report {
-  /** The layout of this file: `towtank-report/1`. */
+  /** The layout of this file: `towtank-report/2`. */
   schema: string;
   /** The version of Towtank that made it. */
   towtank: string;
@@ -528,16 +582,12 @@ export interface Report {
   results_version: number;
   /** Name of the study: `queue`, `rebuild`, …. */
   study: string;
-  /** Heading. */
+  /** Heading: the title of the scenario, or of the study. */
   title: string;
-  /** The answer in one sentence; empty when the study gives none. */
-  answer: string;
+  /** The answer: verdict, finding, course, what is compared, and what belongs to it. */
+  answer: Answer;
   /** The name of the main measure: the number that the page shows first. */
   headline?: string | null;
-  /** Safety of the data; absent if the study does not assess it. */
-  status?: Status;
-  /** Why, in a few words; present where `status` is. */
-  status_reason?: string;
   /** The `id` of the figure that shows the answer. */
   main_figure?: string | null;
   /** The scenario with every default filled in and every unit resolved. */
@@ -577,5 +627,5 @@ export interface Report {
   /** Claims and figures by source, in the order of each source; empty where the report is of one study. */
   chapters?: Chapter[];
   /** What the reader must know before trusting the numbers, the most serious first. */
-  warnings: string[];
+  warnings: Warning[];
 }

@@ -21,7 +21,7 @@ export function scenario(report: Report): HTMLElement {
     "details",
     { class: "scenario" },
     h("summary", {}, `${rows.length} values, with every default filled in`),
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "scenario" }, h("table", { class: "keys" }, h("tbody", {}, ...rows))),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "table: scenario" }, h("table", { class: "keys" }, h("tbody", {}, ...rows))),
   );
 }
 

@@ -18,12 +18,12 @@ export function section(id: string, title: string, ...children: (Node | string |
 export function warnings(report: Report): HTMLElement | null {
   const stopped = "This run was stopped early. The report covers only what was committed.";
   // Whoever makes a report of a stopped run says why; one that says nothing is not left without a word.
-  const untold = report.partial && report.warnings.length === 0;
-  const all = untold ? [stopped] : report.warnings;
+  const silent = report.partial && report.warnings.length === 0;
+  const all = silent ? [stopped] : report.warnings.map((warning) => warning.text);
   if (all.length === 0) return null;
   return h(
     "details",
-    { class: "warnings", role: "note", "aria-label": "warnings" },
+    { class: "warnings", "aria-label": "warnings" },
     h(
       "summary",
       {},
@@ -176,7 +176,7 @@ export function chapter(of: Chapter, report: Report): HTMLElement {
       "div",
       { class: "part" },
       h("h3", { class: "of-part" }, prose(each.title)),
-      drawn.length > 0 && h("div", { class: "figures" }, ...drawn.map(figureElement)),
+      drawn.length > 0 && h("div", { class: "figures" }, ...drawn.map((each) => figureElement(each))),
       ...tables.map(studyTable),
       // Most claims of a part have one source, which would fill a column for nothing.
       judged.length > 0 && h("p", { class: "about" }, `Claims of: ${[...new Set(judged.map((claim) => claim.source))].join("; ")}.`),

@@ -32,7 +32,7 @@ interface Options {
 /** A table in a frame that scrolls sideways when the screen is narrow. */
 export function tableElement(headings: readonly Heading[], given: readonly (readonly Shown[])[], options: Options): HTMLElement {
   const body = h("tbody");
-  const frame = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": options.label });
+  const frame = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `table: ${options.label}` });
   const tools = h("div", { class: "tools" });
   // A row in which nothing stands tells nothing.
   const rows = given.filter((row) => row.some((cell) => typeof cell.text !== "string" || cell.text !== ""));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { digits, heading, quantity, range, Shown } from "../src/human";
+import { clock, digits, heading, quantity, range, Shown } from "../src/human";
 import { text } from "./golden";
 
 test("numbers are rounded as the terminal rounds them", () => {
@@ -25,4 +25,9 @@ test("a column takes the unit of its middle number", () => {
   expect(Shown.column([], "bytes").unit).toBe("B");
   expect(shown.label("time")).toBe("time (h)");
   expect(Shown.fitting(1, "jobs").label("jobs at the station")).toBe("jobs at the station");
+});
+
+test("times read as on the terminal's clock", () => {
+  const cases = JSON.parse(text("clock.json")) as [number, string][];
+  expect(cases.map(([seconds]) => clock(seconds))).toEqual(cases.map(([, want]) => want));
 });

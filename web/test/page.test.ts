@@ -18,8 +18,10 @@ test("a whole report is shown, and nothing in it fails", async () => {
     render(root, embed(json));
     await settled();
     expect(root.querySelectorAll(".error").length).toBe(0);
-    expect(root.querySelector("h1")?.textContent).toBe(report.title);
-    expect(root.querySelector(".answer")?.textContent).toBe(report.answer);
+    expect(root.querySelector("h1")?.textContent).toBe(report.answer.finding);
+    expect(root.querySelector(".of")?.textContent).toBe(report.title);
+    expect(root.querySelectorAll(".course li").length).toBe(report.answer.course?.length ?? 0);
+    expect([...root.querySelectorAll(".lines dd")].length).toBe(report.answer.lines?.length ?? 0);
     expect(root.querySelectorAll(".stage > svg").length).toBe(report.figures.length);
     expect(root.querySelectorAll("#claims .badge").length).toBe(report.claims.length);
     expect(root.querySelectorAll(".warnings li").length).toBe(report.warnings.length);
@@ -90,9 +92,10 @@ test("the points of a sweep begin with the main measure", () => {
   expect(firstShown(undefined)).toBe(names[0]);
 });
 
-test("a report of an earlier version, without headline and status, shows its first measure and no status", () => {
-  const { headline: _headline, status: _status, main_figure: _figure, titles: _titles, ...older } = JSON.parse(text("queue.json"));
-  render(root, embed(JSON.stringify(older)));
+test("a report of an earlier version, without headline and verdict, shows its first measure and no verdict", () => {
+  const { headline: _headline, answer: _answer, main_figure: _figure, titles: _titles, ...older } = JSON.parse(text("queue.json"));
+  render(root, embed(JSON.stringify({ ...older, answer: { finding: "" } })));
+  expect(root.querySelector("h1")?.textContent).toBe(older.title);
   expect(root.querySelector(".hero .label")?.textContent).toBe("Mean wait");
   expect(root.querySelector(".status")).toBeNull();
   expect(root.querySelector(".front figure")).not.toBeNull();
@@ -104,11 +107,16 @@ test("a main measure without a value says why, and is no zero", () => {
   expect(root.querySelector(".hero .reason")?.textContent).toBe("the queue has no limit, so nothing can be refused");
 });
 
-test("a long answer is folded after its first sentences, and loses nothing", () => {
-  const long = Array.from({ length: 12 }, (_, at) => `Sentence ${at} is about fifty characters long, or so.`).join(" ");
-  render(root, embed(JSON.stringify({ ...JSON.parse(text("queue.json")), answer: long })));
-  expect(root.querySelector(".answer > p")?.textContent?.length).toBeLessThan(500);
-  expect([...root.querySelectorAll(".answer p")].map((part) => part.textContent).join(" ")).toBe(long);
+test("every part of an answer is shown, in the order and with the words of the terminal", () => {
+  const report = JSON.parse(text("rebuild.json"));
+  render(root, embed(JSON.stringify(report)));
+  const shown = [...root.querySelectorAll(".course li")].map((each) => each.textContent);
+  expect(shown).toContain("1:34:00 all copies back (1:33:00 to 1:35:00)");
+  expect([...root.querySelectorAll(".lines dt")].map((each) => each.textContent)).toEqual(["limit", "try", "also", "assumed", "leaves out"]);
+  expect(root.querySelector(".lines .change")?.textContent).toBe("--disk-write");
+  // What is compared is shown once, before all other parts.
+  expect(root.querySelector("section")?.id).toBe("compared");
+  expect(root.querySelectorAll(`#table-${report.answer.compared}`).length).toBe(1);
 });
 
 test("paper gets wide tables in parts that each have the first column, and gives them back", () => {
@@ -150,7 +158,7 @@ test("a sweep names no end that its interval does not tell from other points", (
     for (const measure of Object.values<{ low: number; high: number }>(point.summary)) Object.assign(measure, { low: 0, high: 1e18 });
   }
   render(root, embed(JSON.stringify(report)));
-  expect(root.querySelector(".hero")?.textContent).toContain("least not told apart from other points");
+  expect(root.querySelector(".hero")?.textContent).toContain("least not distinguished from other points");
 });
 
 test("a measure without an interval says why, and between what its replicates lie", () => {
@@ -170,13 +178,13 @@ test("a partial report says so", () => {
 
 test("what a partial report says of itself is not said twice", () => {
   const partial = text("queue.json").replace('"partial": false', '"partial": true');
-  render(root, embed(partial.replace('"warnings": []', '"warnings": ["the run was stopped"]')));
+  render(root, embed(partial.replace('"warnings": []', '"warnings": [{"severity": "unknown", "text": "the run was stopped"}]')));
   expect(root.querySelectorAll(".warnings li").length).toBe(1);
 });
 
 test("text from a report is text, never markup", () => {
   const hostile = "<img src=x onerror=alert(1)></script>";
-  const json = text("queue.json").replace("M/M/1 queue at load 0.8", hostile);
+  const json = text("queue.json").replace("A request waits 3.98 s on average, within 0.5 % of the closed form.", hostile);
   render(root, embed(json));
   expect(root.querySelector("h1")?.textContent).toBe(hostile);
   expect(root.querySelector("img")).toBeNull();
@@ -201,7 +209,7 @@ test("names between backticks are set apart, and a note that claims share is sai
     .replace("Rebuild after losing one server", "Rebuild of `server-3`")
     .replace('"verdict": "fitted"', `"verdict": "fitted",\n      "note": "${note}"`);
   render(root, embed(json));
-  expect(root.querySelector("h1 code")?.textContent).toBe("server-3");
+  expect(root.querySelector(".of code")?.textContent).toBe("server-3");
   expect(root.querySelector(".notes")?.textContent).toBe(note);
   expect(root.querySelectorAll("#claims sup").length).toBe(2);
   expect([...root.querySelectorAll("#claims td .note")].map((note) => note.textContent)).toEqual([

@@ -83,7 +83,7 @@ impl Device {
     /// When work for a group may begin. A sketch names objects without a look at any, so a read for recovery
     /// may be the first work of a backfill, and waits for its start.
     #[must_use]
-    pub fn may_begin(&self, now: SimTime, group: u32, work: Work) -> SimTime {
+    pub(crate) fn may_begin(&self, now: SimTime, group: u32, work: Work) -> SimTime {
         match (work, self.groups.get(&group)) {
             (Work::Read { is_recovery: true, .. }, Some(held)) => now.max(held.begun),
             _ => now,

@@ -27,7 +27,7 @@ pub enum What {
         message: Message<Size>,
     },
     /// A replica receives an input.
-    Told(Input<Size>),
+    Input(Input<Size>),
     /// A client writes an object.
     Writes(RequestId),
     /// The next client request is due.

@@ -61,7 +61,7 @@ impl Layouts {
 
     /// The version of an object when its group was filled.
     #[must_use]
-    pub fn first_version(id: u64) -> Version {
+    pub(crate) fn first_version(id: u64) -> Version {
         Version { epoch: 1, counter: id + 1 }
     }
 

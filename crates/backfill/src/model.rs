@@ -133,18 +133,18 @@ impl<'a> Backfill<'a> {
                 if done == now {
                     inputs.push_back((group, input));
                 } else {
-                    context.send_at(me, done, Event { group, what: What::Told(input) });
+                    context.send_at(me, done, Event { group, what: What::Input(input) });
                 }
             }
             Action::Wake { token, after } => {
-                context.send(me, after, Event { group, what: What::Told(Input::Woken(token)) });
+                context.send(me, after, Event { group, what: What::Input(Input::Woken(token)) });
             }
             Action::Reply { request, outcome } => self.answer(device, request, &outcome, context),
             Action::Reserve { token, lot, priority, bytes } => {
                 let holder = Holder { group: GroupId(group), token };
                 let mut verdicts = Vec::new();
                 device.reserver.request(Request { holder, lot, priority, bytes }, &mut verdicts);
-                inputs.extend(verdicts.into_iter().map(told));
+                inputs.extend(verdicts.into_iter().map(input_of));
             }
             Action::Release { token, lot } => give_back(device, group, token, lot, inputs),
             Action::WantActing { epoch, acting } => {
@@ -234,7 +234,7 @@ impl<'a> Backfill<'a> {
 }
 
 /// The group and the input that a reserver's verdict becomes.
-fn told(verdict: Verdict) -> (u32, Input<Size>) {
+fn input_of(verdict: Verdict) -> (u32, Input<Size>) {
     let (holder, input): (Holder, fn(Token) -> Input<Size>) = match verdict {
         Verdict::Granted(holder) => (holder, Input::Granted),
         Verdict::Rejected(holder) => (holder, Input::Rejected),
@@ -252,7 +252,7 @@ fn give_back(
 ) {
     let mut verdicts = Vec::new();
     device.reserver.release(lot, Holder { group: GroupId(group), token }, &mut verdicts);
-    inputs.extend(verdicts.into_iter().map(told));
+    inputs.extend(verdicts.into_iter().map(input_of));
 }
 
 impl Runs for Backfill<'_> {
@@ -292,7 +292,7 @@ impl Model for Backfill<'_> {
                 let groups: Vec<u32> = device.groups.keys().copied().collect();
                 for group in groups {
                     let input = self.map(group, BACK, self.spec.up(group));
-                    let what = What::Told(input);
+                    let what = What::Input(input);
                     context.send(context.me(), SimSpan::ZERO, Event { group, what });
                 }
             }
@@ -312,13 +312,13 @@ impl Model for Backfill<'_> {
     ) -> Result<(), Fault> {
         let group = event.group;
         match (entity, &event.what) {
-            (Entity::Device(device), What::Told(input)) => self.tell(device, group, input.clone(), context),
+            (Entity::Device(device), What::Input(input)) => self.tell(device, group, input.clone(), context),
             (Entity::Device(device), What::Arrives { from, span, message }) => {
                 let now = context.now();
                 let here = device.inward.receive(now, *span).end;
                 let input = Input::Message { from: *from, message: message.clone() };
                 if here > now {
-                    context.send_at(context.me(), here, Event { group, what: What::Told(input) });
+                    context.send_at(context.me(), here, Event { group, what: What::Input(input) });
                     return Ok(());
                 }
                 self.tell(device, group, input, context)
@@ -337,7 +337,7 @@ impl Model for Backfill<'_> {
                     *known += 1;
                     let devices = self.spec.up(group);
                     for device in devices {
-                        let what = What::Told(self.map(group, *known, acting.clone()));
+                        let what = What::Input(self.map(group, *known, acting.clone()));
                         context.send(EntityId(device.0), self.spec.latency, Event { group, what });
                     }
                 }

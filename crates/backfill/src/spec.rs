@@ -115,7 +115,7 @@ impl Spec {
     /// # Panics
     /// If there are more leaves than a tree may have: scenarios are checked before.
     #[must_use]
-    pub fn config(&self) -> Config {
+    pub(crate) fn config(&self) -> Config {
         let space = Subspace::of_group(0, 1).expect("one group has all positions");
         let config = Config::new(self.replicas as usize, space, self.leaf_bits);
         let config = config.expect("the number of leaves has been checked");

@@ -170,7 +170,7 @@ fn incomplete(plan: &Plan, points: &[PointOutcomes], open: usize) -> Vec<Warning
 
 /// Warnings for means over only some of the replicates, which can mislead because the others have no value.
 fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<Warning> {
-    let mut gaps: Ordered<Told> = Ordered::new();
+    let mut gaps: Ordered<Occurrences> = Ordered::new();
     for (at, point) in points.iter().enumerate() {
         let with_value: BTreeSet<&String> =
             measurements(point).filter(|(_, m)| m.value().is_some()).map(|(name, _)| name).collect();
@@ -180,14 +180,14 @@ fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<Warning> {
                     && with_value.contains(name)
                 {
                     let place = Task { point: at, replicate: *replicate };
-                    gaps.entry(name.clone()).or_insert_with(|| Told::first(place, reason)).count += 1;
+                    gaps.entry(name.clone()).or_insert_with(|| Occurrences::first(place, reason)).count += 1;
                 }
             }
         }
     }
     let total = points.iter().map(|point| point.outcomes.len()).sum::<usize>();
-    let words = gaps.into_iter().map(|(name, told)| {
-        let Told { count, place, reason } = told;
+    let words = gaps.into_iter().map(|(name, occurrences)| {
+        let Occurrences { count, place, reason } = occurrences;
         let place = plan.describe(place);
         Warning::unknown(format!(
             "`{name}` has no value in {count} of {total} runs (first in {place}: {reason}); its means are over the others"
@@ -198,31 +198,32 @@ fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<Warning> {
 
 /// Warnings of the runs: each text once, with how often it occurs and where first.
 fn outcome_warnings(plan: &Plan, points: &[PointOutcomes]) -> Vec<Warning> {
-    let mut texts: Ordered<(Severity, Told)> = Ordered::new();
+    let mut texts: Ordered<(Severity, Occurrences)> = Ordered::new();
     for (place, outcome) in runs(points) {
         for Warning { severity, text } in &outcome.warnings {
-            let (_, told) = texts.entry(text.clone()).or_insert_with(|| (*severity, Told::first(place, "")));
-            told.count += 1;
+            let (_, occurrences) =
+                texts.entry(text.clone()).or_insert_with(|| (*severity, Occurrences::first(place, "")));
+            occurrences.count += 1;
         }
     }
     let total = points.iter().map(|point| point.outcomes.len()).sum::<usize>();
-    let words = texts.into_iter().map(|(text, (severity, told))| match told.count {
+    let words = texts.into_iter().map(|(text, (severity, occurrences))| match occurrences.count {
         count if count >= total => Warning { severity, text },
         count => {
-            let place = plan.describe(told.place);
+            let place = plan.describe(occurrences.place);
             Warning { severity, text: format!("{text} (in {count} of {total} runs, first in {place})") }
         }
     });
     words.collect()
 }
 
-struct Told {
+struct Occurrences {
     count: usize,
     place: Task,
     reason: String,
 }
 
-impl Told {
+impl Occurrences {
     fn first(place: Task, reason: &str) -> Self {
         Self { count: 0, place, reason: reason.to_owned() }
     }

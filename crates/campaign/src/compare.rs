@@ -17,7 +17,7 @@ mod side;
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use towtank_report::{Measure, Ordered, PointSummary, Report, SweepAxis};
+use towtank_report::{Answer, Measure, Ordered, PointSummary, Report, SweepAxis, Warning};
 
 use crate::fingerprint::Fingerprint;
 use row::{Compared, Row, Verdict};
@@ -91,7 +91,7 @@ pub fn compare(a: &Side, b: &Side) -> Result<Report, CompareError> {
     let mut report = Report {
         study: "compare".to_owned(),
         title: title(a, b),
-        answer: answer(&rows),
+        answer: Answer::of(answer(&rows)).comparing("comparison"),
         results_version: a.report.results_version.max(b.report.results_version),
         scenario: json!({ "a": a.report.scenario, "b": b.report.scenario }),
         scenario_hash: joint("scenarios", Some(&a.report.scenario_hash), Some(&b.report.scenario_hash)),
@@ -101,7 +101,7 @@ pub fn compare(a: &Side, b: &Side) -> Result<Report, CompareError> {
         partial: a.report.partial || b.report.partial,
         tables: layout::tables(a, b, &rows),
         figures: layout::figures(a, b, &rows),
-        warnings: notes::notes(a, b),
+        warnings: notes::notes(a, b).into_iter().map(Warning::note).collect(),
         ..Report::default()
     };
     if axes.is_empty() {

@@ -18,7 +18,7 @@ pub struct Difference {
 
 /// Every key at which two documents differ, in the order of the keys.
 #[must_use]
-pub fn differences(one: &Value, other: &Value) -> Vec<Difference> {
+pub(crate) fn differences(one: &Value, other: &Value) -> Vec<Difference> {
     let (mut left, mut right) = (leaves(one), leaves(other));
     let mut keys: Vec<String> = left.keys().chain(right.keys()).cloned().collect();
     keys.sort();

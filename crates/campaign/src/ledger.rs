@@ -77,7 +77,7 @@ impl Ledger {
 
     /// The outcomes of each point, in plan order.
     #[must_use]
-    pub fn into_points(self) -> Vec<PointOutcomes> {
+    pub(crate) fn into_points(self) -> Vec<PointOutcomes> {
         let replicates = self.replicates as usize;
         let mut slots = self.slots.into_iter();
         let mut points = Vec::new();

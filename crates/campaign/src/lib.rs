@@ -85,7 +85,8 @@ mod writer;
 
 pub use assembly::{Assembled, assemble, assemble_by};
 pub use compare::{CompareError, LoadError, Side, compare, load_side};
-pub use differences::{Difference, differences};
+pub use differences::Difference;
+pub(crate) use differences::differences;
 pub use disk::{Disk, HostDisk};
 pub use gates::unmet;
 pub use inputs::Inputs;

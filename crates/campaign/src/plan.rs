@@ -85,7 +85,7 @@ impl PointSpec {
     /// The settings in short form for a legend: `servers=16, rate=1GiB/s`. Keys are written in full if their
     /// last parts are not distinct.
     #[must_use]
-    pub fn short_label(&self) -> String {
+    pub(crate) fn short_label(&self) -> String {
         let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
         let mut lasts: Vec<String> = self.settings.iter().map(|(key, _)| last(key)).collect();
         lasts.sort();

@@ -347,14 +347,16 @@ pub(crate) fn difference_in_words(one: &Plan, other: &Plan, names: (&str, &str))
     let text =
         |value: Option<serde_json::Value>| value.map_or("absent".to_owned(), |value| value.to_string());
     // Already mentioned, and the number of replicates is in no key.
-    let told = |key: &str| ["study", "seed", "replicates"].contains(&key);
-    let keys = differences(&left.scenario, &right.scenario).into_iter().filter(|key| !told(&key.key));
+    let mentioned = |key: &str| ["study", "seed", "replicates"].contains(&key);
+    let keys = differences(&left.scenario, &right.scenario).into_iter().filter(|key| !mentioned(&key.key));
     found.extend(keys.filter_map(|key| say(&format!("`{}`", key.key), text(key.one), text(key.other))));
     let shown = 3;
     match found.len() {
         0 => "the contents of the input files differ".to_owned(),
         count if count > shown => {
-            format!("{}, and {} more differences", found[..shown].join(", "), count - shown)
+            let more = count - shown;
+            let word = if more == 1 { "difference" } else { "differences" };
+            format!("{}, and {more} more {word}", found[..shown].join(", "))
         }
         _ => found.join(", "),
     }

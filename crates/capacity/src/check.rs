@@ -42,7 +42,7 @@ pub struct Checked {
 impl Checked {
     /// Whether this is a pure load of one size, whose rate the model takes from measurement.
     #[must_use]
-    pub fn is_pure(&self) -> bool {
+    pub(crate) fn is_pure(&self) -> bool {
         self.mix.single().is_some_and(|part| part.reads == 0.0 || part.reads == 1.0)
     }
 
@@ -64,7 +64,7 @@ impl Checked {
 
     /// The error with its sign: above zero if the estimate is too high.
     #[must_use]
-    pub fn signed_percent(&self) -> f64 {
+    pub(crate) fn signed_percent(&self) -> f64 {
         let percent = 100.0 * (self.estimate.value - self.measured.value) / self.measured.value;
         // The difference of a pure load from its own estimate is rounding.
         if percent.abs() < 1e-9 { 0.0 } else { percent }
@@ -84,7 +84,7 @@ pub struct Verdict {
     pub error_max: f64,
     /// Whether the hypothesis holds.
     pub kind: VerdictKind,
-    /// Why it cannot be told.
+    /// Why it cannot be decided.
     pub doubt: Option<Doubt>,
     /// The likely reason if it does not hold.
     pub reason: Option<String>,
@@ -115,7 +115,7 @@ impl VerdictKind {
     }
 }
 
-/// Why it cannot be told whether the hypothesis holds, the worst first.
+/// Why it cannot be decided whether the hypothesis holds, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Doubt {
     /// No point was run twice, so the spread of runs is unknown.

@@ -54,7 +54,7 @@ impl Curvature {
 
     /// A rate on the straight line, corrected by the curvature.
     #[must_use]
-    pub fn bend(value: f64, x: f64, straight: f64) -> f64 {
+    pub(crate) fn bend(value: f64, x: f64, straight: f64) -> f64 {
         straight / (1.0 + value * x)
     }
 }

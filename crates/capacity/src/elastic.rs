@@ -24,15 +24,15 @@ pub struct Ranged {
 
 /// An interval from a tenth of a number to ten times it is of no use, so wider intervals count as unknown.
 /// The factor is a choice. Two runs that differ by 40 %, with no others, are just within it.
-pub const FACTOR_MAX: f64 = 10.0;
+const FACTOR_MAX: f64 = 10.0;
 
 impl Ranged {
     /// A number whose logarithm is known to ± `half`; without a range if that is a factor of more than
     /// `FACTOR_MAX`.
     #[must_use]
     pub fn around(value: f64, half: Option<f64>) -> Self {
-        let told = half.filter(|half| *half <= libm::log(FACTOR_MAX));
-        Self { value, range: told.map(|half| (value * libm::exp(-half), value * libm::exp(half))) }
+        let useful = half.filter(|half| *half <= libm::log(FACTOR_MAX));
+        Self { value, range: useful.map(|half| (value * libm::exp(-half), value * libm::exp(half))) }
     }
 }
 
@@ -88,7 +88,7 @@ impl Elastic {
 
     /// The number with its interval.
     #[must_use]
-    pub fn ranged(&self, halves: Option<&[f64]>) -> Ranged {
+    pub(crate) fn ranged(&self, halves: Option<&[f64]>) -> Ranged {
         // A number that is zero by the question is exactly zero.
         Ranged::around(self.value, halves.filter(|_| self.value != 0.0).map(|halves| self.half_width(halves)))
     }

@@ -140,7 +140,7 @@ impl Mix {
 
     /// The same sizes and shares with this read share in all parts.
     #[must_use]
-    pub fn with_reads(&self, reads: f64) -> Self {
+    pub(crate) fn with_reads(&self, reads: f64) -> Self {
         Self { parts: self.parts.iter().map(|part| Part { reads, ..*part }).collect() }
     }
 
@@ -156,7 +156,7 @@ impl Mix {
 
     /// How diverse the sizes are: 0 for one size, 1 for two with equal shares.
     #[must_use]
-    pub fn diversity(&self) -> f64 {
+    pub(crate) fn diversity(&self) -> f64 {
         let mut sizes: Vec<(u64, f64)> = Vec::new();
         for part in &self.parts {
             match sizes.iter_mut().find(|(size, _)| *size == part.size_bytes) {

@@ -108,7 +108,7 @@ impl SizeModel {
 
     /// Errors (8) of the straight line at the measured mixes, in percent.
     #[must_use]
-    pub fn errors_percent(&self) -> Vec<f64> {
+    pub(crate) fn errors_percent(&self) -> Vec<f64> {
         self.bent().iter().map(|mix| 100.0 * (mix.straight - mix.measured).abs() / mix.measured).collect()
     }
 }
@@ -116,7 +116,7 @@ impl SizeModel {
 impl Model {
     /// Half widths of the logarithms of all pure rates: reads and writes of each size in turn.
     #[must_use]
-    pub fn half_widths(&self) -> Option<Vec<f64>> {
+    pub(crate) fn half_widths(&self) -> Option<Vec<f64>> {
         let spread = self.spread?;
         let half = |measured: &Measured| spread.half_width(measured.runs.len());
         Some(self.sizes.iter().flat_map(|size| [half(&size.reads), half(&size.writes)]).collect())
@@ -133,7 +133,7 @@ impl Model {
     /// The errors of interpolating each inner size from its neighbours: for pure reads and pure writes, in
     /// percent.
     #[must_use]
-    pub fn interpolation_errors(&self) -> Vec<(&SizeModel, f64, f64)> {
+    pub(crate) fn interpolation_errors(&self) -> Vec<(&SizeModel, f64, f64)> {
         let error = |three: &[SizeModel], rate: &dyn Fn(&SizeModel) -> f64| {
             let log = |at: usize| libm::log(three[at].size_bytes as f64);
             let at = (log(1) - log(0)) / (log(2) - log(0));

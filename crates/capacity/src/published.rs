@@ -208,7 +208,7 @@ impl Off {
 }
 
 /// A number with its range; missing if the range is unknown, because then the claim cannot be judged.
-fn told(value: f64, range: Option<(f64, f64)>) -> Reading {
+fn reading(value: f64, range: Option<(f64, f64)>) -> Reading {
     range.map_or_else(Reading::default, |(low, high)| Reading::with_range(value, low, high))
 }
 
@@ -224,14 +224,14 @@ fn mean_of(offs: &[Off]) -> Reading {
         let half = 100.0 * libm::hypot(shared, own);
         ((value - half).max(0.0), value + half)
     });
-    told(value, range)
+    reading(value, range)
 }
 
 fn greatest_of(offs: &[Off]) -> Reading {
     let value = offs.iter().map(Off::percent).fold(0.0, f64::max);
     let ends: Option<Vec<(f64, f64)>> = offs.iter().map(Off::ends).collect();
     let most = |pick: fn(&(f64, f64)) -> f64, ends: &[(f64, f64)]| ends.iter().map(pick).fold(0.0, f64::max);
-    told(value, ends.map(|ends| (most(|end| end.0, &ends), most(|end| end.1, &ends))))
+    reading(value, ends.map(|ends| (most(|end| end.0, &ends), most(|end| end.1, &ends))))
 }
 
 fn sizes(model: &Model, mixtures: &[&Mixture], form: Shares) -> Claim {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_within_the_spread_of_the_runs_cannot_be_told() {
+    fn errors_within_the_spread_of_the_runs_cannot_be_judged() {
         let offs = [off(libm::log(1.08), 0.1), off(libm::log(0.95), 0.1)];
         assert_eq!(verdict(mean_of(&offs), 10.0), Verdict::CannotTell);
         assert_eq!(verdict(greatest_of(&offs), 10.0), Verdict::CannotTell);

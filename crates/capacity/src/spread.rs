@@ -22,7 +22,7 @@ pub struct Spread {
 impl Spread {
     /// The pooled spread; `None` if no point was run twice.
     #[must_use]
-    pub fn pooled<'a>(groups: impl IntoIterator<Item = &'a Group>) -> Option<Self> {
+    pub(crate) fn pooled<'a>(groups: impl IntoIterator<Item = &'a Group>) -> Option<Self> {
         let (mut squares, mut degrees) = (0.0, 0_u64);
         for group in groups {
             let logs: Vec<f64> = group.iops.iter().map(|iops| libm::log(*iops)).collect();
@@ -35,7 +35,7 @@ impl Spread {
 
     /// Half the width of the 95 % interval of the logarithm of a mean over this many runs.
     #[must_use]
-    pub fn half_width(self, runs: usize) -> f64 {
+    pub(crate) fn half_width(self, runs: usize) -> f64 {
         towtank_metrics::student_t_975(self.degrees) * self.deviation / libm::sqrt(runs.max(1) as f64)
     }
 }

@@ -19,7 +19,9 @@ use crate::executor_flag::executors;
 use crate::output_flags::{OutputFlags, RESULTS, ReportFlags};
 
 pub use search_flags::SearchFlags;
-pub use study_flags::{given, named_flags, settings, study_command, study_name};
+pub(crate) use study_flags::named_flags;
+pub use study_flags::{given, settings};
+use study_flags::{study_command, study_name};
 
 /// What-if answers for distributed storage, from simulation.
 #[derive(Debug, Parser)]
@@ -31,7 +33,7 @@ pub use study_flags::{given, named_flags, settings, study_command, study_name};
     after_help = "Begin with `towtank list`. Each study is a command of its own: `towtank queue --help`.\n\
                   Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130 interrupted."
 )]
-pub struct Towtank {
+pub(crate) struct Towtank {
     #[command(subcommand)]
     pub command: Command,
 }
@@ -205,7 +207,7 @@ pub struct KeepFlags {
 }
 
 /// The heading of flags that change the scenario.
-pub const SCENARIO: &str = "Scenario";
+const SCENARIO: &str = "Scenario";
 /// The heading of flags that change how it is run.
 const RUNNING: &str = "Running";
 /// `towtank list`.
@@ -305,7 +307,7 @@ pub fn command(registry: &Registry, help: Help) -> clap::Command {
 
 /// The command line as far as these words need it: a study that they do not name has no flags. Reading its
 /// schema would take longer than all else at the start.
-pub fn command_for(registry: &Registry, words: &[OsString]) -> clap::Command {
+pub(crate) fn command_for(registry: &Registry, words: &[OsString]) -> clap::Command {
     with_studies(registry, Help::asked(words), |name| words.iter().any(|word| word == name))
 }
 
@@ -382,14 +384,14 @@ mod tests {
         for line in lines {
             let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
             let all = || std::iter::once(OsString::from("towtank")).chain(words.clone());
-            let told = |command: clap::Command| match command.try_get_matches_from(all()) {
+            let parsed = |command: clap::Command| match command.try_get_matches_from(all()) {
                 Ok(matches) => matches.subcommand_name().unwrap_or_default().to_owned(),
                 Err(error) => error.to_string(),
             };
-            let whole = told(command(&registry, Help::asked(&words)));
-            assert_eq!(told(command_for(&registry, &words)), whole, "{line}");
+            let whole = parsed(command(&registry, Help::asked(&words)));
+            assert_eq!(parsed(command_for(&registry, &words)), whole, "{line}");
             // The comparison sees flags: without those of the study it differs.
-            let none = told(with_studies(&registry, Help::asked(&words), |_| false));
+            let none = parsed(with_studies(&registry, Help::asked(&words), |_| false));
             shown += u32::from(none != whole);
         }
         assert!(shown >= 4, "{shown} of the lines show flags of a study");

@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::screen;
 
 /// Runs the command.
-pub fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Trouble> {
+pub(crate) fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Trouble> {
     if let Some((name, inner)) = matches.subcommand()
         && let Some(study) = registry.named(name)
     {

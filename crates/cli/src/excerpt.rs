@@ -13,14 +13,14 @@ const WORD_MAX: usize = 200;
 
 /// A line, and the columns to mark.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Marked {
+pub(crate) struct Marked {
     pub line: String,
     pub columns: Range<usize>,
 }
 
 /// The part of `line` around the characters `marked`, with `…` for omitted parts. `head`, the flag's name, is
 /// kept.
-pub fn around(line: &str, head: &str, marked: Range<usize>) -> Marked {
+pub(crate) fn around(line: &str, head: &str, marked: Range<usize>) -> Marked {
     let chars: Vec<char> = line.chars().collect();
     if chars.len() <= LINE_MAX {
         return Marked { line: line.to_owned(), columns: marked };
@@ -43,7 +43,7 @@ pub fn around(line: &str, head: &str, marked: Range<usize>) -> Marked {
 }
 
 /// A message of limited length: the middle of a long one is omitted.
-pub fn clipped(message: &str) -> String {
+pub(crate) fn clipped(message: &str) -> String {
     let words: Vec<String> = message.split(' ').map(|word| without_middle(word, WORD_MAX)).collect();
     without_middle(&words.join(" "), MESSAGE_MAX)
 }

@@ -62,13 +62,13 @@ static CAMPAIGN: Mutex<Campaign> =
 static LEFT: OnceLock<String> = OnceLock::new();
 
 /// The time that a command may usually take to end processes of its own.
-pub const TO_END_PROCESSES: Duration = Duration::from_secs(30);
+pub(crate) const TO_END_PROCESSES: Duration = Duration::from_secs(30);
 
 /// Installs the signal handler. Called once, before threads start, since they inherit the signal mask.
 ///
 /// If it cannot be installed, which does not happen in practice, a signal still ends the process, and
 /// finished points are kept.
-pub fn install() {
+pub(crate) fn install() {
     keep_hangups_ignored();
     let _ = ctrlc::set_handler(|| {
         let since = SINCE.get_or_init(Instant::now);
@@ -195,22 +195,22 @@ fn campaign<R>(work: impl FnOnce(&mut Campaign) -> R) -> R {
 }
 
 /// The command keeps finished runs here from now on; nowhere if no directory is given.
-pub fn keeps_in(dir: Option<&Path>) {
+pub(crate) fn keeps_in(dir: Option<&Path>) {
     campaign(|campaign| campaign.keeps = dir.map_or(Keeps::Nowhere, |dir| Keeps::In(dir.to_owned())));
 }
 
 /// The runs of a campaign begin.
-pub fn runs_begin() {
+pub(crate) fn runs_begin() {
     campaign(|campaign| (campaign.stage, campaign.done, campaign.of) = (Stage::Runs, 0, 0));
 }
 
 /// So many runs are finished.
-pub fn runs_finished(done: usize, of: usize) {
+pub(crate) fn runs_finished(done: usize, of: usize) {
     campaign(|campaign| (campaign.done, campaign.of) = (done, of));
 }
 
 /// All runs are back, finished or not.
-pub fn runs_end() {
+pub(crate) fn runs_end() {
     campaign(|campaign| campaign.stage = Stage::Report);
 }
 
@@ -221,8 +221,8 @@ pub fn watch() -> &'static Stop {
 }
 
 /// The same for a command that starts processes and ends them, which takes at most `patience`. If it takes
-/// longer, or a second signal comes, the user is told `left`: how to end processes that still run.
-pub fn watch_with_processes(patience: Duration, left: String) -> &'static Stop {
+/// longer, or a second signal comes, the user reads `left`: how to end processes that still run.
+pub(crate) fn watch_with_processes(patience: Duration, left: String) -> &'static Stop {
     PATIENCE_MS.store(patience.as_millis() as u64, Ordering::SeqCst);
     LEFT.get_or_init(|| left);
     watch()
@@ -230,7 +230,7 @@ pub fn watch_with_processes(patience: Duration, left: String) -> &'static Stop {
 
 /// The same for a command that serves until it is stopped: requests under way are completed first, and being
 /// stopped is not a failure.
-pub fn watch_to_the_end() -> &'static Stop {
+pub(crate) fn watch_to_the_end() -> &'static Stop {
     PATIENCE_MS.store(ENDLESS, Ordering::SeqCst);
     watch()
 }
@@ -240,7 +240,7 @@ fn is_endless() -> bool {
 }
 
 /// The exit code of a command during which a signal came: it may not have been complete at that time.
-pub fn marked(exit: Exit) -> Exit {
+pub(crate) fn marked(exit: Exit) -> Exit {
     match exit {
         Exit::Done | Exit::GateNotMet if STOP.raised() && !is_endless() => Exit::Interrupted,
         exit => exit,
@@ -289,19 +289,19 @@ mod tests {
     /// A former fault: the last words said that finished runs are kept, but neither where nor how many.
     #[test]
     fn the_last_words_say_what_is_kept_and_where() {
-        let told = |stage, done, keeps| {
+        let words = |stage, done, keeps| {
             let campaign = Campaign { stage, done, of: 8, keeps };
             (campaign.kept().unwrap_or_default(), campaign.would_lose())
         };
         let here = || Keeps::In(PathBuf::from("o"));
         let kept = "3 of 8 runs are finished and kept in `o`: the same command goes on from there";
-        assert_eq!(told(Stage::Runs, 3, here()), (kept.to_owned(), false));
-        assert_eq!(told(Stage::Report, 3, here()), (kept.to_owned(), false));
+        assert_eq!(words(Stage::Runs, 3, here()), (kept.to_owned(), false));
+        assert_eq!(words(Stage::Report, 3, here()), (kept.to_owned(), false));
         let lost = "1 of 8 runs is finished and lost; with --out DIR they would be kept";
-        assert_eq!(told(Stage::Runs, 1, Keeps::Nowhere), (lost.to_owned(), true));
-        assert_eq!(told(Stage::Runs, 0, Keeps::Nowhere), ("none of 8 runs was finished".to_owned(), false));
-        assert_eq!(told(Stage::None, 0, here()), (String::new(), false));
-        assert_eq!(told(Stage::Runs, 3, Keeps::NoRuns), (String::new(), false));
+        assert_eq!(words(Stage::Runs, 1, Keeps::Nowhere), (lost.to_owned(), true));
+        assert_eq!(words(Stage::Runs, 0, Keeps::Nowhere), ("none of 8 runs was finished".to_owned(), false));
+        assert_eq!(words(Stage::None, 0, here()), (String::new(), false));
+        assert_eq!(words(Stage::Runs, 3, Keeps::NoRuns), (String::new(), false));
     }
 
     /// A former fault: on a busy machine the report was dropped after a second in which the process had not

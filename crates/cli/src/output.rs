@@ -3,41 +3,41 @@
 use std::path::Path;
 
 use towtank::{Trouble, Unmet};
-use towtank_report::text::Style;
+use towtank_report::text::{Rest, Style};
 use towtank_report::{Report, csv, text};
 
 use crate::exit::Exit;
 use crate::output_flags::{Format, OutputFlags};
 use crate::screen;
 
-/// Prints a report on stdout: one screen with the answer last, or with `--verbose` the whole report and the
-/// answer once more.
-pub fn print(report: &Report, flags: &OutputFlags) -> Result<(), Trouble> {
+/// Prints a report on stdout: one screen that begins with the answer, or with `--verbose` the whole report.
+/// `dir` is where its page was written.
+pub fn print(report: &Report, flags: &OutputFlags, dir: Option<&Path>) -> Result<(), Trouble> {
+    let page = dir.map(|dir| dir.join("report.html").display().to_string());
     let text = match flags.format {
         Format::Text => {
             let screen = screen::stdout();
             let style = Style { colour: screen.colour, width: screen.width };
-            if flags.verbose {
-                text::render(report, style) + "\n" + &text::head(report, style)
-            } else {
-                text::brief(report, style)
-            }
+            let rest = Rest { page: page.as_deref(), ..Rest::OF_COMMAND };
+            if flags.verbose { text::render(report, style) } else { text::brief(report, style, rest) }
         }
         Format::Json => report.to_json(),
         Format::Csv => csv::results(report),
     };
+    let named = flags.format == Format::Text && !flags.verbose;
+    say_where(flags, dir.filter(|_| !named));
     screen::print(&text).map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")))
 }
 
-/// Prints the path of the report, before the report itself, so that the answer comes last.
-pub fn say_where(output: &OutputFlags, dir: &Path) {
-    if !output.quiet {
+/// Says on stderr where a page is that stdout does not name.
+pub(crate) fn say_where(flags: &OutputFlags, dir: Option<&Path>) {
+    if let Some(dir) = dir.filter(|_| !flags.quiet) {
         screen::say(&format!("report: {}\n", dir.join("report.html").display()));
     }
 }
 
 /// Prints the gates that are not met, and why.
-pub fn gates(unmet: &[Unmet]) -> Exit {
+pub(crate) fn gates(unmet: &[Unmet]) -> Exit {
     for Unmet { gate, reasons } in unmet {
         screen::say(&format!("gate not met: {gate}\n"));
         for reason in reasons {

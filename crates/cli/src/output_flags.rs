@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 /// The help heading of output flags.
-pub const RESULTS: &str = "Results";
+pub(crate) const RESULTS: &str = "Results";
 
 /// What is shown of the results.
 #[derive(Clone, Debug, Args)]
@@ -24,7 +24,7 @@ pub struct OutputFlags {
     /// Print no progress and no messages on stderr
     #[arg(long, short, help_heading = RESULTS)]
     pub quiet: bool,
-    /// Print all tables; by default one screen is printed, with the answer last
+    /// Print all tables; by default one screen is printed, which begins with the answer
     #[arg(long, short, help_heading = RESULTS)]
     pub verbose: bool,
 }

@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// Runs `write` while the bar, if there is one, is hidden.
-pub fn aside<R>(write: impl FnOnce() -> R) -> R {
+pub(crate) fn aside<R>(write: impl FnOnce() -> R) -> R {
     let shown = match SHOWN.try_lock() {
         Ok(shown) => shown.clone(),
         Err(TryLockError::Poisoned(shown)) => shown.into_inner().clone(),
@@ -64,7 +64,7 @@ fn suspend_from_elsewhere<R>(bar: &ProgressBar, write: impl FnOnce() -> R) -> R 
 }
 
 /// Makes the standard panic hook hide the bar while it reports a panic, from any thread.
-pub fn keep_panics_off_the_bar() {
+pub(crate) fn keep_panics_off_the_bar() {
     let tell = panic::take_hook();
     panic::set_hook(Box::new(move |panic| aside(|| tell(panic))));
 }
@@ -81,7 +81,7 @@ fn draw<R>(drawing: impl FnOnce() -> R) -> R {
 }
 
 /// A bar over all runs of a campaign. All its methods may be called from any thread.
-pub struct Bar {
+pub(crate) struct Bar {
     bar: ProgressBar,
     began: Instant,
     state: Mutex<State>,
@@ -159,12 +159,12 @@ impl Bar {
     }
 
     /// Writes a line above the bar.
-    pub fn say(&self, line: &str) {
+    pub(crate) fn say(&self, line: &str) {
         draw(|| self.bar.suspend(|| screen::say(line)));
     }
 
     /// Removes the bar.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         show(None);
         draw(|| self.bar.finish_and_clear());
     }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_with_the_bar_out_of_its_way() {
+    fn a_panic_is_shown_with_the_bar_out_of_its_way() {
         let notes = Notes::default();
         let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(notes.clone())));
         bar.campaign(towtank_campaign::Progress { done: 1, total: 4, reused: 0 });
@@ -318,11 +318,12 @@ mod tests {
         panic::set_hook(silent);
         bar.clear();
         let notes = notes.0.lock().unwrap();
-        let told = notes.iter().position(|note| note == "PANIC").expect("it is told");
+        let panic_at = notes.iter().position(|note| note == "PANIC").expect("it is noted");
         let drawn = |note: &String| note.contains("1/4 runs");
-        assert!(notes[..told].iter().any(drawn), "the bar was there: {notes:?}");
-        let before = notes[..told].iter().rposition(|note| note != "CLEAR" && !note.is_empty());
-        let cleared = notes[before.expect("something was drawn")..told].iter().any(|note| note == "CLEAR");
+        assert!(notes[..panic_at].iter().any(drawn), "the bar was there: {notes:?}");
+        let before = notes[..panic_at].iter().rposition(|note| note != "CLEAR" && !note.is_empty());
+        let cleared =
+            notes[before.expect("something was drawn")..panic_at].iter().any(|note| note == "CLEAR");
         assert!(cleared, "the bar was in the way: {notes:?}");
         assert!(SHOWN.lock().unwrap().is_none());
     }

@@ -59,7 +59,7 @@ pub fn print(text: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// When stdout cannot be written for another reason, such as a full disk behind it.
-pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -69,18 +69,18 @@ pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
 
 /// Writes a message to stderr. Quoted text may come from anywhere, so escape sequences in it are made
 /// harmless.
-pub fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     say_styled(&printable_lines(text));
 }
 
 /// Writes a message that contains our own colours, but no other escape sequences. If stderr is closed, the
 /// message is dropped.
-pub fn say_styled(text: &str) {
+pub(crate) fn say_styled(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Prints the output of `clap` about the command line: help on stdout, errors on stderr.
-pub fn usage(error: &clap::Error) -> Exit {
+pub(crate) fn usage(error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done;

@@ -9,7 +9,7 @@ use crate::progress::Bar;
 use crate::{interrupt, screen};
 
 /// Reports progress and remarks on the terminal.
-pub struct Watching {
+pub(crate) struct Watching {
     quiet: bool,
     /// The bar; present while runs go on.
     bar: Mutex<Option<Arc<Bar>>>,

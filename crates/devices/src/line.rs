@@ -111,11 +111,6 @@ impl<D: Discipline> Line<D> {
         self.discipline.waiting().chain(self.serving.iter().flatten()).map(|request| &request.item)
     }
 
-    /// The discipline.
-    pub fn discipline(&self) -> &D {
-        &self.discipline
-    }
-
     /// Mutable access to the discipline, for changing its weights during a run.
     pub fn discipline_mut(&mut self) -> &mut D {
         &mut self.discipline

@@ -132,12 +132,6 @@ impl PageCache {
         self.dirty_pages
     }
 
-    /// Pages in memory, including those being read.
-    #[must_use]
-    pub fn used_pages(&self) -> u64 {
-        self.used_pages
-    }
-
     /// The state of the leading pages of `extent`.
     #[must_use]
     pub fn find(&self, extent: &Extent) -> Found {

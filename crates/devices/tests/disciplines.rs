@@ -151,14 +151,14 @@ fn who_lacks_tokens_asks_to_be_woken_once() {
 /// Fair between two flows of unit weight over all schedulers: each tells the others what its flows received,
 /// as DSFQ does.
 #[derive(Clone, Default)]
-struct Told {
+struct Gossip {
     /// What each flow received, here and elsewhere.
     got: [u64; 2],
-    untold: VecDeque<(FlowId, u64)>,
+    unsent: VecDeque<(FlowId, u64)>,
     waiting: Waiting,
 }
 
-impl Discipline for Told {
+impl Discipline for Gossip {
     type Item = u32;
     type Message = (FlowId, u64);
 
@@ -171,7 +171,7 @@ impl Discipline for Told {
         let first = (0..self.waiting.len()).min_by_key(|&place| got(&self.waiting[place]))?;
         let request = self.waiting.remove(first)?;
         self.got[request.flow.0 as usize] += request.cost;
-        self.untold.push_back((request.flow, request.cost));
+        self.unsent.push_back((request.flow, request.cost));
         Some(request)
     }
 
@@ -180,7 +180,7 @@ impl Discipline for Told {
     }
 
     fn tell(&mut self) -> Option<(Audience, (FlowId, u64))> {
-        self.untold.pop_front().map(|told| (Audience::Others, told))
+        self.unsent.pop_front().map(|message| (Audience::Others, message))
     }
 
     fn waiting(&self) -> Box<dyn Iterator<Item = &Request<u32>> + '_> {
@@ -190,21 +190,21 @@ impl Discipline for Told {
 
 #[test]
 fn what_others_tell_decides_too() {
-    let (mut here, mut there) = (Line::new(Told::default(), 2), Line::new(Told::default(), 2));
+    let (mut here, mut there) = (Line::new(Gossip::default(), 2), Line::new(Gossip::default(), 2));
     // Flow 0 received all of one scheduler, where it was alone.
     (0..2).for_each(|item| there.arrive(at(0), request(0, 10, item)));
     assert_eq!(begun(&mut there, at(0)), [0, 1]);
     [(0, 2), (0, 3), (1, 4), (1, 5)]
         .into_iter()
         .for_each(|(flow, item)| here.arrive(at(0), request(flow, 10, item)));
-    let mut untold = here.clone();
+    let mut uninformed = here.clone();
     while let Some((audience, message)) = there.tell() {
         assert_eq!(audience, Audience::Others);
         here.hear(at(1), SchedulerId(1), message);
     }
     // So at the other scheduler it waits for flow 1, which without the message would only have had its turn.
     assert_eq!(begun(&mut here, at(1)), [4, 5]);
-    assert_eq!(begun(&mut untold, at(1)), [2, 4]);
+    assert_eq!(begun(&mut uninformed, at(1)), [2, 4]);
 }
 
 #[test]

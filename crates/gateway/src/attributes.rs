@@ -11,7 +11,7 @@ use crate::fault::{Code, Fault};
 use crate::request::Request;
 
 /// Request headers that are stored and returned unchanged.
-pub const KEPT: [&str; 6] = [
+pub(crate) const KEPT: [&str; 6] = [
     "cache-control",
     "content-disposition",
     "content-encoding",
@@ -38,7 +38,7 @@ pub enum Form {
 
 /// A checksum as replies report it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToldChecksum {
+pub struct ReportedChecksum {
     /// The algorithm.
     pub algorithm: Algorithm,
     /// The value in base64; for a composite checksum of an upload, followed by `-N`.
@@ -47,11 +47,11 @@ pub struct ToldChecksum {
     pub is_composite: bool,
 }
 
-impl ToldChecksum {
+impl ReportedChecksum {
     /// The checksum of all bytes of an object.
     #[must_use]
-    pub fn whole((algorithm, bytes): &(Algorithm, Vec<u8>)) -> ToldChecksum {
-        ToldChecksum { algorithm: *algorithm, value: base64(bytes), is_composite: false }
+    pub fn whole((algorithm, bytes): &(Algorithm, Vec<u8>)) -> ReportedChecksum {
+        ReportedChecksum { algorithm: *algorithm, value: base64(bytes), is_composite: false }
     }
 
     /// S3's name for the kind of checksum.
@@ -64,11 +64,11 @@ impl ToldChecksum {
         format!("{} {} {}", self.algorithm.name(), self.kind(), self.value)
     }
 
-    fn parse(text: &str) -> Option<ToldChecksum> {
+    fn parse(text: &str) -> Option<ReportedChecksum> {
         let mut words = text.split(' ');
         let algorithm = Algorithm::named(words.next()?).ok()?;
         let is_composite = words.next()? == "COMPOSITE";
-        Some(ToldChecksum { algorithm, value: words.next()?.to_owned(), is_composite })
+        Some(ReportedChecksum { algorithm, value: words.next()?.to_owned(), is_composite })
     }
 }
 
@@ -158,7 +158,7 @@ pub struct Attributes {
     /// How its bytes are stored.
     pub form: Form,
     /// Its checksum, if it has one.
-    pub checksum: Option<ToldChecksum>,
+    pub checksum: Option<ReportedChecksum>,
     /// The id of the upload that created it.
     pub upload: Option<String>,
 }
@@ -212,7 +212,7 @@ impl Attributes {
                 Some("pieces") => Form::Pieces,
                 _ => return Err(fault()),
             },
-            checksum: all.get("checksum").and_then(|text| ToldChecksum::parse(text)),
+            checksum: all.get("checksum").and_then(|text| ReportedChecksum::parse(text)),
             upload: all.get("upload").cloned(),
         })
     }
@@ -274,7 +274,7 @@ mod tests {
                 etag: "abc-2".to_owned(),
                 modified: Moment(length),
                 form: Form::Pieces,
-                checksum: Some(ToldChecksum {
+                checksum: Some(ReportedChecksum {
                     algorithm: Algorithm::Sha1,
                     value: "AA==".to_owned(),
                     is_composite: composite,
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_of_others_are_told_apart() {
+    fn objects_of_others_are_distinguished() {
         let whole = Attributes::default().encode();
         for key in ["etag", "form", "length", "modified"] {
             let mut planted = whole.clone();

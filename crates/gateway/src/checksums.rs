@@ -85,7 +85,7 @@ impl Algorithm {
     /// The checksum of two consecutive runs of bytes, from the checksum of each; none if the algorithm does
     /// not allow that.
     #[must_use]
-    pub fn joined(self, first: &[u8], second: &[u8], second_bytes: u64) -> Option<Vec<u8>> {
+    pub(crate) fn joined(self, first: &[u8], second: &[u8], second_bytes: u64) -> Option<Vec<u8>> {
         let (polynomial, bits) = match self {
             Algorithm::Crc32 => (u64::from(CRC_32_ISO_HDLC.poly.reverse_bits()), 32),
             Algorithm::Crc32c => (u64::from(CRC_32_ISCSI.poly.reverse_bits()), 32),
@@ -179,13 +179,13 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Encodes bytes in base64, as in checksum headers.
 #[must_use]
-pub fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     BASE64.encode(bytes)
 }
 
 /// Decodes padded base64; none if it is malformed.
 #[must_use]
-pub fn unbase64(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unbase64(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text).ok()
 }
 

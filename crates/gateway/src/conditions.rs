@@ -26,7 +26,7 @@ fn is_later(modified: Moment, than: Moment) -> bool {
 ///
 /// # Errors
 /// If a condition does not hold; the fault tells whether the object is unchanged.
-pub fn check_read(request: &Request, prefix: &str, object: &Attributes) -> Result<(), Fault> {
+pub(crate) fn check_read(request: &Request, prefix: &str, object: &Attributes) -> Result<(), Fault> {
     let header = |name: &str| format!("{prefix}{name}");
     let failed = |name: &str| Err(Code::PreconditionFailed.because(format!("`{name}` does not hold")));
     if let Some(list) = request.header(&header("if-match")) {
@@ -56,7 +56,7 @@ pub fn check_read(request: &Request, prefix: &str, object: &Attributes) -> Resul
 ///
 /// # Errors
 /// If a condition does not hold.
-pub fn check_write(request: &Request, object: Option<&Attributes>) -> Result<(), Fault> {
+pub(crate) fn check_write(request: &Request, object: Option<&Attributes>) -> Result<(), Fault> {
     let failed = |what: &str| Err(Code::PreconditionFailed.because(what));
     match (request.header("if-none-match"), object) {
         (Some("*"), Some(_)) => return failed("the object already exists"),

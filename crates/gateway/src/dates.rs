@@ -80,7 +80,7 @@ impl Moment {
 
     /// The form of documents, with milliseconds.
     #[must_use]
-    pub fn iso(self) -> String {
+    pub(crate) fn iso(self) -> String {
         let Parts { year, month, day, seconds } = self.parts();
         let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
         let ms = self.0 % 1_000;
@@ -89,7 +89,7 @@ impl Moment {
 
     /// The form of headers.
     #[must_use]
-    pub fn http(self) -> String {
+    pub(crate) fn http(self) -> String {
         let Parts { year, month, day, seconds } = self.parts();
         let weekday = DAYS[(self.seconds() / 86_400 % 7) as usize];
         let month = MONTHS[month as usize - 1];
@@ -99,7 +99,7 @@ impl Moment {
 
     /// The form of signatures.
     #[must_use]
-    pub fn basic(self) -> String {
+    pub(crate) fn basic(self) -> String {
         let Parts { year, month, day, seconds } = self.parts();
         let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
         format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
@@ -107,7 +107,7 @@ impl Moment {
 
     /// Parses the form of signatures; none for anything else.
     #[must_use]
-    pub fn from_basic(text: &str) -> Option<Moment> {
+    pub(crate) fn from_basic(text: &str) -> Option<Moment> {
         let bytes = text.as_bytes();
         if bytes.len() != 16 || bytes[8] != b'T' || bytes[15] != b'Z' {
             return None;
@@ -119,7 +119,7 @@ impl Moment {
 
     /// Parses the form of headers; none for anything else, including the obsolete forms of HTTP.
     #[must_use]
-    pub fn from_http(text: &str) -> Option<Moment> {
+    pub(crate) fn from_http(text: &str) -> Option<Moment> {
         let bytes = text.trim().as_bytes();
         if bytes.len() != 29 || !bytes.ends_with(b" GMT") || &bytes[3..5] != b", " {
             return None;

@@ -19,7 +19,7 @@ pub use reading::Opened;
 pub(crate) use uploads::Record;
 pub use uploads::{After, Chosen, Part, Upload, UploadsPage};
 
-use crate::attributes::{Attributes, Form, Labels, ToldChecksum};
+use crate::attributes::{Attributes, Form, Labels, ReportedChecksum};
 use crate::dates::Moment;
 use crate::fault::{Code, Fault};
 use crate::leases::Leases;
@@ -133,7 +133,7 @@ impl<S: Shelf> Depot<S> {
     ///
     /// # Errors
     /// If it does not exist.
-    pub fn check_bucket(&self, bucket: &str) -> Result<(), Fault> {
+    pub(crate) fn check_bucket(&self, bucket: &str) -> Result<(), Fault> {
         in_bucket(&self.known(), bucket)
     }
 
@@ -141,7 +141,7 @@ impl<S: Shelf> Depot<S> {
     ///
     /// # Errors
     /// If it already exists, its name is not allowed, or the store does not answer.
-    pub fn make_bucket(&self, bucket: &str, now: Moment) -> Result<(), Fault> {
+    pub(crate) fn make_bucket(&self, bucket: &str, now: Moment) -> Result<(), Fault> {
         check_bucket(bucket)?;
         let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         if buckets.contains_key(bucket) {
@@ -159,7 +159,7 @@ impl<S: Shelf> Depot<S> {
     ///
     /// # Errors
     /// If it does not exist, is not empty, or the store does not answer.
-    pub fn remove_bucket(&self, bucket: &str) -> Result<(), Fault> {
+    pub(crate) fn remove_bucket(&self, bucket: &str) -> Result<(), Fault> {
         let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         in_bucket(&buckets, bucket)?;
         for (prefix, what) in [(OBJECTS, "objects"), (UPLOADS, "uploads in progress")] {
@@ -177,7 +177,7 @@ impl<S: Shelf> Depot<S> {
     ///
     /// # Errors
     /// If it does not exist, or the store does not answer.
-    pub fn look(&self, place: &Place) -> Result<Attributes, Fault> {
+    pub(crate) fn look(&self, place: &Place) -> Result<Attributes, Fault> {
         self.check_bucket(&place.bucket)?;
         self.look_at(place)?.ok_or_else(|| absent(place))
     }
@@ -211,7 +211,7 @@ impl<S: Shelf> Depot<S> {
             etag: hex(&digests.md5),
             modified: now,
             form,
-            checksum: digests.checksum.as_ref().map(ToldChecksum::whole),
+            checksum: digests.checksum.as_ref().map(ReportedChecksum::whole),
             upload: None,
         };
         if length <= self.piece {

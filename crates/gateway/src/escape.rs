@@ -7,7 +7,7 @@ use crate::fault::{Code, Fault};
 
 /// Escapes text; with `keeps_slash`, `/` is kept, as in the path of a signature.
 #[must_use]
-pub fn escape(text: &str, keeps_slash: bool) -> String {
+pub(crate) fn escape(text: &str, keeps_slash: bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
@@ -25,7 +25,7 @@ pub fn escape(text: &str, keeps_slash: bool) -> String {
 ///
 /// # Errors
 /// If an escape is incomplete, or the result is not UTF-8.
-pub fn unescape(text: &str) -> Result<String, Fault> {
+pub(crate) fn unescape(text: &str) -> Result<String, Fault> {
     let fault = || Code::InvalidUri.because("the URI has an invalid percent escape");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -45,7 +45,7 @@ pub fn unescape(text: &str) -> Result<String, Fault> {
 ///
 /// # Errors
 /// If an escape cannot be decoded.
-pub fn parameters(query: &str) -> Result<Vec<(String, String)>, Fault> {
+pub(crate) fn parameters(query: &str) -> Result<Vec<(String, String)>, Fault> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| {

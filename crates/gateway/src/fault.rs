@@ -127,7 +127,7 @@ impl Code {
 
     /// A fault with this code, and a message for a person.
     #[must_use]
-    pub fn because(self, message: impl Into<String>) -> Fault {
+    pub(crate) fn because(self, message: impl Into<String>) -> Fault {
         Fault { code: self, message: message.into() }
     }
 }

@@ -15,7 +15,7 @@ struct State {
 
 /// Tracks the readers of segments.
 #[derive(Default)]
-pub struct Leases(Mutex<State>);
+pub(crate) struct Leases(Mutex<State>);
 
 impl Leases {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -50,7 +50,7 @@ impl Leases {
     /// Marks segments as unneeded. Returns those that nobody reads; `end` returns the others after their last
     /// reader.
     #[must_use]
-    pub fn doom(&self, segments: Vec<Segment>) -> Vec<Segment> {
+    pub(crate) fn doom(&self, segments: Vec<Segment>) -> Vec<Segment> {
         let mut state = self.lock();
         let (read, free): (Vec<_>, Vec<_>) =
             segments.into_iter().partition(|segment| state.read.contains_key(&segment.id));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::fault::{Code, Fault};
 
 /// Bytes of every piece except the last of a segment.
-pub const PIECE_BYTES: u64 = 8 << 20;
+pub(crate) const PIECE_BYTES: u64 = 8 << 20;
 
 /// The version of the manifest's encoding.
 const FORMAT: u8 = 1;
@@ -35,7 +35,7 @@ impl Segment {
 
 /// A range of bytes within a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slice {
+pub(crate) struct Slice {
     /// The segment's id.
     pub id: String,
     /// The index of the piece within the segment.
@@ -48,7 +48,7 @@ pub struct Slice {
 
 /// The segments of an object, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub(crate) struct Manifest {
     /// The segments.
     pub segments: Vec<Segment>,
 }
@@ -85,7 +85,7 @@ impl Manifest {
     }
 
     /// The slices of pieces that hold the bytes from `first` up to but not including `end`, in order.
-    pub fn slices(&self, first: u64, end: u64) -> impl Iterator<Item = Slice> {
+    pub(crate) fn slices(&self, first: u64, end: u64) -> impl Iterator<Item = Slice> {
         let mut begins = 0;
         self.segments.iter().flat_map(move |segment| {
             let at = begins;

@@ -6,22 +6,22 @@
 use crate::fault::{Code, Fault};
 
 /// The prefix of buckets.
-pub const BUCKETS: &str = "s3/buckets/";
+pub(crate) const BUCKETS: &str = "s3/buckets/";
 
 /// The prefix of objects.
-pub const OBJECTS: &str = "s3/objects/";
+pub(crate) const OBJECTS: &str = "s3/objects/";
 
 /// The prefix of pieces.
-pub const PIECES: &str = "s3/pieces/";
+pub(crate) const PIECES: &str = "s3/pieces/";
 
 /// The prefix of uploads.
-pub const UPLOADS: &str = "s3/uploads/";
+pub(crate) const UPLOADS: &str = "s3/uploads/";
 
 /// The prefix of parts.
-pub const PARTS: &str = "s3/parts/";
+pub(crate) const PARTS: &str = "s3/parts/";
 
 /// The longest key of an object, in bytes.
-pub const KEY_MAX: usize = 1_024;
+const KEY_MAX: usize = 1_024;
 
 /// The bucket and key of an S3 object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Place {
 
     /// The name of an upload for this object.
     #[must_use]
-    pub fn upload(&self, id: &str) -> String {
+    pub(crate) fn upload(&self, id: &str) -> String {
         format!("{UPLOADS}{}/{}/{id}", self.bucket, self.key)
     }
 }
@@ -76,7 +76,7 @@ pub fn part(upload: &str, number: u32) -> String {
 ///
 /// # Errors
 /// If the name breaks one of them.
-pub fn check_bucket(name: &str) -> Result<(), Fault> {
+pub(crate) fn check_bucket(name: &str) -> Result<(), Fault> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let ends = [name.bytes().next(), name.bytes().next_back()];
     let sound = (3..=63).contains(&name.len())

@@ -15,7 +15,7 @@ use crate::signature::BodyRule;
 use crate::source::Source;
 
 /// The longest body of an object or of a part: 5 GiB.
-pub const BODY_MAX: u64 = 5 << 30;
+pub(crate) const BODY_MAX: u64 = 5 << 30;
 
 /// A checksum with its algorithm.
 pub type Checksum = (Algorithm, Vec<u8>);
@@ -56,7 +56,7 @@ impl<'s> Payload<'s> {
     ///
     /// # Errors
     /// If its length is not stated or too large, or a digest is malformed.
-    pub fn of_request(
+    pub(crate) fn of_request(
         request: &Request,
         rule: BodyRule,
         source: impl Source + 's,
@@ -108,7 +108,7 @@ impl<'s> Payload<'s> {
     }
 
     /// Chooses a checksum to compute, unless the request chose one.
-    pub fn choose(&mut self, algorithm: Option<Algorithm>) {
+    pub(crate) fn choose(&mut self, algorithm: Option<Algorithm>) {
         if let (None, Some(algorithm)) = (&self.checksum, algorithm) {
             self.checksum = Some((algorithm, algorithm.begin(), Want::Nothing));
         }
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_told_and_bounded() {
+    fn lengths_are_needed_and_bounded() {
         let refused = |headers: &[(&str, &str)]| {
             end(headers, BodyRule::Unsigned, b"").map(|_| ()).map_err(|fault| fault.code)
         };

@@ -28,7 +28,7 @@ struct Idle {
 }
 
 /// The clients of a cluster.
-pub struct Pool {
+pub(crate) struct Pool {
     home: Home,
     idle: Mutex<Idle>,
     back: Condvar,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::attributes::{Attributes, ToldChecksum};
+use crate::attributes::{Attributes, ReportedChecksum};
 use crate::fault::{Code, Fault};
 use crate::source::Source;
 use crate::xml::Writer;
@@ -65,7 +65,7 @@ impl<'d> Reply<'d> {
 
     /// Adds the headers that report a checksum.
     #[must_use]
-    pub fn with_checksum(self, checksum: Option<&ToldChecksum>) -> Reply<'d> {
+    pub(crate) fn with_checksum(self, checksum: Option<&ReportedChecksum>) -> Reply<'d> {
         match checksum {
             None => self,
             Some(it) => {
@@ -76,7 +76,7 @@ impl<'d> Reply<'d> {
 
     /// Adds the headers that report an object's attributes, except its length.
     #[must_use]
-    pub fn with_object(self, object: &Attributes) -> Reply<'d> {
+    pub(crate) fn with_object(self, object: &Attributes) -> Reply<'d> {
         let mut reply = self.with("etag", quoted(&object.etag)).with("last-modified", object.modified.http());
         reply = reply.with("accept-ranges", "bytes");
         let headers = &object.labels.headers;
@@ -93,6 +93,6 @@ impl<'d> Reply<'d> {
 
 /// A tag in the quoted form of headers and documents.
 #[must_use]
-pub fn quoted(etag: &str) -> String {
+pub(crate) fn quoted(etag: &str) -> String {
     format!("\"{etag}\"")
 }

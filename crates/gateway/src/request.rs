@@ -53,13 +53,13 @@ impl Request {
 
     /// The value of a query parameter.
     #[must_use]
-    pub fn parameter(&self, name: &str) -> Option<&str> {
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// The bucket and key in the path; none if they are absent.
     #[must_use]
-    pub fn resource(&self) -> (Option<&str>, Option<&str>) {
+    pub(crate) fn resource(&self) -> (Option<&str>, Option<&str>) {
         let rest = self.path.strip_prefix('/').unwrap_or(&self.path);
         let (bucket, key) = match rest.split_once('/') {
             Some((bucket, key)) => (bucket, Some(key)),

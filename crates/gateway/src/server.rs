@@ -34,7 +34,7 @@ const CONNECTIONS_MAX: usize = 512;
 /// The most requests in progress. Each holds a piece in memory.
 const REQUESTS_MAX: usize = 24;
 
-/// The most waiting requests; further ones are told to retry later.
+/// The most waiting requests; further ones are asked to retry later.
 const WAITING_MAX: usize = 256;
 
 /// How long either side of a connection may be silent within a request.
@@ -147,10 +147,10 @@ async fn converse<S: Shelf + 'static>(
         .serve_connection(stream, service);
     let mut connection = std::pin::pin!(connection);
     let mut ending = std::pin::pin!(async move { ending.wait_for(|ends| *ends).await.map(|_| ()) });
-    let mut is_told = false;
+    let mut is_ending = false;
     let both = std::future::poll_fn(|context| {
-        if !is_told && ending.as_mut().poll(context).is_ready() {
-            is_told = true;
+        if !is_ending && ending.as_mut().poll(context).is_ready() {
+            is_ending = true;
             connection.as_mut().graceful_shutdown();
         }
         connection.as_mut().poll(context)
@@ -209,13 +209,13 @@ async fn handle<S: Shelf + 'static>(
     let (start, started) = oneshot::channel();
     let (runs, taken) = mpsc::channel(RUNS);
     tokio::spawn(pump(body, started, runs));
-    let (tell, told) = oneshot::channel();
+    let (tell, answered) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
         let arriving = Arriving { start: Some(start), taken, is_whole: false };
         work(&shared.service, &request, arriving, number, tell);
         drop(turn);
     });
-    match told.await {
+    match answered.await {
         Ok(answer) => Ok(answer),
         // The thread has panicked, and has reported why.
         Err(_) => refused(Code::InternalError.because("the gateway failed on this request")),
@@ -311,8 +311,8 @@ type Stream<'d> = (Box<dyn Source + 'd>, mpsc::Sender<Result<Bytes, Fault>>);
 
 /// A reply as hyper sends it, and the stream to send after its head.
 fn answer_of(reply: Reply<'_>, number: u64) -> (Answer, Option<Stream<'_>>) {
-    let told = reply.headers.iter().find(|(name, _)| name == "content-length");
-    let length = told.and_then(|(_, length)| length.parse().ok()).unwrap_or_default();
+    let declared = reply.headers.iter().find(|(name, _)| name == "content-length");
+    let length = declared.and_then(|(_, length)| length.parse().ok()).unwrap_or_default();
     let (sent, stream) = match reply.body {
         Body::Bytes(bytes) => (Sent::Whole(bytes), None),
         Body::Stream(source) => {

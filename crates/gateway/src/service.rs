@@ -72,7 +72,7 @@ impl<S: Shelf> Service<S> {
 
     /// The depot.
     #[must_use]
-    pub fn depot(&self) -> &Depot<S> {
+    pub(crate) fn depot(&self) -> &Depot<S> {
         &self.depot
     }
 

@@ -21,7 +21,7 @@ const SKEW_MAX: u64 = 15 * 60;
 const EXPIRES_MAX: u64 = 7 * 86_400;
 
 /// The SHA-256 of no bytes.
-pub const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+pub(crate) const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// What a signature states about the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Seed {
     ///
     /// # Errors
     /// If the signature is wrong.
-    pub fn take_chunk(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn take_chunk(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
         self.take(signature, &self.text_of_chunk(sha256))
     }
 
@@ -69,7 +69,7 @@ impl Seed {
     ///
     /// # Errors
     /// If the signature is wrong.
-    pub fn take_trailer(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn take_trailer(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
         self.take(signature, &self.text_of_trailer(sha256))
     }
 
@@ -283,7 +283,7 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// The bytes of hexadecimal digits; none if there are other characters.
 #[must_use]
-pub fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()

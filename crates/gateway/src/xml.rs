@@ -31,7 +31,7 @@ impl Writer {
     }
 
     /// Writes an element with text.
-    pub fn leaf(&mut self, name: &str, text: impl AsRef<str>) {
+    pub(crate) fn leaf(&mut self, name: &str, text: impl AsRef<str>) {
         self.text += &format!("<{name}>");
         escape(&mut self.text, text.as_ref());
         self.text += &format!("</{name}>");

@@ -16,7 +16,7 @@ pub use report::{GroupsInState, Medium, Report, UsedSum, read_report};
 
 /// The largest device id that is read: tables have a row per device, and the largest known clusters have some
 /// 10,000.
-pub const DEVICE_ID_MAX: i32 = 999_999;
+const DEVICE_ID_MAX: i32 = 999_999;
 
 /// The maximum number of copies or shards of a pool: Ceph stores the size of a rule in a byte.
-pub const POOL_SIZE_MAX: u32 = 255;
+const POOL_SIZE_MAX: u32 = 255;

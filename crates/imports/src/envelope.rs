@@ -11,9 +11,9 @@ use crate::{File, ImportError, Imported};
 
 /// The maximum size of a dump of groups in bytes, uncompressed: at 3 KB per group that is 350,000 groups, and
 /// the largest known clusters have some 300,000.
-pub const GROUPS_MAX_BYTES: u64 = 1 << 30;
+pub(crate) const GROUPS_MAX_BYTES: u64 = 1 << 30;
 /// The maximum size of any other file in bytes, uncompressed: the osd dump of 10,000 devices has about 15 MB.
-pub const FILE_MAX_BYTES: u64 = 64 << 20;
+pub(crate) const FILE_MAX_BYTES: u64 = 64 << 20;
 /// The maximum size that any reader accepts: callers need not read beyond it.
 pub const INPUT_MAX_BYTES: u64 = GROUPS_MAX_BYTES;
 /// The maximum memory that a reader of [`FILE_MAX_BYTES`] uses per byte of an uncompressed file, including
@@ -24,7 +24,7 @@ pub const FILE_MEMORY_PER_BYTE: u64 = 40;
 pub const GROUPS_MEMORY_PER_BYTE: u64 = 4;
 /// The maximum ratio of uncompressed to compressed size. Real dumps have 16 to 40; the limit stops a small
 /// file from filling memory.
-pub const UNPACKED_RATIO_MAX: u64 = 256;
+pub(crate) const UNPACKED_RATIO_MAX: u64 = 256;
 /// The uncompressed size up to which the ratio is not checked.
 const UNPACKED_FREE: u64 = 1 << 20;
 /// The maximum number of lines before the JSON; `ceph` writes one, a shell script may write some more.
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_place() {
+    fn damage_is_reported_with_its_place() {
         let check = |bytes: &[u8], want: &str| assert_eq!(read(bytes).unwrap_err().to_string(), want);
         check(b"", "`dump.json`: the file contains no JSON");
         check(b"dumped all\n", "`dump.json`: the file contains no JSON");

@@ -23,9 +23,9 @@ pub use given::Given;
 
 /// The maximum number of readings per file; a sweep of ten sizes, eleven ratios and a hundred runs has
 /// 11,000.
-pub const READINGS_MAX: usize = 100_000;
+const READINGS_MAX: usize = 100_000;
 /// The maximum number of sizes in a mix; fio's `bssplit` accepts 64.
-pub const PARTS_MAX: usize = 64;
+const PARTS_MAX: usize = 64;
 
 /// One run of a benchmark.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,10 +18,7 @@ mod error;
 pub mod iops;
 pub mod swift;
 
-pub use envelope::{
-    FILE_MAX_BYTES, FILE_MEMORY_PER_BYTE, GROUPS_MAX_BYTES, GROUPS_MEMORY_PER_BYTE, INPUT_MAX_BYTES,
-    UNPACKED_RATIO_MAX,
-};
+pub use envelope::{FILE_MEMORY_PER_BYTE, GROUPS_MEMORY_PER_BYTE, INPUT_MAX_BYTES};
 pub use error::ImportError;
 
 /// A file: its name for messages, and its content.

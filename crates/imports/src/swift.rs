@@ -21,7 +21,7 @@ use crate::envelope::{of_json, unpack};
 use crate::{File, ImportError, Imported};
 
 /// The maximum size of a ring in bytes, uncompressed: part power 25 with three copies takes 192 MiB.
-pub const RING_MAX_BYTES: u64 = 256 << 20;
+const RING_MAX_BYTES: u64 = 256 << 20;
 /// The maximum memory that the reader uses per byte of an uncompressed ring, including the file: a list of
 /// devices of which none exists. `tests/memory.rs` measures it.
 pub const RING_MEMORY_PER_BYTE: u64 = 8;
@@ -354,7 +354,7 @@ mod tests {
         read_ring(File { name: "ring.gz", bytes })
     }
 
-    fn told(bytes: &[u8]) -> String {
+    fn refusal(bytes: &[u8]) -> String {
         let error = read(bytes).expect_err("it is no ring");
         assert!(error.hint.as_ref().is_some_and(|hint| !hint.is_empty()), "{error} has no next step");
         error.to_string()
@@ -395,21 +395,21 @@ mod tests {
             ["`ring.gz` is being changed to part power 2; what is read is its current part power"]
         );
         assert_eq!(
-            told(&version_2([&metadata(3), devices], &[], "")),
+            refusal(&version_2([&metadata(3), devices], &[], "")),
             "`ring.gz`: `dev_id_bytes`: ids of devices have 3 bytes, but 2 and 4 are supported"
         );
         assert_eq!(
-            told(&version_2([&metadata(2), devices], &[0; 4], "swift/ring/devices")),
+            refusal(&version_2([&metadata(2), devices], &[0; 4], "swift/ring/devices")),
             "`ring.gz`: the index at byte 193 has no section `swift/ring/devices`"
         );
         let mut far = version_2([&metadata(2), devices], &[0; 4], "");
         let place = far.len() - 16;
         far[place] = 1;
-        assert!(told(&far).contains("the index is to begin at byte 72057594037928"), "{}", told(&far));
+        assert!(refusal(&far).contains("the index is to begin at byte 72057594037928"), "{}", refusal(&far));
     }
 
     #[test]
-    fn what_is_no_ring_is_told_with_its_place() {
+    fn what_is_no_ring_is_refused_with_its_place() {
         let rows = [0, 0, 2, 0, 2, 0];
         let with = |from: &str, to: &str| version_1(&HEADER.replace(from, to), &rows);
         let cases = [
@@ -447,7 +447,7 @@ mod tests {
             ),
         ];
         for (bytes, want) in cases {
-            assert_eq!(told(&bytes), format!("`ring.gz`: {want}"));
+            assert_eq!(refusal(&bytes), format!("`ring.gz`: {want}"));
         }
     }
 
@@ -455,13 +455,15 @@ mod tests {
     #[test]
     fn what_is_announced_is_not_believed() {
         let shift = HEADER.replace("31", "0");
-        assert!(told(&version_1(&shift, &[0; 4])).contains("8589934592 bytes (part power 32)"));
+        assert!(refusal(&version_1(&shift, &[0; 4])).contains("8589934592 bytes (part power 32)"));
         let rows = HEADER.replace("\"replica_count\": 2", "\"replica_count\": 18446744073709551615");
-        assert_eq!(told(&version_1(&rows, &[0; 4])), "`ring.gz`: it has 1 rows, but a ring has 1 to 255");
+        assert_eq!(refusal(&version_1(&rows, &[0; 4])), "`ring.gz`: it has 1 rows, but a ring has 1 to 255");
         let many = format!(
             "{{\"part_shift\": 31, \"replica_count\": 1, \"devs\": [{}null]}}",
             "null,".repeat(1_000_001)
         );
-        assert!(told(&version_1(&many, &[0; 4])).contains("1000002 entries, more than the limit of 1000000"));
+        assert!(
+            refusal(&version_1(&many, &[0; 4])).contains("1000002 entries, more than the limit of 1000000")
+        );
     }
 }

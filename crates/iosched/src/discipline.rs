@@ -1,5 +1,5 @@
-//! The interface of every queue discipline: a state that is told of events and says which request is served
-//! next.
+//! The interface of every queue discipline: a state that is notified of events and says which request is
+//! served next.
 //!
 //! # Who calls what
 //!
@@ -30,7 +30,7 @@
 //! # One scheduler before several servers
 //!
 //! A scheduler in front of several servers reads [`About::server`] of the request that [`Discipline::next`]
-//! gives. The discipline itself counts the free slots of each server, since it is told of every completion.
+//! gives. The discipline itself counts the free slots of each server, since it sees every completion.
 //!
 //! # Requests given in pieces
 //!

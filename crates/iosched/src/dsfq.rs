@@ -179,7 +179,7 @@ mod tests {
         Dsfq::new(Some(2), report, &Flows::weighted(&[1, 2]))
     }
 
-    fn told(dsfq: &mut Dsfq<u32>) -> Vec<Vec<(u32, u64)>> {
+    fn messages(dsfq: &mut Dsfq<u32>) -> Vec<Vec<(u32, u64)>> {
         let lengths = |(audience, message): (Audience, Lengths)| {
             assert_eq!(audience, Audience::Others);
             message.0.into_iter().map(|(flow, cost)| (flow.0, cost)).collect()
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_dispatches_and_completions_are_told_when_they_happen() {
+    fn arrivals_dispatches_and_completions_are_sent_when_they_happen() {
         for (report, want) in [
             (Report::Arrivals, [vec![vec![(1, 10)]], vec![], vec![]]),
             (Report::Dispatches, [vec![], vec![vec![(1, 10)]], vec![]]),
@@ -200,11 +200,11 @@ mod tests {
         ] {
             let mut dsfq = dsfq(report);
             push(&mut dsfq, 1, 10, 0);
-            let on_arrival = told(&mut dsfq);
+            let on_arrival = messages(&mut dsfq);
             assert_eq!(given(&mut dsfq, at(1)), [0]);
-            let on_dispatch = told(&mut dsfq);
+            let on_dispatch = messages(&mut dsfq);
             done(&mut dsfq, at(2), 1, 10, 0);
-            assert_eq!([on_arrival, on_dispatch, told(&mut dsfq)], want, "{report:?}");
+            assert_eq!([on_arrival, on_dispatch, messages(&mut dsfq)], want, "{report:?}");
         }
     }
 
@@ -250,16 +250,16 @@ mod tests {
         dsfq.arrive(ms(130), request(0, 10, 0));
         dsfq.arrive(ms(150), request(1, 5, 1));
         dsfq.arrive(ms(199), request(0, 7, 2));
-        assert_eq!((dsfq.wake_at(), told(&mut dsfq)), (Some(ms(200)), vec![]));
+        assert_eq!((dsfq.wake_at(), messages(&mut dsfq)), (Some(ms(200)), vec![]));
         dsfq.wake(ms(180));
-        assert_eq!(told(&mut dsfq), Vec::<Vec<_>>::new());
+        assert_eq!(messages(&mut dsfq), Vec::<Vec<_>>::new());
         dsfq.wake(ms(200));
-        assert_eq!(told(&mut dsfq), [[(0, 17), (1, 5)]]);
+        assert_eq!(messages(&mut dsfq), [[(0, 17), (1, 5)]]);
         assert_eq!(dsfq.wake_at(), None);
         // A scheduler that was not woken in time sends the sums that were due before it adds to them.
         dsfq.arrive(ms(201), request(0, 1, 3));
         dsfq.arrive(ms(400), request(0, 2, 4));
-        assert_eq!((told(&mut dsfq), dsfq.wake_at()), (vec![vec![(0, 1)]], Some(ms(500))));
+        assert_eq!((messages(&mut dsfq), dsfq.wake_at()), (vec![vec![(0, 1)]], Some(ms(500))));
     }
 
     #[test]
@@ -267,10 +267,10 @@ mod tests {
         let mut dsfq = dsfq(Report::ArrivalsOf(100));
         push(&mut dsfq, 0, 99, 0);
         push(&mut dsfq, 1, 60, 1);
-        assert_eq!(told(&mut dsfq), Vec::<Vec<_>>::new());
+        assert_eq!(messages(&mut dsfq), Vec::<Vec<_>>::new());
         push(&mut dsfq, 0, 1, 2);
-        assert_eq!(told(&mut dsfq), [[(0, 100), (1, 60)]]);
+        assert_eq!(messages(&mut dsfq), [[(0, 100), (1, 60)]]);
         push(&mut dsfq, 1, 60, 3);
-        assert_eq!(told(&mut dsfq), Vec::<Vec<_>>::new());
+        assert_eq!(messages(&mut dsfq), Vec::<Vec<_>>::new());
     }
 }

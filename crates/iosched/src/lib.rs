@@ -1,6 +1,6 @@
 //! Queue disciplines: which request is served next, when several kinds of requests compete for one resource.
 //!
-//! A discipline ([`Discipline`]) is told of arrivals and asked which request goes; the server decides how
+//! A discipline ([`Discipline`]) is notified of arrivals and asked which request goes; the server decides how
 //! long service takes. So the same code decides in a simulated disk and in a real store.
 //!
 //! - In order of arrival: [`Fifo`]. By priority or deadline: [`Priority`], [`Edf`], [`I2l`], [`Dta`].

@@ -108,8 +108,9 @@ impl<T> Rounds<T> {
     ///
     /// # Panics
     /// When the depth or the quantum is zero: no request would ever be served.
+    #[cfg(test)]
     #[must_use]
-    pub fn by_client(depth: Option<u32>, quantum: u32) -> Rounds<T> {
+    fn by_client(depth: Option<u32>, quantum: u32) -> Rounds<T> {
         Rounds::new(depth, Batch::Client, quantum, Supported::Both)
     }
 

@@ -119,7 +119,7 @@ impl<T> StartTags<T> {
     }
 
     /// Service elsewhere delays the flow's next arrival: its last queued request, or its finish, ends later.
-    pub fn delay_tail(&mut self, flow: FlowId, cost: u64) {
+    pub(crate) fn delay_tail(&mut self, flow: FlowId, cost: u64) {
         let flow = &mut self.flows[flow.0 as usize];
         let delay = Tag::of(cost, flow.weight);
         match flow.waiting.back_mut() {
@@ -129,12 +129,12 @@ impl<T> StartTags<T> {
     }
 
     /// Service elsewhere delays all that the flow has queued, or its finish.
-    pub fn delay_head(&mut self, flow: FlowId, cost: u64) {
+    pub(crate) fn delay_head(&mut self, flow: FlowId, cost: u64) {
         self.move_head(flow, |start, length| start.plus(length), cost);
     }
 
     /// A credit of the flow advances all that it has queued.
-    pub fn advance_head(&mut self, flow: FlowId, cost: u64) {
+    pub(crate) fn advance_head(&mut self, flow: FlowId, cost: u64) {
         self.move_head(flow, Tag::minus, cost);
     }
 
@@ -159,7 +159,7 @@ impl<T> StartTags<T> {
 
     /// The start and finish of a flow's head, in whole units.
     #[cfg(test)]
-    pub fn head_tags(&self, flow: u32) -> Option<(u64, u64)> {
+    pub(crate) fn head_tags(&self, flow: u32) -> Option<(u64, u64)> {
         let flow = &self.flows[flow as usize];
         let (length, _) = flow.waiting.front()?;
         Some((flow.start.whole(), flow.start.plus(*length).whole()))
@@ -167,7 +167,7 @@ impl<T> StartTags<T> {
 
     /// In whole units.
     #[cfg(test)]
-    pub fn virtual_time(&self) -> u64 {
+    pub(crate) fn virtual_time(&self) -> u64 {
         self.virtual_time.whole()
     }
 }

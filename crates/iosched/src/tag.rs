@@ -31,22 +31,22 @@ impl Tag {
     }
 
     /// The time that a cost takes at a rate in units per second, as a tag in nanoseconds, rounded down.
-    pub fn span_of(cost: u64, per_second: u64) -> Tag {
+    pub(crate) fn span_of(cost: u64, per_second: u64) -> Tag {
         // 2^64 units times 10^9 < 2^30, shifted by 32 bits, fit in 126.
         Tag(((u128::from(cost) * 1_000_000_000) << FRACTION_BITS) / u128::from(per_second))
     }
 
     /// The first whole instant that is not before the tag; the last representable one for [`Tag::NEVER`].
-    pub fn instant(self) -> SimTime {
+    pub(crate) fn instant(self) -> SimTime {
         let up = (self.0 >> FRACTION_BITS) + u128::from(self.0 & ((1 << FRACTION_BITS) - 1) > 0);
         SimTime::from_ns(u64::try_from(up).unwrap_or(u64::MAX))
     }
 
-    pub fn plus(self, other: Tag) -> Tag {
+    pub(crate) fn plus(self, other: Tag) -> Tag {
         Tag(self.0.saturating_add(other.0))
     }
 
-    pub fn minus(self, other: Tag) -> Tag {
+    pub(crate) fn minus(self, other: Tag) -> Tag {
         Tag(self.0.saturating_sub(other.0))
     }
 

@@ -118,7 +118,7 @@ impl<T> Tbf<T> {
     /// # Panics
     /// When the depth is zero: no request would ever be served.
     #[must_use]
-    pub fn by_flow(depth: Option<u32>, tokens: u64, realtime: bool, flows: &Flows) -> Tbf<T> {
+    pub(crate) fn by_flow(depth: Option<u32>, tokens: u64, realtime: bool, flows: &Flows) -> Tbf<T> {
         let default = Rule { depth: tokens, realtime, ..Rule::default() };
         let mut tbf = Tbf::new(depth, ClassBy::FLOW, default.clone());
         for (number, spec) in (0..).zip(flows.specs()).filter(|(_, spec)| spec.rate > 0) {

@@ -33,7 +33,7 @@ pub fn served<D: Discipline<Item = u32>>(by: &mut D) -> Vec<u32> {
 }
 
 /// All that is given now if each is done at once.
-pub fn served_at<D: Discipline<Item = u32>>(by: &mut D, now: SimTime) -> Vec<u32> {
+pub(crate) fn served_at<D: Discipline<Item = u32>>(by: &mut D, now: SimTime) -> Vec<u32> {
     let one = || {
         let request = by.next(now)?;
         by.complete(now, &request);

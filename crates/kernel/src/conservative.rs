@@ -47,14 +47,14 @@ enum Phase {
     /// Running events before a bound.
     Running(EventKey),
     /// Waiting for the packets of this round; holds what this worker itself reported.
-    Waiting(Told),
+    Waiting(OwnReport),
     /// The run is over; worker 0 waits for the others' shares.
     Gathering,
 }
 
 /// What a worker reported to its peers about itself, for its own computation of the bound.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct OwnReport {
     /// The end of the window.
     bound: EventKey,
     floor: EventKey,
@@ -120,7 +120,7 @@ impl<'m, M: Model> Conservative<'m, M> {
                 self.run_window(bound, transport, options);
                 Step::Worked
             }
-            Phase::Waiting(told) => self.conclude(told, transport, options),
+            Phase::Waiting(own) => self.conclude(own, transport, options),
             Phase::Gathering => {
                 if self.shares.len() <= self.peers() && self.me == 0 && matches!(self.result, Some(Ok(()))) {
                     Step::Waiting
@@ -179,17 +179,22 @@ impl<'m, M: Model> Conservative<'m, M> {
             };
             transport.send(peer, Packet(Message::Window(window)));
         }
-        self.phase = Phase::Waiting(Told { bound, floor, reach, stop });
+        self.phase = Phase::Waiting(OwnReport { bound, floor, reach, stop });
     }
 
     /// Once all packets of the round have arrived, computes the next bound or ends the run.
-    fn conclude(&mut self, told: Told, transport: &mut impl Transport<M>, options: &RunOptions<'_>) -> Step {
+    fn conclude(
+        &mut self,
+        own: OwnReport,
+        transport: &mut impl Transport<M>,
+        options: &RunOptions<'_>,
+    ) -> Step {
         let this_round = self.heard.iter().filter(|window| window.round == self.round).count();
         if this_round < self.peers() {
             return Step::Waiting;
         }
         assert!(this_round == self.peers(), "each peer sends one packet a window: {this_round} came");
-        let Told { bound: before, mut floor, mut reach, mut stop } = told;
+        let OwnReport { bound: before, mut floor, mut reach, mut stop } = own;
         let mut committed = self.plain.run.committed;
         let mut last = self.plain.last;
         let mut error = self.error.take();

@@ -32,13 +32,6 @@ const FOLD: [u64; 3] = [0x510e_527f_ade6_82d1, 0x9b05_688c_2b3e_6c1f, 0x1f83_d9a
 pub struct Folder(u64);
 
 impl Folder {
-    /// Continues a chain.
-    #[inline]
-    #[must_use]
-    pub fn from_chain(chain: u64) -> Folder {
-        Folder(chain)
-    }
-
     /// Starts with a fixed initial value.
     #[must_use]
     pub fn new() -> Folder {

@@ -51,7 +51,7 @@ impl EventKey {
     /// The least key at a time: below or equal to every event at `at` and above every earlier event.
     #[inline]
     #[must_use]
-    pub const fn first_at(at: SimTime) -> EventKey {
+    pub(crate) const fn first_at(at: SimTime) -> EventKey {
         EventKey { at, step: 0, origin: EntityId(0), sequence: 0 }
     }
 }
@@ -100,7 +100,7 @@ pub(crate) mod nanoseconds {
     use serde::{Deserialize, Deserializer, Serializer};
     use towtank_units::SimTime;
 
-    pub fn serialize<S: Serializer>(at: &SimTime, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(at: &SimTime, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(at.as_ns())
     }
 

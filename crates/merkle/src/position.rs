@@ -174,7 +174,7 @@ pub struct TooManyLeaves {
 
 impl Shape {
     /// The greatest base-2 logarithm of the number of leaves: 128 MiB of leaves.
-    pub const LEAF_BITS_MAX: u8 = 24;
+    pub(crate) const LEAF_BITS_MAX: u8 = 24;
 
     /// A shape of 2^`leaf_bits` leaves over `space`.
     ///

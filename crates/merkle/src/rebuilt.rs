@@ -4,7 +4,7 @@
 use crate::{ObjectId, Shape, Subspace, Tree, Version};
 
 /// The base-2 logarithm of the number of leaves of Cassandra's trees.
-pub const CASSANDRA_LEAF_BITS: u8 = 15;
+pub(crate) const CASSANDRA_LEAF_BITS: u8 = 15;
 
 /// An object as a scan of all objects returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

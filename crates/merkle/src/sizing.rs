@@ -7,7 +7,7 @@
 
 mod lambert;
 
-pub use lambert::lambert_w;
+use lambert::lambert_w;
 
 use crate::Shape;
 
@@ -36,7 +36,7 @@ impl Outage {
     /// Equation (1) as the thesis has it: the upper bound on stale objects in a group, limited by the objects
     /// that exist at the end (`objects`, including the ones added). It divides by the replicas as well.
     #[must_use]
-    pub fn stale_in_thesis(&self, replicas: f64, objects: f64) -> f64 {
+    pub(crate) fn stale_in_thesis(&self, replicas: f64, objects: f64) -> f64 {
         (self.writes_per_group() / replicas).min(objects)
     }
 
@@ -60,20 +60,6 @@ pub fn distinct(of: f64, draws: f64) -> f64 {
     -of * libm::expm1(draws * libm::log1p(-1.0 / of))
 }
 
-/// Equation (4): the average number of objects needed to fill all leaves, summed exactly.
-#[must_use]
-pub fn objects_to_fill(leaves: u64) -> f64 {
-    // From the small terms to the large ones, to limit rounding errors.
-    let harmonic: f64 = (1..=leaves).rev().map(|term| 1.0 / term as f64).sum();
-    leaves as f64 * harmonic
-}
-
-/// Equation (4) by its asymptotic form, m ln m + γm + 1/2.
-#[must_use]
-pub fn objects_to_fill_about(leaves: f64) -> f64 {
-    leaves * libm::log(leaves) + EULER * leaves + 0.5
-}
-
 /// Equation (5): the average number of leaves that so many objects fill entirely; the inverse of the
 /// asymptotic form of (4).
 #[must_use]
@@ -90,7 +76,7 @@ pub fn ranges_filled(objects: f64) -> f64 {
 /// leaves are
 /// filled.
 #[must_use]
-pub fn leaf_bits_for(objects: f64) -> u8 {
+pub(crate) fn leaf_bits_for(objects: f64) -> u8 {
     let ranges = ranges_filled(objects);
     (0..=Shape::LEAF_BITS_MAX).rev().find(|bits| f64::from(1_u32 << bits) <= ranges).unwrap_or(0)
 }
@@ -120,6 +106,18 @@ pub fn objects_to_look_at(objects: f64, leaves: f64, stale: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Equation (4): the average number of objects needed to fill all leaves, summed exactly.
+    fn objects_to_fill(leaves: u64) -> f64 {
+        // From the small terms to the large ones, to limit rounding errors.
+        let harmonic: f64 = (1..=leaves).rev().map(|term| 1.0 / term as f64).sum();
+        leaves as f64 * harmonic
+    }
+
+    /// Equation (4) by its asymptotic form, m ln m + γm + 1/2.
+    fn objects_to_fill_about(leaves: f64) -> f64 {
+        leaves * libm::log(leaves) + EULER * leaves + 0.5
+    }
 
     fn check(found: f64, want: f64, within: f64) {
         assert!((found - want).abs() <= within, "{found}, not {want}");

@@ -40,7 +40,7 @@ pub struct Sketch {
 
 impl Sketch {
     /// The most cells that a sketch may have: 128 MiB.
-    pub const CELLS_MAX: usize = 1 << 22;
+    pub(crate) const CELLS_MAX: usize = 1 << 22;
 
     /// The sketch of no objects, with this many cells.
     ///
@@ -77,12 +77,6 @@ impl Sketch {
     pub(crate) fn set_cell(&mut self, at: usize, cell: Cell) -> Option<()> {
         *self.cells.get_mut(at)? = cell;
         Some(())
-    }
-
-    /// The number of cells that changed since the last image or record of this sketch.
-    #[must_use]
-    pub fn unsaved_cells(&self) -> usize {
-        self.unsaved.count()
     }
 
     pub(crate) fn take_unsaved(&mut self) -> Vec<u32> {

@@ -32,7 +32,7 @@ pub enum Pairing {
 /// # Panics
 /// If paired samples differ in length.
 #[must_use]
-pub fn difference_95(left: &[f64], right: &[f64], pairing: Pairing) -> Option<Contrast> {
+pub(crate) fn difference_95(left: &[f64], right: &[f64], pairing: Pairing) -> Option<Contrast> {
     match pairing {
         Pairing::Paired => {
             assert_eq!(left.len(), right.len(), "paired samples have one value a seed each");

@@ -46,7 +46,7 @@ pub struct Bin {
 /// A quantile estimated from a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileEstimate {
-    /// The middle of the bucket that contains the quantile: off by at most [`Histogram::RELATIVE_ERROR`].
+    /// The middle of the bucket that contains the quantile: off by at most one part in `2 * SUB`.
     pub value: f64,
     /// The largest value of that bucket: at least the share `q` of values is at most this. It is above the
     /// quantile by at most twice the error of `value`.
@@ -96,7 +96,8 @@ impl TryFrom<Stored> for Histogram {
 
 impl Histogram {
     /// The largest relative error of a quantile.
-    pub const RELATIVE_ERROR: f64 = 1.0 / (2 * SUB) as f64;
+    #[cfg(test)]
+    const RELATIVE_ERROR: f64 = 1.0 / (2 * SUB) as f64;
 
     /// An empty histogram.
     #[must_use]
@@ -114,19 +115,6 @@ impl Histogram {
             Some(count) => *count += 1,
             None => self.grow_to(bucket, 1),
         }
-    }
-
-    /// Removes one value that was recorded: the inverse of [`Histogram::record`].
-    ///
-    /// # Panics
-    /// If no such value was recorded.
-    pub fn unrecord(&mut self, value: u64) {
-        let at = bucket_of(value).checked_sub(self.first);
-        let count = at.and_then(|at| self.counts.get_mut(at as usize)).filter(|count| **count > 0);
-        *count.expect("only a value that was recorded is taken back") -= 1;
-        self.count -= 1;
-        self.sum.take(value);
-        self.trim();
     }
 
     /// Adds all values that another histogram has recorded.
@@ -213,15 +201,6 @@ impl Histogram {
             self.counts.resize(at + 1, 0);
         }
         self.counts[at] += count;
-    }
-
-    /// Drops empty buckets at both ends.
-    fn trim(&mut self) {
-        let end = self.counts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
-        self.counts.truncate(end);
-        let empty = self.counts.iter().take_while(|count| **count == 0).count();
-        self.counts.drain(..empty);
-        self.first = if self.counts.is_empty() { 0 } else { self.first + empty as u32 };
     }
 }
 
@@ -367,15 +346,6 @@ mod tests {
             }
             let text = serde_json::to_string(&whole).expect("plain integers");
             prop_assert_eq!(serde_json::from_str::<Histogram>(&text).expect("just written"), whole);
-        }
-
-        #[test]
-        fn what_is_taken_back_leaves_no_trace(kept in values(), undone in values()) {
-            let want = histogram(&kept);
-            let mut got = want.clone();
-            undone.iter().for_each(|value| got.record(*value));
-            undone.iter().rev().for_each(|value| got.unrecord(*value));
-            prop_assert_eq!(got, want);
         }
     }
 }

@@ -54,19 +54,6 @@ impl Level {
     pub fn area_at(&self, now: SimTime) -> u128 {
         self.area.0 + area(self.level, now.since(self.changed))
     }
-
-    /// The time since the last restart.
-    #[must_use]
-    pub fn span_at(&self, now: SimTime) -> SimSpan {
-        now.since(self.started)
-    }
-
-    /// The mean level from the last restart to `now`, or `None` if no time has passed.
-    #[must_use]
-    pub fn mean_at(&self, now: SimTime) -> Option<f64> {
-        let span = self.span_at(now);
-        (!span.is_zero()).then(|| self.area_at(now) as f64 / span.as_ns() as f64)
-    }
 }
 
 #[inline]
@@ -74,7 +61,7 @@ fn area(level: u64, span: SimSpan) -> u128 {
     u128::from(level) * u128::from(span.as_ns())
 }
 
-/// How long each level was held. Merging is commutative; `record` and `unrecord` are inverses.
+/// How long each level was held. Merging is commutative.
 ///
 /// **Invariant:** the last entry is not zero, so equal contents are equal structs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -99,21 +86,6 @@ impl LevelTimes {
             self.spans.resize(at + 1, Sum(0));
         }
         self.spans[at].add(span.as_ns());
-    }
-
-    /// Removes what [`LevelTimes::record`] added.
-    ///
-    /// # Panics
-    /// If it was not recorded.
-    pub fn unrecord(&mut self, level: u32, span: SimSpan) {
-        if span.is_zero() {
-            return;
-        }
-        let held = self.spans.get_mut(level as usize);
-        held.expect("only a level that was recorded is taken back").take(span.as_ns());
-        while self.spans.last() == Some(&Sum(0)) {
-            self.spans.pop();
-        }
     }
 
     /// Adds all times that another instance has recorded.
@@ -149,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_the_area_over_the_time() {
+    fn the_area_is_the_level_times_the_time() {
         let mut level = Level::new(at(10), 2);
-        assert_eq!(level.mean_at(at(10)), None);
-        assert_eq!(level.mean_at(at(20)), Some(2.0));
+        assert_eq!(level.area_at(at(10)), 0);
+        assert_eq!(level.area_at(at(20)), 20);
         level.set(at(20), 6);
-        assert_eq!(level.mean_at(at(30)), Some(4.0));
+        assert_eq!(level.area_at(at(30)), 80);
         level.restart(at(30));
-        assert_eq!((level.get(), level.area_at(at(31)), level.span_at(at(31))), (6, 6, SimSpan::from_ns(1)));
+        assert_eq!((level.get(), level.area_at(at(31))), (6, 6));
     }
 
     #[test]
@@ -208,13 +180,7 @@ mod tests {
             ab.merge(&times(&b));
             ba.merge(&times(&a));
             prop_assert_eq!(&ab, &ba);
-            prop_assert_eq!(&ab, &times(&[a, b.clone()].concat()));
-            for (level, ns) in b.iter().rev() {
-                ab.unrecord(*level, SimSpan::from_ns(*ns));
-            }
-            let mut a_alone = ba;
-            b.iter().for_each(|(level, ns)| a_alone.unrecord(*level, SimSpan::from_ns(*ns)));
-            prop_assert_eq!(ab, a_alone);
+            prop_assert_eq!(&ab, &times(&[a, b].concat()));
         }
     }
 }

@@ -24,13 +24,13 @@ mod ranking;
 mod tally;
 mod wide;
 
-pub use contrast::{Contrast, Pairing, difference_95, ratio_95, spread_ratio_95};
+pub use contrast::{Contrast, Pairing, ratio_95, spread_ratio_95};
 pub use histogram::{Bin, Histogram, QuantileEstimate};
 pub use interval::{
     Domain, MeanInterval, mean_interval_95, mean_interval_95_in, student_t_975, student_t_beyond,
 };
 pub use level::{Level, LevelTimes};
-pub use rank::{mean_ranks, spearman};
-pub use ranking::{Better, Chance, ONE_RUN, Ranking, rank, told_apart};
+pub use rank::spearman;
+pub use ranking::{Better, Chance, ONE_RUN, Ranking, rank, significant_order};
 pub use tally::{Extremes, Tally};
 pub use wide::{SquareSum, Sum};

@@ -11,7 +11,7 @@ use crate::interval::Z_975;
 /// # Panics
 /// If `q` is outside [0, 1], or `count` is zero.
 #[must_use]
-pub fn nearest_rank(count: u64, q: f64) -> u64 {
+pub(crate) fn nearest_rank(count: u64, q: f64) -> u64 {
     assert!((0.0..=1.0).contains(&q), "a quantile lies between 0 and 1, not at {q}");
     assert!(count > 0, "no values have no quantile");
     // 0.07 × 100 is 7.000000000000001 in floats, but the intended rank is 7.
@@ -46,7 +46,7 @@ pub fn interpolated(sorted: &[f64], q: f64) -> Option<f64> {
 /// The ranks (from 1) of two of `count` sorted values that enclose the true quantile with at least 95 %
 /// confidence, or `None` if there are too few values. The values must be independent.
 #[must_use]
-pub fn interval_ranks_95(count: u64, q: f64) -> Option<(u64, u64)> {
+pub(crate) fn interval_ranks_95(count: u64, q: f64) -> Option<(u64, u64)> {
     assert!((0.0..=1.0).contains(&q), "a quantile lies between 0 and 1, not at {q}");
     // Up to this count the binomial is summed term by term; above it, the normal approximation is used.
     const EXACT_TO: u64 = 10_000;

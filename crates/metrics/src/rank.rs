@@ -9,7 +9,7 @@
 /// # Panics
 /// If a value is not a number.
 #[must_use]
-pub fn mean_ranks(values: &[f64]) -> Vec<f64> {
+pub(crate) fn mean_ranks(values: &[f64]) -> Vec<f64> {
     assert!(!values.iter().any(|value| value.is_nan()), "a value that is not a number has no rank");
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|left, right| values[*left].total_cmp(&values[*right]));

@@ -1,9 +1,9 @@
 //! Which of several candidates is best, where each was run with the same seeds.
 //!
-//! Two candidates are told apart if the paired interval of their difference excludes zero. The best is chosen
-//! among all of them after the fact, so all pairs together are wrong in at most 5 of 100 experiments
-//! (Bonferroni): with m candidates, each pair is judged at 5 % over m(m − 1)/2. Candidates that are not told
-//! apart from the best are tied with it. Tied does not mean equal: more replicates may tell them apart.
+//! Two candidates are distinguished if the paired interval of their difference excludes zero. The best is
+//! chosen among all of them after the fact, so all pairs together are wrong in at most 5 of 100 experiments
+//! (Bonferroni): with m candidates, each pair is judged at 5 % over m(m − 1)/2. Candidates that are not
+//! distinguished from the best are tied with it. Tied does not mean equal: more replicates may separate them.
 
 use std::cmp::Ordering;
 
@@ -30,11 +30,11 @@ pub enum Chance {
     OneRun,
 }
 
-/// Values of one run that differ by less than this part are not told apart. A choice: the least that is worth
-/// a change.
+/// Values of one run that differ by less than this part are not distinguished. A choice: the least that is
+/// worth a change.
 pub const ONE_RUN: f64 = 0.01;
 
-/// The candidates by their means, with those that cannot be told apart.
+/// The candidates by their means, with those that cannot be distinguished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranking {
     /// All candidates that have a value, the best mean first. Indices of the samples.
@@ -46,7 +46,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// Whether the best and the worst cannot be told apart, so that nothing is to be said of an order.
+    /// Whether the best and the worst cannot be distinguished, so that nothing is to be said of an order.
     #[must_use]
     pub fn is_tied(&self) -> bool {
         self.order.len() > 1 && self.worst.first().is_some_and(|worst| self.best.contains(worst))
@@ -83,7 +83,7 @@ pub fn rank(samples: &[Vec<Option<f64>>], better: Better, chance: Chance) -> Ran
     let apart = |one: &(usize, f64), other: &(usize, f64)| match chance {
         Chance::None => !equal(one.1, other.1, ROUNDING),
         Chance::OneRun => !equal(one.1, other.1, ONE_RUN),
-        Chance::Seeds => told_apart(&samples[one.0], &samples[other.0], pairs).is_some(),
+        Chance::Seeds => significant_order(&samples[one.0], &samples[other.0], pairs).is_some(),
     };
     let tied_with = |head: Option<&(usize, f64)>, all: &mut dyn Iterator<Item = &(usize, f64)>| {
         let Some(head) = head else { return Vec::new() };
@@ -98,9 +98,9 @@ pub fn rank(samples: &[Vec<Option<f64>>], better: Better, chance: Chance) -> Ran
 
 /// Which of two samples is larger, where the paired interval of their difference excludes zero: at 95 % for
 /// one pair, and narrower in proportion where the pair is one of `pairs` that are judged together. `None` for
-/// samples that cannot be told apart, and for fewer than two seeds at which both have a value.
+/// samples that cannot be distinguished, and for fewer than two seeds at which both have a value.
 #[must_use]
-pub fn told_apart(left: &[Option<f64>], right: &[Option<f64>], pairs: usize) -> Option<Ordering> {
+pub fn significant_order(left: &[Option<f64>], right: &[Option<f64>], pairs: usize) -> Option<Ordering> {
     let both = left.iter().zip(right).filter_map(|(left, right)| Some(((*left)?, (*right)?)));
     let differences: Vec<f64> =
         both.map(|(left, right)| if equal(left, right, ROUNDING) { 0.0 } else { left - right }).collect();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_that_every_seed_shows_is_told_although_the_seeds_differ() {
+    fn a_difference_that_every_seed_shows_counts_although_the_seeds_differ() {
         let samples = [of(&[10.0, 20.0, 30.0, 40.0]), of(&[11.0, 21.1, 30.9, 41.0])];
         let ranking = rank(&samples, Better::Lower, Chance::Seeds);
         assert_eq!((ranking.winner(), ranking.worst.as_slice()), (Some(0), [1].as_slice()));
@@ -197,7 +197,7 @@ mod tests {
             let ranking = rank(&samples, Better::Lower, Chance::Seeds);
             named += u32::from(!ranking.is_tied());
             let (best, worst) = (ranking.best[0], ranking.worst[0]);
-            careless += u32::from(told_apart(&samples[best], &samples[worst], 1).is_some());
+            careless += u32::from(significant_order(&samples[best], &samples[worst], 1).is_some());
         }
         // 50 are expected at most; four deviations more are 78.
         assert!(named <= 78, "{named}");

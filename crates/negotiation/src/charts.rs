@@ -2,7 +2,7 @@
 //!
 //! Figure 2: the server X of a group hears the put requests of initiators A, B and C, after a promise to D.
 //! Figure 6: initiators A and B put to the same server X by UCH-CCP. The figures are examples without a
-//! scale, so the script (who asks when) is a choice here; who is told what, in which order, and how a
+//! scale, so the script (who asks when) is a choice here; who is sent what, in which order, and how a
 //! window or a rate follows from the others is what the machines do.
 //!
 //! Left out: what other servers hear, and queues of links.

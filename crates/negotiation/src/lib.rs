@@ -29,7 +29,7 @@
 pub mod bids;
 pub mod charts;
 pub mod choice;
-pub mod getting;
+mod getting;
 mod message;
 pub mod negotiating;
 mod step;

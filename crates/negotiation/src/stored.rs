@@ -21,7 +21,7 @@ const HOLDERS: Purpose = Purpose(2);
 impl Terms {
     /// The group that a chunk belongs to.
     #[must_use]
-    pub fn group_of(&self, chunk: ChunkName) -> u32 {
+    pub(crate) fn group_of(&self, chunk: ChunkName) -> u32 {
         Draws::new(Seed(chunk.0), 0, 0).of(GROUP).below(u64::from(self.groups().max(1))) as u32
     }
 

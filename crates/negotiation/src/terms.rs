@@ -338,8 +338,7 @@ impl Terms {
     }
 
     /// The end of transmission of a control message that starts now.
-    #[must_use]
-    pub fn told(&self, now: SimTime) -> SimTime {
+    pub(crate) fn control_end(&self, now: SimTime) -> SimTime {
         now.saturating_add(self.control)
     }
 
@@ -365,12 +364,6 @@ impl SizeTerms {
         assert!(last_bits <= frame_bytes * 8, "the last frame has {last_bits} bits, more than a full one");
         assert!(window <= bid, "a bid of {bid} has no room for a window of {window}");
         SizeTerms { bytes, frames, last_bits, net, frame, last: on_wire(last_bits), bid, window, queue }
-    }
-
-    /// From the start of the first frame to the start of the last, without holds.
-    #[must_use]
-    pub fn to_last_frame(&self) -> SimSpan {
-        self.frame.saturating_mul(self.frames - 1)
     }
 }
 
@@ -519,15 +512,16 @@ pub(crate) mod tests {
             let terms = Terms::new(set.clone());
             prop_assert!(terms.data <= set.link);
             prop_assert_eq!(terms.sizes.len(), set.sizes.len());
-            prop_assert_eq!(terms.told(SimTime::ZERO).since(SimTime::ZERO), terms.control);
+            prop_assert_eq!(terms.control_end(SimTime::ZERO).since(SimTime::ZERO), terms.control);
             for (size, bytes) in terms.sizes.iter().zip(&set.sizes) {
                 let bits = (size.frames - 1) * terms.frame_bits + size.last_bits;
                 prop_assert_eq!(bits, bytes.get() * 8);
                 prop_assert!(size.last_bits > 0 && size.last_bits <= terms.frame_bits);
                 prop_assert!(size.last <= size.frame && size.last <= size.net);
-                prop_assert!(size.to_last_frame() <= size.net, "{:?}", size);
+                let to_last_frame = size.frame.saturating_mul(size.frames - 1);
+                prop_assert!(to_last_frame <= size.net, "{:?}", size);
                 // Each frame is rounded down, so together they take no longer than the whole.
-                prop_assert!(size.to_last_frame().saturating_add(size.last) <= size.net);
+                prop_assert!(to_last_frame.saturating_add(size.last) <= size.net);
                 prop_assert!(size.window <= size.bid && size.queue >= set.queue_least);
                 prop_assert!(size.bid >= size.net.saturating_add(size.frame));
             }

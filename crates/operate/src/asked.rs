@@ -80,7 +80,7 @@ impl MapChanges {
     }
 
     /// The same with their keys.
-    pub fn keyed(&self) -> impl Iterator<Item = (&'static str, &Texts)> {
+    pub(crate) fn keyed(&self) -> impl Iterator<Item = (&'static str, &Texts)> {
         MAP_VERBS.iter().copied().zip(self.texts())
     }
 }
@@ -154,7 +154,7 @@ pub fn timed(words: String, at: SimSpan) -> String {
 }
 
 /// All verbs, in the order in which keys are read.
-pub const VERBS: &[&str] = &[
+pub(crate) const VERBS: &[&str] = &[
     "fail",
     "returns",
     "replace",
@@ -173,7 +173,7 @@ pub const VERBS: &[&str] = &[
 ];
 
 /// Those that change a map.
-pub const MAP_VERBS: &[&str] = VERBS.split_at(3).1;
+pub(crate) const MAP_VERBS: &[&str] = VERBS.split_at(3).1;
 
 /// A failure that is drawn would need its own map in each replicate.
 const DRAWN: [&str; 5] = ["server", "host", "disk", "osd", "rack"];
@@ -226,13 +226,13 @@ impl Asked {
 
     /// Whether something fails or is replaced at the beginning.
     #[must_use]
-    pub fn fails_at_once(&self) -> bool {
+    pub(crate) fn fails_at_once(&self) -> bool {
         self.fail.iter().any(|change| change.at.is_zero())
     }
 
     /// Whether anything happens later.
     #[must_use]
-    pub fn lasts(&self) -> bool {
+    pub(crate) fn lasts(&self) -> bool {
         let later = |change: &Change| !change.at.is_zero();
         !self.returns.is_empty() || self.fail.iter().chain(&self.map).any(later)
     }

@@ -51,13 +51,13 @@ struct Read {
 impl Exports {
     /// The key of the file that has the map.
     #[must_use]
-    pub fn key_of_map(&self) -> &'static str {
+    pub(crate) fn key_of_map(&self) -> &'static str {
         if self.crush_map.is_some() { "crush_map" } else { "report" }
     }
 
     /// The key of the file that has the osd dump.
     #[must_use]
-    pub fn key_of_dump(&self) -> &'static str {
+    pub(crate) fn key_of_dump(&self) -> &'static str {
         if self.osd_dump.is_some() { "osd_dump" } else { "report" }
     }
 

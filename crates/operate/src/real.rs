@@ -239,7 +239,7 @@ impl Ready {
         let mut failing = vec![false; hardware.devices() as usize];
         struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
         let (affected, lacking) = self.groups.affected(&failing, context)?;
-        let warnings = self.told(&struck);
+        let warnings = self.warnings_about(&struck);
         let (used, limit, capacity) = self.fill();
         let limits = self.limits();
         let later = Later::default();
@@ -285,7 +285,7 @@ impl Ready {
     }
 
     /// Warnings about what fails.
-    fn told(&self, struck: &[Struck]) -> Vec<Warning> {
+    fn warnings_about(&self, struck: &[Struck]) -> Vec<Warning> {
         let mut warnings = self.warnings.clone();
         let machines = &self.groups.machines;
         let down = self.groups.down();

@@ -109,20 +109,20 @@ impl ClientCache {
 
     /// Bytes taken for write-back that servers have not acknowledged.
     #[must_use]
-    pub fn on_the_way(&self) -> u64 {
+    pub(crate) fn on_the_way(&self) -> u64 {
         debug_assert!(self.written <= self.taken, "{} of {} bytes were written", self.written, self.taken);
         self.taken - self.written
     }
 
     /// Bytes that no server is known to have: dirty ones and those being written back.
     #[must_use]
-    pub fn unsaved(&self) -> u64 {
+    pub(crate) fn unsaved(&self) -> u64 {
         self.bytes(Held::Dirty) + self.on_the_way()
     }
 
     /// Whether a file has dirty bytes.
     #[must_use]
-    pub fn is_dirty(&self, file: u64) -> bool {
+    pub(crate) fn is_dirty(&self, file: u64) -> bool {
         self.dirty_of(file).is_some()
     }
 
@@ -168,7 +168,7 @@ impl ClientCache {
     }
 
     /// Marks the clean bytes of a run as just used.
-    pub fn touch(&mut self, run: Run) {
+    pub(crate) fn touch(&mut self, run: Run) {
         self.clock += 1;
         let clean: Vec<(u64, u64)> = self
             .keys(run)
@@ -182,7 +182,7 @@ impl ClientCache {
     }
 
     /// Starts reading a missing run. Returns whether there is space to keep it.
-    pub fn begin_read(&mut self, run: Run) -> bool {
+    pub(crate) fn begin_read(&mut self, run: Run) -> bool {
         debug_assert_eq!(self.find(run), Lookup::Missing(run.bytes()), "{run:?} is here in part");
         if !self.make_room(run.bytes()) {
             return false;
@@ -193,7 +193,7 @@ impl ClientCache {
     }
 
     /// Completes a read: bytes of the run that are still awaited become clean.
-    pub fn end_read(&mut self, run: Run) {
+    pub(crate) fn end_read(&mut self, run: Run) {
         self.turn(run, Held::Coming, Held::Clean);
     }
 
@@ -224,7 +224,7 @@ impl ClientCache {
 
     /// Takes at most this many bytes of the range that became dirty first for write-back; of one file, if
     /// given.
-    pub fn take_dirty(&mut self, file: Option<u64>, most: u64) -> Option<Run> {
+    pub(crate) fn take_dirty(&mut self, file: Option<u64>, most: u64) -> Option<Run> {
         let (file, from) = match file {
             Some(file) => self.dirty_of(file)?,
             None => self.oldest(Held::Dirty)?,
@@ -238,7 +238,7 @@ impl ClientCache {
     }
 
     /// Completes a write-back: bytes of the run that are still leaving become clean.
-    pub fn end_write(&mut self, run: Run) {
+    pub(crate) fn end_write(&mut self, run: Run) {
         self.written += run.bytes();
         debug_assert!(self.written <= self.taken, "{run:?} was acknowledged and not taken");
         self.turn(run, Held::Leaving, Held::Clean);
@@ -255,7 +255,7 @@ impl ClientCache {
     }
 
     /// Drops all clean bytes.
-    pub fn drop_clean(&mut self) {
+    pub(crate) fn drop_clean(&mut self) {
         while let Some(key) = self.oldest(Held::Clean) {
             self.take(key);
         }

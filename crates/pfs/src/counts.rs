@@ -8,7 +8,7 @@ use towtank_kernel::Statistics;
 use towtank_metrics::Histogram;
 use towtank_units::{SimSpan, SimTime};
 
-/// The maximum number of sampling intervals that are told apart. A run that lasts longer than this many
+/// The maximum number of sampling intervals that are distinguished. A run that lasts longer than this many
 /// doubles its interval, so that the memory of a run does not grow with its length.
 pub const INTERVALS_MAX: u32 = 4_096;
 

@@ -164,7 +164,7 @@ impl Disk {
 
     /// Whether the disk serves nothing and nothing waits.
     #[must_use]
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.serving.iter().all(Option::is_none)
     }
 

@@ -87,7 +87,7 @@ pub enum Message {
         operation: Operation,
     },
     /// A metadata server's reply.
-    Told {
+    MetadataAnswer {
         /// The client's flow.
         flow: u16,
     },

@@ -134,7 +134,7 @@ impl Gate {
     }
 
     /// The requested instant of a wake-up has come.
-    pub fn wake(&mut self, now: SimTime) {
+    pub(crate) fn wake(&mut self, now: SimTime) {
         self.wakes = None;
         self.queue.wake(now);
     }

@@ -254,7 +254,7 @@ impl Scheduler {
     /// # Panics
     /// As [`Scheduler::queue`].
     #[must_use]
-    pub fn at_server(&self, server: u32) -> crate::Queue {
+    pub(crate) fn at_server(&self, server: u32) -> crate::Queue {
         if self.stands == Stands::Servers { self.queue(server) } else { self.no_queue() }
     }
 

@@ -40,8 +40,8 @@ pub use lanes::Lanes;
 pub use ln::ln;
 pub use locate::location;
 pub use map::{
-    BUCKET_SLOTS_MAX, ChooseArg, ChooseArgs, DEFAULT_CHOOSE_ARGS, DEVICE_WEIGHT_MAX, ItemId, Map, Mode, NONE,
-    RULE_SLOTS_MAX, Rule, RuleKind, Setting, Step, Tunables, id_of, slot_of,
+    ChooseArg, ChooseArgs, ItemId, Map, Mode, NONE, RULE_SLOTS_MAX, Rule, RuleKind, Setting, Step, Tunables,
+    id_of, slot_of,
 };
 pub use mapper::{Ask, Mapper, Mappings, Workspace};
 pub use tree::tree;

@@ -177,19 +177,6 @@ impl Population {
         self.spacing.rank(key).map(|rank| self.order.invert(rank))
     }
 
-    /// The mapping from ranks to keys.
-    #[must_use]
-    pub fn spacing(&self) -> &KeySpacing {
-        &self.spacing
-    }
-
-    /// The number of objects whose keys are in a range.
-    #[must_use]
-    pub fn count_with_keys(&self, keys: RangeInclusive<u64>) -> u64 {
-        let ranks = self.spacing.ranks(*keys.start(), *keys.end());
-        ranks.end - ranks.start
-    }
-
     /// The objects whose keys are in a range, in ascending order of keys.
     pub fn ids_with_keys(&self, keys: RangeInclusive<u64>) -> impl Iterator<Item = u64> + '_ {
         self.ids_in_run(keys, 0, 1)

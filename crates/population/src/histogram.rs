@@ -114,18 +114,21 @@ impl SizeHistogram {
     }
 
     /// The share of files smaller than `size`.
+    #[cfg(test)]
     #[must_use]
-    pub fn share_below(&self, size: Bytes) -> f64 {
+    pub(crate) fn share_below(&self, size: Bytes) -> f64 {
         self.below(size).map(|(count, _)| count).sum::<f64>() / self.total as f64
     }
 
     /// The share of bytes in files smaller than `size`.
+    #[cfg(test)]
     #[must_use]
-    pub fn bytes_share_below(&self, size: Bytes) -> f64 {
+    pub(crate) fn bytes_share_below(&self, size: Bytes) -> f64 {
         self.below(size).map(|(count, mean)| count * mean).sum::<f64>() / (self.mean() * self.total as f64)
     }
 
     /// For each bin, the number of files smaller than `size` and their mean.
+    #[cfg(test)]
     fn below(&self, size: Bytes) -> impl Iterator<Item = (f64, f64)> {
         // A size of 0 is taken as 1 byte, so no file is smaller than 1.
         let end = if size.get() <= 1 { 0 } else { size.get() };

@@ -77,7 +77,7 @@ impl Permutation {
     /// If `number` is not below the bound.
     #[inline]
     #[must_use]
-    pub fn invert(&self, number: u64) -> u64 {
+    pub(crate) fn invert(&self, number: u64) -> u64 {
         assert!(number < self.len, "{number} is not below {}", self.len);
         let mut at = number;
         loop {

@@ -113,7 +113,7 @@ fn row(content: &str) -> Result<(u64, u64), Fault> {
 }
 
 /// Makes a histogram from line numbers, sizes and counts, in any order.
-pub fn from_rows(mut rows: Vec<(usize, u64, u64)>) -> Result<SizeHistogram, ReadError> {
+fn from_rows(mut rows: Vec<(usize, u64, u64)>) -> Result<SizeHistogram, ReadError> {
     let last_line = rows.last().map_or(1, |row| row.0);
     let mut total = 0u64;
     for (line, size, count) in &mut rows {

@@ -38,7 +38,7 @@ impl SizeTally {
     }
 
     /// Adds `each` items of every size from `low` to `high`, both included; a size of 0 counts as 1.
-    pub fn add_range(&mut self, low: u64, high: u64, each: f64) {
+    pub(crate) fn add_range(&mut self, low: u64, high: u64, each: f64) {
         if low == 0 {
             self.add(1, each);
         }
@@ -90,8 +90,9 @@ impl SizeTally {
     }
 
     /// The share of items with sizes below `2^power`.
+    #[cfg(test)]
     #[must_use]
-    pub fn share_below(&self, power: u32) -> f64 {
+    pub(crate) fn share_below(&self, power: u32) -> f64 {
         self.count[..(power as usize).min(BINS)].iter().sum::<f64>() / self.count()
     }
 }

@@ -314,7 +314,7 @@ impl Model for Cluster {
 
 impl Cluster {
     /// How much of a node's busy time lies after `now`: the backlog of its disk, or the queue of its uplink.
-    pub fn busy_after(&self, entity: &Entity, now: SimTime) -> SimSpan {
+    pub(crate) fn busy_after(&self, entity: &Entity, now: SimTime) -> SimSpan {
         let until = |end: SimTime| self.within_measured(Window { left: now, right: end });
         match entity {
             Entity::Server(server) if !self.quirks.work_counts_early => {

@@ -84,7 +84,7 @@ pub struct Transfer {
 impl Transfer {
     /// Whether part of it was sent before or after its window.
     #[must_use]
-    pub fn is_outside(&self) -> bool {
+    pub(crate) fn is_outside(&self) -> bool {
         debug_assert!(self.began <= self.ended, "a transfer went out from {} to {}", self.began, self.ended);
         self.began < self.window.left || self.ended > self.window.right
     }

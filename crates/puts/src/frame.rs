@@ -60,7 +60,7 @@ impl Frame {
 
     /// Whether it is sent to a server.
     #[must_use]
-    pub fn is_put(&self) -> bool {
+    pub(crate) fn is_put(&self) -> bool {
         matches!(self, Frame::Put { .. } | Frame::Reserved { .. })
     }
 }

@@ -258,7 +258,7 @@ impl Spec {
 
     /// The mean size of a chunk, in bytes.
     #[must_use]
-    pub fn mean_chunk(&self) -> f64 {
+    pub(crate) fn mean_chunk(&self) -> f64 {
         let other =
             |one: &ChunkShare| one.share.fraction_f64() * (one.chunk.get() as f64 - self.chunk.get() as f64);
         self.chunk.get() as f64 + self.other_chunks.iter().map(other).sum::<f64>()

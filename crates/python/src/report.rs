@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use towtank::Trouble;
-use towtank_report::text::{self, Style};
+use towtank_report::text::{self, Rest, Style};
 use towtank_report::{Column, Table, csv, html};
 
 use crate::errors;
+
+/// What shows and writes the rest of a report in Python.
+const REST: Rest<'static> = Rest { page: None, whole: "report.text(whole=True)", save: "report.save(DIR)" };
 
 /// A report.
 #[pyclass(frozen, module = "towtank._towtank", from_py_object)]
@@ -35,10 +38,15 @@ impl Report {
         py.detach(|| html::render(&self.0))
     }
 
+    /// All words of the answer.
+    fn answer(&self) -> String {
+        self.0.answer.prose()
+    }
+
     /// The report as a terminal shows it, on one screen or whole.
     fn text(&self, width: usize, whole: bool) -> String {
         let style = Style { colour: false, width };
-        if whole { text::render(&self.0, style) } else { text::brief(&self.0, style) }
+        if whole { text::render(&self.0, style) } else { text::brief(&self.0, style, REST) }
     }
 
     /// A table as JSON: `summary`, `runs`, `claims`, or the id of a table or a figure of its kind. Columns

@@ -58,9 +58,9 @@ impl Given {
     }
 }
 
-/// What a run has told so far.
+/// What a run has reported so far.
 #[derive(Default)]
-struct Told {
+struct State {
     done: usize,
     of: usize,
     /// Shares of the runs in flight.
@@ -73,24 +73,24 @@ struct Told {
 #[derive(Default)]
 pub struct Watch {
     stop: Stop,
-    told: Mutex<Told>,
+    state: Mutex<State>,
 }
 
 impl Watch {
-    fn told<R>(&self, change: impl FnOnce(&mut Told) -> R) -> R {
-        change(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    fn update<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Takes the remarks that are not shown yet.
     pub fn take_remarks(&self) -> Vec<String> {
-        self.told(|told| std::mem::take(&mut told.remarks))
+        self.update(|state| std::mem::take(&mut state.remarks))
     }
 
     /// Calls `progress(done, of, running, events, remarks)`.
     fn show(&self, py: Python<'_>, progress: &Py<PyAny>) -> PyResult<()> {
-        let shown = self.told(|told| {
-            let running: f64 = told.running.iter().map(|(_, share)| share).sum();
-            (told.done, told.of, running, told.events, std::mem::take(&mut told.remarks))
+        let shown = self.update(|state| {
+            let running: f64 = state.running.iter().map(|(_, share)| share).sum();
+            (state.done, state.of, running, state.events, std::mem::take(&mut state.remarks))
         });
         progress.call1(py, shown).map(drop)
     }
@@ -102,32 +102,32 @@ impl Observer for Watch {
     }
 
     fn scenario(&self, name: &str) {
-        self.told(|told| told.remarks.push(format!("running {name}")));
+        self.update(|state| state.remarks.push(format!("running {name}")));
     }
 
     fn campaign(&self, progress: towtank_campaign::Progress) {
-        self.told(|told| (told.done, told.of) = (progress.done, progress.total));
+        self.update(|state| (state.done, state.of) = (progress.done, progress.total));
     }
 
     fn run(&self, which: Which, progress: towtank_study::Progress) {
-        self.told(|told| match told.running.iter_mut().find(|(running, _)| *running == which) {
+        self.update(|state| match state.running.iter_mut().find(|(running, _)| *running == which) {
             Some((_, share)) => *share = progress.fraction,
-            None => told.running.push((which, progress.fraction)),
+            None => state.running.push((which, progress.fraction)),
         });
     }
 
     fn ended(&self, which: Which, events: u64) {
-        self.told(|told| {
-            told.running.retain(|(running, _)| *running != which);
-            told.events += events;
+        self.update(|state| {
+            state.running.retain(|(running, _)| *running != which);
+            state.events += events;
         });
     }
 
     fn remark(&self, remark: &Remark<'_>) {
-        self.told(|told| {
-            told.remarks.push(remark.to_string());
+        self.update(|state| {
+            state.remarks.push(remark.to_string());
             if let Remark::Missing(lines) | Remark::Double(lines) = remark {
-                told.remarks.extend(lines.iter().cloned());
+                state.remarks.extend(lines.iter().cloned());
             }
         });
     }

@@ -110,7 +110,7 @@ impl Affected {
     /// object has a size.
     /// # Panics
     /// When the tables do not have as many rows as there are records.
-    pub fn assert_whole(&self) {
+    pub(crate) fn assert_whole(&self) {
         let records = self.numbers.len();
         assert_eq!(self.lists.len(), records * self.length, "places of all records");
         assert!(self.width <= self.length, "{} of {} places count", self.width, self.length);
@@ -154,7 +154,7 @@ impl Affected {
     /// Index of a record's first object among all objects.
     #[inline]
     #[must_use]
-    pub fn first_object(&self, record: usize) -> usize {
+    pub(crate) fn first_object(&self, record: usize) -> usize {
         if self.first_object.is_empty() { record } else { self.first_object[record] as usize }
     }
 
@@ -166,7 +166,7 @@ impl Affected {
 
     /// Whether objects of the records are left out, and each that is left stands for several.
     #[must_use]
-    pub fn is_thinned(&self) -> bool {
+    pub(crate) fn is_thinned(&self) -> bool {
         !self.all.is_empty()
     }
 

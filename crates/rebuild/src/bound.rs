@@ -48,7 +48,7 @@ pub struct Work {
 }
 
 /// The largest number of servers for which `Work::traffic` is kept.
-pub const TRAFFIC_SERVERS_MAX: u32 = 1_024;
+const TRAFFIC_SERVERS_MAX: u32 = 1_024;
 
 impl Work {
     /// Adds up the work of a plan. `durable` gives the number of durable units of a job; all of them, if
@@ -97,7 +97,7 @@ impl Work {
     ///
     /// # Panics
     /// If one of these sums differs.
-    pub fn assert_conserved(&self) {
+    fn assert_conserved(&self) {
         let sum = |spans: &[SimSpan]| spans.iter().map(|span| u128::from(span.as_ns())).sum::<u128>();
         let (sending, receiving) = (sum(&self.sending), sum(&self.receiving));
         assert_eq!(sending, receiving, "nanoseconds that cards send, and that cards receive");

@@ -121,7 +121,7 @@ pub fn named(what: Failing, layout: &Layout) -> Stricken {
 /// device is `taken` (failed before, or named by another failure); if there is none, among those that still
 /// work in part. The list is empty if nothing works.
 #[must_use]
-pub fn strike_one(
+fn strike_one(
     what: Failing,
     hardware: &Hardware,
     taken: &[bool],

@@ -6,7 +6,7 @@ use towtank_units::{Bytes, Rate, SimSpan};
 use crate::plan::DeviceId;
 
 /// Bytes of a control message: 128, as in the storage-server model of the authors of CODES.
-pub const CONTROL: u64 = 128;
+const CONTROL: u64 = 128;
 
 /// The uplinks of racks.
 #[derive(Clone, Copy, Debug)]

@@ -216,7 +216,7 @@ impl<'a> Ledger<'a> {
 
     /// Remembers what devices hold that go down, since some of them come back.
     #[must_use]
-    pub fn with_returns(self, writes: Option<Writes>) -> Ledger<'a> {
+    pub(crate) fn with_returns(self, writes: Option<Writes>) -> Ledger<'a> {
         Ledger { returning: Returning::new(writes), ..self }
     }
 
@@ -269,7 +269,7 @@ impl<'a> Ledger<'a> {
 
     /// Devices come back, empty or with the copies that they had. Copies to which nothing was written count
     /// at once.
-    pub fn come_back(&mut self, devices: &[DeviceId], empty: bool) {
+    pub(crate) fn come_back(&mut self, devices: &[DeviceId], empty: bool) {
         for record in self.returning.come_back(devices, empty) {
             let record = record as usize;
             for copy in self.returning.of(record).to_vec() {

@@ -78,7 +78,7 @@ fn rack_id(rack: u32) -> i32 {
 
 /// The bucket id of a server, where servers have several disks.
 #[must_use]
-pub fn host_id(racks: u32, server: u32) -> i32 {
+pub(crate) fn host_id(racks: u32, server: u32) -> i32 {
     -2 - (racks + server).cast_signed()
 }
 

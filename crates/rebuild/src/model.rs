@@ -101,7 +101,7 @@ pub struct Pace {
 impl Limits {
     /// Whether a rate limit may hold back units.
     #[must_use]
-    pub fn is_paced(&self) -> bool {
+    fn is_paced(&self) -> bool {
         [self.stream_rate, self.device_rate, self.server_rate].iter().any(Option::is_some)
     }
 

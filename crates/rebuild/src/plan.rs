@@ -92,14 +92,14 @@ impl Plan {
 
     /// Sets whether what is done is counted by priority too.
     #[must_use]
-    pub fn split_by_priority(self, split: bool) -> Plan {
+    pub(crate) fn split_by_priority(self, split: bool) -> Plan {
         Plan { split, ..self }
     }
 
     /// Whether what is done is counted by priority too.
     #[inline]
     #[must_use]
-    pub fn is_split(&self) -> bool {
+    pub(crate) fn is_split(&self) -> bool {
         self.split
     }
 
@@ -147,7 +147,7 @@ impl Plan {
     ///
     /// # Panics
     /// If no task has been started.
-    pub fn wait_as(&mut self, priority: u32) {
+    pub(crate) fn wait_as(&mut self, priority: u32) {
         self.tasks.last_mut().expect("a task has begun").priority = priority;
     }
 
@@ -155,7 +155,7 @@ impl Plan {
     ///
     /// # Panics
     /// If no task has been started.
-    pub fn compare_first(&mut self, span: SimSpan) {
+    pub(crate) fn compare_first(&mut self, span: SimSpan) {
         self.tasks.last_mut().expect("a task has begun").compares = span;
     }
 
@@ -192,7 +192,7 @@ impl Plan {
     ///
     /// # Panics
     /// If a table leaves out a row or has one twice.
-    pub fn assert_whole(&self) {
+    pub(crate) fn assert_whole(&self) {
         let mut tasks = 0;
         for (driver, range) in self.drivers.iter().enumerate() {
             assert_eq!(range.start, tasks, "the tasks of driver {driver} do not follow those before");
@@ -217,14 +217,14 @@ impl Plan {
 
     /// Number of devices.
     #[must_use]
-    pub fn device_count(&self) -> usize {
+    pub(crate) fn device_count(&self) -> usize {
         self.drivers.len()
     }
 
     /// The tasks that a device drives.
     #[inline]
     #[must_use]
-    pub fn tasks_of(&self, device: DeviceId) -> Range<u32> {
+    pub(crate) fn tasks_of(&self, device: DeviceId) -> Range<u32> {
         self.drivers[device.index()].clone()
     }
 
@@ -237,13 +237,13 @@ impl Plan {
 
     /// The task of a job.
     #[must_use]
-    pub fn task_of(&self, job: u32) -> u32 {
+    pub(crate) fn task_of(&self, job: u32) -> u32 {
         self.tasks.partition_point(|task| task.jobs.end <= job) as u32
     }
 
     /// Whether the records of a task have all their copies or shards, and only move.
     #[must_use]
-    pub fn only_moves(&self, task: u32) -> bool {
+    pub(crate) fn only_moves(&self, task: u32) -> bool {
         self.split && self.task(task).spare >= MOVES
     }
 
@@ -263,7 +263,7 @@ impl Plan {
     /// Prefetches a job that begins soon, its devices, which lie at the same share of their table where all
     /// jobs have equally many, and its task.
     #[inline]
-    pub fn fetch(&self, job: u32, task: u32) {
+    pub(crate) fn fetch(&self, job: u32, task: u32) {
         if let Some(row) = self.jobs.get(job as usize) {
             prefetch(row);
             prefetch(&self.devices[self.devices.len() * job as usize / self.jobs.len()]);
@@ -303,14 +303,14 @@ impl Plan {
     /// The bytes that a job makes durable, over all its targets.
     #[inline]
     #[must_use]
-    pub fn bytes_over_targets(&self, job: &Job) -> u64 {
+    pub(crate) fn bytes_over_targets(&self, job: &Job) -> u64 {
         job.bytes.saturating_mul(self.writes(job).len() as u64)
     }
 
     /// The devices that a task must reserve, in order.
     #[inline]
     #[must_use]
-    pub fn reserves(&self, task: &Task) -> &[DeviceId] {
+    pub(crate) fn reserves(&self, task: &Task) -> &[DeviceId] {
         &self.reserved[task.reserves.start as usize..task.reserves.end as usize]
     }
 

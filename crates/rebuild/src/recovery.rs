@@ -35,12 +35,12 @@ pub enum RecoveryError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// An object is neither complete at the end nor counted as lost or stuck.
-    #[error("at the end {lacking} objects lack a copy or shard, but {told} are counted as lost or stuck")]
+    #[error("at the end {lacking} objects lack a copy or shard, but {counted} are counted as lost or stuck")]
     Unaccounted {
         /// Objects that lack a copy or shard.
         lacking: u64,
         /// Objects counted as lost or stuck.
-        told: u64,
+        counted: u64,
     },
 }
 
@@ -499,8 +499,8 @@ struct Phase {
 /// Checks that every object is complete or counted as lost or stuck in the end: the objects that lack a part
 /// are those that the last plan left out.
 fn accounted(lacking: u64, stuck: Stuck) -> Result<(), RecoveryError> {
-    let told = stuck.objects();
-    if lacking == told { Ok(()) } else { Err(RecoveryError::Unaccounted { lacking, told }) }
+    let counted = stuck.objects();
+    if lacking == counted { Ok(()) } else { Err(RecoveryError::Unaccounted { lacking, counted }) }
 }
 
 impl Recovered {
@@ -522,7 +522,7 @@ impl Recovered {
     ///
     /// # Panics
     /// If they differ.
-    pub fn assert_adds_up(&self) {
+    pub(crate) fn assert_adds_up(&self) {
         let over_time: u64 = self.progress.iter().map(|(_, bytes)| bytes).sum();
         assert_eq!(self.bytes, over_time, "bytes finished in all, and over time");
         assert!(

@@ -21,7 +21,7 @@ use crate::shares::Shares;
 /// The disk of a server that holds an object when nothing is out.
 #[inline]
 #[must_use]
-pub fn disk_of(hardware: &Hardware, server: u32, key: u64) -> DeviceId {
+pub(crate) fn disk_of(hardware: &Hardware, server: u32, key: u64) -> DeviceId {
     let mut devices = hardware.devices_of(server);
     let count = devices.len() as u64;
     if count == 1 {
@@ -36,7 +36,7 @@ pub fn disk_of(hardware: &Hardware, server: u32, key: u64) -> DeviceId {
 /// disks that are in, by a hash of disk and object, so that the objects of a lost disk spread over all
 /// others. [`NOWHERE`] if all are out.
 #[must_use]
-pub fn disk_in(hardware: &Hardware, server: u32, key: u64, out: &[bool]) -> DeviceId {
+fn disk_in(hardware: &Hardware, server: u32, key: u64, out: &[bool]) -> DeviceId {
     let first = disk_of(hardware, server, key);
     if !out[first.index()] {
         return first;
@@ -67,7 +67,7 @@ fn fill(
 
 /// Homes by an algorithm that places on servers.
 #[derive(Debug)]
-pub struct ServerPlaces {
+pub(crate) struct ServerPlaces {
     /// The algorithm.
     pub placement: Arc<dyn Placement>,
     /// The machines.
@@ -135,7 +135,7 @@ const RETRIES_MAX: usize = 50;
 
 /// The random draws of an object.
 #[must_use]
-pub fn draws_of(seed: Seed, id: u64) -> Draws {
+pub(crate) fn draws_of(seed: Seed, id: u64) -> Draws {
     Draws::new(seed, u32::MAX - 1, id)
 }
 

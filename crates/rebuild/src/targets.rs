@@ -50,7 +50,7 @@ impl Targets {
 
     /// Number of copies or shards that were rebuilt on all devices together.
     #[must_use]
-    pub fn all_parts(&self) -> u64 {
+    pub(crate) fn all_parts(&self) -> u64 {
         self.parts.iter().sum()
     }
 

@@ -25,7 +25,7 @@ use crate::recovery::{Busy, Later, Recovered, Recovery, Waiting};
 
 /// How many objects a group keeps on average: then an operation for each group counts as 1 % of its
 /// objects.
-pub const OBJECTS_LEAST: usize = 100;
+pub(crate) const OBJECTS_LEAST: usize = 100;
 
 /// The parts of a recovery that differ in a thinned one.
 #[derive(Debug)]

@@ -65,13 +65,13 @@ mod tests {
     fn a_trial_decides_between_sleep_and_reservations() {
         let resources =
             [resource(Kind::Reservations, 0.34), resource(Kind::Sleep, 0.19), resource(Kind::Disks, 0.07)];
-        let told = |change: &str, time_s| {
+        let named = |change: &str, time_s| {
             let tried = [Tried { change: change.to_owned(), time_s, clients: None }];
             name(&resources, Some(1), &tried).unwrap()
         };
-        assert!(told(NO_SLEEP, Some(7_690.0)).starts_with("the sleep after each object"));
+        assert!(named(NO_SLEEP, Some(7_690.0)).starts_with("the sleep after each object"));
         for (change, time_s) in [(NO_SLEEP, None), ("max_backfills = 4", Some(7_690.0))] {
-            assert!(told(change, time_s).starts_with("reservations"), "{change}");
+            assert!(named(change, time_s).starts_with("reservations"), "{change}");
         }
         assert!(name(&resources, Some(1), &[]).unwrap().starts_with("reservations"));
     }

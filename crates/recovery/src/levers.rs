@@ -28,7 +28,7 @@ const EVENTS_LEAST: u64 = 500_000;
 const MOST: u32 = 1_000;
 
 /// The change that removes the recovery sleep.
-pub const NO_SLEEP: &str = "recovery_sleep = 0s";
+pub(crate) const NO_SLEEP: &str = "recovery_sleep = 0s";
 
 /// A change, and its effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -267,7 +267,7 @@ pub fn by_time(tried: &[Tried]) -> Ranked {
 
 /// Whether this change was tried, shortened the rebuild, and is the best of those tried, or tied with it.
 #[must_use]
-pub fn helps_most(tried: &[Tried], change: &str) -> bool {
+pub(crate) fn helps_most(tried: &[Tried], change: &str) -> bool {
     by_time(tried).ranking().best.iter().any(|at| tried[*at].change == change)
 }
 
@@ -285,8 +285,8 @@ pub fn advice(tried: &[Tried], time_s: f64, where_tried: &str) -> Option<String>
     let best = &ranked.ranking().best;
     let Some([seconds, _]) = ranked.ends().filter(|ends| ends[0] < 0.99 * time_s) else {
         return Some(match tried.len() {
-            1 => format!("`{}` was tried{where_tried} and saves less than 1 %", one.change),
-            count => format!("{count} changes were tried{where_tried}, and none saves 1 %"),
+            1 => format!("nothing: `{}` was tried{where_tried} and saves less than 1 %", one.change),
+            count => format!("nothing: {count} changes were tried{where_tried}, and none saves 1 %"),
         });
     };
     let of = match tried.len() {

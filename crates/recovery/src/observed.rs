@@ -7,6 +7,7 @@ use towtank_rebuild::failures::Struck;
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::Latencies;
 use towtank_rebuild::recovery::{Recovered, Waited, Waiting};
+use towtank_report::human;
 use towtank_units::{SimSpan, SimTime};
 
 use crate::bottleneck::name as name_bottleneck;
@@ -102,7 +103,7 @@ pub struct ClientKind {
 }
 
 /// The percentiles of [`ClientKind`].
-pub const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+pub(crate) const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 impl ClientsSeen {
     /// What they noticed.
@@ -185,7 +186,7 @@ impl ServerSeen {
     /// Its active peers, and the bytes that passed its NIC per second until it had sent and received all of
     /// its part. None if it took no part: then it had no rate to sustain.
     #[must_use]
-    pub fn sustained(&self) -> Option<(f64, f64)> {
+    pub(crate) fn sustained(&self) -> Option<(f64, f64)> {
         let peers = self.peers.filter(|_| self.traffic() > 0 && self.active_s > 0.0)?;
         Some((f64::from(peers), self.traffic() as f64 / self.active_s))
     }
@@ -295,7 +296,7 @@ pub fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
     let mut reasons = Vec::new();
     let mut say = |count: u64, why: &str| {
         if count > 0 {
-            reasons.push(format!("{count} objects {why}"));
+            reasons.push(format!("{} {why}", human::plural(count as f64, ["object", "objects"])));
         }
     };
     say(stuck.lost, "are lost: too few copies or shards are left");

@@ -29,7 +29,7 @@ const BETWEEN: &str = "before or between transfers";
 /// The parts with their times and shares, the longest first: `10 min (94 %) until …, 40 s (6 %) transfers`.
 /// Nothing where nearly all of the time are transfers. What the parts lack of the whole passes between them.
 #[must_use]
-pub fn told(mut parts: Vec<(&'static str, f64)>, whole_s: f64) -> Option<String> {
+pub fn in_words(mut parts: Vec<(&'static str, f64)>, whole_s: f64) -> Option<String> {
     let known: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
     parts.push((BETWEEN, (whole_s - known).max(0.0)));
     let transfers: f64 =
@@ -41,12 +41,12 @@ pub fn told(mut parts: Vec<(&'static str, f64)>, whole_s: f64) -> Option<String>
     }
     parts.sort_by(|left, right| right.1.total_cmp(&left.1));
     let shown = parts.iter().filter(|(_, seconds)| *seconds >= WORTH_TELLING * all);
-    let told: Vec<String> = shown
+    let texts: Vec<String> = shown
         .map(|(what, seconds)| {
             format!("{} ({:.0} %) {what}", human::quantity(*seconds, "s"), 100.0 * seconds / all)
         })
         .collect();
-    Some(told.join(", "))
+    Some(texts.join(", "))
 }
 
 #[cfg(test)]
@@ -58,11 +58,11 @@ mod tests {
     fn the_part_that_takes_longest_comes_first() {
         let parts = || vec![(DETECTION, 20.0), (DOWN_OUT, 600.0), (TRANSFERS, 20.2)];
         assert_eq!(
-            told(parts(), 640.2).unwrap(),
+            in_words(parts(), 640.2).unwrap(),
             "10 min (94 %) until the failed devices are marked out (`down_out`), 20.2 s (3 %) transfers, \
              20 s (3 %) until the failure is detected (`detection`)"
         );
-        let second = told(parts(), 1_640.2).unwrap();
+        let second = in_words(parts(), 1_640.2).unwrap();
         assert!(
             second.starts_with("16.67 min (61 %) before or between transfers, 10 min (37 %) until"),
             "{second}"
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn where_nearly_all_are_transfers_nothing_is_said() {
-        assert_eq!(told(vec![(DETECTION, 1.0), (TRANSFERS, 99.0)], 100.0), None);
-        assert_eq!(told(Vec::new(), 0.0), None);
-        assert!(told(vec![(DETECTION, 10.0), (TRANSFERS, 90.0)], 100.0).is_some());
+        assert_eq!(in_words(vec![(DETECTION, 1.0), (TRANSFERS, 99.0)], 100.0), None);
+        assert_eq!(in_words(Vec::new(), 0.0), None);
+        assert!(in_words(vec![(DETECTION, 10.0), (TRANSFERS, 90.0)], 100.0).is_some());
     }
 }

@@ -79,13 +79,13 @@ const FLASH: Device = Device {
 };
 
 /// `osd_recovery_cost`: what a work item of recovery counts for up to 17, whatever the size of its object.
-pub const ITEM: Bytes = Bytes::from_mib(20);
+pub(crate) const ITEM: Bytes = Bytes::from_mib(20);
 
 /// What a reply counts for up to 17: `osd_push_per_object_cost` and `osd_recovery_max_chunk`.
 const REPLY: u64 = 1_000 + 8 * MIB;
 
 /// From this release on costs are bytes, and groups that only move are in the class of background work.
-pub const IN_BYTES: u32 = 18;
+pub(crate) const IN_BYTES: u32 = 18;
 
 /// How a device works on recovery by default: objects at the same time, groups, and the sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Mclock {
 
     /// The costs and limits of devices of one class.
     #[must_use]
-    pub fn throttle(&self, rotates: bool) -> Throttle {
+    fn throttle(&self, rotates: bool) -> Throttle {
         let device = if rotates { &ROTATING } else { &FLASH };
         let capacity = u64::from(self.capacity.unwrap_or(device.capacity).max(1));
         if self.release < IN_BYTES {
@@ -158,7 +158,7 @@ impl Mclock {
     /// The operations of clients of so many bytes that a device of one class serves per second at most, as
     /// the first device of each; none without a limit.
     #[must_use]
-    pub fn most_of_clients(&self, rotates: bool, bytes: u64) -> Option<f64> {
+    pub(crate) fn most_of_clients(&self, rotates: bool, bytes: u64) -> Option<f64> {
         let throttle = self.throttle(rotates);
         let shards = f64::from(throttle.shards);
         throttle.clients.map(|limit| shards * limit as f64 / throttle.costs.of(bytes) as f64)
@@ -196,7 +196,7 @@ impl Mclock {
 impl Profile {
     /// The default of a release.
     #[must_use]
-    pub fn of_release(release: u32) -> Profile {
+    pub(crate) fn of_release(release: u32) -> Profile {
         if release < IN_BYTES { Profile::HighClientOps } else { Profile::Balanced }
     }
 
@@ -214,7 +214,7 @@ impl Profile {
 impl Queue {
     /// The default of a release.
     #[must_use]
-    pub fn of_release(release: u32) -> Queue {
+    pub(crate) fn of_release(release: u32) -> Queue {
         if release < 17 { Queue::Wpq } else { Queue::Mclock }
     }
 }

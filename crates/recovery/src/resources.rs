@@ -64,7 +64,7 @@ impl Kind {
 
 /// The resource of a kind among these.
 #[must_use]
-pub fn of_kind(resources: &[Resource], kind: Kind) -> Option<&Resource> {
+pub(crate) fn of_kind(resources: &[Resource], kind: Kind) -> Option<&Resource> {
     resources.iter().find(|resource| resource.kind == kind)
 }
 

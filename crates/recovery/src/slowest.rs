@@ -18,7 +18,7 @@ use towtank_study::ranking::Ranked;
 const GIB: f64 = 1_073_741_824.0;
 
 /// Above this number of servers their bars are left out.
-pub const SERVERS_DRAWN: usize = 130;
+pub(crate) const SERVERS_DRAWN: usize = 130;
 
 /// The most flows between pairs that the replicates of one figure may have in all, for each to be there to
 /// choose: twelve of 64 servers. They take about 1.5 MB in the report. A choice.

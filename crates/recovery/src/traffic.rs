@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn sixty_four_servers_are_told_apart_and_more_are_merged() {
+    fn sixty_four_servers_are_shown_alone_and_more_are_merged() {
         for (servers, labels, last) in
             [(64, 63, "63"), (65, 64, "64"), (66, 33, "65"), (200, 50, "197\u{2013}199")]
         {

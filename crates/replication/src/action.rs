@@ -218,7 +218,7 @@ pub enum Note {
         /// The object.
         key: Key,
     },
-    /// No available replica has the object in the version that the log names, and nobody was told of that
+    /// No available replica has the object in the version that the log names, and nobody learned of that
     /// version: the object is what it was before.
     Reverted {
         /// The object.

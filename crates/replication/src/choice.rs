@@ -60,7 +60,7 @@ impl Ballot<'_> {
     /// The latest interval that may have acknowledged writes unknown to every replica that answered, if there
     /// is one.
     #[must_use]
-    pub fn blocked_by(&self) -> Option<&Interval> {
+    pub(crate) fn blocked_by(&self) -> Option<&Interval> {
         let started = self.complete().map(|(_, info)| info.last_epoch_started).max().unwrap_or(0);
         // A replica that acted in an interval that served has recorded that it began; a replica without that
         // record knows that the interval did not serve.
@@ -77,7 +77,7 @@ impl Ballot<'_> {
     /// The device whose log is authoritative: among the complete ones that took part last, the one with the
     /// most changes; among equals the one with the longest log, then `preferred`, then the least id.
     #[must_use]
-    pub fn authority(&self, preferred: DeviceId) -> Option<DeviceId> {
+    pub(crate) fn authority(&self, preferred: DeviceId) -> Option<DeviceId> {
         let rank = |(device, info): &(DeviceId, &Info)| {
             let log = (info.last_epoch_started, info.last_update, std::cmp::Reverse(info.tail));
             (log, *device == preferred, std::cmp::Reverse(*device))

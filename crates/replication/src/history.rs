@@ -89,11 +89,11 @@ pub fn explain(before: Option<u64>, clients: &[Vec<Operation>]) -> Result<(), Vi
 
 /// The values that reads returned.
 fn seen(clients: &[Vec<Operation>]) -> BTreeSet<Option<u64>> {
-    let told = |operation: &Operation| match operation.act {
+    let read_value = |operation: &Operation| match operation.act {
         Act::Read(value) => Some(value),
         Act::Set(_) => None,
     };
-    clients.iter().flatten().filter_map(told).collect()
+    clients.iter().flatten().filter_map(read_value).collect()
 }
 
 /// The progress of the clients after all writes that may come next and that no read returned. They may all
@@ -163,8 +163,8 @@ pub fn lost_writes(before: Option<u64>, clients: &[Vec<Operation>]) -> usize {
         let Act::Set(value) = write.act else { return false };
         let last_seen = seen.get(&value).copied().unwrap_or(0);
         clients.iter().flatten().any(|read| match read.act {
-            Act::Read(told) => {
-                let is_older = written.get(&told).is_some_and(|answered| *answered < write.called);
+            Act::Read(returned) => {
+                let is_older = written.get(&returned).is_some_and(|answered| *answered < write.called);
                 read.called > write.answered && is_older && last_seen < read.called
             }
             Act::Set(_) => false,
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn a_read_may_tell_either_of_what_is_written_meanwhile() {
         let write = vec![operation(0, 10, Act::Set(Some(1)))];
-        for told in [None, Some(1)] {
-            assert_eq!(explain(None, &[write.clone(), vec![operation(5, 6, Act::Read(told))]]), Ok(()));
+        for returned in [None, Some(1)] {
+            assert_eq!(explain(None, &[write.clone(), vec![operation(5, 6, Act::Read(returned))]]), Ok(()));
         }
         // After that it may not, and a second read may not go back.
         assert!(explain(None, &[write.clone(), vec![operation(11, 12, Act::Read(None))]]).is_err());

@@ -51,7 +51,7 @@ pub enum Cursor {
 
 impl Cursor {
     /// Nothing is done.
-    pub const START: Cursor = Cursor::At(Key::MIN);
+    pub(crate) const START: Cursor = Cursor::At(Key::MIN);
 
     /// Whether this key is done.
     #[must_use]
@@ -74,7 +74,7 @@ impl Cursor {
 
     /// The cursor at a position: all keys below it are done; all keys if it is `None`.
     #[must_use]
-    pub fn at_position(position: Option<u32>) -> Cursor {
+    pub(crate) fn at_position(position: Option<u32>) -> Cursor {
         position.map_or(Cursor::End, |position| Cursor::At(Key { position, id: 0 }))
     }
 }
@@ -96,7 +96,7 @@ impl Version {
     pub const ZERO: Version = Version { epoch: 0, counter: 0 };
 
     /// Bits for the epoch: enough for a new map every second for 194 days.
-    pub const EPOCH_BITS: u32 = 24;
+    const EPOCH_BITS: u32 = 24;
 
     /// The version as the number used in trees and sketches; distinct versions give distinct numbers.
     ///
@@ -113,7 +113,7 @@ impl Version {
 
     /// The next version within this interval.
     #[must_use]
-    pub fn next_in(self, epoch: Epoch) -> Version {
+    pub(crate) fn next_in(self, epoch: Epoch) -> Version {
         assert!(epoch >= self.epoch, "a primary of epoch {epoch} has a log of epoch {}", self.epoch);
         Version { epoch, counter: self.counter + 1 }
     }

@@ -26,7 +26,7 @@
 //! The primary fetches it if it is missing at the primary, and sends it to the others. Requests for such an
 //! object wait, and the object is recovered first. While only some replicas are known to have had a version,
 //! clients do not see it. If no available replica has it, and in each interval that may have served a replica
-//! acted that has never had it, nobody was told of it: the primary reverts it ([`Change::Revert`]). Otherwise
+//! acted that has never had it, nobody learned of it: the primary reverts it ([`Change::Revert`]). Otherwise
 //! the object is unfound until another holder returns.
 //!
 //! **5. Backfill.** A replica that cannot catch up from the log is a target: in `up`, but not acting. With a

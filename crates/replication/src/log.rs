@@ -19,7 +19,7 @@ pub enum Change {
     /// The object is removed. Logged even if it did not exist, so that a late repetition is recognised.
     Delete,
     /// The object is what it was before its last change, whose version is the entry's `prior`: that version
-    /// again, or none. Nobody has the bytes of that change, and nobody was told of it.
+    /// again, or none. Nobody has the bytes of that change, and nobody learned of it.
     Revert(Option<Version>),
 }
 
@@ -42,7 +42,7 @@ pub struct Entry {
 impl Entry {
     /// The approximate size of an entry in memory and on the wire: Ceph's take some 150 to 300 bytes, with
     /// the object's name.
-    pub const BYTES: u64 = 160;
+    pub(crate) const BYTES: u64 = 160;
 
     /// The object's version after the change; none if it was removed.
     #[must_use]
@@ -56,7 +56,7 @@ impl Entry {
 
     /// The version that this entry undoes, if it is a revert.
     #[must_use]
-    pub fn undoes(&self) -> Option<Version> {
+    pub(crate) fn undoes(&self) -> Option<Version> {
         self.prior.filter(|_| matches!(self.change, Change::Revert(_)))
     }
 }
@@ -119,7 +119,7 @@ impl From<Parts> for Log {
 impl Log {
     /// An empty log that begins after a version.
     #[must_use]
-    pub fn starting_at(tail: Version) -> Log {
+    pub(crate) fn starting_at(tail: Version) -> Log {
         Log { tail, ..Log::default() }
     }
 
@@ -142,14 +142,14 @@ impl Log {
 
     /// Whether this log would have a change of this version if it knew of it, and has none.
     #[must_use]
-    pub fn is_unknown(&self, version: Version) -> bool {
+    pub(crate) fn is_unknown(&self, version: Version) -> bool {
         version > self.tail && self.get(version).is_none()
     }
 
     /// The first of the changes of one object that led to this version in the same interval, if the log still
     /// has the change that made it.
     #[must_use]
-    pub fn first_leading_to(&self, version: Version) -> Option<Version> {
+    pub(crate) fn first_leading_to(&self, version: Version) -> Option<Version> {
         let mut first = self.get(version)?;
         let before = |entry: &Entry| entry.prior.filter(|prior| prior.epoch == version.epoch);
         while let Some(prior) = before(first).and_then(|prior| self.get(prior)) {
@@ -223,7 +223,7 @@ impl Log {
 
     /// Whether a replica whose last change is `last_update` can catch up from this log.
     #[must_use]
-    pub fn reaches_back_to(&self, last_update: Version) -> bool {
+    pub(crate) fn reaches_back_to(&self, last_update: Version) -> bool {
         last_update >= self.tail
     }
 
@@ -235,7 +235,7 @@ impl Log {
     ///
     /// If the log does not reach back to it.
     #[must_use]
-    pub fn common_with(&self, last_update: Version) -> Version {
+    pub(crate) fn common_with(&self, last_update: Version) -> Version {
         assert!(self.reaches_back_to(last_update), "{last_update} lies before the tail {}", self.tail);
         let behind = self.entries.partition_point(|entry| entry.version <= last_update);
         behind.checked_sub(1).map_or(self.tail, |last| self.entries[last].version)
@@ -253,7 +253,7 @@ impl Log {
     /// # Panics
     ///
     /// If the log does not hold that version: an entry that must be undone was trimmed, or one is missing.
-    pub fn rewind(&mut self, to: Version) -> Vec<Entry> {
+    pub(crate) fn rewind(&mut self, to: Version) -> Vec<Entry> {
         let keep = self.entries.partition_point(|entry| entry.version <= to);
         let last = keep.checked_sub(1).map_or(self.tail, |last| self.entries[last].version);
         assert_eq!(last, to, "a log from {} to {} cannot be rewound", self.tail, self.head());
@@ -299,7 +299,7 @@ impl Log {
     /// The version up to which it may be trimmed so that `keep` entries are left; none if there are fewer
     /// entries, or if fewer than `at_least` would be trimmed.
     #[must_use]
-    pub fn surplus(&self, keep: usize, at_least: usize) -> Option<Version> {
+    pub(crate) fn surplus(&self, keep: usize, at_least: usize) -> Option<Version> {
         let surplus = self.entries.len().checked_sub(keep)?;
         (surplus >= at_least.max(1)).then(|| self.entries[surplus - 1].version)
     }

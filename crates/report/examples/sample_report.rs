@@ -1,5 +1,5 @@
-//! Prints an invented report as a page, as JSON or as text: `cargo run -p towtank-report --features sample
-//! --example sample_report -- rebuild html > report.html`.
+//! Prints an invented report as a page, as JSON, as text or as one screen: `cargo run -p towtank-report
+//! --features sample --example sample_report -- rebuild html > report.html`.
 
 use towtank_report::{Report, html, sample, text};
 
@@ -17,6 +17,7 @@ fn main() {
         "html" => print!("{}", html::render(&report)),
         "json" => print!("{}", report.to_json()),
         "text" => print!("{}", text::render(&report, text::Style::default())),
-        other => panic!("no form is called `{other}`; there are html, json and text"),
+        "screen" => print!("{}", text::brief(&report, text::Style::default(), text::Rest::OF_COMMAND)),
+        other => panic!("no form is called `{other}`; there are html, json, text and screen"),
     }
 }

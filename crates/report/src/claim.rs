@@ -198,8 +198,8 @@ impl ClaimDraft {
     /// The claim with the verdict that follows from its numbers.
     #[must_use]
     pub fn judge(self) -> Claim {
-        let told = self.tolerance.verdict(self.published, self.ours);
-        let (verdict, would_be) = if self.fitted { (Verdict::Fitted, Some(told)) } else { (told, None) };
+        let judged = self.tolerance.verdict(self.published, self.ours);
+        let (verdict, would_be) = if self.fitted { (Verdict::Fitted, Some(judged)) } else { (judged, None) };
         let Self { name, source, statement, unit, published, ours, tolerance, note, .. } = self;
         let loosened = None;
         Claim { name, source, statement, unit, published, ours, tolerance, verdict, would_be, loosened, note }
@@ -230,7 +230,7 @@ impl Tolerance {
     #[must_use]
     pub fn verdict(self, published: Reading, ours: Reading) -> Verdict {
         let range = ours.low.get().zip(ours.high.get());
-        let told = match (self, ours.value.get(), range) {
+        let agrees = match (self, ours.value.get(), range) {
             (_, None, _) | (Self::Interval | Self::Above, _, None) => None,
             (Self::Interval, _, Some((low, high))) => {
                 published.value.get().map(|theirs| (low..=high).contains(&theirs))
@@ -241,7 +241,7 @@ impl Tolerance {
                 sides.filter(|(low, high)| low == high).map(|(side, _)| side.is_eq())
             }
         };
-        match told {
+        match agrees {
             Some(true) => Verdict::Holds,
             Some(false) => Verdict::Misses,
             None => Verdict::CannotTell,

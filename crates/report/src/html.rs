@@ -23,8 +23,7 @@ pub fn render(report: &Report) -> String {
     let (head, rest) = PAGE.split_once(TITLE_PLACE).expect("the bundle has a place for the title");
     let (middle, tail) =
         rest.split_once(DATA_PLACE).expect("the bundle has a place for the data, after the title");
-    let title = if report.title.is_empty() { "Towtank report" } else { &report.title };
-    [head, &escape_text(title), middle, &embed(&report.to_json()), tail].concat()
+    [head, &escape_text(report.heading()), middle, &embed(&report.to_json()), tail].concat()
 }
 
 /// JSON that is safe in a script element: no text in it can end the element, open a comment or break a line

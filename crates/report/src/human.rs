@@ -146,6 +146,18 @@ pub fn heading(name: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
+/// A count with the word for one thing, or for several.
+///
+/// ```
+/// use towtank_report::human::plural;
+/// assert_eq!(plural(1.0, ["group", "groups"]), "1 group");
+/// assert_eq!(plural(1_200.0, ["group", "groups"]), "1,200 groups");
+/// ```
+#[must_use]
+pub fn plural(count: f64, [one, several]: [&str; 2]) -> String {
+    format!("{} {}", digits(count), if count == 1.0 { one } else { several })
+}
+
 /// A bare number, rounded for reading; a dash for a number that is not finite.
 #[must_use]
 pub fn digits(value: f64) -> String {

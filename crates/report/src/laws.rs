@@ -222,11 +222,11 @@ fn of_claim(broken: &mut Vec<Broken>, claim: &Claim, report: &Report) {
     if !judged {
         return;
     }
-    let told = claim.tolerance.verdict(claim.published, claim.ours);
+    let implied = claim.tolerance.verdict(claim.published, claim.ours);
     let said = claim.would_be.unwrap_or(claim.verdict);
-    if said != told || claim.would_be.is_some() != (claim.verdict == Verdict::Fitted) {
-        let (said, told) = (said.name(), told.name());
-        let found = format!("the claim `{name}` says `{said}`, but its numbers give `{told}`");
+    if said != implied || claim.would_be.is_some() != (claim.verdict == Verdict::Fitted) {
+        let (said, implied) = (said.name(), implied.name());
+        let found = format!("the claim `{name}` says `{said}`, but its numbers give `{implied}`");
         broken.push(Broken { law: "a verdict follows from the numbers of its claim", found });
     }
 }

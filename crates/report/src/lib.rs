@@ -12,6 +12,7 @@
 //!
 //! **Invariant:** no number in a report is NaN or infinite. A missing value is `null`, with its reason.
 
+mod answer;
 mod chapter;
 mod claim;
 pub mod csv;
@@ -40,6 +41,7 @@ pub mod title;
 mod typescript;
 mod warning;
 
+pub use answer::{Answer, Label, Line, Step};
 pub use chapter::{Chapter, Part};
 pub use claim::{Claim, ClaimDraft, Reading, Tolerance, Verdict};
 pub use figure::{
@@ -49,10 +51,10 @@ pub use figure::{
 pub use interval::Interval;
 pub use laws::{Broken, laws};
 pub use measure::{Measure, Measurement, Spread};
-pub use number::{Num, number_text};
+pub use number::Num;
+pub(crate) use number::number_text;
 pub use outcome::Outcome;
 pub use report::{PointSummary, ReadError, Report, SCHEMA, Standing, Status, SweepAxis};
-pub use samples::even_edges;
 pub use table::{Cell, Column, ColumnKind, Table, TableError};
 pub use warning::{Severity, Warning};
 

@@ -16,6 +16,11 @@ impl Num {
     /// No value: a gap in a line, an empty square of a heat map.
     pub const MISSING: Self = Self(None);
 
+    /// Whether there is no number.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The number, if there is one; always finite.
     #[must_use]
     pub fn get(self) -> Option<f64> {
@@ -81,7 +86,7 @@ pub(crate) mod or_null {
 /// A number in the shortest text that reads back to the same bits, formatted as in ECMAScript: `3`, `0.25`,
 /// `1e+21`, `1.5e-7`. Empty for a number that is not finite, which is an empty field in a table.
 #[must_use]
-pub fn number_text(value: f64) -> String {
+pub(crate) fn number_text(value: f64) -> String {
     if !value.is_finite() {
         return String::new();
     }

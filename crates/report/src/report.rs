@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Chapter, Claim, Figure, Measure, Ordered, Table};
+use crate::{Answer, Chapter, Claim, Figure, Measure, Ordered, Table, Warning};
 
 /// The layout of `report.json`. The number increases when a field changes its meaning or is removed; new
 /// fields do not change it.
-pub const SCHEMA: &str = "towtank-report/1";
+pub const SCHEMA: &str = "towtank-report/2";
 
 /// The one result type. Fields are listed in the order in which they are written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// The layout of this file: `towtank-report/1`.
+    /// The layout of this file: `towtank-report/2`.
     pub schema: String,
     /// The version of Towtank that made it.
     pub towtank: String,
@@ -21,17 +21,14 @@ pub struct Report {
     pub results_version: u32,
     /// Name of the study: `queue`, `rebuild`, ….
     pub study: String,
-    /// Heading.
+    /// Heading: the title of the scenario, or of the study.
     pub title: String,
-    /// The answer in one sentence; empty when the study gives none.
+    /// The answer: verdict, finding, course, what is compared, and what belongs to it.
     #[serde(default)]
-    pub answer: String,
+    pub answer: Answer,
     /// The name of the main measure: the number that the page shows first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
-    /// Safety of the data, with the reason; absent if the study does not assess it.
-    #[serde(flatten)]
-    pub status: Option<Standing>,
     /// The `id` of the figure that shows the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub main_figure: Option<String>,
@@ -80,7 +77,7 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chapters: Vec<Chapter>,
     /// What the reader must know before trusting the numbers, the most serious first.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Default for Report {
@@ -92,9 +89,8 @@ impl Default for Report {
             results_version: 1,
             study: String::new(),
             title: String::new(),
-            answer: String::new(),
+            answer: Answer::default(),
             headline: None,
-            status: None,
             main_figure: None,
             scenario: serde_json::Value::Object(serde_json::Map::new()),
             scenario_hash: String::new(),
@@ -127,6 +123,8 @@ pub enum Status {
     Safe,
     /// Nothing is lost, but one more failure, or more data, could have caused a loss or stopped writes.
     AtRisk,
+    /// Something that safety depends on is not known.
+    Unknown,
     /// Data are lost, not fully redundant again, or unavailable to clients.
     NotSafe,
 }
@@ -135,15 +133,10 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Standing {
     /// Safety of the data; absent if the study does not assess it.
+    #[serde(rename = "verdict")]
     status: Status,
-    /// Why, in a few words; present where `status` is.
-    #[serde(rename = "status_reason", default = "untold")]
+    /// Why, in a few words; present where `verdict` is.
     reason: String,
-}
-
-/// The reason of reports that were written without one.
-fn untold() -> String {
-    "no reason was recorded".to_owned()
 }
 
 impl Standing {
@@ -176,31 +169,39 @@ impl Standing {
         match self.status {
             Status::Safe => "Safe",
             Status::AtRisk => "At risk",
+            Status::Unknown => "Unknown",
             Status::NotSafe => "Not safe",
         }
     }
 
-    /// The same of one of several points, which is named.
+    /// The status and its reason: `At risk: 3 groups accept no writes.`
     #[must_use]
-    pub fn at(self, point: &str) -> Self {
-        let reason = if point.is_empty() { self.reason } else { format!("{point}: {}", self.reason) };
-        Self { reason, ..self }
+    pub fn sentence(&self) -> String {
+        let stop = if self.reason.ends_with(['.', '?']) { "" } else { "." };
+        format!("{}: {}{stop}", self.word(), self.reason)
     }
 
-    /// The worst of several; the first of those that are equally bad, with the number of the others.
+    /// The worst of several points, with its reason, and the name of the point where others fare better; none
+    /// where there are no points.
     #[must_use]
-    pub fn worst(all: impl IntoIterator<Item = Standing>) -> Option<Standing> {
-        let all: Vec<Standing> = all.into_iter().collect();
-        let status = all.iter().map(Standing::status).max()?;
-        let mut worst = all.into_iter().filter(|one| one.status == status);
-        let first = worst.next()?;
-        // What is safe is so everywhere.
-        let more = if status == Status::Safe { 0 } else { worst.filter(|one| *one != first).count() };
-        let reason = match more {
-            0 => first.reason,
-            more => format!("{}; and {more} more like it", first.reason),
+    pub fn worst(all: impl IntoIterator<Item = (String, Standing)>) -> Option<Standing> {
+        let all: Vec<(String, Standing)> = all.into_iter().collect();
+        let status = all.iter().map(|(_, one)| one.status).max()?;
+        let (name, first) = all.iter().find(|(_, one)| one.status == status)?;
+        let alike = all.iter().filter(|(_, one)| one == first).count();
+        let others = all.iter().filter(|(_, one)| one.status == status && one != first).count();
+        // What is safe is so everywhere, and of equal points none is named.
+        let place = match alike {
+            _ if status == Status::Safe || alike == all.len() || name.is_empty() => String::new(),
+            1 => format!("{name}: "),
+            _ => format!("{alike} of {}: ", all.len()),
         };
-        Some(Self { reason, ..first })
+        let more = match others {
+            0 => String::new(),
+            _ if status == Status::Safe => String::new(),
+            count => format!("; and {count} more for another reason"),
+        };
+        Some(Self { status, reason: format!("{place}{}{more}", first.reason) })
     }
 }
 
@@ -229,9 +230,18 @@ pub struct PointSummary {
 }
 
 impl Report {
+    /// What stands over the page, and in the tab of a browser: the finding, or the title where there is none.
+    #[must_use]
+    pub fn heading(&self) -> &str {
+        [self.answer.finding.as_str(), &self.title, &self.study]
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .unwrap_or("Towtank report")
+    }
+
     /// The number of replicates of which these means are: the most of any measure.
     #[must_use]
-    pub fn replicates_in(summary: &Ordered<Measure>) -> u32 {
+    pub(crate) fn replicates_in(summary: &Ordered<Measure>) -> u32 {
         summary.values().map(Measure::n).max().unwrap_or(0)
     }
 
@@ -284,4 +294,33 @@ pub enum ReadError {
         /// The layout that the file names.
         found: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(points: &[(&str, Status, &str)]) -> String {
+        let all = points.iter().map(|(name, status, why)| ((*name).to_owned(), Standing::new(*status, *why)));
+        Standing::worst(all).map_or_else(String::new, |one| one.sentence())
+    }
+
+    #[test]
+    fn the_worst_point_is_named_unless_it_is_one_of_equal_ones() {
+        let (safe, risk, bad) = (Status::Safe, Status::AtRisk, Status::NotSafe);
+        assert_eq!(of(&[]), "");
+        assert_eq!(of(&[("", risk, "full")]), "At risk: full.");
+        assert_eq!(of(&[("a", safe, "well"), ("b", risk, "full")]), "At risk: b: full.");
+        assert_eq!(of(&[("a", risk, "full"), ("b", risk, "full")]), "At risk: full.");
+        assert_eq!(
+            of(&[("a", risk, "full"), ("b", safe, "well"), ("c", risk, "full")]),
+            "At risk: 2 of 3: full."
+        );
+        assert_eq!(of(&[("a", safe, "well"), ("b", safe, "well")]), "Safe: well.");
+        assert_eq!(
+            of(&[("a", bad, "lost"), ("b", bad, "stuck"), ("c", Status::Unknown, "who knows")]),
+            "Not safe: a: lost; and 1 more for another reason."
+        );
+        assert_eq!(of(&[("a", risk, "full"), ("b", Status::Unknown, "who knows")]), "Unknown: b: who knows.");
+    }
 }

@@ -74,12 +74,6 @@ impl HistogramSeries {
     }
 }
 
-/// The `count + 1` edges of `count` bins of equal width from `low` to `high`.
-#[must_use]
-pub fn even_edges(low: f64, high: f64, count: usize) -> Vec<f64> {
-    (0..=count).map(|at| low + (high - low) * ratio(at, count.max(1))).collect()
-}
-
 fn finite_sorted(samples: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -140,8 +134,7 @@ mod tests {
 
     #[test]
     fn a_histogram_counts_lower_edges_and_the_last_upper_one() {
-        let edges = even_edges(0.0, 3.0, 3);
-        assert_eq!(edges, [0.0, 1.0, 2.0, 3.0]);
+        let edges = [0.0, 1.0, 2.0, 3.0];
         let series = HistogramSeries::of("h", &[-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 3.5], &edges);
         let heights: Vec<Num> = series.bins.iter().map(|bin| bin.height).collect();
         assert_eq!(heights, [2.0, 1.0, 2.0].map(Num::from));

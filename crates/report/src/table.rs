@@ -110,7 +110,7 @@ impl Table {
     ///
     /// # Errors
     /// When the number of cells, or the kind of one, differs from the columns.
-    pub fn try_push(&mut self, row: Vec<Cell>) -> Result<(), TableError> {
+    fn try_push(&mut self, row: Vec<Cell>) -> Result<(), TableError> {
         let (table, at) = (|| self.id.clone(), self.rows.len());
         if row.len() != self.columns.len() {
             let (cells, columns) = (row.len(), self.columns.len());

@@ -206,11 +206,11 @@ prop_compose! {
         tables in proptest::collection::vec(tables(), 0..3),
         figures in proptest::collection::vec(figures(), 0..3),
         claims in proptest::collection::vec(claims(), 0..3),
-        warnings in proptest::collection::vec(words(), 0..3),
+        warnings in proptest::collection::vec(words().prop_map(crate::Warning::unknown), 0..3),
     ) -> Report {
         let sweep = vec![SweepAxis { key: title.clone(), values: vec![json!(title)] }];
         Report {
-            answer: title.clone(), scenario: json!({ title.clone(): title }), study: title.clone(), title, seed, sweep,
+            answer: crate::Answer::of(title.clone()), scenario: json!({ title.clone(): title }), study: title.clone(), title, seed, sweep,
             summary, points, tables, figures, claims, warnings, ..Report::default()
         }
     }
@@ -342,7 +342,7 @@ proptest! {
 fn a_report_of_another_layout_is_refused_by_name() {
     let other = Report::default().to_json().replace(crate::SCHEMA, "towtank-report/99");
     let error = Report::from_json(&other).unwrap_err().to_string();
-    insta::assert_snapshot!(error, @"the report is of layout `towtank-report/99`, but this version reads `towtank-report/1`; use the version that wrote it");
+    insta::assert_snapshot!(error, @"the report is of layout `towtank-report/99`, but this version reads `towtank-report/2`; use the version that wrote it");
     assert!(
         Report::from_json("{}").unwrap_err().to_string().starts_with("not a report: missing field `schema`")
     );
@@ -363,11 +363,11 @@ fn the_fields_of_a_report_stand_in_their_order() {
 #[test]
 fn a_report_of_an_earlier_version_has_no_headline() {
     let json = Report::default().to_json();
-    for field in ["headline", "status", "main_figure", "titles"] {
+    for field in ["headline", "verdict", "main_figure", "titles"] {
         assert!(!json.contains(&format!("\"{field}\"")), "{field}");
     }
     let report = crate::sample::queue();
     let json = report.to_json();
-    assert!(json.contains("\"headline\": \"mean_wait\",\n  \"status\": \"at_risk\",\n"), "{json}");
+    assert!(json.contains("\"answer\": {\n    \"verdict\": \"at_risk\",\n    \"reason\": "), "{json}");
     assert_eq!(Report::from_json(&json).unwrap(), report);
 }

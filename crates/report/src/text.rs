@@ -1,4 +1,4 @@
-//! A report on a terminal: warnings first, then the summary with intervals, points, claims and tables.
+//! A report on a terminal: the answer first, then the summary with intervals, points, claims and tables.
 //!
 //! Numbers are rounded for reading; the unrounded ones are in JSON and CSV. Names are printed as they are
 //! written in gates (`mean_wait`), so that they can be typed.
@@ -9,8 +9,11 @@ mod printable;
 
 use std::ops::RangeInclusive;
 
-use crate::{Claim, Measure, Report, Spread, Standing, Status, Table, Tolerance, Verdict, human};
-pub use brief::{SCREEN_LINES, brief};
+use crate::{
+    Answer, Claim, Label, Line, Measure, Report, Severity, Spread, Status, Step, Table, Tolerance, Verdict,
+    Warning, human,
+};
+pub use brief::{Rest, SCREEN_LINES, brief};
 use grid::{Align, Grid};
 pub use printable::{is_obeyed, printable, printable_lines};
 
@@ -62,47 +65,126 @@ impl Style {
 #[must_use]
 pub fn render(report: &Report, style: Style) -> String {
     let mut blocks = vec![head(report, style)];
-    blocks.extend(warnings(report, style));
     blocks.extend(summary(report, style));
     blocks.extend(points(report, style));
     blocks.extend((!report.claims.is_empty()).then(|| claims(&report.claims, style)));
-    blocks.extend(report.tables.iter().map(|each| table(each, style)));
+    let is_compared = |each: &&Table| report.answer.compared.as_deref() == Some(each.id());
+    blocks.extend(report.tables.iter().filter(|each| !is_compared(each)).map(|each| table(each, style)));
     blocks.push(origin(report, style));
     blocks.join("\n")
 }
 
-/// The title, the status where it is not safe, and the answer.
-#[must_use]
-pub fn head(report: &Report, style: Style) -> String {
-    let title = if report.title.is_empty() { &report.study } else { &report.title };
-    let mut out = paragraph(&printable(title), "", style, Ink::Strong);
-    out.push_str(&status(report, style));
-    if !report.answer.is_empty() {
-        out.push_str(&paragraph(&printable(&report.answer), "", style, Ink::Plain));
+/// The whole answer: finding and verdict, warnings, the course, what is compared, and its lines.
+fn head(report: &Report, style: Style) -> String {
+    let answer = &report.answer;
+    let mut blocks = vec![finding(report, style) + &stopped(report, style)];
+    let serious = |one: &&Warning| one.severity != Severity::Note;
+    let warned = |all: Vec<&Warning>| all.into_iter().flat_map(|one| warning(one, style)).collect::<Vec<_>>();
+    blocks.push(joined(warned(report.warnings.iter().filter(serious).collect())));
+    blocks.push(course(answer, style));
+    blocks.push(compared(report).map_or_else(String::new, |all| table(all, style)));
+    let lines = Label::ALL.into_iter().flat_map(|label| answer.of_label(label));
+    let mut below: Vec<String> = lines.flat_map(|line| line_of(line, style)).collect();
+    below.extend(warned(report.warnings.iter().filter(|one| !serious(one)).collect()));
+    blocks.push(joined(below));
+    blocks.retain(|block| !block.is_empty());
+    blocks.join("\n")
+}
+
+fn joined(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// The finding with the verdict at the end of its first line, or below it; then the reason of a verdict that
+/// is not safe.
+fn finding(report: &Report, style: Style) -> String {
+    let text = printable(report.heading());
+    let Some(verdict) = &report.answer.verdict else { return paragraph(&text, "", style, Ink::Strong) };
+    let ink = match verdict.status() {
+        Status::Safe => Ink::Good,
+        Status::AtRisk | Status::Unknown => Ink::Caution,
+        Status::NotSafe => Ink::Bad,
+    };
+    let word = verdict.word().to_uppercase();
+    let mut lines = grid::wrap(&text, style.width.saturating_sub(word.len() + 2).max(20)).into_iter();
+    let first = lines.next().unwrap_or_default();
+    let gap = style.width.saturating_sub(first.chars().count() + word.len()).max(2);
+    let mut out =
+        format!("{}{}{}\n", style.paint(Ink::Strong, &first), " ".repeat(gap), style.paint(ink, &word));
+    for line in lines {
+        out += &format!("{}\n", style.paint(Ink::Strong, &line));
+    }
+    if verdict.status() != Status::Safe {
+        out += &paragraph(&printable(verdict.reason()), &lead("because"), style, ink);
     }
     out
 }
 
-/// What is not safe, in the words of the page; empty where the data are safe, or the answer has these words.
-fn status(report: &Report, style: Style) -> String {
-    let answer = report.answer.to_lowercase();
-    // The place of a reason stands before a colon: in the answer other words may stand between them.
-    let has = |reason: &str| reason.to_lowercase().split(": ").all(|part| answer.contains(part));
-    let told = |standing: &&Standing| standing.status() != Status::Safe && !has(standing.reason());
-    let Some(standing) = report.status.as_ref().filter(told) else { return String::new() };
-    let ink = if standing.status() == Status::NotSafe { Ink::Bad } else { Ink::Caution };
-    let stop = if standing.reason().ends_with(['.', '?']) { "" } else { "." };
-    paragraph(&printable(&format!("{}: {}{stop}", standing.word(), standing.reason())), "", style, ink)
+/// That the run was stopped early, where no warning says so.
+fn stopped(report: &Report, style: Style) -> String {
+    let silent = report.partial && report.warnings.is_empty();
+    let warning = Warning::unknown("stopped early: the results cover only what was committed");
+    if silent { joined(self::warning(&warning, style)) } else { String::new() }
 }
 
-fn warnings(report: &Report, style: Style) -> Option<String> {
-    let stopped = "stopped early: the results cover only what was committed";
-    // A report of a stopped run should say why; if it has no warning, this one is added.
-    let untold = report.partial && report.warnings.is_empty();
-    let all: Vec<&str> =
-        untold.then_some(stopped).into_iter().chain(report.warnings.iter().map(String::as_str)).collect();
-    let show = |text: &&str| paragraph(&printable(text), "warning: ", style, Ink::Caution);
-    (!all.is_empty()).then(|| all.iter().map(show).collect())
+/// The word before a line, padded so that all lines begin in one column.
+fn lead(word: &str) -> String {
+    format!("{word:<LEAD$}")
+}
+
+/// The column in which the text of lines begins.
+const LEAD: usize = 12;
+
+/// The lines of a warning.
+fn warning(warning: &Warning, style: Style) -> Vec<String> {
+    let (word, ink) = match warning.severity {
+        Severity::Danger => ("danger", Ink::Bad),
+        Severity::Unknown => ("unknown", Ink::Caution),
+        Severity::Note => ("note", Ink::Plain),
+    };
+    split(&paragraph(&printable(&warning.text), &lead(word), style, ink))
+}
+
+/// The lines of a part of the answer.
+fn line_of(line: &Line, style: Style) -> Vec<String> {
+    let change = line.change.as_ref().map_or_else(String::new, |change| format!("   {change}"));
+    let text = printable(&format!("{}{change}", line.text));
+    split(&paragraph(&text, &lead(line.label.word()), style, Ink::Plain))
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The events of the course, with their times in one column.
+fn course(answer: &Answer, style: Style) -> String {
+    steps(answer, style).concat()
+}
+
+/// The lines of each event of the course.
+fn steps(answer: &Answer, style: Style) -> Vec<String> {
+    let times: Vec<String> = answer.course.iter().map(Step::when).collect();
+    let width = times.iter().map(|time| time.chars().count()).max().unwrap_or(0).max(LEAD - 2);
+    let line = |(time, step): (&String, &Step)| {
+        paragraph(&printable(&step.what_with_range()), &format!("{time:>width$}  "), style, Ink::Plain)
+    };
+    times.iter().zip(&answer.course).map(line).collect()
+}
+
+/// The table of what is compared.
+fn compared(report: &Report) -> Option<&Table> {
+    let id = report.answer.compared.as_deref()?;
+    report.tables.iter().find(|table| table.id() == id)
+}
+
+/// The number of claims by verdict, and the names of those that miss or cannot tell.
+fn claims_tally(report: &Report, style: Style) -> Option<String> {
+    let named = |verdict| report.claims.iter().filter(move |claim| claim.verdict == verdict);
+    let open = named(Verdict::Misses).chain(named(Verdict::CannotTell));
+    let names: Vec<String> = open.map(|claim| printable(&claim.name)).collect();
+    let more = if names.is_empty() { String::new() } else { format!("; not holding: {}", names.join(", ")) };
+    let text = format!("{}{more}", tally(&report.claims));
+    (!report.claims.is_empty()).then(|| paragraph(&text, &lead("claims"), style, Ink::Plain))
 }
 
 fn summary(report: &Report, style: Style) -> Option<String> {
@@ -165,16 +247,34 @@ fn interval(measure: &Measure) -> String {
     }
 }
 
-/// One row per point; each measure is its mean, with the interval beside it: the half width, or both ends
-/// where one lies farther from the mean than the other.
+/// The points of a sweep with their heading, and why values are missing.
 fn points(report: &Report, style: Style) -> Option<String> {
+    let (heading, grid) = points_grid(report, &[], str::to_owned)?;
+    let mut out = section(&heading, style) + &limited(grid, style, "points");
+    for name in reasons_missing(report) {
+        out.push_str(&paragraph(&name, "–  ", style, Ink::Faint));
+    }
+    Some(out)
+}
+
+/// One row per point; each measure is its mean, with the interval beside it: the half width, or both ends
+/// where one lies farther from the mean than the other. Only the `chosen` measures, if there are any, in
+/// their order; `title` makes the head of a column from the name of a measure.
+fn points_grid(report: &Report, chosen: &[String], title: impl Fn(&str) -> String) -> Option<(String, Grid)> {
     let first = report.points.first()?;
     let keys: Vec<&String> = first.settings.keys().collect();
     let mut measures: Vec<(&String, &Measure)> = first.summary.iter().collect();
     // A screen often has room for the first block of columns only, so the headline must be in it.
     measures.sort_by_key(|(name, _)| report.headline.as_ref() != Some(*name));
-    let results: Vec<(String, Vec<String>)> =
-        measures.into_iter().map(|(name, measure)| point_column(report, name, measure.unit())).collect();
+    let place = |name: &String| chosen.iter().position(|one| one == name);
+    if measures.iter().any(|(name, _)| place(name).is_some()) {
+        measures.retain(|(name, _)| place(name).is_some());
+        measures.sort_by_key(|(name, _)| place(name));
+    }
+    let results: Vec<(String, Vec<String>)> = measures
+        .into_iter()
+        .map(|(name, measure)| point_column(report, (name, &title(name)), measure.unit()))
+        .collect();
     let names = short_names(&keys);
     let key_columns = names.iter().map(|name| (*name, Align::Number));
     let columns: Vec<(&str, Align)> =
@@ -191,12 +291,7 @@ fn points(report: &Report, style: Style) -> Option<String> {
     } else {
         replicates(report.replicates)
     };
-    let heading = format!("{} points, {each} each", report.points.len());
-    let mut out = section(&heading, style) + &limited(grid, style, "points");
-    for name in reasons_missing(report) {
-        out.push_str(&paragraph(&name, "–  ", style, Ink::Faint));
-    }
-    Some(out)
+    Some((format!("{} points, {each} each", report.points.len()), grid))
 }
 
 /// The last parts of keys, which distinguish them in a narrow table; whole keys where they would not.
@@ -217,13 +312,18 @@ fn reasons_missing(report: &Report) -> Vec<String> {
 }
 
 /// Heading and cells of one measure over all points, in one unit.
-fn point_column(report: &Report, name: &str, unit: &str) -> (String, Vec<String>) {
+fn point_column(report: &Report, (name, title): (&str, &str), unit: &str) -> (String, Vec<String>) {
     let measures = || report.points.iter().map(|point| point.summary.get(name));
     let shown = human::Shown::column(measures().flatten().filter_map(Measure::value), unit);
     let cells = measures().map(|measure| measure.map_or_else(String::new, |measure| spread(measure, &shown)));
     let unit = printable(shown.unit());
-    let head = if unit.is_empty() { printable(name) } else { format!("{} [{unit}]", printable(name)) };
-    (head, cells.collect())
+    (headed(&printable(title), &unit), cells.collect())
+}
+
+/// A head with its unit, unless it has the word in it.
+fn headed(title: &str, unit: &str) -> String {
+    let has = title.split([' ', '_']).any(|word| word.eq_ignore_ascii_case(unit));
+    if unit.is_empty() || has { title.to_owned() } else { format!("{title} [{unit}]") }
 }
 
 fn setting_text(value: &serde_json::Value) -> String {
@@ -234,7 +334,9 @@ fn spread(measure: &Measure, shown: &human::Shown) -> String {
     let Some(value) = measure.value() else { return "–".to_owned() };
     let beside = measure.interval().map(|(low, high)| {
         let halves = [value - low, high - value].map(|half| shown.rough(half));
-        if halves[0] == halves[1] {
+        if halves == ["0", "0"] {
+            String::new()
+        } else if halves[0] == halves[1] {
             format!(" ±{}", halves[0])
         } else {
             format!(" ({} to {})", shown.digits(low), shown.digits(high))

@@ -56,7 +56,8 @@ fn without_unit(name: &str, unit: &str) -> String {
     own.into_iter().chain(UNIT_WORDS).find_map(strip).unwrap_or_else(|| name.to_owned())
 }
 
-fn capital(text: &str) -> String {
+/// The same with a capital at the beginning.
+pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -215,8 +215,8 @@ mod tests {
     #[test]
     fn one_key_under_two_names_is_a_problem() {
         for text in ["crush_map = \"a\"\nceph_map = \"b\"", "map = \"a\"\nceph_map = \"b\""] {
-            let told = format!("{:?}", read(text).unwrap_err());
-            assert!(told.contains("another name of `crush_map`"), "{told}");
+            let message = format!("{:?}", read(text).unwrap_err());
+            assert!(message.contains("another name of `crush_map`"), "{message}");
         }
     }
 
@@ -227,7 +227,7 @@ mod tests {
         let mut document = Document::parse(&source).unwrap();
         document.set(crate::Setting::parse("--set", "ceph_map=c").unwrap()).unwrap();
         let schema = schemars::schema_for!(Cluster).to_value();
-        let told = format!("{:?}", document.with_schema(Arc::new(schema)).outline().unwrap_err());
-        assert!(told.contains("is swept"), "{told}");
+        let message = format!("{:?}", document.with_schema(Arc::new(schema)).outline().unwrap_err());
+        assert!(message.contains("is swept"), "{message}");
     }
 }

@@ -34,6 +34,9 @@ struct Checker<'a> {
     problems: Problems,
 }
 
+/// So many flags stand in a hint in place of a key that is made of parts; the most used come first.
+const FLAGS_MAX: usize = 2;
+
 /// The longest chain of references; derived schemas have one or two.
 const REFERENCES_MAX: usize = 16;
 
@@ -220,11 +223,25 @@ impl<'a> Checker<'a> {
             None => format!("add `{key} = {example}`{}", bracketed(path, "").under()),
             Some(flags) => match flags.iter().find(|flag| flag.key == below) {
                 Some(FlagName { flag, .. }) => format!("add {flag} {}", example.trim_matches('"')),
-                None => format!("add --set '{below}={}'", example.trim_matches('"')),
+                None => match self.flags_below(flags, &below) {
+                    Some(all) => format!("add {all}"),
+                    None => format!("add --set '{below}={}'", example.trim_matches('"')),
+                },
             },
         };
         let hint = about.map_or_else(|| add.clone(), |about| format!("{add}: {about}"));
         self.push(node, &below, Problem::new(format!("`{below}` is missing")).hint(hint));
+    }
+
+    /// The flags that set parts of a key, which make the whole of it together.
+    fn flags_below(&self, flags: &[FlagName], key: &KeyPath) -> Option<String> {
+        let of = |flag: &&FlagName| {
+            let rest = flag.key.to_string().strip_prefix(&key.to_string()).map(str::to_owned);
+            rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
+        let names: Vec<&str> =
+            flags.iter().filter(of).map(|flag| flag.flag.as_str()).take(FLAGS_MAX).collect();
+        (!names.is_empty()).then(|| names.join(" and "))
     }
 
     /// A legal value in its written form, as an example.

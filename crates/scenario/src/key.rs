@@ -51,7 +51,7 @@ impl KeyPath {
 
     /// Whether this is the scenario itself.
     #[must_use]
-    pub fn is_root(&self) -> bool {
+    pub(crate) fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -64,7 +64,7 @@ impl KeyPath {
 
     /// Whether `other` is this path or lies below it.
     #[must_use]
-    pub fn covers(&self, other: &KeyPath) -> bool {
+    pub(crate) fn covers(&self, other: &KeyPath) -> bool {
         other.0.starts_with(&self.0)
     }
 
@@ -78,7 +78,7 @@ impl KeyPath {
     ///
     /// # Errors
     /// The error in the path, and its byte position.
-    pub fn read_prefix(text: &str) -> Result<(KeyPath, usize), KeyPathError> {
+    pub(crate) fn read_prefix(text: &str) -> Result<(KeyPath, usize), KeyPathError> {
         Reader { text, at: 0 }.path()
     }
 }

@@ -196,7 +196,7 @@ impl Node {
     }
 
     /// A table without entries.
-    pub fn empty_table(place: Place) -> Node {
+    fn empty_table(place: Place) -> Node {
         Node { place, value: Value::Table(Table::default()) }
     }
 }

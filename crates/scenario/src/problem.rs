@@ -38,8 +38,7 @@ impl Problem {
     }
 
     /// Sets the key that it is about.
-    #[must_use]
-    pub fn of_key(mut self, key: KeyPath) -> Problem {
+    pub(crate) fn of_key(mut self, key: KeyPath) -> Problem {
         self.key = Some(key);
         self
     }

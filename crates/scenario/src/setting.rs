@@ -53,6 +53,16 @@ impl Setting {
         Self::after(flag, " ", key, value)
     }
 
+    /// The value of a flag that is a text, whatever it looks like: `--fail 3`.
+    #[must_use]
+    pub fn of_text(flag: &str, key: &KeyPath, value: &str) -> Setting {
+        let source = Source::flag(flag, format!("{flag} {value}"));
+        let key_place = Place::new(&source, 0..flag.len());
+        let place = Place::new(&source, flag.len() + 1..source.text().len());
+        let node = Node { place, value: Value::Text(value.to_owned()) };
+        Setting { key: key.clone(), key_place, node, yields: false }
+    }
+
     /// The list of texts that several flags make together, in the order in which they were given:
     /// `--fail osd.3 --drain host=h1`. Each item is a flag, its value, and the text in the list.
     #[must_use]

@@ -77,7 +77,7 @@ fn finish(document: Document) -> Result<Resolved, Problems> {
     outline.resolve(studies, HashedBeside { results_version: 1, input_hashes: &[] })
 }
 
-fn told(problems: &Problems) -> String {
+fn text_of(problems: &Problems) -> String {
     let tell = |problem: &Problem| {
         let place = problem.place().map_or_else(String::new, |place| {
             let (line, column) = place.line_and_column();
@@ -89,7 +89,7 @@ fn told(problems: &Problems) -> String {
 }
 
 fn refused(text: &str, settings: &[&str]) -> String {
-    told(&resolve(text, settings).expect_err(text))
+    text_of(&resolve(text, settings).expect_err(text))
 }
 
 const TEXT: &str = "study = \"example\"\nend = \"1s\"\n";
@@ -294,7 +294,7 @@ fn what_is_missing_from_a_command_is_asked_for_by_flag() {
     let flag = FlagName { flag: "--end".to_owned(), key: "end".parse().expect("a key") };
     let document = Document::of_study("example", vec![flag]);
     let problems = finish(document.clone()).expect_err("no end");
-    insta::assert_snapshot!(told(&problems), @"
+    insta::assert_snapshot!(text_of(&problems), @"
     `end` is missing
       :1:1 
       add --end 250us: how long the run is
@@ -306,7 +306,7 @@ fn what_is_missing_from_a_command_is_asked_for_by_flag() {
 }
 
 #[test]
-fn broken_toml_is_told_with_its_place() {
+fn broken_toml_is_reported_with_its_place() {
     insta::assert_snapshot!(refused("study = \"example\"\nend = 10s\n", &[]), @r#"
     not valid TOML: `10s` is not in quotes
       a.toml:2:7 10s
@@ -370,7 +370,7 @@ fn input_files_come_from_the_face_and_are_hashed() {
     assert_eq!(outline.points()[0].draft().inputs(), [read]);
     let outline = draft("other.json");
     let problem = outline.points()[0].draft().input("log").expect_err("the file is not there");
-    insta::assert_snapshot!(told(&problem.into()), @"
+    insta::assert_snapshot!(text_of(&problem.into()), @"
     cannot read `other.json`: no such file
       --set:1:11 other.json
       paths are relative to the directory of the scenario file

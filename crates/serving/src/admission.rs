@@ -16,7 +16,7 @@ use towtank_units::{SimSpan, SimTime};
 /// Picoseconds in a nanosecond.
 const PS: u64 = 1_000;
 /// Parts of a share: one million.
-pub const PPM: i64 = 1_000_000;
+pub(crate) const PPM: i64 = 1_000_000;
 /// The maximum a budget may accumulate: what it gains in this many nanoseconds.
 const BURST_NS: u64 = 1_000_000;
 /// The regulator's gains, in parts per million: choices, not tuned. Gains that are too high make it
@@ -92,7 +92,7 @@ impl Admission {
     }
 
     /// Whether an operation is admitted now; if so, its cost is deducted.
-    pub fn admits(&mut self, now: SimTime, write: bool) -> bool {
+    pub(crate) fn admits(&mut self, now: SimTime, write: bool) -> bool {
         match self {
             Admission::Open => true,
             Admission::Budget(budget) | Admission::Regulated(budget, _) => budget.spend(now, write),

@@ -10,7 +10,7 @@ use crate::StoreError;
 use crate::clock::now;
 use crate::content::{self, DATA_MAX, Encoded, Head};
 use crate::engine::ObjectHead;
-use crate::frames::{Answer, Ask, FromMonitor, Hello, Inventory, Standing, ToMonitor, Told, Wanted};
+use crate::frames::{Answer, Ask, FromMonitor, Hello, Inventory, Reply, Standing, ToMonitor, Wanted};
 use crate::map::{ClusterMap, Places};
 use crate::names::{address, after, fault_of};
 use crate::osd::Line;
@@ -117,18 +117,18 @@ impl Client {
 
     /// Sets how long one daemon may take to answer before the client looks for a newer map; the default is 5
     /// s.
-    pub fn answers_within(&mut self, span: Duration) {
+    pub(crate) fn answers_within(&mut self, span: Duration) {
         self.answer_time = span;
     }
 
     /// Closes the connection this long after the next request was sent, as if the answer were lost on the
     /// way. The request is then repeated.
-    pub fn lose_next_answer(&mut self, after: Duration) {
+    pub(crate) fn lose_next_answer(&mut self, after: Duration) {
         self.loses_answer = Some(after);
     }
 
     /// Asks the monitor for the newest map now, without waiting for a daemon to time out.
-    pub fn learn_map(&mut self) {
+    pub(crate) fn learn_map(&mut self) {
         self.renew_map(now() + ANSWER_TIME);
     }
 
@@ -174,7 +174,7 @@ impl Client {
             )));
         }
         match self.operate(name, Operation::Write(content::encode(name, attributes, data)))? {
-            Told::Done(version) => Ok(version),
+            Reply::Done(version) => Ok(version),
             other => Err(unexpected(&other)),
         }
     }
@@ -185,7 +185,7 @@ impl Client {
     /// When the group does not answer in time.
     pub fn remove(&mut self, name: &str) -> Result<Version, StoreError> {
         match self.operate(name, Operation::Delete)? {
-            Told::Done(version) => Ok(version),
+            Reply::Done(version) => Ok(version),
             other => Err(unexpected(&other)),
         }
     }
@@ -196,8 +196,8 @@ impl Client {
     /// When its bytes are not those that were written, or the group does not answer in time.
     pub fn get(&mut self, name: &str) -> Result<Option<Object>, StoreError> {
         match self.operate(name, Operation::Read)? {
-            Told::Found(None) => Ok(None),
-            Told::Found(Some((version, bytes))) => {
+            Reply::Found(None) => Ok(None),
+            Reply::Found(Some((version, bytes))) => {
                 let read = content::decode(&bytes).map(|(head, data)| (head, data.to_vec()));
                 let (head, data) = read.map_err(|why| StoreError::Content { name: name.to_owned(), why })?;
                 Ok(Some(Object { head, version, data }))
@@ -214,7 +214,7 @@ impl Client {
     pub fn head(&mut self, name: &str) -> Result<Option<ObjectHead>, StoreError> {
         let at = address(name, self.settings.groups);
         match self.ask(at.group, &Wanted::Head { key: at.key })? {
-            Told::Head(head) => Ok(head),
+            Reply::Head(head) => Ok(head),
             other => Err(unexpected(&other)),
         }
     }
@@ -224,7 +224,7 @@ impl Client {
     ///
     /// # Errors
     /// When the group does not answer in time.
-    pub fn heads(
+    pub(crate) fn heads(
         &mut self,
         group: u32,
         prefix: &str,
@@ -233,7 +233,7 @@ impl Client {
     ) -> Result<(Vec<ObjectHead>, bool), StoreError> {
         let what = Wanted::Names { prefix: prefix.to_owned(), from: from.to_owned(), most };
         match self.ask(group, &what)? {
-            Told::Names { heads, is_last } => Ok((heads, is_last)),
+            Reply::Names { heads, is_last } => Ok((heads, is_last)),
             other => Err(unexpected(&other)),
         }
     }
@@ -267,10 +267,10 @@ impl Client {
     ///
     /// # Errors
     /// When the daemon does not answer.
-    pub fn inventory(&mut self, osd: u32, group: u32, repairs: bool) -> Result<Inventory, StoreError> {
+    pub(crate) fn inventory(&mut self, osd: u32, group: u32, repairs: bool) -> Result<Inventory, StoreError> {
         let ask = Ask { request: self.request(), group, what: Wanted::Inventory { repairs } };
         match self.exchange(osd, &ask, Duration::from_secs(60))? {
-            Told::Inventory(inventory) => Ok(inventory),
+            Reply::Inventory(inventory) => Ok(inventory),
             other => Err(unexpected(&other)),
         }
     }
@@ -338,7 +338,7 @@ impl Client {
         RequestId { client: self.id, number: self.asked }
     }
 
-    fn operate(&mut self, name: &str, operation: Operation<Encoded>) -> Result<Told, StoreError> {
+    fn operate(&mut self, name: &str, operation: Operation<Encoded>) -> Result<Reply, StoreError> {
         let at = address(name, self.settings.groups);
         self.ask_object(at.group, at.key, operation)
     }
@@ -348,13 +348,13 @@ impl Client {
         group: u32,
         key: Key,
         operation: Operation<Encoded>,
-    ) -> Result<Told, StoreError> {
+    ) -> Result<Reply, StoreError> {
         self.ask(group, &Wanted::Object { key, operation })
     }
 
     /// Asks the primary of a group until it answers. The request id stays the same, so that nothing is
     /// executed twice.
-    fn ask(&mut self, group: u32, what: &Wanted) -> Result<Told, StoreError> {
+    fn ask(&mut self, group: u32, what: &Wanted) -> Result<Reply, StoreError> {
         let ask = Ask { request: self.request(), group, what: what.clone() };
         let until = now() + self.patience;
         // Both grow from one attempt to the next: clients that repeat fast would take the time that a slow
@@ -365,9 +365,9 @@ impl Client {
             if let Some(primary) = primary {
                 let left = until.saturating_duration_since(now()).min(wait);
                 match self.exchange(primary.0, &ask, left.max(RETRY)) {
-                    Ok(Told::Retry(_)) => {}
-                    Ok(Told::Refused(why)) => return Err(StoreError::Refused(why)),
-                    Ok(told) => return Ok(told),
+                    Ok(Reply::Retry(_)) => {}
+                    Ok(Reply::Refused(why)) => return Err(StoreError::Refused(why)),
+                    Ok(reply) => return Ok(reply),
                     // The daemon may be gone: then the next map tells.
                     Err(error @ (StoreError::Wire(_) | StoreError::Io(_))) => {
                         self.lines.remove(&primary.0);
@@ -392,10 +392,11 @@ impl Client {
     fn reason_of_silence(&self, group: u32) -> String {
         let standing = self.standing().ok();
         let reports = standing.iter().flat_map(|standing| standing.reports.values());
-        let mut told = reports.filter_map(|report| report.led.get(&group)).filter(|told| told.unfound > 0);
-        told.next().map_or(String::new(), |told| {
-            let awaited = told.awaited.iter().copied().collect();
-            format!(" ({})", crate::health::words_of_unfound(told.unfound, &awaited))
+        let mut unfound =
+            reports.filter_map(|report| report.led.get(&group)).filter(|report| report.unfound > 0);
+        unfound.next().map_or(String::new(), |report| {
+            let awaited = report.awaited.iter().copied().collect();
+            format!(" ({})", crate::health::words_of_unfound(report.unfound, &awaited))
         })
     }
 
@@ -409,7 +410,7 @@ impl Client {
         }
     }
 
-    fn exchange(&mut self, osd: u32, ask: &Ask, wait: Duration) -> Result<Told, StoreError> {
+    fn exchange(&mut self, osd: u32, ask: &Ask, wait: Duration) -> Result<Reply, StoreError> {
         let loses_answer = self.loses_answer.take();
         let line = self.line(osd)?;
         line.2.wait_at_most(Some(wait))?;
@@ -425,7 +426,7 @@ impl Client {
             };
             // Otherwise it answers an earlier request that was given up.
             if answer.request == ask.request {
-                return Ok(answer.told);
+                return Ok(answer.reply);
             }
         }
     }
@@ -467,6 +468,6 @@ fn is_timeout(error: &StoreError) -> bool {
     }
 }
 
-fn unexpected(told: &Told) -> StoreError {
-    StoreError::Refused(format!("unexpected reply of a daemon: {told:?}"))
+fn unexpected(reply: &Reply) -> StoreError {
+    StoreError::Refused(format!("unexpected reply of a daemon: {reply:?}"))
 }

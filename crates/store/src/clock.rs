@@ -13,7 +13,7 @@ pub fn now() -> Instant {
 
 /// A clock that starts with its process and gives the protocol's time.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub(crate) struct Clock {
     began: Instant,
 }
 
@@ -32,7 +32,7 @@ impl Clock {
 
     /// The time since the clock started, in the protocol's type.
     #[must_use]
-    pub fn sim(&self) -> SimTime {
+    pub(crate) fn sim(&self) -> SimTime {
         SimTime::from_ns(u64::try_from(self.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 }

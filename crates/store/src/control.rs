@@ -133,7 +133,7 @@ fn send(pid: u32, signal: Signal) -> Result<(), StoreError> {
 
 /// Processes of a cluster started by this one. Those that still run are killed when this value is dropped.
 #[derive(Debug)]
-pub struct Children {
+pub(crate) struct Children {
     home: Home,
     program: PathBuf,
     running: BTreeMap<Daemon, Child>,
@@ -160,7 +160,7 @@ impl Children {
     ///
     /// # Errors
     /// When one is already running, or cannot be started.
-    pub fn start_all(&mut self, osds: u32) -> Result<(), StoreError> {
+    pub(crate) fn start_all(&mut self, osds: u32) -> Result<(), StoreError> {
         self.start(Daemon::Monitor)?;
         (0..osds).try_for_each(|osd| self.start(Daemon::Osd(osd)))
     }
@@ -180,7 +180,7 @@ impl Children {
     ///
     /// # Errors
     /// When the system refuses it.
-    pub fn pause(&self, daemon: Daemon, stands: bool) -> Result<(), StoreError> {
+    pub(crate) fn pause(&self, daemon: Daemon, stands: bool) -> Result<(), StoreError> {
         let signal = if stands { Signal::SIGSTOP } else { Signal::SIGCONT };
         self.running.get(&daemon).map_or(Ok(()), |child| send(child.id(), signal))
     }
@@ -189,7 +189,7 @@ impl Children {
     ///
     /// # Errors
     /// When one does not end.
-    pub fn end_all(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn end_all(&mut self) -> Result<(), StoreError> {
         let daemons: Vec<Daemon> = self.running.keys().rev().copied().collect();
         daemons.into_iter().try_for_each(|daemon| self.end(daemon, Ending::Asked))
     }
@@ -204,7 +204,7 @@ impl Children {
     ///
     /// # Errors
     /// When the system does not report their status.
-    pub fn ended_by_themselves(&mut self) -> Result<Vec<(Daemon, ExitStatus)>, StoreError> {
+    pub(crate) fn ended_by_themselves(&mut self) -> Result<Vec<(Daemon, ExitStatus)>, StoreError> {
         let mut ended = Vec::new();
         for (daemon, child) in &mut self.running {
             ended.extend(child.try_wait()?.map(|status| (*daemon, status)));

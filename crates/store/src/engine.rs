@@ -160,7 +160,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the disk cannot be read or written.
-    pub fn reclaim(&self) -> Result<(), EngineError> {
+    pub(crate) fn reclaim(&self) -> Result<(), EngineError> {
         for table in &self.tables {
             table.rotate_memtable_and_wait()?;
             // The first merge counts the values that are no longer needed, the second omits them.
@@ -219,7 +219,7 @@ pub(crate) fn made_whole<T>(
 ///
 /// A crash of the machine may leave a transaction whose end was written while blocks before it were not. The
 /// tree discards a transaction without its end, but refuses a journal with one that has an end and a wrong
-/// checksum. That transaction was not synced, so nobody was told of it. A damaged transaction in the middle
+/// checksum. That transaction was not synced, so it was not acknowledged. A damaged transaction in the middle
 /// of a journal is different: the tree still refuses it.
 fn discard_torn(directory: &Path) -> std::io::Result<()> {
     const BLOCK: u64 = 1 << 16;

@@ -424,7 +424,7 @@ fn results(directory: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn measured_in(directory: &Path) -> Result<BTreeMap<Case, Measured>, StoreError> {
+fn measured_in(directory: &Path) -> Result<BTreeMap<Case, Measured>, StoreError> {
     let path = results(directory);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,

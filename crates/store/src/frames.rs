@@ -260,12 +260,12 @@ pub struct Answer {
     /// The request that is answered.
     pub request: RequestId,
     /// The result.
-    pub told: Told,
+    pub reply: Reply,
 }
 
 /// The result of a client's request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Told {
+pub enum Reply {
     /// The object is written or removed on all replicas that serve.
     Done(Version),
     /// The object's version and bytes; none if it does not exist.

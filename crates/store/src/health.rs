@@ -35,7 +35,7 @@ impl Health {
         // Reports from before the last change of the map may be out of date.
         let reports = standing.reports.values().filter(|report| report.epoch == standing.map.epoch);
         let newest: BTreeMap<u32, &GroupReport> =
-            reports.flat_map(|report| &report.led).map(|(group, told)| (*group, told)).collect();
+            reports.flat_map(|report| &report.led).map(|(group, report)| (*group, report)).collect();
         let mut health = Health {
             states: BTreeMap::new(),
             unavailable: 0,
@@ -50,22 +50,22 @@ impl Health {
         };
         for group in 0..standing.groups {
             health.groups += 1;
-            let Some(told) = newest.get(&group) else {
+            let Some(report) = newest.get(&group) else {
                 *health.states.entry("unknown".to_owned()).or_default() += 1;
                 health.unavailable += 1;
                 health.degraded += 1;
                 continue;
             };
-            let is_undersized = (told.acting.len() as u32) < standing.replicas;
-            let is_degraded = is_undersized || told.missing > 0 || told.targets > 0;
-            *health.states.entry(state_of(told, is_undersized, is_degraded)).or_default() += 1;
-            health.unavailable += u32::from(!told.serves);
-            health.degraded += u32::from(is_degraded || !told.is_clean);
-            health.clean += u32::from(told.is_clean && told.serves && !is_degraded);
-            health.missing += told.missing;
-            health.targets += told.targets;
-            health.unfound += told.unfound;
-            health.awaited.extend(&told.awaited);
+            let is_undersized = (report.acting.len() as u32) < standing.replicas;
+            let is_degraded = is_undersized || report.missing > 0 || report.targets > 0;
+            *health.states.entry(state_of(report, is_undersized, is_degraded)).or_default() += 1;
+            health.unavailable += u32::from(!report.serves);
+            health.degraded += u32::from(is_degraded || !report.is_clean);
+            health.clean += u32::from(report.is_clean && report.serves && !is_degraded);
+            health.missing += report.missing;
+            health.targets += report.targets;
+            health.unfound += report.unfound;
+            health.awaited.extend(&report.awaited);
         }
         health
     }
@@ -109,21 +109,21 @@ fn full_of(standing: &Standing) -> Vec<u32> {
 }
 
 /// The state in Ceph's terms: `active+undersized+degraded+backfilling`.
-fn state_of(told: &GroupReport, is_undersized: bool, is_degraded: bool) -> String {
-    if told.is_down {
+fn state_of(report: &GroupReport, is_undersized: bool, is_degraded: bool) -> String {
+    if report.is_down {
         return "down".to_owned();
     }
-    if told.is_peering {
+    if report.is_peering {
         return "peering".to_owned();
     }
-    let mut words = vec![if told.serves { "active" } else { "inactive" }];
+    let mut words = vec![if report.serves { "active" } else { "inactive" }];
     let more = [
-        (told.is_clean && !is_degraded, "clean"),
+        (report.is_clean && !is_degraded, "clean"),
         (is_undersized, "undersized"),
         (is_degraded, "degraded"),
-        (told.missing > 0 && told.unfound == 0, "recovering"),
-        (told.unfound > 0, "recovery_unfound"),
-        (told.targets > 0, "backfilling"),
+        (report.missing > 0 && report.unfound == 0, "recovering"),
+        (report.unfound > 0, "recovery_unfound"),
+        (report.targets > 0, "backfilling"),
     ];
     words.extend(more.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word));
     words.join("+")

@@ -38,7 +38,7 @@ pub mod monitor;
 pub mod names;
 pub mod objects;
 pub mod osd;
-pub mod relays;
+mod relays;
 pub mod saved;
 pub mod settings;
 pub mod space;

@@ -236,7 +236,7 @@ impl Sender<'_> {
             2 => written(postcard::to_stdvec(&Taken(instance))),
             3 => written(postcard::to_stdvec(&Answer {
                 request: RequestId { client: instance, number: 1 },
-                told: crate::frames::Told::Refused("no".to_owned()),
+                reply: crate::frames::Reply::Refused("no".to_owned()),
             })),
             _ => self.ask(),
         }

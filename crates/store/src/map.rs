@@ -56,7 +56,7 @@ pub struct ClusterMap {
 impl ClusterMap {
     /// Whether a new interval begins for a group.
     #[must_use]
-    pub fn begins_interval_of(&self, group: u32) -> bool {
+    pub(crate) fn begins_interval_of(&self, group: u32) -> bool {
         match self.change {
             Change::Osds => true,
             Change::Group(other) => other == group,
@@ -74,7 +74,7 @@ impl ClusterMap {
 /// The placement of groups in a state of the cluster: CRUSH (straw2, each daemon a failure domain), without
 /// the daemons that are down.
 #[derive(Debug)]
-pub struct Places {
+pub(crate) struct Places {
     crush: CrushMap,
     overlay: Overlay,
     pool: Pool,
@@ -119,7 +119,7 @@ impl Places {
 
     /// The map for the replicas of a group.
     #[must_use]
-    pub fn map_of(&self, map: &ClusterMap, group: u32) -> Map {
+    pub(crate) fn map_of(&self, map: &ClusterMap, group: u32) -> Map {
         let devices = |ids: &[u32]| ids.iter().map(|id| DeviceId(*id)).collect::<Vec<_>>();
         let up = self.up(group);
         let acting = map.temporary.get(&group).unwrap_or(&up);
@@ -173,8 +173,11 @@ mod tests {
         let (settings, mut map) = (settings(), map(6));
         let up = Places::new(&settings, &map).up(5);
         map.temporary.insert(5, vec![up[1]]);
-        let told = Places::new(&settings, &map).map_of(&map, 5);
-        assert_eq!((told.up.len(), told.acting, told.alive.len()), (3, vec![DeviceId(up[1])], 6));
+        let group_map = Places::new(&settings, &map).map_of(&map, 5);
+        assert_eq!(
+            (group_map.up.len(), group_map.acting, group_map.alive.len()),
+            (3, vec![DeviceId(up[1])], 6)
+        );
         map.change = Change::Group(5);
         assert!(map.begins_interval_of(5) && !map.begins_interval_of(4));
         map.change = Change::Room;

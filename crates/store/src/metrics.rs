@@ -84,7 +84,7 @@ fn of_cluster(page: &mut Page, standing: &Standing, health: &Health) {
 fn of_groups(page: &mut Page, standing: &Standing) {
     let reports = standing.reports.values().filter(|report| report.epoch == standing.map.epoch);
     let groups: BTreeMap<u32, &GroupReport> =
-        reports.flat_map(|report| &report.led).map(|(group, told)| (*group, told)).collect();
+        reports.flat_map(|report| &report.led).map(|(group, report)| (*group, report)).collect();
     let families: [Family<GroupReport, u64>; 4] = [
         ("towtank_group_objects", "Objects of a placement group.", |group| group.objects),
         ("towtank_group_object_bytes", "Bytes of the objects of a placement group.", |group| group.bytes),
@@ -96,7 +96,7 @@ fn of_groups(page: &mut Page, standing: &Standing) {
         }),
     ];
     for (name, help, value) in families {
-        let rows = groups.iter().map(|(group, told)| (label("group", group), value(told).to_string()));
+        let rows = groups.iter().map(|(group, report)| (label("group", group), value(report).to_string()));
         page.family([name, "gauge", help], rows);
     }
 }

@@ -68,9 +68,9 @@ pub fn serve(home: &Home, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> 
     home.write("monitor.address", address.to_string().as_bytes())?;
     println!("monitor listens on {address}");
     home.write("metrics.address", metrics.local_addr()?.to_string().as_bytes())?;
-    let told = Arc::clone(&shared);
+    let for_metrics = Arc::clone(&shared);
     metrics_port::open(metrics, move || {
-        let standing = told.lock().standing();
+        let standing = for_metrics.lock().standing();
         metrics::text_of(&standing, &Health::of(&standing))
     });
     let taking = Arc::clone(&shared);
@@ -263,10 +263,12 @@ impl State {
     fn clean_acting(&self, group: u32) -> Option<&[u32]> {
         let interval = self.interval_of(group);
         let led = self.reports.values().filter_map(|report| report.led.get(&group));
-        let mut clean = led.filter(|told| {
-            told.epoch == interval && told.is_clean && told.acting.len() as u32 == self.settings.replicas
+        let mut clean = led.filter(|report| {
+            report.epoch == interval
+                && report.is_clean
+                && report.acting.len() as u32 == self.settings.replicas
         });
-        clean.next().map(|told| &told.acting[..])
+        clean.next().map(|report| &report.acting[..])
     }
 
     /// Of the groups that a daemon should not hold, those that are clean elsewhere.

@@ -5,7 +5,7 @@ use towtank_replication::Key;
 use twox_hash::XxHash3_64;
 
 /// The longest name of an object, in bytes: that of S3 (1,024), plus what a gateway adds to it.
-pub const NAME_MAX: usize = 1_200;
+const NAME_MAX: usize = 1_200;
 
 /// The group and the key of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

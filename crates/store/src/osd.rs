@@ -43,9 +43,16 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
     doors::open(listener, key, instance, arrivals.clone());
     let report = Arc::new(Mutex::new(crate::frames::Report::default()));
     let ways = Ways::of_daemon(home, osd)?;
-    let told = Arc::clone(&report);
-    let me =
-        monitoring::Me { home: home.clone(), key, osd, instance, address, ways: ways.clone(), report: told };
+    let sent_report = Arc::clone(&report);
+    let me = monitoring::Me {
+        home: home.clone(),
+        key,
+        osd,
+        instance,
+        address,
+        ways: ways.clone(),
+        report: sent_report,
+    };
     let monitor = monitoring::begin(me, arrivals);
     let core = core::Core::new(core::Parts {
         settings,

@@ -66,7 +66,7 @@ impl Network {
 
 /// All relays of a cluster.
 #[derive(Debug)]
-pub struct Relays {
+pub(crate) struct Relays {
     network: Arc<Network>,
     addresses: Vec<String>,
 }
@@ -108,7 +108,7 @@ impl Relays {
 
     /// Ends the cut of these directions. With `breaks`, the connections that use them end, and the bytes held
     /// back are lost.
-    pub fn heal(&self, directions: &[Direction], breaks: bool) {
+    pub(crate) fn heal(&self, directions: &[Direction], breaks: bool) {
         let mut state = self.network.lock();
         state.cut.retain(|direction| !directions.contains(direction));
         if breaks {

@@ -74,7 +74,7 @@ pub struct Pacing {
 impl Pacing {
     /// Both flows, in this order.
     #[must_use]
-    pub fn flows(&self) -> Flows {
+    pub(crate) fn flows(&self) -> Flows {
         Flows::new(vec![self.client.clone(), self.recovery.clone()])
     }
 }

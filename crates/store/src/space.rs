@@ -31,9 +31,9 @@ impl Space {
     /// When the system does not report it.
     #[cfg(unix)]
     pub fn of(directory: &Path) -> std::io::Result<Space> {
-        let told = nix::sys::statvfs::statvfs(directory)?;
-        let bytes = |blocks: u64| blocks.saturating_mul(told.fragment_size());
-        Ok(Space { free_bytes: bytes(told.blocks_available()), total_bytes: bytes(told.blocks()) })
+        let stats = nix::sys::statvfs::statvfs(directory)?;
+        let bytes = |blocks: u64| blocks.saturating_mul(stats.fragment_size());
+        Ok(Space { free_bytes: bytes(stats.blocks_available()), total_bytes: bytes(stats.blocks()) })
     }
 
     /// The space on the file system of a directory, which is unknown on this platform.
@@ -47,20 +47,20 @@ impl Space {
 
     /// The reserve: a twentieth of the file system, at least 64 MiB and at most 4 GiB.
     #[must_use]
-    pub fn reserve_bytes(self) -> u64 {
+    pub(crate) fn reserve_bytes(self) -> u64 {
         (self.total_bytes / 20).clamp(RESERVE_LEAST, RESERVE_MOST)
     }
 
     /// The bytes used.
     #[must_use]
-    pub fn used_bytes(self) -> u64 {
+    pub(crate) fn used_bytes(self) -> u64 {
         self.total_bytes.saturating_sub(self.free_bytes)
     }
 
     /// Whether the device counts as full. A device that was full takes data again only when an eighth more
     /// than the reserve is free, so that its state does not change with each object.
     #[must_use]
-    pub fn is_full(self, was_full: bool) -> bool {
+    pub(crate) fn is_full(self, was_full: bool) -> bool {
         let reserve = self.reserve_bytes();
         self.free_bytes < if was_full { reserve + reserve / 8 } else { reserve }
     }

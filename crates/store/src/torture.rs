@@ -118,7 +118,7 @@ const AFTERMATH: Duration = Duration::from_millis(2_000);
 const TORTURE: Purpose = Purpose(90);
 
 /// The operations of a client on each object.
-type Told = BTreeMap<u32, Vec<Operation>>;
+type History = BTreeMap<u32, Vec<Operation>>;
 
 /// The draws of a client, or of the faults, which use 0; clients are numbered from 1.
 fn draws_of(seed: u64, who: u32) -> impl FnMut(u64) -> u64 {
@@ -136,7 +136,7 @@ struct Shared<'a> {
     /// Held by each client during an operation, and exclusively by the checker while it checks.
     gate: RwLock<()>,
     /// The operations of each client in this round.
-    told: Vec<Mutex<Told>>,
+    histories: Vec<Mutex<History>>,
     writes: AtomicU64,
     reads: AtomicU64,
     answers_lost: AtomicU64,
@@ -150,7 +150,7 @@ impl<'a> Shared<'a> {
             ends: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             gate: RwLock::new(()),
-            told: (0..plan.clients).map(|_| Mutex::default()).collect(),
+            histories: (0..plan.clients).map(|_| Mutex::default()).collect(),
             writes: AtomicU64::new(0),
             reads: AtomicU64::new(0),
             answers_lost: AtomicU64::new(0),
@@ -229,7 +229,7 @@ fn rounds(
         }
         let read = read_all(shared)?;
         judge(shared, &before, &read, found);
-        before = read.iter().map(|(object, told)| (*object, value_read(told))).collect();
+        before = read.iter().map(|(object, operations)| (*object, value_read(operations))).collect();
         drop(alone);
         found.rounds += 1;
         if shared.clock.elapsed() >= plan.span || !goes_on() || !found.is_sound() {
@@ -239,33 +239,36 @@ fn rounds(
 }
 
 /// Reads all objects with a single client.
-fn read_all(shared: &Shared<'_>) -> Result<Told, StoreError> {
+fn read_all(shared: &Shared<'_>) -> Result<History, StoreError> {
     let mut line = Client::reach(&shared.plan.home, PATIENCE)?;
-    let mut told = Told::new();
+    let mut history = History::new();
     for object in 0..shared.plan.objects {
         let called = shared.now();
         let act = Act::Read(load::read(&mut line, object)?);
-        told.insert(object, vec![Operation { called, answered: shared.now(), act }]);
+        history.insert(object, vec![Operation { called, answered: shared.now(), act }]);
     }
-    Ok(told)
+    Ok(history)
 }
 
 /// The value of the last operation.
-fn value_read(told: &[Operation]) -> Option<u64> {
-    told.last().and_then(|operation| match operation.act {
+fn value_read(operations: &[Operation]) -> Option<u64> {
+    operations.last().and_then(|operation| match operation.act {
         Act::Read(value) | Act::Set(value) => value,
     })
 }
 
 /// Checks the clients' operations of a round, and the reads after it, against what a single copy could
 /// return.
-fn judge(shared: &Shared<'_>, before: &BTreeMap<u32, Option<u64>>, read: &Told, found: &mut Tortured) {
-    let all: Vec<Told> =
-        shared.told.iter().map(|told| std::mem::take(&mut *told.lock().expect("no client panics"))).collect();
+fn judge(shared: &Shared<'_>, before: &BTreeMap<u32, Option<u64>>, read: &History, found: &mut Tortured) {
+    let all: Vec<History> = shared
+        .histories
+        .iter()
+        .map(|history| std::mem::take(&mut *history.lock().expect("no client panics")))
+        .collect();
     for (object, last) in read {
         let before = before.get(object).copied().flatten();
         let mut clients: Vec<Vec<Operation>> =
-            all.iter().filter_map(|told| told.get(object).cloned()).collect();
+            all.iter().filter_map(|history| history.get(object).cloned()).collect();
         clients.push(last.clone());
         if let Err(violation) = explain(before, &clients) {
             found.linearizable = false;

@@ -16,11 +16,11 @@ use crate::control::Daemon;
 use crate::settings::{Home, SettingsError};
 
 /// The file with the relays' addresses, in the directory of the cluster.
-pub const RELAYS_FILE: &str = "run/relays.json";
+pub(crate) const RELAYS_FILE: &str = "run/relays.json";
 
 /// The addresses of the relays for one daemon's outgoing connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Relayed {
+pub(crate) struct Relayed {
     /// The relay to the monitor.
     pub monitor: String,
     /// The relay to each other daemon, by its number.
@@ -36,7 +36,7 @@ pub struct Ways {
 impl Ways {
     /// Direct connections only.
     #[must_use]
-    pub fn direct() -> Ways {
+    pub(crate) fn direct() -> Ways {
         Ways::default()
     }
 
@@ -44,7 +44,7 @@ impl Ways {
     ///
     /// # Errors
     /// When the file of the relays exists and cannot be read.
-    pub fn of_daemon(home: &Home, osd: u32) -> Result<Ways, SettingsError> {
+    pub(crate) fn of_daemon(home: &Home, osd: u32) -> Result<Ways, SettingsError> {
         let path = home.path(RELAYS_FILE);
         if !path.exists() {
             return Ok(Ways::direct());

@@ -17,13 +17,13 @@ use snow::{Builder, HandshakeState, StatelessTransportState};
 pub type ClusterKey = [u8; 32];
 
 /// The largest frame: an object with its name, and the message around it.
-pub const FRAME_MAX: usize = 80 << 20;
+pub(crate) const FRAME_MAX: usize = 80 << 20;
 
 /// The longest message of a handshake.
-pub const HANDSHAKE_MAX: usize = 256;
+const HANDSHAKE_MAX: usize = 256;
 
 /// How long a handshake may take.
-pub const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
+const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 
@@ -155,7 +155,7 @@ impl Sender {
     ///
     /// # Errors
     /// When the network fails.
-    pub fn send_bytes(&mut self, frame: &[u8]) -> Result<(), WireError> {
+    pub(crate) fn send_bytes(&mut self, frame: &[u8]) -> Result<(), WireError> {
         if frame.len() > FRAME_MAX {
             return Err(WireError::TooLong(frame.len() as u64));
         }
@@ -186,14 +186,6 @@ impl Sender {
         // It may be closed already.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
-
-    /// A handle with which another thread can close the connection.
-    ///
-    /// # Errors
-    /// When the system has no more file handles.
-    pub fn closer(&self) -> Result<TcpStream, WireError> {
-        Ok(self.stream.try_clone()?)
-    }
 }
 
 impl Receiver {
@@ -201,7 +193,7 @@ impl Receiver {
     ///
     /// # Errors
     /// When the network fails, or a packet or a frame is not as it was sent.
-    pub fn receive<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, WireError> {
+    pub(crate) fn receive<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, WireError> {
         Ok(self.receive_bytes()?.map(|bytes| postcard::from_bytes(&bytes)).transpose()?)
     }
 
@@ -244,7 +236,7 @@ impl Receiver {
     ///
     /// # Errors
     /// When the system refuses it.
-    pub fn wait_at_most(&self, span: Option<Duration>) -> Result<(), WireError> {
+    pub(crate) fn wait_at_most(&self, span: Option<Duration>) -> Result<(), WireError> {
         Ok(self.stream.get_ref().set_read_timeout(span)?)
     }
 }

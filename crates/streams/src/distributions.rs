@@ -6,8 +6,6 @@
 //!
 //! | distribution | words a sample | method |
 //! | --- | --- | --- |
-//! | [`UniformInteger`] | 1, rarely another | Lemire 2019 |
-//! | [`UniformReal`] | 1 | scaling |
 //! | [`Exponential`] | 1 | inversion |
 //! | [`LogNormal`] | 2 | Box and Muller 1958, one of the pair |
 //! | [`Pareto`], [`BoundedPareto`] | 1 | inversion |
@@ -111,79 +109,6 @@ fn finite(parameter: &'static str, value: f64) -> Result<f64, DistributionError>
 fn ordered(low: f64, high: f64) -> Result<(f64, f64), DistributionError> {
     let (low, high) = (finite("low", low)?, finite("high", high)?);
     if low <= high { Ok((low, high)) } else { Err(DistributionError::UpsideDown { low, high }) }
-}
-
-/// Uniform integers from `low` to `high`, both included. Consumes one word, rarely another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UniformInteger {
-    low: u64,
-    high: u64,
-}
-
-impl UniformInteger {
-    /// Integers from `low` to `high`, both included.
-    ///
-    /// # Errors
-    /// If `high` is below `low`.
-    pub fn new(low: u64, high: u64) -> Result<Self, DistributionError> {
-        if low <= high {
-            Ok(Self { low, high })
-        } else {
-            Err(DistributionError::UpsideDown { low: low as f64, high: high as f64 })
-        }
-    }
-
-    /// One sample.
-    #[inline]
-    pub fn sample(&self, source: &mut impl Uniform) -> u64 {
-        match (self.high - self.low).checked_add(1) {
-            Some(count) => self.low + source.below(count),
-            None => source.next_u64(),
-        }
-    }
-
-    /// The mean.
-    #[must_use]
-    pub fn mean(&self) -> f64 {
-        (u128::from(self.low) + u128::from(self.high)) as f64 / 2.0
-    }
-}
-
-/// Uniform real numbers in [low, high). Consumes one word.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UniformReal {
-    low: f64,
-    high: f64,
-}
-
-impl UniformReal {
-    /// Real numbers from `low` up to `high`. `high` itself occurs only through rounding.
-    ///
-    /// # Errors
-    /// If an end is not finite, or `high` is below `low`.
-    pub fn new(low: f64, high: f64) -> Result<Self, DistributionError> {
-        let (low, high) = ordered(low, high)?;
-        finite("high - low", high - low)?;
-        Ok(Self { low, high })
-    }
-
-    /// One sample.
-    #[inline]
-    pub fn sample(&self, source: &mut impl Uniform) -> f64 {
-        (self.low + (self.high - self.low) * source.unit_f64()).min(self.high)
-    }
-
-    /// One sample as nanoseconds, rounded down.
-    #[inline]
-    pub fn sample_span(&self, source: &mut impl Uniform) -> SimSpan {
-        SimSpan::from_ns_f64_floor(self.sample(source))
-    }
-
-    /// The mean.
-    #[must_use]
-    pub fn mean(&self) -> f64 {
-        self.low + (self.high - self.low) / 2.0
-    }
 }
 
 /// The exponential distribution: the time until an event with constant rate. Consumes one word; a sample is

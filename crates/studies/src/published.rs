@@ -62,7 +62,7 @@ const TEXTS: &[(&str, &str)] = papers![
 /// Whether a resolved point equals a point of one of the study's published scenarios. Keys in `apart` are
 /// ignored: they only select which of several independent runs are made.
 #[must_use]
-pub fn is_published(study: &dyn Study, point: &Json, apart: &[&str]) -> bool {
+pub(crate) fn is_published(study: &dyn Study, point: &Json, apart: &[&str]) -> bool {
     let compared = |point: &Json| match point {
         Json::Object(keys) => {
             let kept = keys.iter().filter(|(key, _)| !apart.contains(&key.as_str()));

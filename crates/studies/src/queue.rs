@@ -42,9 +42,9 @@ pub struct Queue;
 
 /// The flags of `towtank queue` set the keys of one station, named `counter`; networks need a file.
 const FLAGS: &[Flag] = &[
-    Flag { name: "servers", key: "stations.counter.servers" },
     Flag { name: "arrival-rate", key: "stations.counter.arrival_rate" },
     Flag { name: "service-rate", key: "stations.counter.service_rate" },
+    Flag { name: "servers", key: "stations.counter.servers" },
     Flag { name: "service", key: "stations.counter.service" },
     Flag { name: "travel", key: "travel" },
     Flag { name: "warm-up", key: "warm_up" },

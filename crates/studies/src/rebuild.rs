@@ -29,7 +29,7 @@ mod present;
 mod published;
 pub mod ring;
 pub mod scenario;
-pub mod settled;
+pub(crate) mod settled;
 mod units;
 mod view;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// The texts of all shipped scenarios of a study, with their names. They come from the directory, so none can
 /// be missing from a list.
-pub fn scenarios_of(study: &str) -> Vec<(String, String)> {
+fn scenarios_of(study: &str) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut found = Vec::new();
     for folder in [root.clone(), root.join("papers")] {
@@ -23,7 +23,7 @@ pub fn scenarios_of(study: &str) -> Vec<(String, String)> {
 }
 
 /// Checks all points of all shipped scenarios of a study; returns their number.
-pub fn check_all(study: &dyn towtank_study::Study) -> usize {
+pub(crate) fn check_all(study: &dyn towtank_study::Study) -> usize {
     let mut points = 0;
     for (name, text) in scenarios_of(study.name()) {
         let document = towtank_scenario::Document::parse(&towtank_scenario::Source::file(&name, &text));

@@ -28,7 +28,7 @@ pub fn compare<M: Portable>(model: &M, seed: Seed, end: Option<SimTime>, want: &
 }
 
 /// Runs each model as its context does, and compares it.
-pub struct Travelling<'a>(pub RunContext<'a>);
+pub(crate) struct Travelling<'a>(pub RunContext<'a>);
 
 impl Simulator for Travelling<'_> {
     fn seed(&self) -> Seed {

@@ -174,7 +174,7 @@ impl RunContext<'_> {
         end: Option<SimTime>,
     ) -> Result<towtank_kernel::Outcome<M>, RunError> {
         let tell = |progress: towtank_kernel::Progress| {
-            // The executors look at the flag after they have told of their progress.
+            // The executors look at the flag after they have reported their progress.
             self.stop.look();
             let towtank_kernel::Progress { now, committed, work } = progress;
             let of_time = || end.map(|end| now.as_ns() as f64 / end.as_ns().max(1) as f64);
@@ -208,9 +208,9 @@ impl RunContext<'_> {
         if outcome.notices.iter().any(|notice| matches!(notice, Notice::RestartedInSequence(_))) {
             self.stop.note_in_sequence();
         }
-        if let Some(told) = narrow_windows(&outcome.run).filter(|_| workers > 1) {
+        if let Some(notice) = narrow_windows(&outcome.run).filter(|_| workers > 1) {
             self.stop.note_in_sequence();
-            (self.notice)(&told);
+            (self.notice)(&notice);
         }
         for notice in &outcome.notices {
             (self.notice)(&notice.to_string());
@@ -275,10 +275,10 @@ mod tests {
 
     /// A former fault: `whatif` took 25 times as long on parallel executors, and nothing was said.
     #[test]
-    fn windows_that_hold_few_events_are_told() {
+    fn windows_that_hold_few_events_are_reported() {
         let run = |windows, committed| RunStatistics { windows, committed, ..RunStatistics::default() };
         assert!(
-            narrow_windows(&run(10_000, 15_000)).is_some_and(|told| told.contains("10000 windows for 15000"))
+            narrow_windows(&run(10_000, 15_000)).is_some_and(|text| text.contains("10000 windows for 15000"))
         );
         assert_eq!(narrow_windows(&run(10_000, 1_000_000)), None);
         assert_eq!(narrow_windows(&run(100, 150)), None);

@@ -9,6 +9,7 @@
 //! - `context`: what a replicate gets beside its scenario;
 //! - `measures`, `points`, `ranking`: rows of measures, points as a study presents them, and which of several
 //!   is best;
+//! - `sweeps`: figures over a sweep, with a line for each combination of settings;
 //! - `texts`, `files`: keys of scenarios, those that take several texts, and those that name files;
 //! - `testing`: for tests of studies.
 //!
@@ -22,6 +23,7 @@ pub mod points;
 mod question;
 pub mod ranking;
 mod study;
+pub mod sweeps;
 pub mod testing;
 mod texts;
 
@@ -31,7 +33,7 @@ pub use measures::{Measure, Value};
 pub use points::{Point, Points};
 pub use question::{Question, Replicate, add_run, outcome, prepared};
 pub use study::{
-    Answer, Flag, Found, Given, MeasureSpec, Ordered, PointResult, Prepared, Presentation, Search, Study,
+    Flag, Found, Given, MeasureSpec, Ordered, Output, PointResult, Prepared, Presentation, Search, Study,
     Subcommand, SubcommandFlag, Summary, TrialError, Trials,
 };
 pub use texts::{Texts, keys_of};

@@ -173,7 +173,7 @@ pub fn specs<S>(measures: Vec<Measure<S>>) -> Vec<MeasureSpec> {
 
 /// All measures that a study may yield. The list is made once per study and lives as long as the process.
 #[must_use]
-pub fn specs_of<Q: Question>() -> &'static [MeasureSpec] {
+pub(crate) fn specs_of<Q: Question>() -> &'static [MeasureSpec] {
     static LISTS: Mutex<BTreeMap<TypeId, &'static [MeasureSpec]>> = Mutex::new(BTreeMap::new());
     let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
     lists.entry(TypeId::of::<Q>()).or_insert_with(|| specs(Q::measures()).leak())

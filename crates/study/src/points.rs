@@ -6,7 +6,6 @@ use std::ops::Deref;
 use serde_json::Value as Json;
 use towtank_metrics::MeanInterval;
 use towtank_report::{Cell, Column, Interval, Outcome};
-use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use crate::{MeasureSpec, PointResult, Question};
 
@@ -151,62 +150,4 @@ impl<'a, Q: Question> Deref for Points<'a, Q> {
     fn deref(&self) -> &Self::Target {
         &self.points
     }
-}
-
-/// What a figure over a sweep draws.
-#[derive(Clone, Copy, Debug)]
-pub struct Drawn<'a> {
-    /// The id of the figure.
-    pub id: &'a str,
-    /// Its title.
-    pub title: &'a str,
-    /// The measure that it draws.
-    pub measure: &'a str,
-    /// The label of its axis.
-    pub label: &'a str,
-    /// The unit of its axis.
-    pub unit: &'a str,
-    /// How many of that unit one of the measure's is.
-    pub factor: f64,
-}
-
-impl<'a> Drawn<'a> {
-    /// A figure of this id and title, of a measure.
-    #[must_use]
-    pub const fn of(id: &'a str, title: &'a str, measure: &'a str) -> Drawn<'a> {
-        Drawn { id, title, measure, label: "", unit: "", factor: 1.0 }
-    }
-
-    /// With an axis of this label and unit.
-    #[must_use]
-    pub const fn on(self, label: &'a str, unit: &'a str) -> Drawn<'a> {
-        Drawn { label, unit, ..self }
-    }
-
-    /// Each of the measure's units is so many of the axis.
-    #[must_use]
-    pub const fn times(self, factor: f64) -> Drawn<'a> {
-        Drawn { factor, ..self }
-    }
-}
-
-/// The value of a swept key at a point, if the key is swept.
-#[must_use]
-pub fn setting<'a>(result: &'a PointResult<'_>, key: &str) -> Option<&'a Json> {
-    result.settings.iter().find(|(other, _)| other == key).map(|(_, value)| value)
-}
-
-/// A setting as a number with its unit.
-#[must_use]
-pub fn number(value: &Json) -> Option<(f64, &'static str)> {
-    let Json::String(text) = value else { return value.as_f64().map(|number| (number, "")) };
-    let percent = || text.parse::<Percent>().ok().map(|share| (share.fraction_f64() * 100.0, "%"));
-    let frequency = || text.parse::<Frequency>().ok().map(|rate| (rate.per_second_f64(), "1/s"));
-    let rate = || {
-        let mib = |rate: Rate| rate.bytes_per_second() as f64 / f64::from(1 << 20);
-        text.parse::<Rate>().ok().map(|rate| (mib(rate), "MiB/s"))
-    };
-    let bytes = || text.parse::<Bytes>().ok().map(|bytes| (bytes.get() as f64 / 1024.0, "KiB"));
-    let span = || text.parse::<SimSpan>().ok().map(|span| (span.as_ns() as f64 / 1e3, "us"));
-    percent().or_else(frequency).or_else(rate).or_else(bytes).or_else(span)
 }

@@ -41,7 +41,7 @@ impl Ranked {
         }
     }
 
-    /// Whether the best and the worst cannot be told apart.
+    /// Whether the best and the worst cannot be distinguished.
     #[must_use]
     pub fn is_tied(&self) -> bool {
         self.ranking.is_tied()
@@ -60,7 +60,7 @@ impl Ranked {
         Some([self.means[*best], self.means[*worst]])
     }
 
-    /// The only best candidate by its index, if it can be told from all others.
+    /// The only best candidate by its index, if it can be distinguished from all others.
     #[must_use]
     pub fn winner(&self) -> Option<usize> {
         self.ranking.winner()
@@ -116,7 +116,7 @@ impl Ranked {
         self.names(&self.ranking.worst)
     }
 
-    /// Why nothing is told apart, for a sentence of its own: `one run of each cannot tell them apart`.
+    /// Why nothing is distinguished, for a sentence of its own: `one run of each cannot tell them apart`.
     #[must_use]
     pub fn why_tied(&self) -> &'static str {
         match (self.chance, self.replicates) {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_name_stands_alone_only_where_it_is_told_from_all_others() {
+    fn one_name_stands_alone_only_where_it_differs_from_all_others() {
         let clear = ranked(&[&[1.0, 1.1, 1.2], &[2.0, 2.1, 2.3]], Chance::Seeds);
         assert_eq!((clear.best(), clear.worst(), clear.is_tied()), ("x = 0".into(), "x = 1".into(), false));
         let near = ranked(&[&[1.0, 2.0, 3.0], &[1.5, 1.4, 3.1], &[8.0, 8.1, 8.2]], Chance::Seeds);

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use towtank_report::{Claim, Figure, Interval, Measure, Outcome, Standing, Table, Warning};
+use towtank_report::{Answer, Claim, Figure, Interval, Measure, Outcome, Table, Warning};
 use towtank_scenario::gate::Gate;
 use towtank_scenario::{Draft, Problem, Problems};
 use towtank_units::Bytes;
@@ -134,7 +134,7 @@ pub struct Subcommand {
     /// Its flags. Each takes a value.
     pub flags: &'static [SubcommandFlag],
     /// Computes the answer from the given flags and their values.
-    pub answer: fn(&Given<'_>) -> Result<Answer, Problems>,
+    pub answer: fn(&Given<'_>) -> Result<Output, Problems>,
 }
 
 /// A flag of a [`Subcommand`].
@@ -177,7 +177,7 @@ impl Given<'_> {
 
 /// The output of a [`Subcommand`]: for people, and for programs (`--format json`).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct Output {
     /// The text for people.
     pub text: String,
     /// The same content as data.
@@ -235,7 +235,7 @@ pub enum TrialError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The answer that is printed.
-    pub answer: Answer,
+    pub answer: Output,
     /// Whether all goals are met.
     pub met: bool,
 }
@@ -254,8 +254,8 @@ pub struct MeasureSpec {
     pub title: &'static str,
     /// The interval that its mean over replicates has.
     pub interval: Interval,
-    /// A name that it had in an earlier version, or in the study that had it: a gate on it is told the new
-    /// one.
+    /// A name that it had in an earlier version, or in the study that had it: the refusal of a gate on it
+    /// names the new one.
     pub formerly: Option<&'static str>,
 }
 
@@ -295,12 +295,10 @@ pub struct PointResult<'a> {
 /// What a study reports about all its points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Presentation {
-    /// The answer in one sentence, for the head of the report. May be empty.
-    pub answer: String,
+    /// The answer: what the report begins with.
+    pub answer: Answer,
     /// The name of the main measure.
     pub headline: Option<String>,
-    /// How the data fare and why, where the study asks that.
-    pub status: Option<Standing>,
     /// The `id` of the figure that shows the answer.
     pub main_figure: Option<String>,
     /// Typed tables, the most important first.

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a sample more: the audit does not notice")]
-    fn damage_that_the_audit_misses_is_told() {
+    fn damage_that_the_audit_misses_is_reported() {
         let (model, finished) = finished();
         let _ = finished.complaint(&model, "a sample more", |state| state.statistics[0].count += 1);
     }

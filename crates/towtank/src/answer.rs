@@ -1,13 +1,13 @@
-//! The answer of a study's own subcommand, as a report.
+//! The output of a study's own subcommand, as a report.
 
 use serde_json::{Value, json};
-use towtank_report::Report;
+use towtank_report::{Answer, Report};
 use towtank_scenario::hash_of_bytes;
-use towtank_study::{Answer, Given, Study, Subcommand};
+use towtank_study::{Given, Output, Study, Subcommand};
 
 use crate::{Trouble, laws};
 
-/// The report of an answer: nothing was simulated, and the given values stand in place of a scenario.
+/// The report of an output: nothing was simulated, and the given values stand in place of a scenario.
 ///
 /// # Errors
 /// When the report breaks a law of reports, which is an error of ours.
@@ -15,12 +15,12 @@ pub fn report_of(
     study: &dyn Study,
     subcommand: &Subcommand,
     given: &Given<'_>,
-    answer: &Answer,
+    output: &Output,
 ) -> Result<Report, Trouble> {
     let flags = given.0.iter().map(|(flag, value)| ((*flag).to_owned(), json!(value)));
     let flags = Value::Object(flags.collect());
     let scenario = json!({ "study": study.name(), "subcommand": subcommand.name, "flags": flags });
-    of_answer(study, (subcommand.name, subcommand.about), scenario, answer)
+    of_answer(study, (subcommand.name, subcommand.about), scenario, output)
 }
 
 /// The report of the result of a command with this name and purpose for a scenario.
@@ -28,18 +28,18 @@ pub(crate) fn of_answer(
     study: &dyn Study,
     (name, about): (&str, &str),
     scenario: Value,
-    answer: &Answer,
+    output: &Output,
 ) -> Result<Report, Trouble> {
     laws::hold(Report {
         study: format!("{}-{name}", study.name()),
         results_version: study.results_version(),
         title: about.to_owned(),
-        answer: answer.text.lines().next().unwrap_or_default().to_owned(),
+        answer: Answer::of(output.text.lines().next().unwrap_or_default()),
         scenario_hash: hash_of_bytes(scenario.to_string().as_bytes()),
         scenario,
         replicates: 0,
-        tables: answer.tables.clone(),
-        figures: answer.figures.clone(),
+        tables: output.tables.clone(),
+        figures: output.figures.clone(),
         ..Report::default()
     })
 }

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart_and_texts_are_those_of_the_folder() {
+    fn names_are_distinct_and_texts_are_those_of_the_folder() {
         let names: BTreeSet<&str> = ALL.iter().map(Builtin::name).collect();
         assert_eq!(names.len(), ALL.len(), "two scenario files have the same name");
         for builtin in ALL {

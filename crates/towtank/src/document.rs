@@ -231,13 +231,13 @@ impl Files for Folder {
 
 /// A file's contents; a file of more than `most` bytes is refused without reading it to the end.
 fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, String> {
-    let told = |error: io::Error| reason(&error);
-    let file = fs::File::open(path).map_err(told)?;
-    let size = file.metadata().map_err(told)?.len();
+    let in_words = |error: io::Error| reason(&error);
+    let file = fs::File::open(path).map_err(in_words)?;
+    let size = file.metadata().map_err(in_words)?.len();
     let mut bytes = Vec::new();
     if size <= most {
         // The size of a pipe is not known beforehand.
-        file.take(most + 1).read_to_end(&mut bytes).map_err(told)?;
+        file.take(most + 1).read_to_end(&mut bytes).map_err(in_words)?;
     }
     let size = size.max(bytes.len() as u64);
     if size > most { Err(format!("it has {size} bytes or more, but the limit is {most}")) } else { Ok(bytes) }

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_gates_that_are_not_met_are_told() {
+    fn only_gates_that_are_not_met_are_named() {
         let known = [Known::new("span_s", "s")];
         let texts = ["span_s > 1s", "span_s > 3s", "span > 1s"].map(str::to_owned);
         let (gates, problems) = read(&known, &texts);

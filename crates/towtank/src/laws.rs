@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broken_law_is_told_with_its_numbers_and_the_line_that_replays_it() {
+    fn a_broken_law_is_reported_with_its_numbers_and_the_line_that_replays_it() {
         let mut report = Report { study: "rebuild".to_owned(), seed: 7, ..Report::default() };
         report.scenario_hash = "abc".to_owned();
         assert!(hold(report.clone()).is_ok());

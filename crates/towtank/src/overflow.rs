@@ -96,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    fn told(scenario: &Value) -> String {
+    fn message(scenario: &Value) -> String {
         let at = SimTime::from_ns(1 << 62);
         let key = EventKey { at, step: 0, origin: EntityId(1), sequence: 0 };
         let event = "Unit { part: 3 }".to_owned();
@@ -116,9 +116,9 @@ mod tests {
             "population": { "size": "4MiB" },
             "stations": { "counter": { "arrival_rate": "0.001/s", "patience": "500y" } },
         });
-        let said = told(&scenario);
+        let said = message(&scenario);
         assert!(!said.contains("Unit"), "{said}");
         insta::assert_snapshot!(said, @"replicate 0 runs beyond 584 years, the limit of simulated time: server 7 at 146.1 years, and the next step takes longer than that; change the keys that make it so long: `disk_write` is 1B/s, `stations.counter.arrival_rate` is 0.001/s, `stations.counter.patience` is 500y");
-        insta::assert_snapshot!(told(&json!({ "nic": "10Gbit/s", "objects": 7 })), @"replicate 0 runs beyond 584 years, the limit of simulated time: server 7 at 146.1 years, and the next step takes longer than that; use less data, or faster devices");
+        insta::assert_snapshot!(message(&json!({ "nic": "10Gbit/s", "objects": 7 })), @"replicate 0 runs beyond 584 years, the limit of simulated time: server 7 at 146.1 years, and the next step takes longer than that; use less data, or faster devices");
     }
 }

@@ -55,7 +55,7 @@ mod tests {
     use crate::{Document, Registry};
 
     #[test]
-    fn what_would_not_fit_is_told_as_a_run_would_tell_it() {
+    fn what_would_not_fit_is_reported_as_a_run_would_report_it() {
         let registry = Registry::builtin();
         let scenario = Document::builtin("queue-mm1", &registry).unwrap().check(&registry).unwrap();
         let cores = NonZeroUsize::new(4).unwrap();

@@ -104,6 +104,13 @@ impl Registry {
     /// When there is none; names the nearest name.
     pub fn find_scenario(&self, name: &str) -> Result<&Builtin, Problem> {
         self.scenario(name).ok_or_else(|| {
+            if self.named(name).is_some() {
+                let message = format!("`{name}` is a study, and `run` takes a scenario");
+                let hint = format!(
+                    "`towtank {name} --help` shows how to ask it; `towtank list` shows scenarios of it"
+                );
+                return Problem::new(message).hint(hint);
+            }
             let hint = did_you_mean(name, self.scenarios.iter().map(Builtin::name)).unwrap_or_else(|| {
                 "`towtank list` shows the built-in ones; name a file of your own by its path".to_owned()
             });

@@ -10,7 +10,7 @@ mod sample;
 
 use serde_json::json;
 use towtank_campaign::Shard;
-use towtank_report::{Claim, Figure, Report, Verdict, Warning};
+use towtank_report::{Answer, Claim, Figure, Report, Verdict, Warning};
 use towtank_scenario::{Problem, did_you_mean};
 use towtank_studies::rebuild::Rebuild;
 use towtank_studies::rebuild::benchmark::beside_published;
@@ -172,8 +172,8 @@ impl Gathered {
         let renamed = |claim: Claim| Claim { name: format!("{name}/{}", claim.name), ..claim };
         all.claims.extend(report.claims.into_iter().map(renamed));
         self.figures.extend(report.figures.into_iter().map(|figure| (name.to_owned(), figure)));
-        let told = |warning: Warning| Warning { text: format!("{name}: {}", warning.text), ..warning };
-        self.warnings.extend(warnings.into_iter().map(told));
+        let prefixed = |warning: Warning| Warning { text: format!("{name}: {}", warning.text), ..warning };
+        self.warnings.extend(warnings.into_iter().map(prefixed));
         Ok(())
     }
 
@@ -183,11 +183,12 @@ impl Gathered {
         let list = serde_json::Value::from(self.scenarios);
         all.scenario_hash = towtank_scenario::hash_of_bytes(list.to_string().as_bytes());
         all.scenario = json!({ "scenarios": list });
-        all.answer = summary(&all.claims);
+        let mut finding = summary(&all.claims);
         if all.partial {
             let (complete, wanted) = (self.complete, self.wanted);
-            all.answer = format!("Stopped with {complete} of {wanted} scenarios complete. {}", all.answer);
+            finding = format!("Stopped with {complete} of {wanted} scenarios complete. {finding}");
         }
+        all.answer = Answer::of(finding);
         let bound = papers::bind(&all.claims, &self.figures);
         let tally = papers::tally(&bound);
         all.main_figure = tally.as_ref().map(|figure| figure.id.clone());
@@ -203,8 +204,8 @@ impl Gathered {
     }
 }
 
-/// The number of claims that hold, miss, cannot be told and were fitted. Those of a scenario that was stopped
-/// come first.
+/// The number of claims that hold, miss, cannot be decided and were fitted. Those of a scenario that was
+/// stopped come first.
 fn summary(claims: &[Claim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let (open, holds, all) = (count(Verdict::NotJudged), count(Verdict::Holds), claims.len());
@@ -216,13 +217,13 @@ fn summary(claims: &[Claim]) -> String {
             all - open
         ),
     };
-    let (misses, untold, fitted) =
+    let (misses, undecided, fitted) =
         (count(Verdict::Misses), count(Verdict::CannotTell), count(Verdict::Fitted));
     if misses > 0 {
         words.push_str(&format!(", {misses} miss"));
     }
-    if untold > 0 {
-        words.push_str(&format!(", {untold} cannot tell"));
+    if undecided > 0 {
+        words.push_str(&format!(", {undecided} cannot tell"));
     }
     if fitted > 0 {
         let holding = claims.iter().filter(|claim| claim.would_be == Some(Verdict::Holds)).count();
@@ -285,7 +286,7 @@ mod tests {
         all.take("part", report(claim.not_judged(), true), Vec::new()).expect("nothing is announced");
         let report = all.finish(&Options::default()).expect("it keeps the laws");
         assert_eq!(
-            report.answer,
+            report.answer.finding,
             "Stopped with 1 of 3 scenarios complete. 1 of 2 claims are not judged, since runs are missing; of the other 1, 1 \
              hold."
         );
@@ -305,7 +306,7 @@ mod tests {
         all.take("another", Report::default(), second).expect("it announced nothing");
         let report = all.finish(&Options::default()).expect("it keeps the laws");
         assert_eq!(
-            report.warnings,
+            Warning::texts(report.warnings),
             ["another: data are lost", "another: a cost is not known", "a scenario: few replicates"]
         );
     }

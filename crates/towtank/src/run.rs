@@ -9,7 +9,7 @@ use towtank_campaign::{
     Assembled, End, Failure, Ledger, Order, Plan, PointKey, Ran, Shard, Stop, Store, Writer,
 };
 use towtank_kernel::Executor;
-use towtank_report::{Claim, Interval, Outcome, Report, Warning};
+use towtank_report::{Claim, Interval, Outcome, Report, Standing, Status, Warning};
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
 use towtank_study::{MeasureSpec, PointResult, RunContext, StopAsked, Study, StudyError};
@@ -127,8 +127,8 @@ pub(crate) fn report(
     }
     let shown = study.present(&results);
     report.answer = shown.answer;
+    report.answer.verdict = report.answer.verdict.take().map(|verdict| of_part(verdict, report.partial));
     report.headline = shown.headline;
-    report.status = shown.status;
     report.main_figure = shown.main_figure;
     report.tables = shown.tables;
     report.figures = shown.figures;
@@ -148,6 +148,14 @@ pub(crate) fn report(
     laws::hold(report).map(|report| Some((report, warnings)))
 }
 
+/// What is safe in the runs that are done may not be so in those that are missing.
+fn of_part(verdict: Standing, partial: bool) -> Standing {
+    if !partial || verdict.status() != Status::Safe {
+        return verdict;
+    }
+    Standing::new(Status::Unknown, format!("runs are missing; in those that are done, {}", verdict.reason()))
+}
+
 /// A campaign in progress.
 pub(crate) struct Walk<'a> {
     scenario: &'a Scenario,
@@ -156,7 +164,7 @@ pub(crate) struct Walk<'a> {
     threads: Threads,
     observer: &'a dyn Observer,
     /// Kinds of notices that were already reported: every replicate has the same.
-    told: Mutex<BTreeSet<String>>,
+    reported: Mutex<BTreeSet<String>>,
 }
 
 impl<'a> Walk<'a> {
@@ -167,7 +175,7 @@ impl<'a> Walk<'a> {
         threads: Threads,
         observer: &'a dyn Observer,
     ) -> Walk<'a> {
-        Walk { scenario, plan, options, threads, observer, told: Mutex::default() }
+        Walk { scenario, plan, options, threads, observer, reported: Mutex::default() }
     }
 
     fn go(&self, store: Option<&Store>, stop: &Stop) -> Ran<StudyError> {
@@ -204,8 +212,8 @@ impl<'a> Walk<'a> {
     }
 
     fn notice(&self, text: &str) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert(kind_of(text)) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.insert(kind_of(text)) {
             self.observer.remark(&Remark::Notice(text));
         }
     }

@@ -160,12 +160,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_tuned_is_refused() {
-        let told = |text: &str, goal: &str| searched(text, goal).expect_err("it is refused").to_string();
+        let refusal = |text: &str, goal: &str| searched(text, goal).expect_err("it is refused").to_string();
         let sweep = format!("{SMALL}[sweep]\nservers = [1, 2]");
-        assert_eq!(told(&sweep, "makespan_s < 1h"), "the scenario has 2 points, but only one can be tuned");
-        assert_eq!(told(SMALL, "makespam_s < 1h"), "unknown measure `makespam_s`");
+        assert_eq!(
+            refusal(&sweep, "makespan_s < 1h"),
+            "the scenario has 2 points, but only one can be tuned"
+        );
+        assert_eq!(refusal(SMALL, "makespam_s < 1h"), "unknown measure `makespam_s`");
         let queue =
             "study = \"queue\"\nspan = \"1s\"\n[stations.a]\narrival_rate = \"1/s\"\nservice_time = \"1ms\"";
-        assert!(!told(queue, "makespan_s < 1h").is_empty());
+        assert!(!refusal(queue, "makespan_s < 1h").is_empty());
     }
 }

@@ -42,12 +42,12 @@ impl From<Problem> for Trouble {
 impl Trouble {
     /// A failure with an error's own message, which may end in a hint.
     pub fn failed(error: impl std::fmt::Display) -> Trouble {
-        Trouble::Failed(told(error))
+        Trouble::Failed(problem_of(error))
     }
 
     /// The same, where the input is at fault.
     pub fn input(error: impl std::fmt::Display) -> Trouble {
-        told(error).into()
+        problem_of(error).into()
     }
 }
 
@@ -75,7 +75,7 @@ fn is_in_the_way(error: &io::Error) -> bool {
 }
 
 /// Libraries append the hint to the message; this separates it.
-fn told(error: impl std::fmt::Display) -> Problem {
+fn problem_of(error: impl std::fmt::Display) -> Problem {
     let text = without_numbers(&error.to_string());
     match text.split_once(towtank_units::HINT_MARK).or_else(|| text.split_once("; ")) {
         Some((message, hint)) => Problem::new(message).hint(hint),
@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn the_next_step_of_an_error_becomes_its_hint() {
-        let problem = told("cannot write `a`: No space left (os error 28); free some; the rest is kept");
+        let problem =
+            problem_of("cannot write `a`: No space left (os error 28); free some; the rest is kept");
         assert_eq!(problem.message(), "cannot write `a`: no space left");
         assert_eq!(problem.next_step(), Some("free some; the rest is kept"));
     }

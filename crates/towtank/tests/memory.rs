@@ -191,9 +191,9 @@ fn of_child(at: usize) -> (u64, u64) {
         .env(CASE, at.to_string())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&child.stdout).into_owned();
-    let line = told.split("measured ").nth(1).unwrap_or_else(|| {
-        panic!("{told}{}", String::from_utf8_lossy(&child.stderr));
+    let stdout = String::from_utf8_lossy(&child.stdout).into_owned();
+    let line = stdout.split("measured ").nth(1).unwrap_or_else(|| {
+        panic!("{stdout}{}", String::from_utf8_lossy(&child.stderr));
     });
     let mut numbers = line.split_whitespace().map(|word| word.parse().unwrap());
     (numbers.next().unwrap(), numbers.next().unwrap())

@@ -441,21 +441,21 @@ mod tests {
         const COLUMNS: [&str; 2] = ["a", "b"];
         let mut row = Row::words(b"  1\t 2 3", &COLUMNS);
         assert_eq!((row.cell().unwrap().whole(), row.cell().unwrap().whole()), (Ok(1), Ok(2)));
-        let told = row.end().unwrap_err().at("t", crate::Place::Line(4));
-        assert_eq!(told.to_string(), "`t`, line 4: it has 3 columns, but must have 2");
-        assert_eq!(told.hint.as_deref(), Some("a line of this format is `a b`; is the format right?"));
+        let error = row.end().unwrap_err().at("t", crate::Place::Line(4));
+        assert_eq!(error.to_string(), "`t`, line 4: it has 3 columns, but must have 2");
+        assert_eq!(error.hint.as_deref(), Some("a line of this format is `a b`; is the format right?"));
         let mut row = Row::commas(b"1", &COLUMNS);
         assert!(row.cell().is_ok() && row.end().is_ok());
-        let told = row.cell().err().unwrap().at("t", crate::Place::File);
-        assert_eq!(told.to_string(), "`t`: it has 1 of 2 columns: `b` is missing");
+        let error = row.cell().err().unwrap().at("t", crate::Place::File);
+        assert_eq!(error.to_string(), "`t`: it has 1 of 2 columns: `b` is missing");
     }
 
     #[test]
-    fn what_is_no_number_is_told_with_the_limit() {
+    fn what_is_no_number_is_refused_with_the_limit() {
         let check = |text: &str, seconds: bool, want: &str| {
             let cell = Cell { text: text.as_bytes(), column: "x" };
-            let told = if seconds { cell.seconds() } else { cell.whole() };
-            assert_eq!(told.unwrap_err().at("t", crate::Place::File).reason, want);
+            let read = if seconds { cell.seconds() } else { cell.whole() };
+            assert_eq!(read.unwrap_err().at("t", crate::Place::File).reason, want);
         };
         check("-5", false, "`x` is -5, but must be 0 or more");
         check("", false, "`x` is empty, but must be a whole number");

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_layout_is_told_with_its_line() {
+    fn what_is_no_layout_is_refused_with_its_line() {
         let check = |text: &str, want: &str| assert_eq!(read(text).unwrap_err().to_string(), want);
         check("0 [0 64k]\n0 [1 64k]", "`layout`, line 2: file 0 already has a layout");
         check("0", "`layout`, line 1: file 0 is on no server");

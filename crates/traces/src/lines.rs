@@ -168,18 +168,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_told_with_its_number() {
+    fn a_line_that_is_too_long_is_reported_with_its_number() {
         let long = [b"ok\n".to_vec(), vec![b'a'; LINE_MAX_BYTES + 1], b"\nok".to_vec()].concat();
         for text in [&long[..], &long[..LINE_MAX_BYTES + 4], &vec![b'a'; 4 * BLOCK_BYTES][..]] {
             let mut lines = Lines::new(Drip(text, 1 << 16));
-            let told = loop {
+            let stopped = loop {
                 match lines.line() {
                     Ok(Some(line)) => assert_eq!(line, b"ok"),
                     Ok(None) => panic!("the line is too long"),
-                    Err(told) => break told,
+                    Err(stopped) => break stopped,
                 }
             };
-            let Stopped::Refused(_, place) = told else { panic!("it can be read") };
+            let Stopped::Refused(_, place) = stopped else { panic!("it can be read") };
             assert_eq!(place, Place::Line(if text[0] == b'o' { 2 } else { 1 }));
         }
         let most = vec![b'a'; LINE_MAX_BYTES];
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_is_cut_is_told_with_its_place() {
+    fn a_piece_that_is_cut_is_reported_with_its_place() {
         let mut lines = Lines::new(&[7; 60][..]);
         assert_eq!(lines.piece(24).unwrap(), Some(&[7; 24][..]));
         assert_eq!((lines.piece(24).unwrap().map(<[u8]>::len), lines.piece_at()), (Some(24), 24));

@@ -223,7 +223,7 @@ mod tests {
     fn a_frame_with_a_giant_window_is_refused() {
         // A window of 2^31 bytes (exponent 21), given in the header, and one raw block.
         let giant = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x09, 0, 0, b'a'];
-        let told = unpacked(&giant).unwrap_err().to_string();
-        assert!(told.to_lowercase().contains("window"), "{told}");
+        let message = unpacked(&giant).unwrap_err().to_string();
+        assert!(message.to_lowercase().contains("window"), "{message}");
     }
 }

@@ -100,22 +100,22 @@ impl<R: Read> Reader<R> {
                 if self.format.is_text() { self.lines.line() } else { self.lines.piece(RECORD_BYTES) };
             let parsed = match taken {
                 Ok(Some(line)) => self.parser.parse(line, first, &mut self.names),
-                Ok(None) => return self.parser.end().map(|()| None).map_err(|fault| self.told(fault)),
+                Ok(None) => return self.parser.end().map(|()| None).map_err(|fault| self.error_of(fault)),
                 Err(stopped) => return Err(of_stopped(&self.name, self.lines.source().by(), stopped)),
             };
             match parsed {
                 Ok(None) => {}
                 Ok(Some(mut record)) => {
-                    self.place(&mut record).map_err(|fault| self.told(fault))?;
+                    self.place(&mut record).map_err(|fault| self.error_of(fault))?;
                     return Ok(Some(record));
                 }
-                Err(fault) => return Err(self.told(fault)),
+                Err(fault) => return Err(self.error_of(fault)),
             }
         }
     }
 
     #[cold]
-    fn told(&self, fault: Box<Fault>) -> TraceError {
+    fn error_of(&self, fault: Box<Fault>) -> TraceError {
         let text = self.format.is_text();
         let place = if text {
             Place::Line(self.lines.line_number().max(1))

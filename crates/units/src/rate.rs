@@ -47,12 +47,6 @@ impl Rate {
         self.span(size, Rounding::Up)
     }
 
-    /// Like [`Rate::span_for`], or `None` above [`SimSpan::MAX`].
-    #[must_use]
-    pub fn checked_span_for(self, size: Bytes) -> Option<SimSpan> {
-        span_of(size.get(), self.0, Rounding::Up)
-    }
-
     /// The number of bytes transferred completely after `span`: rounded down, at most [`Bytes::MAX`].
     #[must_use]
     pub fn bytes_in(self, span: SimSpan) -> Bytes {
@@ -289,7 +283,6 @@ mod tests {
         assert_eq!(third.span(Bytes::new(3), Rounding::Down), SimSpan::from_secs(1));
         assert_eq!(third.span(Bytes::new(3), Rounding::Up), SimSpan::from_secs(1));
         assert_eq!(rate(1).span(Bytes::MAX, Rounding::Down), SimSpan::MAX);
-        assert_eq!(rate(1).checked_span_for(Bytes::MAX), None);
     }
 
     #[test]

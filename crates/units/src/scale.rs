@@ -66,7 +66,7 @@ impl Scale {
     }
 
     /// The spellings of the legal units, from small to large.
-    pub fn unit_names(&self) -> impl Iterator<Item = &'static str> + '_ {
+    pub(crate) fn unit_names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.units.iter().map(|unit| unit.name)
     }
 

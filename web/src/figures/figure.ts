@@ -78,7 +78,7 @@ function chosen(kind: Kind, at: number): Kind {
 }
 
 /** The figure as a part of the page; it draws itself when it knows its width, and again when that changes. */
-export function figureElement(figure: Figure): HTMLElement {
+export function figureElement(figure: Figure, heading: "h2" | "h3" = "h3"): HTMLElement {
   const stage = h("div", { class: "stage" });
   const legend = h("div", { class: "legend" });
   const save = h("button", { type: "button", class: "quiet small", title: "download the drawing as SVG" }, "SVG");
@@ -89,7 +89,7 @@ export function figureElement(figure: Figure): HTMLElement {
   const element = h(
     "figure",
     { class: isWide(figure.kind) ? "figure wide" : "figure", id: `figure-${figure.id}` },
-    h("header", {}, h("h3", {}, prose(figure.title)), h("span", { class: "saves" }, data, save)),
+    h("div", { class: "head" }, h(heading, {}, prose(figure.title)), h("span", { class: "saves" }, data, save)),
     names.length > 0 && h("label", { class: "choice" }, "Shown: ", list),
     legend,
     stage,
@@ -120,6 +120,8 @@ function attempt(figure: Figure, width: number, stage: HTMLElement, legend: HTML
     const drawing = draw(figure.kind, width);
     drawing.svg.setAttribute("role", figure.kind.type === "chord" ? "list" : "img");
     drawing.svg.setAttribute("aria-label", `${figure.title.replaceAll("`", "")}. ${drawing.description}`);
+    // The marks of a drawing have labels, which only elements with a role may have.
+    for (const marks of drawing.svg.querySelectorAll("g[aria-label]:not([role])")) marks.setAttribute("role", "group");
     stage.replaceChildren(drawing.svg);
     legend.replaceChildren(...drawing.legend.map(legendItem), ...(drawing.ramp === undefined ? [] : [drawing.ramp]));
     legend.hidden = legend.childElementCount === 0;

@@ -85,18 +85,18 @@ fn damage_is_noticed() {
         let Entity::Device(device) = &mut state.entities[at] else { panic!("entity {at} is a device") };
         damage(device);
     };
-    let told = finished.complaint(&model, "an object is lost", |state| {
+    let complaint = finished.complaint(&model, "an object is lost", |state| {
         device(state, 0, &|device| {
             device.groups.get_mut(&0).expect("it is held").overlay = Overlay::default()
         });
     });
-    assert!(told.contains("its tree is not that of its objects"), "{told}");
-    let told = finished.complaint(&model, "a disk has worked more than there was time for", |state| {
+    assert!(complaint.contains("its tree is not that of its objects"), "{complaint}");
+    let complaint = finished.complaint(&model, "a disk has worked more than there was time for", |state| {
         device(state, 1, &|device| device.disk.lane.busy = SimSpan::from_secs(1 << 20));
     });
-    assert!(told.contains("device 1"), "{told}");
+    assert!(complaint.contains("device 1"), "{complaint}");
     for (what, change) in [("one less", -1_i64), ("one more", 1)] {
-        let told = finished.complaint(&model, what, |state| {
+        let complaint = finished.complaint(&model, what, |state| {
             for counts in &mut state.statistics {
                 for filled in counts.backfills.values_mut() {
                     let (_, tally) = filled.ended.as_mut().expect("it has ended");
@@ -105,7 +105,7 @@ fn damage_is_noticed() {
                 }
             }
         });
-        assert!(told.contains("objects differed on device 0"), "{what}: {told}");
+        assert!(complaint.contains("objects differed on device 0"), "{what}: {complaint}");
     }
 }
 
@@ -155,7 +155,7 @@ fn runs_that_are_cut_short_pass_the_audit() {
             let written: u64 = finished.entities.iter().map(|entity| moved(entity).1).sum();
             on_their_way += u64::from(read > u64::from(spec.data_shards) * written);
             if written > 0 {
-                let told = finished.complaint(&model, "written without being read", |state| {
+                let complaint = finished.complaint(&model, "written without being read", |state| {
                     for entity in &mut state.entities {
                         if let Entity::Device(device) = entity {
                             device.recovery_written +=
@@ -164,7 +164,7 @@ fn runs_that_are_cut_short_pass_the_audit() {
                         }
                     }
                 });
-                assert!(told.contains("an object is made from"), "{told}");
+                assert!(complaint.contains("an object is made from"), "{complaint}");
             }
         }
     }

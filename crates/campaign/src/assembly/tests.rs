@@ -48,10 +48,10 @@ fn one_replicate_has_no_interval() {
 }
 
 #[test]
-fn values_that_are_missing_are_told() {
+fn values_that_are_missing_are_reported() {
     let some = of_values(&[Some(1.0), None, Some(3.0), None]).report;
     assert_eq!((some.summary["x"].value(), some.summary["x"].n()), (Some(2.0), 2));
-    insta::assert_snapshot!(some.warnings.join("\n"), @"`x` has no value in 2 of 4 runs (first in replicate 1: nobody came); its means are over the others");
+    insta::assert_snapshot!(Warning::texts(some.warnings).join("\n"), @"`x` has no value in 2 of 4 runs (first in replicate 1: nobody came); its means are over the others");
     let none = of_values(&[None, None]).report;
     let x = &none.summary["x"];
     assert_eq!((x.value(), x.n(), x.reason()), (None, 0, Some("nobody came")));
@@ -78,12 +78,14 @@ fn a_report_says_what_was_run() {
     assert_eq!(assembled.points[1].outcomes[2], examples::outcome(&plan.points()[1], 2));
     insta::assert_snapshot!(assembled.report.to_json(), @r#"
     {
-      "schema": "towtank-report/1",
+      "schema": "towtank-report/2",
       "towtank": "0.1.0",
       "results_version": 1,
       "study": "toy",
       "title": "Toy",
-      "answer": "",
+      "answer": {
+        "finding": ""
+      },
       "scenario": {
         "study": "toy",
         "servers": [
@@ -257,8 +259,14 @@ fn a_report_says_what_was_run() {
       "figures": [],
       "claims": [],
       "warnings": [
-        "`lost_bytes` has no value in 2 of 6 runs (first in replicate 0 of point 1 (servers = 8): no disk failed); its means are over the others",
-        "no disk failed (in 2 of 6 runs, first in replicate 0 of point 1 (servers = 8))"
+        {
+          "severity": "unknown",
+          "text": "`lost_bytes` has no value in 2 of 6 runs (first in replicate 0 of point 1 (servers = 8): no disk failed); its means are over the others"
+        },
+        {
+          "severity": "note",
+          "text": "no disk failed (in 2 of 6 runs, first in replicate 0 of point 1 (servers = 8))"
+        }
       ]
     }
     "#);
@@ -274,14 +282,14 @@ fn without_a_sweep_the_summary_is_the_points() {
 }
 
 #[test]
-fn what_is_not_done_is_told() {
+fn what_is_not_done_is_reported() {
     let plan = examples::plan(&[8, 16, 32], 2);
     let mut half = Ledger::new(&plan);
     let stopped = |point: usize| Outcome { partial: true, ..examples::outcome(&plan.points()[point], 0) };
     half.enter(Task { point: 0, replicate: 1 }, examples::outcome(&plan.points()[0], 1));
     half.enter(Task { point: 1, replicate: 0 }, stopped(1));
     let report = assemble(&plan, half, "sequential").report;
-    insta::assert_snapshot!(report.warnings.join("\n"), @r#"
+    insta::assert_snapshot!(Warning::texts(report.warnings).join("\n"), @r#"
     5 of 6 runs are missing or were stopped early
     no run of 1 of 3 points was finished: their values cover only what was committed
     no disk failed (in 1 of 2 runs, first in replicate 0 of point 2 (servers = 16))
@@ -294,7 +302,7 @@ fn what_is_not_done_is_told() {
     let mut only = Ledger::new(&one);
     only.enter(Task { point: 0, replicate: 0 }, stopped(0));
     let report = assemble(&one, only, "sequential").report;
-    insta::assert_snapshot!(report.warnings.join("\n"), @r#"
+    insta::assert_snapshot!(Warning::texts(report.warnings).join("\n"), @r#"
     the run was stopped early: the values cover only what was committed
     no disk failed
     "#);

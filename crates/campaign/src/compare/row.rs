@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use serde_json::Value;
-use towtank_metrics::{MeanInterval, mean_interval_95, told_apart};
+use towtank_metrics::{MeanInterval, mean_interval_95, significant_order};
 use towtank_report::{Measure, Ordered, PointSummary};
 
 use super::Side;
@@ -109,7 +109,7 @@ fn paired_difference(name: &str, a: &PointOutcomes, b: &PointOutcomes) -> Option
         left.iter().zip(&right).filter_map(|(left, right)| Some((*right)? - (*left)?)).collect();
     Some(Paired {
         mean: mean_interval_95(&differences)?,
-        apart: told_apart(&right, &left, 1),
+        apart: significant_order(&right, &left, 1),
         equal: differences.len() > 1 && differences.iter().all(|difference| *difference == 0.0),
     })
 }

@@ -63,25 +63,25 @@ fn verdicts_follow_the_intervals() {
     check(&[1.0, 2.0], &[f64::NAN, f64::NAN], 7, true, "no value");
 }
 
-/// A former bug: a report compared with itself, without its runs, was told as not clearly different.
+/// A former bug: a report compared with itself, without its runs, was reported as not clearly different.
 #[test]
 fn reports_with_equal_digests_are_equal() {
     let side = |name: &str, last: f64| of_values(name, 7, &[1.0, 5.0, last], false);
     let same = compare(&side("A", 9.0), &side("B", 9.0)).unwrap();
-    assert_eq!(same.answer, "B against A, of 1 value: 1 equal.");
+    assert_eq!(same.answer.finding, "B against A, of 1 value: 1 equal.");
     let other = compare(&side("A", 9.0), &side("B", 9.1)).unwrap();
-    assert_eq!(other.answer, "B against A, of 1 value: 1 not clearly different.");
+    assert_eq!(other.answer.finding, "B against A, of 1 value: 1 not clearly different.");
 }
 
-/// A former bug: what neither side has was told as missing on one side.
+/// A former bug: what neither side has was reported as missing on one side.
 #[test]
-fn what_is_missing_on_both_sides_is_told_so() {
+fn what_is_missing_on_both_sides_is_counted_as_such() {
     let (some, none) = ([1.0, 2.0], [f64::NAN, f64::NAN]);
-    let told = |a: &[f64], b: &[f64]| {
-        compare(&of_values("A", 7, a, true), &of_values("B", 7, b, true)).unwrap().answer
+    let answer = |a: &[f64], b: &[f64]| {
+        compare(&of_values("A", 7, a, true), &of_values("B", 7, b, true)).unwrap().answer.finding
     };
-    assert_eq!(told(&none, &none), "B against A, of 1 value: 1 without a value on both sides.");
-    assert_eq!(told(&some, &none), "B against A, of 1 value: 1 without a value on one side.");
+    assert_eq!(answer(&none, &none), "B against A, of 1 value: 1 without a value on both sides.");
+    assert_eq!(answer(&some, &none), "B against A, of 1 value: 1 without a value on one side.");
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn a_sweep_is_compared_where_it_overlaps() {
     assert_eq!(report.sweep[0].values, [16, 32]);
     // The common points have the same scenario and seed, so nothing differs.
     assert!(report.points.iter().all(|point| point.summary["span_s"].value() == Some(0.0)));
-    insta::assert_snapshot!(report.answer, @"B against A, of 4 values: 4 equal.");
-    insta::assert_snapshot!(report.warnings.join("\n"), @r#"
+    insta::assert_snapshot!(report.answer.prose(), @"B against A, of 4 values: 4 equal.");
+    insta::assert_snapshot!(Warning::texts(report.warnings).join("\n"), @r#"
     the scenarios differ in `servers[0]`, `servers[1]`, `servers[2]`
     only before has the points `servers=8`
     only after has the points `servers=64`
@@ -138,7 +138,7 @@ fn a_sweep_is_compared_where_it_overlaps() {
 }
 
 #[test]
-fn readers_are_told_what_else_differs() {
+fn readers_learn_what_else_differs() {
     let mut a = toy("A", &examples::plan_with_seed(&[8], 3, 7));
     let mut b = toy("B", &examples::plan_with_seed(&[8], 4, 9));
     b.report.results_version = 2;
@@ -149,7 +149,7 @@ fn readers_are_told_what_else_differs() {
     a.report.summary.insert("only_a".to_owned(), Measure::new(1.0, "", 3));
     a.report.towtank = "0.1.0".to_owned();
     let report = compare(&a, &b).unwrap();
-    insta::assert_snapshot!(report.warnings.join("\n"), @r#"
+    insta::assert_snapshot!(Warning::texts(report.warnings).join("\n"), @r#"
     the studies differ (toy in A, other in B)
     the results versions differ (1 in A, 2 in B): the model itself changed between them
     they were made by different versions of Towtank (0.1.0 in A, 9.9.9 in B)
@@ -166,7 +166,7 @@ fn readers_are_told_what_else_differs() {
     let mut hashed = toy("B", &examples::plan(&[8], 3));
     hashed.report.scenario_hash = "another".to_owned();
     let report = compare(&toy("A", &examples::plan(&[8], 3)), &hashed).unwrap();
-    insta::assert_snapshot!(report.warnings.join("\n"), @r#"
+    insta::assert_snapshot!(Warning::texts(report.warnings).join("\n"), @r#"
     the scenarios are equal, but the contents of their input files differ
     the two are the same result: their digests are equal
     "#);
@@ -233,7 +233,7 @@ fn a_path_without_a_result_says_so() {
     insta::assert_snapshot!(message(dir.path()), @"`DIR` holds neither a `report.json` nor a campaign; name a directory given to `--out`");
     insta::assert_snapshot!(message(&dir.path().join("absent")), @"cannot read `DIR/absent`: No such file or directory (os error 2); name a directory given to `--out`, or a `report.json`");
     insta::assert_snapshot!(message(&broken), @"cannot use `DIR/broken.json`: not a report: EOF while parsing a value at line 1 column 10; is it the `report.json` of a run?");
-    insta::assert_snapshot!(message(&other), @"cannot use `DIR/other.json`: the report is of layout `towtank-report/9`, but this version reads `towtank-report/1`; use the version that wrote it");
+    insta::assert_snapshot!(message(&other), @"cannot use `DIR/other.json`: the report is of layout `towtank-report/9`, but this version reads `towtank-report/2`; use the version that wrote it");
 }
 
 #[test]

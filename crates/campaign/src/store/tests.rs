@@ -121,7 +121,7 @@ fn a_directory_of_other_things_is_refused() {
 }
 
 #[test]
-fn damaged_points_are_told_and_nothing_else_is_lost() {
+fn damaged_points_are_reported_and_nothing_else_is_lost() {
     let dir = Scratch::new();
     let plan = examples::plan(&[8, 16], 3);
     filled(dir.path(), &plan);
@@ -136,13 +136,13 @@ fn damaged_points_are_told_and_nothing_else_is_lost() {
     let (found, damaged) = loaded(dir.path(), &plan);
     assert_eq!(found, 1);
     let words: Vec<_> = damaged.iter().map(|damage| damage.why.clone()).collect();
-    insta::assert_snapshot!(words.join("\n"), @r#"
-    it is not a complete point file (EOF while parsing a value at line 1 column 232)
+    insta::assert_snapshot!(words.join("\n"), @"
+    it is not a complete point file (EOF while parsing an object at line 1 column 245)
     it is not a complete point file (EOF while parsing a value at line 1 column 0)
     its checksum does not match its contents
     it belongs to key bab9805bc749bf633cbfc9a622ea458a
     it belongs to replicate 2
-    "#);
+    ");
     insta::assert_snapshot!(dir.hide(&damaged[4]), @"`DIR/points/17f9886db1dd125cb1e10d266993f823/r00001.json` is damaged: it belongs to replicate 2");
 }
 

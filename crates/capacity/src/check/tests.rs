@@ -48,15 +48,15 @@ fn a_system_of_the_hypothesis_holds() {
     assert!((found.error_max - 100.0 * (1.0 / 0.95 - 1.0)).abs() < 1e-9);
 }
 
-/// The kind of a verdict, with the reason why it cannot be told.
-fn told(verdict: &Verdict) -> (VerdictKind, Option<Doubt>) {
+/// The kind of a verdict, with the reason why it cannot be decided.
+fn kind_and_doubt(verdict: &Verdict) -> (VerdictKind, Option<Doubt>) {
     assert_eq!(verdict.reason.is_some(), verdict.kind == VerdictKind::Fails, "{verdict:?}");
     (verdict.kind, verdict.doubt)
 }
 
 /// The verdict where every mix has this multiple of the estimated rate.
-fn told_at(factor: f64, pure: &[(f64, f64)]) -> (VerdictKind, Option<Doubt>) {
-    told(&verdict_on(|reads| factor * line(reads, 1000.0, 250.0), pure))
+fn verdict_at(factor: f64, pure: &[(f64, f64)]) -> (VerdictKind, Option<Doubt>) {
+    kind_and_doubt(&verdict_on(|reads| factor * line(reads, 1000.0, 250.0), pure))
 }
 
 const HOLDS: (VerdictKind, Option<Doubt>) = (VerdictKind::Holds, None);
@@ -67,14 +67,14 @@ fn cannot_tell(doubt: Doubt) -> (VerdictKind, Option<Doubt>) {
 }
 
 #[test]
-fn errors_on_both_sides_of_the_limit_cannot_be_told() {
+fn errors_on_both_sides_of_the_limit_cannot_be_judged() {
     let pure = [(1.0, 800.0), (1.0, 1200.0), (0.0, 200.0), (0.0, 300.0)];
-    assert_eq!(told_at(0.8, &pure), cannot_tell(Doubt::WithinSpread));
+    assert_eq!(verdict_at(0.8, &pure), cannot_tell(Doubt::WithinSpread));
     // A former fault: an error below the limit held, however far the runs were apart.
-    assert_eq!(told_at(1.0, &pure), cannot_tell(Doubt::WithinSpread));
+    assert_eq!(verdict_at(1.0, &pure), cannot_tell(Doubt::WithinSpread));
     // 10.2 % differ from nothing beyond chance, but not from 10 %.
-    assert_eq!(told_at(1.0 / 1.102, &PURE), cannot_tell(Doubt::WithinSpread));
-    assert_eq!((told_at(0.95, &PURE), told_at(0.8, &PURE)), (HOLDS, FAILS));
+    assert_eq!(verdict_at(1.0 / 1.102, &PURE), cannot_tell(Doubt::WithinSpread));
+    assert_eq!((verdict_at(0.95, &PURE), verdict_at(0.8, &PURE)), (HOLDS, FAILS));
 }
 
 /// A former fault: an error of 15 % did not hold although no point was run twice.
@@ -82,9 +82,9 @@ fn errors_on_both_sides_of_the_limit_cannot_be_told() {
 fn single_runs_decide_nothing() {
     let single = [(1.0, 1000.0), (0.0, 250.0)];
     for factor in [1.0, 0.85, 10.0] {
-        assert_eq!(told_at(factor, &single), cannot_tell(Doubt::SingleRuns), "{factor}");
+        assert_eq!(verdict_at(factor, &single), cannot_tell(Doubt::SingleRuns), "{factor}");
     }
-    assert_eq!((told_at(1.0, &PURE), told_at(0.85, &PURE)), (HOLDS, FAILS));
+    assert_eq!((verdict_at(1.0, &PURE), verdict_at(0.85, &PURE)), (HOLDS, FAILS));
 }
 
 /// A former fault: the hypothesis held although runs differed by 200 % and rates had no interval.
@@ -92,28 +92,28 @@ fn single_runs_decide_nothing() {
 fn runs_without_an_interval_decide_nothing() {
     let wild = [(1.0, 500.0), (1.0, 1500.0), (0.0, 125.0), (0.0, 375.0)];
     for factor in [1.0, 0.5, 10.0] {
-        assert_eq!(told_at(factor, &wild), cannot_tell(Doubt::NoInterval), "{factor}");
+        assert_eq!(verdict_at(factor, &wild), cannot_tell(Doubt::NoInterval), "{factor}");
     }
 }
 
 /// The verdict on nine mixes of which only the first has another rate than estimated.
-fn told_of_nine(first: f64, pure: &[(f64, f64)]) -> (VerdictKind, Option<Doubt>) {
+fn verdict_of_nine(first: f64, pure: &[(f64, f64)]) -> (VerdictKind, Option<Doubt>) {
     let model = fit(&runs(pure)).unwrap();
     let mix = |at: u32| {
         let reads = f64::from(at) / 10.0;
         (reads, if at == 1 { first } else { 1.0 } * line(reads, 1000.0, 250.0))
     };
     let points = groups(&runs(&(1..10).map(mix).collect::<Vec<_>>()));
-    told(&check(&model, &points, false, Beyond::Refuse, WITHIN_DEFAULT).unwrap().whole.unwrap())
+    kind_and_doubt(&check(&model, &points, false, Beyond::Refuse, WITHIN_DEFAULT).unwrap().whole.unwrap())
 }
 
 #[test]
 fn one_mix_of_many_fails_only_far_beyond_its_interval() {
     let pure = [(1.0, 960.0), (1.0, 1040.0), (0.0, 240.0), (0.0, 260.0)];
     // Each mix is known to a factor of 1.3, and to one of 2.4 where all nine have to be.
-    assert_eq!(told_of_nine(1.5, &pure), cannot_tell(Doubt::WithinSpread));
-    assert_eq!(told_of_nine(4.0, &pure), FAILS);
-    assert_eq!((told_of_nine(1.5, &PURE), told_of_nine(1.0, &PURE)), (FAILS, HOLDS));
+    assert_eq!(verdict_of_nine(1.5, &pure), cannot_tell(Doubt::WithinSpread));
+    assert_eq!(verdict_of_nine(4.0, &pure), FAILS);
+    assert_eq!((verdict_of_nine(1.5, &PURE), verdict_of_nine(1.0, &PURE)), (FAILS, HOLDS));
 }
 
 fn reason_for(mixes: impl Fn(f64) -> f64) -> String {

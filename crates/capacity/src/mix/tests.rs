@@ -21,7 +21,7 @@ fn a_mix_reads_back() {
 }
 
 #[test]
-fn what_is_no_mix_is_told_with_its_place() {
+fn what_is_no_mix_is_refused_with_its_place() {
     insta::assert_snapshot!(refused("16KiB:90%:r70,1MiB:20%:r100"), @"the shares add up to 110%, not to 100% [16KiB:90%:r70,1MiB:20%:r100] make them add up to 100%");
     insta::assert_snapshot!(refused("16KiB:90%"), @"`16KiB:90%` is not a part of a mix [16KiB:90%] a part is SIZE:SHARE%:rREADPERCENT, such as 16KiB:90%:r70");
     insta::assert_snapshot!(refused("16KiB:50%:r70,1M:50%:r10"), @"`1M`: `M` is not a unit of a size [1M] write `MiB` (1024² bytes) or `MB` (1000² bytes)");

@@ -1,8 +1,8 @@
 //! The report of a check: errors by point, verdicts by size, and a summary in words.
 
 use towtank_report::{
-    Axis, BarSeries, Cell, Column, CurvePoint, Draw, Figure, LineSeries, Ordered, Reference, Report, Table,
-    Warning,
+    Answer, Axis, BarSeries, Cell, Column, CurvePoint, Draw, Figure, LineSeries, Ordered, Reference, Report,
+    Table, Warning,
 };
 
 use super::figures::{self, IOPS};
@@ -59,7 +59,7 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
             Some(system) => format!("Does the model of {system} hold?"),
             None => "Does the model hold?".to_owned(),
         },
-        answer: verdict_in_words(checks),
+        answer: Answer::of_text(&verdict_in_words(checks)),
         glossary: glossary(&summary, &CHECK_MEASURES),
         summary,
         tables: tables(checks),
@@ -70,7 +70,7 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
     }
 }
 
-/// The verdict in a few sentences. What cannot be told comes first.
+/// The verdict in a few sentences. What cannot be decided comes first.
 pub(super) fn verdict_in_words(checks: &Checks) -> String {
     let Some(whole) = &checks.whole else { return "There is no mix to compare the model with.".to_owned() };
     let Verdict { points, error_mean, error_max, reason, .. } = whole;
@@ -105,7 +105,7 @@ fn named(checks: &Checks, matches: impl Fn(&Verdict) -> bool) -> Option<String> 
     }
 }
 
-/// What cannot be told, why, and what would decide it.
+/// What cannot be decided, why, and what would decide it.
 fn doubts(checks: &Checks) -> Vec<String> {
     let (within, mut words) = (checks.within, Vec::new());
     for doubt in [Doubt::SingleRuns, Doubt::NoInterval, Doubt::WithinSpread] {

@@ -2,7 +2,7 @@
 //! with a plan.
 
 use towtank_report::{
-    Axis, Column, CurvePoint, Draw, Figure, Kind, Num, Ordered, Reference, Report, Table, Warning,
+    Answer, Axis, Column, CurvePoint, Draw, Figure, Kind, Num, Ordered, Reference, Report, Table, Warning,
 };
 use towtank_units::Bytes;
 
@@ -96,7 +96,7 @@ pub fn estimated(answered: &Answered<'_>) -> Result<Report, EstimateError> {
             Some(system) => format!("Capacity of {system} for {}", asked.mix),
             None => format!("Capacity of the system for {}", asked.mix),
         },
-        answer: answer(estimate, bracket, planned.as_ref()),
+        answer: Answer::of_text(&answer(estimate, bracket, planned.as_ref())),
         glossary: glossary(&summary, &ESTIMATE_MEASURES),
         summary,
         tables,

@@ -1,7 +1,7 @@
 //! The report of a fit: sizes, the check of the hypothesis with the measured mixes, and the benefit of
 //! curvatures.
 
-use towtank_report::{Axis, Column, Draw, Figure, Ordered, Reference, Report, Table, Warning};
+use towtank_report::{Answer, Axis, Column, Draw, Figure, Ordered, Reference, Report, Table, Warning};
 
 use super::figures::{self, IOPS};
 use super::{About, glossary, put, sure, words};
@@ -51,7 +51,7 @@ pub fn fitted(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
             Some(system) => format!("Capacity of {system}"),
             None => "Capacity of the system".to_owned(),
         },
-        answer: answer(model, checks),
+        answer: Answer::of_text(&answer(model, checks)),
         glossary: glossary(&summary, &MEASURES),
         summary,
         tables,

@@ -70,7 +70,7 @@ pub fn advice(spread: &Spread) -> Vec<Advice> {
 
 /// The power of two nearest to a number; of two that are equally near, the greater.
 #[must_use]
-pub fn nearest_power(wanted: f64) -> u32 {
+fn nearest_power(wanted: f64) -> u32 {
     let mut power = 1u32;
     while power < 1 << 30 && f64::from(power) * 1.5 <= wanted {
         power *= 2;

@@ -84,7 +84,7 @@ type Amounts = BTreeMap<ItemId, f64>;
 #[must_use]
 pub fn causes(spread: &Spread) -> Vec<Cause> {
     let devices = around_fullest(spread);
-    let Some(mut told) = Told::begin(spread, &devices) else { return Vec::new() };
+    let Some(mut steps) = Steps::begin(spread, &devices) else { return Vec::new() };
     let expected = |weight: &dyn Fn(&Load) -> f64, picked| -> Vec<Amounts> {
         spread.pools.iter().map(|pool| spread.expected(pool, weight, picked)).collect()
     };
@@ -92,12 +92,12 @@ pub fn causes(spread: &Spread) -> Vec<Cause> {
     let by = |shards: &[Amounts]| spread.bytes_of(shards);
     let by_size = |load: &Load| if takes(load) { load.capacity } else { 0.0 };
     let by_weight = |load: &Load| if takes(load) { load.weight } else { 0.0 };
-    told.next(CauseKind::Rule, &by(&expected(&by_size, Picked::Even)));
-    told.next(CauseKind::CrushWeights, &by(&expected(&by_weight, Picked::Even)));
-    told.next(CauseKind::Reweights, &by(&expected(&|load| load.effective, Picked::Even)));
+    steps.next(CauseKind::Rule, &by(&expected(&by_size, Picked::Even)));
+    steps.next(CauseKind::CrushWeights, &by(&expected(&by_weight, Picked::Even)));
+    steps.next(CauseKind::Reweights, &by(&expected(&|load| load.effective, Picked::Even)));
     let drawn = expected(&|load| load.effective, Picked::Drawn);
     let drawn_bytes = by(&drawn);
-    told.next(CauseKind::Draws, &drawn_bytes);
+    steps.next(CauseKind::Draws, &drawn_bytes);
     // Where chance puts more shards of any pool on a device, its bytes rise in proportion.
     let plain = counted(spread, |group| &group.plain);
     let sum = |pools: &[Amounts], id: &ItemId| pools.iter().filter_map(|pool| pool.get(id)).sum::<f64>();
@@ -107,13 +107,13 @@ pub fn causes(spread: &Spread) -> Vec<Cause> {
         let bytes = drawn_bytes.get(id).copied().unwrap_or(0.0);
         (*id, if usual > 0.0 { bytes * count / usual } else { 0.0 })
     };
-    told.next(CauseKind::TooFewGroups, &ids.iter().map(scaled).collect());
-    told.next(CauseKind::SizesBetweenPools, &by(&plain));
+    steps.next(CauseKind::TooFewGroups, &ids.iter().map(scaled).collect());
+    steps.next(CauseKind::SizesBetweenPools, &by(&plain));
     let sized = spread.pools.iter().all(|pool| pool.sized);
-    told.known(CauseKind::SizesWithinPools, &weighed(spread, |group| &group.plain), sized);
-    told.next(CauseKind::Upmaps, &weighed(spread, |group| &group.up));
-    told.end(spread);
-    told.causes
+    steps.known(CauseKind::SizesWithinPools, &weighed(spread, |group| &group.plain), sized);
+    steps.next(CauseKind::Upmaps, &weighed(spread, |group| &group.up));
+    steps.end(spread);
+    steps.causes
 }
 
 /// Shards of each pool on each device.
@@ -166,13 +166,13 @@ pub fn together(spread: &Spread, device: ItemId) -> BTreeSet<ItemId> {
     }
 }
 
-struct Told<'a> {
+struct Steps<'a> {
     devices: Vec<(ItemId, &'a Load)>,
     causes: Vec<Cause>,
 }
 
-impl<'a> Told<'a> {
-    fn begin(spread: &'a Spread, ids: &BTreeSet<ItemId>) -> Option<Told<'a>> {
+impl<'a> Steps<'a> {
+    fn begin(spread: &'a Spread, ids: &BTreeSet<ItemId>) -> Option<Steps<'a>> {
         let devices: Vec<(ItemId, &Load)> =
             ids.iter().filter_map(|id| Some((*id, spread.devices.get(id)?))).collect();
         let capacity: f64 = devices.iter().map(|(_, load)| load.capacity).sum();
@@ -183,10 +183,10 @@ impl<'a> Told<'a> {
         let overhead: f64 = devices.iter().map(|(_, load)| load.overhead).sum();
         let fill = ((bytes + overhead) / capacity).max(0.0);
         let even = Cause { kind: CauseKind::EvenFill, added: Some(fill), fill, device: None };
-        let mut told = Told { causes: vec![even], devices };
-        let level = told.devices.iter().map(|(id, load)| (*id, bytes * load.capacity / capacity)).collect();
-        told.next(CauseKind::Overheads, &level);
-        Some(told)
+        let mut steps = Steps { causes: vec![even], devices };
+        let level = steps.devices.iter().map(|(id, load)| (*id, bytes * load.capacity / capacity)).collect();
+        steps.next(CauseKind::Overheads, &level);
+        Some(steps)
     }
 
     fn last(&self) -> f64 {

@@ -24,7 +24,7 @@ impl Network {
     }
 
     /// Adds an edge without capacity; returns its index.
-    pub fn edge(&mut self, from: u32, to: u32) -> u32 {
+    pub(super) fn edge(&mut self, from: u32, to: u32) -> u32 {
         let index = self.to.len() as u32;
         self.to.extend([to, from]);
         self.left.extend([0, 0]);

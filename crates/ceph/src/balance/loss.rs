@@ -82,7 +82,7 @@ pub fn losses(cluster: &Cluster, spread: &Spread, mixes: &[Mix]) -> Result<Vec<L
             left.moves(group, &target, mixes);
         }
         devices.iter().for_each(|id| left.forget(*id));
-        found.push(left.told(host.to_owned()));
+        found.push(left.into_loss(host.to_owned()));
     }
     Ok(found)
 }
@@ -117,7 +117,7 @@ impl Left<'_> {
         self.bytes.insert(device, i64::MIN);
     }
 
-    fn told(self, host: String) -> Loss {
+    fn into_loss(self, host: String) -> Loss {
         let spread = self.spread;
         let bytes = |id: &ItemId| match self.bytes.get(id) {
             Some(&i64::MIN) => None,
@@ -162,6 +162,6 @@ mod tests {
         let spread = spread(&cluster());
         let bytes = BTreeMap::from([(0, -1_000_000)]);
         let left = Left { spread: &spread, growths: Vec::new(), bytes, groups_short: 0 };
-        left.told("h0".to_owned());
+        left.into_loss("h0".to_owned());
     }
 }

@@ -40,7 +40,7 @@ impl Spread {
 
 /// What each device grows by if one byte is written.
 #[must_use]
-pub fn growths<'a>(groups: impl IntoIterator<Item = &'a Placed>, mix: &Mix) -> BTreeMap<ItemId, f64> {
+pub(super) fn growths<'a>(groups: impl IntoIterator<Item = &'a Placed>, mix: &Mix) -> BTreeMap<ItemId, f64> {
     let mut growths = BTreeMap::new();
     for group in groups {
         let growth = group.growth * mix[group.pool];
@@ -53,7 +53,7 @@ pub fn growths<'a>(groups: impl IntoIterator<Item = &'a Placed>, mix: &Mix) -> B
 
 /// Bytes that fit until this device is full; negative if it is over the limit.
 #[must_use]
-pub fn until_full(load: &Load, bytes: f64, growth: f64, full: f64) -> f64 {
+pub(super) fn until_full(load: &Load, bytes: f64, growth: f64, full: f64) -> f64 {
     (full * load.capacity - load.overhead - bytes) / growth
 }
 

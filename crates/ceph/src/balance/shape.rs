@@ -87,7 +87,7 @@ impl Shape {
     /// Where each device stands in each branch. A device that stands in several places of one branch is left
     /// out: which of its failure domains counts depends on where CRUSH met it.
     #[must_use]
-    pub fn spots(&self) -> BTreeMap<ItemId, Vec<Option<Spot>>> {
+    pub(super) fn spots(&self) -> BTreeMap<ItemId, Vec<Option<Spot>>> {
         let mut spots = BTreeMap::new();
         let mut several = BTreeSet::new();
         for (at, branch) in self.branches.iter().enumerate() {

@@ -158,7 +158,7 @@ const GROUPS_PER_LOOK: usize = 1_024;
 const WEIGHT_BYTES: f64 = (1u64 << 40) as f64;
 
 impl Spread {
-    /// Places every group; nothing if `goes_on` says no. It is told the part that is done.
+    /// Places every group; nothing if `goes_on` says no. It is given the part that is done.
     ///
     /// # Errors
     /// The fault of an invalid map.
@@ -349,7 +349,7 @@ impl Spread {
 impl PoolSpread {
     /// Bytes of a copy or shard, on average.
     #[must_use]
-    pub fn mean_shard(&self) -> f64 {
+    pub(super) fn mean_shard(&self) -> f64 {
         if self.shards == 0 { 0.0 } else { self.shard_bytes as f64 / self.shards as f64 }
     }
 }

@@ -51,7 +51,7 @@ fn cluster() -> Cluster {
 fn every_group_belongs_where_the_dump_has_it() {
     let joined = joined(|_, _, _| {}).unwrap_or_else(|errors| panic!("{errors:?}"));
     let cluster = joined.cluster;
-    assert!(joined.warnings.iter().any(|told| told.text.ends_with("are active: they serve")));
+    assert!(joined.warnings.iter().any(|warning| warning.text.ends_with("are active: they serve")));
     let mut laid_out = LaidOut::new(&cluster).unwrap();
     let mut groups = 0;
     for pool in &cluster.pools {
@@ -69,7 +69,7 @@ fn every_group_belongs_where_the_dump_has_it() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_its_export_and_a_next_step() {
+fn what_does_not_fit_is_refused_with_its_export_and_a_next_step() {
     type Damage = fn(&mut Map, &mut OsdDump, &mut PgDump);
     let cases: [(&str, Export, Damage); 4] = [
         ("`osds`: the pools have", Export::OsdDump, |_, dump, _| dump.pools[0].pg_num = u32::MAX),
@@ -95,21 +95,24 @@ fn entries_count_as_bytes() {
         joined.cluster.pools.iter().flat_map(|pool| &pool.groups).map(|group| group.bytes).sum()
     };
     let words = "they are copied like data, though they lie with the metadata";
-    let told = |joined: &Joined| {
-        joined.warnings.iter().any(|told| told.text.contains("entries (omap)") && told.text.ends_with(words))
+    let warns = |joined: &Joined| {
+        joined
+            .warnings
+            .iter()
+            .any(|warning| warning.text.contains("entries (omap)") && warning.text.ends_with(words))
     };
     let without = joined(|_, _, _| {}).unwrap();
-    assert!(!told(&without), "this cluster has none");
+    assert!(!warns(&without), "this cluster has none");
     let with = joined(|_, _, dump| dump.groups.iter_mut().for_each(|stat| stat.sum.num_omap_bytes = 1_000));
     let with = with.unwrap();
     assert_eq!(bytes(&with), bytes(&without) + 1_000 * 65);
-    assert!(told(&with), "{:?}", with.warnings);
+    assert!(warns(&with), "{:?}", with.warnings);
     let report = |entries: u64| {
         of_report(|report| report.pools.iter_mut().for_each(|(_, sum)| sum.num_omap_bytes = entries))
     };
     let (without, with) = (report(0), report(65_000));
     assert_eq!(bytes(&with), bytes(&without) + 65_000 * with.cluster.pools.len() as u64);
-    assert!(told(&with) && !told(&without));
+    assert!(warns(&with) && !warns(&without));
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn of_report(change: impl FnOnce(&mut Report)) -> Joined {
 }
 
 fn is_estimated(joined: &Joined) -> bool {
-    joined.warnings.iter().any(|told| told.text.contains("it is estimated from their sizes"))
+    joined.warnings.iter().any(|warning| warning.text.contains("it is estimated from their sizes"))
 }
 
 /// The metadata of these devices differ by 0.2 % of what each uses: that is how exact equal parts can be.
@@ -223,10 +226,11 @@ fn no_usage_is_estimated_from_parts_of_a_report() {
 
 /// A report has no groups, but it has their states.
 #[test]
-fn states_of_groups_in_a_report_are_told() {
-    let told =
-        |joined: &Joined| joined.warnings.iter().any(|told| told.text.contains("are degraded: they lack"));
-    assert!(!told(&of_report(|_| ())));
+fn states_of_groups_in_a_report_are_named() {
+    let warns = |joined: &Joined| {
+        joined.warnings.iter().any(|warning| warning.text.contains("are degraded: they lack"))
+    };
+    assert!(!warns(&of_report(|_| ())));
     let joined = of_report(|report| report.states[0].state = "active+undersized+degraded".to_owned());
-    assert!(told(&joined), "{:?}", joined.warnings);
+    assert!(warns(&joined), "{:?}", joined.warnings);
 }

@@ -15,12 +15,12 @@ use super::{RunFlags, SCENARIO, SearchFlags};
 const SHORT_FLAGS: usize = 10;
 
 /// The command of a study without its flags.
-pub fn study_name(study: &'static dyn Study) -> clap::Command {
+pub(super) fn study_name(study: &'static dyn Study) -> clap::Command {
     clap::Command::new(study.name()).about(heading(study))
 }
 
 /// The command of a study.
-pub fn study_command(study: &'static dyn Study) -> clap::Command {
+pub(super) fn study_command(study: &'static dyn Study) -> clap::Command {
     let schema = study.schema().to_value();
     let mut command = clap::Command::new(study.name());
     for (at, flag) in study.flags().iter().enumerate() {
@@ -117,7 +117,7 @@ fn measures(study: &dyn Study) -> String {
 }
 
 /// A study's flags with their keys, for hints about missing keys.
-pub fn named_flags(study: &dyn Study) -> Vec<FlagName> {
+pub(crate) fn named_flags(study: &dyn Study) -> Vec<FlagName> {
     study
         .flags()
         .iter()
@@ -140,7 +140,13 @@ pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>,
             // JSON list of texts.
             _ => serde_json::json!(values).to_string(),
         };
-        Some(Setting::of_flag(&format!("--{}", flag.name), &key_of(flag), &value))
+        let name = format!("--{}", flag.name);
+        // A change of a cluster names something in it, also where the name looks like a number.
+        let is_name = study.ordered().is_some_and(|ordered| is_of(&ordered, flag));
+        if is_name && value.trim().parse::<f64>().is_ok() {
+            return Some(Ok(Setting::of_text(&name, &key_of(flag), value.trim())));
+        }
+        Some(Setting::of_flag(&name, &key_of(flag), &value))
     });
     let mut settings = given.collect::<Result<Vec<_>, _>>()?;
     settings.extend(in_order);

@@ -12,7 +12,7 @@ use crate::crush::{name_of, put, read_bytes};
 use towtank::Trouble;
 
 /// The benchmark runs of several files, and notes on parts of them that were skipped.
-pub struct Measurements {
+pub(super) struct Measurements {
     pub runs: Vec<Run>,
     pub notes: Vec<String>,
     texts: BTreeMap<String, String>,
@@ -65,7 +65,7 @@ impl Measurements {
     }
 
     /// The reason why no model can be fitted to these runs.
-    pub fn of_fit(&self, error: &FitError) -> Problem {
+    pub(super) fn of_fit(&self, error: &FitError) -> Problem {
         let problem = match &error.at {
             Some((file, place)) => self.at(file, place, &error.reason),
             None => Problem::new(error.reason.clone()),
@@ -96,7 +96,7 @@ impl Measurements {
 }
 
 /// Reads a model file.
-pub fn read_model(path: &Path) -> Result<Model, Problem> {
+pub(super) fn read_model(path: &Path) -> Result<Model, Problem> {
     let (name, bytes) = (name_of(path), read_bytes(path)?);
     let place = Place::whole(&Source::file(name.as_str(), ""));
     let hint = "`towtank capacity fit FILE… -o MODEL` writes a model";
@@ -116,7 +116,7 @@ pub fn read_model(path: &Path) -> Result<Model, Problem> {
 }
 
 /// Writes a model to a file. It refuses to overwrite an input file.
-pub fn write_model(path: &Path, model: &Model, inputs: &[PathBuf]) -> Result<(), Trouble> {
+pub(super) fn write_model(path: &Path, model: &Model, inputs: &[PathBuf]) -> Result<(), Trouble> {
     Writer::new(Inputs::new(inputs)).clear(path).map_err(Trouble::input)?;
     put(path, model.to_json().as_bytes())
 }

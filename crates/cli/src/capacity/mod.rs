@@ -46,7 +46,7 @@ fn fit(flags: &Fit) -> Result<Exit, Trouble> {
         write_files(&report, &flags.report, &flags.files)?;
         let printed = screen::print(&model.to_json());
         printed.map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")))?;
-        say_where(&flags.report, &flags.output);
+        output::say_where(&flags.output, flags.report.out.as_deref());
         return Ok(Exit::Done);
     }
     let shown = Shown { report: &flags.report, output: &flags.output, inputs: &flags.files };
@@ -161,8 +161,7 @@ struct Shown<'a> {
 impl Shown<'_> {
     fn show(&self, report: &Report) -> Result<(), Trouble> {
         write_files(report, self.report, self.inputs)?;
-        say_where(self.report, self.output);
-        output::print(report, self.output)
+        output::print(report, self.output, self.report.out.as_deref())
     }
 }
 
@@ -170,11 +169,5 @@ fn write_files(report: &Report, flags: &ReportFlags, inputs: &[PathBuf]) -> Resu
     match &flags.out {
         Some(dir) => towtank::write_report(report, dir, inputs),
         None => Ok(()),
-    }
-}
-
-fn say_where(flags: &ReportFlags, output: &OutputFlags) {
-    if let Some(dir) = &flags.out {
-        output::say_where(output, dir);
     }
 }

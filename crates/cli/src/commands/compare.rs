@@ -10,9 +10,6 @@ use crate::output;
 pub fn compare(compare: &Compare) -> Result<Exit, Trouble> {
     let out = compare.report.out.as_deref();
     let report = towtank::compare(&compare.run_a, &compare.run_b, out)?;
-    if let Some(dir) = out {
-        output::say_where(&compare.output, dir);
-    }
-    output::print(&report, &compare.output)?;
+    output::print(&report, &compare.output, out)?;
     Ok(Exit::Done)
 }

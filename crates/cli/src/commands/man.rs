@@ -8,7 +8,7 @@ use crate::args;
 use crate::exit::Exit;
 
 /// Prints the main page, or that of one command.
-pub fn man(registry: &Registry, name: Option<&str>) -> Result<Exit, Trouble> {
+pub(crate) fn man(registry: &Registry, name: Option<&str>) -> Result<Exit, Trouble> {
     let mut command = args::command(registry, args::Help::Full);
     command.build();
     let page = match name {

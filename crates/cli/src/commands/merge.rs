@@ -8,15 +8,12 @@ use crate::watching::Watching;
 use crate::{output, screen};
 
 /// Joins the parts, and prints the report.
-pub fn merge(registry: &Registry, flags: &Merge) -> Result<Exit, Trouble> {
+pub(super) fn merge(registry: &Registry, flags: &Merge) -> Result<Exit, Trouble> {
     let out = flags.keep.out.as_deref();
     let options = Options { out: flags.keep.out.clone(), force: flags.force, ..Options::default() };
     let watching = Watching::new(flags.output.quiet);
     let merged = towtank::merge(registry, &flags.parts, &flags.fail_if, &options, &watching)?;
-    if let Some(dir) = out {
-        output::say_where(&flags.output, dir);
-    }
-    output::print(&merged.report, &flags.output)?;
+    output::print(&merged.report, &flags.output, out)?;
     if merged.complete {
         return Ok(output::gates(&merged.unmet));
     }

@@ -26,10 +26,7 @@ pub fn reproduce(registry: &Registry, flags: &Reproduce) -> Result<Exit, Trouble
     interrupt::keeps_in(out);
     let watching = Watching::new(flags.output.quiet);
     let all = towtank::reproduce(registry, wanted, &flags.machine.options(out), &watching)?;
-    if let Some(dir) = out {
-        output::say_where(&flags.output, dir);
-    }
-    output::print(&all, &flags.output)?;
+    output::print(&all, &flags.output, out)?;
     if all.partial {
         screen::say("interrupted: what follows the last scenario was not run\n");
         return Ok(Exit::Interrupted);

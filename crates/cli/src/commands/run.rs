@@ -109,10 +109,7 @@ fn whole(ran: &towtank::Run, flags: &RunFlags) -> Result<Exit, Trouble> {
         screen::say("interrupted before there was anything to report\n");
         return Ok(Exit::Interrupted);
     };
-    if let Some(dir) = &flags.keep.out {
-        output::say_where(&flags.output, dir);
-    }
-    output::print(report, &flags.output)?;
+    output::print(report, &flags.output, flags.keep.out.as_deref())?;
     if ran.interrupted {
         say_interrupted(ran, flags);
         return Ok(Exit::Interrupted);

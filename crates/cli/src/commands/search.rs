@@ -12,7 +12,11 @@ use crate::screen;
 use crate::watching::Watching;
 
 /// Searches for settings, and prints the result.
-pub fn search(registry: &Registry, study: &'static dyn Study, matches: &ArgMatches) -> Result<Exit, Trouble> {
+pub(crate) fn search(
+    registry: &Registry,
+    study: &'static dyn Study,
+    matches: &ArgMatches,
+) -> Result<Exit, Trouble> {
     let flags = SearchFlags::from_arg_matches(matches).map_err(Trouble::input)?;
     let document = document(registry, study, matches, &flags)?;
     let options = flags.machine.options(None);

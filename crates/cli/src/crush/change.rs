@@ -10,7 +10,7 @@ use super::flags::{Changes, Flags, Tunables};
 use super::out::Out;
 
 /// Prints the messages that crushtool prints while it reads its flags.
-pub fn announce(flags: &Flags, out: &mut Out) -> Result<(), Trouble> {
+pub(super) fn announce(flags: &Flags, out: &mut Out) -> Result<(), Trouble> {
     let say = |flag: &str, values: &[String]| {
         let names = ["name", "root", "type", "mode"];
         let pairs = names.iter().zip(values).map(|(name, value)| format!(" {name}={value}"));
@@ -28,7 +28,7 @@ pub fn announce(flags: &Flags, out: &mut Out) -> Result<(), Trouble> {
 }
 
 /// Makes the changes; returns whether there were any.
-pub fn apply(flags: &Flags, map: &mut Map, out: &mut Out) -> Result<bool, Trouble> {
+pub(super) fn apply(flags: &Flags, map: &mut Map, out: &mut Out) -> Result<bool, Trouble> {
     tunables(&flags.tunables, map);
     let changes = &flags.changes;
     let location = location(changes);

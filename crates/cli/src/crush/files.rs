@@ -52,7 +52,7 @@ pub fn name(path: &Path) -> String {
 }
 
 /// Reads the text of a map.
-pub fn read_text(path: &Path) -> Result<Arc<Source>, Problem> {
+pub(crate) fn read_text(path: &Path) -> Result<Arc<Source>, Problem> {
     text_of(path, read(path)?)
 }
 
@@ -73,7 +73,7 @@ fn whole(path: &Path) -> Place {
 }
 
 /// Reads a binary map.
-pub fn read_binary(path: &Path) -> Result<Map, Problem> {
+pub(super) fn read_binary(path: &Path) -> Result<Map, Problem> {
     parse_binary(path, &read(path)?)
 }
 
@@ -90,7 +90,7 @@ fn parse_binary(path: &Path, bytes: &[u8]) -> Result<Map, Problem> {
 }
 
 /// Reads a binary or a text map.
-pub fn read_either(path: &Path) -> Result<Map, Problem> {
+pub(crate) fn read_either(path: &Path) -> Result<Map, Problem> {
     let bytes = read(path)?;
     // The first word of a binary map contains a zero byte; no text map does.
     if bytes.contains(&0) {
@@ -101,7 +101,7 @@ pub fn read_either(path: &Path) -> Result<Map, Problem> {
 }
 
 /// A problem in a text map, at its line and column.
-pub fn text_problem(source: &Arc<Source>, error: &TextError) -> Problem {
+pub(super) fn text_problem(source: &Arc<Source>, error: &TextError) -> Problem {
     let text = source.text();
     let before: usize = text.split_inclusive('\n').take(error.line as usize - 1).map(str::len).sum();
     let line = text[before..].lines().next().unwrap_or_default();

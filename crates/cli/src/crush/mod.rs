@@ -21,7 +21,9 @@ use crate::exit::Exit;
 use crate::screen;
 use out::Out;
 
-pub use files::{name as name_of, put, read as read_bytes, read_binary, read_either};
+use files::read_binary;
+pub(crate) use files::read_either;
+pub use files::{name as name_of, put, read as read_bytes};
 pub use flags::Flags;
 
 /// The name of crushtool in its messages.

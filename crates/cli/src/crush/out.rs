@@ -19,12 +19,12 @@ impl Out {
     }
 
     /// Prints text.
-    pub fn say(&mut self, text: &str) -> Result<(), Trouble> {
+    pub(crate) fn say(&mut self, text: &str) -> Result<(), Trouble> {
         fmt::Write::write_str(self, text).map_err(Trouble::failed)
     }
 
     /// Flushes the output before messages go to stderr.
-    pub fn flush(&mut self) -> Result<(), Trouble> {
+    pub(crate) fn flush(&mut self) -> Result<(), Trouble> {
         if let Err(error) = self.stdout.flush() {
             self.error = Some(error);
             return Err(Trouble::failed(fmt::Error));
@@ -33,7 +33,7 @@ impl Out {
     }
 
     /// Whether the reader has closed the pipe.
-    pub fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
     }
 

@@ -175,7 +175,7 @@ fn trouble_of_settings(error: towtank_store::settings::SettingsError) -> Trouble
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// Sets the file that starts this command, if it is not the executable of the process.
-pub fn set_program(program: Option<PathBuf>) {
+pub(crate) fn set_program(program: Option<PathBuf>) {
     if let Some(path) = program {
         PROGRAM.get_or_init(|| path);
     }
@@ -190,8 +190,8 @@ pub fn program() -> Result<PathBuf, Trouble> {
         .map_err(|error| Trouble::failed(format!("this program cannot find itself: {error}")))
 }
 
-/// `down`: ends device daemons first, so that the monitor is told.
-pub fn down(home: &Home) -> Result<Exit, Trouble> {
+/// `down`: ends device daemons first, so that the monitor is informed.
+pub(crate) fn down(home: &Home) -> Result<Exit, Trouble> {
     home.settings().map_err(trouble_of_settings)?;
     let osds = control::osds(home).into_iter().map(control::Daemon::Osd);
     let all: Vec<control::Daemon> = osds.chain([control::Daemon::Monitor]).collect();
@@ -231,7 +231,7 @@ pub fn kill(home: &Home, osd: u32) -> Result<Exit, Trouble> {
 }
 
 /// `osd in` and `osd out`.
-pub fn mark(home: &Home, osd: u32, is_in: bool) -> Result<Exit, Trouble> {
+pub(crate) fn mark(home: &Home, osd: u32, is_in: bool) -> Result<Exit, Trouble> {
     let client = Client::open(home, MONITOR_TIME).map_err(trouble)?;
     client.change(&ToMonitor::Mark { osd, is_in }).map_err(trouble)?;
     Ok(Exit::Done)

@@ -107,7 +107,7 @@ pub fn remove(flags: &Names) -> Result<Exit, Trouble> {
 }
 
 /// `damage`: flips a bit of an object behind the store's back.
-pub fn damage(flags: &Damage) -> Result<Exit, Trouble> {
+pub(super) fn damage(flags: &Damage) -> Result<Exit, Trouble> {
     let home = home(&flags.place.dir)?;
     let settings = home.settings().map_err(|error| trouble(error.into()))?;
     let at = names::address(&flags.name, settings.groups);

@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::{interrupt, screen};
 use flags::{Command, Daemon, ExperimentCommand, Malformed, OsdCommand};
 
-pub use cluster::set_program;
+pub(crate) use cluster::set_program;
 pub use flags::Flags;
 
 /// Runs the command of the flags.

@@ -29,7 +29,7 @@ const FRESH_LOOKS: u32 = 20;
 const WATCH: Duration = Duration::from_secs(1);
 
 /// The state on one screen, problems first.
-pub fn text_of(standing: &Standing, health: &Health) -> String {
+pub(crate) fn text_of(standing: &Standing, health: &Health) -> String {
     let osds = &standing.map.osds;
     let down: Vec<String> =
         osds.iter().filter(|(_, osd)| !osd.is_up).map(|(id, _)| format!("osd.{id}")).collect();
@@ -86,7 +86,7 @@ pub fn text_of(standing: &Standing, health: &Health) -> String {
 }
 
 /// The address of the monitor's Prometheus metrics; empty where the monitor has not run with metrics.
-pub fn line_of_metrics(home: &Home) -> String {
+pub(super) fn line_of_metrics(home: &Home) -> String {
     home.metrics_address().map_or(String::new(), |address| format!("metrics  http://{address}/metrics\n"))
 }
 
@@ -197,7 +197,7 @@ fn line_of(standing: &Standing, health: &Health, before: &mut Option<(Instant, u
 }
 
 /// `scrub`: reports damaged replicas and repairs them.
-pub fn scrub(place: &Where) -> Result<Exit, Trouble> {
+pub(super) fn scrub(place: &Where) -> Result<Exit, Trouble> {
     let mut client = Client::open(&home(&place.dir)?, PATIENCE).map_err(trouble)?;
     let Compared { objects, replicas, damaged, faults } = client.compare_replicas(true).map_err(trouble)?;
     faults.iter().for_each(|fault| screen::say(&format!("{fault}\n")));
@@ -207,7 +207,7 @@ pub fn scrub(place: &Where) -> Result<Exit, Trouble> {
 }
 
 /// `verify`: reads all replicas of all groups, and compares them.
-pub fn verify(flags: &Verify) -> Result<Exit, Trouble> {
+pub(super) fn verify(flags: &Verify) -> Result<Exit, Trouble> {
     let mut client = Client::open(&home(&flags.place.dir)?, PATIENCE).map_err(trouble)?;
     let health = Health::of(&fresh(&client)?);
     let mut compared = client.compare_replicas(false).map_err(trouble)?;

@@ -71,11 +71,11 @@ impl Page {
         let blocks = console::blocks(&self.text);
         let found: Vec<String> =
             blocks.iter().flat_map(|block| console::faults(block, &folder, binary)).collect();
-        let told = || found.iter().map(|fault| format!("{} {fault}", self.name)).collect::<Vec<_>>();
+        let lines = || found.iter().map(|fault| format!("{} {fault}", self.name)).collect::<Vec<_>>();
         if found.is_empty() {
             return Ok(());
         }
-        Err(format!("{} of its commands do other than the page says:\n{}", found.len(), told().join("\n\n")))
+        Err(format!("{} of its commands do other than the page says:\n{}", found.len(), lines().join("\n\n")))
     }
 
     /// An empty folder that looks like a clone to the commands of the page, which write their files here.

@@ -67,8 +67,11 @@ pub fn a_page_that_lies_fails_its_test() {
     let lying = page("A page.\n```console\n$ towtank --version\ntwotank ...\n```\n");
     let silent = page("```sh\n$ towtank --version\n```\n");
     assert_eq!(honest.check(), Ok(()));
-    let told = lying.check().expect_err("the page says what the command does not write");
-    assert!(told.contains("line 3: `towtank --version` shows\ntwotank ...\nbut writes\ntowtank "), "{told}");
+    let complaint = lying.check().expect_err("the page says what the command does not write");
+    assert!(
+        complaint.contains("line 3: `towtank --version` shows\ntwotank ...\nbut writes\ntowtank "),
+        "{complaint}"
+    );
     assert!(page::some_command_is_shown(&[silent.clone(), honest]).is_ok());
     assert!(page::some_command_is_shown(&[silent]).is_err());
 }

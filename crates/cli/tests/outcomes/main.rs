@@ -110,7 +110,7 @@ impl Row {
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&output.stderr));
         let report: Json = serde_json::from_slice(&output.stdout).unwrap();
-        let (events, numbers, digests) = told(&report);
+        let (events, numbers, digests) = fingerprint(&report);
         Row { events, numbers, digests, ..self.clone() }
     }
 
@@ -121,7 +121,7 @@ impl Row {
 }
 
 /// Events, and the hashes of numbers and digests.
-fn told(report: &Json) -> (String, String, String) {
+fn fingerprint(report: &Json) -> (String, String, String) {
     let mut points = report["points"].as_array().unwrap().clone();
     let of_points = points.iter_mut().map(|point| point.as_object_mut().unwrap().shift_remove("digest"));
     let digests: Vec<Json> =
@@ -163,16 +163,16 @@ fn what_moves_is_noticed() {
         "summary": { "rate": { "value": 0.1 } },
         "points": [{ "label": "a", "digest": "e" }],
     });
-    let (events, numbers, digests) = told(&report);
+    let (events, numbers, digests) = fingerprint(&report);
     let mut other = report.clone();
     other["summary"]["rate"]["value"] = serde_json::json!(0.100_000_000_000_000_02);
-    assert!(told(&other).1 != numbers && told(&other).2 == digests);
+    assert!(fingerprint(&other).1 != numbers && fingerprint(&other).2 == digests);
     let mut other = report.clone();
     other["points"][0]["digest"] = "f".into();
-    assert!(told(&other).1 == numbers && told(&other).2 != digests);
+    assert!(fingerprint(&other).1 == numbers && fingerprint(&other).2 != digests);
     let mut other = report;
     other["events"] = 8.into();
-    assert_ne!(told(&other).0, events);
+    assert_ne!(fingerprint(&other).0, events);
 }
 
 fn a_scenario_that_moved_fails_its_test() {

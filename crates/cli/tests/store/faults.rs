@@ -147,9 +147,9 @@ fn is_where_mounts_are(test: &str) -> bool {
     command.args(&way[1..]).arg(std::env::current_exe().expect("a test knows itself"));
     let output = command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1").output();
     let output = output.expect("it was just run");
-    let told =
+    let text =
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
     false
 }
 
@@ -183,8 +183,8 @@ fn put_large(cluster: &Cluster, number: usize) -> crate::Said {
 }
 
 #[test]
-fn a_full_disk_is_told_and_takes_writes_again() {
-    if !is_where_mounts_are("faults::a_full_disk_is_told_and_takes_writes_again") {
+fn a_full_disk_is_reported_and_takes_writes_again() {
+    if !is_where_mounts_are("faults::a_full_disk_is_reported_and_takes_writes_again") {
         return;
     }
     let cluster = Cluster(folder("full"));
@@ -253,23 +253,27 @@ fn torture(name: &str, more: &[&str]) -> (i32, serde_json::Value) {
     let dir = cluster.0.to_str().expect("it is text").to_owned();
     let words = ["torture", "--format", "json", "--dir", &dir];
     let said = cluster.run(&[&words, more].concat());
-    let told = serde_json::from_str(&said.stdout)
+    let report = serde_json::from_str(&said.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}{}", said.stdout, said.stderr));
-    (said.code, told)
+    (said.code, report)
 }
 
 /// Daemons are killed, stopped, paused, disconnected and started under load, and replicas damaged; the guide
 /// shows a longer run.
 #[test]
 fn torture_loses_nothing() {
-    let (code, told) = torture("torture", &["--minutes", "2", "--seed", "3", "--log-entries", "20"]);
-    assert_eq!((code, &told["lost_writes"], &told["linearizable"]), (0, &0.into(), &true.into()), "{told:#}");
+    let (code, report) = torture("torture", &["--minutes", "2", "--seed", "3", "--log-entries", "20"]);
+    assert_eq!(
+        (code, &report["lost_writes"], &report["linearizable"]),
+        (0, &0.into(), &true.into()),
+        "{report:#}"
+    );
     for counted in
         ["acknowledged_writes", "reads", "kills", "restarts", "partitions", "rounds", "answers_lost"]
     {
-        assert!(told[counted].as_u64().expect("it is a number") > 0, "{counted}: {told:#}");
+        assert!(report[counted].as_u64().expect("it is a number") > 0, "{counted}: {report:#}");
     }
-    assert_eq!(told["corruptions"], told["corruptions_repaired"], "{told:#}");
+    assert_eq!(report["corruptions"], report["corruptions_repaired"], "{report:#}");
 }
 
 /// The checker notices a rule that is broken on purpose. A run ends when it is noticed: mostly within a
@@ -277,29 +281,30 @@ fn torture_loses_nothing() {
 /// and the others each time.
 fn is_noticed(planted: &str, more: &[&str], shows: impl Fn(&serde_json::Value) -> bool) {
     let words = ["--minutes", "4", "--seed", "5", "--planted", planted];
-    let (code, told) = torture(&format!("torture-{planted}"), &[&words, more].concat());
-    assert_eq!(code, 1, "{told:#}");
-    assert!(shows(&told), "{told:#}");
+    let (code, report) = torture(&format!("torture-{planted}"), &[&words, more].concat());
+    assert_eq!(code, 1, "{report:#}");
+    assert!(shows(&report), "{report:#}");
 }
 
 #[test]
 fn torture_notices_a_wrong_tree() {
     let words = "tree and sketch do not match its objects";
-    is_noticed("tree-misses-recovery", &[], |told| told["faults"].to_string().contains(words));
+    is_noticed("tree-misses-recovery", &[], |report| report["faults"].to_string().contains(words));
 }
 
 #[test]
 fn torture_notices_lost_writes() {
-    let is_lost =
-        |told: &serde_json::Value| told["lost_writes"].as_u64() > Some(0) || told["linearizable"] == false;
+    let is_lost = |report: &serde_json::Value| {
+        report["lost_writes"].as_u64() > Some(0) || report["linearizable"] == false
+    };
     // A lost object that a log names leaves its group without a copy to recover from.
-    let is_missed = |told: &serde_json::Value| told["faults"].to_string().contains("are not clean");
-    is_noticed("answers-early", &[], |told| is_lost(told) || is_missed(told));
+    let is_missed = |report: &serde_json::Value| report["faults"].to_string().contains("are not clean");
+    is_noticed("answers-early", &[], |report| is_lost(report) || is_missed(report));
 }
 
 #[test]
 fn torture_notices_requests_that_are_done_twice() {
-    is_noticed("forgets-requests", &[], |told| told["linearizable"] == false);
+    is_noticed("forgets-requests", &[], |report| report["linearizable"] == false);
 }
 
 /// Torture that is interrupted by so many signals, half a second apart, once its daemons run.
@@ -336,7 +341,7 @@ fn abandoned_torture_says_how_to_end_its_daemons() {
     let cluster = Cluster(folder("abandoned"));
     let said = interrupted(&cluster, 2);
     assert_eq!((said.code, said.stdout.as_str()), (130, ""), "{}", said.stderr);
-    let told = format!("end daemons that still run: towtank store down --dir {}", cluster.0.display());
-    assert!(said.stderr.contains(&told), "{}", said.stderr);
+    let hint = format!("end daemons that still run: towtank store down --dir {}", cluster.0.display());
+    assert!(said.stderr.contains(&hint), "{}", said.stderr);
     assert!(cluster.run(&["down"]).stderr.contains("has ended"));
 }

@@ -129,10 +129,10 @@ fn objects_go_in_and_come_out() {
     let file = cluster.0.join("a file");
     fs::write(&file, "words").expect("a file can be written");
     cluster.run(&["put", "named", file.to_str().expect("it is text"), "--attribute", "kind=note"]).done();
-    let told: serde_json::Value =
+    let stat: serde_json::Value =
         serde_json::from_str(&cluster.run(&["stat", "named", "--format", "json"]).done())
             .expect("it is JSON");
-    assert_eq!((&told["bytes"], &told["attributes"]["kind"]), (&5.into(), &"note".into()), "{told}");
+    assert_eq!((&stat["bytes"], &stat["attributes"]["kind"]), (&5.into(), &"note".into()), "{stat}");
     cluster.run(&["get", "named", file.to_str().expect("it is text")]).done();
     assert_eq!(fs::read(&file).expect("it was written"), b"words");
     cluster.verified();
@@ -180,8 +180,8 @@ fn damaged_copies_are_made_good() {
     }
     assert_eq!(cluster.run(&["verify"]).code, 1, "damaged copies are noticed");
     cluster.holds(&objects);
-    let told = cluster.run(&["scrub"]).done();
-    assert!(!told.contains(" 0 damaged"), "nobody reads copies that are not the primary's: {told}");
+    let scrubbed = cluster.run(&["scrub"]).done();
+    assert!(!scrubbed.contains(" 0 damaged"), "nobody reads copies that are not the primary's: {scrubbed}");
     std::thread::sleep(std::time::Duration::from_secs(1));
     cluster.wait_until_clean();
     cluster.verified();
@@ -362,23 +362,23 @@ fn an_experiment_measures_and_predicts() {
 #[test]
 fn what_cannot_be_done_is_said() {
     let nowhere = Cluster(folder("nowhere"));
-    let told = |words: &[&str]| {
+    let refusal = |words: &[&str]| {
         let said = nowhere.run(words);
         let place = nowhere.0.display().to_string();
         format!("{}: {}", said.code, said.stderr.replace(&place, "DIR"))
     };
     let all = [
-        told(&["status"]),
-        told(&["up", "--osds", "2", "--replicas", "3"]),
-        told(&["up", "--ranges", "1000"]),
-        told(&["up", "--osds", "0"]),
-        told(&["put", "", "-"]),
-        told(&["daemon", "nobody"]),
-        told(&["torture", "--dir", "tortured", "--faults", "kill,move"]),
+        refusal(&["status"]),
+        refusal(&["up", "--osds", "2", "--replicas", "3"]),
+        refusal(&["up", "--ranges", "1000"]),
+        refusal(&["up", "--osds", "0"]),
+        refusal(&["put", "", "-"]),
+        refusal(&["daemon", "nobody"]),
+        refusal(&["torture", "--dir", "tortured", "--faults", "kill,move"]),
     ];
     insta::assert_snapshot!(all.join("\n"));
     let cluster = Cluster::up("refusals", &["--osds", "1", "--replicas", "1", "--groups", "1"]);
-    let told = |words: &[&str]| {
+    let refusal = |words: &[&str]| {
         let said = cluster.run(words);
         let place = cluster.0.display().to_string();
         let text: String =
@@ -386,15 +386,15 @@ fn what_cannot_be_done_is_said() {
         format!("{}: {text}", said.code)
     };
     let all = [
-        told(&["up", "--groups", "4"]),
-        told(&["get", "nothing"]),
-        told(&["stat", "nothing"]),
-        told(&["put", "a", "/nonexistent"]),
-        told(&["put", "a", "-", "--attribute", "word"]),
-        told(&["osd", "start", "0"]),
-        told(&["osd", "start", "9"]),
-        told(&["osd", "stop", "9"]),
-        told(&["osd", "out", "9"]),
+        refusal(&["up", "--groups", "4"]),
+        refusal(&["get", "nothing"]),
+        refusal(&["stat", "nothing"]),
+        refusal(&["put", "a", "/nonexistent"]),
+        refusal(&["put", "a", "-", "--attribute", "word"]),
+        refusal(&["osd", "start", "0"]),
+        refusal(&["osd", "start", "9"]),
+        refusal(&["osd", "stop", "9"]),
+        refusal(&["osd", "out", "9"]),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }

@@ -105,8 +105,8 @@ fn boto3_is_answered() {
     // Orphaned objects, as after a crash between pieces and manifest; and a manifest's own pieces.
     cluster.put("s3/pieces/dead-00000000/000000", b"left behind");
     let before = left(&cluster, "s3/pieces/");
-    let told = cluster.run(&["gateway", "--clean"]).done();
-    assert_eq!(told, "1 pieces and 0 parts that belonged to nothing are removed\n");
+    let cleaned = cluster.run(&["gateway", "--clean"]).done();
+    assert_eq!(cleaned, "1 pieces and 0 parts that belonged to nothing are removed\n");
     assert_eq!(left(&cluster, "s3/pieces/").len(), before.len() - 1);
     let gateway = Gateway::start(&cluster);
     gateway.boto("again");
@@ -156,19 +156,19 @@ fn rclone_copies_a_tree() {
 #[test]
 fn a_gateway_for_others_is_asked_for_by_name() {
     let cluster = Cluster::up("gateway-refusals", &["--osds", "1", "--replicas", "1", "--groups", "1"]);
-    let told = |words: &[&str]| {
+    let refusal = |words: &[&str]| {
         let said = cluster.run(words);
         format!("{}: {}", said.code, said.stderr.replace(&cluster.0.display().to_string(), "DIR"))
     };
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
     let taken = listener.local_addr().expect("it is bound").to_string();
     let all = [
-        told(&["gateway", "--listen", "0.0.0.0:0"]),
-        told(&["gateway", "--listen", "somewhere"]),
-        told(&["gateway", "--listen", &taken]).replace(&taken, "TAKEN"),
+        refusal(&["gateway", "--listen", "0.0.0.0:0"]),
+        refusal(&["gateway", "--listen", "somewhere"]),
+        refusal(&["gateway", "--listen", &taken]).replace(&taken, "TAKEN"),
         {
             std::fs::write(cluster.0.join("gateway.key"), "nonsense").expect("it can be written");
-            told(&["gateway"])
+            refusal(&["gateway"])
         },
     ];
     insta::assert_snapshot!(all.join("\n"));

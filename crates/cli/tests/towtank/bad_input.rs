@@ -372,7 +372,7 @@ fn gates_that_cannot_be_judged() {
 }
 
 #[test]
-fn scenario_and_gate_are_told_together() {
+fn scenario_and_gate_are_reported_together() {
     assert_snapshot!(run(&["counter.toml", "--set", "span=10", "--fail-if", "wait > 3s"]), @r#"
     error: `span`: `10` has no unit, but a duration needs one
       --> --set span=10

@@ -23,22 +23,42 @@ fn balance(folder: &Folder, more: &[&str]) -> Said {
     folder.run(&[&["balance"], &EXPORTS[..], more, &["--quiet", "--verbose"]].concat())
 }
 
-fn told(folder: &Folder, more: &[&str]) -> String {
-    balance(folder, more).told()
+fn brief(folder: &Folder, more: &[&str]) -> String {
+    balance(folder, more).brief()
 }
 
 #[test]
 fn the_whole_answer() {
     assert_snapshot!(balance(&Folder::with_cluster("balance"), &[]).without_keys(), @"
-    How evenly a Ceph cluster is filled, why not, and which moves win space back
-    At risk: nothing more fits after the loss of h0: a device would be 101 % full.
-    The fullest device, osd.14, is 71.8 % full; weight and rule alone would make it 69 %, and an even
-    fill 60.2 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
-    to their devices +8.6, explicit mappings -7.7, groups of unequal size between pools +0.4, overheads
-    that differ between devices +0.2, groups of unequal size within pools +0.2. 3.481 TiB more fit until
-    a device is full, 4.112 TiB if every group were placed as well as rule and class allow, 0 B after
-    the loss of h0 (a device would be 101 % full). Remedy: 9 moves in 4 stages (311.4 GiB, at least
-    13.53 min) win 539.9 GiB; the fullest device is then 69.3 % full.
+    The fullest device, osd.14, is 71.8 % full; weight and rule alone would make it 69 %, and    AT RISK
+    an even fill 60.2 %.
+    because     nothing more fits after the loss of h0: a device would be 101 % full
+
+    The plan, stage by stage
+    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
+    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
+    pools grow in proportion.
+    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
+        1               2        73.48                3.466  osd.12                      70.86
+        2               2        73.38                3.471  osd.12                      70.27
+        3               2        74.11                3.511  osd.6                       69.88
+        4               3        90.43                3.083  osd.13                      69.28
+
+    stage  usable_after [TiB]  won [GiB]
+        1               3.679      202.5
+        2               3.802      125.6
+        3               3.881       81.3
+        4               4.009      130.5
+
+    limit       causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
+                to their devices +8.6, explicit mappings -7.7, groups of unequal size between pools
+                +0.4, overheads that differ between devices +0.2, groups of unequal size within pools
+                +0.2
+    try         9 moves in 4 stages (311.4 GiB, at least 13.53 min) win 539.9 GiB; the fullest device is
+                then 69.3 % full
+    also        3.481 TiB more fit until a device is full, 4.112 TiB if every group were placed as well
+                as rule and class allow, 0 B after the loss of h0 (a device would be 101 % full)
 
     Summary over 1 replicate
                                                mean  95 % interval
@@ -113,23 +133,6 @@ fn the_whole_answer() {
     archive            h0          osd.14
     all in proportion  h0          osd.14
 
-    The plan, stage by stage
-    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
-    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
-    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
-    pools grow in proportion.
-    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
-        1               2        73.48                3.466  osd.12                      70.86
-        2               2        73.38                3.471  osd.12                      70.27
-        3               2        74.11                3.511  osd.6                       69.88
-        4               3        90.43                3.083  osd.13                      69.28
-
-    stage  usable_after [TiB]  won [GiB]
-        1               3.679      202.5
-        2               3.802      125.6
-        3               3.881       81.3
-        4               4.009      130.5
-
     Commands of the plan
     To paste, stage by stage, each when the one before has ended (HEALTH_OK). Towtank runs none of them.
     Switch the balancer off before (`ceph balancer off`), or it may move the groups back.
@@ -157,79 +160,51 @@ fn the_whole_answer() {
     Copies and shards where the map puts them; ideal is what weight, override and rule give; after is
     after the plan. Fill now is as reported; the others are the same with other bytes of objects and the
     same overheads.
-    device  host  shards [shards]  shards_ideal [shards]  shards_after [shards]  bytes [TiB]
-    osd.0   h0                 75                 73.14                      73      2.514
-    osd.1   h0                 75                 73.14                      74      2.505
-    osd.2   h0                 71                 73.14                      73      2.395
-    osd.3   h0                  3                  4.571                      3      0.08673
-    osd.4   h1                 76                 73.14                      74      2.539
-    osd.5   h1                 73                 73.14                      73      2.463
-    osd.6   h1                 71                 73.14                      72      2.405
-    osd.7   h1                  4                  4.571                      4      0.1138
-    osd.8   h2                 71                 73.14                      72      2.405
-    osd.9   h2                 74                 73.14                      73      2.484
-    osd.10  h2                 71                 73.14                      73      2.39
-    osd.11  h2                  8                  4.571                      8      0.2289
-    osd.12  h3                 70                 73.14                      72      2.37
-    osd.13  h3                 72                 73.14                      73      2.429
-    osd.14  h3                 77                 73.14                      74      2.561
-    osd.15  h3                  5                  4.571                      5      0.1398
+    device  host  shards  shards_ideal  shards_after  bytes [TiB]  bytes_ideal [TiB]  bytes_after [TiB]
+    osd.0   h0        75        73.14             73      2.514               2.459             2.451
+    osd.1   h0        75        73.14             74      2.505               2.459             2.469
+    osd.2   h0        71        73.14             73      2.395               2.459             2.458
+    osd.3   h0         3         4.571             3      0.08673             0.1298            0.08673
+    osd.4   h1        76        73.14             74      2.539               2.459             2.466
+    osd.5   h1        73        73.14             73      2.463               2.459             2.463
+    osd.6   h1        71        73.14             72      2.405               2.459             2.442
+    osd.7   h1         4         4.571             4      0.1138              0.1298            0.1138
+    osd.8   h2        71        73.14             72      2.405               2.459             2.441
+    osd.9   h2        74        73.14             73      2.484               2.459             2.455
+    osd.10  h2        71        73.14             73      2.39                2.459             2.455
+    osd.11  h2         8         4.571             8      0.2289              0.1298            0.2289
+    osd.12  h3        70        73.14             72      2.37                2.459             2.442
+    osd.13  h3        72        73.14             73      2.429               2.459             2.461
+    osd.14  h3        77        73.14             74      2.561               2.459             2.458
+    osd.15  h3         5         4.571             5      0.1398              0.1298            0.1398
 
-    device  bytes_ideal [TiB]  bytes_after [TiB]  fill_now [percent]  fill [percent]
-    osd.0              2.459             2.451                70.51           70.51
-    osd.1              2.459             2.469                70.27           70.27
-    osd.2              2.459             2.458                67.18           67.18
-    osd.3              0.1298            0.08673               4.917           4.917
-    osd.4              2.459             2.466                71.2            71.2
-    osd.5              2.459             2.463                69.07           69.07
-    osd.6              2.459             2.442                67.46           67.46
-    osd.7              0.1298            0.1138                6.432           6.432
-    osd.8              2.459             2.441                67.46           67.46
-    osd.9              2.459             2.455                69.68           69.68
-    osd.10             2.459             2.455                67.04           67.04
-    osd.11             0.1298            0.2289               12.89           12.89
-    osd.12             2.459             2.442                66.47           66.47
-    osd.13             2.459             2.461                68.13           68.13
-    osd.14             2.459             2.458                71.84           71.84
-    osd.15             0.1298            0.1398                7.893           7.893
-
-    device  fill_ideal [percent]  fill_after [percent]
-    osd.0                 69.01                 68.78
-    osd.1                 69                    69.28
-    osd.2                 68.94                 68.9
-    osd.3                  7.283                 4.917
-    osd.4                 69.02                 69.22
-    osd.5                 68.98                 69.07
-    osd.6                 68.95                 68.47
-    osd.7                  7.312                 6.432
-    osd.8                 68.95                 68.45
-    osd.9                 68.99                 68.87
-    osd.10                68.94                 68.83
-    osd.11                 7.439                12.89
-    osd.12                68.93                 68.44
-    osd.13                68.96                 69
-    osd.14                69.03                 69
-    osd.15                 7.341                 7.893
+    device  fill_now [percent]  fill [percent]  fill_ideal [percent]  fill_after [percent]
+    osd.0               70.51           70.51                 69.01                 68.78
+    osd.1               70.27           70.27                 69                    69.28
+    osd.2               67.18           67.18                 68.94                 68.9
+    osd.3                4.917           4.917                 7.283                 4.917
+    osd.4               71.2            71.2                  69.02                 69.22
+    osd.5               69.07           69.07                 68.98                 69.07
+    osd.6               67.46           67.46                 68.95                 68.47
+    osd.7                6.432           6.432                 7.312                 6.432
+    osd.8               67.46           67.46                 68.95                 68.45
+    osd.9               69.68           69.68                 68.99                 68.87
+    osd.10              67.04           67.04                 68.94                 68.83
+    osd.11              12.89           12.89                  7.439                12.89
+    osd.12              66.47           66.47                 68.93                 68.44
+    osd.13              68.13           68.13                 68.96                 69
+    osd.14              71.84           71.84                 69.03                 69
+    osd.15               7.893           7.893                 7.341                 7.893
 
     seed 1, executor sequential, digest KEY, scenario
     KEY, towtank 0.1.0 (results 3)
-
-    How evenly a Ceph cluster is filled, why not, and which moves win space back
-    At risk: nothing more fits after the loss of h0: a device would be 101 % full.
-    The fullest device, osd.14, is 71.8 % full; weight and rule alone would make it 69 %, and an even
-    fill 60.2 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
-    to their devices +8.6, explicit mappings -7.7, groups of unequal size between pools +0.4, overheads
-    that differ between devices +0.2, groups of unequal size within pools +0.2. 3.481 TiB more fit until
-    a device is full, 4.112 TiB if every group were placed as well as rule and class allow, 0 B after
-    the loss of h0 (a device would be 101 % full). Remedy: 9 moves in 4 stages (311.4 GiB, at least
-    13.53 min) win 539.9 GiB; the fullest device is then 69.3 % full.
     --
     exit 0
     ");
 }
 
 #[test]
-fn what_is_wrong_is_told_with_a_next_step() {
+fn what_is_wrong_is_reported_with_a_next_step() {
     let folder = Folder::with_cluster("balance_names");
     assert_snapshot!(balance(&folder, &["--destination", "osd.55"]), @r#"
     error: `destination` is "osd.55": there is no device or bucket called `osd.55`
@@ -262,57 +237,117 @@ fn what_is_wrong_is_told_with_a_next_step() {
 #[test]
 fn a_full_device_comes_first() {
     let folder = osd_14_uses("balance_full", "3750021844");
-    assert_snapshot!(told(&folder, &[]), @"
-    Not safe: osd.14 is 96 % full, above full (95 %); nothing more fits after the loss of h0: a device
-    would be 125.2 % full.
-    osd.14 is 96 % full, above full (95 %). The fullest device, osd.14, is 96 % full; weight and rule
-    alone would make it 93.2 %, and an even fill 61.9 %. Causes, in percent points: overheads that
-    differ between devices +22.7, rules that keep copies apart and pools to their devices +8.6, explicit
-    mappings +8.5, too few groups -4.8, groups of unequal size between pools -0.7, groups of unequal
-    size within pools -0.2. 0 B more fit until a device is full, 3.808 TiB if every group were placed as
-    well as rule and class allow, 0 B after the loss of h0 (a device would be 125.2 % full). Remedy: 25
-    moves in 4 stages (893.2 GiB, at least 17.16 min) win 3.618 TiB; the fullest device is then 72 %
-    full.
+    assert_snapshot!(brief(&folder, &[]), @"
+    an even fill 61.9 %.
+    because     osd.14 is 96 % full, above full (95 %); nothing more fits after the loss of h0: a device
+                would be 125.2 % full
+
+    The plan, stage by stage
+    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
+    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
+    pools grow in proportion.
+    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
+        1               6        219.5                6.926  osd.12                      90.11
+        2               6        217.8                3.439  osd.13                      84.26
+        3               6        216.5                3.424  osd.13                      78.45
+        4               7        239.3                3.373  osd.2                       72.02
+
+    stage  usable_after [TiB]  won [TiB]
+        1              0.7999     0.7999
+        2              1.924      1.124
+        3              3.278      1.354
+        4              3.618      0.3402
+
+    limit       causes, in percent points: overheads that differ between devices +22.7, rules that keep
+                copies apart and pools to their devices +8.6, explicit mappings +8.5, too few groups
+                -4.8, groups of unequal size between pools -0.7, groups of unequal size within pools
+                -0.2
+    try         25 moves in 4 stages (893.2 GiB, at least 17.16 min) win 3.618 TiB; the fullest device
+                is then 72 % full
+    also        0 B more fit until a device is full, 3.808 TiB if every group were placed as well as
+                rule and class allow, 0 B after the loss of h0 (a device would be 125.2 % full)
     exit 0
     ");
 }
 
 #[test]
-fn a_device_that_uses_less_than_its_objects_is_told() {
+fn a_device_that_uses_less_than_its_objects_is_reported() {
     let folder = osd_14_uses("balance_compressing", "1006402785");
-    assert_snapshot!(told(&folder, &[]), @"
-    The fullest device, osd.4, is 71.2 % full; weight and rule alone would make it 69 %, and an even
-    fill 56.9 %. Causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
-    to their devices +8.6, explicit mappings -8.4, overheads that differ between devices +3.5, groups of
-    unequal size between pools +0.4, groups of unequal size within pools +0.2. 3.618 TiB more fit until
-    a device is full, 4.716 TiB if every group were placed as well as rule and class allow, 73.42 GiB
-    after the loss of h2. Remedy: 27 moves in 4 stages (984.1 GiB, at least 1.545 h) win 1.032 TiB; the
-    fullest device is then 66.5 % full.
+    assert_snapshot!(brief(&folder, &[]), @"
+    even fill 56.9 %.
 
-    warning: 1 device reports less used space than the objects there have bytes, such as osd.14: do they
-             compress, or were the dumps made at different times? The difference stays the same in every
-             fill that is shown, although compressed objects that move take their saving with them
+    unknown     1 device reports less used space than the objects there have bytes, such as osd.14: do
+                they compress, or were the dumps made at different times? The difference stays the same
+                in every fill that is shown, although compressed objects that move take their saving
+                with them
+
+    The plan, stage by stage
+    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
+    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
+    pools grow in proportion.
+    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
+        1               6        219.8                20.71  osd.14                      69.29
+        2               7        255.2                24.04  osd.14                      68.13
+        3               7        256.9                24.2   osd.14                      67.31
+        4               7        252.1                23.75  osd.14                      66.47
+
+    stage  usable_after [TiB]  won [GiB]
+        1               4.008      399.7
+        2               4.277      274.7
+        3               4.451      178.6
+        4               4.649      203.3
+
+    limit       causes, in percent points: too few groups +10.0, rules that keep copies apart and pools
+                to their devices +8.6, explicit mappings -8.4, overheads that differ between devices
+                +3.5, groups of unequal size between pools +0.4, groups of unequal size within pools
+                +0.2
+    try         27 moves in 4 stages (984.1 GiB, at least 1.545 h) win 1.032 TiB; the fullest device is
+                then 66.5 % full
+    also        3.618 TiB more fit until a device is full, 4.716 TiB if every group were placed as well
+                as rule and class allow, 73.42 GiB after the loss of h2
     exit 0
     ");
 }
 
 #[test]
-fn exports_of_different_times_are_told() {
+fn exports_of_different_times_are_reported() {
     let folder =
         planted("balance_disagree", r#""up":[13,5,10],"acting":[13,5,10]"#, r#""up":[13,5],"acting":[13,5]"#);
-    assert_snapshot!(told(&folder, &[]), @"
-    At risk: 1 group is short of copies; nothing more fits after the loss of h0: a device would be 101 %
-    full.
-    1 group is short of copies. The fullest device, osd.14, is 71.8 % full; weight and rule alone would
-    make it 69.9 %, and an even fill 60.2 %. Causes, in percent points: too few groups +9.1, rules that
-    keep copies apart and pools to their devices +8.6, explicit mappings -7.7, overheads that differ
-    between devices +1.0, groups of unequal size between pools +0.4, groups of unequal size within pools
-    +0.2. 3.481 TiB more fit until a device is full, 4.099 TiB if every group were placed as well as
-    rule and class allow, 0 B after the loss of h0 (a device would be 101 % full). Remedy: 9 moves in 4
-    stages (308.8 GiB, at least 13.49 min) win 538.4 GiB; the fullest device is then 69.3 % full.
+    assert_snapshot!(brief(&folder, &[]), @"
+    an even fill 60.2 %.
+    because     1 group is short of copies; nothing more fits after the loss of h0: a device would be
+                101 % full
 
-    warning: 1 group belongs elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 1.0:
-             were they exported at different times?
+    unknown     1 group belongs elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 1.0:
+                were they exported at different times?
+
+    The plan, stage by stage
+    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
+    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
+    pools grow in proportion.
+    stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
+        1               2        74.07                3.511  osd.2                       70.86
+        2               2        73.7                 3.482  osd.8                       70.27
+        3               2        73.16                3.454  osd.10                      69.87
+        4               3        87.86                3.045  osd.13                      69.29
+
+    stage  usable_after [TiB]  won [GiB]
+        1               3.679     202.5
+        2               3.802     125.6
+        3               3.882      82.16
+        4               4.007     128.2
+
+    limit       causes, in percent points: too few groups +9.1, rules that keep copies apart and pools
+                to their devices +8.6, explicit mappings -7.7, overheads that differ between devices
+                +1.0, groups of unequal size between pools +0.4, groups of unequal size within pools
+                +0.2
+    try         9 moves in 4 stages (308.8 GiB, at least 13.49 min) win 538.4 GiB; the fullest device is
+                then 69.3 % full
+    also        3.481 TiB more fit until a device is full, 4.099 TiB if every group were placed as well
+                as rule and class allow, 0 B after the loss of h0 (a device would be 101 % full)
     exit 0
     ");
 }

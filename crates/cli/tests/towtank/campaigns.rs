@@ -258,7 +258,8 @@ fn two_results_compare() {
     assert!(report["summary"]["wait_mean"]["high"].as_f64() < Some(0.0), "two servers wait less: {report}");
     let text = folder.run(&["compare", "one/report.json", "two", "--out", "both"]);
     assert!(text.stdout.contains("wait_mean"), "{}", text.stdout);
-    assert_eq!(text.stderr, "report: both/report.html\n");
+    assert!(text.stdout.contains("\nreport      both/report.html; --verbose shows "), "{}", text.stdout);
+    assert_eq!(text.stderr, "");
     assert_snapshot!(folder.run(&["compare", "one", "absent"]), @"
     error: cannot read `absent`: no such file or directory
     hint: name a directory given to `--out`, or a `report.json`
@@ -287,5 +288,5 @@ fn a_result_never_overwrites_an_input() {
     assert_eq!(folder.read("o/report.json"), before);
     let points = folder.path().join("o/points");
     let stored = fs::read_dir(points).map_or(0, |points| points.count());
-    assert_eq!(stored, 0, "it is told before the runs, not after them");
+    assert_eq!(stored, 0, "it is reported before the runs, not after them");
 }

@@ -60,19 +60,18 @@ fn a_fit() {
     let folder = Folder::new("capacity-fit");
     folder.write("runs.csv", RUNS);
     assert_snapshot!(folder.run(&["capacity", "fit", "runs.csv", "-o", "model.json"]).without_keys(), @"
-    Summary
-                   mean  95 % interval
+    Cost of a write in reads: 5 at 4KiB and 0.5 at 64KiB.
+
     sizes           2
     f_rw_least    0.5
     f_rw_most       5
     error_mean   1.01 %
     error_max    1.01 %
     run_spread  1.414 %
-    scenario KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
-    Capacity of box
-    Cost of a write in reads: 5 at 4KiB and 0.5 at 64KiB. The error at the one mix is 1.0 %. The
-    hypothesis holds within 10 % here.
+
+    also        the error at the one mix is 1.0 %
+    also        the hypothesis holds within 10 % here
+    report      --verbose shows 6 measures, 3 tables; --out DIR writes the page
     --
     exit 0
     ");
@@ -85,8 +84,11 @@ fn an_estimate() {
     let estimate =
         |args: &[&str]| folder.run(&[&["capacity", "estimate", "model.json", "--quiet"], args].concat());
     assert_snapshot!(estimate(&["--mix", "4KiB:90%:r70,64KiB:10%:r100", "--plan", "8000iops"]).without_keys(), @"
-    Summary
-                           mean  95 % interval
+    The system does 3,356 ops/s (3,300 ops/s to 3,412 ops/s with 95 % confidence): 2,450 ops/s of reads
+    and 906 ops/s of writes, 32.77 MiB/s.
+    unknown     no mix of sizes was measured; on a measured Ceph such estimates were 3 to 15 % off for
+                reads, and 14 to 36 % for half writes: measure one
+
     iops_total      3,356 ops/s  3,300 to 3,412 ops/s
     iops_read       2,450 ops/s  2,409 to 2,491 ops/s
     iops_write        906 ops/s  891 to 921.3 ops/s
@@ -95,13 +97,9 @@ fn an_estimate() {
     plan_used       238.4 %      234.4 to 242.4 %
     headroom       -4,644 ops/s  -4,700 to -4,588 ops/s
     growth_needed   2.384        2.344 to 2.424
-    warning: no mix of sizes was measured; on a measured Ceph such estimates were 3 to 15 % off for
-             reads, and 14 to 36 % for half writes: measure one
-    scenario KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
-    Capacity of box for 4KiB:90%:r70,64KiB:10%:r100
-    The system does 3,356 ops/s (3,300 ops/s to 3,412 ops/s with 95 % confidence): 2,450 ops/s of reads
-    and 906 ops/s of writes, 32.77 MiB/s. The plan of 8,000 ops/s needs 2.38 times this capacity.
+
+    also        the plan of 8,000 ops/s needs 2.38 times this capacity
+    report      --verbose shows 8 measures, 2 tables; --out DIR writes the page
     --
     exit 0
     ");
@@ -134,18 +132,18 @@ fn a_check() {
         "size,read_percent,iops\n4KiB,25,2500\n4KiB,50,2500\n4KiB,75,4000\n16KiB,50,1500\n",
     );
     assert_snapshot!(folder.run(&["capacity", "check", "model.json", "--against", "other.csv"]).without_keys(), @"
-    Summary
-                        mean  95 % interval
+    Errors over 4 mixes are 30.4 % on average and 63.4 % at most.
+
     points          4 points
     error_mean  30.42 %
     error_max   63.35 %
     bias        30.42 %
     run_spread  1.414 %
-    scenario KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
-    Does the model of box hold?
-    Errors over 4 mixes are 30.4 % on average and 63.4 % at most. It does not hold within 10 % here.
-    Likely reason for 16KiB: one of its sizes was not measured, and its rates are interpolated.
+
+    also        it does not hold within 10 % here
+    also        Likely reason for 16KiB: one of its sizes was not measured, and its rates are
+                interpolated
+    report      --verbose shows 5 measures, 4 tables; --out DIR writes the page
     --
     exit 0
     ");
@@ -162,37 +160,36 @@ fn runs_that_decide_nothing() {
     let fit = |file: &str| folder.run(&["capacity", "fit", file, "-o", "model.json", "-q"]);
     let check = |gate: &[&str]| folder.run(&[&["capacity", "check", "model.json", "-q"], gate].concat());
     assert_snapshot!(fit("single.csv").without_keys(), @"
-    Summary
-                   mean  95 % interval
+    Cost of a write in reads: 5 at 4KiB.
+    unknown     no point was run twice, so the spread of runs is unknown and estimates have no intervals
+
     sizes           1
     f_rw_least      5
     f_rw_most       5
     error_mean  14.94 %
     error_max   14.94 %
-    warning: no point was run twice, so the spread of runs is unknown and estimates have no intervals
-    scenario KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
-    Capacity of s
-    Cost of a write in reads: 5 at 4KiB. It cannot be told whether the hypothesis holds within 10 %
-    here: no point was run twice, so the errors may be chance. Run each point two times or more to
-    decide it. The error at the one mix is 14.9 %.
+
+    also        it cannot be told whether the hypothesis holds within 10 % here: no point was run twice,
+                so the errors may be chance
+    also        Run each point two times or more to decide it
+    also        the error at the one mix is 14.9 %
+    report      --verbose shows 5 measures, 3 tables; --out DIR writes the page
     --
     exit 0
     ");
     assert_snapshot!(check(&["--fail-if", "error_max > 20%"]).without_keys(), @"
-    Summary
-                        mean  95 % interval
+    It cannot be told whether the hypothesis holds within 10 % here: no point was run twice, so the
+    errors may be chance.
+    unknown     no point was run twice, so errors cannot be distinguished from chance
+
     points          1 points
     error_mean  14.94 %
     error_max   14.94 %
     bias        14.94 %
-    warning: no point was run twice, so errors cannot be distinguished from chance
-    scenario KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
-    Does the model of s hold?
-    It cannot be told whether the hypothesis holds within 10 % here: no point was run twice, so the
-    errors may be chance. Run each point two times or more to decide it. The error at the one mix is
-    14.9 %.
+
+    also        Run each point two times or more to decide it
+    also        the error at the one mix is 14.9 %
+    report      --verbose shows 4 measures, 2 tables; --out DIR writes the page
     --
     exit 0
     ");
@@ -201,41 +198,42 @@ fn runs_that_decide_nothing() {
     folder.write("far.csv", SINGLE.replace("2900", "33000"));
     fit("far.csv").data();
     assert_snapshot!(check(&[]).without_keys(), @"
-    Summary
-                        mean  95 % interval
+    It cannot be told whether the hypothesis holds within 10 % here: no point was run twice, so the
+    errors may be chance.
+    unknown     no point was run twice, so errors cannot be distinguished from chance
+
     points          1 points
     error_mean   89.9 %
     error_max    89.9 %
     bias        -89.9 %
-    warning: no point was run twice, so errors cannot be distinguished from chance
-    scenario KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
-    Does the model of s hold?
-    It cannot be told whether the hypothesis holds within 10 % here: no point was run twice, so the
-    errors may be chance. Run each point two times or more to decide it. The error at the one mix is
-    89.9 %.
+
+    also        Run each point two times or more to decide it
+    also        the error at the one mix is 89.9 %
+    report      --verbose shows 4 measures, 2 tables; --out DIR writes the page
     --
     exit 0
     ");
     let wild = "size,read_percent,iops\n4KiB,100,5000\n4KiB,100,15000\n4KiB,0,1000\n4KiB,0,3000\n4KiB,50,1700\n4KiB,50,5000\n";
     folder.write("wild.csv", wild);
     assert_snapshot!(fit("wild.csv").without_keys(), @"
-    Summary
-                    mean  95 % interval
+    Cost of a write in reads: 5 at 4KiB.
+    unknown     runs of pure reads of 4KiB differ by 200 %: 5,000 ops/s to 15,000 ops/s; measure them
+                again
+    unknown     runs of pure writes of 4KiB differ by 200 %: 1,000 ops/s to 3,000 ops/s; measure them
+                again
+
     sizes            1
     f_rw_least       5
     f_rw_most        5
     error_mean  0.4975 %
     error_max   0.4975 %
     run_spread   77.22 %
-    warning: runs of pure reads of 4KiB differ by 200 %: 5,000 ops/s to 15,000 ops/s; measure them again
-    warning: runs of pure writes of 4KiB differ by 200 %: 1,000 ops/s to 3,000 ops/s; measure them again
-    scenario KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
-    Capacity of the system
-    Cost of a write in reads: 5 at 4KiB. It cannot be told whether the hypothesis holds within 10 %
-    here: the spread of the runs allows errors below and above 10 %. More or longer runs of each point
-    would decide it. The error at the one mix is 0.5 %.
+
+    also        it cannot be told whether the hypothesis holds within 10 % here: the spread of the runs
+                allows errors below and above 10 %
+    also        More or longer runs of each point would decide it
+    also        the error at the one mix is 0.5 %
+    report      --verbose shows 6 measures, 3 tables; --out DIR writes the page
     --
     exit 0
     ");
@@ -243,21 +241,21 @@ fn runs_that_decide_nothing() {
     let twice = SINGLE.to_owned() + "s,4KiB,100,10010\ns,4KiB,0,2002\ns,4KiB,50,2902\n";
     folder.write("twice.csv", twice);
     assert_snapshot!(fit("twice.csv").without_keys(), @"
-    Summary
-                    mean  95 % interval
+    Cost of a write in reads: 5 at 4KiB.
+    danger      the hypothesis does not hold here: expect the errors below in estimates of mixes
+
     sizes            1
     f_rw_least       5
     f_rw_most        5
     error_mean   14.96 %
     error_max    14.96 %
     run_spread  0.0642 %
-    warning: the hypothesis does not hold here: expect the errors below in estimates of mixes
-    scenario KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
-    Capacity of s
-    Cost of a write in reads: 5 at 4KiB. The error at the one mix is 15.0 %. It does not hold within 10
-    % here. Likely reason for 4KiB: mixes are slower than the pure loads predict: reads and writes
-    interfere, so the cost is not linear.
+
+    also        the error at the one mix is 15.0 %
+    also        it does not hold within 10 % here
+    also        Likely reason for 4KiB: mixes are slower than the pure loads predict: reads and writes
+                interfere, so the cost is not linear
+    report      --verbose shows 6 measures, 4 tables; --out DIR writes the page
     --
     exit 0
     ");
@@ -289,25 +287,23 @@ fn a_result_counts_once() {
     hint: name each result once; lines for several runs with equal rates belong into one CSV
     exit 2
     ");
-    // Equal rates of several runs are legitimate in CSV, where they may be rounded, but are told.
+    // Equal rates of several runs are legitimate in CSV, where they may be rounded, but are reported.
     folder
         .write("equal.csv", "size,read_percent,iops\n4KiB,100,500\n4KiB,0,100\n4KiB,100,500\n4KiB,50,167\n");
     assert_snapshot!(folder.run(&["capacity", "fit", "equal.csv", "-q"]).without_keys(), @"
-    Summary
-                    mean  95 % interval
+    Cost of a write in reads: 5 at 4KiB.
+    unknown     all runs of one point have equal rates, as rounded or copied ones have: intervals and
+                verdicts are too certain
+
     sizes            1
     f_rw_least       5
     f_rw_most        5
     error_mean  0.1996 %
     error_max   0.1996 %
-    run_spread       0 %
-    warning: all runs of one point have equal rates, as rounded or copied ones have: intervals and
-             verdicts are too certain
-    scenario KEY, towtank 0.1.0 (results 1)
-    --verbose prints all tables, --out DIR writes the page and the files
-    Capacity of the system
-    Cost of a write in reads: 5 at 4KiB. The error at the one mix is 0.2 %. The hypothesis holds within
-    10 % here.
+
+    also        the error at the one mix is 0.2 %
+    also        the hypothesis holds within 10 % here
+    report      --verbose shows 6 measures, 3 tables; --out DIR writes the page
     --
     exit 0
     ");
@@ -519,10 +515,10 @@ fn the_paper_is_asked_of_real_measurements() {
     let said = folder.run(&["reproduce", "capacity", "--quiet", "--out", "out"]).data();
     let front: Vec<&str> = said.lines().take(4).collect();
     assert_snapshot!(front.join("\n"), @"
-    The same statements for local-file
-    The paper is about distributed systems, and this is not one: the rows are not counted as claims.
-    statement                                    published [%]  ours [%]  low [%]  high [%]  would_be
-    reads and writes of 4KiB, small operations:             10     4.521        0     17.13  cannot_tell
+    3 of 29 claims hold, 7 miss, 19 cannot tell.
+    unknown     capacity-ceph: Swift was not measured here, so its f_rw of 2 to 3 is not judged
+
+    claims      3 of 29 hold, 7 miss, 19 cannot tell; not holding:
     ");
     let verdicts = |name: &str| {
         let claims = folder.read("out/claims.csv");
@@ -577,8 +573,8 @@ fn help() {
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
       -q, --quiet                 Print no progress and no messages on stderr
-      -v, --verbose               Print all tables; by default one screen is printed, with the answer
-                                  last
+      -v, --verbose               Print all tables; by default one screen is printed, which begins with
+                                  the answer
 
     Examples:
       towtank capacity estimate model.json --mix 4KiB:100%:r70
@@ -653,7 +649,7 @@ fn what_fio_measures_becomes_a_model() {
     let words = [&words[..], &["--runtime", "1s", "--span", "16MiB", "--run", "--format", "json"]].concat();
     let said = folder.run(&words);
     let report: serde_json::Value = serde_json::from_str(&said.data()).expect("it is JSON");
-    let answer = report["answer"].as_str().expect("it has an answer");
+    let answer = report["answer"]["finding"].as_str().expect("it has an answer");
     assert!(answer.starts_with("Cost of a write in reads:") && answer.contains("64KiB"), "{answer}");
     assert!(!folder.path().join("towtank-measure.dat").exists(), "the file is gone");
     for result in ["4KiB-r100-1.json", "64KiB-r0-1.json", "4KiB-r50-1.json"] {

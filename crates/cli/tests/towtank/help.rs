@@ -122,8 +122,8 @@ fn run() {
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
       -q, --quiet                 Print no progress and no messages on stderr
-      -v, --verbose               Print all tables; by default one screen is printed, with the answer
-                                  last
+      -v, --verbose               Print all tables; by default one screen is printed, which begins with
+                                  the answer
           --fail-if <EXPRESSION>  Exit with code 3 if this condition on measures is true:
                                   'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
 
@@ -148,11 +148,11 @@ fn a_study() {
       -h, --help  Print help: `-h` the usual flags, `--help` all
 
     Scenario:
-          --servers <N>               Number of servers; each serves one job at a time [default: 1]
           --arrival-rate <FREQUENCY>  Mean rate at which jobs arrive from outside, independently of each
                                       other (a Poisson stream) [default: 0/s]
           --service-rate <FREQUENCY>  Mean rate at which one busy server finishes jobs. Service times
                                       are exponential unless `service` says otherwise
+          --servers <N>               Number of servers; each serves one job at a time [default: 1]
           --service <VALUE>           Distribution of service times: `"exponential"`, `"constant"`, or a
                                       table such as `{ erlang = { phases = 4 } }`
           --travel <SPAN>             Travel time of a job to each station and from the last one to the
@@ -186,8 +186,8 @@ fn a_study() {
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
       -q, --quiet                 Print no progress and no messages on stderr
-      -v, --verbose               Print all tables; by default one screen is printed, with the answer
-                                  last
+      -v, --verbose               Print all tables; by default one screen is printed, which begins with
+                                  the answer
           --fail-if <EXPRESSION>  Exit with code 3 if this condition on measures is true:
                                   'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
 
@@ -286,7 +286,8 @@ fn the_others() {
                              the same command resumes from there
           --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
       -q, --quiet            Print no progress and no messages on stderr
-      -v, --verbose          Print all tables; by default one screen is printed, with the answer last
+      -v, --verbose          Print all tables; by default one screen is printed, which begins with the
+                             answer
 
     Environment variables that stand for flags: TOWTANK_JOBS, TOWTANK_EXECUTOR, TOWTANK_WORKERS,
     TOWTANK_OUT, TOWTANK_FORMAT
@@ -307,7 +308,8 @@ fn the_others() {
           --out <DIR>        Write the report and its tables into this directory
           --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
       -q, --quiet            Print no progress and no messages on stderr
-      -v, --verbose          Print all tables; by default one screen is printed, with the answer last
+      -v, --verbose          Print all tables; by default one screen is printed, which begins with the
+                             answer
 
     Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");
@@ -328,8 +330,8 @@ fn the_others() {
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
       -q, --quiet                 Print no progress and no messages on stderr
-      -v, --verbose               Print all tables; by default one screen is printed, with the answer
-                                  last
+      -v, --verbose               Print all tables; by default one screen is printed, which begins with
+                                  the answer
           --fail-if <EXPRESSION>  Exit with code 3 if this condition is true for the joined results, as
                                   in `run`; may be repeated
           --force                 Write into a directory that has other results
@@ -417,11 +419,11 @@ fn a_study_in_short() {
       -h, --help  Print help: `-h` the usual flags, `--help` all
 
     Scenario:
-          --servers <N>               Number of servers; each serves one job at a time [default: 1]
           --arrival-rate <FREQUENCY>  Mean rate at which jobs arrive from outside, independently of each
                                       other (a Poisson stream) [default: 0/s]
           --service-rate <FREQUENCY>  Mean rate at which one busy server finishes jobs. Service times
                                       are exponential unless `service` says otherwise
+          --servers <N>               Number of servers; each serves one job at a time [default: 1]
           --service <VALUE>           Distribution of service times: `"exponential"`, `"constant"`, or a
                                       table such as `{ erlang = { phases = 4 } }`
           --travel <SPAN>             Travel time of a job to each station and from the last one to the
@@ -447,8 +449,8 @@ fn a_study_in_short() {
           --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
                                   csv]
       -q, --quiet                 Print no progress and no messages on stderr
-      -v, --verbose               Print all tables; by default one screen is printed, with the answer
-                                  last
+      -v, --verbose               Print all tables; by default one screen is printed, which begins with
+                                  the answer
           --fail-if <EXPRESSION>  Exit with code 3 if this condition on measures is true:
                                   'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
 

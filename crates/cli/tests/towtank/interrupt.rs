@@ -144,7 +144,7 @@ fn a_reproduction_that_was_stopped_judges_nothing_of_the_scenario() {
     let run = ["reproduce", "queue", "--jobs", "1", "--out", "o"];
     let said = stopped_amid(&folder, &run, "o/queue-mm1");
     let report: Value = serde_json::from_str(&folder.read("o/report.json")).expect("JSON");
-    let answer = report["answer"].as_str().expect("an answer");
+    let answer = report["answer"]["finding"].as_str().expect("an answer");
     let claims = report["claims"].as_array().expect("claims").len();
     let want = format!("{claims} of {claims} claims are not judged, since runs are missing.");
     assert!(answer.starts_with("Stopped with 0 of ") && answer.ends_with(&want), "{answer}");

@@ -37,14 +37,14 @@ fn tool(folder: &Folder, program: &str, args: &[&str]) -> String {
 /// Where osdmaptool puts the groups.
 fn groups(folder: &Folder, map: &str, more: &[&str]) -> Groups {
     let usual = [map, "--mark-up-in", "--test-map-pgs-dump", "--pool", "1"];
-    let told = tool(folder, "osdmaptool", &[&usual, more].concat());
+    let dump = tool(folder, "osdmaptool", &[&usual, more].concat());
     let group = |line: &str| {
         let (group, rest) = line.split_once('\t')?;
         let devices = rest.strip_prefix('[')?.split_once(']')?.0;
         let devices = devices.split(',').map(|id| id.parse().expect("a device has a number"));
         Some((group.to_owned(), devices.collect()))
     };
-    let groups: Groups = told.lines().filter_map(group).collect();
+    let groups: Groups = dump.lines().filter_map(group).collect();
     assert_eq!(groups.len(), 30_720);
     groups
 }
@@ -179,8 +179,8 @@ fn another_rule_drops_the_mappings_that_osdmaptool_drops() {
     follow(&folder, &before);
     import(&folder, &by_host);
     let after = groups(&folder, "changed.osdmap", &["--upmap-cleanup", "dropped"]);
-    let told = folder.read("dropped");
-    let dropped = told.lines().filter(|line| line.contains("pg-upmap-items")).count();
+    let commands = folder.read("dropped");
+    let dropped = commands.lines().filter(|line| line.contains("pg-upmap-items")).count();
     assert!((1..mapped).contains(&dropped), "{dropped} of {mapped} mappings are dropped");
     folder.write("crush.txt", with_second(&by_osd, "by_host", STEPS[0]));
     let change = ["--rule", "rbd=by_host"];
@@ -196,8 +196,8 @@ fn explicit_mappings_move_what_osdmaptool_moves() {
     let usual =
         ["osdmap", "--mark-up-in", "--upmap", "mappings", "--upmap-deviation", "1", "--upmap-max", "100"];
     tool(&folder, "osdmaptool", &[&usual[..], &["--save"]].concat());
-    let told = folder.read("mappings");
-    let mappings = told.lines().filter_map(|line| line.strip_prefix("ceph osd pg-upmap-items "));
+    let commands = folder.read("mappings");
+    let mappings = commands.lines().filter_map(|line| line.strip_prefix("ceph osd pg-upmap-items "));
     let change: Vec<&str> = mappings.flat_map(|mapping| ["--upmap-items", mapping]).collect();
     agree(&folder, &change, &before, &groups(&folder, "osdmap", &[]));
 }

@@ -21,7 +21,6 @@ fn the_whole_answer_at_eighty_columns() {
         "--verbose",
     ]);
     assert_snapshot!(said.without_keys(), @"
-    How evenly an algorithm spreads data, which servers share it, and what a change moves
     ring: the standard deviation of load is 5.759 % of the expected load (2.887 % with independent
     draws), and the change moves 1.02 times what the weights require.
 
@@ -75,10 +74,6 @@ fn the_whole_answer_at_eighty_columns() {
 
     seed 1, 4,000 events, executor sequential, digest KEY, scenario
     KEY, towtank 0.1.0 (results 2)
-
-    How evenly an algorithm spreads data, which servers share it, and what a change moves
-    ring: the standard deviation of load is 5.759 % of the expected load (2.887 % with independent
-    draws), and the change moves 1.02 times what the weights require.
     --
     exit 0
     ");

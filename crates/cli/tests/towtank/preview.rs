@@ -8,19 +8,24 @@ fn preview(folder: &Folder, more: &[&str]) -> Said {
     folder.run(&[&["preview"], &EXPORTS[..], more, &["--quiet", "--verbose"]].concat())
 }
 
-fn told(folder: &Folder, more: &[&str]) -> String {
-    preview(folder, more).told()
+fn brief(folder: &Folder, more: &[&str]) -> String {
+    preview(folder, more).brief()
 }
 
 #[test]
 fn the_whole_answer_at_eighty_columns() {
     assert_snapshot!(preview(&Folder::with_cluster("preview"), &["--mark-out", "osd.5"]).without_keys(), @"
-    What moves if I change the map of a Ceph cluster
-    osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598
-    TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
+    osd.5 out: 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least     AT RISK
+    possible is 2.463 TiB.
+    because     osd.4 would be 91.6 % full, above backfillfull (90 %)
 
-    warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
-             so the change stops half-way
+    danger      osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto
+                it, so the change stops half-way
+
+    Results of each pool
+    pool     groups  moved_groups  stored [TiB]  moved [TiB]
+    rbd         256            68        26.4         2.346
+    archive      32             9         3.633       0.2513
 
     Summary over 1 replicate
                                      mean  95 % interval
@@ -46,46 +51,41 @@ fn the_whole_answer_at_eighty_columns() {
     Results of each device
     Bytes of objects; each copy and shard counts. Fill is the used space that the device reports,
     overheads included, minus outgoing and plus incoming objects.
-    device  host  in [GiB]  out [TiB]  objects_before [TiB]  objects_after [TiB]  shards_before [shards]
-    osd.0   h0      209.8      0                    2.514                2.719                        75
-    osd.1   h0       36.53     0                    2.505                2.541                        75
-    osd.2   h0      212.3      0                    2.395                2.602                        71
-    osd.3   h0        0        0                    0.08673              0.08673                       3
-    osd.4   h1      760.2      0                    2.539                3.281                        76
-    osd.5   h1        0        2.463                2.463                0                            73
-    osd.6   h1      550.4      0.1352               2.405                2.808                        71
-    osd.7   h1      112.1      0                    0.1138               0.2232                        4
-    osd.8   h2       70.23     0                    2.405                2.474                        71
-    osd.9   h2       71.41     0                    2.484                2.554                        74
-    osd.10  h2      139.1      0                    2.39                 2.526                        71
-    osd.11  h2        0        0                    0.2289               0.2289                        8
-    osd.12  h3      282.9      0                    2.37                 2.646                        70
-    osd.13  h3       35.05     0                    2.429                2.463                        72
-    osd.14  h3      180        0                    2.561                2.737                        77
-    osd.15  h3        0        0                    0.1398               0.1398                        5
+    device  host  in [GiB]  out [TiB]  objects_before [TiB]  objects_after [TiB]  shards_before
+    osd.0   h0      209.8      0                    2.514                2.719               75
+    osd.1   h0       36.53     0                    2.505                2.541               75
+    osd.2   h0      212.3      0                    2.395                2.602               71
+    osd.3   h0        0        0                    0.08673              0.08673              3
+    osd.4   h1      760.2      0                    2.539                3.281               76
+    osd.5   h1        0        2.463                2.463                0                   73
+    osd.6   h1      550.4      0.1352               2.405                2.808               71
+    osd.7   h1      112.1      0                    0.1138               0.2232               4
+    osd.8   h2       70.23     0                    2.405                2.474               71
+    osd.9   h2       71.41     0                    2.484                2.554               74
+    osd.10  h2      139.1      0                    2.39                 2.526               71
+    osd.11  h2        0        0                    0.2289               0.2289               8
+    osd.12  h3      282.9      0                    2.37                 2.646               70
+    osd.13  h3       35.05     0                    2.429                2.463               72
+    osd.14  h3      180        0                    2.561                2.737               77
+    osd.15  h3        0        0                    0.1398               0.1398               5
 
-    device  shards_after [shards]  fill_before [percent]  fill_after [percent]
-    osd.0                      81                 70.51                 76.15
-    osd.1                      76                 70.27                 71.25
-    osd.2                      77                 67.18                 72.88
-    osd.3                       3                  4.917                 4.917
-    osd.4                      98                 71.2                  91.61
-    osd.5                       0                 69.07                  1.381
-    osd.6                      83                 67.46                 78.52
-    osd.7                       8                  6.432                12.45
-    osd.8                      73                 67.46                 69.35
-    osd.9                      76                 69.68                 71.6
-    osd.10                     75                 67.04                 70.78
-    osd.11                      8                 12.89                 12.89
-    osd.12                     78                 66.47                 74.06
-    osd.13                     73                 68.13                 69.07
-    osd.14                     82                 71.84                 76.68
-    osd.15                      5                  7.893                 7.893
-
-    Results of each pool
-    pool     groups [groups]  moved_groups [groups]  stored [TiB]  moved [TiB]
-    rbd                  256                     68        26.4         2.346
-    archive               32                      9         3.633       0.2513
+    device  shards_after  fill_before [percent]  fill_after [percent]
+    osd.0             81                 70.51                 76.15
+    osd.1             76                 70.27                 71.25
+    osd.2             77                 67.18                 72.88
+    osd.3              3                  4.917                 4.917
+    osd.4             98                 71.2                  91.61
+    osd.5              0                 69.07                  1.381
+    osd.6             83                 67.46                 78.52
+    osd.7              8                  6.432                12.45
+    osd.8             73                 67.46                 69.35
+    osd.9             76                 69.68                 71.6
+    osd.10            75                 67.04                 70.78
+    osd.11             8                 12.89                 12.89
+    osd.12            78                 66.47                 74.06
+    osd.13            73                 68.13                 69.07
+    osd.14            82                 71.84                 76.68
+    osd.15             5                  7.893                 7.893
 
     Flows between devices
     The largest first. A missing copy or shard comes from the primary of its group.
@@ -108,17 +108,13 @@ fn the_whole_answer_at_eighty_columns() {
 
     seed 1, executor sequential, digest KEY, scenario
     KEY, towtank 0.1.0 (results 2)
-
-    What moves if I change the map of a Ceph cluster
-    osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598
-    TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
     --
     exit 0
     ");
 }
 
 #[test]
-fn near_names_are_told() {
+fn near_names_are_suggested() {
     let folder = Folder::with_cluster("preview_names");
     assert_snapshot!(preview(&folder, &["--mark-out", "osd.55"]), @r#"
     error: `mark_out` is "osd.55": there is no device or bucket called `osd.55`
@@ -169,17 +165,22 @@ fn near_names_are_told() {
 
 #[test]
 fn removing_every_device_is_an_answer() {
-    assert_snapshot!(told(&Folder::with_cluster("preview_all"), &["--remove", "default"]), @r"
-    default removed: 288 groups would have no device left; 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %)
-    bytes to move; the least possible is 0 B.
+    assert_snapshot!(brief(&Folder::with_cluster("preview_all"), &["--remove", "default"]), @"
+    possible is 0 B.
+    because     288 groups would have no device left
 
-    warning: 288 groups would have no device left: their data would not be served, and might be lost
+    danger      288 groups would have no device left: their data would not be served, and might be lost
+
+    Results of each pool
+    pool     groups  moved_groups  stored [TiB]  moved [B]
+    rbd         256             0        26.4            0
+    archive      32             0         3.633          0
     exit 0
     ");
 }
 
 #[test]
-fn exports_that_disagree_are_refused_or_told() {
+fn exports_that_disagree_are_refused_or_reported() {
     let folder = Folder::with_cluster("preview_disagree");
     let dump = String::from_utf8(example("osd_dump.json")).expect("it is text");
     folder.write("osd_dump.json", dump.replace("\"crush_rule\":1", "\"crush_rule\":7"));
@@ -191,26 +192,37 @@ fn exports_that_disagree_are_refused_or_told() {
     exit 2
     ");
     folder.write("osd_dump.json", dump.replace("\"pool\":2,", "\"pool\":5,"));
-    assert_snapshot!(told(&folder, &[]), @r"
-    no change: 0/288 (0.00 %) groups, 0 B/26.4 TiB (0.0 %) bytes to move; the least possible is 0 B.
+    assert_snapshot!(brief(&folder, &[]), @"
+    B.
 
-    warning: `pg_dump.json.gz` has 32 groups of pool 2, which the osd dump lacks; they are left out
-    warning: `pg_dump.json.gz` lacks 32 groups of pool `archive`, such as 5.0; they count as empty
-    warning: nothing is changed; data that moves is already in transit
+    unknown     `pg_dump.json.gz` has 32 groups of pool 2, which the osd dump lacks; they are left out
+    unknown     `pg_dump.json.gz` lacks 32 groups of pool `archive`, such as 5.0; they count as empty
+
+    Results of each pool
+    pool     groups  moved_groups  stored [TiB]  moved [B]
+    rbd         256             0          26.4          0
+    archive      32             0           0            0
+
+    note        nothing is changed; data that moves is already in transit
     exit 0
     ");
     folder.write("osd_dump.json", dump.replace("\"osd\":15,", "\"osd\":25,"));
-    assert_snapshot!(told(&folder, &[]), @"
-    At risk: 5 groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 2.6:
-    were they exported at different times?
-    no change: 5/288 (1.74 %) groups, 143.2 GiB/30.03 TiB (0.5 %) bytes to move; the least possible is
-    143.2 GiB.
+    assert_snapshot!(brief(&folder, &[]), @"
+    possible is 143.2 GiB.
+    because     5 groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 2.6:
+                were they exported at different times?
 
-    warning: 5 groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 2.6:
-             were they exported at different times?
-    warning: `crush.txt` contains osd.15, which `osd_dump.json` lacks; nothing is placed there
-    warning: osd.25 of `osd_dump.json` is in no bucket of `crush.txt`, so it gets no data
-    warning: nothing is changed; data that moves is already in transit
+    unknown     5 groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 2.6:
+                were they exported at different times?
+
+    Results of each pool
+    pool     groups  moved_groups  stored [TiB]  moved [GiB]
+    rbd         256             0        26.4            0
+    archive      32             5         3.633        143.2
+
+    note        `crush.txt` contains osd.15, which `osd_dump.json` lacks; nothing is placed there
+    note        osd.25 of `osd_dump.json` is in no bucket of `crush.txt`, so it gets no data
+    note        nothing is changed; data that moves is already in transit
     exit 0
     ");
     folder.write("osd_dump.json", "{}");
@@ -243,35 +255,51 @@ fn messy_exports_are_read() {
     folder.write("pg_dump.json.gz", groups.replacen("\"num_objects\":8930", "\"num_objects\":nan", 1));
     assert_eq!(preview(&folder, &["--mark-out", "osd.5", "--format", "csv"]).data(), want);
     folder.write("pg_dump.json.gz", groups.replacen("\"num_bytes\":37455134720", "\"num_bytes\":inf", 1));
-    assert_snapshot!(told(&folder, &["--mark-out", "osd.5"]), @r"
-    osd.5 out: osd.4 would be 90.7 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.564
-    TiB/29.93 TiB (8.6 %) bytes to move; the least possible is 2.429 TiB.
+    assert_snapshot!(brief(&folder, &["--mark-out", "osd.5"]), @"
+    possible is 2.429 TiB.
+    because     osd.4 would be 90.7 % full, above backfillfull (90 %)
 
-    warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
-             so the change stops half-way
-    warning: `pg_dump.json.gz` has 1 number that is nan or infinite; counted as missing
+    danger      osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto
+                it, so the change stops half-way
+
+    Results of each pool
+    pool     groups  moved_groups  stored [TiB]  moved [TiB]
+    rbd         256            68        26.29        2.312
+    archive      32             9         3.633       0.2513
+
+    note        `pg_dump.json.gz` has 1 number that is nan or infinite; counted as missing
     exit 0
     ");
     folder.write("pg_dump.json.gz", groups.replacen("\"active+clean\"", "\"stale+down\"", 1));
-    assert_snapshot!(told(&folder, &["--mark-out", "osd.5"]), @r"
-    osd.5 out: 1 group is in an unknown state; osd.4 would be 91.6 % full, above backfillfull (90 %);
-    77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
+    assert_snapshot!(brief(&folder, &["--mark-out", "osd.5"]), @"
+    possible is 2.463 TiB.
+    because     1 group is in an unknown state; osd.4 would be 91.6 % full, above backfillfull (90 %)
 
-    warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
-             so the change stops half-way
-    warning: 1 of 288 groups in `pg_dump.json.gz` are stale: they have not been reported for a while, so
-             their sizes are old
+    danger      osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto
+                it, so the change stops half-way
+    unknown     1 of 288 groups in `pg_dump.json.gz` are stale: they have not been reported for a while,
+                so their sizes are old
+
+    Results of each pool
+    pool     groups  moved_groups  stored [TiB]  moved [TiB]
+    rbd         256            68        26.4         2.346
+    archive      32             9         3.633       0.2513
     exit 0
     ");
     folder.write("pg_dump.json.gz", groups.replacen("\"pg_ready\":true", "\"pg_ready\":false", 1));
-    assert_snapshot!(told(&folder, &["--mark-out", "osd.5"]), @r"
-    osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598
-    TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
+    assert_snapshot!(brief(&folder, &["--mark-out", "osd.5"]), @"
+    possible is 2.463 TiB.
+    because     osd.4 would be 91.6 % full, above backfillfull (90 %)
 
-    warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
-             so the change stops half-way
-    warning: `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was
-             made; sizes and locations of some groups may be out of date
+    danger      osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto
+                it, so the change stops half-way
+    unknown     `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was
+                made; sizes and locations of some groups may be out of date
+
+    Results of each pool
+    pool     groups  moved_groups  stored [TiB]  moved [TiB]
+    rbd         256            68        26.4         2.346
+    archive      32             9         3.633       0.2513
     exit 0
     ");
     folder.write("pg_dump.json.gz", "dumped all\n");

@@ -141,7 +141,7 @@ impl Said {
     }
 
     /// A short form for snapshots: the answer, the warnings and the exit code, without title and tables.
-    pub fn told(&self) -> String {
+    pub fn brief(&self) -> String {
         let front = self.stdout.lines().skip(1).take_while(|line| !line.starts_with("Summary"));
         format!("{}\n{}exit {}", front.collect::<Vec<_>>().join("\n").trim_end(), self.stderr, self.code)
     }

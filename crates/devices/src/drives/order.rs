@@ -1,6 +1,6 @@
 //! The order in which a disk head serves waiting requests: first come, nearest, or one direction.
 //!
-//! This is a selection rule, not a queue: the owner of the requests passes their addresses and is told which
+//! This is a selection rule, not a queue: the owner of the requests passes their addresses and learns which
 //! one is next.
 
 /// A rule that selects the next request.

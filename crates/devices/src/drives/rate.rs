@@ -49,7 +49,7 @@ impl RateSpec {
 
     /// The service time of a request without noise.
     #[must_use]
-    pub fn mean_span(&self, io: Io) -> SimSpan {
+    fn mean_span(&self, io: Io) -> SimSpan {
         let (rate, overhead) =
             if io.write { (self.write, self.write_overhead) } else { (self.read, self.read_overhead) };
         rate.span_for(Bytes::new(io.bytes)).saturating_add(overhead)

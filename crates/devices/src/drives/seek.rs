@@ -247,8 +247,9 @@ impl SeekSpec {
     }
 
     /// The rate of a long read at an address: one track per revolution and head switch.
+    #[cfg(test)]
     #[must_use]
-    pub fn zone_rate_bytes_per_second(&self, address: u64) -> u64 {
+    pub(super) fn zone_rate_bytes_per_second(&self, address: u64) -> u64 {
         let ns = u128::from(self.turn.as_ns() + self.head_switch.as_ns());
         u64::try_from(u128::from(self.site(address).track) * 1_000_000_000 / ns).unwrap_or(u64::MAX)
     }

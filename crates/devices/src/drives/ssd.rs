@@ -113,8 +113,9 @@ impl SsdSpec {
     }
 
     /// Spare space divided by user capacity: α − 1, where formulas use α.
+    #[cfg(test)]
     #[must_use]
-    pub fn spare_f64(&self) -> f64 {
+    pub(super) fn spare_f64(&self) -> f64 {
         self.pages().map_or(0.0, |(flash, user)| flash as f64 / user as f64 - 1.0)
     }
 }
@@ -132,8 +133,9 @@ pub struct Wear {
 
 impl Wear {
     /// Pages programmed per page that the host wrote; one if the host wrote none.
+    #[cfg(test)]
     #[must_use]
-    pub fn amplification_f64(&self) -> f64 {
+    fn amplification_f64(&self) -> f64 {
         if self.host_pages == 0 { 1.0 } else { 1.0 + self.moved_pages as f64 / self.host_pages as f64 }
     }
 
@@ -206,8 +208,9 @@ impl Ssd {
     }
 
     /// The counts of programmed pages and erased blocks so far.
+    #[cfg(test)]
     #[must_use]
-    pub fn wear(&self) -> Wear {
+    fn wear(&self) -> Wear {
         self.flash.wear()
     }
 

@@ -60,7 +60,7 @@ impl CleanOrder {
     }
 
     /// Removes the range that was used last.
-    pub fn pop_last<'p>(&mut self, get: impl Fn(Key) -> Option<&'p Piece>) -> Option<Key> {
+    pub(super) fn pop_last<'p>(&mut self, get: impl Fn(Key) -> Option<&'p Piece>) -> Option<Key> {
         while self.queue.pop_back_if(|one| !is_true(*one, get((one.1, one.2)))).is_some() {}
         let (_, file, start) = match (self.queue.back(), self.late.last()) {
             (Some(one), Some(late)) if late > one => self.late.pop_last(),

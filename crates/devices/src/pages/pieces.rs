@@ -65,7 +65,7 @@ impl Runs {
 
     /// The last range that begins before a page.
     #[inline]
-    pub fn last_before(&self, page: u64) -> Option<(u64, &Piece)> {
+    pub(super) fn last_before(&self, page: u64) -> Option<(u64, &Piece)> {
         match self {
             Runs::One(at, piece) => Some((*at, piece)).filter(|_| *at < page),
             Runs::Many(runs) => runs.range(..page).next_back().map(|(at, piece)| (*at, piece)),

@@ -36,7 +36,7 @@ impl<S: Shelf> Depot<S> {
     ///
     /// # Errors
     /// If it does not exist, or the store does not answer.
-    pub fn open_object(&self, place: &Place) -> Result<Opened<'_, S>, Fault> {
+    pub(crate) fn open_object(&self, place: &Place) -> Result<Opened<'_, S>, Fault> {
         self.check_bucket(&place.bucket)?;
         let name = place.object();
         // Without the lock, a writer between manifest and lease could remove the pieces.
@@ -72,7 +72,7 @@ impl<'d, S: Shelf> Opened<'d, S> {
 
     /// A reader of a range, which must lie within the object.
     #[must_use]
-    pub fn reader(self, range: Range<u64>) -> Reader<'d, S> {
+    pub(crate) fn reader(self, range: Range<u64>) -> Reader<'d, S> {
         let run = match self.attributes.form {
             Form::Whole => self.data.slice(range.start as usize..range.end as usize),
             Form::Pieces => Bytes::new(),

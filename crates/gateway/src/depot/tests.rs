@@ -343,7 +343,7 @@ fn checksums_of_uploads_are_those_of_the_whole() {
     for (algorithm, is_composite) in
         [(Algorithm::Crc64Nvme, false), (Algorithm::Crc32, false), (Algorithm::Sha256, true)]
     {
-        let kind = ToldChecksum { algorithm, value: String::new(), is_composite };
+        let kind = ReportedChecksum { algorithm, value: String::new(), is_composite };
         let id =
             depot.begin_upload(&place("a"), Labels::default(), Some(kind), Moment(3)).expect("it begins");
         let (mut parts, mut whole, mut joined) = (Vec::new(), algorithm.begin(), algorithm.begin());
@@ -364,7 +364,7 @@ fn checksums_of_uploads_are_those_of_the_whole() {
             depot.complete(&place("a"), &id, &chosen(&parts), Some(want), &|_| Ok(()), Moment(5))
         };
         assert_eq!(complete("AAAA").map_err(|fault| fault.code), Err(Code::BadDigest));
-        let made = complete(&want).expect("it is as told").checksum.expect("it has one");
+        let made = complete(&want).expect("it is as declared").checksum.expect("it has one");
         assert_eq!((made.value, made.is_composite), (want, is_composite));
     }
 }

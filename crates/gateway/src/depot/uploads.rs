@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use md5::{Digest, Md5};
 
 use super::{Condition, Depot};
-use crate::attributes::{Attributes, Form, Labels, ToldChecksum};
+use crate::attributes::{Attributes, Form, Labels, ReportedChecksum};
 use crate::checksums::{Algorithm, base64, unbase64};
 use crate::dates::Moment;
 use crate::fault::{Code, Fault};
@@ -17,7 +17,7 @@ use crate::shelf::{self, Shelf};
 use crate::signature::{hex, unhex};
 
 /// The most parts of an upload.
-pub const PARTS_MAX: u32 = 10_000;
+pub(super) const PARTS_MAX: u32 = 10_000;
 
 /// The largest object: 5 TiB.
 const OBJECT_MAX: u64 = 5 << 40;
@@ -35,7 +35,7 @@ pub struct Upload {
     /// When it began.
     pub begun: Moment,
     /// The checksum of its parts and of the object.
-    pub checksum: Option<ToldChecksum>,
+    pub checksum: Option<ReportedChecksum>,
 }
 
 /// A part of an upload, as the caller names it when completing the upload.
@@ -133,11 +133,11 @@ impl<S: Shelf> Depot<S> {
     ///
     /// # Errors
     /// If the bucket does not exist, or the store does not answer.
-    pub fn begin_upload(
+    pub(crate) fn begin_upload(
         &self,
         place: &Place,
         labels: Labels,
-        checksum: Option<ToldChecksum>,
+        checksum: Option<ReportedChecksum>,
         now: Moment,
     ) -> Result<String, Fault> {
         let id = self.new_id();
@@ -192,7 +192,7 @@ impl<S: Shelf> Depot<S> {
     ///
     /// # Errors
     /// If the upload does not exist, the body does not match its request, or the store does not answer.
-    pub fn put_part(
+    pub(crate) fn put_part(
         &self,
         place: &Place,
         id: &str,
@@ -211,7 +211,7 @@ impl<S: Shelf> Depot<S> {
             length,
             etag: hex(&digests.md5),
             modified: now,
-            checksum: digests.checksum.as_ref().map(ToldChecksum::whole),
+            checksum: digests.checksum.as_ref().map(ReportedChecksum::whole),
             ..Attributes::default()
         };
         let segment = Some(segment).filter(|segment| segment.length > 0);
@@ -316,7 +316,7 @@ impl<S: Shelf> Depot<S> {
     ///
     /// # Errors
     /// If the upload does not exist, or the store does not answer.
-    pub fn abort(&self, place: &Place, id: &str) -> Result<(), Fault> {
+    pub(crate) fn abort(&self, place: &Place, id: &str) -> Result<(), Fault> {
         let _lock = self.uploads.write(id);
         self.upload(place, id)?;
         let records = self.records(id)?;
@@ -359,7 +359,7 @@ impl<S: Shelf> Depot<S> {
     ///
     /// # Errors
     /// If the bucket does not exist, or the store does not answer.
-    pub fn uploads(
+    pub(crate) fn uploads(
         &self,
         bucket: &str,
         prefix: &str,
@@ -430,11 +430,11 @@ fn etag_of(parts: &[Record]) -> String {
 }
 
 /// The checksum of the object from those of its parts; none if a part has none.
-fn sum_up(kind: &ToldChecksum, parts: &[Record]) -> Option<ToldChecksum> {
-    let ToldChecksum { algorithm, is_composite, .. } = *kind;
+fn sum_up(kind: &ReportedChecksum, parts: &[Record]) -> Option<ReportedChecksum> {
+    let ReportedChecksum { algorithm, is_composite, .. } = *kind;
     let of = |part: &Record| {
-        let told = part.attributes.checksum.as_ref().filter(|it| it.algorithm == algorithm)?;
-        unbase64(&told.value)
+        let checksum = part.attributes.checksum.as_ref().filter(|it| it.algorithm == algorithm)?;
+        unbase64(&checksum.value)
     };
     if is_composite {
         let mut running = algorithm.begin();
@@ -442,11 +442,11 @@ fn sum_up(kind: &ToldChecksum, parts: &[Record]) -> Option<ToldChecksum> {
             running.update(&of(part)?);
         }
         let value = format!("{}-{}", base64(&running.end()), parts.len());
-        return Some(ToldChecksum { algorithm, value, is_composite });
+        return Some(ReportedChecksum { algorithm, value, is_composite });
     }
     let mut all = Algorithm::begin(algorithm).end();
     for part in parts {
         all = algorithm.joined(&all, &of(part)?, part.attributes.length)?;
     }
-    Some(ToldChecksum { algorithm, value: base64(&all), is_composite })
+    Some(ReportedChecksum { algorithm, value: base64(&all), is_composite })
 }

@@ -100,8 +100,8 @@ pub(super) fn seal(content: &[u8], size: usize, mut seed: Seed, has_trailer: boo
     body.extend(format!("0;chunk-signature={last}\r\n").into_bytes());
     if has_trailer {
         let signature = seed.sign_trailer(&Sha256::digest(format!("x-amz-meta-a:{EMPTY}\n")));
-        let told = format!("x-amz-meta-a:{EMPTY}\r\nx-amz-trailer-signature:{signature}\r\n");
-        body.extend(told.into_bytes());
+        let trailer = format!("x-amz-meta-a:{EMPTY}\r\nx-amz-trailer-signature:{signature}\r\n");
+        body.extend(trailer.into_bytes());
     }
     body.extend(b"\r\n");
     body

@@ -119,10 +119,10 @@ impl<S: Shelf> Service<S> {
             return Err(Code::InvalidRequest.because("the object exceeds 5 GiB: copy it in parts"));
         }
         let labels = if replaces { given } else { opened.attributes.labels.clone() };
-        let told = opened.attributes.checksum.as_ref().map(|checksum| checksum.algorithm);
+        let of_source = opened.attributes.checksum.as_ref().map(|checksum| checksum.algorithm);
         let chosen = request.header("x-amz-checksum-algorithm").map(Algorithm::named).transpose()?;
         let mut payload = Payload::of(Box::new(opened.reader(0..length)), length);
-        payload.choose(chosen.or(told));
+        payload.choose(chosen.or(of_source));
         let written = self.depot.put(place, labels, payload, &|_| Ok(()), (self.now)())?;
         let mut writer = Writer::new("CopyObjectResult");
         writer.leaf("LastModified", written.modified.iso());

@@ -213,8 +213,8 @@ fn uploads_in_parts_make_objects() {
         let answered =
             client.ask("PUT", &format!("/bucket/a?partNumber={number}&uploadId={id}"), headers, body);
         assert_eq!(answered.status, 200, "{}", answered.text());
-        let told = answered.header("etag").map(str::to_owned);
-        told.unwrap_or_else(|| answered.all("ETag").pop().expect("it has one").replace("&quot;", "\""))
+        let etag = answered.header("etag").map(str::to_owned);
+        etag.unwrap_or_else(|| answered.all("ETag").pop().expect("it has one").replace("&quot;", "\""))
     };
     client.ask("PUT", "/bucket/source", &[], b"0123456789");
     let copied = [("x-amz-copy-source", "bucket/source"), ("x-amz-copy-source-range", "bytes=2-7")];

@@ -1,7 +1,7 @@
 //! Operations on uploads in parts.
 
 use super::{Service, document, most_of, owner};
-use crate::attributes::{Attributes, Labels, ToldChecksum};
+use crate::attributes::{Attributes, Labels, ReportedChecksum};
 use crate::checksums::Algorithm;
 use crate::conditions::{check_write, range};
 use crate::depot::{After, Chosen, Part, Upload, UploadsPage};
@@ -181,7 +181,7 @@ impl<S: Shelf> Service<S> {
 
 /// The kind of checksum of an upload. SHA digests of parts cannot be joined; CRC-64 covers only the whole
 /// object.
-fn kind_of(request: &Request) -> Result<Option<ToldChecksum>, Fault> {
+fn kind_of(request: &Request) -> Result<Option<ReportedChecksum>, Fault> {
     let name = request.header("x-amz-checksum-algorithm").or(request.header("x-amz-sdk-checksum-algorithm"));
     let Some(name) = name else { return Ok(None) };
     let algorithm = Algorithm::named(name)?;
@@ -194,7 +194,7 @@ fn kind_of(request: &Request) -> Result<Option<ToldChecksum>, Fault> {
         (_, None | Some("COMPOSITE")) => true,
         _ => return Err(Code::InvalidRequest.because("the type must be COMPOSITE or FULL_OBJECT")),
     };
-    Ok(Some(ToldChecksum { algorithm, value: String::new(), is_composite }))
+    Ok(Some(ReportedChecksum { algorithm, value: String::new(), is_composite }))
 }
 
 fn chosen(part: &Element) -> Result<Chosen, Fault> {
@@ -206,7 +206,7 @@ fn chosen(part: &Element) -> Result<Chosen, Fault> {
     Ok(Chosen { number, etag, checksum: checksum.map(str::to_owned) })
 }
 
-fn leaf_of(writer: &mut Writer, checksum: Option<&ToldChecksum>) {
+fn leaf_of(writer: &mut Writer, checksum: Option<&ReportedChecksum>) {
     if let Some(checksum) = checksum {
         writer.leaf(&format!("Checksum{}", checksum.algorithm.name()), &checksum.value);
         writer.leaf("ChecksumType", checksum.kind());

@@ -33,7 +33,7 @@ impl Memory {
 
     /// Checks that each piece belongs to one object or part, none is missing, and each part belongs to an
     /// upload.
-    pub fn audit(&self) -> Result<(), String> {
+    pub(crate) fn audit(&self) -> Result<(), String> {
         let objects = self.objects.lock().expect("no test panics with it");
         let below = |prefix: &'static str| {
             let of = objects.range(prefix.to_owned()..).take_while(move |(name, _)| name.starts_with(prefix));

@@ -40,7 +40,7 @@ fn line(reading: &Reading) -> String {
 }
 
 /// What is read from a text, or the error.
-fn told(name: &str, bytes: &[u8]) -> String {
+fn summary(name: &str, bytes: &[u8]) -> String {
     match read(File { name, bytes }) {
         Ok(read) => {
             let notes = read.notes.iter().map(|note| format!("note: {note}"));
@@ -53,28 +53,28 @@ fn told(name: &str, bytes: &[u8]) -> String {
     }
 }
 
-fn told_of(name: &str) -> String {
-    told(name, &sample(name))
+fn summary_of_sample(name: &str) -> String {
+    summary(name, &sample(name))
 }
 
-fn told_of_text(text: &str) -> String {
-    told("runs.csv", text.as_bytes())
+fn summary_of_text(text: &str) -> String {
+    summary("runs.csv", text.as_bytes())
 }
 
 /// A sample with `from` replaced by `to`.
 fn changed(name: &str, from: &str, to: &str) -> String {
     let text = String::from_utf8(sample(name)).unwrap();
     assert!(text.contains(from), "{name} has no {from}");
-    told(name, text.replace(from, to).as_bytes())
+    summary(name, text.replace(from, to).as_bytes())
 }
 
 #[test]
 fn fio_runs_are_read() {
-    assert_snapshot!(told_of("fio_rbd_4k_r100.json"), @"jobs[0]: 4096:100%:r100 13072.428/s");
-    assert_snapshot!(told_of("fio_rbd_4k_r0.json"), @"jobs[0]: 4096:100%:r0 1924.878/s");
-    assert_snapshot!(told_of("fio_rbd_4k_r50.json"), @"jobs[0]: 4096:100%:r50 2970.458/s");
-    assert_snapshot!(told_of("fio_rbd_bssplit.json"), @"jobs[0]: 16384:50%:r50 + 262144:50%:r50 Operations 943.273/s");
-    assert_snapshot!(told_of("fio_rbd_two_jobs.json"), @"jobs[0]: 16384:50%:r50 + 262144:50%:r50 Concurrency 728.214/s");
+    assert_snapshot!(summary_of_sample("fio_rbd_4k_r100.json"), @"jobs[0]: 4096:100%:r100 13072.428/s");
+    assert_snapshot!(summary_of_sample("fio_rbd_4k_r0.json"), @"jobs[0]: 4096:100%:r0 1924.878/s");
+    assert_snapshot!(summary_of_sample("fio_rbd_4k_r50.json"), @"jobs[0]: 4096:100%:r50 2970.458/s");
+    assert_snapshot!(summary_of_sample("fio_rbd_bssplit.json"), @"jobs[0]: 16384:50%:r50 + 262144:50%:r50 Operations 943.273/s");
+    assert_snapshot!(summary_of_sample("fio_rbd_two_jobs.json"), @"jobs[0]: 16384:50%:r50 + 262144:50%:r50 Concurrency 728.214/s");
 }
 
 /// Jobs of fio: their options, and the IOPS of reads and writes of 4 KiB.
@@ -98,7 +98,7 @@ fn fio(global: &str, jobs: &[(u64, &str, f64, f64)]) -> String {
         "fio: a warning\n{{\"fio version\":\"fio-3.33\",\"global options\":{{{global}}},\"jobs\":[{}]}}",
         jobs.join(",")
     );
-    told("out.json", text.as_bytes())
+    summary("out.json", text.as_bytes())
 }
 
 #[test]
@@ -138,15 +138,15 @@ fn fio_jobs_that_say_nothing_are_refused() {
     // A former fault: this job was said to have done no I/O.
     let missing =
         r#"{"jobs":[{"jobname":"m","read":{"total_ios":117678,"io_bytes":482009088},"write":{"iops":0.0}}]}"#;
-    assert_snapshot!(told("out.json", missing.as_bytes()), @"
+    assert_snapshot!(summary("out.json", missing.as_bytes()), @"
     `out.json`: `jobs[0].read.iops`: the key is missing, or is no number; job `m` counts 117678 operations there
     hint: name the output of `fio --output-format=json` as fio wrote it
     ");
-    assert_snapshot!(told("out.json", missing.replace("\"total_ios", "\"iops\":nan,\"total_ios").as_bytes()), @"
+    assert_snapshot!(summary("out.json", missing.replace("\"total_ios", "\"iops\":nan,\"total_ios").as_bytes()), @"
     `out.json`: `jobs[0].read.iops`: the key is missing, or is no number; job `m` counts 117678 operations there
     hint: name the output of `fio --output-format=json` as fio wrote it
     ");
-    assert_snapshot!(told("out.json", b"{\"jobs\":[{\"jobname\":\"m\"}]}"), @"
+    assert_snapshot!(summary("out.json", b"{\"jobs\":[{\"jobname\":\"m\"}]}"), @"
     `out.json`: `jobs[0].read`: job `m` has neither `read` nor `write`
     hint: name the output of `fio --output-format=json` as fio wrote it
     ");
@@ -162,15 +162,15 @@ fn fio_jobs_that_say_nothing_are_refused() {
     `out.json`: `jobs[0].job options.bs`: `four` is not a size
     hint: write it as 4k or 4096
     ");
-    assert_snapshot!(told("out.json", b"{\"jobs\":[{\"read\":{\"iops\":\"many\"}}]}"), @r#"
+    assert_snapshot!(summary("out.json", b"{\"jobs\":[{\"read\":{\"iops\":\"many\"}}]}"), @r#"
     `out.json`: `jobs[0].read.iops`: invalid type: string "many", expected f64 (line 1, column 31)
     hint: it should be the output of `fio --output-format=json`
     "#);
-    assert_snapshot!(told("out.json", b"{\"jobs\":[]}"), @r"
+    assert_snapshot!(summary("out.json", b"{\"jobs\":[]}"), @r"
     `out.json`: it contains no run of reads or writes
     hint: name the result file of a benchmark that read or wrote
     ");
-    assert_snapshot!(told("out.json", b"{\"a\":1}"), @r"
+    assert_snapshot!(summary("out.json", b"{\"a\":1}"), @r"
     `out.json`: this JSON is neither fio's nor that of rados bench
     hint: fio writes it with `--output-format=json`, rados bench with `--format json`
     ");
@@ -178,26 +178,26 @@ fn fio_jobs_that_say_nothing_are_refused() {
 
 #[test]
 fn the_other_tools_are_read() {
-    assert_snapshot!(told_of("rados_bench.txt"), @r"
+    assert_snapshot!(summary_of_sample("rados_bench.txt"), @r"
     line 7: 4194304:100%:r0 40.000/s
     line 27: 4194304:100%:r100 100.000/s
     ");
-    assert_snapshot!(told_of("rados_bench_read.json"), @"total_time_run: 4194304:100%:r100 100.000/s");
-    assert_snapshot!(told_of("cosbench.csv"), @r"
+    assert_snapshot!(summary_of_sample("rados_bench_read.json"), @"total_time_run: 4194304:100%:r100 100.000/s");
+    assert_snapshot!(summary_of_sample("cosbench.csv"), @r"
     line 4: 16384:100%:r100 3000.500/s
     line 5: 16384:100%:r0 1200.250/s
     line 6: 16384:100%:r70 1830.000/s
     ");
-    assert_snapshot!(told_of("elbencho.csv"), @r"
+    assert_snapshot!(summary_of_sample("elbencho.csv"), @r"
     line 3: 65536:100%:r0 2941.000/s
     line 4: 65536:100%:r100 9048.000/s
     line 5: 65536:100%:r30 3714.000/s
     ");
-    assert_snapshot!(told_of("warp_analyze.csv"), @r"
+    assert_snapshot!(summary_of_sample("warp_analyze.csv"), @r"
     line 2: 4194304:100%:r80 500.000/s
     note: `warp_analyze.csv`: bytes: 4194290 bytes per operation are taken as 4194304
     ");
-    assert_snapshot!(told_of("warp_record.csv"), @"line 2: 1048576:100%:r100 9.750/s");
+    assert_snapshot!(summary_of_sample("warp_record.csv"), @"line 2: 1048576:100%:r100 9.750/s");
 }
 
 #[test]
@@ -240,11 +240,11 @@ fn the_other_tools_runs_that_say_nothing_are_refused() {
     hint: measure with `warp get`, `warp put`, or `warp mixed --stat-distrib 0 --delete-distrib 0`
     ");
     assert_snapshot!(changed("warp_record.csv", "p3.rnd\t\t2024-05-21T10:00:00", "p3.rnd\t\tyesterday"), @"`warp_record.csv`: `line 5, start`: `yesterday.300000000+02:00` is not a timestamp, such as 2019-11-13T17:07:06.3173431+01:00");
-    assert_snapshot!(told("warp.csv.zst", &[0x28, 0xb5, 0x2f, 0xfd, 0]), @r"
+    assert_snapshot!(summary("warp.csv.zst", &[0x28, 0xb5, 0x2f, 0xfd, 0]), @r"
     `warp.csv.zst`: it is compressed with zstd, which is not supported
     hint: decompress it first: `zstd -d FILE`
     ");
-    assert_snapshot!(told("series.csv", b"Timestamp,Op-Count,Byte-Count\n"), @r"
+    assert_snapshot!(summary("series.csv", b"Timestamp,Op-Count,Byte-Count\n"), @r"
     `series.csv`: this is COSBench's course of one stage, without totals
     hint: name the file of the whole workload, such as `archive/w1-name/w1-name.csv`
     ");
@@ -252,69 +252,69 @@ fn the_other_tools_runs_that_say_nothing_are_refused() {
 
 #[test]
 fn our_own_csv() {
-    assert_snapshot!(told_of_text("system,size,read_percent,iops,run\na,4KiB,100,1000.5,1\na,4KiB,0%,200,1\na,4KiB,100,990,2\n"), @r"
+    assert_snapshot!(summary_of_text("system,size,read_percent,iops,run\na,4KiB,100,1000.5,1\na,4KiB,0%,200,1\na,4KiB,100,990,2\n"), @r"
     line 2: a 4096:100%:r100 1000.500/s
     line 3: a 4096:100%:r0 200.000/s
     line 4: a 4096:100%:r100 990.000/s
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops,note\n# a remark\n16KiB:10%+1MiB:90%,50,77,x\n"), @r"
+    assert_snapshot!(summary_of_text("size,read_percent,iops,note\n# a remark\n16KiB:10%+1MiB:90%,50,77,x\n"), @r"
     line 3: 16384:10%:r50 + 1048576:90%:r50 Operations 77.000/s
     note: `runs.csv`: unused columns: note
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops,shares\n16KiB:10%+1MiB:90%,50,77,concurrency\n"), @"line 2: 16384:10%:r50 + 1048576:90%:r50 Concurrency 77.000/s");
+    assert_snapshot!(summary_of_text("size,read_percent,iops,shares\n16KiB:10%+1MiB:90%,50,77,concurrency\n"), @"line 2: 16384:10%:r50 + 1048576:90%:r50 Concurrency 77.000/s");
 }
 
 #[test]
 fn our_own_csv_is_refused_with_line_and_column() {
-    assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB,100,12k\n"), @r"
+    assert_snapshot!(summary_of_text("size,read_percent,iops\n4KiB,100,12k\n"), @r"
     `runs.csv`: `line 2, iops`: `12k` is not a plain number of at least 0
     hint: write all digits, with a decimal point, such as 12500 or 12500.5
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB,100,0\n"), @r"
+    assert_snapshot!(summary_of_text("size,read_percent,iops\n4KiB,100,0\n"), @r"
     `runs.csv`: `line 2, iops`: it is zero, so this run did no operations
     hint: leave the run out
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops\n4096,100,10\n"), @r#"
+    assert_snapshot!(summary_of_text("size,read_percent,iops\n4096,100,10\n"), @r#"
     `runs.csv`: `line 2, size`: `4096` has no unit, but a size needs one
     hint: write "4096B" for bytes; the units are B, kB, KB, KiB, MB, MiB, GB, GiB, TB, TiB, PB, PiB, EB, EiB
     "#);
-    assert_snapshot!(told_of_text("size,read_percent,iops\n4K,100,10\n"), @r"
+    assert_snapshot!(summary_of_text("size,read_percent,iops\n4K,100,10\n"), @r"
     `runs.csv`: `line 2, size`: `4K`: `K` is not a unit of a size
     hint: write `KiB` (1024 bytes) or `kB` (1000 bytes)
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB,110,10\n"), @r"
+    assert_snapshot!(summary_of_text("size,read_percent,iops\n4KiB,110,10\n"), @r"
     `runs.csv`: `line 2, read_percent`: `110` is not between 0 and 100
     hint: it is the share of reads in percent, such as 70
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB,,10\n"), @"`runs.csv`: `line 2, read_percent`: it is empty");
+    assert_snapshot!(summary_of_text("size,read_percent,iops\n4KiB,,10\n"), @"`runs.csv`: `line 2, read_percent`: it is empty");
     // A former fault: this was a mix of sizes with a verdict of its own.
-    assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB:50%+4096B:50%,10,10\n"), @"
+    assert_snapshot!(summary_of_text("size,read_percent,iops\n4KiB:50%+4096B:50%,10,10\n"), @"
     `runs.csv`: `line 2, size`: `4KiB:50%+4096B:50%` has the size 4KiB twice
     hint: add its shares up; write a size that is alone as 4KiB
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops\n4KiB:50%+8KiB:60%,10,10\n"), @"`runs.csv`: `line 2, size`: the shares of `4KiB:50%+8KiB:60%` add up to 110 %, not to 100 %");
-    assert_snapshot!(told_of_text("size,read_percent,iops,run\n4KiB,10,10,1\n4KiB,10,11,1\n"), @r"
+    assert_snapshot!(summary_of_text("size,read_percent,iops\n4KiB:50%+8KiB:60%,10,10\n"), @"`runs.csv`: `line 2, size`: the shares of `4KiB:50%+8KiB:60%` add up to 110 %, not to 100 %");
+    assert_snapshot!(summary_of_text("size,read_percent,iops,run\n4KiB,10,10,1\n4KiB,10,11,1\n"), @r"
     `runs.csv`: `line 3, run`: run 1 of this point is already in line 2
     hint: number the runs of a point, or leave the column out
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops,shares\n4KiB,10,10,ops\n"), @"`runs.csv`: `line 2, shares`: `ops` is not one of operations, concurrency, capacity");
-    assert_snapshot!(told_of_text("size,iops\n4KiB,10\n"), @r"
+    assert_snapshot!(summary_of_text("size,read_percent,iops,shares\n4KiB,10,10,ops\n"), @"`runs.csv`: `line 2, shares`: `ops` is not one of operations, concurrency, capacity");
+    assert_snapshot!(summary_of_text("size,iops\n4KiB,10\n"), @r"
     `runs.csv`: `read_percent`: there is no such column in `size,iops`
     hint: name the columns in the first line
     ");
-    assert_snapshot!(told_of_text("size,iops,iops,read_percent\n4KiB,10,10,10\n"), @r"
+    assert_snapshot!(summary_of_text("size,iops,iops,read_percent\n4KiB,10,10,10\n"), @r"
     `runs.csv`: `iops`: this column occurs twice
     hint: keep one of them
     ");
-    assert_snapshot!(told_of_text("size,read_percent,iops\n"), @r"
+    assert_snapshot!(summary_of_text("size,read_percent,iops\n"), @r"
     `runs.csv`: it contains no run of reads or writes
     hint: name the result file of a benchmark that read or wrote
     ");
-    assert_snapshot!(told_of_text("name,value\na,1\n"), @r"
+    assert_snapshot!(summary_of_text("name,value\na,1\n"), @r"
     `runs.csv`: this is not a known benchmark result; it begins with `name,value`
     hint: supported formats: fio's JSON, the CSV of COSBench, elbencho and warp, rados bench, and CSV with the columns system,size,read_percent,iops,run
     ");
-    assert_snapshot!(told_of_text(""), @r"
+    assert_snapshot!(summary_of_text(""), @r"
     `runs.csv`: the file is empty
     hint: run the benchmark again
     ");

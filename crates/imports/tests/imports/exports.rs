@@ -87,9 +87,9 @@ fn a_dump_may_have_only_groups() {
 }
 
 #[test]
-fn damage_is_told_with_file_and_key() {
+fn damage_is_reported_with_file_and_key() {
     let dump = String::from_utf8(bytes("osd_dump.json")).unwrap();
-    let told = |text: &str| match read_osd_dump(file("osd_dump.json", text.as_bytes())) {
+    let refusal = |text: &str| match read_osd_dump(file("osd_dump.json", text.as_bytes())) {
         Ok(_) => panic!("it was read"),
         Err(ImportError { .. }) => {
             read_osd_dump(file("osd_dump.json", text.as_bytes())).unwrap_err().to_string()
@@ -99,14 +99,14 @@ fn damage_is_told_with_file_and_key() {
     let crush = crush.to_string();
     let map = |text: &str| read_map(file("crush.json", text.as_bytes())).unwrap_err().to_string();
     let all = [
-        told("{}"),
-        told(&dump[..3000]),
-        told(&dump.replacen("\"crush_rule\":0", "\"crush_rule\":-1", 1)),
-        told(&dump.replacen("\"size\":3", "\"size\":300", 1)),
-        told(&dump.replacen("\"osd\":0", "\"osd\":3000000000", 1)),
-        told(&dump.replacen("\"osd\":0", "\"osd\":1", 1)),
-        told(&dump.replacen("\"weight\":1", "\"weight\":inf", 1)),
-        told(&dump.replacen("\"pg_upmap\":[]", "\"pg_upmap\":[{\"pgid\":\"2\",\"osds\":[]}]", 1)),
+        refusal("{}"),
+        refusal(&dump[..3000]),
+        refusal(&dump.replacen("\"crush_rule\":0", "\"crush_rule\":-1", 1)),
+        refusal(&dump.replacen("\"size\":3", "\"size\":300", 1)),
+        refusal(&dump.replacen("\"osd\":0", "\"osd\":3000000000", 1)),
+        refusal(&dump.replacen("\"osd\":0", "\"osd\":1", 1)),
+        refusal(&dump.replacen("\"weight\":1", "\"weight\":inf", 1)),
+        refusal(&dump.replacen("\"pg_upmap\":[]", "\"pg_upmap\":[{\"pgid\":\"2\",\"osds\":[]}]", 1)),
         map(&crush.replace("choose_firstn", "choose_msr")),
         map(&crush.replace("\"alg\":\"straw2\"", "\"alg\":\"straw3\"")),
         map(&crush.replacen("\"id\":-2,\"name\"", "\"id\":-1,\"name\"", 1)),

@@ -29,7 +29,7 @@ fn bytes(name: &str) -> Vec<u8> {
 
 fn read_as_everything(bytes: &[u8]) {
     let file = File { name: "export", bytes };
-    let told = [
+    let errors = [
         read_map(file).err(),
         read_osd_dump(file).map(|dump| dump.value.overlay()).err(),
         read_pg_dump(file).err(),
@@ -37,7 +37,7 @@ fn read_as_everything(bytes: &[u8]) {
         read_report(file).err(),
         read_ring(file).err(),
     ];
-    told.iter().flatten().for_each(|error| assert!(error.to_string().starts_with("`export`: "), "{error}"));
+    errors.iter().flatten().for_each(|error| assert!(error.to_string().starts_with("`export`: "), "{error}"));
 }
 
 proptest! {

@@ -130,7 +130,7 @@ impl<T> Avatar<T> {
         turns
     }
 
-    pub fn end_window_if_due(&mut self, now: SimTime) {
+    pub(super) fn end_window_if_due(&mut self, now: SimTime) {
         if now < self.window_end {
             return;
         }
@@ -188,7 +188,7 @@ impl<T> Avatar<T> {
 
     /// The limit in hundredths.
     #[cfg(test)]
-    pub fn limit_percent(&self) -> u64 {
+    pub(super) fn limit_percent(&self) -> u64 {
         self.limit * 100 / ONE
     }
 }

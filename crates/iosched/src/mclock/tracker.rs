@@ -38,9 +38,10 @@ impl Tracker {
         let Some(Server { at_last, own }) = self.servers.insert(server, new) else {
             return Feedback::default();
         };
-        let told = (at_last.delta.checked_add(own.delta), at_last.rho.checked_add(own.rho));
+        let reported = (at_last.delta.checked_add(own.delta), at_last.rho.checked_add(own.rho));
         assert!(
-            told.0.is_some_and(|delta| delta <= total.delta) && told.1.is_some_and(|rho| rho <= total.rho),
+            reported.0.is_some_and(|delta| delta <= total.delta)
+                && reported.1.is_some_and(|rho| rho <= total.rho),
             "server {server} is told of no more service than there was"
         );
         Feedback { delta: total.delta - at_last.delta - own.delta, rho: total.rho - at_last.rho - own.rho }
@@ -78,7 +79,7 @@ mod tests {
 
     /// A reply that arrives after the next request was sent counts with the request after that, and once.
     #[test]
-    fn nothing_is_told_twice() {
+    fn nothing_is_reported_twice() {
         let mut tracker = Tracker::new();
         let mut heard = 0;
         for round in 0..20 {

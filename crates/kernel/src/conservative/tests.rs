@@ -79,8 +79,8 @@ fn an_event_below_the_floor_of_its_sender_breaks_a_law() {
 #[should_panic(expected = "no event is left before the end of a window")]
 fn an_event_left_behind_breaks_a_law() {
     let mut worker = waiting();
-    let Phase::Waiting(told) = &mut worker.phase else { unreachable!("it waits") };
-    told.bound = EventKey::first_at(SimTime::from_ns(60));
+    let Phase::Waiting(own) = &mut worker.phase else { unreachable!("it waits") };
+    own.bound = EventKey::first_at(SimTime::from_ns(60));
     hear(&mut worker, vec![window(0, 50)]);
 }
 

@@ -66,7 +66,7 @@ pub(super) struct Lead {
     /// computation only waits for mail.
     closing: bool,
     halt: Option<EventKey>,
-    /// Whether the user was told that another executor would be faster.
+    /// Whether the user was warned that another executor would be faster.
     warned: bool,
 }
 

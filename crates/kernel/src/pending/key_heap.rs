@@ -58,7 +58,7 @@ impl<R: Keyed> KeyHeap<R> {
 
     /// The least key.
     #[inline]
-    pub fn first_key(&self) -> Option<&EventKey> {
+    pub(super) fn first_key(&self) -> Option<&EventKey> {
         self.first_node().map(|(node, _)| &node.key)
     }
 
@@ -104,7 +104,7 @@ impl<R: Keyed> KeyHeap<R> {
 
     /// Removes the record with the least key without copying it.
     #[inline]
-    pub fn drop_first(&mut self) {
+    pub(crate) fn drop_first(&mut self) {
         if let Some(place) = self.drop_first_node() {
             self.records[place] = None;
         }

@@ -24,7 +24,7 @@ pub use radix::RadixQueue;
 use crate::key::{EventKey, Keyed};
 
 /// The pending-event set of the executors.
-pub type Pending<R> = Ladder<R>;
+pub(crate) type Pending<R> = Ladder<R>;
 
 /// A priority queue of events, in key order.
 pub trait PendingSet<R: Keyed> {

@@ -76,7 +76,7 @@ impl<R> Rung<R> {
 
     /// The bucket for a time before the rung's end, and not before a bucket that was already taken.
     #[inline]
-    pub fn bucket_mut(&mut self, at: u64) -> &mut Chain<R> {
+    pub(super) fn bucket_mut(&mut self, at: u64) -> &mut Chain<R> {
         let last = self.buckets.len() - 1;
         let bucket = match at.checked_sub(self.start) {
             Some(past) => ((past >> self.shift) as usize + 1).min(last),
@@ -98,7 +98,7 @@ impl<R> Rung<R> {
     }
 
     /// Takes the next bucket if it has at most `records` records; it may be empty.
-    pub fn take_small(&mut self, records: usize) -> Option<Taken<R>> {
+    pub(super) fn take_small(&mut self, records: usize) -> Option<Taken<R>> {
         if self.buckets.get(self.next)?.len() > records { None } else { self.take() }
     }
 
@@ -122,11 +122,11 @@ impl<R> Rung<R> {
     }
 
     /// Whether all buckets have been taken.
-    pub fn is_used_up(&self) -> bool {
+    pub(super) fn is_used_up(&self) -> bool {
         self.next == self.buckets.len()
     }
 
-    pub fn into_buckets(self) -> Vec<Chain<R>> {
+    pub(super) fn into_buckets(self) -> Vec<Chain<R>> {
         self.buckets
     }
 
@@ -137,7 +137,7 @@ impl<R> Rung<R> {
 
 impl<R> Taken<R> {
     /// Whether its range is a single instant, which cannot be divided further.
-    pub fn is_instant(&self) -> bool {
+    pub(super) fn is_instant(&self) -> bool {
         self.stretch.end - self.stretch.from <= 1
     }
 }

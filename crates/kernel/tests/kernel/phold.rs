@@ -88,7 +88,7 @@ fn a_tiny_memory_bound_slows_but_never_stops() {
 
 /// Runs on a seeded crew, whose rollbacks are reproducible; returns the notices given during the run, and the
 /// outcome.
-fn told(model: &Phold, workers: u32, delay_max: u64) -> (Vec<Notice>, Outcome<Phold>) {
+fn run_with_notices(model: &Phold, workers: u32, delay_max: u64) -> (Vec<Notice>, Outcome<Phold>) {
     let notices = Mutex::new(Vec::new());
     let note = |notice: &Notice| notices.lock().expect("nobody panicked").push(notice.clone());
     let options = RunOptions { notice: Some(&note), ..options(60 * UNIT, Executor::Optimistic, workers) };
@@ -99,13 +99,13 @@ fn told(model: &Phold, workers: u32, delay_max: u64) -> (Vec<Notice>, Outcome<Ph
 
 /// Regression test: speculation was up to 160 times slower than the sequential executor, without a notice.
 #[test]
-fn speculation_that_is_mostly_taken_back_is_told_early() {
+fn speculation_that_is_mostly_taken_back_is_reported_early() {
     // Every process sends to every other, and mail is slow.
-    let (notices, outcome) = told(&phold(64, 1.0, 0), 4, 400);
+    let (notices, outcome) = run_with_notices(&phold(64, 1.0, 0), 4, 400);
     let run = outcome.run;
     assert!(run.rolled_back > 8 * run.committed, "it should be wasteful: {run:?}");
     let [Notice::DoesNotPay(Waste::Undone { committed, rolled_back })] = notices[..] else {
-        panic!("told once, but {notices:?} of {run:?}")
+        panic!("one notice is due, but {notices:?} of {run:?}")
     };
     assert!(rolled_back >= 4 * committed);
     assert!(
@@ -163,9 +163,9 @@ fn a_run_that_switched_has_the_result_of_the_sequential_executor() {
 }
 
 #[test]
-fn speculation_that_pays_is_not_told_off() {
+fn speculation_that_pays_is_not_discouraged() {
     for (model, workers) in [(phold(256, 0.1, UNIT / 10), 2), (phold(64, 1.0, 0), 1)] {
-        let (notices, outcome) = told(&model, workers, 0);
+        let (notices, outcome) = run_with_notices(&model, workers, 0);
         assert!(outcome.run.committed > 50_000, "long enough to be judged: {:?}", outcome.run);
         assert_eq!(notices, [], "{:?}", outcome.run);
     }

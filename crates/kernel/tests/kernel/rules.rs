@@ -239,7 +239,7 @@ fn a_raised_stop_flag_ends_the_run_with_what_was_committed() {
 }
 
 #[test]
-fn more_workers_than_partitions_are_told() {
+fn more_workers_than_partitions_are_reported() {
     struct Bound;
     impl Model for Bound {
         type Entity = ();
@@ -371,8 +371,8 @@ impl Owner for Part<false> {
 
 /// Before a run that copies memory for each event, and only then, another executor is named.
 #[test]
-fn costly_copies_are_told_before_the_run() {
-    fn told<M: Model>(model: &M, executor: Executor, undo: Option<UndoBy>) -> Vec<Notice> {
+fn costly_copies_are_reported_before_the_run() {
+    fn notices_of<M: Model>(model: &M, executor: Executor, undo: Option<UndoBy>) -> Vec<Notice> {
         let notices = std::sync::Mutex::new(Vec::new());
         let note = |notice: &Notice| notices.lock().expect("nobody panicked").push(notice.clone());
         let options = RunOptions { executor, workers: 2, undo, notice: Some(&note), ..RunOptions::default() };
@@ -380,14 +380,14 @@ fn costly_copies_are_told_before_the_run() {
         notices.into_inner().expect("nobody panicked")
     }
     let copies = Notice::UndoneByCopies { slack: false };
-    assert_eq!(told(&Copied::<true>, Executor::Optimistic, None), [copies]);
-    assert_eq!(told(&Copied::<true>, Executor::Optimistic, Some(UndoBy::Clone)), []);
-    assert_eq!(told(&Copied::<true>, Executor::Conservative, None), []);
-    assert_eq!(told(&Copied::<false>, Executor::Optimistic, None), []);
+    assert_eq!(notices_of(&Copied::<true>, Executor::Optimistic, None), [copies]);
+    assert_eq!(notices_of(&Copied::<true>, Executor::Optimistic, Some(UndoBy::Clone)), []);
+    assert_eq!(notices_of(&Copied::<true>, Executor::Conservative, None), []);
+    assert_eq!(notices_of(&Copied::<false>, Executor::Optimistic, None), []);
     let model =
         Careful { speculative: false, stop_at: u64::MAX, fail_at: u64::MAX, stop: AtomicBool::new(false) };
-    assert_eq!(told(&model, Executor::Optimistic, None), [Notice::NoneSpeculates { slack: false }]);
-    assert_eq!(told(&model, Executor::Conservative, None), []);
+    assert_eq!(notices_of(&model, Executor::Optimistic, None), [Notice::NoneSpeculates { slack: false }]);
+    assert_eq!(notices_of(&model, Executor::Conservative, None), []);
 }
 
 static CLONES: AtomicU64 = AtomicU64::new(0);
@@ -506,8 +506,8 @@ fn what_is_certain_is_not_cloned() {
     assert!(CLONES.load(Ordering::Relaxed) > 0, "the counter counts nothing");
 }
 
-/// A former bug: a model adds a delay to a time near the end, up to the last instant, and was told that its
-/// link is longer than what is left of time.
+/// A former bug: a model adds a delay to a time near the end, up to the last instant, and was refused
+/// because its link is longer than what is left of time.
 #[test]
 fn a_link_that_reaches_beyond_the_end_of_time_is_an_overflow() {
     check_error(

@@ -6,7 +6,7 @@
 ///
 /// If the number is negative or not finite, which sizes never are.
 #[must_use]
-pub fn lambert_w(x: f64) -> f64 {
+pub(super) fn lambert_w(x: f64) -> f64 {
     assert!(x >= 0.0 && x.is_finite(), "{x} is not a size");
     if x == 0.0 {
         return 0.0;

@@ -32,7 +32,7 @@ pub enum Held {
 
 impl Held {
     /// Their version of an object, given our version `ours`; none if they do not hold it, or if it cannot be
-    /// told.
+    /// known.
     #[must_use]
     pub fn theirs(self, ours: Option<Version>) -> Option<Version> {
         match (self, ours) {

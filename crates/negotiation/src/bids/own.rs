@@ -83,7 +83,7 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
     }
 
     /// Removes reservations that have ended by `now`.
-    pub fn forget(&mut self, now: SimTime) {
+    pub(crate) fn forget(&mut self, now: SimTime) {
         self.list.retain(|one| one.window.right > now);
         self.assert_in_order();
     }

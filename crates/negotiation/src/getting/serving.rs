@@ -40,8 +40,8 @@ pub struct Accepted {
 }
 
 /// When the reply to a bid made now should arrive. [`Terms::lead`](crate::Terms) lasts until a gateway that
-/// has decided can send, so a trip time is added. A gateway that asks again was told too late before, so each
-/// round gets more time.
+/// has decided can send, so a trip time is added. A gateway that asks again was answered too late before, so
+/// each round gets more time.
 #[must_use]
 pub fn answered(round: u8, step: &Step<'_>) -> SimTime {
     let lead = step.terms.lead.saturating_mul(u64::from(round.clamp(1, ROUNDS_MAX)));
@@ -101,7 +101,7 @@ impl Deliveries {
     }
 
     /// The bid is accepted: the chunk is read now, to be sent in its window. If it cannot be read in time,
-    /// the gateway is told.
+    /// the gateway is notified.
     pub fn accept(&mut self, bid: Accepted, disk: &mut Lane, step: &mut Step<'_>) {
         let Accepted { get, size, window } = bid;
         let read = step.terms.read(self.me, size);

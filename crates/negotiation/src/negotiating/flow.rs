@@ -34,13 +34,13 @@ impl Flow {
 
     /// Whether frames remain to be started.
     #[must_use]
-    pub fn goes_on(&self) -> bool {
+    pub(super) fn goes_on(&self) -> bool {
         self.left > 0
     }
 
     /// When the last frame starts.
     #[must_use]
-    pub fn last_frame(&self, frame: SimSpan) -> SimTime {
+    pub(crate) fn last_frame(&self, frame: SimSpan) -> SimTime {
         self.next.saturating_add(frame.saturating_mul(self.left.saturating_sub(1)))
     }
 

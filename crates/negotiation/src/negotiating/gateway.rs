@@ -226,7 +226,7 @@ impl NegotiatingGateway {
         }
     }
 
-    /// All replicas exist: nothing is sent, and those that bid are told.
+    /// All replicas exist: nothing is sent, and those that bid are notified.
     fn end_stored(&mut self, at: usize, step: &mut Step<'_>) {
         let mut put = self.puts.remove(at);
         if !put.offers.is_empty() {
@@ -285,7 +285,7 @@ impl NegotiatingGateway {
         if !step.terms.fixed.rules.control_holds_data || step.terms.fixed.protocol != Protocol::ReplicastH {
             return;
         }
-        let (now, free) = (step.now, step.terms.told(step.now));
+        let (now, free) = (step.now, step.terms.control_end(step.now));
         for put in &mut self.puts {
             let (number, frame) = (put.number, step.terms.size(put.size).frame);
             for flow in &mut put.flows {
@@ -458,7 +458,7 @@ impl Put {
         let wanted = CommonWanted {
             servers: self.missing(terms).min(self.offers.len()),
             span: terms.size(self.size).window,
-            floor: terms.told(step.now),
+            floor: terms.control_end(step.now),
             skips_last: terms.fixed.rules.skips_last_choice,
             busy,
         };
@@ -473,7 +473,7 @@ impl Put {
         if !terms.fixed.rules.trims_at_once {
             // A gateway that is already sending, or received the bid late, can use less of it.
             offers.retain_mut(|offer| {
-                let left = offer.window.left.max(terms.told(step.now));
+                let left = offer.window.left.max(terms.control_end(step.now));
                 offer.window.left = Window::first_free(left, size.window, busy);
                 offer.window.span() >= size.window
             });
@@ -512,7 +512,7 @@ impl Put {
         let size = terms.size(self.size);
         let put = PutId { gateway, number };
         let mut begin = |to: Vec<ServerId>, window: Window| {
-            let flow = Flow::new(to, window, window.left.max(terms.told(step.now)), size);
+            let flow = Flow::new(to, window, window.left.max(terms.control_end(step.now)), size);
             if !terms.fixed.rules.control_holds_data {
                 let (to, begin) = (flow.to.clone(), flow.began);
                 step.act(Action::Planned { to, put, size: self.size, begin });

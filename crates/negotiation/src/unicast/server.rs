@@ -12,7 +12,7 @@ pub struct UnicastServer {
     me: ServerId,
     flows: Vec<Flow>,
     /// Number of flows when rates were last sent out.
-    told: usize,
+    announced: usize,
     settling: bool,
     disk: Lane,
     /// AIMD: when the last frame arrived, when the queue was last examined, and which flow was slowed down.
@@ -42,7 +42,7 @@ impl UnicastServer {
         UnicastServer {
             me,
             flows: Vec::new(),
-            told: 0,
+            announced: 0,
             settling: false,
             disk: Lane::default(),
             last_frame: None,
@@ -153,10 +153,10 @@ impl UnicastServer {
     pub fn settle(&mut self, step: &mut Step<'_>) {
         self.settling = false;
         let flows = self.flows.len();
-        if flows == self.told || step.terms.fixed.protocol != Protocol::UchCcp {
+        if flows == self.announced || step.terms.fixed.protocol != Protocol::UchCcp {
             return;
         }
-        self.told = flows;
+        self.announced = flows;
         if flows == 0 {
             return;
         }
@@ -226,7 +226,7 @@ impl UnicastServer {
             self.disk.depth(now, write) >= step.terms.size(flow.size).queue
         });
         let far = |flow: &&Flow| flow.bits_left >= DING_LEAST_BITS;
-        let told: Vec<PutId> = if full {
+        let slowed: Vec<PutId> = if full {
             self.flows.iter().filter(far).map(|flow| flow.put).collect()
         } else if close && self.dinged != Some(put) {
             self.flows.iter().filter(far).map(|flow| flow.put).filter(|flow| *flow == put).collect()
@@ -235,9 +235,9 @@ impl UnicastServer {
         };
         if full || close {
             self.looked = now;
-            self.dinged = told.last().copied();
+            self.dinged = slowed.last().copied();
         }
-        for put in told {
+        for put in slowed {
             step.tell(put.gateway, Message::Ding { put, server: self.me }, SimSpan::ZERO);
         }
     }

@@ -2,10 +2,10 @@
 
 use towtank_ceph::balance::{Cause, CauseKind};
 use towtank_metrics::{Better, Chance};
-use towtank_report::human;
+use towtank_report::{Answer, Label, human};
 
 use super::Balance;
-use super::dangers::{dangers, percent};
+use super::dangers::percent;
 use super::observed::{Device, Fits, Kept, Pool};
 use towtank_study::Point;
 use towtank_study::ranking::Ranked;
@@ -27,7 +27,7 @@ impl<'a> View<'a> {
 
     /// Whether any device has a size in the exports.
     #[must_use]
-    pub fn sized(&self) -> bool {
+    pub(super) fn sized(&self) -> bool {
         self.kept.devices.iter().any(|device| device.reported)
     }
 }
@@ -63,27 +63,26 @@ pub fn words(kind: CauseKind) -> &'static str {
 
 /// The answer over one point.
 #[must_use]
-pub fn answer(view: &View<'_>) -> String {
+pub fn answer(view: &View<'_>) -> Answer {
     let kept = view.kept;
-    let unsafe_now = dangers(kept).join("; ");
-    let mut said: Vec<String> = Some(unsafe_now).filter(|text| !text.is_empty()).into_iter().collect();
-    said.extend(fullest(kept).or_else(|| most_groups(kept)));
-    said.extend(why(kept).filter(|_| view.sized()));
-    said.extend(kept.whole.as_ref().filter(|_| view.sized()).map(cost));
-    if kept.whole.is_none() {
-        said.push("Nothing is stored, so nothing can be balanced".to_owned());
-    } else {
-        said.push(format!("Remedy: {}", remedy(view)));
-        let moves: u64 = kept.stages.iter().map(|stage| stage.shards).sum();
-        if moves > 0 && moves >= u64::from(view.point.scenario.max_moves) {
-            said.push("The plan ends at `max_moves`".to_owned());
+    let Some(whole) = &kept.whole else {
+        return Answer::of("Nothing is stored, so nothing can be balanced.");
+    };
+    let known = fullest(kept).or_else(|| most_groups(kept));
+    let finding = known.unwrap_or_else(|| "Nothing is known of how full devices are".to_owned());
+    let mut answer = Answer::of(format!("{finding}.")).comparing("stages");
+    if view.sized() {
+        if let Some(causes) = why(kept) {
+            answer.push(Label::Limit, causes);
         }
+        answer.push(Label::Also, cost(whole));
     }
-    let mut text = said.join(". ") + ".";
-    if let Some(first) = text.get(..1).map(str::to_uppercase).filter(|_| !text.starts_with("osd.")) {
-        text.replace_range(..1, &first);
+    answer.push(Label::Try, remedy(view));
+    let moves: u64 = kept.stages.iter().map(|stage| stage.shards).sum();
+    if moves > 0 && moves >= u64::from(view.point.scenario.max_moves) {
+        answer.push(Label::Try, "the plan ends at `max_moves`");
     }
-    text
+    answer
 }
 
 /// What is known of devices or pools, ranked; all of it is exact.
@@ -144,9 +143,9 @@ fn why(kept: &Kept) -> Option<String> {
     if added.is_empty() {
         return None;
     }
-    let told: Vec<String> =
+    let shares: Vec<String> =
         added.iter().map(|(cause, added)| format!("{} {:+.1}", words(cause.kind), added * 100.0)).collect();
-    Some(format!("Causes, in percent points: {}", told.join(", ")))
+    Some(format!("causes, in percent points: {}", shares.join(", ")))
 }
 
 fn cost(whole: &Fits) -> String {
@@ -195,16 +194,16 @@ fn remedy(view: &View<'_>) -> String {
     text
 }
 
-/// A change of a pool's space by less than this part of it is not told; the table has it.
+/// A change of a pool's space by less than this part of it is not mentioned; the table has it.
 const POOL_CHANGE: f64 = 0.01;
 
 /// The pool that loses most by the plan and, if not all pools in proportion win anything, the one that wins
 /// most; all of them where they are equal.
 fn pools_alone(kept: &Kept, has_won: bool) -> String {
     let change = |pool: &Pool| pool.fits.planned.bytes - pool.fits.now.bytes;
-    let told =
+    let notable =
         |pool: &Pool| Some(change(pool)).filter(|change| change.abs() > POOL_CHANGE * pool.fits.now.bytes);
-    let pools = ranked(kept.pools.iter(), |pool| &pool.name, told);
+    let pools = ranked(kept.pools.iter(), |pool| &pool.name, notable);
     let Some([most, least]) = pools.ends() else { return String::new() };
     let named = |names: String, count: usize| match count {
         1 => format!("pool {names}"),
@@ -227,17 +226,30 @@ fn pools_alone(kept: &Kept, has_won: bool) -> String {
     text
 }
 
-/// The answer over several points: what is unsafe in all of them, then the remedy of each.
+/// The answer over several points: which plan leaves the least full device, and the remedy of each.
 #[must_use]
-pub fn compared(views: &[View<'_>]) -> String {
-    let mut said: Vec<String> = Vec::new();
-    for view in views {
-        let unsafe_now = dangers(view.kept);
-        if !unsafe_now.is_empty() && views.iter().all(|other| dangers(other.kept) == unsafe_now) {
-            said.push(unsafe_now.join("; "));
-            break;
+pub fn compared(views: &[View<'_>]) -> Answer {
+    let fill = |view: &View<'_>| (view.point.label(), vec![view.point.value("fill_max_after")]);
+    let ranked = Ranked::of(views.iter().map(fill).collect(), Better::Lower, Chance::None);
+    let finding = match ranked.ends() {
+        Some([least, most]) if least < most => format!(
+            "The fullest device is least full with {}, {}; most with {}, {}",
+            ranked.best(),
+            percent(least),
+            ranked.worst(),
+            percent(most)
+        ),
+        Some([fill, _]) => format!("The fullest device is {} full with all of them", percent(fill)),
+        None => "Nothing is known of how full devices are".to_owned(),
+    };
+    let mut answer = Answer::of(finding + ".").comparing("plans");
+    let remedies: Vec<(String, String)> =
+        views.iter().map(|view| (view.point.label(), remedy(view))).collect();
+    match remedies.iter().all(|(_, words)| *words == remedies[0].1) {
+        true => answer.push(Label::Try, remedies[0].1.clone()),
+        false => {
+            remedies.iter().for_each(|(name, words)| answer.push(Label::Try, format!("{name}: {words}")));
         }
     }
-    said.extend(views.iter().map(|view| format!("{}: {}", view.point.label(), remedy(view))));
-    said.join(". ") + "."
+    answer
 }

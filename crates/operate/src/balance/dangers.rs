@@ -17,7 +17,7 @@ fn groups(count: u64, verb: (&str, &str)) -> String {
 
 /// What is unsafe or not known, the worst first; empty where there is nothing.
 #[must_use]
-pub fn dangers(kept: &Kept) -> Vec<String> {
+pub(crate) fn dangers(kept: &Kept) -> Vec<String> {
     let safety = &kept.safety;
     let mut said: Vec<String> = FillLevel::ALL.into_iter().filter_map(|level| above(kept, level)).collect();
     let mut say = |count: u64, verb: (&str, &str), rest: &str| {
@@ -126,14 +126,14 @@ pub fn status(kept: &Kept) -> Standing {
     let safety = &kept.safety;
     let fullest = kept.largest(|device| device.fill_now);
     let full = fullest.and_then(|fill| safety.limits.above(fill)) == Some(FillLevel::Full);
-    let mut told = dangers(kept);
-    told.extend(no_room_after_loss(kept));
-    let status = match told.is_empty() {
+    let mut reasons = dangers(kept);
+    reasons.extend(no_room_after_loss(kept));
+    let status = match reasons.is_empty() {
         _ if full || safety.lost + safety.inactive > 0 => Status::NotSafe,
         false => Status::AtRisk,
         true => Status::Safe,
     };
-    Standing::new(status, if told.is_empty() { ALL_WELL.to_owned() } else { told.join("; ") })
+    Standing::new(status, if reasons.is_empty() { ALL_WELL.to_owned() } else { reasons.join("; ") })
 }
 
 /// Why a cluster is safe.
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_nobody_knows_are_told() {
+    fn sizes_that_nobody_knows_are_reported() {
         let mut unknown = device(0.5, 1);
         (unknown.reported, unknown.fill_now) = (false, None);
         let one = Kept { devices: vec![device(0.5, 2), unknown.clone()], ..Kept::default() };

@@ -56,7 +56,7 @@ fn what_fits_is_that_of_the_definition() {
     let (ready, kept) = (ready(""), kept(""));
     let cluster = &ready.cluster;
     let placer = Placer::new(&cluster.map, &cluster.overlay);
-    for (pool, told) in cluster.pools.iter().zip(&kept.pools) {
+    for (pool, result) in cluster.pools.iter().zip(&kept.pools) {
         let mut growth: BTreeMap<i32, f64> = BTreeMap::new();
         for seed in 0..pool.placed.pg_num {
             for id in placer.place(&pool.placed, seed).up.devices {
@@ -70,9 +70,9 @@ fn what_fits_is_that_of_the_definition() {
             (0.95 * using.size_bytes as f64 - using.used_bytes as f64) / growth
         });
         let want = rooms.fold(f64::INFINITY, f64::min);
-        let found = told.fits.now.bytes;
+        let found = result.fits.now.bytes;
         assert!((want - found).abs() < 1e-9 * want, "{}: {found}, but {want} by definition", pool.name);
-        assert!(told.fits.balanced >= found && told.fits.planned.bytes >= found);
+        assert!(result.fits.balanced >= found && result.fits.planned.bytes >= found);
     }
 }
 
@@ -128,7 +128,7 @@ fn limits_of_the_plan_hold() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn what_is_wrong_is_refused() {
     let error = |more: &str| match prepared(example(), &format!("{EXAMPLE}{more}")) {
         Err(problems) => format!("{problems:?}"),
         Ok(_) => panic!("{more}: nothing is wrong"),
@@ -145,8 +145,9 @@ fn of_report(folder: Folder, name: &str) -> (Outcome, String) {
     let seen = prepared.run(&RunContext::alone(Seed(1), 0)).unwrap();
     let outcomes = [seen.clone()];
     let scenario = prepared.resolved();
-    let told = Balance.present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]);
-    (seen, told.answer)
+    let presentation =
+        Balance.present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]);
+    (seen, presentation.answer.prose())
 }
 
 /// A report without the sizes of devices: nothing of it is taken as 0.
@@ -159,7 +160,7 @@ fn what_a_report_lacks_is_not_known() {
     for measure in ["max_device_fill", "usable_bytes", "added_by_rule", "groups_lost_now"] {
         assert_eq!(seen.measures[measure].value(), None, "{measure}");
     }
-    assert!(answer.starts_with("The sizes and the fill of the devices are not known"), "{answer}");
+    assert!(answer.starts_with("At risk: the sizes and the fill of the devices are not known"), "{answer}");
 }
 
 /// With the sizes, the fill is estimated: 3,075,268 of 8,388,608 KiB on the fullest device, says `osd df`.
@@ -169,8 +170,9 @@ fn a_report_gives_an_estimate_of_the_fill() {
     let fill = value(&seen, "max_device_fill");
     assert!((fill - 3_075_268.0 / 8_388_608.0).abs() < 0.002, "{fill}");
     assert!(value(&seen, "usable_bytes") > 0.0);
-    let told = seen.warnings.iter().any(|warning| warning.text.contains("it is estimated from their sizes"));
-    assert!(told, "{:?}", seen.warnings);
+    let warned =
+        seen.warnings.iter().any(|warning| warning.text.contains("it is estimated from their sizes"));
+    assert!(warned, "{:?}", seen.warnings);
 }
 
 #[test]

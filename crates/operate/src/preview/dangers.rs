@@ -39,12 +39,12 @@ fn percent(part: f64) -> String {
 /// unsafe or not known.
 #[must_use]
 pub fn status(moves: &Moves) -> Standing {
-    let mut told = dangers(moves);
-    if told.is_empty() {
+    let mut reasons = dangers(moves);
+    if reasons.is_empty() {
         // Warnings say most of what is dangerous a second time, at length.
-        told.extend(warnings(moves).into_iter().map(|warning| warning.text));
+        reasons.extend(warnings(moves).into_iter().map(|warning| warning.text));
     }
-    Standing::new(level(moves), if told.is_empty() { ALL_WELL.to_owned() } else { told.join("; ") })
+    Standing::new(level(moves), if reasons.is_empty() { ALL_WELL.to_owned() } else { reasons.join("; ") })
 }
 
 /// Why a change is safe.
@@ -68,7 +68,7 @@ fn level(moves: &Moves) -> Status {
 
 /// What is unsafe or not known, the worst first; empty where there is nothing.
 #[must_use]
-pub fn dangers(moves: &Moves) -> Vec<String> {
+pub(crate) fn dangers(moves: &Moves) -> Vec<String> {
     let safety = &moves.safety;
     let now = |count: u64| if count == 0 { String::new() } else { format!(" ({count} now)") };
     let mut said = Vec::new();
@@ -119,7 +119,7 @@ fn too_full(moves: &Moves) -> Option<String> {
 
 /// The effects on devices that would be too full, per limit.
 #[must_use]
-pub fn fill_warnings(moves: &Moves) -> Vec<String> {
+fn fill_warnings(moves: &Moves) -> Vec<String> {
     let limits = moves.safety.limits;
     let at = |device: &DeviceMoves| limits.above(device.fill()?.1);
     let warning = |level: FillLevel| {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_now_is_told_even_if_the_change_mends_it() {
+    fn what_is_short_now_is_named_even_if_the_change_mends_it() {
         let now = Safety { short_now: 5, below_min_size_now: 1, min_size_unknown: 2, ..Safety::default() };
         assert_eq!(
             dangers(&of(now)),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_of_fill_is_told_by_its_name() {
+    fn each_limit_of_fill_is_named() {
         let first = |fills: &[u64]| dangers(&filled(fills)).into_iter().next().unwrap_or_default();
         assert_eq!(first(&[500, 850]), "");
         assert_eq!(first(&[500, 851]), "osd.1 would be 85.1 % full, above nearfull (85 %)");

@@ -155,13 +155,13 @@ impl Moves {
     /// The minimum that must move: for each device, the bytes by which its target exceeds its present
     /// content.
     #[must_use]
-    pub fn minimum_bytes(&self) -> u64 {
+    pub(crate) fn minimum_bytes(&self) -> u64 {
         self.devices.values().map(|device| device.target_bytes.saturating_sub(device.present_bytes)).sum()
     }
 
     /// The moved bytes as a fraction of all stored bytes.
     #[must_use]
-    pub fn moved_fraction(&self) -> f64 {
+    pub(crate) fn moved_fraction(&self) -> f64 {
         if self.stored_bytes == 0 { 0.0 } else { self.moved_bytes as f64 / self.stored_bytes as f64 }
     }
 }

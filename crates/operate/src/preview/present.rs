@@ -2,7 +2,7 @@
 
 use towtank_metrics::{Better, Chance};
 use towtank_report::{
-    Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Standing, Table, human,
+    Answer, Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Standing, Table, human,
 };
 
 use super::dangers::{dangers, status};
@@ -13,7 +13,7 @@ use towtank_study::{Point, Points, Presentation, Question};
 
 /// The maximum number of bars; above it, only the devices with the most to move are drawn.
 const DEVICES_DRAWN: usize = 48;
-/// More labels than this cannot be told apart; above it, devices are merged by host.
+/// More labels than this cannot be distinguished; above it, devices are merged by host.
 const LABELS_DRAWN: usize = 32;
 
 /// One point with the results of its first replicate; all replicates give the same.
@@ -45,7 +45,10 @@ pub fn present<Q: Question<Kept = Kept>>(points: &Points<'_, Q>) -> Presentation
     };
     Presentation {
         headline: points.first_measure(["moved_bytes"]),
-        status: Standing::worst(views.iter().map(|view| status(view.moves).at(&view.label()))),
+        answer: Answer {
+            verdict: Standing::worst(views.iter().map(|view| (view.label(), status(view.moves)))),
+            ..shown.answer
+        },
         main_figure: shown.figures.first().map(|figure| figure.id.clone()),
         ..shown
     }
@@ -67,17 +70,10 @@ fn words(moves: &Moves) -> String {
     )
 }
 
-/// What is unsafe or not known, followed by what moves.
-fn told(moves: &Moves) -> String {
-    let mut parts = dangers(moves);
-    parts.push(words(moves));
-    parts.join("; ")
-}
-
 fn of_point(view: &View<'_>) -> Presentation {
     let change = if view.changes.is_empty() { "no change".to_owned() } else { view.changes.join(", ") };
     Presentation {
-        answer: format!("{change}: {}.", told(view.moves)),
+        answer: Answer::of(format!("{change}: {}.", words(view.moves))).comparing("pools"),
         tables: vec![devices(view.moves), pools(view.moves), flows(view.moves)],
         figures: figures(view.moves),
         ..Presentation::default()
@@ -287,7 +283,7 @@ fn chord(moves: &Moves) -> Option<Figure> {
 
 /// For a sweep: each point with the minimum that its outcome could cost.
 fn of_sweep(views: &[View<'_>]) -> Presentation {
-    let mut columns = vec![Column::text("point")];
+    let mut columns = vec![Column::text("point"), Column::text("verdict")];
     columns.extend(["moved", "least", "stored"].map(|name| Column::number(name, "bytes")));
     columns.extend(
         ["moved_groups", "groups_short", "groups_below_min_size"].map(|name| Column::number(name, "groups")),
@@ -302,7 +298,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
             .filter_map(|device| device.fill())
             .map(|fill| fill.1)
             .max_by(f64::total_cmp);
-        let mut row: Vec<Cell> = vec![view.label().into()];
+        let mut row: Vec<Cell> = vec![view.label().into(), status(moves).word().into()];
         row.extend([moves.moved_bytes, moves.minimum_bytes(), moves.stored_bytes].map(Cell::from));
         row.extend([moves.moved_groups, moves.groups_short, moves.safety.below_min_size].map(Cell::from));
         row.push(fullest.map(|fill| fill * 100.0).into());
@@ -328,7 +324,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
         },
     };
     Presentation {
-        answer: best_of(views),
+        answer: Answer::of(best_of(views)).comparing("changes"),
         tables: vec![table],
         figures: vec![figure],
         ..Presentation::default()
@@ -341,7 +337,7 @@ fn best_of(views: &[View<'_>]) -> String {
         let moved = |view: &&View<'_>| (view.label(), vec![Some(view.moves.moved_bytes as f64)]);
         let ranked = Ranked::of(views.iter().map(moved).collect(), Better::Lower, Chance::None);
         Some(match ranked.winner() {
-            Some(at) => format!("{} moves least: {}.", ranked.best(), told(views[at].moves)),
+            Some(at) => format!("{} moves least: {}.", ranked.best(), words(views[at].moves)),
             None => format!("{} move least: {} each.", ranked.best(), ranked.range_of_best("bytes")),
         })
     };
@@ -349,11 +345,12 @@ fn best_of(views: &[View<'_>]) -> String {
         views.iter().partition(|view| dangers(view.moves).is_empty());
     if safe.is_empty() {
         let all: Vec<&View<'_>> = views.iter().collect();
-        return format!("No change is safe. {}", least(&all).unwrap_or_default());
+        return format!("None is safe. {}", least(&all).unwrap_or_default());
     }
-    let warned: String = risky
-        .iter()
-        .map(|view| format!("{} is not safe: {}. ", view.label(), dangers(view.moves).join("; ")))
-        .collect();
+    let warned = match risky.len() {
+        0 => String::new(),
+        1 => format!("{} is at risk or not safe. ", risky[0].label()),
+        count => format!("{count} of {} are at risk or not safe. ", views.len()),
+    };
     warned + &least(&safe).unwrap_or_default()
 }

@@ -26,7 +26,7 @@ pub struct Scenario {
 impl Scenario {
     /// The texts of each kind of change, in the order in which they are made.
     #[must_use]
-    pub fn keyed(&self) -> Keyed<'_> {
+    pub(crate) fn keyed(&self) -> Keyed<'_> {
         Keyed { changes: &self.changes, keyed: self.map.keyed().collect() }
     }
 }

@@ -48,7 +48,7 @@ fn outcome(case: &Case) -> Outcome {
 fn answer(case: &Case) -> String {
     let outcomes = [outcome(case)];
     let scenario = serde_json::json!({});
-    Preview.present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]).answer
+    Preview.present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]).answer.prose()
 }
 
 /// A group of a golden file: `1.2f [3,1,2] 3`, with tabs between.
@@ -185,7 +185,7 @@ proptest! {
 
 #[test]
 fn words_tell_groups_bytes_and_the_least() {
-    let told: Vec<String> = [
+    let answers: Vec<String> = [
         "",
         "mark_out = \"osd.5\"",
         "remove = \"osd.5\"",
@@ -200,18 +200,18 @@ fn words_tell_groups_bytes_and_the_least() {
     ]
     .map(|changes| answer(&case(changes)))
     .into();
-    insta::assert_snapshot!(told.join("\n"), @"
-    no change: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
-    osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
-    osd.5 removed: osd.6 would be 93.6 % full, above backfillfull (90 %), and 1 more above nearfull; 120/288 (41.67 %) groups, 4.81 TiB/30.03 TiB (16.0 %) bytes to move; the least possible is 2.615 TiB.
-    osd.6 reweighted to 0.8: 3/288 (1.04 %) groups, 109.8 GiB/30.03 TiB (0.4 %) bytes to move; the least possible is 109.8 GiB.
-    osd.6 of weight 3.2: 11/288 (3.82 %) groups, 452.5 GiB/30.03 TiB (1.5 %) bytes to move; the least possible is 347.5 GiB.
-    archive with 64 groups: 0/320 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
-    archive with 64 groups, archive with pgp_num 64: 32/320 (10.00 %) groups, 1.774 TiB/30.03 TiB (5.9 %) bytes to move; the least possible is 407.3 GiB.
-    archive with 16 groups: 16/288 (5.56 %) groups, 1.739 TiB/30.03 TiB (5.8 %) bytes to move; the least possible is 600.7 GiB.
-    host h9 added with osd.16, osd.17, osd.18, osd.19: 204/288 (70.83 %) groups, 9.088 TiB/30.03 TiB (30.3 %) bytes to move; the least possible is 6.83 TiB.
-    tunables legacy: 119/288 (41.32 %) groups, 5.142 TiB/30.03 TiB (17.1 %) bytes to move; the least possible is 955.7 GiB.
-    default removed: 288 groups would have no device left; 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
+    insta::assert_snapshot!(answers.join("\n"), @"
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. no change: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
+    At risk: osd.4 would be 91.6 % full, above backfillfull (90 %). osd.5 out: 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
+    At risk: osd.6 would be 93.6 % full, above backfillfull (90 %), and 1 more above nearfull. osd.5 removed: 120/288 (41.67 %) groups, 4.81 TiB/30.03 TiB (16.0 %) bytes to move; the least possible is 2.615 TiB.
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. osd.6 reweighted to 0.8: 3/288 (1.04 %) groups, 109.8 GiB/30.03 TiB (0.4 %) bytes to move; the least possible is 109.8 GiB.
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. osd.6 of weight 3.2: 11/288 (3.82 %) groups, 452.5 GiB/30.03 TiB (1.5 %) bytes to move; the least possible is 347.5 GiB.
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. archive with 64 groups: 0/320 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. archive with 64 groups, archive with pgp_num 64: 32/320 (10.00 %) groups, 1.774 TiB/30.03 TiB (5.9 %) bytes to move; the least possible is 407.3 GiB.
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. archive with 16 groups: 16/288 (5.56 %) groups, 1.739 TiB/30.03 TiB (5.8 %) bytes to move; the least possible is 600.7 GiB.
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. host h9 added with osd.16, osd.17, osd.18, osd.19: 204/288 (70.83 %) groups, 9.088 TiB/30.03 TiB (30.3 %) bytes to move; the least possible is 6.83 TiB.
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. tunables legacy: 119/288 (41.32 %) groups, 5.142 TiB/30.03 TiB (17.1 %) bytes to move; the least possible is 955.7 GiB.
+    Not safe: 288 groups would have no device left. default removed: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
     ");
 }
 
@@ -227,23 +227,23 @@ fn removing_everything_is_an_answer() {
 }
 
 #[test]
-fn mistakes_are_told_with_what_is_near() {
-    let told = |files: BTreeMap<String, Vec<u8>>, text: &str| {
+fn mistakes_are_refused_with_what_is_near() {
+    let refusal = |files: BTreeMap<String, Vec<u8>>, text: &str| {
         let problems = draft_case(files, text).expect_err(text);
         let each = problems.iter().map(|problem| {
             format!("{}\n  hint: {}", problem.message(), problem.next_step().unwrap_or_default())
         });
         each.collect::<Vec<_>>().join("\n")
     };
-    let changed = |changes: &str| told(usual(), &format!("{USUAL}{changes}"));
+    let changed = |changes: &str| refusal(usual(), &format!("{USUAL}{changes}"));
     let with = |name: &str, bytes: &[u8]| {
         let mut files = usual();
         files.insert(name.to_owned(), bytes.to_vec());
-        told(files, USUAL)
+        refusal(files, USUAL)
     };
     let osd_dump = String::from_utf8(usual()["osd_dump.json"].clone()).unwrap();
     let all = [
-        told(usual(), ""),
+        refusal(usual(), ""),
         changed("mark_out = \"osd.55\""),
         changed("remove = \"host=h9\""),
         changed("remove = \"rack=h1\""),
@@ -320,30 +320,30 @@ fn real_exports_are_read_with_what_to_know() {
     let healthy =
         "crush_map = \"crushmap.bin\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
     let degraded = "crush_map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
-    let told = |text: &str| {
+    let shown = |text: &str| {
         let case = draft_case(files(), text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
         let mut lines = vec![answer(&case)];
         lines.extend(outcome(&case).warnings.iter().map(|warning| format!("  {}", warning.text)));
         lines.join("\n")
     };
     let all = [
-        told(&format!("{healthy}mark_out = \"osd.2\"")),
-        told(&format!("{degraded}mark_out = \"osd.2\"")),
-        told(&format!("{degraded}add_host = \"h9=1x1@default\"")),
-        told("report = \"report.json.gz\"\nosd_df = \"osd_df.json\"\nadd_host = \"h9=1x1@default\""),
-        told("report = \"report.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\""),
+        shown(&format!("{healthy}mark_out = \"osd.2\"")),
+        shown(&format!("{degraded}mark_out = \"osd.2\"")),
+        shown(&format!("{degraded}add_host = \"h9=1x1@default\"")),
+        shown("report = \"report.json.gz\"\nosd_df = \"osd_df.json\"\nadd_host = \"h9=1x1@default\""),
+        shown("report = \"report.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\""),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    osd.2 out: 65 groups would be short of copies; 0/65 (0.00 %) groups, 0 B/6 GiB (0.0 %) bytes to move; the least possible is 0 B.
-    osd.2 out: 76 groups would be short of copies (76 now); 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
+    At risk: 65 groups would be short of copies. osd.2 out: 0/65 (0.00 %) groups, 0 B/6 GiB (0.0 %) bytes to move; the least possible is 0 B.
+    At risk: 76 groups would be short of copies (76 now). osd.2 out: 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
-    host h9 added with osd.3: 50 groups would be short of copies (76 now); 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
+    At risk: 50 groups would be short of copies (76 now). host h9 added with osd.3: 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
-    host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
       there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be where the map places them
-    no change: 65 groups are short of copies now; 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
+    At risk: 65 groups are short of copies now. no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
       `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 5, which the osd dump lacks; they are left out
@@ -363,7 +363,10 @@ fn groups_short_of_copies_come_before_what_moves() {
     let degraded = "crush_map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
     let case = draft_case(files(), degraded).unwrap();
     let answer = answer(&case);
-    assert!(answer.starts_with("no change: 76 groups would be short of copies (76 now); "), "{answer}");
+    assert!(
+        answer.starts_with("At risk: 76 groups would be short of copies (76 now). no change: "),
+        "{answer}"
+    );
     let outcome = outcome(&case);
     let value = |name: &str| outcome.measures[name].value();
     assert_eq!((value("groups_short_now"), value("groups_short")), (Some(76.0), Some(76.0)));
@@ -382,27 +385,27 @@ fn planted(from: &str, to: &str, changes: &str) -> Case {
 /// A fault that was mended: a device at 91.6 % was not mentioned.
 #[test]
 fn a_device_above_backfillfull_comes_before_what_moves() {
-    let told = answer(&case("mark_out = \"osd.5\""));
+    let text = answer(&case("mark_out = \"osd.5\""));
     assert!(
-        told.starts_with("osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288"),
-        "{told}"
+        text.starts_with("At risk: osd.4 would be 91.6 % full, above backfillfull (90 %). osd.5 out: 77/288"),
+        "{text}"
     );
     let ratios = "\"backfillfull_ratio\": 0";
-    let told = answer(&planted(ratios, "\"backfillfull_ratio\": 0.92", "mark_out = \"osd.5\""));
+    let text = answer(&planted(ratios, "\"backfillfull_ratio\": 0.92", "mark_out = \"osd.5\""));
     assert!(
-        told.starts_with("osd.5 out: osd.4 would be 91.6 % full, above nearfull (85 %); 77/288"),
-        "{told}"
+        text.starts_with("At risk: osd.4 would be 91.6 % full, above nearfull (85 %). osd.5 out: 77/288"),
+        "{text}"
     );
 }
 
 #[test]
-fn groups_below_min_size_are_told() {
+fn groups_below_min_size_are_named() {
     let case = planted("\"min_size\":2", "\"min_size\":3", "remove = [\"host=h2\", \"host=h3\"]");
     let outcome = outcome(&case);
     let below = outcome.measures["groups_below_min_size"].value().unwrap();
     assert!(below >= 256.0, "two hosts hold no three copies of {below} groups");
-    let told = answer(&case);
-    assert!(told.contains("would be below `min_size` and take no writes; "), "{told}");
+    let text = answer(&case);
+    assert!(text.contains("would be below `min_size` and take no writes"), "{text}");
 }
 
 #[test]
@@ -416,9 +419,9 @@ fn unsafe_changes_of_a_sweep_come_before_the_best_one() {
         .zip(&outcomes)
         .map(|(settings, outcomes)| PointResult { settings, scenario: &scenario, outcomes })
         .collect();
-    let told = Preview.present(&points).answer;
-    let front = "mark_out = osd.5 is not safe: osd.4 would be 91.6 % full, above backfillfull (90 %). mark_out = osd.7 moves least";
-    assert!(told.starts_with(front), "{told}");
+    let text = Preview.present(&points).answer.prose();
+    let front = "At risk: mark_out = osd.5: osd.4 would be 91.6 % full, above backfillfull (90 %). mark_out = osd.5 is at risk or not safe. mark_out = osd.7 moves least";
+    assert!(text.starts_with(front), "{text}");
 }
 
 #[test]

@@ -105,6 +105,10 @@ fn no_such(key: &str, name: &str, groups: &Groups) -> Wrong {
         .map(|at| at.1.clone())
         .collect();
     names.extend(groups.machines.osds.iter().map(|osd| format!("osd.{osd}")));
+    if let Ok(number) = name.parse::<u32>() {
+        let hint = format!("write osd.{number} for a device, host=NAME for a host, or rack=NAME for a rack");
+        return (format!("`{key}` is {name}, which names nothing in the map"), hint);
+    }
     let hint = did_you_mean(name, names.iter().map(String::as_str)).unwrap_or_else(|| {
         let first: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
         format!("the cluster has {}", first.join(", "))
@@ -113,7 +117,7 @@ fn no_such(key: &str, name: &str, groups: &Groups) -> Wrong {
 }
 
 /// The devices of each failure, and whether the monitors keep them in because a whole rack is down.
-pub fn strike(failures: &[Failure], groups: &Groups, waiting: Waiting) -> Vec<Struck> {
+pub(super) fn strike(failures: &[Failure], groups: &Groups, waiting: Waiting) -> Vec<Struck> {
     let strike = |failure: &Failure| {
         let Failure { devices, name, at } = failure.clone();
         Struck { at, devices, name, rack: false }

@@ -64,7 +64,7 @@ impl Groups {
     ///
     /// # Errors
     /// The fault of a map that cannot be compiled.
-    pub fn followed_to(self, changed: Vec<Cluster>) -> Result<Groups, String> {
+    pub(super) fn followed_to(self, changed: Vec<Cluster>) -> Result<Groups, String> {
         let compiled = changed.into_iter().map(|cluster| {
             let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
             Ok((cluster, mapper))
@@ -250,7 +250,7 @@ impl Groups {
     }
 
     /// The number of the first group of each pool.
-    pub fn first_of_pools(&self) -> Vec<u32> {
+    pub(super) fn first_of_pools(&self) -> Vec<u32> {
         let pools = (0..self.cluster.pools.len()).scan(0u32, |next, at| {
             let first = *next;
             *next += self.units(at).count() as u32;

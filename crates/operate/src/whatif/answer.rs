@@ -1,17 +1,19 @@
 //! The answer in words: is it safe, what moves, how long, what clients notice, what is at risk, the
 //! bottleneck, and which change would help.
 
-use towtank_report::{Standing, Status, human};
+use towtank_metrics::{Better, Chance};
+use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 
 use super::Whatif;
 use super::observed::Kept;
 use crate::preview::dangers;
-use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
+use towtank_recovery::levers::{Tried, by_time, tried_in};
 use towtank_recovery::parts;
 use towtank_study::Point;
+use towtank_study::ranking::Ranked;
 
 /// More devices groups than this on a device bring a warning: Ceph's `mon_max_pg_per_osd`.
-pub const GROUPS_A_DEVICE: u64 = 250;
+pub(super) const GROUPS_A_DEVICE: u64 = 250;
 
 /// One point with the results of its first replicate.
 pub struct View<'a> {
@@ -55,9 +57,9 @@ impl<'a> View<'a> {
     /// How the data fare, with what is unsafe or not known.
     #[must_use]
     pub fn status(&self) -> Standing {
-        let told = said(self);
+        let reasons = said(self);
         let of_map = dangers::status(&self.kept.moves);
-        let reason = if told.is_empty() { of_map.reason().to_owned() } else { told.join("; ") };
+        let reason = if reasons.is_empty() { of_map.reason().to_owned() } else { reasons.join("; ") };
         Standing::new(self.level(of_map.status()), reason)
     }
 
@@ -83,22 +85,78 @@ impl<'a> View<'a> {
 
 /// The answer over one point.
 #[must_use]
-pub fn answer(view: &View<'_>) -> String {
+pub fn answer(view: &View<'_>) -> Answer {
     let changes = &view.kept.observed.changes;
     let what = if changes.is_empty() { "no change".to_owned() } else { changes.join(", ") };
     if let Some(nothing) = nothing_to_do(view) {
-        return format!("{what}: {nothing}.");
+        return Answer::of(format!("{what}: {nothing}.")).with_verdict(Some(view.status()));
     }
-    let mut said = vec![format!("{what}: {}", safety(view)), what_moves(view), how_long(view), clients(view)];
-    said.push(risk(view));
+    let mut answer = Answer::of(format!("{what}: {}.", how_long(view))).with_verdict(Some(view.status()));
+    answer.course = course(view, &what);
     let time = time(view);
-    let of_transfers = if time.is_some() { " of the transfers" } else { "" };
-    said.extend(time.map(|parts| format!("Time: {parts}")));
-    if let Some(bottleneck) = &view.kept.observed.work.bottleneck {
-        said.push(format!("Bottleneck{of_transfers}: {bottleneck}"));
+    let of_transfers = if time.is_some() { "of the transfers: " } else { "" };
+    if let Some(parts) = time {
+        answer.push(Label::Limit, parts);
     }
-    said.extend(help(view));
-    said.join(". ") + "."
+    if let Some(bottleneck) = &view.kept.observed.work.bottleneck {
+        answer.push(Label::Limit, format!("{of_transfers}{bottleneck}"));
+    }
+    for help in help(view) {
+        answer.push(Label::Try, help);
+    }
+    answer
+        .line(Label::Moves, what_moves(view))
+        .line(Label::Risk, risk(view))
+        .line(Label::Clients, clients(view))
+}
+
+/// What happens when, from the change on.
+fn course(view: &View<'_>, what: &str) -> Vec<Step> {
+    // Changes that follow each other have their own times, which stand in the finding.
+    let ends = view.value("time_to_end_s").filter(|end| *end > 0.0);
+    let nothing = view.value("time_to_clean_s").map_or(ends.is_none(), |clean| clean == 0.0);
+    if nothing || view.kept.observed.lasts {
+        return Vec::new();
+    }
+    let mut course = vec![Step::at(0.0, what)];
+    let [detection, down_out, start] = view.kept.observed.waited.unwrap_or_default();
+    let mut at = 0.0;
+    for (span, step) in [(detection, "detected"), (down_out, "marked out"), (start, "the first object moves")]
+    {
+        at += span;
+        course.extend((span > 0.0).then(|| Step::at(at, step)));
+    }
+    let full = view.value("time_to_full_redundancy_s").filter(|full| *full > 0.0);
+    let apart = full.is_some() && full < view.value("time_to_clean_s");
+    if apart {
+        course.extend(Step::over(&view.point.values("time_to_full_redundancy_s"), "all copies are back"));
+    }
+    let both = if full.is_some() && !apart {
+        "all copies are back, all groups are clean"
+    } else {
+        "all groups are clean"
+    };
+    let clean = view.point.values("time_to_clean_s");
+    if clean.is_empty() {
+        let stays = match view.value("stuck_objects").filter(|stuck| *stuck > 0.0) {
+            Some(stuck) => format!("; {} objects stay where they are", human::digits(stuck)),
+            None => String::new(),
+        };
+        let end = format!("the last move has ended{}{stays}", written(view));
+        course.extend(Step::over(&view.point.values("time_to_end_s"), end));
+    }
+    course.extend(Step::over(&clean, format!("{both}{}", written(view))));
+    course
+}
+
+/// What was written until the end, and how fast.
+fn written(view: &View<'_>) -> String {
+    let bytes = view.shown("written_bytes", "bytes").filter(|_| view.some("written_bytes"));
+    let rate = view.shown("aggregate_rate_bytes_per_s", "bytes/s");
+    match (bytes, rate) {
+        (Some(bytes), Some(rate)) => format!(": {bytes} at {rate}"),
+        _ => String::new(),
+    }
 }
 
 /// Where nothing moves and nothing is asked.
@@ -129,7 +187,8 @@ fn said(view: &View<'_>) -> Vec<String> {
     }
     if view.some("below_min_size") {
         let groups = view.value("below_min_size").unwrap_or(0.0);
-        dangers.push(format!("{} groups accept no writes for a while", human::digits(groups)));
+        let verb = ["group accepts no writes", "groups accept no writes"];
+        dangers.push(format!("{} for a while", human::plural(groups, verb)));
     }
     if view.crowded() {
         let most = view.value("device_groups_max_after").unwrap_or(0.0);
@@ -142,27 +201,16 @@ fn said(view: &View<'_>) -> Vec<String> {
     dangers
 }
 
-/// Is it safe?
-fn safety(view: &View<'_>) -> String {
-    let status = view.status();
-    let word = status.word().to_lowercase();
-    // What is safe needs no reason, unless there is one that the reader should know.
-    match status.status() {
-        Status::Safe if said(view).is_empty() => word,
-        _ => format!("{word}: {}", status.reason()),
-    }
-}
-
 fn what_moves(view: &View<'_>) -> String {
     let moves = &view.kept.moves;
     if view.kept.observed.lasts {
-        return course(view);
+        return what_is_written(view);
     }
     if moves.moved_shards == 0 {
-        return "No data move".to_owned();
+        return "nothing".to_owned();
     }
     format!(
-        "{} in {} objects and {} of {} groups move, {:.1} % of all bytes",
+        "{} in {} objects and {} of {} groups, {:.1} % of all bytes",
         human::quantity(moves.moved_bytes as f64, "bytes"),
         human::digits(view.value("moved_objects").unwrap_or(0.0)),
         moves.moved_groups,
@@ -172,7 +220,7 @@ fn what_moves(view: &View<'_>) -> String {
 }
 
 /// What is written where changes follow each other: more than what lies elsewhere in the end.
-fn course(view: &View<'_>) -> String {
+fn what_is_written(view: &View<'_>) -> String {
     let moves = &view.kept.moves;
     let objects = view.value("moved_objects").unwrap_or(0.0);
     let written = match objects > 0.0 {
@@ -181,7 +229,7 @@ fn course(view: &View<'_>) -> String {
             view.shown("written_bytes", "bytes").unwrap_or_default(),
             human::digits(objects)
         ),
-        false => "Nothing is written".to_owned(),
+        false => "nothing is written".to_owned(),
     };
     let end = match moves.moved_shards {
         0 => "then all groups are where they are now".to_owned(),
@@ -201,12 +249,20 @@ fn how_long(view: &View<'_>) -> String {
         let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
         let end = view.shown("time_to_end_s", "s").filter(|_| view.some("time_to_end_s"));
         let end = end.map_or(String::new(), |end| format!("; what can move has moved after {end}"));
-        return format!("Not all groups become clean: {reason}{end}");
+        return format!("not all groups become clean: {reason}{end}");
     };
     if clean == 0.0 {
-        return "It takes no time".to_owned();
+        return if view.kept.moves.moved_shards == 0 { "no data move" } else { "it takes no time" }
+            .to_owned();
     }
-    let mut text = format!("All groups are clean after {}", human::quantity(clean, "s"));
+    let full = view.value("time_to_full_redundancy_s").filter(|full| *full > 0.0);
+    let mut text = String::new();
+    if let Some(full) = full.filter(|full| *full < clean) {
+        text +=
+            &format!("all copies are back after {}, and ", human::Shown::fitting(clean, "s").quantity(full));
+    }
+    let end = if full == Some(clean) { "all copies are back" } else { "all groups are clean" };
+    text += &format!("{end} after {}", human::quantity(clean, "s"));
     let spread = view.point.scenario.speed_spread;
     if let (Some(fast), Some(slow)) = (view.value("time_to_clean_fast_s"), view.value("time_to_clean_slow_s"))
         && spread.fraction_f64() > 0.0
@@ -216,11 +272,6 @@ fn how_long(view: &View<'_>) -> String {
             Some(range) => format!(" ({range} if disks are {spread} faster or slower)"),
             None => format!(" (also if disks are {spread} faster or slower)"),
         };
-    }
-    let full = view.value("time_to_full_redundancy_s").filter(|full| *full > 0.0 && *full < clean);
-    if let Some(full) = full {
-        let full = human::Shown::fitting(clean, "s").quantity(full);
-        text += &format!(", redundancy is fully restored after {full}");
     }
     text
 }
@@ -234,7 +285,7 @@ fn time(view: &View<'_>) -> Option<String> {
         (START, start),
         (parts::TRANSFERS, view.value("transfer_s")?),
     ];
-    parts::told(parts, view.value("time_to_clean_s")?)
+    parts::in_words(parts, view.value("time_to_clean_s")?)
 }
 
 /// The time that passes before objects move.
@@ -254,14 +305,14 @@ fn clients(view: &View<'_>) -> String {
         (Some(reads), Some(quiet), Some(writes), Some(still)) => {
             let [reads, quiet, writes, still] = human::alike([reads, quiet, writes, still], "us");
             format!(
-                "Clients: {}one read in a hundred takes {reads} or longer ({quiet} when nothing moves), one write {writes} ({still})",
+                "{}one read in a hundred takes {reads} or longer ({quiet} when nothing moves), one write {writes} ({still})",
                 rates(view)
             )
         }
         _ if view.point.scenario.keys.clients.any() => {
-            "Clients: the effect is not known, since no data move or no operation was completed".to_owned()
+            "not known, since no data move or no operation was completed".to_owned()
         }
-        _ => "Clients: the effect was not simulated, since no client load was given".to_owned(),
+        _ => "not simulated, since no client load was given (`--client-load`)".to_owned(),
     }
 }
 
@@ -283,14 +334,12 @@ fn risk(view: &View<'_>) -> String {
     {
         // Groups that the new map leaves without a full set keep their old copies until then.
         return match view.kept.moves.groups_short {
-            0 => "Risk: no copy is missing at any time".to_owned(),
-            _ => {
-                "Risk: while data move, no copy is missing; how likely a loss is afterwards was not estimated"
-                    .to_owned()
-            }
+            0 => "no copy is missing at any time".to_owned(),
+            _ => "while data move, no copy is missing; how likely a loss is afterwards was not estimated"
+                .to_owned(),
         };
     }
-    let mut text = String::from("Risk: ");
+    let mut text = String::new();
     text += &match &exposure.devices[..] {
         [] => "no single further device would lose data".to_owned(),
         devices => format!("{} would lose data by itself until {} after the beginning", some_of(devices), {
@@ -341,39 +390,42 @@ fn small(share: f64, exposed: bool) -> String {
     }
 }
 
-fn help(view: &View<'_>) -> Option<String> {
-    let first = view.point.result.outcomes[0].measures.get("time_to_clean_s")?.value()?;
+/// The changes that help, the best first; or that none does.
+fn help(view: &View<'_>) -> Vec<String> {
+    let outcome = &view.point.result.outcomes[0];
+    let Some(first) = outcome.measures.get("time_to_clean_s").and_then(Measurement::value) else {
+        return Vec::new();
+    };
     let tried = &view.kept.observed.work.tried;
     let where_tried = tried_in(view.point.result.outcomes.len());
     let helps = |tried: &&Tried| tried.time_s.is_some_and(|time| time < 0.99 * first);
     let helpful: Vec<Tried> = tried.iter().filter(helps).cloned().collect();
-    if helpful.len() < 2 {
-        return Some(format!("Improvement: {}", advice(tried, first, where_tried)?));
-    }
     let shown = human::Shown::fitting(first, "s");
     let ranked = by_time(&helpful);
     let ranking = ranked.ranking();
-    let mut named: Vec<String> =
-        ranking.order.iter().take(BEST).map(|at| told(&helpful[*at], &shown)).collect();
-    // The first is not better than those that are tied with it.
-    if let Some(last) = named.get_mut(ranking.best.len().min(BEST) - 1).filter(|_| ranking.best.len() > 1) {
-        *last += match ranking.best.len() {
-            tied if tied > BEST => " (tied, with others)",
-            _ => " (tied)",
-        };
+    let tied = ranking.best.len();
+    let line = |(place, at): (usize, &usize)| {
+        let is_tied = if place < tied && tied > 1 { " (tied)" } else { "" };
+        let one = described(&helpful[*at], &shown);
+        format!("{one}, instead of {}{is_tied}", shown.quantity(first))
+    };
+    let lines: Vec<String> = ranking.order.iter().take(BEST).enumerate().map(line).collect();
+    match (lines.is_empty(), tried.len()) {
+        (true, 0) | (false, _) => lines,
+        (true, 1) => {
+            vec![format!("nothing: `{}` was tried{where_tried} and saves less than 1 %", tried[0].change)]
+        }
+        (true, count) => {
+            vec![format!("nothing: {count} changes were tried{where_tried}, and none saves 1 %")]
+        }
     }
-    let (count, now) = (tried.len(), shown.quantity(first));
-    Some(format!(
-        "Improvement, of {count} changes that were tried{where_tried}: {} (now {now})",
-        named.join("; ")
-    ))
 }
 
 /// So many of the changes that help are named.
 const BEST: usize = 3;
 
 /// A change that was tried, its time, and what it costs clients.
-fn told(tried: &Tried, shown: &human::Shown) -> String {
+fn described(tried: &Tried, shown: &human::Shown) -> String {
     let time = shown.quantity(tried.time_s.unwrap_or(f64::INFINITY));
     let wait = |name: &str, micros: Option<f64>| {
         micros.map(|micros| format!("{name} {}", human::quantity(micros, "us")))
@@ -383,20 +435,37 @@ fn told(tried: &Tried, shown: &human::Shown) -> String {
         let waits: Vec<String> = waits.into_iter().flatten().collect();
         format!(", p99 of clients' {}", waits.join(" and "))
     });
-    format!("`{}` {time}{}", tried.change, cost.unwrap_or_default())
+    format!("`{}`: {time}{}", tried.change, cost.unwrap_or_default())
 }
 
-/// The answer over several points: those that are not safe first.
+/// The answer over several points.
 #[must_use]
-pub fn compared(views: &[View<'_>]) -> String {
-    let told = |view: &View<'_>| {
-        let moved = human::quantity(view.kept.moves.moved_bytes as f64, "bytes");
-        let time = view.shown("time_to_clean_s", "s").unwrap_or_else(|| "no end".to_owned());
-        format!("{}: {}, {moved} move in {time}", view.point.label(), safety(view))
+pub fn compared(views: &[View<'_>]) -> Answer {
+    let verdict = Standing::worst(views.iter().map(|view| (view.point.label(), view.status())));
+    let safe = views.iter().filter(|view| view.status().status() == Status::Safe).count();
+    let candidate = |view: &View<'_>| (view.point.label(), vec![view.value("time_to_clean_s")]);
+    let ranked = Ranked::of(views.iter().map(candidate).collect(), Better::Lower, Chance::OneRun);
+    let soonest = match ranked.ends() {
+        Some([least, _]) if ranked.ranking().order.len() == 1 && views.len() > 1 => {
+            format!(
+                "all groups become clean only with {}, after {}",
+                ranked.best(),
+                human::quantity(least, "s")
+            )
+        }
+        Some([least, most]) if !ranked.is_tied() => {
+            let [least, most] = human::alike([least, most], "s");
+            format!(
+                "clean soonest with {}, after {least}; latest with {}, after {most}",
+                ranked.best(),
+                ranked.worst()
+            )
+        }
+        Some([least, _]) => format!("all are clean after {}", human::quantity(least, "s")),
+        None => "with none all groups become clean".to_owned(),
     };
-    let mut order: Vec<&View<'_>> = views.iter().collect();
-    order.sort_by_key(|view| std::cmp::Reverse(view.status().status()));
-    order.into_iter().map(told).collect::<Vec<_>>().join(". ") + "."
+    let finding = format!("{safe} of {} are safe; {soonest}.", views.len());
+    Answer::of(finding).with_verdict(verdict).comparing("changes")
 }
 
 #[cfg(test)]
@@ -411,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn small_shares_are_told_as_one_in_so_many() {
+    fn small_shares_are_shown_as_one_in_so_many() {
         assert_eq!(small(0.0, false), "at most 0 %");
         assert_eq!(small(0.001, true), "at most 1 in 1,000");
         assert_eq!(small(0.000_41, true), "at most 1 in 2,400");

@@ -87,7 +87,7 @@ impl Exposure {
     /// The probability that further failures lose data, where nothing is left with a single copy after
     /// `one_s`, and nothing with two after `two_s`.
     #[must_use]
-    pub fn loss(&self, failure_rate: Percent, (one_s, two_s): (f64, f64)) -> f64 {
+    pub(crate) fn loss(&self, failure_rate: Percent, (one_s, two_s): (f64, f64)) -> f64 {
         let in_time = |seconds: f64| failure_rate.fraction_f64() * seconds / YEAR_S;
         let single = 1.0 - libm::exp(-in_time(one_s) * self.devices.len() as f64);
         // Both of a pair fail in the time, in either order.

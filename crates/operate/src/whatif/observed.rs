@@ -41,7 +41,7 @@ pub struct Seen {
     pub spread: Option<Spread>,
     /// What is presented.
     pub observed: Observed,
-    /// What was told and tried.
+    /// What was said and tried.
     pub timing: Timing,
     /// Explicit mappings that the monitors would drop.
     pub upmaps_dropped: usize,
@@ -360,7 +360,7 @@ impl Seen {
     }
 
     /// The same with slower (0) or faster (1) disks.
-    pub fn clean_at(&self, which: usize) -> Value {
+    pub(super) fn clean_at(&self, which: usize) -> Value {
         let clean = self.clean()?;
         match self.spread {
             None => Ok(clean),
@@ -391,7 +391,7 @@ impl Seen {
     }
 
     /// From a failure until it is detected.
-    pub fn detection(&self) -> Value {
+    pub(super) fn detection(&self) -> Value {
         match self.observed.waited {
             Some([known, ..]) if known > 0.0 || self.timing.waiting.detection.is_zero() => Ok(known),
             _ => Err("data move before the failure is detected".to_owned()),
@@ -399,7 +399,7 @@ impl Seen {
     }
 
     /// From the detection of a failure until its devices are marked out.
-    pub fn down_out(&self) -> Value {
+    pub(crate) fn down_out(&self) -> Value {
         match self.observed.waited {
             _ if self.timing.waiting.noout => Err("`noout` is set".to_owned()),
             _ if self.observed.lasts => {
@@ -424,12 +424,12 @@ impl Seen {
     }
 
     /// Until nothing is left with a single copy.
-    pub fn two_copies(&self) -> Value {
+    pub(super) fn two_copies(&self) -> Value {
         bare(&self.recovered, self.timing.waiting).map_or_else(|| Ok(self.until(0)), Err)
     }
 
     /// The probability that further failures lose data before all copies are back.
-    pub fn loss(&self) -> Value {
+    pub(crate) fn loss(&self) -> Value {
         if self.recovered.stuck.lost > 0 {
             return Ok(1.0);
         }

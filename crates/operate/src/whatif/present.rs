@@ -1,8 +1,6 @@
 //! Tables and figures of an answer.
 
-use towtank_report::{
-    Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Standing, Table, human,
-};
+use towtank_report::{Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Table, human};
 
 use super::Whatif;
 use super::answer::{GROUPS_A_DEVICE, View, answer, compared};
@@ -34,7 +32,6 @@ pub fn present(points: &Points<'_, Whatif>) -> Presentation {
     Presentation {
         answer: if views.len() == 1 { answer(first) } else { compared(&views) },
         headline: points.first_measure(["time_to_clean_s"]),
-        status: Standing::worst(views.iter().map(|view| view.status().at(&view.point.label()))),
         main_figure: Some("progress".to_owned()),
         tables,
         figures,
@@ -70,9 +67,9 @@ fn times(views: &[View<'_>]) -> Figure {
 }
 
 const COLUMNS: [(&str, &str, &str); 7] = [
+    ("time_to_clean", "time_to_clean_s", "s"),
     ("moved", "moved_bytes", "bytes"),
     ("moved_objects", "moved_objects", "objects"),
-    ("time_to_clean", "time_to_clean_s", "s"),
     ("faster_disks", "time_to_clean_fast_s", "s"),
     ("slower_disks", "time_to_clean_slow_s", "s"),
     ("time_to_full_redundancy", "time_to_full_redundancy_s", "s"),
@@ -80,13 +77,14 @@ const COLUMNS: [(&str, &str, &str); 7] = [
 ];
 
 fn changes(views: &[View<'_>]) -> Table {
-    let mut columns = vec![Column::text("change")];
+    let mut columns = vec![Column::text("change"), Column::text("verdict")];
     columns.extend(COLUMNS.map(|(name, _, unit)| Column::number(name, unit)));
     columns.push(Column::text("held_up_by"));
     let mut table = Table::new("changes", "What moves, and how long it takes", columns);
     for view in views {
         let name = name(view);
-        let mut row: Vec<Cell> = vec![if name.is_empty() { "none".into() } else { name.into() }];
+        let name = if name.is_empty() { "none".to_owned() } else { name };
+        let mut row: Vec<Cell> = vec![name.into(), view.status().word().into()];
         row.extend(COLUMNS.map(|(_, measure, _)| match view.value(measure) {
             Some(mean) => Cell::from(mean),
             None => Cell::missing("no replicate has it"),

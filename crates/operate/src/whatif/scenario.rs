@@ -120,7 +120,7 @@ impl Disk {
 impl Scenario {
     /// The texts of each kind of change, in the order in which they are made.
     #[must_use]
-    pub fn keyed(&self) -> Keyed<'_> {
+    pub(crate) fn keyed(&self) -> Keyed<'_> {
         let mut keyed = vec![("fail", &self.fail), ("returns", &self.returns), ("replace", &self.replace)];
         keyed.extend(self.map.keyed());
         Keyed { changes: &self.changes, keyed }

@@ -139,7 +139,7 @@ fn bytes_moved_are_bytes_written() {
     }
 }
 
-/// A device without room stops the change half-way, and no time is told.
+/// A device without room stops the change half-way, and no time is given.
 #[test]
 fn without_room_there_is_no_time() {
     let seen = whatif("mark_out = \"osd.6\"");
@@ -154,8 +154,8 @@ fn changes_are_made_in_their_order() {
     let right = "changes = [\"add-host h9=4x3.638:hdd@default\", \"drain host=h9\"]";
     assert_eq!(value(&with_room(right), "moved_bytes"), 0.0);
     let wrong = "changes = [\"drain host=h9\", \"add-host h9=4x3.638:hdd@default\"]";
-    let told = refused(wrong);
-    assert!(told.contains("`changes` is") && told.contains("called `h9`"), "{told}");
+    let refusal = refused(wrong);
+    assert!(refusal.contains("`changes` is") && refusal.contains("called `h9`"), "{refusal}");
 }
 
 fn refused(text: &str) -> String {
@@ -179,8 +179,8 @@ fn what_cannot_be_is_refused() {
         ("speed_spread = \"95%\"", "at most 90%"),
         ("failure_rate = \"101%\"", "more than all"),
     ] {
-        let told = refused(text);
-        assert!(told.contains(part), "{text}: {told}");
+        let refusal = refused(text);
+        assert!(refusal.contains(part), "{text}: {refusal}");
     }
 }
 
@@ -248,7 +248,7 @@ fn one_copy_moves_in_the_time_of_its_rests() {
 
 /// With `min_size` 2 of three copies, two failures leave one copy: each device that holds it is critical.
 #[test]
-fn what_is_left_with_one_copy_is_told() {
+fn what_is_left_with_one_copy_is_counted() {
     let text = format!("{FOUR}fail = [\"osd.0\", \"osd.1\"]");
     let seen = outcome(&Whatif, four(&[[0, 1, 3], [0, 2, 3]], None), &text);
     assert_eq!(value(&seen, "one_copy_bytes"), 41_943_040.0);
@@ -566,7 +566,7 @@ proptest! {
 /// Keys of a queue that is not there, and clients of two kinds, are refused; settings that mClock overrides
 /// bring a warning, and so does a dump without a release.
 #[test]
-fn what_is_unsafe_is_told_before_assumptions() {
+fn what_is_unsafe_is_shown_before_assumptions() {
     // CRUSH's number for no device: the group has two of its three copies.
     let none = 0x7fff_ffff;
     let asks = format!("{FOUR}mark_out = \"osd.3\"\n");
@@ -577,7 +577,7 @@ fn what_is_unsafe_is_told_before_assumptions() {
     };
     let as_made: Vec<String> = warnings.iter().map(|warning| warning.text.clone()).collect();
     assert!(!ordered(&as_made), "they are made in another order: {as_made:?}");
-    let shown = Warning::by_severity(warnings);
+    let shown = Warning::texts(warnings);
     assert!(ordered(&shown), "{shown:?}");
 }
 
@@ -596,7 +596,7 @@ fn moves_that_a_failure_makes_needless_end_with_it() {
 }
 
 #[test]
-fn keys_that_contradict_the_queue_are_told() {
+fn keys_that_contradict_the_queue_are_reported() {
     let asks = |keys: &str| format!("{FOUR}mark_out = \"osd.3\"\n{keys}");
     let refused = |keys: &str| {
         let problems = prepared(&Whatif, four(&[[0, 1, 3]], None), &asks(keys)).err().expect(keys);
@@ -607,18 +607,19 @@ fn keys_that_contradict_the_queue_are_told() {
     }
     let both = refused("client_load = \"1/s\"\nclient_depth = 2");
     assert!(both.contains("both say how many operations clients request"), "{both}");
-    let told = |keys: &str| {
-        Warning::by_severity(outcome(&Whatif, four(&[[0, 1, 3]], None), &asks(keys)).warnings).join("; ")
+    let warnings = |keys: &str| {
+        Warning::texts(outcome(&Whatif, four(&[[0, 1, 3]], None), &asks(keys)).warnings).join("; ")
     };
-    let mclock = told("queue = \"mclock\"\nceph_release = 18\nrecovery_sleep = \"1s\"\nmax_backfills = 2");
+    let mclock =
+        warnings("queue = \"mclock\"\nceph_release = 18\nrecovery_sleep = \"1s\"\nmax_backfills = 2");
     for warning in ["`recovery_sleep` has no effect", "mClock resets `osd_max_backfills`"] {
         assert!(mclock.contains(warning), "{mclock}");
     }
     // As the resolved scenario of a run says them.
-    let usual = told(
+    let usual = warnings(
         "queue = \"mclock\"\nceph_release = 18\nrecovery_sleep = \"0s\"\nmax_backfills = 1\nrecovery_max_active = 3",
     );
     assert!(!usual.contains("no effect") && !usual.contains("mClock resets"), "{usual}");
-    assert!(told("").contains("names no release of Ceph"), "{}", told(""));
-    assert!(!told("ceph_release = 16").contains("names no release"));
+    assert!(warnings("").contains("names no release of Ceph"), "{}", warnings(""));
+    assert!(!warnings("ceph_release = 16").contains("names no release"));
 }

@@ -120,8 +120,8 @@ proptest! {
         let (mut reading, mut leaving) = (Vec::new(), Vec::new());
         for (kind, file, from, length) in steps {
             let at = run(file, from, from + length);
-            let told = step(&mut cache, (&mut reading, &mut leaving), (kind, at, length));
-            prop_assert_eq!(told, Ok(()), "step {} of {:?}", kind, at);
+            let result = step(&mut cache, (&mut reading, &mut leaving), (kind, at, length));
+            prop_assert_eq!(result, Ok(()), "step {} of {:?}", kind, at);
         }
         // All reads and write-backs end, and then nothing is unsaved that was not dirty before.
         let dirty = cache.bytes(Held::Dirty);
@@ -174,16 +174,16 @@ fn damage_is_noticed() {
         cache
     };
     assert_eq!(sound().audit(), Ok(()));
-    let told = |damage: fn(&mut ClientCache)| {
+    let complaint = |damage: fn(&mut ClientCache)| {
         let mut cache = sound();
         damage(&mut cache);
         cache.audit().expect_err("damage is noticed")
     };
-    assert!(told(|cache| cache.absorbed += 1).contains("became dirty"));
-    assert!(told(|cache| cache.discarded += 1).contains("discarded"));
-    assert!(told(|cache| cache.written = 6).contains("were acknowledged"));
-    assert!(told(|cache| cache.capacity = 19).contains("holds"));
-    assert!(told(|cache| cache.bytes[0] += 1).contains("by state"));
-    assert!(told(|cache| cache.ranges.get_mut(&(0, 5)).expect("it is there").to = 35).contains("twice"));
-    assert!(told(|cache| cache.order.clear()).contains("no place"));
+    assert!(complaint(|cache| cache.absorbed += 1).contains("became dirty"));
+    assert!(complaint(|cache| cache.discarded += 1).contains("discarded"));
+    assert!(complaint(|cache| cache.written = 6).contains("were acknowledged"));
+    assert!(complaint(|cache| cache.capacity = 19).contains("holds"));
+    assert!(complaint(|cache| cache.bytes[0] += 1).contains("by state"));
+    assert!(complaint(|cache| cache.ranges.get_mut(&(0, 5)).expect("it is there").to = 35).contains("twice"));
+    assert!(complaint(|cache| cache.order.clear()).contains("no place"));
 }

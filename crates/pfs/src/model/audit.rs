@@ -71,8 +71,8 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
         .into());
     }
     for (number, (entity, counts)) in committed.entities.iter().zip(committed.statistics).enumerate() {
-        let told = |error: String| -> Fault { format!("node {number}: {error}").into() };
-        of_counts(entity, counts, committed.now).map_err(told)?;
+        let at_node = |error: String| -> Fault { format!("node {number}: {error}").into() };
+        of_counts(entity, counts, committed.now).map_err(at_node)?;
     }
     Ok(())
 }
@@ -81,47 +81,50 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
 fn at_nodes(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<AtNodes, Fault> {
     let mut all = AtNodes::default();
     for (number, entity) in committed.entities.iter().enumerate() {
-        let told = |error: String| -> Fault { format!("node {number}: {error}").into() };
+        let at_node = |error: String| -> Fault { format!("node {number}: {error}").into() };
         match entity {
             Entity::Client(client) => {
-                client.card.audit(&model.spec.network).map_err(told)?;
-                of_client(client).map_err(told)?;
-                of_cache(client, committed.pending.is_empty()).map_err(told)?;
-                all.expected += of_requests(model, client).map_err(told)?;
-                all.held_back += of_gate(client).map_err(told)?;
+                client.card.audit(&model.spec.network).map_err(at_node)?;
+                of_client(client).map_err(at_node)?;
+                of_cache(client, committed.pending.is_empty()).map_err(at_node)?;
+                all.expected += of_requests(model, client).map_err(at_node)?;
+                all.held_back += of_gate(client).map_err(at_node)?;
                 all.sent += client.jobs_sent;
                 all.answered += client.jobs_done;
             }
             Entity::Server(server) => {
-                server.card.audit(&model.spec.network).map_err(told)?;
-                of_server(server).map_err(told)?;
-                of_threads(server, model.spec.server.threads).map_err(told)?;
+                server.card.audit(&model.spec.network).map_err(at_node)?;
+                of_server(server).map_err(at_node)?;
+                of_threads(server, model.spec.server.threads).map_err(at_node)?;
                 let scheduler = &model.spec.scheduler;
                 let server_number = number as u32 - model.clients;
                 let before = match scheduler.at_server(server_number) {
                     towtank_iosched::Scheduler::Tbf(tbf) => tbf.rules().len(),
                     _ => 0,
                 };
-                server.ruled.audit(&server.queue, before, &scheduler.rules).map_err(told)?;
+                server.ruled.audit(&server.queue, before, &scheduler.rules).map_err(at_node)?;
                 all.at_servers += server.came - server.done;
                 all.done += server.done;
             }
             Entity::Metadata(metadata) => {
-                metadata.card.audit(&model.spec.network).map_err(told)?;
+                metadata.card.audit(&model.spec.network).map_err(at_node)?;
                 if metadata.came < metadata.done {
-                    return Err(told(format!("{} requests came, {} are done", metadata.came, metadata.done)));
+                    return Err(at_node(format!(
+                        "{} requests came, {} are done",
+                        metadata.came, metadata.done
+                    )));
                 }
                 all.at_metadata += metadata.came - metadata.done;
                 for thread in &metadata.threads {
-                    thread.audit().map_err(|broken| told(broken.to_string()))?;
+                    thread.audit().map_err(|broken| at_node(broken.to_string()))?;
                 }
             }
             Entity::Proxy(gate) => {
-                gate.audit().map_err(told)?;
+                gate.audit().map_err(at_node)?;
                 all.held_back += gate.waiting();
                 all.through_proxies += gate.done;
             }
-            Entity::Router(router) => of_router(router).map_err(told)?,
+            Entity::Router(router) => of_router(router).map_err(at_node)?,
             Entity::Starter(..) => {}
         }
     }

@@ -12,7 +12,7 @@ use towtank_kernel::Fault;
 use towtank_units::{Bytes, SimSpan};
 
 use super::Pfs;
-use super::client::{FLUSHES, Told, wish_of};
+use super::client::{Ctx, FLUSHES, wish_of};
 use crate::client_cache::{ClientCache, Held, Lookup, Run};
 use crate::counts::Sample;
 use crate::event::Event;
@@ -52,7 +52,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Advances a request at the cache until it has to wait.
-    pub(super) fn step(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+    pub(super) fn step(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Ctx<'_, 'a>) {
         loop {
             let state = &client.flows[usize::from(flow)];
             debug_assert!(state.jobs == 0, "a request goes on when its jobs are done");
@@ -79,7 +79,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Absorbs the next piece of a write, as far as the limit of dirty bytes allows.
-    fn takes(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) -> Next {
+    fn takes(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Ctx<'_, 'a>) -> Next {
         let (Some(spec), Some(caching)) = (&self.spec.client.cache, &mut client.caching) else {
             return Next::Waits;
         };
@@ -105,7 +105,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Looks up a read's next bytes: cached, being read, or missing.
-    fn looks(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) -> Next {
+    fn looks(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Ctx<'_, 'a>) -> Next {
         let Some(caching) = &mut client.caching else { return Next::Waits };
         let state = &mut client.flows[usize::from(flow)];
         let from = wish.offset + state.asked;
@@ -136,7 +136,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Copies the bytes that were found or absorbed; then the request is done, or waits for its file.
-    fn copies(&self, client: &mut Client, flow: u16, context: &mut Told<'_, 'a>) {
+    fn copies(&self, client: &mut Client, flow: u16, context: &mut Ctx<'_, 'a>) {
         let copied = client.caching.as_ref().and_then(|caching| caching.flows.get(&flow));
         let copied = copied.map_or(0, |one| one.copied);
         let rate = self.spec.client.cache.and_then(|spec| spec.copy);
@@ -147,7 +147,7 @@ impl<'a> Pfs<'a> {
 
     /// A request's bytes have been copied: it is done, unless its file's dirty bytes must be at servers
     /// first.
-    pub(super) fn local(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+    pub(super) fn local(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Ctx<'_, 'a>) {
         if let Some(caching) = &mut client.caching {
             let asked = caching.flows.get(&flow).is_some_and(|one| one.syncs);
             let syncs = wish.operation == Operation::Sync || asked && wish.operation == Operation::Write;
@@ -161,7 +161,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// The bytes that were read for a request have arrived.
-    pub(super) fn fetched(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+    pub(super) fn fetched(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Ctx<'_, 'a>) {
         if let Some(caching) = &mut client.caching
             && let Some((run, true)) = caching.flows.get_mut(&flow).and_then(|one| one.fetching.take())
         {
@@ -172,7 +172,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// The requests that wait for the cache try again.
-    fn wake(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
+    fn wake(&self, client: &mut Client, context: &mut Ctx<'_, 'a>) {
         let Some(caching) = &mut client.caching else { return };
         for (flow, waits) in std::mem::take(&mut caching.waiting) {
             let Ok(wish) = wish_of(client, flow) else { continue };
@@ -185,7 +185,7 @@ impl<'a> Pfs<'a> {
 
     /// Writes dirty bytes back: first those of files that requests wait for, then those that became dirty
     /// first.
-    fn write_back(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
+    fn write_back(&self, client: &mut Client, context: &mut Ctx<'_, 'a>) {
         let Some(spec) = &self.spec.client.cache else { return };
         while let Some((slot, run)) = client.caching.as_mut().and_then(|caching| next_flush(caching, spec)) {
             let rose = context.now();
@@ -203,7 +203,7 @@ impl<'a> Pfs<'a> {
         &self,
         client: &mut Client,
         slot: u16,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         let caching = client.caching.as_mut().ok_or("a client without a cache writes back")?;
         let place = caching.flushes.get_mut(usize::from(slot));
@@ -223,7 +223,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// The last request of a phase is done: the client has finished once servers have its dirty bytes.
-    pub(super) fn drain(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
+    pub(super) fn drain(&self, client: &mut Client, context: &mut Ctx<'_, 'a>) {
         match &mut client.caching {
             Some(caching) if caching.cache.unsaved() > 0 => {
                 caching.draining = true;
@@ -233,7 +233,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    fn drained(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
+    fn drained(&self, client: &mut Client, context: &mut Ctx<'_, 'a>) {
         let Some(caching) = &mut client.caching else { return };
         if caching.draining && caching.cache.unsaved() == 0 {
             caching.draining = false;
@@ -245,7 +245,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Drops a removed file from the cache.
-    pub(super) fn forget(&self, client: &mut Client, file: u64, context: &mut Told<'_, 'a>) {
+    pub(super) fn forget(&self, client: &mut Client, file: u64, context: &mut Ctx<'_, 'a>) {
         let Some(caching) = &mut client.caching else { return };
         caching.cache.remove(file);
         self.wake(client, context);

@@ -19,11 +19,11 @@ pub(super) const FLUSHES: u16 = 1 << 15;
 /// The position in an object's number of the number of the copy.
 const COPY_SHIFT: u32 = 60;
 
-pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
+pub(super) type Ctx<'c, 'a> = Context<'c, Pfs<'a>>;
 
 impl<'a> Pfs<'a> {
     /// A phase begins at a client.
-    pub(super) fn begin_phase(&self, client: &mut Client, phase: u16, context: &mut Told<'_, 'a>) {
+    pub(super) fn begin_phase(&self, client: &mut Client, phase: u16, context: &mut Ctx<'_, 'a>) {
         debug_assert!(phase == 0 || phase == client.phase + 1, "phases follow each other");
         debug_assert!(client.waiting.is_empty(), "a phase ends with its requests");
         (client.phase, client.begun, client.through, client.come) = (phase, 0, 0, 0);
@@ -77,7 +77,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// A flow begins its next request after a rest.
-    fn next_after(&self, client: &mut Client, flow: u16, rest: SimSpan, context: &mut Told<'_, 'a>) {
+    fn next_after(&self, client: &mut Client, flow: u16, rest: SimSpan, context: &mut Ctx<'_, 'a>) {
         if rest.is_zero() {
             self.next(client, flow, context.now(), context);
         } else {
@@ -90,14 +90,14 @@ impl<'a> Pfs<'a> {
         self.spec.work.of(client.rank).requests(self.phase(client), client.rank)
     }
 
-    pub(super) fn say_through(&self, context: &mut Told<'_, 'a>) {
+    pub(super) fn say_through(&self, context: &mut Ctx<'_, 'a>) {
         let at = context.now().saturating_add(self.spec.network.latency);
         let from = context.me().0;
         context.send_at(self.starter(), at, Event::Here { from, message: Message::Through });
     }
 
     /// A flow begins its next request, which was issued at `rose`.
-    fn next(&self, client: &mut Client, flow: u16, rose: SimTime, context: &mut Told<'_, 'a>) {
+    fn next(&self, client: &mut Client, flow: u16, rose: SimTime, context: &mut Ctx<'_, 'a>) {
         if client.begun == self.requests(client) {
             return;
         }
@@ -125,7 +125,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// The processing before a request is done: the client asks for its layout, or sends its jobs.
-    fn prepared(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+    fn prepared(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Ctx<'_, 'a>) {
         let knows = self.spec.client.layouts_are_kept && client.layouts.contains(&wish.file);
         let is_local = wish.operation == Operation::Sync || is_cached(client, wish);
         if wish.operation.moves_bytes() && knows || is_local {
@@ -142,7 +142,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// A request proceeds: at the client's cache, or with its next window.
-    pub(super) fn issue(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+    pub(super) fn issue(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Ctx<'_, 'a>) {
         if client.caching.is_some() || wish.operation == Operation::Sync {
             self.step(client, flow, wish, context);
             return;
@@ -167,7 +167,7 @@ impl<'a> Pfs<'a> {
         flow: u16,
         run: Run,
         (write, rose): (bool, SimTime),
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> u32 {
         let parts = self.spec.striping.parts(run.file, run.from, run.bytes());
         debug_assert_eq!(parts.iter().map(|part| part.bytes).sum::<u64>(), run.bytes(), "{run:?}");
@@ -221,11 +221,11 @@ impl<'a> Pfs<'a> {
         client: &mut Client,
         from: u32,
         message: &Message,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         match *message {
             Message::Begin { phase } => self.begin_phase(client, phase, context),
-            Message::Told { flow } => {
+            Message::MetadataAnswer { flow } => {
                 let wish = wish_of(client, flow)?;
                 if wish.operation.moves_bytes() {
                     if self.spec.client.layouts_are_kept {
@@ -264,7 +264,7 @@ impl<'a> Pfs<'a> {
         Ok(())
     }
 
-    fn job_done(&self, client: &mut Client, flow: u16, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+    fn job_done(&self, client: &mut Client, flow: u16, context: &mut Ctx<'_, 'a>) -> Result<(), Fault> {
         client.jobs_done += 1;
         debug_assert!(client.jobs_done <= client.jobs_sent, "more jobs are done than were sent");
         if flow >= FLUSHES {
@@ -287,7 +287,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// A request is done.
-    pub(super) fn complete(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+    pub(super) fn complete(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Ctx<'_, 'a>) {
         let state = &mut client.flows[usize::from(flow)];
         debug_assert!(state.jobs == 0 && state.asked <= wish.bytes, "{wish:?} is done before its jobs are");
         state.wish = None;
@@ -323,7 +323,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Schedules the next of a client's recorded requests that come at their times.
-    fn next_due(&self, client: &Client, began: SimTime, context: &mut Told<'_, 'a>) {
+    fn next_due(&self, client: &Client, began: SimTime, context: &mut Ctx<'_, 'a>) {
         if let Some(at) = self.due(client, began) {
             context.send_at(context.me(), at.max(context.now()), Event::Due { began });
         }
@@ -337,7 +337,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// A request has arrived: it begins, or waits for a flow.
-    fn comes_in(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
+    fn comes_in(&self, client: &mut Client, context: &mut Ctx<'_, 'a>) {
         client.come += 1;
         debug_assert!(client.come <= self.requests(client), "no more comes than there is");
         debug_assert!(
@@ -357,7 +357,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Schedules the next request of a client whose requests come at a rate.
-    fn next_arrival(&self, client: &Client, context: &mut Told<'_, 'a>) {
+    fn next_arrival(&self, client: &Client, context: &mut Ctx<'_, 'a>) {
         let arrivals = self.spec.work.of(client.rank).arrivals;
         let Some(rate) = arrivals.filter(|_| client.come < self.requests(client)) else { return };
         let wait = Exponential::with_mean(rate.mean_gap_ns_f64())
@@ -370,7 +370,7 @@ impl<'a> Pfs<'a> {
         &self,
         client: &mut Client,
         event: &Event,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         match event {
             Event::Next { phase, .. } if *phase != client.phase => {}

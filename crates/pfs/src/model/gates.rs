@@ -8,7 +8,7 @@ use towtank_iosched::{Discipline as _, SchedulerId};
 use towtank_kernel::{Context, EntityId, Fault};
 use towtank_streams::Uniform;
 
-use super::client::Told;
+use super::client::Ctx;
 use super::{LOSS, Pfs};
 use crate::counts::Sample;
 use crate::event::{Event, Job, Message, Served};
@@ -40,7 +40,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Sends the jobs of a client that may go.
-    pub(super) fn jobs_go(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
+    pub(super) fn jobs_go(&self, client: &mut Client, context: &mut Ctx<'_, 'a>) {
         let now = context.now();
         while let Some(job) = client.gate.as_mut().and_then(|gate| gate.next(now)) {
             self.send_job(client, job, context);
@@ -51,7 +51,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Sends a job to its server, or to the proxy in front of it.
-    pub(super) fn send_job(&self, client: &mut Client, mut job: Job, context: &mut Told<'_, 'a>) {
+    pub(super) fn send_job(&self, client: &mut Client, mut job: Job, context: &mut Ctx<'_, 'a>) {
         if let Some(tracker) = &mut client.tracker {
             job.feedback = Some(Box::new(tracker.send(job.server)));
         }
@@ -73,7 +73,7 @@ impl<'a> Pfs<'a> {
         client: &mut Client,
         from: u32,
         served: Served,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         if let Some(tracker) = &mut client.tracker {
             tracker.served(from.saturating_sub(self.clients), served.bytes, served.phase());
@@ -90,7 +90,7 @@ impl<'a> Pfs<'a> {
         &self,
         gate: &mut Gate,
         event: &Event,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         let now = context.now();
         match event {
@@ -115,7 +115,7 @@ impl<'a> Pfs<'a> {
         Ok(())
     }
 
-    fn proxy_lets_go(&self, gate: &mut Gate, context: &mut Told<'_, 'a>) {
+    fn proxy_lets_go(&self, gate: &mut Gate, context: &mut Ctx<'_, 'a>) {
         let now = context.now();
         while let Some(job) = gate.next(now) {
             let (to, data) = (self.server(job.server), self.data_of(&job));
@@ -146,7 +146,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// A server has completed a job that a proxy let go.
-    pub(super) fn proxy_hears(&self, server: u32, served: Served, context: &mut Told<'_, 'a>) {
+    pub(super) fn proxy_hears(&self, server: u32, served: Served, context: &mut Ctx<'_, 'a>) {
         let Some(proxy) = self.proxy_of(server) else { return };
         let at = context.now().saturating_add(self.spec.network.latency);
         context.send_at(proxy, at, Event::Here { from: context.me().0, message: Message::Served(served) });

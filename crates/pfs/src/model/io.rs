@@ -4,7 +4,7 @@
 use towtank_devices::{Extent, FileId, Found, PageCache};
 use towtank_kernel::Fault;
 
-use super::server::{Told, running};
+use super::server::{Ctx, running};
 use super::{DISK, Pfs};
 use crate::counts::Sample;
 use crate::disk::{Io, Owner};
@@ -29,7 +29,7 @@ impl<'a> Pfs<'a> {
         &self,
         server: &mut Server,
         slot: u32,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         loop {
             let job = running(server, slot)?;
@@ -88,7 +88,7 @@ impl<'a> Pfs<'a> {
         server: &mut Server,
         slot: u32,
         spec: &Cache,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<Step, Fault> {
         let job = running(server, slot)?;
         let extent = left_of(&job.job, job.position, job.part);
@@ -169,7 +169,7 @@ impl<'a> Pfs<'a> {
         server: &mut Server,
         slot: u32,
         spec: &Cache,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<Step, Fault> {
         let job = running(server, slot)?;
         let extent = left_of(&job.job, job.position, job.part);
@@ -236,7 +236,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// The disk starts the next requests.
-    fn disk_begins(&self, server: &mut Server, context: &mut Told<'_, 'a>) {
+    fn disk_begins(&self, server: &mut Server, context: &mut Ctx<'_, 'a>) {
         let now = context.now();
         if server.disk.waiting.is_empty() {
             return;
@@ -252,7 +252,7 @@ impl<'a> Pfs<'a> {
         &self,
         server: &mut Server,
         place: u16,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         let io = server.disk.end(context.now(), place).ok_or("a disk completed an unknown request")?;
         if let (Some(cache), false) = (&mut server.cache, matches!(io.owner, Owner::Around(_))) {
@@ -295,7 +295,7 @@ impl<'a> Pfs<'a> {
         Ok(())
     }
 
-    fn wakes(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+    fn wakes(&self, server: &mut Server, slot: u32, context: &mut Ctx<'_, 'a>) -> Result<(), Fault> {
         debug_assert!(!server.blocked.contains(&slot), "who is woken no longer waits");
         running(server, slot)?.busy = false;
         self.go_on(server, slot, context)

@@ -9,7 +9,7 @@ use crate::event::{Event, Message};
 use crate::nodes::Metadata;
 use crate::work::Operation;
 
-type Told<'c, 'a> = Context<'c, Pfs<'a>>;
+type Ctx<'c, 'a> = Context<'c, Pfs<'a>>;
 
 impl<'a> Pfs<'a> {
     /// A request arrives at a metadata server.
@@ -17,7 +17,7 @@ impl<'a> Pfs<'a> {
         &self,
         metadata: &mut Metadata,
         message: &Message,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         let (client, flow, operation) = match *message {
             Message::Ask { client, flow, operation } => (client, flow, operation),
@@ -61,12 +61,12 @@ impl<'a> Pfs<'a> {
         metadata: &mut Metadata,
         client: u32,
         flow: u16,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) {
         metadata.done += 1;
         debug_assert!(metadata.done <= metadata.came, "what is answered was asked");
         let answer = self.spec.metadata.answer;
-        let message = Message::Told { flow };
+        let message = Message::MetadataAnswer { flow };
         self.send(&mut metadata.card, context.now(), EntityId(client), answer, message, context);
     }
 }

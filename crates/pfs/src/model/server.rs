@@ -10,7 +10,7 @@ use crate::event::{Event, Job, Message, Served};
 use crate::nodes::{Mark, Patched, Running, Server};
 use crate::spec::Stands;
 
-pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
+pub(super) type Ctx<'c, 'a> = Context<'c, Pfs<'a>>;
 
 impl<'a> Pfs<'a> {
     /// A server receives a message.
@@ -19,7 +19,7 @@ impl<'a> Pfs<'a> {
         server: &mut Server,
         from: u32,
         message: &Message,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         match *message {
             Message::Report(ref lengths) => {
@@ -56,7 +56,7 @@ impl<'a> Pfs<'a> {
         }
     }
 
-    fn job_comes(&self, server: &mut Server, job: &Job, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+    fn job_comes(&self, server: &mut Server, job: &Job, context: &mut Ctx<'_, 'a>) -> Result<(), Fault> {
         let now = context.now();
         debug_assert_eq!(self.server(job.server), context.me(), "a job comes to its own server");
         let about = job.about();
@@ -87,7 +87,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Begins all jobs that the scheduler lets go now.
-    fn let_go(&self, server: &mut Server, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+    fn let_go(&self, server: &mut Server, context: &mut Ctx<'_, 'a>) -> Result<(), Fault> {
         let now = context.now();
         self.rules_hold(server, now)?;
         while let Some(request) = server.queue.next(now) {
@@ -160,7 +160,7 @@ impl<'a> Pfs<'a> {
         (first, count): (u32, u32),
         audience: &Audience,
         lengths: &Lengths,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) {
         let me = context.me().0 - first;
         for other in (0..count).filter(|other| *other != me) {
@@ -178,7 +178,7 @@ impl<'a> Pfs<'a> {
         &self,
         server: &mut Server,
         event: &Event,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<(), Fault> {
         match event {
             Event::Work { slot } => self.work(server, *slot, context),
@@ -198,7 +198,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// A job has been let go: it begins as soon as a thread is free and its file is not locked.
-    fn work(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+    fn work(&self, server: &mut Server, slot: u32, context: &mut Ctx<'_, 'a>) -> Result<(), Fault> {
         if server.working >= self.spec.server.threads {
             server.idle.push_back(slot);
             return Ok(());
@@ -212,7 +212,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// Begins the job.
-    fn begin(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+    fn begin(&self, server: &mut Server, slot: u32, context: &mut Ctx<'_, 'a>) -> Result<(), Fault> {
         let part = self.spec.server.part;
         let running = running(server, slot)?;
         debug_assert!(running.given.is_some() && running.position == 0, "a job begins when it was let go");
@@ -231,7 +231,7 @@ impl<'a> Pfs<'a> {
         &self,
         server: &mut Server,
         slot: u32,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) -> Result<bool, Fault> {
         let part = self.spec.server.part;
         let running = running(server, slot)?;
@@ -267,7 +267,7 @@ impl<'a> Pfs<'a> {
         (to, flow): (u32, u16),
         data: u64,
         done: Option<Served>,
-        context: &mut Told<'_, 'a>,
+        context: &mut Ctx<'_, 'a>,
     ) {
         let slice = self.spec.network.slice.unwrap_or(data).max(1);
         let mut left = data;
@@ -283,7 +283,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// A job is done: its reply is sent, and its thread and lock are released.
-    fn finish(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+    fn finish(&self, server: &mut Server, slot: u32, context: &mut Ctx<'_, 'a>) -> Result<(), Fault> {
         let now = context.now();
         let Some(running) = server.slots.get_mut(slot as usize).and_then(Option::take) else {
             return Err("a server finishes a job that it does not have".into());

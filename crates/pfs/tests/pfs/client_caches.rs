@@ -163,24 +163,27 @@ fn damage_is_noticed() {
     // The run is cut while bytes are dirty and being written back.
     let end = SimTime::ZERO.saturating_add(SimSpan::from_ms(20));
     let finished = Finished::of(outcome(&spec, Some(end)));
-    let told = finished.complaint(&model, "a dirty byte is lost", |state| {
+    let complaint = finished.complaint(&model, "a dirty byte is lost", |state| {
         caching(&mut state.entities).cache.absorbed += 1;
     });
-    assert!(told.contains("became dirty"), "{told}");
-    let told = finished.complaint(&model, "a write-back is forgotten", |state| {
+    assert!(complaint.contains("became dirty"), "{complaint}");
+    let complaint = finished.complaint(&model, "a write-back is forgotten", |state| {
         let caching = caching(&mut state.entities);
         let flush = caching.flushes.iter_mut().flatten().next().expect("some are under way");
         flush.run.to -= 1;
     });
-    assert!(told.contains("dirty bytes were taken"), "{told}");
-    let told = finished.complaint(&model, "a request is forgotten", |state| {
+    assert!(complaint.contains("dirty bytes were taken"), "{complaint}");
+    let complaint = finished.complaint(&model, "a request is forgotten", |state| {
         caching(&mut state.entities).flows.clear();
     });
-    assert!(told.contains("does not know the requests") || told.contains("has no request"), "{told}");
+    assert!(
+        complaint.contains("does not know the requests") || complaint.contains("has no request"),
+        "{complaint}"
+    );
     let finished = Finished::of(outcome(&spec, None));
-    let told = finished.complaint(&model, "a client ends with dirty bytes", |state| {
+    let complaint = finished.complaint(&model, "a client ends with dirty bytes", |state| {
         let run = towtank_pfs::Run { file: 0, from: 0, to: 1 };
         assert!(caching(&mut state.entities).cache.write(run));
     });
-    assert!(told.contains("never arrived at servers"), "{told}");
+    assert!(complaint.contains("never arrived at servers"), "{complaint}");
 }

@@ -206,7 +206,7 @@ fn rules_start_change_and_stop_in_a_run() {
     let model = Pfs::new(&spec);
     let finished = Finished::of(until(&spec, 2_500));
     for (change, word) in [(-1_i32, "started and 0 stopped"), (2, "more commands")] {
-        let told = finished.complaint(&model, "a command is lost", |state| {
+        let complaint = finished.complaint(&model, "a command is lost", |state| {
             let server = state.entities.iter_mut().find_map(|one| match one {
                 Entity::Server(server) => Some(server),
                 _ => None,
@@ -215,7 +215,7 @@ fn rules_start_change_and_stop_in_a_run() {
             assert_eq!(ruled.done, 2);
             ruled.done = if change < 0 { 0 } else { 4 };
         });
-        assert!(told.contains(word), "{told}");
+        assert!(complaint.contains(word), "{complaint}");
     }
 }
 
@@ -230,22 +230,22 @@ fn damage_is_noticed() {
         let Entity::Client(client) = &mut entities[0] else { panic!("entity 0 is a client") };
         change(client.gate.as_mut().expect("it has one"));
     };
-    let told = finished.complaint(&model, "a job is forgotten", |state| {
+    let complaint = finished.complaint(&model, "a job is forgotten", |state| {
         client(&mut state.entities, |gate| gate.came -= 1);
     });
-    assert!(told.contains("arrived at a gate"), "{told}");
-    let told = finished.complaint(&model, "a job is let go twice", |state| {
+    assert!(complaint.contains("arrived at a gate"), "{complaint}");
+    let complaint = finished.complaint(&model, "a job is let go twice", |state| {
         client(&mut state.entities, |gate| gate.left += 1);
     });
-    assert!(told.contains("arrived at a gate"), "{told}");
-    let told = finished.complaint(&model, "a slot is emptied", |state| {
+    assert!(complaint.contains("arrived at a gate"), "{complaint}");
+    let complaint = finished.complaint(&model, "a slot is emptied", |state| {
         client(&mut state.entities, |gate| gate.slots[0] = None);
     });
-    assert!(told.contains("arrived at a gate"), "{told}");
+    assert!(complaint.contains("arrived at a gate"), "{complaint}");
     scheduler(&mut spec, "fifo:1", &[1], Stands::Proxies(1));
     let model = Pfs::new(&spec);
     let finished = Finished::of(until(&spec, 50));
-    let told = finished.complaint(&model, "a proxy does not hear of a job", |state| {
+    let complaint = finished.complaint(&model, "a proxy does not hear of a job", |state| {
         let proxy = state.entities.iter_mut().find_map(|one| match one {
             Entity::Proxy(gate) => Some(gate),
             _ => None,
@@ -253,5 +253,5 @@ fn damage_is_noticed() {
         let gate = proxy.expect("there is one");
         (gate.done, gate.came, gate.left) = (gate.done - 1, gate.came - 1, gate.left - 1);
     });
-    assert!(told.contains("proxies know"), "{told}");
+    assert!(complaint.contains("proxies know"), "{complaint}");
 }

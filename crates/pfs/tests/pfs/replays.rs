@@ -112,20 +112,20 @@ fn a_lost_record_is_noticed() {
         let Some(Entity::Client(client)) = entities.first_mut() else { panic!("entity 0 is a client") };
         change(client);
     };
-    let told = finished.complaint(&model, "a request that came is forgotten", |state| {
+    let complaint = finished.complaint(&model, "a request that came is forgotten", |state| {
         first(&mut state.entities, |client| client.waiting.push_back(SimTime::ZERO));
     });
-    assert!(told.contains("20 of 20 requests arrived"), "{told}");
-    let told = finished.complaint(&model, "a record is passed over", |state| {
+    assert!(complaint.contains("20 of 20 requests arrived"), "{complaint}");
+    let complaint = finished.complaint(&model, "a record is passed over", |state| {
         first(&mut state.entities, |client| {
             (client.come, client.begun, client.through) = (19, 19, 19);
         });
     });
-    assert!(told.contains("1 clients expect more requests"), "{told}");
-    let told = finished.complaint(&model, "a record is replayed twice", |state| {
+    assert!(complaint.contains("1 clients expect more requests"), "{complaint}");
+    let complaint = finished.complaint(&model, "a record is replayed twice", |state| {
         first(&mut state.entities, |client| {
             (client.come, client.begun, client.through) = (21, 21, 21);
         });
     });
-    assert!(told.contains("21 requests were started, but there are 20"), "{told}");
+    assert!(complaint.contains("21 requests were started, but there are 20"), "{complaint}");
 }

@@ -286,43 +286,43 @@ fn damage_is_noticed() {
     let spec = spec(vec![application(4, 6)]);
     let model = Pfs::new(&spec);
     let finished = Finished::of(run(&model, options(3, Executor::Sequential, 1)).expect("it runs"));
-    let told = finished.complaint(&model, "a job is lost at a server", |state| {
+    let complaint = finished.complaint(&model, "a job is lost at a server", |state| {
         let server = state.entities.iter_mut().find_map(|one| match one {
             Entity::Server(server) => Some(server),
             _ => None,
         });
         server.expect("there is one").done -= 1;
     });
-    assert!(told.contains("jobs arrived"), "{told}");
-    let told = finished.complaint(&model, "an answer is lost", |state| {
+    assert!(complaint.contains("jobs arrived"), "{complaint}");
+    let complaint = finished.complaint(&model, "an answer is lost", |state| {
         let Entity::Client(client) = &mut state.entities[0] else { panic!("entity 0 is a client") };
         client.jobs_done -= 1;
     });
-    assert!(told.contains("jobs were sent"), "{told}");
-    let told = finished.complaint(&model, "a job is sent twice", |state| {
+    assert!(complaint.contains("jobs were sent"), "{complaint}");
+    let complaint = finished.complaint(&model, "a job is sent twice", |state| {
         let Entity::Client(client) = &mut state.entities[0] else { panic!("entity 0 is a client") };
         client.jobs_sent += 1;
         client.jobs_done += 1;
     });
-    assert!(told.contains("clients sent"), "{told}");
-    let told = finished.complaint(&model, "a request is done that nobody began", |state| {
+    assert!(complaint.contains("clients sent"), "{complaint}");
+    let complaint = finished.complaint(&model, "a request is done that nobody began", |state| {
         let Entity::Client(client) = &mut state.entities[0] else { panic!("entity 0 is a client") };
         client.through += 1;
     });
-    assert!(told.contains("requests were started"), "{told}");
-    let told = finished.complaint(&model, "a card has sent more than there was time for", |state| {
+    assert!(complaint.contains("requests were started"), "{complaint}");
+    let complaint = finished.complaint(&model, "a card has sent more than there was time for", |state| {
         let Entity::Client(client) = &mut state.entities[1] else { panic!("entity 1 is a client") };
         client.card.out.busy = SimSpan::from_secs(1 << 20);
     });
-    assert!(told.contains("node 1"), "{told}");
-    let told = finished.complaint(&model, "a metadata server forgets a request", |state| {
+    assert!(complaint.contains("node 1"), "{complaint}");
+    let complaint = finished.complaint(&model, "a metadata server forgets a request", |state| {
         let mut servers = state.entities.iter_mut().filter_map(|one| match one {
             Entity::Metadata(server) => Some(server),
             _ => None,
         });
         servers.next().expect("there is one").came += 1;
     });
-    assert!(told.contains("metadata servers have 1 requests"), "{told}");
+    assert!(complaint.contains("metadata servers have 1 requests"), "{complaint}");
 }
 
 /// The audit of counters and threads finds damaged states.
@@ -334,7 +334,7 @@ fn damage_at_servers_is_noticed() {
     let end = Some(towtank_units::SimTime::ZERO.saturating_add(SimSpan::from_ms(60)));
     let cut = RunOptions { end, ..options(3, Executor::Sequential, 1) };
     let finished = Finished::of(run(&model, cut).expect("it runs"));
-    let told = |what: &str, change: fn(&mut towtank_pfs::Server)| {
+    let complaint_of = |what: &str, change: fn(&mut towtank_pfs::Server)| {
         finished.complaint(&model, what, |state| {
             let server = state.entities.iter_mut().find_map(|one| match one {
                 Entity::Server(server) => Some(server),
@@ -343,22 +343,22 @@ fn damage_at_servers_is_noticed() {
             change(server.expect("there is one"));
         })
     };
-    let told_of = told("bytes of a job are lost", |server| server.moved += 1);
-    assert!(told_of.contains("bytes of jobs are done"), "{told_of}");
-    let told_of = told("a thread works on nothing", |server| server.working = 2);
-    assert!(told_of.contains("threads work"), "{told_of}");
-    let told_of = told("a job waits twice", |server| server.blocked = [99].into());
-    assert!(told_of.contains("was never released"), "{told_of}");
-    let told_of = told("a job is beyond its end", |server| {
+    let complaint = complaint_of("bytes of a job are lost", |server| server.moved += 1);
+    assert!(complaint.contains("bytes of jobs are done"), "{complaint}");
+    let complaint = complaint_of("a thread works on nothing", |server| server.working = 2);
+    assert!(complaint.contains("threads work"), "{complaint}");
+    let complaint = complaint_of("a job waits twice", |server| server.blocked = [99].into());
+    assert!(complaint.contains("was never released"), "{complaint}");
+    let complaint = complaint_of("a job is beyond its end", |server| {
         let running = server.slots.iter_mut().flatten().next().expect("one is there");
         running.position = running.job.bytes + 1;
     });
-    assert!(told_of.contains("is at byte"), "{told_of}");
-    let told_of = told("a lock is held twice", |server| {
+    assert!(complaint.contains("is at byte"), "{complaint}");
+    let complaint = complaint_of("a lock is held twice", |server| {
         server.locks.insert(7, Holders { readers: 1, writer: true, ..Holders::default() });
     });
-    assert!(told_of.contains("is written while"), "{told_of}");
-    let told_of = finished.complaint(&model, "a metadata server was asked in secret", |state| {
+    assert!(complaint.contains("is written while"), "{complaint}");
+    let complaint = finished.complaint(&model, "a metadata server was asked in secret", |state| {
         let mut servers = state.entities.iter_mut().filter_map(|one| match one {
             Entity::Metadata(server) => Some(server),
             _ => None,
@@ -366,7 +366,7 @@ fn damage_at_servers_is_noticed() {
         let server = servers.next().expect("there is one");
         (server.came, server.done) = (server.came + 1, server.done + 1);
     });
-    assert!(told_of.contains("were counted"), "{told_of}");
+    assert!(complaint.contains("were counted"), "{complaint}");
 }
 
 /// The audit finds damaged routers.
@@ -376,7 +376,7 @@ fn damage_at_routers_is_noticed() {
     spec.network.routers = Some(Routers { count: 2, rate: rate(30_000_000) });
     let model = Pfs::new(&spec);
     let finished = Finished::of(run(&model, options(3, Executor::Sequential, 1)).expect("it runs"));
-    let told = |what: &str, change: fn(&mut towtank_pfs::Router)| {
+    let complaint_of = |what: &str, change: fn(&mut towtank_pfs::Router)| {
         finished.complaint(&model, what, |state| {
             let router = state.entities.iter_mut().find_map(|one| match one {
                 Entity::Router(router) => Some(router),
@@ -385,12 +385,12 @@ fn damage_at_routers_is_noticed() {
             change(router.expect("there is one"));
         })
     };
-    let told_of = told("a message is lost inside", |router| router.forwarded -= 1);
-    assert!(told_of.contains("arrived at a router"), "{told_of}");
-    let told_of = told("it was busy in another phase", |router| {
+    let complaint = complaint_of("a message is lost inside", |router| router.forwarded -= 1);
+    assert!(complaint.contains("arrived at a router"), "{complaint}");
+    let complaint = complaint_of("it was busy in another phase", |router| {
         router.mark.sent = router.to_servers.busy.saturating_add(SimSpan::from_ns(1));
     });
-    assert!(told_of.contains("before the last phase"), "{told_of}");
+    assert!(complaint.contains("before the last phase"), "{complaint}");
 }
 
 /// The seconds of the read phase of eight clients with two files each, and the busiest router's share of it.

@@ -65,8 +65,8 @@ impl Circles {
     pub(super) fn fill(&self, circle: u32, key: u64, down: &ServerSet, places: &mut [ServerId]) -> usize {
         match self {
             Circles::Narrow(lines, layout) => {
-                let told = places.len() <= SERVERS && lines.copy(circle, key, places);
-                if told && !places.iter().any(|server| down.contains(*server)) {
+                let answered = places.len() <= SERVERS && lines.copy(circle, key, places);
+                if answered && !places.iter().any(|server| down.contains(*server)) {
                     return places.len();
                 }
                 layout.fill(circle, key, down, places)

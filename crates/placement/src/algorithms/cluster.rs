@@ -149,7 +149,7 @@ impl Cluster {
     /// Like [`Cluster::ideal_shares`] for a mean number of replicas per object, where some have fewer than
     /// others.
     #[must_use]
-    pub fn ideal_shares_of(&self, replicas: f64) -> Vec<f64> {
+    pub(super) fn ideal_shares_of(&self, replicas: f64) -> Vec<f64> {
         let mut shares = vec![0.0; self.weights.len()];
         let mut open: Vec<(ServerId, Weight)> = self.live().collect();
         let mut left = replicas.min(open.len() as f64);

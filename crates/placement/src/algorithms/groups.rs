@@ -60,7 +60,7 @@ impl Grouped {
     /// # Panics
     /// If there is no such group.
     #[must_use]
-    pub fn servers_of(&self, group: u64) -> &[ServerId] {
+    fn servers_of(&self, group: u64) -> &[ServerId] {
         let row = &self.table[group as usize * self.spec.replicas..][..self.spec.replicas];
         let found = row.iter().position(|server| *server == ServerId::NONE).unwrap_or(row.len());
         &row[..found]

@@ -29,8 +29,9 @@ pub struct Guarantees {
 impl Guarantees {
     /// The relative standard deviation of a server's share that the structure alone causes, at equal weights,
     /// if it is known. The draw of a finite number of keys adds the binomial deviation.
+    #[cfg(test)]
     #[must_use]
-    pub fn structural_deviation(&self, live_servers: usize, replicas: usize) -> Option<f64> {
+    pub(super) fn structural_deviation(&self, live_servers: usize, replicas: usize) -> Option<f64> {
         let own = self.balance.structural_deviation(live_servers, replicas)?;
         let Granularity::Groups { groups } = self.granularity else { return Some(own) };
         // The groups themselves are a finite draw.
@@ -76,6 +77,7 @@ pub enum Balance {
 }
 
 impl Balance {
+    #[cfg(test)]
     fn structural_deviation(self, live_servers: usize, replicas: usize) -> Option<f64> {
         match self {
             Balance::Independent => Some(0.0),
@@ -114,8 +116,9 @@ pub enum Declustering {
 
 impl Declustering {
     /// The maximum number of servers that can share data with a server of weight 1.0.
+    #[cfg(test)]
     #[must_use]
-    pub fn peers_max(self, live_servers: usize, replicas: usize) -> usize {
+    pub(super) fn peers_max(self, live_servers: usize, replicas: usize) -> usize {
         let others = live_servers.saturating_sub(1);
         let apart = replicas.saturating_sub(1);
         match self {

@@ -15,7 +15,7 @@ pub fn virtual_node_id(server: u32, virtual_node: u32, seed: u32) -> u64 {
 /// Jenkins' lookup3 in its 64-bit form: the first result is the low half. `first` and `second` are the
 /// initial values.
 #[must_use]
-pub fn lookup3(bytes: &[u8], first: u32, second: u32) -> u64 {
+fn lookup3(bytes: &[u8], first: u32, second: u32) -> u64 {
     // The length is added to a constant of the algorithm, with intended wrapping.
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(first);
     let mut state = [start, start, start.wrapping_add(second)];
@@ -116,7 +116,7 @@ const fn inverse(odd: u64) -> u64 {
 
 /// Division by a constant without the processor's slow division instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Modulus {
+pub(super) struct Modulus {
     value: u64,
     reciprocal: u64,
 }

@@ -18,7 +18,7 @@ use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError};
 ///
 /// Balance as for independent draws; a server shares data with all others; leaving and reweighting move the
 /// minimum, joining nearly so (two replicas of one key that both jump to the new server are drawn again),
-/// unless the new weight exceeds [`Jump::weight_limit`]; no failure domains.
+/// unless the new weight exceeds all others' and a power of two; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Jump {
     cluster: Cluster,
@@ -43,13 +43,6 @@ impl Jump {
         let per_hit = (weight_limit * cluster.ids() as u64).div_ceil(kept);
         let attempts = attempts_max(live.len(), usize::try_from(per_hit).unwrap_or(usize::MAX));
         Ok(Jump { cluster: cluster.clone(), salt: scatter(u64::from(seed)), weight_limit, live, attempts })
-    }
-
-    /// The weight (16.16 fixed point) at which every draw is accepted: the weight of the heaviest server,
-    /// rounded up to a power of two.
-    #[must_use]
-    pub fn weight_limit(&self) -> u64 {
-        self.weight_limit
     }
 
     fn draw(&self, key: u64, attempt: u32) -> Option<ServerId> {

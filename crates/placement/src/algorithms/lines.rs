@@ -129,7 +129,7 @@ impl Lines {
         true
     }
 
-    /// Looks up many keys; `untold` is called for those that their line cannot answer. The lines of a block
+    /// Looks up many keys; `fallback` is called for those that their line cannot answer. The lines of a block
     /// of keys are touched before any is read: the keys are independent, so the processor can overlap their
     /// memory accesses.
     #[inline(always)]
@@ -138,7 +138,7 @@ impl Lines {
         keys: &[u64],
         circle_of: impl Fn(u64) -> u32,
         places: &mut [[ServerId; REPLICAS]],
-        untold: impl Fn(u64, &mut [ServerId]),
+        fallback: impl Fn(u64, &mut [ServerId]),
     ) {
         const { assert!(REPLICAS <= SERVERS, "a line has three servers for a key") };
         let mut touched = [(0usize, 0i16, 0i16); BLOCK];
@@ -151,10 +151,10 @@ impl Lines {
             for ((places, key), (at, fragment, lowest)) in places.iter_mut().zip(keys).zip(&touched) {
                 // Equality with the lowest fragment also means that the line cannot answer; testing it here
                 // keeps the early read from being optimised away.
-                let told = if fragment == lowest { None } else { self.lines[*at].servers_from(*fragment) };
-                match told {
+                let answer = if fragment == lowest { None } else { self.lines[*at].servers_from(*fragment) };
+                match answer {
                     Some(servers) => *places = std::array::from_fn(|lane| ServerId(u32::from(servers[lane]))),
-                    None => untold(*key, places),
+                    None => fallback(*key, places),
                 }
             }
         }
@@ -176,8 +176,8 @@ mod tests {
         lines.push_circle(&stops);
         let mut places = [ServerId::NONE; 3];
         let keys = (0..100_000).map(|id| super::super::hashing::scatter(id + 1_000_000));
-        let told = keys.filter(|key| lines.copy(0, *key, &mut places)).count();
-        assert!(told > 99_000, "{told}");
+        let answered = keys.filter(|key| lines.copy(0, *key, &mut places)).count();
+        assert!(answered > 99_000, "{answered}");
     }
 
     fn push(nodes_max: usize, positions: &[u64]) {

@@ -65,7 +65,7 @@ pub use ring::Ring;
 pub use territory::{KeyRun, KeySpace, Territory, Touching};
 pub use two_choice::{TwoChoice, TwoChoiceSpec};
 pub use two_d::TwoD;
-pub use visit::{IdKeys, visit_by_inverse, visit_touching};
+pub use visit::IdKeys;
 pub use xor::Xor;
 
 static NOBODY: ServerSet = ServerSet::none();

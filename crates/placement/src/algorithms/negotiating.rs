@@ -89,7 +89,7 @@ impl Negotiating {
 
     /// Whether a server is in no complete group, and so gets nothing.
     #[must_use]
-    pub fn is_idle(&self, server: ServerId) -> bool {
+    pub(super) fn is_idle(&self, server: ServerId) -> bool {
         u64::from(server.0 / self.members) >= self.groups()
     }
 

@@ -29,7 +29,7 @@ impl KeyRun {
 
     /// All positions with this remainder.
     #[must_use]
-    pub fn residue_class(residue: u64, modulus: u64) -> KeyRun {
+    pub(super) fn residue_class(residue: u64, modulus: u64) -> KeyRun {
         assert!(residue < modulus, "a remainder is below what it is a remainder of: {residue} of {modulus}");
         KeyRun { first: 0, last: u64::MAX, residue, modulus }
     }

@@ -215,7 +215,7 @@ impl Bucket {
 
     /// The weights of all items, in order.
     #[must_use]
-    pub fn item_weights(&self) -> Vec<u32> {
+    pub(crate) fn item_weights(&self) -> Vec<u32> {
         (0..self.items.len()).map(|position| self.item_weight(position)).collect()
     }
 }

@@ -96,10 +96,10 @@ pub const DEPTH_MAX: u16 = 200;
 
 /// The maximum number of paths up from a bucket, counting the bucket itself: Ceph's hierarchies are trees of
 /// at most eleven levels.
-pub const WAYS_MAX: u32 = 1_000;
+const WAYS_MAX: u32 = 1_000;
 
 /// The maximum number of tries of each kind: Ceph's default is 50, and clusters that need more use hundreds.
-pub const TRIES_MAX: u32 = 10_000;
+const TRIES_MAX: u32 = 10_000;
 
 /// Refuses tunables and rule steps with which a mapping that cannot succeed would take too long.
 ///

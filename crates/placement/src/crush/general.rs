@@ -6,7 +6,7 @@
 pub const USUAL_DIGITS: usize = 6;
 
 /// The number of digits that identify every double; used in Ceph's JSON.
-pub const ALL_DIGITS: usize = 17;
+pub(super) const ALL_DIGITS: usize = 17;
 
 /// Formats a number with at most `digits` significant digits.
 #[must_use]

@@ -7,7 +7,7 @@
 use std::array::from_mut;
 
 /// The hash id of rjenkins1, the only hash.
-pub const RJENKINS1: u8 = 0;
+pub(super) const RJENKINS1: u8 = 0;
 
 const SEED: u32 = 1_315_423_911;
 const X: u32 = 231_232;
@@ -88,7 +88,7 @@ pub fn hash2(mut a: u32, mut b: u32) -> u32 {
 /// The hash of three words.
 #[inline]
 #[must_use]
-pub fn hash3(a: u32, b: u32, c: u32) -> u32 {
+pub(super) fn hash3(a: u32, b: u32, c: u32) -> u32 {
     let [h] = hash3_each::<ALONE, 1>(a, [b], c);
     h
 }
@@ -131,7 +131,7 @@ fn hash3_words<const IS_ALONE: bool, const N: usize>(
 /// The hash of four words.
 #[inline]
 #[must_use]
-pub fn hash4(a: u32, b: u32, c: u32, d: u32) -> u32 {
+fn hash4(a: u32, b: u32, c: u32, d: u32) -> u32 {
     hash4_each::<ALONE>(a, b, c, d)
 }
 

@@ -10,10 +10,10 @@
 mod inputs;
 
 use super::hash::{hash3_all, hash4_among_many};
-pub(super) use inputs::{Best, Buckets, FACTOR_OF_ZERO, INPUTS, ITEMS_MAX, ListColumns, Lots, SCALE, STEPS};
+pub(super) use inputs::{Best, Buckets, FACTOR_OF_ZERO, INPUTS, ITEMS_MAX, Lots, SCALE, STEPS};
 use inputs::{
-    list_hits_body, place_in_permutation_body, straw_columns_body, straw_row_body, straw2_columns_body,
-    straw2_row_body, tree_hashes_body,
+    ListColumns, list_hits_body, place_in_permutation_body, straw_columns_body, straw_row_body,
+    straw2_columns_body, straw2_row_body, tree_hashes_body,
 };
 
 /// Items are padded to a multiple of this, so that the loops need no remainder handling.

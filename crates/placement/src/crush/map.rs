@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 pub const NONE: ItemId = 0x7fff_ffff;
 
 /// The maximum device weight in a text map: 100.0 in 16.16 fixed point.
-pub const DEVICE_WEIGHT_MAX: u32 = 100 * 0x1_0000;
+pub(super) const DEVICE_WEIGHT_MAX: u32 = 100 * 0x1_0000;
 
 /// The maximum number of bucket slots of a map; Ceph's largest clusters use a few thousand, and each slot
 /// takes memory.
-pub const BUCKET_SLOTS_MAX: usize = 1 << 22;
+pub(super) const BUCKET_SLOTS_MAX: usize = 1 << 22;
 
 /// The maximum number of rule slots of a map. Ceph refuses new rules from 256 on, but a text map may use one
 /// larger id.
@@ -64,7 +64,7 @@ pub struct Map {
 }
 
 /// The index of the set of [`ChooseArgs`] for every pool without its own.
-pub const DEFAULT_CHOOSE_ARGS: i64 = -1;
+pub(super) const DEFAULT_CHOOSE_ARGS: i64 = -1;
 
 /// One set of replaced weights and ids, by bucket slot.
 pub type ChooseArgs = BTreeMap<u32, ChooseArg>;
@@ -109,7 +109,7 @@ pub struct Tunables {
 
 impl Tunables {
     /// The values of argonaut, which are the defaults of every text map.
-    pub const LEGACY: Self = Self {
+    pub(super) const LEGACY: Self = Self {
         choose_local_tries: 2,
         choose_local_fallback_tries: 5,
         choose_total_tries: 19,
@@ -120,7 +120,7 @@ impl Tunables {
         allowed_bucket_algs: 22,
     };
     /// The values of bobtail.
-    pub const BOBTAIL: Self = Self {
+    pub(super) const BOBTAIL: Self = Self {
         choose_local_tries: 0,
         choose_local_fallback_tries: 0,
         choose_total_tries: 50,
@@ -128,9 +128,9 @@ impl Tunables {
         ..Self::LEGACY
     };
     /// The values of firefly.
-    pub const FIREFLY: Self = Self { chooseleaf_vary_r: 1, ..Self::BOBTAIL };
+    pub(super) const FIREFLY: Self = Self { chooseleaf_vary_r: 1, ..Self::BOBTAIL };
     /// The values of hammer.
-    pub const HAMMER: Self = Self { allowed_bucket_algs: 54, ..Self::FIREFLY };
+    pub(super) const HAMMER: Self = Self { allowed_bucket_algs: 54, ..Self::FIREFLY };
     /// The values of jewel, which are those of new clusters.
     pub const JEWEL: Self = Self { chooseleaf_stable: 1, straw_calc_version: 1, ..Self::HAMMER };
 
@@ -298,7 +298,7 @@ impl Map {
 
     /// The id of the device class with this name.
     #[must_use]
-    pub fn class_id(&self, name: &str) -> Option<i32> {
+    pub(super) fn class_id(&self, name: &str) -> Option<i32> {
         self.class_names.iter().find(|(_, known)| *known == name).map(|(&id, _)| id)
     }
 

@@ -33,7 +33,7 @@ pub struct Question<'a> {
 /// The number of choices by number of retries, as crushtool counts them: each item that `firstn` picks, and
 /// each run of `indep`, leaves included.
 #[derive(Clone, Debug, Default)]
-pub struct TryCounts(RefCell<BTreeMap<u32, u32>>);
+pub(super) struct TryCounts(RefCell<BTreeMap<u32, u32>>);
 
 impl TryCounts {
     /// The number of choices that took `retries` retries.
@@ -60,7 +60,12 @@ pub fn do_rule(map: &Map, rule: usize, question: Question<'_>) -> Vec<ItemId> {
 
 /// Like [`do_rule`], and adds the retries to `counts`.
 #[must_use]
-pub fn do_rule_counting(map: &Map, rule: usize, question: Question<'_>, counts: &TryCounts) -> Vec<ItemId> {
+pub(super) fn do_rule_counting(
+    map: &Map,
+    rule: usize,
+    question: Question<'_>,
+    counts: &TryCounts,
+) -> Vec<ItemId> {
     run_rule(map, rule, question, Some(counts))
 }
 

@@ -10,7 +10,7 @@ use super::bucket::Bucket;
 use super::hash::hash3;
 
 /// The number of virtual nodes of the heaviest item.
-pub const VNODES: u64 = 1_024;
+pub(super) const VNODES: u64 = 1_024;
 
 /// The number of virtual nodes of an item of weight `weight` if the heaviest item has weight `heaviest`.
 #[must_use]

@@ -106,7 +106,7 @@ fn refusals() {
         let spec = ParetoSpec { min: Bytes::new(min), shape, cap: Some(Bytes::new(cap)) };
         SizeHistogram::pareto(spec).unwrap_err().to_string()
     };
-    let told = [
+    let refusals = [
         normal(0, 1.0, 9),
         normal(9, -1.0, 9),
         normal(9, f64::NAN, 9),
@@ -118,7 +118,7 @@ fn refusals() {
         pareto(9, f64::INFINITY, 9),
         pareto(9, 1.0, 8),
     ];
-    insta::assert_snapshot!(told.join("\n"), @r"
+    insta::assert_snapshot!(refusals.join("\n"), @r"
     `median` is 0B, but must be from 1B to 1EiB
     `sigma` is -1, but must be from 0 to 8
     `sigma` is NaN, but must be from 0 to 8

@@ -3,12 +3,12 @@
 use super::*;
 
 fn refusals(read: fn(&[u8]) -> Result<SizeHistogram, ReadError>, texts: &[&[u8]]) -> String {
-    let told = texts.iter().map(|text| {
+    let lines = texts.iter().map(|text| {
         let error = read(text).expect_err(&String::from_utf8_lossy(text));
         assert!(!error.fault.hint().is_empty());
         format!("{error}\n")
     });
-    told.collect()
+    lines.collect()
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn a_histogram_is_read() {
 
 #[test]
 fn mistakes_in_a_histogram() {
-    let told = refusals(
+    let messages = refusals(
         histogram,
         &[
             b"",
@@ -40,7 +40,7 @@ fn mistakes_in_a_histogram() {
             b"# total_count: 3\n\xff\n",
         ],
     );
-    insta::assert_snapshot!(told, @r"
+    insta::assert_snapshot!(messages, @r"
     line 1: it contains no file
     line 2: it contains no file
     line 1: `total_count` is 3, but the bins hold 0 files
@@ -72,7 +72,7 @@ fn a_table_is_read() {
 
 #[test]
 fn mistakes_in_a_table() {
-    let told = refusals(
+    let messages = refusals(
         csv,
         &[
             b"",
@@ -91,7 +91,7 @@ fn mistakes_in_a_table() {
             b"\xfe,1\n",
         ],
     );
-    insta::assert_snapshot!(told, @r"
+    insta::assert_snapshot!(messages, @r"
     line 1: it contains no file
     line 1: it contains no file
     line 2: it contains no file
@@ -120,6 +120,6 @@ fn rows_are_bounded() {
 
 #[test]
 fn what_a_terminal_obeys_is_left_out() {
-    let told = csv(format!("\u{1b}[31m{}x,1\n", "9".repeat(100)).as_bytes()).unwrap_err().to_string();
-    assert!(!told.contains('\u{1b}') && told.len() < 120, "{told}");
+    let message = csv(format!("\u{1b}[31m{}x,1\n", "9".repeat(100)).as_bytes()).unwrap_err().to_string();
+    assert!(!message.contains('\u{1b}') && message.len() < 120, "{message}");
 }

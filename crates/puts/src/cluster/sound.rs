@@ -16,7 +16,7 @@ impl Cluster {
     ///
     /// # Panics
     /// If one of these does not hold.
-    pub fn assert_sound(&self) {
+    pub(crate) fn assert_sound(&self) {
         let (fixed, measured) = (&self.terms.fixed, &self.measured);
         assert!(self.gateways > 0, "there are no gateways");
         assert!(self.in_flight > 0, "gateways may put nothing at once");

@@ -91,7 +91,7 @@ fn what_is_named_is_taken_from_the_layout() {
 }
 
 #[test]
-fn failures_of_what_has_failed_are_told() {
+fn failures_of_what_has_failed_are_reported() {
     let named = |list: &[u32]| Stricken::Named(list.iter().copied().map(DeviceId).collect());
     let words = |words: &[Word<'_>], open: usize| struck_again(words, vec![true; open]);
     assert!(words(&[("a", named(&[0, 1])), ("b", named(&[2]))], 4).is_empty());

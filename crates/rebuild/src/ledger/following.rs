@@ -2,7 +2,7 @@
 //!
 //! Copies have no order, so a copy moves only if its device is not among the wanted ones. Shards belong to
 //! their places, and may change them among the same devices: a device then holds its old shard and the new
-//! one until the record is complete, as in Ceph, where a shard is told by its device and its place.
+//! one until the record is complete, as in Ceph, where a shard is identified by its device and its place.
 
 use crate::model::SPARES;
 use crate::plan::{DeviceId, MOVES, NOWHERE};

@@ -143,7 +143,7 @@ fn what_is_not_given_up_waits() {
 }
 
 #[test]
-fn what_has_no_room_is_told() {
+fn what_has_no_room_is_reported() {
     let (affected, hardware) = one_failure();
     let mut ledger = Ledger::new(&affected, &hardware, rules(Source::LeastLoaded, Gather::Primary));
     let mut full = standing(&[0], true, 3 * UNIT);

@@ -129,7 +129,7 @@ impl Latencies {
     ///
     /// # Panics
     /// If one is missing.
-    pub fn assert_adds_up(&self) {
+    pub(crate) fn assert_adds_up(&self) {
         let [reads, writes] = self.over_time.whole();
         assert_eq!(self.reads.count(), reads.0, "reads by latency, and reads over time");
         assert_eq!(self.writes.count(), writes.0, "writes by latency, and writes over time");

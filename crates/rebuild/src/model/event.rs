@@ -69,7 +69,7 @@ impl Marks {
     /// Sets whether the unit is on its way to the driver that gathers it, rather than to a target.
     #[inline]
     #[must_use]
-    pub fn gathering(self, gathers: bool) -> Marks {
+    pub(super) fn gathering(self, gathers: bool) -> Marks {
         Marks(self.0 & !Marks::GATHERS | u8::from(gathers))
     }
 

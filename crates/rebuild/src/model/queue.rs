@@ -175,7 +175,7 @@ impl Rebuild<'_> {
         if self.is_queued() && !event.marks.is_client() { Kind::Push } else { Kind::Write }
     }
 
-    /// What the driver is told when a unit is durable.
+    /// What the driver receives when a unit is durable.
     #[inline]
     pub(super) fn replies(&self, event: &Event) -> Kind {
         if self.is_queued() && !event.marks.is_client() { Kind::Reply } else { Kind::Ack }

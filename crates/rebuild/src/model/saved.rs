@@ -19,7 +19,7 @@ pub struct Saved {
     bytes: [u64; 2],
     together: Together,
     over: bool,
-    told: bool,
+    reported_idle: bool,
     device: SavedDevice,
     line: Option<(Resource, LineMark<Event>)>,
     /// An operation by its number; `None` if there was no such place.
@@ -64,7 +64,7 @@ impl Rebuild<'_> {
             bytes: [server.sent, server.received],
             together: server.together,
             over: shared.over,
-            told: shared.told,
+            reported_idle: shared.reported_idle,
             device: self.device_of(server, event),
             line,
             operation: number.map(|number| (number, shared.operations.get(number).copied())),
@@ -134,7 +134,7 @@ impl Saved {
             SavedDevice::Whole(place, device) => server.devices[place] = *device,
         }
         let shared = super::server::shared(server);
-        (shared.over, shared.told) = (self.over, self.told);
+        (shared.over, shared.reported_idle) = (self.over, self.reported_idle);
         if let Some((resource, mark)) = self.line {
             shared.line(resource).take_back(mark);
         }

@@ -23,7 +23,7 @@ pub enum Entity {
     Server(Server),
     /// Both directions of a rack's uplink.
     Rack(Box<Rack>),
-    /// Counts the servers that still drive something, where clients must be told when to stop.
+    /// Counts the servers that still drive something, where clients must learn when to stop.
     Monitor {
         /// The number of these servers.
         driving: u32,
@@ -193,7 +193,7 @@ impl Slot {
 impl Device {
     /// Whether it has jobs that are not done.
     #[must_use]
-    pub fn is_unfinished(&self) -> bool {
+    pub(crate) fn is_unfinished(&self) -> bool {
         !self.tasks.is_empty() || self.active.iter().any(|active| active.left > 0)
     }
 

@@ -48,7 +48,7 @@ pub struct Shared {
     /// The rebuild is complete, and no more clients arrive.
     pub(super) over: bool,
     /// The server has reported that it has nothing left to drive.
-    pub(super) told: bool,
+    pub(super) reported_idle: bool,
 }
 
 /// An operation of a client.
@@ -73,7 +73,7 @@ impl Shared {
             free: Vec::new(),
             gates: Vec::new(),
             over: false,
-            told: false,
+            reported_idle: false,
         }
     }
 

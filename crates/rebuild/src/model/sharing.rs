@@ -130,14 +130,14 @@ impl Rebuild<'_> {
     /// arrive.
     fn tell_if_idle(&self, server: &mut Server, context: &mut Context<'_, Self>) {
         let done = |device: &super::Device| device.tasks.is_empty() && device.active.is_empty();
-        if shared(server).told || !server.devices.iter().all(done) {
+        if shared(server).reported_idle || !server.devices.iter().all(done) {
             return;
         }
         debug_assert!(
             server.devices.iter().flat_map(|device| &device.slots).all(|slot| slot.flying == 0),
             "a server is idle, and units are in flight"
         );
-        shared(server).told = true;
+        shared(server).reported_idle = true;
         if self.drives(context.me().0) {
             context.send(self.monitor(), self.hardware.control(), plain(Kind::Idle));
         }

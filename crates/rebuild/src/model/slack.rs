@@ -120,7 +120,7 @@ impl Rebuild<'_> {
         read.saturating_add(self.handed_out(event.bytes, event.device))
     }
 
-    /// A unit is written to a disk, and its driver is told.
+    /// A unit is written to a disk, and its driver is notified.
     #[inline]
     fn written(&self, event: &Event) -> SimSpan {
         let there = self.hardware.disk(event.device).transfer(u64::from(event.bytes), true);

@@ -22,8 +22,8 @@ fn objects_that_nobody_accounts_for_are_an_error() {
     let stuck = Stuck { lost: 2, homeless: 3, ..Stuck::default() };
     assert!(accounted(5, stuck).is_ok());
     for lacking in [0, 4, 6] {
-        let told = accounted(lacking, stuck).unwrap_err().to_string();
-        assert!(told.contains(&format!("{lacking} objects lack")), "{told}");
+        let message = accounted(lacking, stuck).unwrap_err().to_string();
+        assert!(message.contains(&format!("{lacking} objects lack")), "{message}");
     }
 }
 
@@ -417,9 +417,9 @@ fn a_server_with_its_logs_drives_a_part() {
     assert!(drives(&by_log) > drives(&empty), "{} and {}", drives(&by_log), drives(&empty));
 }
 
-/// Copies that count again without a write are told by what their objects had to spare meanwhile.
+/// Copies that count again without a write are recognised by what their objects had to spare meanwhile.
 #[test]
-fn copies_that_come_back_are_told_by_what_was_to_spare() {
+fn copies_that_come_back_are_recognised_by_what_was_to_spare() {
     let usual = Course::usual();
     let never = Waiting { noout: true, ..usual.waiting };
     let comes = Comes { after: SimSpan::from_ms(1), empty: false, rate: 0, once: false };

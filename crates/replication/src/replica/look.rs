@@ -249,7 +249,11 @@ mod tests {
         let mut batch = batch(&[(key(9, 0), version(1))]);
         batch.take_theirs(&[(key(3, 0), version(1))], Cursor::At(key(3, 1)));
         batch.take(key(3, 0));
-        assert_eq!(batch.verdict(), Some(Verdict::UpTo(Cursor::At(key(3, 1)))), "9 is behind what they told");
+        assert_eq!(
+            batch.verdict(),
+            Some(Verdict::UpTo(Cursor::At(key(3, 1)))),
+            "9 is behind what they listed"
+        );
         let rest = batch.go_on_from(Cursor::At(key(3, 1)));
         assert_eq!(rest, [Run { from: key(3, 1), to: Cursor::At(key(50, 0)) }]);
         assert_eq!(batch.verdict(), None);

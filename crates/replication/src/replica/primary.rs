@@ -19,7 +19,7 @@ pub(super) enum Stage {
     Down,
     /// The authoritative log is being fetched.
     Fetching,
-    /// The other replicas are told to follow.
+    /// The other replicas are asked to follow.
     Activating,
     /// All replicas follow.
     Active,

@@ -3,7 +3,7 @@
 //!
 //! A write is acknowledged when all acting replicas have it. One that was interrupted may be on a single
 //! device, be named by the log that all take over, and then be damaged there. As long as clients neither were
-//! told that it is done nor have read it, it need not have happened.
+//! informed that it is done nor have read it, it need not have happened.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What is printed and told to users: the example's output, names and counts.
+//! What is printed for users: the example's output, names and counts.
 
 use towtank_replication::objects::{Memory, Size};
 use towtank_replication::{Discovery, Key, Objects, Version};

@@ -165,7 +165,7 @@ fn a_write_that_may_have_been_confirmed_is_waited_for() {
     assert_eq!(found.flatten().map(|(_, size)| size), Some(Size(OLD)), "an acknowledged write is lost");
 }
 
-/// Until the others have it, nobody is told of a write that only one device has had: neither who repeats the
+/// Until the others have it, nobody learns of a write that only one device has had: neither who repeats the
 /// request nor who reads.
 #[test]
 fn a_write_of_one_device_is_not_shown() {

@@ -13,7 +13,7 @@ pub struct Asked {
     pub operation: Operation<Vec<u8>>,
     pub asked_at: u64,
     pub answered_at: Option<u64>,
-    /// For a write or delete, its version as far as a client was told; for a read, the version it returned.
+    /// For a write or delete, its version as far as a client knows; for a read, the version it returned.
     version: Option<Version>,
     /// For a read, whether the object existed; `read` is the number of its content.
     found: bool,

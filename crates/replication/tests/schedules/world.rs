@@ -36,7 +36,7 @@ struct Part {
     /// The state that a crash may leave, if there are unsynced changes.
     synced: Option<(Memory<Vec<u8>>, Durable)>,
     /// The number of maps that it has received.
-    told: usize,
+    maps_received: usize,
     /// Objects that turned out to be damaged, until the next map.
     damaged: BTreeSet<Key>,
 }
@@ -164,7 +164,7 @@ impl World {
             durable: Some(Durable::new(config)),
             objects: Memory::new(),
             synced: None,
-            told: 0,
+            maps_received: 0,
             damaged: BTreeSet::new(),
         };
         let device = |_| Device {
@@ -354,7 +354,7 @@ impl World {
                 durable = serde_json::from_str(&text).expect("it was just written");
             }
             part.replica = Some(Replica::start(*config, DeviceId(device as u32), durable, self.now));
-            part.told = 0;
+            part.maps_received = 0;
             part.damaged.clear();
         }
         // A device that starts was away, whether or not anybody noticed.
@@ -431,12 +431,12 @@ impl World {
 
     fn tell_maps(&mut self, group: usize, to: usize, upto: usize) -> Result<(), String> {
         let part = &mut self.devices[to].parts[group];
-        let told = part.told;
-        if part.replica.is_none() || upto <= told {
+        let maps_received = part.maps_received;
+        if part.replica.is_none() || upto <= maps_received {
             return Ok(());
         }
-        part.told = upto;
-        let maps: Vec<Map> = self.groups[group].maps[told..upto].into();
+        part.maps_received = upto;
+        let maps: Vec<Map> = self.groups[group].maps[maps_received..upto].into();
         maps.into_iter().try_for_each(|map| self.give(group, to, Input::Map(map)))
     }
 

@@ -93,7 +93,7 @@ fn a_fitted_value_never_counts_as_holding_and_says_what_it_would_be() {
 }
 
 #[test]
-fn two_samples_that_overlap_cannot_be_told_apart() {
+fn two_samples_that_overlap_cannot_be_distinguished() {
     let judged = |left: &[f64], right: &[f64]| {
         let ratio = ratio_95(left, right, Pairing::Independent);
         ClaimDraft::greater("left_faster", "a paper", "the left is faster", ratio).judge().verdict

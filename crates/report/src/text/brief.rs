@@ -1,96 +1,246 @@
-//! A report in one screen: key measures and warnings first, the answer last.
-//!
-//! Nothing follows the answer, so that it stays in view where the terminal's prompt returns.
+//! A report in one screen: the answer first, and what it depends on below it.
 
-use super::{Ink, Style, head, origin, paragraph, points, printable, summary, table, tally};
-use crate::{Report, Verdict};
+use super::grid::{self, Align, Grid};
+use super::{
+    Ink, Style, claims_tally, finding, interval, line_of, means, paragraph, points_grid, printable, stopped,
+    table,
+};
+use crate::{Label, Measure, Report, Severity, Warning, human};
 
 /// Lines of a usual terminal.
 pub const SCREEN_LINES: usize = 24;
 
-/// The most lines of warnings while measures follow.
-const WARNING_LINES: usize = 8;
+/// The lines below the answer's own that warnings, the course and what is compared may each take, while
+/// something else needs the room.
+const PART_LINES: usize = 9;
 
-/// The report in at most [`SCREEN_LINES`] lines, and the answer as the last of them.
+/// What the last line says of the rest of the report.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest<'a> {
+    /// Where the page is, if it was written.
+    pub page: Option<&'a str>,
+    /// What shows the whole report: `--verbose`.
+    pub whole: &'a str,
+    /// What writes the page: `--out DIR`.
+    pub save: &'a str,
+}
+
+impl Rest<'_> {
+    /// On the command line, where nothing was written.
+    pub const OF_COMMAND: Rest<'static> = Rest { page: None, whole: "--verbose", save: "--out DIR" };
+}
+
+/// The report in at most [`SCREEN_LINES`] lines: finding and verdict, dangers, course, what is compared, the
+/// lines of the answer, and where the rest is.
 ///
-/// An answer is never cut: one that is longer than the screen is printed alone.
+/// Finding and verdict are never cut: if they are longer than the screen, they are printed alone.
 #[must_use]
-pub fn brief(report: &Report, style: Style) -> String {
-    let answer = answer(report, style);
-    let mut room = SCREEN_LINES.saturating_sub(answer.len());
-    let foot = kept(lines(&foot(report, style)), &mut room);
-    let warnings = super::warnings(report, style).unwrap_or_default();
-    let warnings = shortened(lines(&warnings), room.min(WARNING_LINES), style);
-    room -= warnings.len();
-    let claims = kept(claims(report, style), &mut room);
-    let measures = summary(report, style).or_else(|| points(report, style)).unwrap_or_else(|| {
-        // A report that was not simulated has tables alone.
-        report.tables.iter().map(|each| table(each, style)).collect()
-    });
-    let measures = shortened(lines(&measures), room, style);
-    let all = [measures, claims, warnings, foot, answer].concat();
+pub fn brief(report: &Report, style: Style, rest: Rest<'_>) -> String {
+    let head = lines(&(finding(report, style) + &stopped(report, style)));
+    let foot = |cut: bool| foot(report, style, rest, cut);
+    let mut room = Room { lines: SCREEN_LINES.saturating_sub(head.len() + foot(true).len()), cut: false };
+    // In the order of importance; shown in the order in which they are joined.
+    let dangers = room.counted(warnings(report, style, |one| one != Severity::Note), PART_LINES);
+    let steps = super::steps(&report.answer, style);
+    let course = room.middle(steps.iter().map(|step| lines(step)).collect(), PART_LINES);
+    let of = |labels: &[Label]| -> Vec<Vec<String>> {
+        let lines = labels.iter().flat_map(|label| report.answer.of_label(*label));
+        lines.map(|one| line_of(one, style)).collect()
+    };
+    let limit = room.whole(of(&[Label::Limit, Label::Try]), PART_LINES);
+    let compared = room.first(compared(report, style), SCREEN_LINES / 2);
+    let more = room.whole(of(&[Label::Moves, Label::Risk, Label::Clients, Label::Also]), SCREEN_LINES);
+    let claims = room.whole(claims_tally(report, style).map(|text| lines(&text)).into_iter().collect(), 3);
+    let assumed = room.whole(of(&[Label::Assumed]), PART_LINES);
+    let notes = room.whole(warnings(report, style, |one| one == Severity::Note), PART_LINES);
+    let leaves = room.whole(of(&[Label::LeavesOut]), 3);
+    let below = [limit, more, claims, assumed, notes, leaves].concat();
+    let parts = [[head, dangers].concat(), course, compared, below];
+    let mut parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    // Blank lines stand between the parts where there is room for them.
+    let blanks = (parts.len() - 1).min(room.lines);
+    for part in parts.iter_mut().take(blanks) {
+        part.push(String::new());
+    }
+    let mut all = parts.concat();
+    let left = SCREEN_LINES.saturating_sub(all.len());
+    all.extend(foot(room.cut).into_iter().take(left));
     all.join("\n") + "\n"
 }
 
-/// The title and the answer; the title alone where the study gives no answer.
-fn answer(report: &Report, style: Style) -> Vec<String> {
-    lines(&head(report, style))
+/// The lines that are left on a screen.
+struct Room {
+    lines: usize,
+    /// Whether something was left out.
+    cut: bool,
 }
 
-fn foot(report: &Report, style: Style) -> String {
-    let rest = "--verbose prints all tables, --out DIR writes the page and the files";
-    origin(report, style) + &paragraph(rest, "", style, Ink::Faint)
+impl Room {
+    /// The items that fit whole into a part and into the room that is left; of the first one at least its
+    /// first lines.
+    fn whole(&mut self, items: Vec<Vec<String>>, most: usize) -> Vec<String> {
+        let mut shown: Vec<String> = Vec::new();
+        for item in items {
+            if shown.len() + item.len() <= most.min(self.lines) {
+                shown.extend(item);
+                continue;
+            }
+            self.cut = true;
+            if shown.is_empty() {
+                return self.first(item, most);
+            }
+            break;
+        }
+        self.lines -= shown.len();
+        shown
+    }
+
+    /// The first lines that fit, with a mark where some are left out.
+    fn first(&mut self, mut lines: Vec<String>, most: usize) -> Vec<String> {
+        let fits = self.lines.min(most);
+        if lines.len() > fits {
+            self.cut = true;
+            let left_out = lines.len() - fits.saturating_sub(1);
+            lines.truncate(fits.saturating_sub(1));
+            lines.extend((fits > 0).then(|| format!("… {left_out} more lines")));
+        }
+        self.lines -= lines.len();
+        lines
+    }
+
+    /// The items that fit whole, and how many do not.
+    fn counted(&mut self, items: Vec<Vec<String>>, most: usize) -> Vec<String> {
+        let all = items.len();
+        let lengths: Vec<usize> = items.iter().map(Vec::len).collect();
+        let fits = self.lines.min(most);
+        if lengths.iter().sum::<usize>() <= fits {
+            return self.whole(items, most);
+        }
+        let mut shown = 0;
+        let mut taken = 0;
+        while taken < all && shown + lengths[taken] < fits {
+            shown += lengths[taken];
+            taken += 1;
+        }
+        self.cut = true;
+        if taken == 0 {
+            return items.into_iter().next().map_or_else(Vec::new, |item| self.first(item, most));
+        }
+        let mut lines = self.whole(items.into_iter().take(taken).collect(), most);
+        if self.lines > 0 {
+            self.lines -= 1;
+            lines.push(format!("…           {} more warnings", all - taken));
+        }
+        lines
+    }
+
+    /// The first and the last items that fit, with a mark between them.
+    fn middle(&mut self, items: Vec<Vec<String>>, most: usize) -> Vec<String> {
+        let fits = self.lines.min(most);
+        if items.iter().map(Vec::len).sum::<usize>() <= fits {
+            return self.whole(items, most);
+        }
+        self.cut = true;
+        let Some((last, front)) = items.split_last().filter(|(last, _)| last.len() < fits) else {
+            return Vec::new();
+        };
+        let mut lines: Vec<String> = Vec::new();
+        let mut taken = 0;
+        for item in front {
+            if lines.len() + item.len() + 1 + last.len() > fits {
+                break;
+            }
+            lines.extend(item.iter().cloned());
+            taken += 1;
+        }
+        lines.push(format!("        …  {} more events", front.len() - taken));
+        lines.extend(last.iter().cloned());
+        self.lines -= lines.len();
+        lines
+    }
 }
 
-/// The number of claims by verdict, and the names of those that miss or cannot tell.
-fn claims(report: &Report, style: Style) -> Vec<String> {
-    if report.claims.is_empty() {
+/// The lines of each warning that the reason of the verdict does not have already.
+fn warnings(report: &Report, style: Style, which: fn(Severity) -> bool) -> Vec<Vec<String>> {
+    let reason = report.answer.verdict.as_ref().map_or("", |verdict| verdict.reason());
+    let new = |one: &&Warning| which(one.severity) && !reason.contains(&one.text);
+    report.warnings.iter().filter(new).map(|one| super::warning(one, style)).collect()
+}
+
+/// What is compared; of a report without a table of it, its points, or the main measures of the only one.
+fn compared(report: &Report, style: Style) -> Vec<String> {
+    if let Some(compared) = super::compared(report) {
+        return lines(&grid::titled(compared).for_screen().render(style));
+    }
+    if !report.answer.course.is_empty() {
         return Vec::new();
     }
-    let named = |verdict| report.claims.iter().filter(move |claim| claim.verdict == verdict);
-    let open = named(Verdict::Misses).chain(named(Verdict::CannotTell));
-    let names: Vec<String> = open.map(|claim| printable(&claim.name)).collect();
-    let more = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-    let text = paragraph(&format!("Claims: {}{more}", tally(&report.claims)), "", style, Ink::Strong);
-    shortened(lines(&text), 3, style)
+    let title = |name: &str| report.titles.get(name).cloned().unwrap_or_else(|| human::heading(name));
+    if let Some((_, grid)) = points_grid(report, &report.answer.measures, title) {
+        return lines(&grid.for_screen().render(style));
+    }
+    if report.summary.is_empty() && report.claims.is_empty() {
+        // A report that was not simulated has tables alone.
+        return report.tables.iter().flat_map(|each| lines(&table(each, style))).collect();
+    }
+    lines(&main_measures(report, style))
+}
+
+/// So many measures stand on a screen where nothing is compared.
+const MEASURES: usize = 8;
+
+/// The headline and the measures after it, with their titles; what is zero says little.
+fn main_measures(report: &Report, style: Style) -> String {
+    let says = |measure: &Measure| measure.value().is_some_and(|value| value != 0.0);
+    let known: Vec<_> = report.summary.iter().filter(|(_, measure)| says(measure)).collect();
+    let headline = known.iter().position(|(name, _)| report.headline.as_ref() == Some(*name));
+    let mut order: Vec<_> = headline.into_iter().map(|at| known[at]).collect();
+    order.extend(known.iter().enumerate().filter(|(at, _)| Some(*at) != headline).map(|(_, one)| *one));
+    order.truncate(MEASURES);
+    let mut grid = Grid::new(&[("", Align::Text), ("", Align::Number), ("", Align::Text)]);
+    for ((name, measure), mean) in order.iter().zip(means(order.iter().map(|(_, measure)| *measure))) {
+        let title = report.titles.get(*name).unwrap_or(name);
+        grid.push(vec![printable(title), mean, interval(measure)]);
+    }
+    if order.is_empty() { String::new() } else { grid.render(style) }
+}
+
+/// Where the rest of the report is.
+fn foot(report: &Report, style: Style, rest: Rest<'_>, cut: bool) -> Vec<String> {
+    let count = |count: usize, one: &str, many: &str| {
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
+    };
+    let measures = report.points.first().map_or(&report.summary, |point| &point.summary).len();
+    let kinds = [
+        cut.then(|| "the rest of the answer".to_owned()),
+        count(measures, "measure", "measures"),
+        count(report.tables.len(), "table", "tables"),
+    ];
+    let kinds: Vec<String> = kinds.into_iter().flatten().collect();
+    let whole = (!kinds.is_empty()).then(|| format!("{} shows {}", rest.whole, kinds.join(", ")));
+    let page = match rest.page {
+        Some(page) => printable(page),
+        None => format!("{} writes the page", rest.save),
+    };
+    let parts = if rest.page.is_some() { [Some(page), whole] } else { [whole, Some(page)] };
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    lines(&paragraph(&text, &super::lead("report"), style, Ink::Faint))
 }
 
 fn lines(text: &str) -> Vec<String> {
     text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
 }
 
-/// The lines if there is room for all of them, else none.
-fn kept(lines: Vec<String>, room: &mut usize) -> Vec<String> {
-    if lines.len() > *room {
-        return Vec::new();
-    }
-    *room -= lines.len();
-    lines
-}
-
-/// The first lines that fit, and how many are left out.
-fn shortened(mut lines: Vec<String>, room: usize, style: Style) -> Vec<String> {
-    if lines.len() <= room {
-        return lines;
-    }
-    let hidden = lines.len() - room.saturating_sub(1);
-    lines.truncate(room.saturating_sub(1));
-    if room > 0 {
-        lines.push(style.paint(Ink::Faint, &format!("… and {hidden} more lines with --verbose")));
-    }
-    lines
-}
-
 /// Why a screen breaks the law of [`brief`]; `None` if it holds.
 #[cfg(test)]
 pub(crate) fn broken(report: &Report, shown: &str, style: Style) -> Option<String> {
-    let answer = answer(report, style);
+    let head = lines(&finding(report, style));
     let shown: Vec<&str> = shown.lines().collect();
-    if shown.len() > SCREEN_LINES.max(answer.len()) {
+    if shown.len() > SCREEN_LINES.max(head.len()) {
         return Some(format!("{} lines, of at most {SCREEN_LINES}", shown.len()));
     }
-    let ends = shown.len() >= answer.len() && shown[shown.len() - answer.len()..] == answer;
-    (!ends).then(|| "the answer is not last".to_owned())
+    let begins = shown.len() >= head.len() && shown[..head.len()] == head;
+    (!begins).then(|| "the answer is not first".to_owned())
 }
 
 #[cfg(test)]
@@ -98,42 +248,58 @@ mod tests {
     use super::*;
     use crate::sample;
 
+    fn shown(report: &Report, style: Style) -> String {
+        brief(report, style, Rest::OF_COMMAND)
+    }
+
     #[test]
-    fn samples_fit_one_screen_and_end_with_the_answer() {
+    fn samples_fit_one_screen_and_begin_with_the_answer() {
         for report in [sample::queue(), sample::rebuild()] {
-            for width in [40, 60, 100] {
+            for width in [40, 60, 80, 100] {
                 let style = Style { colour: false, width };
-                assert_eq!(broken(&report, &brief(&report, style), style), None);
+                assert_eq!(broken(&report, &shown(&report, style), style), None);
             }
         }
     }
 
     #[test]
-    fn a_table_after_the_answer_and_a_line_too_many_are_caught() {
+    fn a_table_before_the_answer_and_a_line_too_many_are_caught() {
         let (report, style) = (sample::queue(), Style::default());
-        let shown = brief(&report, style);
-        let after = format!("{shown}a table\n");
-        let long = "a line\n".repeat(SCREEN_LINES) + &shown;
-        assert!(broken(&report, &after, style).is_some());
+        let screen = shown(&report, style);
+        let before = format!("a table\n{screen}");
+        let long = screen + &"a line\n".repeat(SCREEN_LINES);
+        assert!(broken(&report, &before, style).is_some());
         assert!(broken(&report, &long, style).is_some());
-        assert!(broken(&report, &super::super::render(&report, style), style).is_some());
     }
 
     #[test]
     fn many_warnings_are_cut_and_counted() {
         let mut report = sample::queue();
-        report.warnings = (0..50).map(|at| format!("warning {at}")).collect();
-        let shown = brief(&report, Style::default());
+        report.warnings = (0..50).map(|at| Warning::danger(format!("warning {at}"))).collect();
+        let shown = shown(&report, Style::default());
         assert_eq!(broken(&report, &shown, Style::default()), None);
-        assert!(shown.contains("… and 43 more lines with --verbose"), "{shown}");
+        assert!(shown.contains("warning 7") && !shown.contains("warning 8"), "{shown}");
+        assert!(shown.contains("…           42 more warnings"), "{shown}");
     }
 
     #[test]
-    fn a_long_answer_is_printed_whole() {
+    fn a_long_finding_is_printed_whole() {
         let mut report = sample::queue();
-        report.answer = "unsafe ".repeat(600);
-        let shown = brief(&report, Style::default());
+        report.answer.finding = "unsafe ".repeat(600);
+        let shown = shown(&report, Style::default());
         assert_eq!(shown.matches("unsafe").count(), 600);
         assert_eq!(broken(&report, &shown, Style::default()), None);
+    }
+
+    #[test]
+    fn a_long_course_keeps_its_beginning_and_its_end() {
+        let mut report = sample::rebuild();
+        report.answer.course =
+            (0..40).map(|at| crate::Step::at(f64::from(at), format!("event {at}"))).collect();
+        let shown = shown(&report, Style::default());
+        assert!(
+            shown.contains("event 0") && shown.contains("event 39") && !shown.contains("event 20"),
+            "{shown}"
+        );
     }
 }

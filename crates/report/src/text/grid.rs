@@ -22,12 +22,13 @@ pub(crate) struct Grid {
     heads: Vec<(String, Align)>,
     rows: Vec<(Vec<String>, Ink)>,
     keys: usize,
+    first_only: bool,
 }
 
 impl Grid {
     pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
         let heads = columns.iter().map(|(name, align)| (printable(name), *align)).collect();
-        Self { heads, rows: Vec::new(), keys: 1 }
+        Self { heads, rows: Vec::new(), keys: 1, first_only: false }
     }
 
     /// The first `count` columns identify the row; every block repeats them.
@@ -46,6 +47,23 @@ impl Grid {
         self.rows.push((row, ink));
     }
 
+    /// The same for a screen: only columns that fit side by side, without those in which nothing stands, or
+    /// that are the same in all of several rows.
+    pub(crate) fn for_screen(mut self) -> Self {
+        let says = |column: usize| {
+            let cell = |row: usize| self.rows[row].0[column].trim();
+            let something = (0..self.rows.len()).any(|row| !matches!(cell(row), "" | "–"));
+            something && (self.rows.len() < 2 || (1..self.rows.len()).any(|row| cell(row) != cell(0)))
+        };
+        let shown: Vec<usize> =
+            (0..self.heads.len()).filter(|column| *column == 0 || says(*column)).collect();
+        self.heads = shown.iter().map(|column| self.heads[*column].clone()).collect();
+        for (row, _) in &mut self.rows {
+            *row = shown.iter().map(|column| row[*column].clone()).collect();
+        }
+        Self { first_only: true, keys: self.keys.min(self.heads.len()), ..self }
+    }
+
     /// Keeps the first rows; returns the number of removed rows.
     pub(crate) fn truncate(&mut self, rows_max: usize) -> usize {
         let hidden = self.rows.len().saturating_sub(rows_max);
@@ -58,6 +76,7 @@ impl Grid {
         let blocks = self.blocks(&natural, style.width);
         let shown: Vec<String> = blocks
             .iter()
+            .take(if self.first_only { 1 } else { usize::MAX })
             .map(|columns| {
                 let widths = self.squeeze(columns, &natural, style.width);
                 self.block(columns, &widths, style)
@@ -159,8 +178,17 @@ impl Block<'_> {
 
 /// A table as a grid: each column of numbers in one unit, aligned at the decimal point.
 pub(crate) fn of_table(table: &Table) -> Grid {
-    let shown: Vec<(String, Vec<String>)> =
-        table.columns().iter().enumerate().map(|(at, column)| column_text(table, at, column)).collect();
+    with_heads(table, |column| column.name.clone())
+}
+
+/// The same with words in its heads.
+pub(crate) fn titled(table: &Table) -> Grid {
+    with_heads(table, |column| crate::title::of(&column.name, &column.unit))
+}
+
+fn with_heads(table: &Table, head: impl Fn(&Column) -> String) -> Grid {
+    let text = |(at, column)| column_text(table, at, (column, &head(column)));
+    let shown: Vec<(String, Vec<String>)> = table.columns().iter().enumerate().map(text).collect();
     let heads: Vec<(&str, Align)> = shown
         .iter()
         .zip(table.columns())
@@ -178,7 +206,7 @@ fn align_of(kind: ColumnKind) -> Align {
 }
 
 /// Heading and cells of one column.
-fn column_text(table: &Table, at: usize, column: &Column) -> (String, Vec<String>) {
+fn column_text(table: &Table, at: usize, (column, head): (&Column, &str)) -> (String, Vec<String>) {
     let number = |cell: &Cell| match cell {
         Cell::Number(number) => number.as_f64(),
         _ => None,
@@ -198,8 +226,7 @@ fn column_text(table: &Table, at: usize, column: &Column) -> (String, Vec<String
         .collect();
     let cells = if column.kind == ColumnKind::Number { align_points(cells) } else { cells };
     let unit = printable(shown.unit());
-    let head = if unit.is_empty() { column.name.clone() } else { format!("{} [{unit}]", column.name) };
-    (printable(&head), cells)
+    (printable(&super::headed(head, &unit)), cells)
 }
 
 /// Pads on the right so that the decimal points are aligned once the column is right-aligned.

@@ -8,9 +8,8 @@ const NARROW: Style = Style { colour: false, width: 60 };
 #[test]
 fn a_single_point_reads_at_a_glance() {
     insta::assert_snapshot!(render(&sample::queue(), Style::default()), @r#"
-    M/M/1 queue at load 0.8
-    At risk: the desk is busy 80 % of the time.
-    A request waits 3.98 s on average, within 0.5 % of the closed form.
+    A request waits 3.98 s on average, within 0.5 % of the closed form.                          AT RISK
+    because     the desk is busy 80 % of the time
 
     Summary over 30 replicates
                                    mean  95 % interval
@@ -42,12 +41,28 @@ fn a_single_point_reads_at_a_glance() {
 fn a_sweep_with_claims_and_warnings() {
     let report = Report { tables: sample::rebuild().tables.split_off(1), ..sample::rebuild() };
     insta::assert_snapshot!(render(&report, Style::default()), @"
-    Rebuild after losing one server
-    With 64 servers and 4 streams each, redundancy is back in 1 h 34 min; the network is never the
-    limit.
+    With 64 servers and 4 streams each, redundancy is back in 1 h 34 min.
 
-    warning: 12 of 300 replicates ran out of spare space; their rebuild time counts as missing
-    warning: disk.fail_rate is a choice, not a measurement: see docs/devices.md
+    unknown     12 of 300 replicates ran out of spare space; their rebuild time counts as missing
+
+          0:00  server-03 fails
+         2.5 s  detected
+          1:00  marked out
+       1:34:00  all copies back (1:33:00 to 1:35:00)
+
+    What happened
+    at [min]  event               what_it_means
+       10     server-03 fails     its 12 disks are gone at once; 1,024 groups are degraded
+       10.04  failure detected    five heartbeats of 500 ms were missed
+       11     new map             every group has a full set of servers again, most of them without data
+      104     last object copied  redundancy is back; from here on another failure loses nothing
+
+    limit       the disks: 88 % of the time
+    try         `recovery.streams = 8`: 1 h 12 min instead of 1 h 34 min
+    also        the network is never the limit
+    assumed     disks of 180 MB/s   --disk-write
+    leaves out  scrubs
+    note        disk.fail_rate is a choice, not a measurement: see docs/devices.md
 
     10 points, 30 replicates each
     servers  streams  rebuild_span [h]  bytes_moved [TiB]  loss_probability
@@ -77,13 +92,6 @@ fn a_sweep_with_claims_and_warnings() {
     rebuild_span_64: the paper counts detection, which took 90 s there
     imbalance: tolerance loosened: the closed form gives 1.2 for disks of one size; these are of three
 
-    What happened
-    at [min]  event               what_it_means
-       10     server-03 fails     its 12 disks are gone at once; 1,024 groups are degraded
-       10.04  failure detected    five heartbeats of 500 ms were missed
-       11     new map             every group has a full set of servers again, most of them without data
-      104     last object copied  redundancy is back; from here on another failure loses nothing
-
     seed 7, 184,203,551 events, executor conservative, digest b7e4a19c05d2f3386a4e90b1c7f52d08, scenario
     9f2c4e51d07ab8366b1b54dca2c0f5f27dd18b5c9f0b6a3ce1f4a8b77e02d913, towtank 0.1.0 (results 1)
     ");
@@ -99,9 +107,12 @@ fn buried(shown: &str, keys: &[&str], headline: &str) -> Option<String> {
 #[test]
 fn the_points_of_a_sweep_begin_with_the_headline() {
     let (keys, name) = (["servers", "streams"], "loss_probability");
-    let report = Report { headline: Some(name.to_owned()), ..sample::rebuild() };
+    let report =
+        Report { headline: Some(name.to_owned()), answer: Answer::of("All is well."), ..sample::rebuild() };
     for style in [Style::default(), NARROW] {
-        for shown in [render(&report, style), brief(&report, style)] {
+        for (shown, name) in
+            [(render(&report, style), name), (brief(&report, style, Rest::OF_COMMAND), "Loss")]
+        {
             assert_eq!(buried(&shown, &keys, name), None, "{shown}");
         }
         let whole = render(&report, style);
@@ -118,14 +129,25 @@ fn the_points_of_a_sweep_begin_with_the_headline() {
 fn a_narrow_terminal_gets_blocks() {
     let report = Report { tables: Vec::new(), claims: Vec::new(), ..sample::rebuild() };
     insta::assert_snapshot!(render(&report, NARROW), @"
-    Rebuild after losing one server
     With 64 servers and 4 streams each, redundancy is back in 1
-    h 34 min; the network is never the limit.
+    h 34 min.
 
-    warning: 12 of 300 replicates ran out of spare space; their
-             rebuild time counts as missing
-    warning: disk.fail_rate is a choice, not a measurement: see
-             docs/devices.md
+    unknown     12 of 300 replicates ran out of spare space;
+                their rebuild time counts as missing
+
+          0:00  server-03 fails
+         2.5 s  detected
+          1:00  marked out
+       1:34:00  all copies back (1:33:00 to 1:35:00)
+
+    limit       the disks: 88 % of the time
+    try         `recovery.streams = 8`: 1 h 12 min instead of 1
+                h 34 min
+    also        the network is never the limit
+    assumed     disks of 180 MB/s   --disk-write
+    leaves out  scrubs
+    note        disk.fail_rate is a choice, not a measurement:
+                see docs/devices.md
 
     10 points, 30 replicates each
     servers  streams  rebuild_span [h]  bytes_moved [TiB]
@@ -217,10 +239,9 @@ fn a_partial_report_says_so_first() {
     let mut summary = Ordered::new();
     summary.insert("wait".to_owned(), Measure::new(0.0, "s", 1));
     let report = Report { study: "queue".to_owned(), partial: true, summary, ..Report::default() };
-    insta::assert_snapshot!(render(&report, Style::default()), @r"
+    insta::assert_snapshot!(render(&report, Style::default()), @"
     queue
-
-    warning: stopped early: the results cover only what was committed
+    unknown     stopped early: the results cover only what was committed
 
     Summary over a part of 1 replicate
           mean  95 % interval
@@ -230,7 +251,7 @@ fn a_partial_report_says_so_first() {
     ");
     let many = Report { replicates: 100, ..report.clone() };
     assert!(render(&many, Style::default()).contains("Summary over 1 of 100 replicates"));
-    let told = Report { warnings: vec!["the run was stopped".to_owned()], ..report };
-    let text = render(&told, Style::default());
+    let stopped = Report { warnings: vec![Warning::unknown("the run was stopped")], ..report };
+    let text = render(&stopped, Style::default());
     assert_eq!(text.matches("stopped").count(), 1, "one warning is enough: {text}");
 }

@@ -92,7 +92,7 @@ fn read(text: &str) -> Result<Example, Problems> {
     outline.points()[0].draft().read::<Example>()
 }
 
-fn told(problems: &Problems) -> String {
+fn text_of(problems: &Problems) -> String {
     let mut lines = Vec::new();
     for problem in problems {
         let place = problem.place().map_or("nowhere".to_owned(), |place| {
@@ -111,7 +111,7 @@ fn mistake(lines: &str) -> String {
         None if lines.starts_with('[') => format!("{GOOD}{lines}\n"),
         None => GOOD.replace("[cluster]", &format!("{lines}\n[cluster]")),
     };
-    told(&read(&text).expect_err(lines))
+    text_of(&read(&text).expect_err(lines))
 }
 
 #[test]
@@ -191,12 +191,12 @@ fn wrong_kinds() {
 
 #[test]
 fn ranges() {
-    insta::assert_snapshot!(told(&read(&GOOD.replace('3', "0")).unwrap_err()), @r#"
+    insta::assert_snapshot!(text_of(&read(&GOOD.replace('3', "0")).unwrap_err()), @r#"
     `cluster.servers` is 0, but it must be from 1 to 64
       4:11 "0"
       set `cluster.servers` to a value from 1 to 64
     "#);
-    insta::assert_snapshot!(told(&read(&GOOD.replace('3', "2.5")).unwrap_err()), @r#"
+    insta::assert_snapshot!(text_of(&read(&GOOD.replace('3', "2.5")).unwrap_err()), @r#"
     `cluster.servers` is 2.5, but it must be a whole number
       4:11 "2.5"
       write a whole number, such as 2
@@ -225,7 +225,7 @@ fn units() {
       5:8 "5"
       write "5B" for bytes; the units are B, kB, KB, KiB, MB, MiB, GB, GiB, TB, TiB, PB, PiB, EB, EiB
     "#);
-    insta::assert_snapshot!(told(&read(&GOOD.replace("1s", "1.5 parsecs")).unwrap_err()), @r#"
+    insta::assert_snapshot!(text_of(&read(&GOOD.replace("1s", "1.5 parsecs")).unwrap_err()), @r#"
     `end`: `1.5 parsecs`: `parsecs` is not a unit of a duration
       2:7 "\"1.5 parsecs\""
       the units are ns, us, µs, ms, s, min, h, d, y
@@ -276,7 +276,7 @@ fn choices_and_forms() {
 
 #[test]
 fn missing_keys_are_all_named() {
-    insta::assert_snapshot!(told(&read("study = \"example\"\n[cluster]\n").unwrap_err()), @r#"
+    insta::assert_snapshot!(text_of(&read("study = \"example\"\n[cluster]\n").unwrap_err()), @r#"
     `end` is missing
       1:1 "study = \"example\""
       add `end = "250us"`: how long the run is
@@ -290,7 +290,7 @@ fn missing_keys_are_all_named() {
 fn several_mistakes_come_together_in_reading_order() {
     let text =
         "study = \"example\"\nend = \"1x\"\npolcy = \"fifo\"\n[cluster]\nservers = \"many\"\nshare = 2\n";
-    insta::assert_snapshot!(told(&read(text).unwrap_err()), @r#"
+    insta::assert_snapshot!(text_of(&read(text).unwrap_err()), @r#"
     `end`: `1x`: `x` is not a unit of a duration
       2:7 "\"1x\""
       the units are ns, us, µs, ms, s, min, h, d, y
@@ -353,6 +353,6 @@ fn a_name_or_a_number() {
         [("ack = \"most\"", "\"majority\""), ("ack = 1.5", "it must be"), ("ack = -1", "ack")]
     {
         let problems = read(text).expect_err(text);
-        assert!(told(&problems).contains(words), "{}", told(&problems));
+        assert!(text_of(&problems).contains(words), "{}", text_of(&problems));
     }
 }

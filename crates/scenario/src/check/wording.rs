@@ -103,7 +103,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The text that `branch` requires under `tag`.
-    pub fn of_tag(branch: &'a Json, tag: &str) -> Option<Choice<'a>> {
+    pub(super) fn of_tag(branch: &'a Json, tag: &str) -> Option<Choice<'a>> {
         let name = branch.get("properties")?.get(tag)?.get("const")?.as_str()?;
         Some(Choice { name, about: branch.get("description").and_then(Json::as_str) })
     }
@@ -121,7 +121,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Each choice with its description, for a hint.
-    pub fn explained(choices: &[Choice<'_>]) -> String {
+    pub(super) fn explained(choices: &[Choice<'_>]) -> String {
         let explain =
             |choice: &Choice<'_>| match choice.about.and_then(|about| about.split(['\n', '.']).next()) {
                 Some(about) => format!("\"{}\" ({about})", choice.name),
@@ -174,7 +174,7 @@ impl Range {
         above && below
     }
 
-    pub fn holds_integer(&self, number: i128) -> bool {
+    pub(super) fn holds_integer(&self, number: i128) -> bool {
         let against = |limit: Limit| match limit.exact {
             Some(exact) => number.cmp(&exact),
             None => (number as f64).total_cmp(&limit.value),
@@ -188,14 +188,14 @@ impl Range {
 
     /// The range without the type's limits that `number` does not exceed: "at least 1" is clearer than "from
     /// 1 to 4294967295".
-    pub fn broken_by(self, number: i128) -> Range {
+    pub(super) fn broken_by(self, number: i128) -> Range {
         let high = self.high.filter(|high| !high.of_type || high.exact.is_some_and(|high| number > high));
         let low = self.low.filter(|low| !low.of_type || high.is_none_or(|high| high.of_type));
         Range { low, high, whole: self.whole }
     }
 
     /// A description of legal values, for a hint.
-    pub fn nearby(&self) -> String {
+    pub(super) fn nearby(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) if low.inclusive && high.inclusive => {
                 format!("a value from {low} to {high}")

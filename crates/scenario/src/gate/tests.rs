@@ -35,7 +35,7 @@ fn judge(text: &str) -> Judgement {
     })
 }
 
-fn told(text: &str) -> String {
+fn problems_of(text: &str) -> String {
     let problems = Gate::parse("--fail-if", text, &known()).expect_err(text);
     let tell = |problem: &Problem| {
         let place = problem.place().expect("every problem of an expression has a place");
@@ -108,19 +108,19 @@ fn a_gate_says_why_it_is_not_met() {
 
 #[test]
 fn mistakes_point_at_the_word() {
-    insta::assert_snapshot!(told("wait_mena > 3ms"), @r"
+    insta::assert_snapshot!(problems_of("wait_mena > 3ms"), @r"
     unknown measure `wait_mena`
     --fail-if 'wait_mena > 3ms'
                ^^^^^^^^^
     did you mean `wait_mean`?
     ");
-    insta::assert_snapshot!(told("waiting > 3ms"), @r"
+    insta::assert_snapshot!(problems_of("waiting > 3ms"), @r"
     `waiting` is called `wait_mean` here
     --fail-if 'waiting > 3ms'
                ^^^^^^^
     write `wait_mean`
     ");
-    insta::assert_snapshot!(told("wait_mean > 3GiB and latency < 1s"), @r"
+    insta::assert_snapshot!(problems_of("wait_mean > 3GiB and latency < 1s"), @r"
     `wait_mean` is measured in s, and `GiB` is not a unit for it
     --fail-if 'wait_mean > 3GiB and latency < 1s'
                            ^^^^
@@ -130,79 +130,79 @@ fn mistakes_point_at_the_word() {
                                     ^^^^^^^
     the measures are wait_mean, utilisation, throughput, moved, measured, fill, error, client_wait, busiest
     ");
-    insta::assert_snapshot!(told("wait_mean = 3ms"), @"
+    insta::assert_snapshot!(problems_of("wait_mean = 3ms"), @"
     `=` is unexpected here
     --fail-if 'wait_mean = 3ms'
                          ^
     write `==` to compare
     ");
-    insta::assert_snapshot!(told("wait_mean > 3ms && utilisation > 1"), @"
+    insta::assert_snapshot!(problems_of("wait_mean > 3ms && utilisation > 1"), @"
     `&&` is unexpected here
     --fail-if 'wait_mean > 3ms && utilisation > 1'
                                ^^
     write `and`
     ");
-    insta::assert_snapshot!(told("wait_mean > 3ms utilisation > 1"), @"
+    insta::assert_snapshot!(problems_of("wait_mean > 3ms utilisation > 1"), @"
     there is more text after the end of the expression
     --fail-if 'wait_mean > 3ms utilisation > 1'
                                ^^^^^^^^^^^
     join comparisons with `and` or `or`
     ");
-    insta::assert_snapshot!(told("(wait_mean > 3ms"), @"
+    insta::assert_snapshot!(problems_of("(wait_mean > 3ms"), @"
     a parenthesis is not closed
     --fail-if '(wait_mean > 3ms'
                                ^
     close it with `)`
     ");
-    insta::assert_snapshot!(told("wait_mean > 3ms)"), @"
+    insta::assert_snapshot!(problems_of("wait_mean > 3ms)"), @"
     there is a `)` without a `(`
     --fail-if 'wait_mean > 3ms)'
                               ^
     remove it
     ");
-    insta::assert_snapshot!(told("3ms < wait_mean"), @"
+    insta::assert_snapshot!(problems_of("3ms < wait_mean"), @"
     a comparison begins with a measure, not with a number
     --fail-if '3ms < wait_mean'
                ^^^
     reverse it: `wait_mean > 2ms`
     ");
-    insta::assert_snapshot!(told("wait_mean"), @"
+    insta::assert_snapshot!(problems_of("wait_mean"), @"
     `wait_mean` is not compared with a limit
     --fail-if 'wait_mean'
                         ^
     write one of < <= > >= == != and a limit
     ");
-    insta::assert_snapshot!(told("wait_mean > fast"), @"
+    insta::assert_snapshot!(problems_of("wait_mean > fast"), @"
     the limit must be a number
     --fail-if 'wait_mean > fast'
                            ^^^^
     write a number, with a unit or without: `2ms`, `0.95`, `95%`
     ");
-    insta::assert_snapshot!(told("wait_mean.max > 1"), @"
+    insta::assert_snapshot!(problems_of("wait_mean.max > 1"), @"
     `.max` is not a part of a measure
     --fail-if 'wait_mean.max > 1'
                ^^^^^^^^^^^^^
     write `.low` or `.high` for the ends of the 95 % interval, nothing for the mean
     ");
-    insta::assert_snapshot!(told("wait_mean > 1.2.3"), @"
+    insta::assert_snapshot!(problems_of("wait_mean > 1.2.3"), @"
     `1.2.3` is not a number
     --fail-if 'wait_mean > 1.2.3'
                            ^^^^^
     write digits, with a point before any decimals
     ");
-    insta::assert_snapshot!(told(""), @"
+    insta::assert_snapshot!(problems_of(""), @"
     a comparison is missing
     --fail-if ''
                ^
     write a measure, a comparison and a limit: `wait_mean > 2ms`
     ");
-    insta::assert_snapshot!(told("not wait_mean > 1"), @"
+    insta::assert_snapshot!(problems_of("not wait_mean > 1"), @"
     `not` is unexpected here
     --fail-if 'not wait_mean > 1'
                ^^^
     write `and` and `or` in lower case; reverse a comparison instead of using `not`
     ");
-    insta::assert_snapshot!(told("wait_mean > 1e999s"), @"
+    insta::assert_snapshot!(problems_of("wait_mean > 1e999s"), @"
     1e999s is too large
     --fail-if 'wait_mean > 1e999s'
                            ^^^^^^
@@ -213,13 +213,13 @@ fn mistakes_point_at_the_word() {
 /// Reports show shares in percent, so `utilisation > 75` was written for 75 %, and was met by every share.
 #[test]
 fn a_percentage_without_its_sign_is_refused() {
-    insta::assert_snapshot!(told("utilisation > 75"), @"
+    insta::assert_snapshot!(problems_of("utilisation > 75"), @"
     `utilisation` is a share of one, so 75 without a unit is 7500 %
     --fail-if 'utilisation > 75'
                              ^^
     write `75%` or `0.75`
     ");
-    insta::assert_snapshot!(told("fill > 80 and measured < 12.5"), @"
+    insta::assert_snapshot!(problems_of("fill > 80 and measured < 12.5"), @"
     `fill` is a share of one, so 80 without a unit is 8000 %
     --fail-if 'fill > 80 and measured < 12.5'
                       ^^
@@ -229,13 +229,13 @@ fn a_percentage_without_its_sign_is_refused() {
                                         ^^^^
     write `12.5%` or `0.125`
     ");
-    insta::assert_snapshot!(told("utilisation > 1"), @"
+    insta::assert_snapshot!(problems_of("utilisation > 1"), @"
     `utilisation` is a share of one, so 1 without a unit is 100 %
     --fail-if 'utilisation > 1'
                              ^
     write `1%` or `0.01`
     ");
-    insta::assert_snapshot!(told("utilisation < -3"), @"
+    insta::assert_snapshot!(problems_of("utilisation < -3"), @"
     `utilisation` is a share of 0 to 1, never -3
     --fail-if 'utilisation < -3'
                              ^^
@@ -258,13 +258,13 @@ fn a_percentage_without_its_sign_is_refused() {
 /// Such gates were accepted, and then failed every run or none.
 #[test]
 fn a_gate_that_does_not_depend_on_the_run_is_refused() {
-    insta::assert_snapshot!(told("utilisation > 150%"), @"
+    insta::assert_snapshot!(problems_of("utilisation > 150%"), @"
     `utilisation > 150%` is never true: `utilisation` is a share from 0 to 100 %
     --fail-if 'utilisation > 150%'
                              ^^^^
     write a limit that some values exceed and others do not
     ");
-    insta::assert_snapshot!(told("wait_mean.low >= 0ms"), @"
+    insta::assert_snapshot!(problems_of("wait_mean.low >= 0ms"), @"
     `wait_mean.low >= 0ms` is always true: `wait_mean.low` is never negative
     --fail-if 'wait_mean.low >= 0ms'
                                 ^^^
@@ -297,13 +297,13 @@ fn a_gate_that_does_not_depend_on_the_run_is_refused() {
 
 #[test]
 fn a_gate_on_what_a_scenario_cannot_have_is_refused() {
-    insta::assert_snapshot!(told("client_wait > 3ms"), @"
+    insta::assert_snapshot!(problems_of("client_wait > 3ms"), @"
     `client_wait` has no value in this scenario: there are no clients
     --fail-if 'client_wait > 3ms'
                ^^^^^^^^^^^
     name another measure, or change the scenario
     ");
-    insta::assert_snapshot!(told("busiest.high > 80%"), @"
+    insta::assert_snapshot!(problems_of("busiest.high > 80%"), @"
     the mean of `busiest` has no interval: it is a maximum
     --fail-if 'busiest.high > 80%'
                ^^^^^^^^^^^^

@@ -16,7 +16,7 @@ struct InFlight {
     /// For each operation, the events that will lead to an answer.
     of_operation: Vec<u64>,
     /// Work of disks that has not been reported to the clients.
-    untold_ns: u64,
+    unreported_ns: u64,
     /// The clients have not started.
     begins: bool,
 }
@@ -69,12 +69,12 @@ impl InFlight {
                 }
                 Event::TakenIn { operation, .. } => operation,
                 Event::Served { operation, work_ns, .. } => {
-                    all.untold_ns += work_ns;
+                    all.unreported_ns += work_ns;
                     operation
                 }
                 Event::Answer { operation, work_ns } => {
                     all.answers += 1;
-                    all.untold_ns += work_ns;
+                    all.unreported_ns += work_ns;
                     operation
                 }
             };
@@ -171,9 +171,11 @@ fn requests(clients: &Clients, servers: &[&Server], in_flight: &InFlight) -> Res
         return Err(format!("{answers} answers were sent, but {came} came and {coming} are in flight").into());
     }
     let worked: u64 = servers.iter().map(|server| server.disk.lane.busy.as_ns()).sum();
-    if worked != clients.books.worked_ns + in_flight.untold_ns {
-        let (told, untold) = (clients.books.worked_ns, in_flight.untold_ns);
-        return Err(format!("disks worked {worked} ns, but {told} were told and {untold} are to be").into());
+    if worked != clients.books.worked_ns + in_flight.unreported_ns {
+        let (reported, unreported) = (clients.books.worked_ns, in_flight.unreported_ns);
+        return Err(
+            format!("disks worked {worked} ns, but {reported} were told and {unreported} are to be").into()
+        );
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ fn standing() -> Standing {
 }
 
 #[test]
-fn everything_that_the_monitor_knows_is_told() {
+fn everything_that_the_monitor_knows_is_shown() {
     let standing = standing();
     let page = text_of(&standing, &Health::of(&standing));
     for line in [

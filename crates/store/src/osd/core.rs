@@ -21,7 +21,7 @@ use crate::StoreError;
 use crate::clock::{Clock, now};
 use crate::content::{self, Encoded};
 use crate::engine::{Engine, Transaction};
-use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, Report, Told, Wanted};
+use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, Reply, Report, Wanted};
 use crate::map::{ClusterMap, Places};
 use crate::names::{Address, address};
 use crate::objects::{Totals, View};
@@ -286,16 +286,16 @@ impl Core {
             self.maps.retain(|(earlier, _)| earlier.epoch >= map.oldest);
             self.maps.push((map, places));
             let (map, places) = self.maps.last().expect("one was just pushed");
-            let mut told = Vec::new();
+            let mut changed = Vec::new();
             for group in (0..self.settings.groups).filter(|group| map.begins_interval_of(*group)) {
                 let map = places.map_of(map, group);
                 let me = DeviceId(self.me.osd);
                 let is_mine = map.up.contains(&me) || map.acting.contains(&me);
                 if is_mine || self.groups.contains_key(&group) || self.early.contains_key(&group) {
-                    told.push((group, map));
+                    changed.push((group, map));
                 }
             }
-            for (group, map) in told {
+            for (group, map) in changed {
                 self.tell_map(group, map, transaction, turn);
             }
         }
@@ -348,15 +348,15 @@ impl Core {
         turn: &mut Turn,
     ) {
         let epoch = self.maps.last().map_or(0, |(map, _)| map.epoch);
-        let retry = Told::Retry(epoch);
+        let retry = Reply::Retry(epoch);
         let request = ask.request;
-        let told = match ask.what {
+        let reply = match ask.what {
             Wanted::Inventory { repairs } => {
                 let inventory = self.inventory(ask.group, transaction);
                 for (key, _) in inventory.damaged.iter().filter(|_| repairs) {
                     self.damaged(ask.group, *key);
                 }
-                Told::Inventory(inventory)
+                Reply::Inventory(inventory)
             }
             _ if !self.groups.get(&ask.group).is_some_and(|held| held.replica.view().serves) => retry,
             what @ (Wanted::Names { .. } | Wanted::Head { .. }) => {
@@ -364,11 +364,11 @@ impl Core {
             }
             Wanted::Object { key, operation } => {
                 if let Some(why) = self.fault_of(ask.group, key, &operation) {
-                    turn.answers.push((door, Answer { request, told: Told::Refused(why) }));
+                    turn.answers.push((door, Answer { request, reply: Reply::Refused(why) }));
                     return;
                 }
                 if let Some(why) = self.refusal(ask.group, request, &operation) {
-                    turn.answers.push((door, Answer { request, told: Told::Refused(why) }));
+                    turn.answers.push((door, Answer { request, reply: Reply::Refused(why) }));
                     return;
                 }
                 self.waiting.insert(request, (ask.group, key, door));
@@ -376,7 +376,7 @@ impl Core {
                 return;
             }
         };
-        turn.answers.push((door, Answer { request, told }));
+        turn.answers.push((door, Answer { request, reply }));
     }
 
     /// What is wrong with a request: a correct client never names an object of another group, or writes bytes
@@ -396,7 +396,7 @@ impl Core {
 
     /// Answers requests that need no data; none, so that the client retries, while the log names objects
     /// missing here, or objects that clients must not see yet.
-    fn look(&self, group: u32, what: &Wanted, transaction: &mut Transaction<'_>) -> Option<Told> {
+    fn look(&self, group: u32, what: &Wanted, transaction: &mut Transaction<'_>) -> Option<Reply> {
         let held = self.groups.get(&group)?;
         let replica = &held.replica;
         match what {
@@ -456,12 +456,12 @@ impl Core {
                 let holder = Holder { group: GroupId(group), token };
                 let mut verdicts = Vec::new();
                 self.reserver.request(Request { holder, lot, priority, bytes }, &mut verdicts);
-                inputs.extend(verdicts.into_iter().map(told));
+                inputs.extend(verdicts.into_iter().map(input_of));
             }
             Action::Release { token, lot } => {
                 let mut verdicts = Vec::new();
                 self.reserver.release(lot, Holder { group: GroupId(group), token }, &mut verdicts);
-                inputs.extend(verdicts.into_iter().map(told));
+                inputs.extend(verdicts.into_iter().map(input_of));
             }
             Action::WantActing { epoch, acting } => {
                 self.monitor.want(group, epoch, acting.iter().map(|device| device.0).collect());
@@ -472,19 +472,19 @@ impl Core {
 
     fn reply(&mut self, request: RequestId, outcome: Outcome<Encoded>) {
         let Some((group, key, door)) = self.waiting.remove(&request) else { return };
-        let retry = Told::Retry(self.maps.last().map_or(0, |(map, _)| map.epoch));
-        let told = match outcome {
-            Outcome::Done(version) => Told::Done(version),
+        let retry = Reply::Retry(self.maps.last().map_or(0, |(map, _)| map.epoch));
+        let reply = match outcome {
+            Outcome::Done(version) => Reply::Done(version),
             // The client repeats the read, which succeeds once another replica has supplied the object.
             Outcome::Read { found: Some((_, bytes)), .. } if content::decode(&bytes).is_err() => {
                 self.damaged(group, key);
                 retry
             }
-            Outcome::Read { found, .. } => Told::Found(found),
+            Outcome::Read { found, .. } => Reply::Found(found),
             Outcome::Retry => retry,
         };
         self.counters.requests += 1;
-        door.answer(Answer { request, told });
+        door.answer(Answer { request, reply });
     }
 
     fn note(&mut self, group: u32, note: Note) {
@@ -572,7 +572,7 @@ struct Turn {
     touched: BTreeSet<u32>,
 }
 
-fn told(verdict: Verdict) -> (u32, Input<Encoded>) {
+fn input_of(verdict: Verdict) -> (u32, Input<Encoded>) {
     match verdict {
         Verdict::Granted(holder) => (holder.group.0, Input::Granted(holder.token)),
         Verdict::Rejected(holder) => (holder.group.0, Input::Rejected(holder.token)),

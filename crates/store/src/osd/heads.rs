@@ -3,7 +3,7 @@
 use towtank_replication::Key;
 
 use crate::engine::{ObjectHead, Table, Transaction, key_bytes, name_bytes, read};
-use crate::frames::Told;
+use crate::frames::Reply;
 
 /// The most heads in one answer.
 const HEADS_MAX: usize = 1_000;
@@ -18,7 +18,7 @@ pub(super) fn names(
     (prefix, from): (&str, &str),
     most: usize,
     transaction: &mut Transaction<'_>,
-) -> Option<Told> {
+) -> Option<Reply> {
     let most = most.clamp(1, HEADS_MAX);
     let (begin, first) = (name_bytes(group, prefix), name_bytes(group, from.max(prefix)));
     // One more row tells whether another name follows; damaged objects have an empty name, which is skipped.
@@ -30,7 +30,7 @@ pub(super) fn names(
             continue;
         }
         if heads.len() == most || bytes >= BYTES_MAX {
-            return Some(Told::Names { heads, is_last: false });
+            return Some(Reply::Names { heads, is_last: false });
         }
         let head = transaction.get(Table::Heads, &[&group.to_be_bytes()[..], &at].concat())?;
         let head: ObjectHead = read("the head of an object", &head).ok()?;
@@ -38,13 +38,13 @@ pub(super) fn names(
         bytes += head.attributes.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
         heads.push(head);
     }
-    Some(Told::Names { heads, is_last: true })
+    Some(Reply::Names { heads, is_last: true })
 }
 
 /// The head of an object.
-pub(super) fn head(group: u32, key: Key, transaction: &mut Transaction<'_>) -> Option<Told> {
+pub(super) fn head(group: u32, key: Key, transaction: &mut Transaction<'_>) -> Option<Reply> {
     let Some(head) = transaction.get(Table::Heads, &key_bytes(group, key)) else {
-        return Some(Told::Head(None));
+        return Some(Reply::Head(None));
     };
-    Some(Told::Head(Some(read("the head of an object", &head).ok()?)))
+    Some(Reply::Head(Some(read("the head of an object", &head).ok()?)))
 }

@@ -74,9 +74,9 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
         let answered = shared.now();
         let counter = if matches!(act, Act::Read(_)) { &shared.reads } else { &shared.writes };
         counter.fetch_add(1, Ordering::Relaxed);
-        let mut told = shared.told[client as usize].lock().expect("no thread that holds it panics");
-        told.entry(object).or_default().push(Operation { called, answered, act });
-        drop((told, open));
+        let mut history = shared.histories[client as usize].lock().expect("no thread that holds it panics");
+        history.entry(object).or_default().push(Operation { called, answered, act });
+        drop((history, open));
     }
     Ok(())
 }

@@ -82,8 +82,8 @@ fn run_child(directory: &Path, crash_at: usize) -> (usize, bool) {
     let mut command = Command::new(std::env::current_exe().expect("a test knows itself"));
     command.args(["--exact", "child", "--nocapture"]);
     let output = command.env(CHILD, directory).env(CRASH_AT, crash_at.to_string()).output();
-    let told = String::from_utf8_lossy(&output.expect("a child can be run").stdout).into_owned();
-    (told.matches("acknowledged").count(), told.contains("survived"))
+    let text = String::from_utf8_lossy(&output.expect("a child can be run").stdout).into_owned();
+    (text.matches("acknowledged").count(), text.contains("survived"))
 }
 
 /// All states between transactions, beginning with the one before all writes.

@@ -88,28 +88,6 @@ fn normal_cdf(z: f64) -> f64 {
 }
 
 #[test]
-fn uniform() {
-    for seed in SEEDS {
-        let real = UniformReal::new(-2.0, 6.0).unwrap();
-        let (values, words) = samples(seed, |source| real.sample(source));
-        assert_eq!(words, 1.0);
-        check_mean("uniform", &values, 2.0);
-        check_cdf("uniform", seed, values, |x| (x + 2.0) / 8.0);
-
-        let dice = UniformInteger::new(1, 6).unwrap();
-        let (values, words) = samples(seed, |source| dice.sample(source));
-        assert_eq!(words, 1.0);
-        let counts: Vec<u64> =
-            (1..=6).map(|face| values.iter().filter(|value| **value == face).count() as u64).collect();
-        check_counts("dice", seed, &counts, &[1.0 / 6.0; 6]);
-    }
-    let all = UniformInteger::new(0, u64::MAX).unwrap();
-    assert_eq!(all.sample(&mut Stuck(u64::MAX)), u64::MAX);
-    assert_eq!(UniformInteger::new(7, 7).unwrap().sample(&mut Stuck(3)), 7);
-    assert_eq!(UniformInteger::new(1, 6).unwrap().mean(), 3.5);
-}
-
-#[test]
 fn exponential() {
     let exponential = Exponential::with_mean(2.5).unwrap();
     for seed in SEEDS {
@@ -283,9 +261,6 @@ fn parameters_are_checked() {
         (LogNormal::with_mean(1.0, -0.5).map(drop), "`variation` is -0.5, and must be zero or more"),
         (Pareto::new(-1.0, 1.0).map(drop), "`minimum` is -1, and must be above zero"),
         (BoundedPareto::new(3.0, 2.0, 1.0).map(drop), "the range from 3 to 2 ends before it begins"),
-        (UniformReal::new(1.0, 0.0).map(drop), "the range from 1 to 0 ends before it begins"),
-        (UniformReal::new(f64::MIN, f64::MAX).map(drop), "`high - low` is inf, and must be a finite number"),
-        (UniformInteger::new(5, 4).map(drop), "the range from 5 to 4 ends before it begins"),
         (
             Empirical::new(&[], Spread::Uniform).map(drop),
             "all 0 bins have weight 0, and at least one must have more",

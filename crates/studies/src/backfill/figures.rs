@@ -1,10 +1,11 @@
 //! The figures of a backfill: the time of each discovery, the objects it looks at, and the bytes it sends;
 //! lines over a swept key.
 
-use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
+use towtank_report::{Axis, BarSeries, Figure, Kind, Num};
 
 use super::view::View;
-use towtank_study::points::{Drawn, number, setting, text};
+use towtank_study::PointResult;
+use towtank_study::sweeps::{Drawn, SweptNumber, SweptValue};
 
 /// All figures of the report.
 #[must_use]
@@ -54,53 +55,25 @@ pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
     }
 }
 
-/// The swept numeric key with the most values.
-fn across(views: &[View<'_>]) -> Option<String> {
-    let keys = views.first()?.point.result.settings.iter().map(|(key, _)| key.clone());
-    let count = |key: &String| {
-        let mut values: Vec<u64> = views
-            .iter()
-            .filter_map(|view| Some(number(setting(view.point.result, key)?)?.0.to_bits()))
-            .collect();
-        values.sort_unstable();
-        values.dedup();
-        values.len()
-    };
-    keys.map(|key| (count(&key), key))
-        .filter(|(count, _)| *count > 1)
-        .max_by_key(|(count, _)| *count)
-        .map(|(_, key)| key)
+/// The swept number with the most values.
+fn across(views: &[View<'_>]) -> Option<SweptNumber> {
+    let points: Vec<&PointResult<'_>> = views.iter().map(|view| view.point.result).collect();
+    SweptNumber::all(&points).into_iter().max_by_key(|one| one.count)
 }
 
 /// One line per discovery and combination of the other settings.
-fn lines(
-    views: &[View<'_>],
-    key: &str,
-    Drawn { id, title, measure, label, unit, factor }: Drawn<'_>,
-) -> Figure {
-    let mut series: Vec<LineSeries> = Vec::new();
-    let (mut ends, mut across) = ((f64::INFINITY, 0.0_f64), "");
-    for view in views {
-        let Some((x, unit_of_x)) = setting(view.point.result, key).and_then(number) else { continue };
-        (ends, across) = ((ends.0.min(x), ends.1.max(x)), unit_of_x);
-        let others = view.point.result.settings.iter().filter(|(other, _)| other != key);
-        let told = others.map(|(other, value)| format!("{other} = {}", text(value)));
-        let told: Vec<String> = told.collect();
-        for method in view.methods() {
-            let Some(mean) = view.mean(method, measure) else { continue };
-            let name =
-                std::iter::once(method.to_owned()).chain(told.iter().cloned()).collect::<Vec<_>>().join(", ");
-            let point = CurvePoint::new(x, mean * factor);
-            match series.iter_mut().find(|one| one.name == name) {
-                Some(line) => line.points.push(point),
-                None => series.push(LineSeries { name, points: vec![point], draw: Draw::Line }),
-            }
-        }
-    }
-    let of_key = if ends.0 > 0.0 && ends.1 / ends.0 > 20.0 { Axis::log } else { Axis::linear };
-    let axis = of_key(key.replace('_', " "), across.to_owned());
-    let kind = Kind::Line { x: axis, y: Axis::linear(label, unit), series, references: Vec::new() };
-    Figure { id: id.to_owned(), title: title.to_owned(), caption: String::new(), kind }
+fn lines(views: &[View<'_>], over: &SweptNumber, drawn: Drawn<'_>) -> Figure {
+    let of_method = |view: &View<'_>, method: &str| {
+        let mut name = vec![method.to_owned()];
+        name.extend(over.others(view.point.result, None));
+        Some((name, view.mean(method, drawn.measure)?))
+    };
+    let values = views.iter().flat_map(|view| {
+        let means = view.methods().into_iter().filter_map(|method| of_method(view, method));
+        means.map(|(name, mean)| SweptValue { at: view.point.result, name, mean, range: None })
+    });
+    let x = over.axis(&over.key.replace('_', " "), over.ratio() > 20.0);
+    drawn.figure(x, drawn.lines(over, values))
 }
 
 /// One bar per discovery.

@@ -14,10 +14,10 @@ use towtank_scenario::{Problem, Problems};
 use towtank_units::{Frequency, SimSpan};
 
 use super::scenario::Redundancy;
-use towtank_study::{Answer, Given, Subcommand, SubcommandFlag};
+use towtank_study::{Given, Output, Subcommand, SubcommandFlag};
 
 /// The subcommand `plan`.
-pub const PLAN: Subcommand = Subcommand {
+pub(super) const PLAN: Subcommand = Subcommand {
     name: "plan",
     about: "Leaves to use for a pool, their memory, and the cost of an outage with each discovery",
     help: "All values come from the equations of the thesis, without a simulation: objects fall on leaves as in the coupon \
@@ -134,10 +134,10 @@ fn rate(given: &Given<'_>) -> Result<f64, Problem> {
     }
 }
 
-fn answer(given: &Given<'_>) -> Result<Answer, Problems> {
+fn answer(given: &Given<'_>) -> Result<Output, Problems> {
     let pool = pool(given)?;
     let plan = pool.plan().map_err(|error| Problem::new(error.to_string()))?;
-    Ok(Answer {
+    Ok(Output {
         text: text(&pool, &plan),
         data: data(&pool, &plan),
         tables: vec![discoveries(&plan)],

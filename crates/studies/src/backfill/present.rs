@@ -1,7 +1,7 @@
 //! The answer and the tables of a backfill: one row per point and discovery.
 
 use towtank_metrics::{Better, Chance};
-use towtank_report::{Cell, Column, Standing, Status, Table, Warning, human};
+use towtank_report::{Answer, Cell, Column, Standing, Status, Table, Warning, human};
 
 use super::Backfill;
 use super::figures;
@@ -23,9 +23,10 @@ pub fn present(points: &Points<'_, Backfill>) -> Presentation {
     let figures = figures::all(&views, points.swept);
     Presentation {
         headline: headline(points, &views),
-        status: Some(status(&views)),
         main_figure: figures.first().map(|figure| figure.id.clone()),
-        answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
+        answer: Answer::of_sentences(if points.swept { answer_of_sweep(&views) } else { answer(first) })
+            .with_verdict(Some(status(&views)))
+            .comparing("discoveries"),
         tables: vec![discoveries(&views, points.swept)],
         figures,
         claims,
@@ -53,15 +54,15 @@ fn headline(points: &Points<'_, Backfill>, views: &[View<'_>]) -> Option<String>
 
 /// Whether all groups become clean.
 fn status(views: &[View<'_>]) -> Standing {
-    let told = views.iter().flat_map(unsafe_at);
-    let told = told.map(|told| Standing::new(Status::NotSafe, told.trim_end_matches('.')));
-    Standing::worst(told)
+    let sentences = views.iter().flat_map(unsafe_at);
+    let standings = sentences.map(|sentence| Standing::new(Status::NotSafe, sentence.trim_end_matches('.')));
+    Standing::worst(standings.map(|one| (String::new(), one)))
         .unwrap_or_else(|| Standing::new(Status::Safe, "all groups become clean in every replicate"))
 }
 
 /// What does not become safe at a point, for each discovery.
 fn unsafe_at(view: &View<'_>) -> Vec<String> {
-    let told = |method: &'static str| {
+    let sentence = |method: &'static str| {
         let runs = || view.runs(method);
         let unclean: u64 = runs().map(|run| run.groups.1).max().unwrap_or(0);
         let unfinished: u64 = runs().map(|run| run.backfills.1).max().unwrap_or(0);
@@ -72,13 +73,12 @@ fn unsafe_at(view: &View<'_>) -> Vec<String> {
             )
         })
     };
-    view.methods().into_iter().filter_map(told).collect()
+    view.methods().into_iter().filter_map(sentence).collect()
 }
 
-/// The answer: first what is unsafe or unknown, then the time of each discovery, the shortest first; in their
-/// own order where the discoveries are tied.
-fn answer(view: &View<'_>) -> String {
-    let mut told = unsafe_at(view);
+/// The time of each discovery, the shortest first; in their own order where the discoveries are tied.
+fn answer(view: &View<'_>) -> Vec<String> {
+    let mut sentences = Vec::new();
     let ranked = by_time(view);
     let (methods, ranking) = (view.methods(), ranked.ranking());
     let times: Vec<(f64, &str)> = ranking
@@ -87,8 +87,8 @@ fn answer(view: &View<'_>) -> String {
         .filter_map(|at| Some((view.mean(methods[*at], "backfill_s")?, methods[*at])))
         .collect();
     let Some(&(least, best)) = times.first() else {
-        told.push(without_time(view));
-        return told.join(" ");
+        sentences.push(without_time(view));
+        return sentences;
     };
     let shown = human::Shown::fitting(least, "s");
     let stale = view.mean(best, "objects_stale").map_or_else(String::new, |count| {
@@ -101,16 +101,16 @@ fn answer(view: &View<'_>) -> String {
         own.sort_by_key(|(_, method)| methods.iter().position(|own| own == method));
         let own: Vec<String> =
             own.iter().map(|(time, method)| format!("{} with {method}", shown.quantity(*time))).collect();
-        told.push(format!("The backfill{stale} takes {}: tied, {}.", own.join(", "), ranked.why_tied()));
-        return told.join(" ");
+        sentences.push(format!("The backfill{stale} takes {}: tied, {}.", own.join(", "), ranked.why_tied()));
+        return sentences;
     }
     let slower = times.iter().filter(|(_, method)| !ranking.best.iter().any(|at| methods[*at] == *method));
     let others: Vec<String> =
         slower.map(|(time, method)| format!("{method} {}", shown.quantity(*time))).collect();
     let with = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
     let range = if ranking.best.len() > 1 { ranked.range_of_best("s") } else { shown.quantity(least) };
-    told.push(format!("The backfill takes {range} with {}{stale}{with}.", ranked.best()));
-    told.join(" ")
+    sentences.push(format!("The backfill takes {range} with {}{stale}{with}.", ranked.best()));
+    sentences
 }
 
 /// What is said where no discovery has a time.
@@ -132,7 +132,7 @@ fn no_backfill(view: &View<'_>) -> bool {
     view.methods().into_iter().flat_map(|method| view.runs(method)).all(|run| run.backfills.0 == 0)
 }
 
-fn answer_of_sweep(views: &[View<'_>]) -> String {
+fn answer_of_sweep(views: &[View<'_>]) -> Vec<String> {
     let of = |view: &View<'_>| -> Vec<(String, Vec<Option<f64>>)> {
         let methods = view.methods().into_iter().filter(|method| *method != "scan");
         let candidate = |method: &'static str| {
@@ -141,8 +141,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
         methods.map(candidate).collect()
     };
     let ranked = Ranked::of(views.iter().flat_map(of).collect(), Better::Lower, Chance::Seeds);
-    let mut told: Vec<String> = views.iter().flat_map(unsafe_at).collect();
-    told.push(match ranked.ends() {
+    vec![match ranked.ends() {
         Some(_) if ranked.is_tied() => format!(
             "The discoveries and points take {} of a scan's time, tied: {}.",
             ranked.range("share"),
@@ -156,8 +155,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
             ranked.range_of_worst("share")
         ),
         _ => "The table has the time of each discovery.".to_owned(),
-    });
-    told.join(" ")
+    }]
 }
 
 const MEASURES: [(&str, &str); 8] = [

@@ -1,7 +1,7 @@
 //! The keys of a scenario of a backfill, the values of its presets, and its checks.
 
-pub mod preset;
-pub mod settled;
+pub(crate) mod preset;
+pub(crate) mod settled;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -145,7 +145,7 @@ impl Redundancy {
     /// Parses an erasure code such as `4+2`. A code of one data shard is refused, since it is the same as
     /// copies (`replicas`).
     #[must_use]
-    pub fn of_code(text: &str) -> Option<Redundancy> {
+    pub(super) fn of_code(text: &str) -> Option<Redundancy> {
         let (data, parity) = text.split_once('+')?;
         let (data, parity): (u32, u32) = (data.trim().parse().ok()?, parity.trim().parse().ok()?);
         let width = data.checked_add(parity)?;

@@ -102,7 +102,7 @@ fn cached_objects_are_looked_at_for_free() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let told = |text: &str| match check(text) {
+    let refusal = |text: &str| match check(text) {
         Ok(_) => panic!("{text} was taken"),
         Err(problems) => {
             let lines = problems.iter().map(|problem| {
@@ -112,27 +112,27 @@ fn what_cannot_be_is_refused() {
         }
     };
     let all = [
-        told("ranges = 1000"),
-        told("discovery = \"scan,merkel\""),
-        told("discovery = \"scan,scan\""),
-        told("down = 3"),
-        told("devices = 2"),
-        told("outage = \"1h\""),
-        told("stale = \"1%\"\noutage = \"1h\"\nwrites_per_second = \"10/s\""),
-        told("stale = \"120%\""),
-        told("created = \"60%\"\ndeleted = \"60%\""),
-        told("object_size = \"2GiB\""),
-        told("stale = \"1%\"\nstale_objects = 10"),
-        told("stale_objects = 60000"),
-        told("outage = \"100h\"\nwrites_per_second = \"1000/s\""),
-        told("client_writes = \"40/s\"\nobject_size = \"10MiB\""),
+        refusal("ranges = 1000"),
+        refusal("discovery = \"scan,merkel\""),
+        refusal("discovery = \"scan,scan\""),
+        refusal("down = 3"),
+        refusal("devices = 2"),
+        refusal("outage = \"1h\""),
+        refusal("stale = \"1%\"\noutage = \"1h\"\nwrites_per_second = \"10/s\""),
+        refusal("stale = \"120%\""),
+        refusal("created = \"60%\"\ndeleted = \"60%\""),
+        refusal("object_size = \"2GiB\""),
+        refusal("stale = \"1%\"\nstale_objects = 10"),
+        refusal("stale_objects = 60000"),
+        refusal("outage = \"100h\"\nwrites_per_second = \"1000/s\""),
+        refusal("client_writes = \"40/s\"\nobject_size = \"10MiB\""),
         // The primary of one group sends five shards of 5 MB per write.
-        told("client_writes = \"8/s\"\nobject_size = \"20MB\"\nec = \"4+2\"\ndevices = 8\ngroups = 1"),
-        told("ec = \"4+2\"\nreplicas = 3"),
-        told("ec = \"4\""),
-        told("ec = \"1+2\""),
-        told("ec = \"4+2\"\ndown = 2"),
-        told("ec = \"4+2\"\ndevices = 5"),
+        refusal("client_writes = \"8/s\"\nobject_size = \"20MB\"\nec = \"4+2\"\ndevices = 8\ngroups = 1"),
+        refusal("ec = \"4+2\"\nreplicas = 3"),
+        refusal("ec = \"4\""),
+        refusal("ec = \"1+2\""),
+        refusal("ec = \"4+2\"\ndown = 2"),
+        refusal("ec = \"4+2\"\ndevices = 5"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
     `ranges` is 1000, but a tree has a power of two of leaves
@@ -328,7 +328,7 @@ fn a_plan_is_worked_out() {
     let six = coded(&[("ec", "4+2"), ("devices", "12")]).expect("a code is possible");
     assert_eq!(six.data["replicas"], 6);
     let per_device =
-        |answer: &towtank_study::Answer| answer.data["groups_per_device"].as_f64().expect("a number");
+        |answer: &towtank_study::Output| answer.data["groups_per_device"].as_f64().expect("a number");
     assert!((per_device(&six) - 128.0 * 6.0 / 12.0).abs() < 1e-9, "{}", per_device(&six));
     for wrong in [&[("ec", "4+2"), ("replicas", "3")][..], &[("ec", "4+2"), ("devices", "5")], &[("ec", "4")]]
     {
@@ -357,17 +357,17 @@ fn a_plan_is_worked_out() {
     );
 }
 
-/// A former bug: where nothing changed in the outage, the time of a backfill was told as not known.
+/// A former bug: where nothing changed in the outage, the time of a backfill was reported as not known.
 #[test]
 fn an_outage_without_changes_needs_no_backfill() {
     let answer = |text: &str| {
         let prepared = check(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
         let outcomes = [outcome(text, 1)];
         let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
-        Backfill.present(&[point]).answer
+        Backfill.present(&[point]).answer.prose()
     };
     assert_eq!(
         answer("stale = \"0%\""),
-        "No backfill is needed: the log covers the outage, and no object changed in it."
+        "Safe: all groups become clean in every replicate. No backfill is needed: the log covers the outage, and no object changed in it."
     );
 }

@@ -39,7 +39,7 @@ impl<'a> View<'a> {
 
     /// The values of a measure of a discovery by replicate, to be compared in pairs.
     #[must_use]
-    pub fn by_replicate(&self, method: &str, measure: &str) -> Vec<Option<f64>> {
+    pub(crate) fn by_replicate(&self, method: &str, measure: &str) -> Vec<Option<f64>> {
         by_replicate(self.point.result, &self.name_of(method, measure))
     }
 

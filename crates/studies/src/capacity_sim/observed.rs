@@ -57,7 +57,7 @@ impl Estimated {
 /// The way to count shares that [`Shares`] of this way are most likely mistaken for: the paper counts any
 /// share as one of capacity.
 #[must_use]
-pub fn mistaken(shares: Shares) -> Shares {
+pub(super) fn mistaken(shares: Shares) -> Shares {
     match shares {
         Shares::Operations | Shares::Concurrency => Shares::Capacity,
         Shares::Capacity => Shares::Operations,
@@ -86,7 +86,7 @@ pub struct Kept {
 }
 
 /// How the names of measures of a mix of sizes begin.
-pub const MIX: &str = "mix_by_";
+pub(super) const MIX: &str = "mix_by_";
 
 /// The rules of admission.
 const WAYS: [&str; 3] = ["budget", "fixed", "pid"];

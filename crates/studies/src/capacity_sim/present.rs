@@ -3,7 +3,8 @@
 
 use towtank_metrics::{Better, Chance, mean_interval_95};
 use towtank_report::{
-    Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference, Table, Warning, human,
+    Answer, Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, Label, LineSeries, Num, Reference, Table,
+    Warning, human,
 };
 
 use super::CapacitySim;
@@ -13,7 +14,7 @@ use towtank_study::points::{columns_of, text};
 use towtank_study::ranking::{Ranked, by_replicate};
 use towtank_study::{MeasureSpec, Point, Points, Presentation, Study};
 
-/// More lines than these cannot be told apart.
+/// More lines than these cannot be distinguished.
 const LINES_MAX: usize = 12;
 /// An estimate with a larger relative error is called wrong.
 const HOLDS_WITHIN: f64 = 0.05;
@@ -89,12 +90,12 @@ pub fn present(points: &Points<'_, CapacitySim>) -> Presentation {
     figures.splice(0..0, shares::figures(&mixes));
     let mut tables = shares::tables(&mixes);
     tables.push(errors(&views));
+    let compared = if mixes.is_empty() { "capacity" } else { "mixes" };
     let asked = if mixes.is_empty() { "error_worst" } else { "mix_by_operations_error" };
     Presentation {
         headline: points.first_measure([asked, "error_worst", "reads_per_second"]),
-        status: None,
         main_figure: figures.first().map(|figure| figure.id.clone()),
-        answer: answer(&views, shares::answer(&mixes)),
+        answer: answer(&views, shares::answer(&mixes)).comparing(compared),
         tables,
         figures,
         claims: Vec::new(),
@@ -106,17 +107,17 @@ fn alone(views: &[View<'_>]) -> bool {
     views.len() == 1
 }
 
-fn answer(views: &[View<'_>], of_mixes: Option<String>) -> String {
+fn answer(views: &[View<'_>], of_mixes: Option<String>) -> Answer {
     // Points whose error is missing do not count among those where the method holds.
     let known: Vec<f64> = views.iter().filter_map(|view| view.mean("error_worst")).collect();
     let error = |view: &View<'_>| (view.name(), by_replicate(view.point.result, "error_worst"));
     let ranked = Ranked::of(views.iter().map(error).collect(), Better::Lower, Chance::Seeds);
     let Some([_, error]) = ranked.ends() else {
-        return "The error of predicted mixes is not known: no point was measured to its end.".to_owned();
+        return Answer::of("The error of predicted mixes is not known: no point was measured to its end.");
     };
     let holds = known.iter().filter(|error| **error <= HOLDS_WITHIN).count();
     let percent = human::digits(error * 100.0);
-    let mut answer = if views.len() == 1 {
+    let mut finding = if views.len() == 1 {
         format!("From pure reads and pure writes, the rates of mixes are predicted to within {percent} %")
     } else {
         let largest = if ranked.is_tied() {
@@ -127,21 +128,23 @@ fn answer(views: &[View<'_>], of_mixes: Option<String>) -> String {
         format!("Predictions are within 5 % at {holds} of {} points; {largest}", known.len())
     };
     if known.len() < views.len() {
-        answer += &format!("; {} points were not measured to their end", views.len() - known.len());
+        finding += &format!("; {} points were not measured to their end", views.len() - known.len());
     }
+    let mut answer = Answer::of(finding + ".");
     let first = &views[0];
     let off = |name: &str| first.mean(&format!("{name}_deviation")).map(|off| human::digits(off * 100.0));
     if let (true, Some(budget), Some(fixed), Some(pid)) =
         (alone(views), off("budget"), off("fixed"), off("pid"))
     {
-        answer += &format!(
-            "; while the mix changes, the mean deviation of disk utilisation from the target is {budget} points with a budget, {fixed} with a fixed limit, {pid} with a regulator"
+        let words = format!(
+            "while the mix changes, the mean deviation of disk utilisation from the target is {budget} points with a budget, {fixed} with a fixed limit, {pid} with a regulator"
         );
+        answer.push(Label::Also, words);
     }
     if let Some(more) = of_mixes {
-        answer += &format!("; {more}");
+        answer.push(Label::Also, more);
     }
-    answer + "."
+    answer
 }
 
 fn errors(views: &[View<'_>]) -> Table {

@@ -17,7 +17,7 @@ use towtank_serving::cluster::{Cluster, Counts, Load, Part};
 use towtank_study::{RunContext, StudyError};
 
 /// The shares of reads that are measured, in percent; the method needs the two ends.
-pub const READS: [u64; 5] = [0, 25, 50, 75, 100];
+pub(super) const READS: [u64; 5] = [0, 25, 50, 75, 100];
 
 /// The measurements of one replicate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -91,13 +91,13 @@ pub struct Controlled {
 impl Controlled {
     /// The mean busy share of the disks, if there was a whole window.
     #[must_use]
-    pub fn utilisation(&self) -> Option<f64> {
+    pub(crate) fn utilisation(&self) -> Option<f64> {
         mean(self.busy.iter().copied())
     }
 
     /// The mean absolute deviation of windows from a target.
     #[must_use]
-    pub fn deviation(&self, target: f64) -> Option<f64> {
+    pub(crate) fn deviation(&self, target: f64) -> Option<f64> {
         mean(self.busy.iter().map(|busy| (busy - target).abs()))
     }
 }
@@ -154,7 +154,7 @@ pub fn replicate(scenario: &Scenario, context: &RunContext<'_>) -> Result<Replic
 /// The method's model for this size of operation: from the pure mixes, and compared with the others. None
 /// where a measurement is missing.
 #[must_use]
-pub fn size_model(scenario: &Scenario, iops: &[Option<f64>]) -> Option<SizeModel> {
+pub(super) fn size_model(scenario: &Scenario, iops: &[Option<f64>]) -> Option<SizeModel> {
     let size = scenario.size.get();
     let one = |(reads, iops): (u64, &Option<f64>)| {
         let iops = iops.filter(|iops| *iops > 0.0)?;

@@ -107,7 +107,7 @@ impl Default for Ack {
 impl Ack {
     /// The copies that are written when a write is acknowledged.
     #[must_use]
-    pub fn copies(self, replicas: u32) -> u32 {
+    pub(crate) fn copies(self, replicas: u32) -> u32 {
         match self {
             Ack::Rule(AckRule::All) => replicas,
             Ack::Rule(AckRule::Majority) => replicas / 2 + 1,
@@ -207,12 +207,12 @@ const WINDOWS_MAX: u64 = 100_000;
 const SIZE_MAX: Bytes = Bytes::from_mib(64);
 
 /// The least warm-up and the least measured span, unless the scenario sets them.
-pub const WARM_UP: SimSpan = SimSpan::from_ms(50);
+pub(super) const WARM_UP: SimSpan = SimSpan::from_ms(50);
 const MEASURED: SimSpan = SimSpan::from_ms(200);
 
 /// The spans of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spans {
+pub(crate) struct Spans {
     /// What is discarded.
     pub warm_up: SimSpan,
     /// In which clients of a protocol start.
@@ -228,7 +228,7 @@ impl Scenario {
     /// flight, each waits for those before it: by Little's law, it takes the time that all of them take a
     /// server. The first of them start at once, so rates are too high until these have ended.
     #[must_use]
-    pub fn spans(&self, size: Bytes, reads: f64) -> Spans {
+    pub(crate) fn spans(&self, size: Bytes, reads: f64) -> Spans {
         let served = |rate: Rate| rate.span_for(size).as_secs_f64();
         let disk = served(self.disk);
         let copies = f64::from(self.replicas);
@@ -253,14 +253,14 @@ impl Scenario {
 
     /// The mix of sizes, where the scenario has one.
     #[must_use]
-    pub fn mix_of_sizes(&self) -> Option<Mix> {
+    pub(super) fn mix_of_sizes(&self) -> Option<Mix> {
         Mix::parse(self.mix.as_deref()?).ok()
     }
 
     /// The operations in flight of each part of a mix: its share of all of them. The largest remainders are
     /// rounded up, the earlier part first, so that all operations in flight belong to a part.
     #[must_use]
-    pub fn depths(&self, mix: &Mix) -> Vec<u32> {
+    pub(super) fn depths(&self, mix: &Mix) -> Vec<u32> {
         let whole = self.depth.saturating_mul(self.servers);
         let exact: Vec<f64> = mix.parts().iter().map(|part| part.share * f64::from(whole)).collect();
         let mut depths: Vec<u32> = exact.iter().map(|exact| *exact as u32).collect();

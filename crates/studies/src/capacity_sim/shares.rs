@@ -250,6 +250,6 @@ fn dots(views: &[MixView<'_>], name: String, shares: Shares, counted: Shares) ->
 
 /// Whether a measure is one of the mix of sizes, which has tables of its own.
 #[must_use]
-pub fn is_of_mix(measure: &str) -> bool {
+pub(super) fn is_of_mix(measure: &str) -> bool {
     measure.starts_with(MIX)
 }

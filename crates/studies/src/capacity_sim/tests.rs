@@ -107,7 +107,7 @@ fn a_mix_of_sizes_has_its_own_tables_and_figure() {
         shown.tables.iter().map(|table| (table.id(), table.rows().len())).collect();
     assert_eq!(tables, [("mixes", 3), ("mix_shares", 6), ("capacity", 1)]);
     assert_eq!(shown.headline.as_deref(), Some("mix_by_operations_error"));
-    assert!(shown.answer.contains("for shares of operations in flight"), "{}", shown.answer);
+    assert!(shown.answer.prose().contains("for shares of operations in flight"), "{}", shown.answer.prose());
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn the_resolved_form_reads_back_and_all_is_shown() {
     let shown = CapacitySim.present(&points);
     let ids: Vec<&str> = shown.figures.iter().map(|figure| figure.id.as_str()).collect();
     assert_eq!(ids, ["constant", "control"]);
-    assert!(shown.answer.starts_with("From pure reads"), "{}", shown.answer);
+    assert!(shown.answer.prose().starts_with("From pure reads"), "{}", shown.answer.prose());
 }
 
 /// A fault that was mended: a stopped run was reported as "within 0 %", since missing values counted as 0.
@@ -192,7 +192,7 @@ fn what_a_stopped_run_did_not_measure_is_missing() {
         let resolved = prepared.resolved();
         let points = [PointResult { settings: &[], scenario: &resolved, outcomes: &[outcome] }];
         let shown = CapacitySim.present(&points);
-        assert!(shown.answer.contains("is not known"), "{}", shown.answer);
+        assert!(shown.answer.prose().contains("is not known"), "{}", shown.answer.prose());
     }
 }
 

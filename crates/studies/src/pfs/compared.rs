@@ -1,13 +1,13 @@
 //! What a sweep is about, in one or two sentences: its throughput, and of all measures that matter the one
 //! that differs most.
 //!
-//! A measure differs if its best and its worst point are told apart by paired intervals
+//! A measure differs if its best and its worst point are distinguished by paired intervals
 //! ([`towtank_study::ranking`]). Throughput always has a sentence. Of the others the one follows whose
 //! difference, as a share of its larger end, is the greatest, if that is more than the difference of
 //! throughput. It was chosen among all of them, so each is judged at 5 % over their number (Bonferroni).
-//! What is not told apart has values, but no names.
+//! What is not distinguished has values, but no names.
 
-use towtank_metrics::{Better, Chance, told_apart};
+use towtank_metrics::{Better, Chance, significant_order};
 use towtank_report::human;
 
 use super::view::View;
@@ -61,11 +61,11 @@ impl Compared {
         if larger > 0.0 { (best - worst).abs() / larger } else { 0.0 }
     }
 
-    /// Whether the ends are told apart, as one of this many measures that are judged together.
+    /// Whether the ends are distinguished, as one of this many measures that are judged together.
     fn is_apart(&self, measures: usize) -> bool {
         let points = self.ranked.ranking().order.len();
         let pairs = points * (points - 1) / 2;
-        !self.ranked.is_tied() && told_apart(&self.ends[0], &self.ends[1], pairs * measures).is_some()
+        !self.ranked.is_tied() && significant_order(&self.ends[0], &self.ends[1], pairs * measures).is_some()
     }
 
     /// The number of replicates of the end that has more of them.
@@ -99,9 +99,9 @@ pub fn sentences(views: &[View<'_>]) -> Vec<String> {
     if throughput.runs() < 2 {
         return vec![of_one_run(&throughput, &others)];
     }
-    let mut told = vec![of_throughput(&throughput)];
-    told.extend(of_others(&throughput, &others));
-    told
+    let mut texts = vec![of_throughput(&throughput)];
+    texts.extend(of_others(&throughput, &others));
+    texts
 }
 
 /// All measures that matter, apart from throughput.

@@ -5,7 +5,8 @@ use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries
 
 use super::observed::Run;
 use super::view::View;
-use towtank_study::points::{Drawn, number, setting, text};
+use towtank_study::PointResult;
+use towtank_study::sweeps::{Drawn, SweptNumber, SweptValue};
 
 /// All figures of the report.
 #[must_use]
@@ -147,51 +148,32 @@ fn shares(views: &[View<'_>]) -> Option<Figure> {
 
 /// Throughput and latency over the swept number with the most values.
 fn lines(views: &[View<'_>]) -> Vec<Figure> {
-    let Some(first) = views.first() else { return Vec::new() };
-    let keys = first.point.result.settings.iter().map(|(key, _)| key.as_str());
-    let values = |key: &str| {
-        let mut found: Vec<u64> = views
-            .iter()
-            .filter_map(|view| Some(number(setting(view.point.result, key)?)?.0.to_bits()))
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        found.len()
-    };
-    let Some((_, key)) = keys.map(|key| (values(key), key)).filter(|(count, _)| *count > 1).max() else {
+    let points: Vec<&PointResult<'_>> = views.iter().map(|view| view.point.result).collect();
+    let numbers = SweptNumber::all(&points).into_iter();
+    let Some(over) = numbers.max_by(|left, right| (left.count, &left.key).cmp(&(right.count, &right.key)))
+    else {
         return Vec::new();
     };
+    let line = |drawn: Drawn<'_>| line(views, &over, drawn);
     let mib = 1.0 / f64::from(1 << 20);
     vec![
         line(
-            views,
-            key,
             Drawn::of("throughput", "Throughput", "throughput_bytes_per_s")
                 .on("throughput", "MiB/s")
                 .times(mib),
         ),
+        line(Drawn::of("latency_mean", "Mean latency", "latency_mean_s").on("mean latency", "ms").times(1e3)),
         line(
-            views,
-            key,
-            Drawn::of("latency_mean", "Mean latency", "latency_mean_s").on("mean latency", "ms").times(1e3),
-        ),
-        line(
-            views,
-            key,
             Drawn::of("latency_p99", "99th percentile of latency", "latency_p99_s")
                 .on("99th percentile of latency", "ms")
                 .times(1e3),
         ),
         line(
-            views,
-            key,
             Drawn::of("disk_busy", "Utilisation of the disks", "disk_busy")
                 .on("utilisation of the disks", "%")
                 .times(100.0),
         ),
         line(
-            views,
-            key,
             Drawn::of("cache_hit_share", "Share of pages found in memory", "cache_hit_share")
                 .on("share of pages found in memory", "%")
                 .times(100.0),
@@ -199,28 +181,11 @@ fn lines(views: &[View<'_>]) -> Vec<Figure> {
     ]
 }
 
-fn line(
-    views: &[View<'_>],
-    key: &str,
-    Drawn { id, title, measure, label, unit, factor }: Drawn<'_>,
-) -> Figure {
-    let mut series: Vec<LineSeries> = Vec::new();
-    let (mut ends, mut across) = ((f64::INFINITY, 0.0_f64), "");
-    for view in views {
-        let Some((x, of_x)) = setting(view.point.result, key).and_then(number) else { continue };
-        (ends, across) = ((ends.0.min(x), ends.1.max(x)), of_x);
-        let others = view.point.result.settings.iter().filter(|(other, _)| other != key);
-        let told: Vec<String> = others.map(|(other, value)| format!("{other} = {}", text(value))).collect();
-        let Some(mean) = view.mean(measure) else { continue };
-        let name = if told.is_empty() { measure.replace('_', " ") } else { told.join(", ") };
-        let point = CurvePoint::new(x, mean * factor);
-        match series.iter_mut().find(|one| one.name == name) {
-            Some(line) => line.points.push(point),
-            None => series.push(LineSeries { name, points: vec![point], draw: Draw::Line }),
-        }
-    }
-    let of_key = if ends.0 > 0.0 && ends.1 / ends.0 >= 8.0 { Axis::log } else { Axis::linear };
-    let x = of_key(key.replace('_', " "), across.to_owned());
-    let kind = Kind::Line { x, y: Axis::linear(label, unit), series, references: Vec::new() };
-    figure(id, title, "", kind)
+fn line(views: &[View<'_>], over: &SweptNumber, drawn: Drawn<'_>) -> Figure {
+    let values = views.iter().filter_map(|view| {
+        let (at, mean) = (view.point.result, view.mean(drawn.measure)?);
+        Some(SweptValue { at, name: over.others(at, None), mean, range: None })
+    });
+    let x = over.axis(&over.key.replace('_', " "), over.ratio() >= 8.0);
+    drawn.figure(x, drawn.lines(over, values))
 }

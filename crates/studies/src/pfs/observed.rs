@@ -158,7 +158,7 @@ impl Run {
 
     /// The number of whole samples during which every application with any requests still had work.
     #[must_use]
-    pub fn common_samples(&self) -> usize {
+    fn common_samples(&self) -> usize {
         let asked = || self.applications.iter().filter(|one| one.bytes > 0);
         let first = asked().map(|one| one.last).fold(f64::INFINITY, f64::min);
         if !first.is_finite() || self.sample <= 0.0 {

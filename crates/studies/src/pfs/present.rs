@@ -1,6 +1,6 @@
 //! The answer and the tables of a parallel file system.
 
-use towtank_report::{Cell, Column, Standing, Status, Table, Warning, human};
+use towtank_report::{Answer, Cell, Column, Label, Standing, Status, Table, Warning, human};
 use towtank_units::SimSpan;
 
 use super::observed::Run;
@@ -30,9 +30,9 @@ pub fn present(points: &Points<'_, Pfs>) -> Presentation {
     };
     Presentation {
         headline: points.first_measure(measures.iter().copied()),
-        status: Standing::worst(views.iter().filter_map(status)),
         main_figure: figures.first().map(|figure| figure.id.clone()),
-        answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
+        answer: if points.swept { answer_of_sweep(&views) } else { answer(first) }
+            .with_verdict(Standing::worst(views.iter().filter_map(status))),
         tables,
         figures,
         claims: published::claims(&judged),
@@ -41,35 +41,32 @@ pub fn present(points: &Points<'_, Pfs>) -> Presentation {
 }
 
 /// At risk where requests remain undone or come faster than they are done; nothing else is judged.
-fn status(view: &View<'_>) -> Option<Standing> {
+fn status(view: &View<'_>) -> Option<(String, Standing)> {
     let unfinished = unfinished(view).then(|| "the run ended before all requests were done".to_owned());
     let reason = unfinished.or_else(|| overloads(view).into_iter().next())?;
-    let place = if view.label.is_empty() { "" } else { view.label.as_str() };
-    Some(Standing::new(Status::AtRisk, reason.trim_end_matches('.')).at(place))
+    Some((view.label.clone(), Standing::new(Status::AtRisk, reason.trim_end_matches('.'))))
 }
 
 fn unfinished(view: &View<'_>) -> bool {
     view.runs().any(|run| run.ended.is_none())
 }
 
-fn answer(view: &View<'_>) -> String {
-    let mut told = Vec::new();
-    if unfinished(view) {
-        told.push("The run ended before all requests were done.".to_owned());
-    }
-    told.extend(overloads(view));
-    match (view.mean("throughput_bytes_per_s"), view.mean("requests_per_s")) {
-        (Some(rate), _) if rate > 0.0 => {
-            told.push(format!("Throughput is {}.", human::quantity(rate, "bytes/s")))
-        }
-        (_, Some(rate)) if rate > 0.0 => {
-            told.push(format!("Throughput is {}.", human::quantity(rate, "requests/s")))
-        }
-        _ => told.push("No request of the measured phase was completed.".to_owned()),
-    }
+fn answer(view: &View<'_>) -> Answer {
+    let mut finding = match (view.mean("throughput_bytes_per_s"), view.mean("requests_per_s")) {
+        (Some(rate), _) if rate > 0.0 => format!("Throughput is {}", human::quantity(rate, "bytes/s")),
+        (_, Some(rate)) if rate > 0.0 => format!("Throughput is {}", human::quantity(rate, "requests/s")),
+        _ => "No request of the measured phase was completed".to_owned(),
+    };
     if let (Some(mean), Some(most)) = (view.mean("latency_mean_s"), view.mean("latency_p99_s")) {
         let [mean, most] = human::alike([mean, most], "s");
-        told.push(format!("A request takes {mean} on average, and 99 % take at most {most}."));
+        finding += &format!("; a request takes {mean} on average, and 99 % take at most {most}");
+    }
+    let mut answer = Answer::of(finding + ".");
+    if unfinished(view) {
+        answer.push(Label::Also, "the run ended before all requests were done");
+    }
+    for overload in overloads(view) {
+        answer.push(Label::Also, overload);
     }
     let names = view.scenario.names();
     if names.len() > 1 {
@@ -78,12 +75,13 @@ fn answer(view: &View<'_>) -> String {
             .filter_map(|name| Some(format!("{name} {:.1} %", 100.0 * view.mean(&format!("share[{name}]"))?)))
             .collect();
         if !shares.is_empty() {
-            told.push(format!("Shares while all applications have requests: {}.", shares.join(", ")));
+            let shares = shares.join(", ");
+            answer.push(Label::Also, format!("shares while all applications have requests: {shares}"));
         }
     }
-    told.push(bottleneck(view));
-    told.retain(|sentence| !sentence.is_empty());
-    told.join(" ")
+    answer.push(Label::Limit, bottleneck(view));
+    answer.lines.retain(|line| !line.text.is_empty());
+    answer
 }
 
 /// What to know first of each application whose requests arrive faster than they are served.
@@ -145,17 +143,23 @@ fn bottleneck(view: &View<'_>) -> String {
     }
 }
 
-fn answer_of_sweep(views: &[View<'_>]) -> String {
-    let mut told: Vec<String> = views
+fn answer_of_sweep(views: &[View<'_>]) -> Answer {
+    let mut sentences = compared::sentences(views);
+    let unfinished = views
         .iter()
         .filter(|view| unfinished(view))
-        .map(|view| format!("With {}, the run ended before all requests were done.", view.label))
-        .collect();
+        .map(|view| format!("With {}, the run ended before all requests were done.", view.label));
+    sentences.extend(unfinished);
     for view in views {
-        told.extend(overloads(view).into_iter().map(|words| format!("With {}: {words}", view.label)));
+        sentences.extend(overloads(view).into_iter().map(|words| format!("With {}: {words}", view.label)));
     }
-    told.extend(compared::sentences(views));
-    told.join(" ")
+    Answer::of_sentences(sentences).by_measures([
+        "throughput_bytes_per_s",
+        "requests_per_s",
+        "latency_mean_s",
+        "latency_p99_s",
+        "jain_index",
+    ])
 }
 
 /// In tables of a sweep, the first column names the point.

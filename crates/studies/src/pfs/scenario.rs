@@ -2,12 +2,13 @@
 
 mod client;
 mod filled;
+mod form;
 mod gate;
 mod layout;
 mod model;
-pub mod preset;
+pub(crate) mod preset;
 mod rules;
-pub mod settled;
+pub(crate) mod settled;
 mod trace;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 pub use self::client::{Client, ClientCache, Fsync, Reads};
+use self::filled::filled;
+pub use self::form::{Filled, Form, Given};
 pub use self::gate::{Parda, SchedulerAt};
 pub use self::preset::Preset;
 pub use self::settled::Settled;
@@ -27,197 +30,197 @@ pub use self::trace::{Loop, Trace};
 
 /// Applications read and write files that are striped over servers, through a scheduler in front of each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Scenario {
+#[serde(deny_unknown_fields, default, bound(serialize = "", deserialize = "Scenario<F>: Default"))]
+#[schemars(
+    rename = "Scenario",
+    bound = "Self: Default, Application<F>: JsonSchema, Network<F>: JsonSchema, Metadata<F>: JsonSchema, \
+               Client<F>: JsonSchema, Server<F>: JsonSchema, Cache<F>: JsonSchema, Disk<F>: JsonSchema"
+)]
+pub struct Scenario<F: Form = Given> {
     /// Defaults of network, servers, caches and disks: `hdd` and `nvme` are present-day servers, `paper` is
     /// the cluster of the PFSsim paper.
-    #[serde(default)]
     pub preset: Preset,
     /// Clients of all applications. Left out: those that applications set, plus 16 if some set none.
-    #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000))]
+    #[serde(skip_serializing_if = "F::omits")]
     pub clients: Option<u32>,
     /// Applications by their weights, each with an equal part of the clients: `1:4` defines two, `app1` and
     /// `app2`.
-    #[serde(default)]
     #[schemars(example = "1:4")]
+    #[serde(skip_serializing_if = "F::omits")]
     pub weights: Option<String>,
     /// Applications by name, each with its own keys: `[applications.batch]`. A key that one does not set has
     /// the value of the scenario's key of the same name.
-    #[serde(default)]
-    pub applications: BTreeMap<String, Application>,
+    pub applications: BTreeMap<String, Application<F>>,
     /// Operations of the clients.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits")]
     pub workload: Workload,
     /// Recorded requests, in place of those that `workload`, `files` and similar keys generate.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits")]
     pub trace: Option<Trace>,
     /// Share of reads among the requests of a mix.
-    #[serde(default = "half")]
+    #[serde(skip_serializing_if = "F::omits")]
     pub read_share: Percent,
     /// Whether files are written before the measured phase. Left out: yes, if anything is read.
-    #[serde(default)]
-    pub write_first: Option<bool>,
+    pub write_first: F::Key<bool>,
     /// Number of files per client, or per application if its clients share them.
-    #[serde(default = "files")]
     #[schemars(range(min = 1, max = 100_000_000))]
+    #[serde(skip_serializing_if = "F::omits")]
     pub files: u64,
     /// Size of a file.
-    #[serde(default = "file_size")]
+    #[serde(skip_serializing_if = "F::omits")]
     pub file_size: Bytes,
     /// Size of a request; the last one of a file may be smaller.
-    #[serde(default = "request_size")]
+    #[serde(skip_serializing_if = "F::omits")]
     pub request_size: Bytes,
     /// Order of the requests to the files.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits")]
     pub order: Order,
     /// Who uses the files: each client its own, or all clients of an application the same, with requests in
     /// turn (`interleaved`) or each client in one part of each file (`segmented`).
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits")]
     pub sharing: Sharing,
     /// Number of concurrent requests of a client. Left out: 1, or 4096 where a trace is replayed in an open
     /// loop.
-    #[serde(default)]
     #[schemars(range(min = 1, max = 4_096))]
+    #[serde(skip_serializing_if = "F::omits")]
     pub flows: Option<u32>,
     /// Idle time of a client after each request.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits")]
     pub think_time: SimSpan,
     /// Rate at which a client's requests arrive at random (open loop). Left out: the next one starts when one
     /// is done (closed loop).
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits")]
     pub arrival_rate: Option<Frequency>,
     /// With data caches of clients (`client.cache`), when a write waits until servers have all that its
     /// client wrote to the file: only at the end of the phase, with the last request of each file, or with
     /// each request.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits")]
     pub fsync: Fsync,
     /// Number of data servers.
-    #[serde(default = "four")]
     #[schemars(range(min = 1, max = 65_536))]
     pub servers: u32,
     /// Stripe size: bytes of a file on one server before the next server.
-    #[serde(default = "stripe")]
     pub stripe: Bytes,
     /// Number of servers that a file is striped over. Left out: all.
-    #[serde(default)]
     #[schemars(range(min = 1, max = 65_536))]
-    pub stripe_count: Option<u32>,
+    pub stripe_count: F::Key<u32>,
     /// Placement of the bytes of a file: `striped`, by `stripe` and `stripe_count`; `file`, each file on one
     /// server; or servers by offset, as Lustre's progressive layouts: `1 to 4MiB, 4x1MiB to 256MiB, all` is
     /// one server for the first 4 MiB, then four with stripes of 1 MiB, then `stripe_count` with stripes of
     /// `stripe`.
-    #[serde(default)]
     #[schemars(example = "1 to 4MiB, 4x1MiB to 256MiB, all")]
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub layout: Option<String>,
     /// Number of copies, on consecutive servers; the client writes all of them, waits for all, and reads one
     /// (`client.reads`).
-    #[serde(default = "one")]
     #[schemars(range(min = 1, max = 8))]
     pub replicas: u32,
     /// The scheduler of each server: `fifo`, `sfq:4` (four jobs at once), `mclock:32`, and others; `towtank
     /// pfs --help` lists them.
-    #[serde(default = "scheduler")]
     #[schemars(example = "sfq:4")]
+    #[serde(skip_serializing_if = "F::omits")]
     pub scheduler: String,
     /// If servers have different schedulers: one per server, by its number; the last one also applies to all
     /// further servers.
-    #[serde(default)]
-    pub schedulers: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub schedulers: Vec<F::Scheduler>,
     /// Location of the schedulers: in front of each `server`, at each `client`, which holds back its own
     /// jobs, or at a `proxy` in front of servers.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub scheduler_at: SchedulerAt,
     /// With `scheduler_at = "proxy"`: number of proxies; server n belongs to proxy n modulo their number.
     /// Left out: 1, in front of all servers.
-    #[serde(default)]
     #[schemars(range(min = 1, max = 65_536))]
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub proxies: Option<u32>,
     /// With `tbf`: rules that start, change and stop at a time after the measured phase has begun, such as
     /// `10s start night jobid={batch} rate=50`, `20s change night rate=80` and `30s stop night`. The rule of
     /// an application's own `request_rate` has its name.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub rules: Vec<String>,
     /// Maximum length of the run, even if requests are not done.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub duration: Option<SimSpan>,
     /// Length of a sample of the shares over time. Left out: an estimated hundredth of the measured phase; in
     /// `paper`, 2.5 s. A run of more than 4,096 samples doubles it until there are no more.
-    #[serde(default)]
-    pub sample: Option<SimSpan>,
+    pub sample: F::Key<SimSpan>,
     /// Whether each application is also run alone, for `slowdown`. Left out: yes, with two to four
     /// applications.
-    #[serde(default)]
-    pub alone: Option<bool>,
+    pub alone: F::Key<bool>,
     /// The network.
-    #[serde(default)]
-    pub network: Network,
+    pub network: Network<F>,
     /// Metadata servers.
-    #[serde(default)]
-    pub metadata: Metadata,
+    pub metadata: Metadata<F>,
     /// The clients.
-    #[serde(default)]
-    pub client: Client,
+    pub client: Client<F>,
     /// The data servers.
-    #[serde(default)]
-    pub server: Server,
+    pub server: Server<F>,
     /// The page cache of each data server.
-    #[serde(default)]
-    pub cache: Cache,
+    pub cache: Cache<F>,
     /// The disk of each data server.
-    #[serde(default)]
-    pub disk: Disk,
+    pub disk: Disk<F>,
 }
 
 /// The keys of one application.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Application {
+#[serde(deny_unknown_fields, bound = "")]
+#[schemars(default, rename = "Application", bound = "Self: Default")]
+pub struct Application<F: Form = Given> {
     /// Number of its clients. Left out: an equal part of `clients`.
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub clients: Option<u32>,
+    pub clients: F::Key<u32>,
+    /// Recorded requests that it replays.
+    #[serde(skip_serializing_if = "F::omits_usual")]
+    pub trace: Option<Trace>,
     /// Its weight, relative to those of the others. Left out: 1.
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub weight: Option<u32>,
+    pub weight: F::Key<u32>,
     /// Minimum rate that it gets at each server, if the scheduler supports reservations.
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub reservation: Option<Rate>,
+    /// Maximum rate that it gets at each server, if the scheduler supports limits.
+    #[serde(skip_serializing_if = "F::omits_usual")]
+    pub limit: Option<Rate>,
     /// Rate of its token bucket at each server, if the scheduler counts bytes (`token-bucket`, `htb`,
     /// `sfqrc`).
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub rate: Option<Rate>,
     /// Rate of its token bucket at each server, if the scheduler counts requests (`tbf`, `i2l`).
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub request_rate: Option<Frequency>,
     /// Capacity of its token bucket, in bytes or requests. Left out: a tenth of a second of its rate.
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub burst: Option<u64>,
-    /// Maximum rate that it gets at each server, if the scheduler supports limits.
-    pub limit: Option<Rate>,
     /// Time from its start within which a request should be done, if the scheduler uses deadlines.
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub deadline: Option<SimSpan>,
     /// Its priority, if the scheduler uses priorities: lower goes first.
-    pub priority: Option<u32>,
-    /// Recorded requests that it replays.
-    pub trace: Option<Trace>,
+    pub priority: F::Key<u32>,
     /// As the scenario's key of the same name.
-    pub workload: Option<Workload>,
+    pub workload: F::Key<Workload>,
     /// As the scenario's key of the same name.
-    pub read_share: Option<Percent>,
+    pub read_share: F::Key<Percent>,
     /// As the scenario's key of the same name.
-    pub files: Option<u64>,
+    pub files: F::Key<u64>,
     /// As the scenario's key of the same name.
-    pub file_size: Option<Bytes>,
+    pub file_size: F::Key<Bytes>,
     /// As the scenario's key of the same name.
-    pub request_size: Option<Bytes>,
+    pub request_size: F::Key<Bytes>,
     /// As the scenario's key of the same name.
-    pub order: Option<Order>,
+    pub order: F::Key<Order>,
     /// As the scenario's key of the same name.
-    pub sharing: Option<Sharing>,
+    pub sharing: F::Key<Sharing>,
     /// As the scenario's key of the same name.
-    pub flows: Option<u32>,
+    pub flows: F::Key<u32>,
     /// As the scenario's key of the same name.
-    pub think_time: Option<SimSpan>,
+    pub think_time: F::Key<SimSpan>,
     /// As the scenario's key of the same name.
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub arrival_rate: Option<Frequency>,
     /// As the scenario's key of the same name.
-    pub fsync: Option<Fsync>,
+    #[serde(default = "F::no_fsync", skip_serializing_if = "F::omits_fsync")]
+    pub fsync: F::Key<Fsync>,
 }
 
 /// Operations of the clients.
@@ -265,32 +268,38 @@ pub enum Sharing {
 
 /// The network. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Network {
+#[serde(deny_unknown_fields, bound = "")]
+#[schemars(default, rename = "Network", bound = "Self: Default")]
+pub struct Network<F: Form = Given> {
     /// Bandwidth of each node's NIC, in each direction.
-    pub card: Option<Rate>,
+    pub card: F::Key<Rate>,
     /// Whether messages take no time except `latency`.
+    #[serde(default)]
     pub ideal: bool,
     /// Latency from NIC to NIC.
-    pub latency: Option<SimSpan>,
+    pub latency: F::Key<SimSpan>,
     /// How senders share the switch port to a node: `fifo`, or `fair` by flow.
-    pub sharing: Option<PortSharing>,
+    pub sharing: F::Key<PortSharing>,
     /// Bytes of a message in addition to its data.
-    pub header: Option<Bytes>,
+    pub header: F::Key<Bytes>,
     /// Data is sent in messages of this size. Left out: one message per job, or 16KiB if a write waits for
     /// the server (`server.handshake`).
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub slice: Option<Bytes>,
     /// Share of messages that are lost, and sent again after `timeout`.
-    pub loss: Option<Percent>,
+    pub loss: F::Key<Percent>,
     /// Buffer of a switch port; a message that does not fit is lost.
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub buffer: Option<Bytes>,
     /// Time after which a lost message is sent again.
-    pub timeout: Option<SimSpan>,
+    pub timeout: F::Key<SimSpan>,
     /// Number of routers between clients and all servers; a client uses the one with its number modulo their
     /// count. Left out: none.
     #[schemars(range(min = 1, max = 4_096))]
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub routers: Option<u32>,
     /// Bandwidth of a router, in each direction. Left out: that of a NIC.
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub router_rate: Option<Rate>,
 }
 
@@ -307,24 +316,25 @@ pub enum PortSharing {
 
 /// Metadata servers. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Metadata {
+#[serde(deny_unknown_fields, bound = "")]
+#[schemars(default, rename = "Metadata", bound = "Self: Default")]
+pub struct Metadata<F: Form = Given> {
     /// Number of metadata servers.
     #[schemars(range(min = 1, max = 4_096))]
-    pub servers: Option<u32>,
+    pub servers: F::Key<u32>,
     /// Number of requests that each serves at once; 0: any number.
     #[schemars(range(max = 65_536))]
-    pub threads: Option<u32>,
+    pub threads: F::Key<u32>,
     /// Service time to open a file.
-    pub open: Option<SimSpan>,
+    pub open: F::Key<SimSpan>,
     /// Service time to create a file.
-    pub create: Option<SimSpan>,
+    pub create: F::Key<SimSpan>,
     /// Service time to read the attributes of a file.
-    pub stat: Option<SimSpan>,
+    pub stat: F::Key<SimSpan>,
     /// Service time to remove a file.
-    pub remove: Option<SimSpan>,
+    pub remove: F::Key<SimSpan>,
     /// Which server a file belongs to: by a `hash` of the file, or by its application's `subtree`.
-    pub by: Option<MetadataBy>,
+    pub by: F::Key<MetadataBy>,
 }
 
 /// Which metadata server a file belongs to.
@@ -340,47 +350,50 @@ pub enum MetadataBy {
 
 /// Data servers. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Server {
+#[serde(deny_unknown_fields, bound = "")]
+#[schemars(default, rename = "Server", bound = "Self: Default")]
+pub struct Server<F: Form = Given> {
     /// Time before work on a dispatched job begins.
-    pub before: Option<SimSpan>,
+    pub before: F::Key<SimSpan>,
     /// Time after a job is done, before its answer is sent.
-    pub after: Option<SimSpan>,
+    pub after: F::Key<SimSpan>,
     /// Number of jobs in service at once.
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub threads: Option<u32>,
+    pub threads: F::Key<u32>,
     /// Size of the parts in which a job is processed.
-    pub part: Option<Bytes>,
+    pub part: F::Key<Bytes>,
     /// Whether the data of a write waits at the client until the scheduler dispatches its job.
-    pub handshake: Option<bool>,
+    pub handshake: F::Key<bool>,
     /// Whether a writer of a file excludes other writers and readers.
-    pub locks: Option<bool>,
+    pub locks: F::Key<bool>,
 }
 
 /// Page caches. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Cache {
+#[serde(deny_unknown_fields, bound = "")]
+#[schemars(default, rename = "Cache", bound = "Self: Default")]
+pub struct Cache<F: Form = Given> {
     /// Whether requests bypass it (O_DIRECT).
+    #[serde(default)]
     pub direct: bool,
     /// Its capacity.
-    pub size: Option<Bytes>,
+    pub size: F::Key<Bytes>,
     /// Maximum of dirty data before writers must write back.
-    pub dirty: Option<Bytes>,
+    pub dirty: F::Key<Bytes>,
     /// Dirty data above which write-back begins in the background; 0B: only writers write back.
-    pub background: Option<Bytes>,
+    pub background: F::Key<Bytes>,
     /// Which pages are evicted first.
-    pub replacement: Option<Replacement>,
+    pub replacement: F::Key<Replacement>,
     /// Size of one write-back.
-    pub write_batch: Option<Bytes>,
+    pub write_batch: F::Key<Bytes>,
     /// Maximum size of one read.
-    pub read_batch: Option<Bytes>,
+    pub read_batch: F::Key<Bytes>,
     /// Maximum read-ahead of a sequential reader.
-    pub read_ahead: Option<Bytes>,
+    pub read_ahead: F::Key<Bytes>,
     /// Time to copy a page of 4 KiB to a reader.
-    pub read_page: Option<SimSpan>,
+    pub read_page: F::Key<SimSpan>,
     /// Time to copy a page of 4 KiB from a writer.
-    pub write_page: Option<SimSpan>,
+    pub write_page: F::Key<SimSpan>,
 }
 
 /// Which pages are evicted first.
@@ -426,25 +439,29 @@ pub enum HeadOrder {
 
 /// Disks. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Disk {
+#[serde(deny_unknown_fields, bound = "")]
+#[schemars(default, rename = "Disk", bound = "Self: Default")]
+pub struct Disk<F: Form = Given> {
     /// Model of its service time. `read`, `write`, `overhead` and `jitter` apply to `rate`.
+    #[serde(default)]
     pub model: DiskModel,
     /// Name of a published drive, such as `cheetah-9lp` or `ssd-mlc`, in place of `model`; docs/drives.md
     /// lists them.
+    #[serde(skip_serializing_if = "F::omits_usual")]
     pub drive: Option<String>,
     /// Which request in its queue is next; `rate` always takes the oldest.
+    #[serde(default)]
     pub order: HeadOrder,
     /// Capacity of an `ssd`. Its map of pages takes 8 bytes of memory per 8 KiB.
-    pub capacity: Option<Bytes>,
+    pub capacity: F::Key<Bytes>,
     /// Read bandwidth.
-    pub read: Option<Rate>,
+    pub read: F::Key<Rate>,
     /// Write bandwidth.
-    pub write: Option<Rate>,
+    pub write: F::Key<Rate>,
     /// Time before each request: seek and rotation, or the cost of a command.
-    pub overhead: Option<SimSpan>,
+    pub overhead: F::Key<SimSpan>,
     /// Variation of the time of a request: up to this share less or more, drawn uniformly.
-    pub jitter: Option<Percent>,
+    pub jitter: F::Key<Percent>,
 }
 
 /// The maximum number of concurrent requests per client.
@@ -452,36 +469,54 @@ const FLOWS_MAX: u32 = 4_096;
 
 const HINT: &str = "`towtank pfs --help` lists all schedulers";
 
-fn half() -> Percent {
-    Percent::from_percent(50).expect("it is no more than all")
+impl Default for Scenario {
+    fn default() -> Self {
+        Scenario {
+            preset: Preset::default(),
+            clients: None,
+            weights: None,
+            applications: BTreeMap::new(),
+            workload: Workload::default(),
+            trace: None,
+            read_share: Percent::from_percent(50).expect("it is no more than all"),
+            write_first: None,
+            files: 100,
+            file_size: Bytes::from_mib(4),
+            request_size: Bytes::from_mib(1),
+            order: Order::default(),
+            sharing: Sharing::default(),
+            flows: None,
+            think_time: SimSpan::ZERO,
+            arrival_rate: None,
+            fsync: Fsync::default(),
+            servers: 4,
+            stripe: Bytes::from_kib(256),
+            stripe_count: None,
+            layout: None,
+            replicas: 1,
+            scheduler: "fifo".to_owned(),
+            schedulers: Vec::new(),
+            scheduler_at: SchedulerAt::default(),
+            proxies: None,
+            rules: Vec::new(),
+            duration: None,
+            sample: None,
+            alone: None,
+            network: Network::default(),
+            metadata: Metadata::default(),
+            client: Client::default(),
+            server: Server::default(),
+            cache: Cache::default(),
+            disk: Disk::default(),
+        }
+    }
 }
 
-fn files() -> u64 {
-    100
-}
-
-fn file_size() -> Bytes {
-    Bytes::from_mib(4)
-}
-
-fn request_size() -> Bytes {
-    Bytes::from_mib(1)
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn four() -> u32 {
-    4
-}
-
-fn stripe() -> Bytes {
-    Bytes::from_kib(256)
-}
-
-fn scheduler() -> String {
-    "fifo".to_owned()
+/// A scenario that leaves everything out.
+impl Default for Settled {
+    fn default() -> Self {
+        Scenario::default().with_preset(BTreeMap::new(), &Replays::new())
+    }
 }
 
 impl Scenario {
@@ -538,7 +573,7 @@ impl Scenario {
         draft: &Draft,
         recordings: &mut BTreeMap<String, Recording>,
         problems: &mut Problems,
-    ) -> BTreeMap<String, settled::Application> {
+    ) -> BTreeMap<String, Application<Filled>> {
         let mut named = self.named(draft, problems);
         if !problems.is_empty() {
             return BTreeMap::new();
@@ -632,7 +667,7 @@ impl Scenario {
         recordings: &BTreeMap<String, Recording>,
         draft: &Draft,
         problems: &mut Problems,
-    ) -> BTreeMap<String, settled::Application> {
+    ) -> BTreeMap<String, Application<Filled>> {
         let said: u32 = named.values().filter_map(|one| one.clients).sum();
         let open = named.values().filter(|one| one.clients.is_none()).count() as u32;
         let all = self.clients.unwrap_or(if open == 0 { said } else { said + 16 });
@@ -678,31 +713,17 @@ impl Scenario {
         own: Application,
         clients: u32,
         recording: Option<&Recording>,
-    ) -> settled::Application {
+    ) -> Application<Filled> {
         let open = recording.is_some_and(|one| one.pace() == Loop::Open);
-        settled::Application {
-            clients,
-            trace: recording.map(|one| one.trace.clone()),
-            weight: own.weight.unwrap_or(1),
-            reservation: own.reservation,
-            rate: own.rate,
-            request_rate: own.request_rate,
-            burst: own.burst,
-            limit: own.limit,
-            deadline: own.deadline,
-            priority: own.priority.unwrap_or(0),
-            workload: own.workload.unwrap_or(self.workload),
-            read_share: own.read_share.unwrap_or(self.read_share),
-            files: own.files.unwrap_or(self.files),
-            file_size: own.file_size.unwrap_or(self.file_size),
-            request_size: own.request_size.unwrap_or(self.request_size),
-            order: own.order.unwrap_or(self.order),
-            sharing: own.sharing.unwrap_or(self.sharing),
-            flows: own.flows.or(self.flows).unwrap_or(if open { FLOWS_MAX } else { 1 }),
-            think_time: own.think_time.unwrap_or(self.think_time),
-            arrival_rate: own.arrival_rate.or(self.arrival_rate),
-            fsync: own.fsync.unwrap_or(self.fsync),
-        }
+        let flows = own.flows.or(self.flows).unwrap_or(if open { FLOWS_MAX } else { 1 });
+        let trace = recording.map(|one| one.trace.clone());
+        let (weight, priority) = (own.weight.unwrap_or(1), own.priority.unwrap_or(0));
+        let arrival_rate = own.arrival_rate.or(self.arrival_rate);
+        let Application { reservation, limit, rate, request_rate, burst, deadline, .. } = own;
+        filled!(Application, own or self:
+            workload, read_share, files, file_size, request_size, order, sharing, think_time, fsync;
+            clients, trace, weight, reservation, limit, rate, request_rate, burst, deadline, priority,
+            flows, arrival_rate)
     }
 }
 

@@ -52,7 +52,7 @@ fn two_applications_share_by_weight_and_slow_each_other() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let told = |text: &str| match check(text) {
+    let refusal = |text: &str| match check(text) {
         Ok(_) => panic!("{text} was taken"),
         Err(problems) => {
             let lines = problems.iter().map(|problem| {
@@ -62,40 +62,40 @@ fn what_cannot_be_is_refused() {
         }
     };
     let all = [
-        told("scheduler = \"sqf:4\""),
-        told("scheduler = \"sfq:0\""),
-        told("weights = \"1:0\""),
-        told("weights = \"1:2\"\n[applications.a]\nclients = 2"),
-        told("clients = 2\nweights = \"1:2:3\""),
-        told("clients = 9\n[applications.a]\nclients = 2"),
-        told("stripe_count = 5"),
-        told("replicas = 5"),
-        told("file_size = \"0B\""),
-        told("[cache]\nsize = \"1MiB\"\ndirty = \"2MiB\""),
-        told("[applications.Big]\nclients = 2"),
-        told("[disk]\nmodel = \"ssd\"\ncapacity = \"1TiB\""),
-        told("files = 100000000\nclients = 1000000\nrequest_size = \"1KiB\""),
-        told("[disk]\njitter = \"100%\""),
-        told("[applications.a]\nrequest_rate = \"0.4/s\""),
-        told("[applications.a]\nreservation = \"9MB/s\"\nlimit = \"5MB/s\""),
-        told("[client.cache]\nsize = \"1MiB\"\ndirty = \"2MiB\""),
-        told("[client.cache]\nsize = \"9MiB\"\ndirty = \"2MiB\"\nbackground = \"3MiB\""),
-        told("[client.cache]\nsize = \"9MiB\"\ndirty = \"0B\""),
-        told("layout = \"2 to 1MiB\""),
-        told("scheduler_at = \"proxy\"\nproxies = 9"),
-        told("scheduler_at = \"proxy\"\nscheduler = \"ssfq:4\""),
-        told("scheduler_at = \"client\"\nscheduler = \"dsfq-a:4\""),
-        told("[client]\nfeedback = true"),
-        told("[client.parda]\nthreshold = \"0s\"\ngain = \"0%\""),
-        told("rules = [\"10s stop night\"]"),
-        told(
+        refusal("scheduler = \"sqf:4\""),
+        refusal("scheduler = \"sfq:0\""),
+        refusal("weights = \"1:0\""),
+        refusal("weights = \"1:2\"\n[applications.a]\nclients = 2"),
+        refusal("clients = 2\nweights = \"1:2:3\""),
+        refusal("clients = 9\n[applications.a]\nclients = 2"),
+        refusal("stripe_count = 5"),
+        refusal("replicas = 5"),
+        refusal("file_size = \"0B\""),
+        refusal("[cache]\nsize = \"1MiB\"\ndirty = \"2MiB\""),
+        refusal("[applications.Big]\nclients = 2"),
+        refusal("[disk]\nmodel = \"ssd\"\ncapacity = \"1TiB\""),
+        refusal("files = 100000000\nclients = 1000000\nrequest_size = \"1KiB\""),
+        refusal("[disk]\njitter = \"100%\""),
+        refusal("[applications.a]\nrequest_rate = \"0.4/s\""),
+        refusal("[applications.a]\nreservation = \"9MB/s\"\nlimit = \"5MB/s\""),
+        refusal("[client.cache]\nsize = \"1MiB\"\ndirty = \"2MiB\""),
+        refusal("[client.cache]\nsize = \"9MiB\"\ndirty = \"2MiB\"\nbackground = \"3MiB\""),
+        refusal("[client.cache]\nsize = \"9MiB\"\ndirty = \"0B\""),
+        refusal("layout = \"2 to 1MiB\""),
+        refusal("scheduler_at = \"proxy\"\nproxies = 9"),
+        refusal("scheduler_at = \"proxy\"\nscheduler = \"ssfq:4\""),
+        refusal("scheduler_at = \"client\"\nscheduler = \"dsfq-a:4\""),
+        refusal("[client]\nfeedback = true"),
+        refusal("[client.parda]\nthreshold = \"0s\"\ngain = \"0%\""),
+        refusal("rules = [\"10s stop night\"]"),
+        refusal(
             "scheduler = \"tbf\"\nrules = [\"10s change night rate=5\", \"5s start night rate=0\", \"soon\", \"1s start a\"]",
         ),
-        told(
+        refusal(
             "scheduler = \"tbf\"\nrules = [\"1s start a jobid={all none} rate=5\", \"1s start all rate=5\", \"1s stop a rate=5\"]",
         ),
-        told("layout = \"5\""),
-        told("[disk]\ndrive = \"cheetah-9l\""),
+        refusal("layout = \"5\""),
+        refusal("[disk]\ndrive = \"cheetah-9l\""),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }
@@ -117,8 +117,8 @@ fn a_run_that_ends_too_soon_names_no_bottleneck() {
     let outcomes = [prepared.run(&RunContext::alone(Seed(1), 0)).expect("it runs")];
     let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
     assert_eq!(
-        Pfs.present(&[point]).answer,
-        "The run ended before all requests were done. No request of the measured phase was completed."
+        Pfs.present(&[point]).answer.prose(),
+        "At risk: the run ended before all requests were done. No request of the measured phase was completed."
     );
 }
 
@@ -185,7 +185,7 @@ fn a_rule_holds_for_its_time() {
 /// One proxy before all servers shares them together by weight, even though one application has files on one
 /// server.
 #[test]
-fn schedulers_stand_where_they_are_told() {
+fn schedulers_stand_where_the_scenario_puts_them() {
     let text = "weights = \"1:3\"\nclients = 16\nfiles = 20\nscheduler = \"sfq:16\"\nalone = false\nsample = \"200ms\"\n";
     let share =
         |place: &str| value(&outcome(&format!("{text}{place}\n[cache]\ndirect = true"), 1), "share[app2]");
@@ -339,8 +339,8 @@ fn a_long_run_has_few_samples() {
     let figure = presentation.figures.iter().find(|figure| figure.id == "throughput").expect("it is drawn");
     let towtank_report::Kind::Line { series, .. } = &figure.kind else { panic!("{figure:?}") };
     assert!((1_000..=4_096).contains(&series[0].points.len()), "{}", series[0].points.len());
-    let told: Vec<&str> = presentation.warnings.iter().map(|one| one.text.as_str()).collect();
-    insta::assert_snapshot!(told.join("\n"), @"a sample of shares and throughput is 262.144s long, not 1ms as `sample` says, because a run has at most 4,096 of them: set `sample` to 262.144s or more");
+    let texts: Vec<&str> = presentation.warnings.iter().map(|one| one.text.as_str()).collect();
+    insta::assert_snapshot!(texts.join("\n"), @"a sample of shares and throughput is 262.144s long, not 1ms as `sample` says, because a run has at most 4,096 of them: set `sample` to 262.144s or more");
 }
 
 /// A former bug: a size whose time does not fit in 64 bits ended the program before its requests were
@@ -349,24 +349,24 @@ fn a_long_run_has_few_samples() {
 fn too_large_files_are_refused_by_their_requests() {
     for size in ["100PiB", "1EiB", "15EiB"] {
         let Err(problems) = check(&format!("file_size = \"{size}\"")) else { panic!("{size} was taken") };
-        let told = problems.iter().next().expect("there is one").message().to_owned();
-        assert!(told.ends_with(" requests, but the limit is 10000000000"), "{size}: {told}");
+        let message = problems.iter().next().expect("there is one").message().to_owned();
+        assert!(message.ends_with(" requests, but the limit is 10000000000"), "{size}: {message}");
     }
 }
 
 /// Requests that arrive faster than they are served wait longer and longer; the answer says so first.
 #[test]
-fn a_rate_that_cannot_be_served_is_told() {
+fn a_rate_that_cannot_be_served_is_reported() {
     let answer = |rate: &str| {
         let text = format!("arrival_rate = \"{rate}\"\nclients = 4\nfiles = 40\n[cache]\ndirect = true");
         let prepared = check(&text).expect("it is sound");
         let outcomes = [prepared.run(&RunContext::alone(Seed(1), 0)).expect("it runs")];
         let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
         let presentation = Pfs.present(&[point]);
-        (presentation.answer, presentation.status)
+        (presentation.answer.prose(), presentation.answer.verdict)
     };
     let (overloaded, status) = answer("1000/s");
-    insta::assert_snapshot!(overloaded, @"The arrival rate of `all` cannot be served: 101.9 requests/s of 4,000 requests/s, 2.548 %. The longer requests arrive, the more of them wait: latencies depend on the length of the run. Throughput is 101.9 MiB/s. A request takes 3.066 s on average, and 99 % take at most 6.073 s. The bottleneck is the servers' disks: busy 100 % of the time.");
+    insta::assert_snapshot!(overloaded, @"At risk: The arrival rate of `all` cannot be served: 101.9 requests/s of 4,000 requests/s, 2.548 %. The longer requests arrive, the more of them wait: latencies depend on the length of the run. Throughput is 101.9 MiB/s; a request takes 3.066 s on average, and 99 % take at most 6.073 s. Limit: the bottleneck is the servers' disks: busy 100 % of the time. Also: the arrival rate of `all` cannot be served: 101.9 requests/s of 4,000 requests/s, 2.548 %. The longer requests arrive, the more of them wait: latencies depend on the length of the run.");
     assert_eq!(status.unwrap().status(), towtank_report::Status::AtRisk);
     let (served, status) = answer("1/s");
     assert!(!served.contains("cannot be served"), "{served}");

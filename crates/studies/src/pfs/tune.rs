@@ -8,8 +8,8 @@
 //! answer is the best of all settings that were tried.
 
 mod axis;
+mod result;
 mod rule;
-mod told;
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use super::scenario::Settled;
 use towtank_study::{Found, Search, Summary, TrialError, Trials};
 
 /// The command `tune` of the study.
-pub const TUNE: Search = Search {
+pub(super) const TUNE: Search = Search {
     name: "tune",
     about: "Find scheduler settings that meet goals, and show the results of each application",
     help: "Changes weights, reservations, limits, rates and the depth, if the scheduler has them, and simulates each change. \
@@ -128,7 +128,7 @@ fn find(trials: &mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialEr
     let mut tuner = Tuner { trials, base, alone, tried: BTreeMap::new(), most: 0 };
     let before = tuner.run(&Settings { scheduler: given[0].clone(), values: BTreeMap::new() })?;
     if schedulers.is_empty() && before.miss <= 0.0 {
-        return Ok(told::found(&tuner, &before, &before));
+        return Ok(result::found(&tuner, &before, &before));
     }
     let starts: Vec<String> =
         if schedulers.is_empty() { vec![given[0].clone()] } else { schedulers.to_vec() };
@@ -155,7 +155,7 @@ fn find(trials: &mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialEr
         }
     }
     let after = best.unwrap_or_else(|| before.clone());
-    Ok(told::found(&tuner, &before, &after))
+    Ok(result::found(&tuner, &before, &after))
 }
 
 /// The scheduler as the product has it for which rules are printed: `mclock` with the idle age of Ceph, where

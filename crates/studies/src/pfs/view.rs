@@ -6,10 +6,10 @@ use super::scenario::Settled;
 use towtank_study::Point;
 
 /// The name of the disks in the table of parts.
-pub const DISKS: &str = "the servers' disks";
+pub(crate) const DISKS: &str = "the servers' disks";
 
 /// The name of the routers in the table of parts.
-pub const ROUTERS: &str = "the routers";
+const ROUTERS: &str = "the routers";
 
 /// A point of the sweep.
 pub struct View<'a> {

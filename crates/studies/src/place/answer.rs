@@ -1,23 +1,23 @@
 //! The answer in words, and its warnings.
 //!
 //! Algorithms are compared by paired intervals over the replicates ([`Ranked`]): one name stands alone only
-//! where it is told from all others. Evenness and movement are compared each by itself, and the most even one
+//! where it differs from all others. Evenness and movement are compared each by itself, and the most even one
 //! is not named without what it moves.
 
 use towtank_metrics::{Better, Chance};
 use towtank_placement::algorithms::guarantees::Balance;
-use towtank_report::{Warning, human};
+use towtank_report::{Answer, Warning, human};
 
 use super::view::View;
 use towtank_study::ranking::{Ranked, by_replicate};
 
 /// The answer to the question of the study.
-pub(super) fn answer(views: &[View<'_>]) -> String {
+pub(super) fn answer(views: &[View<'_>]) -> Answer {
     match views {
-        [one] => of_one(one).unwrap_or_default(),
+        [one] => Answer::of(of_one(one).unwrap_or_default()),
         all => {
-            let sentences = [unplaced(all), evenness(all), movement(all), one_run(all)];
-            sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+            let sentences = [evenness(all), unplaced(all), movement(all), draws(all), one_run(all)];
+            Answer::of_sentences(sentences.into_iter().flatten()).comparing("placements")
         }
     }
 }
@@ -89,23 +89,27 @@ fn evenness(views: &[View<'_>]) -> Option<String> {
     let all = ranked.ranking().order.as_slice();
     if ranked.is_tied() {
         return Some(format!(
-            "No placement is told to be more even than the others ({}): the standard deviation of load is {} % of the \
-             expected load ({} % with independent draws).",
+            "No placement is found to be more even than the others ({}): loads deviate by {} %.",
             ranked.why_tied(),
             of(all, "load_deviation", 100.0)?,
-            of(all, "load_deviation_binomial", 100.0)?,
         ));
     }
     let (best, worst) = (ranked.ranking().best.as_slice(), ranked.ranking().worst.as_slice());
     Some(format!(
-        "The most even: {}, where the standard deviation of load is {} % of the expected load ({} % with \
-         independent draws) and the change moves {}. The least even: {}, {} %.",
+        "Most even: {}: loads deviate by {} %, and the change moves {}; least even: {}, {} %.",
         ranked.best(),
         of(best, "load_deviation", 100.0)?,
-        of(best, "load_deviation_binomial", 100.0)?,
         moved(views, best)?,
         ranked.worst(),
         of(worst, "load_deviation", 100.0)?,
+    ))
+}
+
+/// What a load would deviate if each copy were drawn by itself.
+fn draws(views: &[View<'_>]) -> Option<String> {
+    let independent = range(views.iter().filter_map(|view| view.value("load_deviation_binomial")), 100.0)?;
+    Some(format!(
+        "Loads deviate by their standard deviation, in percent of the expected load; with independent draws by {independent} %."
     ))
 }
 

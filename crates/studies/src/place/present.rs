@@ -25,7 +25,6 @@ pub fn present(points: &Points<'_, Place>) -> Presentation {
     let of_paper = views.iter().filter(|view| is_published(&Place, view.point.result.scenario, &[]));
     Presentation {
         headline: points.first_measure(["load_deviation"]),
-        status: None,
         main_figure: Some(if points.swept { "balance" } else { "loads" }.to_owned()),
         answer: answer(&views),
         tables: [counted(&views)].into_iter().chain(by_weight(&views)).chain([promised(&views)]).collect(),

@@ -219,7 +219,7 @@ impl Scenario {
 
     /// The servers after the change.
     #[must_use]
-    pub fn cluster_after(&self) -> Cluster {
+    pub(super) fn cluster_after(&self) -> Cluster {
         let before = self.cluster();
         match self.change {
             Change::Remove => before.without(self.last()),

@@ -10,7 +10,7 @@ use super::view::View;
 /// are under way all the time take as long as that number divided by their rate. Slow operations that did
 /// not end are missing in the mean that was measured.
 #[must_use]
-pub fn cut_off(view: &View<'_>) -> Option<String> {
+pub(super) fn cut_off(view: &View<'_>) -> Option<String> {
     let spec = &view.settled.spec;
     // In SURGE runs begin empty, and their length is part of the published set-ups.
     if spec.arrival_rate.is_some() || spec.pipelined || spec.fidelity == Fidelity::Surge {

@@ -31,7 +31,7 @@ pub fn all(views: &[View<'_>]) -> Vec<Figure> {
         Some(across) => sweeps::lines(views, across),
         None => of_points(views),
     };
-    // More curves than these cannot be told apart; lines and tables show the important values.
+    // More curves than these cannot be distinguished; lines and tables show the important values.
     if across.is_none() || views.len() <= CURVES_MAX {
         figures
             .push(distribution(views, "latencies", "Distribution of put latencies", |view| view.latencies()));
@@ -50,9 +50,9 @@ pub fn all(views: &[View<'_>]) -> Vec<Figure> {
 fn of_points(views: &[View<'_>]) -> Vec<Figure> {
     let latencies = |what: &str, title: &str| {
         let names = ["mean", "p50", "p99", "p999"].map(|which| format!("{what}_latency_{which}_us"));
-        let told = ["mean", "p50", "p99", "p99.9"];
+        let labels = ["mean", "p50", "p99", "p99.9"];
         let measures: Vec<(&str, &str, f64)> =
-            told.iter().zip(&names).map(|(told, name)| (*told, name.as_str(), 1.0)).collect();
+            labels.iter().zip(&names).map(|(label, name)| (*label, name.as_str(), 1.0)).collect();
         let id = if what == "put" { "latency" } else { "get_latency" };
         bars(views, id, title, ("latency", "us"), &measures)
     };

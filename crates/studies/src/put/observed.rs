@@ -25,7 +25,7 @@ pub struct Line {
 }
 
 /// The measures of puts.
-pub const OF_PUTS: &[Line] = &[
+pub(super) const OF_PUTS: &[Line] = &[
     Line {
         name: "chunks_per_second",
         unit: "chunks/s",
@@ -125,7 +125,7 @@ pub const OF_PUTS: &[Line] = &[
 ];
 
 /// The measures of gets.
-pub const OF_GETS: &[Line] = &[
+pub(super) const OF_GETS: &[Line] = &[
     Line {
         name: "gets_per_second",
         unit: "gets/s",

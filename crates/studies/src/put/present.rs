@@ -3,7 +3,7 @@
 use towtank_metrics::{Better, Chance};
 use towtank_negotiation::Protocol;
 use towtank_puts::Fidelity;
-use towtank_report::{Cell, Column, Figure, Standing, Status, Table, Warning, human};
+use towtank_report::{Answer, Cell, Column, Figure, Standing, Status, Table, Warning, human};
 use towtank_units::Percent;
 
 use super::Put;
@@ -27,9 +27,8 @@ pub fn present(points: &Points<'_, Put>) -> Presentation {
     let of_paper = |view: &&View<'_>| is_published(&Put, view.result.scenario, &["protocol"]);
     let figures = figures::all(&views);
     Presentation {
-        answer: answer(&views),
+        answer: answer(&views).with_verdict(status(&views)),
         headline: headline(points, &views),
-        status: status(&views),
         main_figure: main_figure(&figures, views.len() == 1),
         tables: std::iter::once(counted(&views)).chain(multicast(&views)).collect(),
         figures,
@@ -90,13 +89,13 @@ fn status(views: &[View<'_>]) -> Option<Standing> {
         });
         let late = too_short(&[view]).filter(|_| is_too_short(view));
         let late = late.or_else(|| overload(view)).or_else(|| cut_off(view));
-        let late = late.map(|told| Standing::new(Status::AtRisk, told.trim_end_matches('.')));
+        let late = late.map(|sentence| Standing::new(Status::AtRisk, sentence.trim_end_matches('.')));
         counted.chain(late).collect::<Vec<Standing>>()
     };
-    Standing::worst(views.iter().flat_map(of))
+    Standing::worst(views.iter().flat_map(of).map(|one| (String::new(), one)))
 }
 
-fn answer(views: &[View<'_>]) -> String {
+fn answer(views: &[View<'_>]) -> Answer {
     let short: Vec<&View<'_>> = views.iter().filter(|view| is_too_short(view)).collect();
     let unfit: Vec<String> =
         views.iter().filter_map(|view| overload(view).or_else(|| cut_off(view))).collect();
@@ -104,9 +103,9 @@ fn answer(views: &[View<'_>]) -> String {
         0 => String::new(),
         count => format!("The same is true of {count} more."),
     };
-    let told = too_short(&short).into_iter().chain(unfit.into_iter().take(NAMED_MAX));
-    let told = told.chain([more, of_best(views)]);
-    told.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
+    let unfit = too_short(&short).into_iter().chain(unfit.into_iter().take(NAMED_MAX)).chain([more]);
+    let answer = Answer::of_sentences(of_best(views).into_iter().chain(unfit));
+    if views.len() > 1 { answer.comparing("protocols") } else { answer }
 }
 
 /// The most protocols and points that the answer names for one reason.
@@ -173,34 +172,32 @@ const SHORT_OF: f64 = 0.02;
 
 /// What is done per second, and by which protocol or point most of it; those that are tied are compared by
 /// how long an operation takes.
-fn of_best(views: &[View<'_>]) -> String {
+fn of_best(views: &[View<'_>]) -> Vec<String> {
     if let [one] = views {
-        return told(one).map_or_else(String::new, |words| format!("{words}."));
+        return rates_and_latencies(one).map(|words| format!("{words}.")).into_iter().collect();
     }
     let reads = views.iter().any(View::reads);
     let (stored, store) = if reads { ("stored or read", "store or read") } else { ("stored", "store") };
     let by_rate = by_rate(views);
     if let Some(best) = by_rate.winner() {
-        let words = told(&views[best]);
-        return words
-            .map_or_else(String::new, |words| format!("Most chunks per second are {stored} by {words}."));
+        let words = rates_and_latencies(&views[best]);
+        let sentence = |words| format!("Most chunks per second are {stored} by {words}.");
+        return words.map(sentence).into_iter().collect();
     }
     let best = &by_rate.ranking().best;
     if best.is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let tied: Vec<&View<'_>> = best.iter().map(|at| &views[*at]).collect();
     let rates = by_rate.range_of_best("chunks/s");
     let latencies = by_latency(&tied);
-    match by_rate.is_tied() {
-        true => format!(
-            "{} {store} {}, tied: {}.{latencies}",
-            by_rate.all(),
-            by_rate.range("chunks/s"),
-            by_rate.why_tied()
-        ),
-        false => format!("Most chunks per second are {stored} by {}: {rates}.{latencies}", by_rate.best()),
-    }
+    let first = match by_rate.is_tied() {
+        true => {
+            format!("{} {store} {}, tied: {}.", by_rate.all(), by_rate.range("chunks/s"), by_rate.why_tied())
+        }
+        false => format!("Most chunks per second are {stored} by {}: {rates}.", by_rate.best()),
+    };
+    vec![first, latencies]
 }
 
 /// The ends of the mean latencies of those that are tied by their rate; empty where latencies are tied too.
@@ -217,13 +214,13 @@ fn by_latency(views: &[&View<'_>]) -> String {
     let seconds = |range: [f64; 2]| human::alike(range.map(|micros| micros / 1e6), "s");
     let [best, worst] = ranked.ends().map(seconds).unwrap_or_default();
     format!(
-        " Of these, a {one} takes least by {}, {best} on average, and most by {}, {worst}.",
+        "of these, a {one} takes least by {}, {best} on average, and most by {}, {worst}.",
         ranked.best(),
         ranked.worst()
     )
 }
 
-fn told(view: &View<'_>) -> Option<String> {
+fn rates_and_latencies(view: &View<'_>) -> Option<String> {
     let busy = human::digits(view.mean("disk_utilisation")?.mean * 100.0);
     let puts = done_of(view, "chunks", "put");
     let gets = done_of(view, "gets", "get");

@@ -127,7 +127,7 @@ const RUNS: [Cell; 5] = [
 
 /// All 18 cells: the paper's numbers, and runs of the model code without jitter.
 #[rustfmt::skip]
-pub const CELLS: [Cell; 18] = [
+pub(super) const CELLS: [Cell; 18] = [
     cell([400, 16, 20], UchCcp, quoted(536_950.0, &[532_750.0]), quoted(70.6, &[70.1]), quoted(164.7, &[165.8])),
     cell([400, 16, 20], ReplicastM, quoted(635_750.0, &[639_050.0]), quoted(83.6, &[84.0]), quoted(139.0, &[138.3])),
     cell([400, 16, 20], ReplicastH, quoted(525_100.0, &[526_500.0]), quoted(69.0, &[69.2]), quoted(168.4, &[167.8])),
@@ -188,7 +188,7 @@ fn tolerance(cell: &Cell, of: Number, deviation: f64) -> Tolerance {
 /// The cell with the settings of this point, if there is one: the paper's cluster with all of SURGE's
 /// numbers.
 #[must_use]
-pub fn cell_of(spec: &Spec, protocol: Protocol) -> Option<&'static Cell> {
+fn cell_of(spec: &Spec, protocol: Protocol) -> Option<&'static Cell> {
     let usual = spec.fidelity == Fidelity::Surge
         && (spec.replicas, spec.group) == (3, 9)
         && spec.start_spread.is_zero()
@@ -293,7 +293,7 @@ const SOURCE: &str = "Aizman and Bestler, Scalable object storage with resource 
 /// The probability that another request comes within `wait_us` of one, if requests come at random at the mean
 /// rate `rate_per_us`.
 #[must_use]
-pub fn chance_within(rate_per_us: f64, wait_us: f64) -> f64 {
+pub(super) fn chance_within(rate_per_us: f64, wait_us: f64) -> f64 {
     -libm::expm1(-rate_per_us * wait_us)
 }
 

@@ -1,54 +1,30 @@
 //! Sweeps as lines: a swept number is the x axis, and each protocol, or each combination of the other swept
 //! settings, is a line.
 
-use serde_json::Value;
-use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
+use towtank_metrics::MeanInterval;
+use towtank_report::{Axis, Figure, Kind};
 
 use super::view::View;
-use towtank_study::points::{Drawn, number, setting};
+use towtank_study::PointResult;
+use towtank_study::sweeps::{Drawn, SweptNumber, SweptValue};
 
 /// Fewer values than this are drawn as bars instead.
 const VALUES_MIN: usize = 3;
 /// Numbers whose ratio exceeds this are drawn on a logarithmic axis.
 const WIDE: f64 = 20.0;
 
-/// The key of the x axis.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Across {
-    key: String,
-    unit: &'static str,
-    log: bool,
-}
-
 /// The swept number with the most values, if it has enough of them.
 #[must_use]
-pub fn across(views: &[View<'_>]) -> Option<Across> {
-    let settings = views.first()?.result.settings;
-    let mut best: Option<(usize, Across)> = None;
-    for (key, _) in settings {
-        let found: Option<Vec<(f64, &str)>> =
-            views.iter().map(|view| number(setting(view.result, key)?)).collect();
-        let Some(found) = found else { continue };
-        let unit = found[0].1;
-        if found.iter().any(|(_, other)| *other != unit) {
-            continue;
-        }
-        let mut values: Vec<f64> = found.iter().map(|(value, _)| *value).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        let (least, most) = (values[0], values[values.len() - 1]);
-        let log = least > 0.0 && most / least > WIDE;
-        let more = best.as_ref().is_none_or(|(count, _)| values.len() > *count);
-        if values.len() >= VALUES_MIN && more {
-            best = Some((values.len(), Across { key: key.clone(), unit, log }));
-        }
-    }
-    best.map(|(_, across)| across)
+pub(crate) fn across(views: &[View<'_>]) -> Option<SweptNumber> {
+    let points: Vec<&PointResult<'_>> = views.iter().map(|view| view.result).collect();
+    let enough = |one: &SweptNumber| one.is_complete && one.count >= VALUES_MIN;
+    let numbers = SweptNumber::all(&points).into_iter().filter(enough);
+    numbers.reduce(|best, one| if one.count > best.count { one } else { best })
 }
 
 /// One figure for each of the most important measures.
 #[must_use]
-pub fn lines(views: &[View<'_>], across: &Across) -> Vec<Figure> {
+pub fn lines(views: &[View<'_>], across: &SweptNumber) -> Vec<Figure> {
     let mut figures = vec![
         line(
             views,
@@ -94,70 +70,38 @@ pub fn lines(views: &[View<'_>], across: &Across) -> Vec<Figure> {
 }
 
 /// The name of a line: its protocol, and the other swept settings.
-fn line_name(view: &View<'_>, across: &Across) -> String {
-    let told = |(key, value): &(String, Value)| match value {
-        Value::String(text) => format!("{key} = {text}"),
-        other => format!("{key} = {other}"),
-    };
-    let others = view.result.settings.iter().filter(|(key, _)| *key != across.key && key != "protocol");
-    std::iter::once(view.protocol.name().to_owned()).chain(others.map(told)).collect::<Vec<_>>().join(", ")
+fn line_name(view: &View<'_>, across: &SweptNumber) -> Vec<String> {
+    let mut name = vec![view.protocol.name().to_owned()];
+    name.extend(across.others(view.result, Some("protocol")));
+    name
 }
 
-fn line(
-    views: &[View<'_>],
-    across: &Across,
-    Drawn { id, title, measure, label, unit, factor }: Drawn<'_>,
-) -> Figure {
-    let mut series: Vec<LineSeries> = Vec::new();
-    let mut range = (f64::INFINITY, 0.0_f64);
-    for view in views {
-        let Some((x, _)) = setting(view.result, &across.key).and_then(number) else { continue };
-        let Some(mean) = view.mean(measure) else { continue };
-        range = (range.0.min(mean.mean), range.1.max(mean.mean));
-        let end = |pick: fn((f64, f64)) -> f64| Num::from(mean.range.map(|range| pick(range) * factor));
-        let (low, high) = (end(|range| range.0), end(|range| range.1));
-        let point = CurvePoint { low, high, ..CurvePoint::new(x, mean.mean * factor) };
+fn line(views: &[View<'_>], across: &SweptNumber, drawn: Drawn<'_>) -> Figure {
+    let means = || views.iter().filter_map(|view| Some((view, view.mean(drawn.measure)?)));
+    let values = means().map(|(view, MeanInterval { mean, range, .. })| {
         let name = line_name(view, across);
-        match series.iter_mut().find(|line| line.name == name) {
-            Some(line) => line.points.push(point),
-            None => series.push(LineSeries { name, points: vec![point], draw: Draw::Line }),
-        }
-    }
+        SweptValue { at: view.result, name, mean, range }
+    });
+    let mut series = drawn.lines(across, values);
     for line in &mut series {
         line.points.sort_by(|left, right| {
             left.x.get().partial_cmp(&right.x.get()).unwrap_or(std::cmp::Ordering::Equal)
         });
     }
-    let axis = |log: bool, label: &str, unit: &str| {
-        if log { Axis::log(label, unit) } else { Axis::linear(label, unit) }
-    };
+    let ends =
+        means().fold((f64::INFINITY, 0.0_f64), |ends, (_, one)| (ends.0.min(one.mean), ends.1.max(one.mean)));
     let key = across.key.rsplit('.').next().unwrap_or(&across.key).replace('_', " ");
+    let is_wide = ends.0 > 0.0 && ends.1 / ends.0 > WIDE;
+    let of_y = if is_wide { Axis::log } else { Axis::linear };
     Figure {
-        id: id.to_owned(),
-        title: format!("{title}, by {key}"),
+        id: drawn.id.to_owned(),
+        title: format!("{}, by {key}", drawn.title),
         caption: "Means over the replicates with their 95 % confidence interval.".to_owned(),
         kind: Kind::Line {
-            x: axis(across.log, &key, across.unit),
-            y: axis(range.0 > 0.0 && range.1 / range.0 > WIDE, label, unit),
+            x: across.axis(&key, across.ratio() > WIDE),
+            y: of_y(drawn.label.to_owned(), drawn.unit.to_owned()),
             series,
             references: Vec::new(),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_numbers_with_units() {
-        let of = |text: &str| number(&Value::from(text));
-        assert_eq!(of("128KiB"), Some((128.0, "KiB")));
-        assert_eq!(of("400MiB/s"), Some((400.0, "MiB/s")));
-        assert_eq!(of("50000/s"), Some((50_000.0, "1/s")));
-        assert_eq!(of("30%"), Some((30.0, "%")));
-        assert_eq!(of("5us"), Some((5.0, "us")));
-        assert_eq!(of("replicast-m"), None);
-        assert_eq!(number(&Value::from(9)), Some((9.0, "")));
     }
 }

@@ -271,7 +271,7 @@ fn a_core_that_blocks_holds_puts_back() {
 }
 
 #[test]
-fn every_get_is_answered_or_told_of_when_servers_fail() {
+fn every_get_is_answered_when_servers_fail() {
     for protocol in ["replicast-m", "replicast-h", "uch-ccp"] {
         let text = format!(
             "protocol = \"{protocol}\"\n{SMALL}read_share = \"50%\"\n\
@@ -485,7 +485,11 @@ fn what_is_shown_is_there() {
             "windows_replicast_h"
         ]
     );
-    assert!(shown.answer.ends_with(", tied: one run of each cannot tell them apart."), "{}", shown.answer);
+    assert!(
+        shown.answer.prose().ends_with(", tied: one run of each cannot tell them apart."),
+        "{}",
+        shown.answer.prose()
+    );
     assert_eq!(shown.tables[0].rows().len(), 5);
 }
 
@@ -553,30 +557,34 @@ fn servers_that_store_nothing_count_as_idle() {
 #[test]
 fn a_run_without_a_completed_put_says_so() {
     let presentation = presented_alone("disk = \"1kB/s\"\ngateways = 2\nservers = 9\nduration = \"10ms\"");
-    insta::assert_snapshot!(presentation.answer, @"replicast-m: no put was completed in the measured 10 ms, so that its latency is not known: set `duration` to several times 6.554 min, which a put takes on idle nodes, or use smaller chunks or faster disks.");
-    assert_eq!(presentation.status.unwrap().status(), towtank_report::Status::AtRisk);
+    insta::assert_snapshot!(presentation.answer.prose(), @"At risk: replicast-m: no put was completed in the measured 10 ms, so that its latency is not known: set `duration` to several times 6.554 min, which a put takes on idle nodes, or use smaller chunks or faster disks. replicast-m: no put was completed in the measured 10 ms, so that its latency is not known: set `duration` to several times 6.554 min, which a put takes on idle nodes, or use smaller chunks or faster disks.");
+    assert_eq!(presentation.answer.verdict.unwrap().status(), towtank_report::Status::AtRisk);
     let outcome = run("disk = \"1kB/s\"\ngateways = 2\nservers = 9\nduration = \"10ms\"");
     assert_eq!(outcome.measures["rounds_per_put"].reason(), Some("no put ended in the measured span"));
     let reads = presented_alone(
         "disk = \"1kB/s\"\ngateways = 2\nservers = 9\nduration = \"10ms\"\nread_share = \"100%\"",
     );
-    assert!(reads.answer.contains(": no get was completed in the measured "), "{}", reads.answer);
+    assert!(
+        reads.answer.prose().contains(": no get was completed in the measured "),
+        "{}",
+        reads.answer.prose()
+    );
 }
 
 /// Chunks that arrive faster than they are stored wait longer and longer; the answer says so first.
 #[test]
-fn a_rate_that_cannot_be_served_is_told() {
+fn a_rate_that_cannot_be_served_is_reported() {
     let at = |rate: &str| {
         presented_alone(&format!(
             "gateways = 18\nservers = 18\nduration = \"20ms\"\narrival_rate = \"{rate}\""
         ))
     };
     let overloaded = at("100000/s");
-    insta::assert_snapshot!(overloaded.answer, @"replicast-m cannot serve the arrival rate: 18,800 chunks/s of 100,000 chunks/s, 18.8 %. 2,515 chunks wait when the run ends, and the longer the run, the more: latencies depend on `duration`. replicast-m: 18,800 chunks/s, disks 97.75 % busy, a put takes 16.62 ms on average.");
-    assert_eq!(overloaded.status.unwrap().status(), towtank_report::Status::AtRisk);
+    insta::assert_snapshot!(overloaded.answer.prose(), @"At risk: replicast-m cannot serve the arrival rate: 18,800 chunks/s of 100,000 chunks/s, 18.8 %. 2,515 chunks wait when the run ends, and the longer the run, the more: latencies depend on `duration`. replicast-m: 18,800 chunks/s, disks 97.75 % busy, a put takes 16.62 ms on average.");
+    assert_eq!(overloaded.answer.verdict.unwrap().status(), towtank_report::Status::AtRisk);
     let served = at("10000/s");
-    assert!(!served.answer.contains("cannot serve"), "{}", served.answer);
-    assert_eq!(served.status, None);
+    assert!(!served.answer.prose().contains("cannot serve"), "{}", served.answer.prose());
+    assert_eq!(served.answer.verdict, None);
 }
 
 /// A former fault: of a run that was stopped, the span that was asked for counted as measured, so that its
@@ -595,7 +603,7 @@ fn a_stopped_run_is_judged_by_the_span_that_ran() {
         RunContext { stop: StopAsked::by(&stop), progress: &progress, ..RunContext::alone(Seed(1), 1) };
     let outcome = prepared.run(&context).unwrap();
     assert!(outcome.partial);
-    let answer = presented(&*prepared, &[outcome]).answer;
+    let answer = presented(&*prepared, &[outcome]).answer.prose();
     assert!(!answer.contains("too short"), "{answer}");
 }
 
@@ -604,15 +612,19 @@ fn a_stopped_run_is_judged_by_the_span_that_ran() {
 fn runs_that_are_too_short_for_their_latencies_say_so() {
     let small = "gateways = 9\nservers = 9\nin_flight = 32\n";
     let cut = presented_alone(&format!("{small}duration = \"10ms\"\nwarm_up = \"10ms\""));
-    assert!(cut.answer.starts_with("replicast-m: the run is too short for latencies"), "{}", cut.answer);
-    assert_eq!(cut.status.unwrap().status(), towtank_report::Status::AtRisk);
+    assert!(
+        cut.answer.prose().starts_with("At risk: replicast-m: the run is too short for latencies"),
+        "{}",
+        cut.answer.prose()
+    );
+    assert_eq!(cut.answer.verdict.unwrap().status(), towtank_report::Status::AtRisk);
     for protocol in ["replicast-m", "replicast-h", "uch-ccp"] {
         for keys in
             ["in_flight = 32", "in_flight = 3\nread_share = \"40%\"", "chunk = \"1MiB\"\nin_flight = 8"]
         {
             let text = format!("protocol = \"{protocol}\"\ngateways = 9\nservers = 9\n{keys}");
             let whole = presented_alone(&text);
-            assert!(!whole.answer.contains("too short"), "{keys}: {}", whole.answer);
+            assert!(!whole.answer.prose().contains("too short"), "{keys}: {}", whole.answer.prose());
         }
     }
 }

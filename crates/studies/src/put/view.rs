@@ -28,7 +28,7 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     /// One view per protocol that ran.
     #[must_use]
-    pub fn all_of(point: &'a Point<'a, Put>) -> Vec<View<'a>> {
+    pub(super) fn all_of(point: &'a Point<'a, Put>) -> Vec<View<'a>> {
         let of = |protocol: Protocol| {
             let read = |kept: &'a Kept| kept.observed.get(protocol.name());
             let observed: Vec<&Observed> = point.kept.iter().filter_map(read).collect();
@@ -58,13 +58,13 @@ impl<'a> View<'a> {
 
     /// The values of a measure by replicate, to be compared in pairs.
     #[must_use]
-    pub fn by_replicate(&self, measure: &str) -> Vec<Option<f64>> {
+    pub(crate) fn by_replicate(&self, measure: &str) -> Vec<Option<f64>> {
         by_replicate(self.result, &self.name_of(measure))
     }
 
     /// The standard deviation of single replicates; 0 if there are fewer than two.
     #[must_use]
-    pub fn deviation(&self, measure: &str) -> f64 {
+    pub(crate) fn deviation(&self, measure: &str) -> f64 {
         let values = self.values(measure);
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -97,7 +97,7 @@ impl<'a> View<'a> {
     /// The length of the measured span of each replicate, in seconds: shorter than `duration` where it was
     /// stopped.
     #[must_use]
-    pub fn spans_s(&self) -> Vec<f64> {
+    pub(super) fn spans_s(&self) -> Vec<f64> {
         let asked = self.settled.spec.duration.as_secs_f64();
         self.observed.iter().map(|one| one.stopped_after_s.unwrap_or(asked)).collect()
     }
@@ -121,6 +121,6 @@ impl<'a> View<'a> {
 /// The swept keys with their values, without the protocol, which is shown anyway.
 fn label(settings: &[(String, serde_json::Value)]) -> String {
     let setting = |(key, value): &(String, serde_json::Value)| format!("{key} = {}", points::text(value));
-    let told = settings.iter().filter(|(key, _)| key != "protocol");
-    told.map(setting).collect::<Vec<_>>().join(", ")
+    let shown = settings.iter().filter(|(key, _)| key != "protocol");
+    shown.map(setting).collect::<Vec<_>>().join(", ")
 }

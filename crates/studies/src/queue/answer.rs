@@ -1,17 +1,17 @@
-//! The one sentence at the head of the report: how long jobs wait, and whether theory agrees.
+//! The answer: how long jobs wait, and whether theory agrees.
 
 use towtank_metrics::{Better, Chance};
-use towtank_report::human;
+use towtank_report::{Answer, Label, human};
 
 use super::view::{RareWaits, View, up_to_two_digits};
 use towtank_study::ranking::{Ranked, by_replicate};
 
 /// The answer of a scenario; empty where a value for it is missing.
 #[must_use]
-pub fn of_point(view: &View<'_>) -> String {
+pub(crate) fn of_point(view: &View<'_>) -> Answer {
     let single = view.theory.stations.len() == 1;
     let measure = if single { "wait_mean" } else { "sojourn_mean" };
-    let Some(mean) = view.mean(measure) else { return String::new() };
+    let Some(mean) = view.mean(measure) else { return Answer::default() };
     let does = if single { "waits" } else { "takes" };
     let sure = match mean.range {
         Some((low, high)) => format!(" (95 % interval {})", human::range(low, high, "s")),
@@ -19,7 +19,7 @@ pub fn of_point(view: &View<'_>) -> String {
     };
     let shown = human::Shown::fitting(mean.mean, "s");
     if let Some(rare) = view.rare_waits().filter(|_| single) {
-        return of_rare_waits(view, rare, mean.mean);
+        return Answer::of_sentences(of_rare_waits(view, rare, mean.mean));
     }
     let ours = shown.quantity(mean.mean);
     let row = view.measures().into_iter().find(|row| row.name == measure);
@@ -28,7 +28,7 @@ pub fn of_point(view: &View<'_>) -> String {
         None => ", for which there is no closed form".to_owned(),
     };
     let wide = row.is_some_and(|row| view.is_wide(&row));
-    let untold = match (wide, view.is_heavy(measure)) {
+    let doubt = match (wide, view.is_heavy(measure)) {
         (_, true) => ", though a few long services decide such a mean, and the interval does not hold it",
         (true, false) => ", though the interval is too wide to tell whether that is right",
         (false, false) => "",
@@ -36,15 +36,20 @@ pub fn of_point(view: &View<'_>) -> String {
     let (busiest, load) = busiest(view);
     let load = human::digits(load * 100.0);
     let place = if single {
-        format!("; its servers are busy {load} % of the time")
+        format!("its servers are busy {load} % of the time")
     } else {
-        format!("; the busiest station is {busiest}, at {load} %")
+        format!("the busiest station is {busiest}, at {load} %")
     };
-    format!("A job {does} {ours} on average{sure}{formula}{untold}{place}.{}", of_classes(view))
+    let mut answer = Answer::of(format!("A job {does} {ours} on average{sure}{formula}{doubt}."));
+    answer.push(Label::Limit, place);
+    if let Some(classes) = of_classes(view) {
+        answer.push(Label::Also, classes);
+    }
+    answer.comparing("closed_forms")
 }
 
-/// What the classes wait, each with its closed form; empty where all jobs are alike.
-fn of_classes(view: &View<'_>) -> String {
+/// What the classes wait, each with its closed form; none where all jobs are alike.
+fn of_classes(view: &View<'_>) -> Option<String> {
     let rows = view.measures();
     let classes = view.point.scenario.classes.iter().filter_map(|class| {
         let name = format!("wait_mean[{}]", class.name);
@@ -56,15 +61,11 @@ fn of_classes(view: &View<'_>) -> String {
         Some(format!("{} {}{theory}", class.name, human::quantity(mean, "s")))
     });
     let classes: Vec<String> = classes.collect();
-    if classes.is_empty() {
-        String::new()
-    } else {
-        format!(" By class, a visit waits: {}.", classes.join("; "))
-    }
+    (!classes.is_empty()).then(|| format!("by class, a visit waits {}", classes.join("; ")))
 }
 
 /// The answer for a station at which waits are so rare that the run says nothing about their mean.
-fn of_rare_waits(view: &View<'_>, rare: RareWaits, mean: f64) -> String {
+fn of_rare_waits(view: &View<'_>, rare: RareWaits, mean: f64) -> Vec<String> {
     let RareWaits { visits, seen, expected } = rare;
     let count = |count: f64| human::digits(count);
     let waited = match seen {
@@ -78,23 +79,29 @@ fn of_rare_waits(view: &View<'_>, rare: RareWaits, mean: f64) -> String {
     };
     let busy = count(busiest(view).1 * 100.0);
     let Some(((chance, enough), wait)) = expected.zip(view.theory.wait_mean()) else {
-        return format!(
-            "{waited}, and there is no closed form. These are too few waits to tell their mean: take a longer `span` or more \
-             replicates. The servers are busy {busy} % of the time."
-        );
+        return vec![
+            format!("{waited}, and there is no closed form."),
+            "these are too few waits to tell their mean: take a longer `span` or more replicates".to_owned(),
+            format!("the servers are busy {busy} % of the time"),
+        ];
     };
-    format!(
-        "{waited}, where theory says that one in {} waits, and the mean is {}. The run cannot tell whether that is right: it \
-         takes {} jobs or more, by a longer `span` or more replicates. The servers are busy {busy} % of the time.",
-        count(up_to_two_digits(1.0 / chance)),
-        human::quantity(wait, "s"),
-        count(enough),
-    )
+    vec![
+        format!(
+            "{waited}, where theory says that one in {} waits, and the mean is {}.",
+            count(up_to_two_digits(1.0 / chance)),
+            human::quantity(wait, "s")
+        ),
+        format!(
+            "the run cannot tell whether that is right: it takes {} jobs or more, by a longer `span` or more replicates",
+            count(enough)
+        ),
+        format!("the servers are busy {busy} % of the time"),
+    ]
 }
 
 /// The answer of a sweep: where the wait is shortest and where it is longest, of all jobs and of each class.
 #[must_use]
-pub fn of_sweep(views: &[View<'_>]) -> String {
+pub(crate) fn of_sweep(views: &[View<'_>]) -> Answer {
     let mut sentences = vec![compared(views, "wait_mean", "The mean wait of a visit")];
     // A class counts if all points have it.
     let first = views.first().map_or(&[][..], |view| &view.point.scenario.classes[..]);
@@ -103,7 +110,11 @@ pub fn of_sweep(views: &[View<'_>]) -> String {
         let measure = format!("wait_mean[{}]", class.name);
         sentences.push(compared(views, &measure, &format!("That of {}", class.name)));
     }
-    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    Answer::of_sentences(sentences.into_iter().flatten()).by_measures([
+        "wait_mean",
+        "wait_p99",
+        "utilisation",
+    ])
 }
 
 /// Where a measure is shortest and longest, as far as the replicates tell.

@@ -15,7 +15,7 @@ pub mod general;
 /// One station with Poisson arrivals, exponential service and `servers` equal servers. Stable: utilisation
 /// below one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mmk {
+pub(super) struct Mmk {
     servers: f64,
     arrival_rate: f64,
     service_rate: f64,
@@ -38,31 +38,31 @@ impl Mmk {
 
     /// The same station with this share of the arrivals, if it is more than none.
     #[must_use]
-    pub fn thinned(&self, share: f64) -> Option<Mmk> {
+    pub(crate) fn thinned(&self, share: f64) -> Option<Mmk> {
         Mmk::new(self.servers as u32, share.min(1.0) * self.arrival_rate, self.service_rate)
     }
 
     /// Jobs arriving per second, including those that return.
     #[must_use]
-    pub fn arrival_rate(&self) -> f64 {
+    pub(crate) fn arrival_rate(&self) -> f64 {
         self.arrival_rate
     }
 
     /// The offered load in erlangs: the mean number of servers it keeps busy.
     #[must_use]
-    pub fn offered(&self) -> f64 {
+    pub(crate) fn offered(&self) -> f64 {
         self.arrival_rate / self.service_rate
     }
 
     /// The share of time that a server is busy.
     #[must_use]
-    pub fn utilisation(&self) -> f64 {
+    pub(crate) fn utilisation(&self) -> f64 {
         self.offered() / self.servers
     }
 
     /// The chance that an arriving job must wait (Erlang's second formula).
     #[must_use]
-    pub fn wait_chance(&self) -> f64 {
+    pub(super) fn wait_chance(&self) -> f64 {
         self.wait_chance
     }
 
@@ -73,27 +73,28 @@ impl Mmk {
     }
 
     /// The mean number of jobs, waiting and in service.
+    #[cfg(test)]
     #[must_use]
-    pub fn number_mean(&self) -> f64 {
+    pub(super) fn number_mean(&self) -> f64 {
         self.waiting_mean() + self.offered()
     }
 
     /// The mean number of waiting jobs.
     #[must_use]
-    pub fn waiting_mean(&self) -> f64 {
+    pub(super) fn waiting_mean(&self) -> f64 {
         self.arrival_rate * self.wait_mean()
     }
 
     /// The mean time from arrival to the end of service.
     #[must_use]
-    pub fn response_mean(&self) -> f64 {
+    pub(super) fn response_mean(&self) -> f64 {
         self.wait_mean() + 1.0 / self.service_rate
     }
 
     /// The chance of a response longer than `t`: an exponential service, after an exponential wait if there
     /// is one.
     #[must_use]
-    pub fn response_tail(&self, t: f64) -> f64 {
+    pub(super) fn response_tail(&self, t: f64) -> f64 {
         let (slack, rate) = (self.slack(), self.service_rate);
         let service = libm::exp(-rate * t);
         let gap = rate - slack;
@@ -109,14 +110,14 @@ impl Mmk {
 
     /// The quantile `q` of the wait: a share `q` of jobs does not wait longer.
     #[must_use]
-    pub fn wait_quantile(&self, q: f64) -> f64 {
+    pub(super) fn wait_quantile(&self, q: f64) -> f64 {
         let beyond = (1.0 - q) / self.wait_chance;
         if beyond >= 1.0 { 0.0 } else { -libm::log(beyond) / self.slack() }
     }
 
     /// The quantile `q` of the response: a share `q` of jobs does not take longer.
     #[must_use]
-    pub fn response_quantile(&self, q: f64) -> f64 {
+    pub(super) fn response_quantile(&self, q: f64) -> f64 {
         let (mut low, mut high) = (0.0, self.response_mean());
         while self.response_tail(high) > 1.0 - q {
             high *= 2.0;
@@ -135,7 +136,7 @@ impl Mmk {
 
     /// The probabilities of 0, 1, 2, … jobs at the station, `count` of them.
     #[must_use]
-    pub fn number_chances(&self, count: usize) -> Vec<f64> {
+    pub(super) fn number_chances(&self, count: usize) -> Vec<f64> {
         let rho = self.utilisation();
         let servers = self.servers as usize;
         // Probabilities relative to that of the most likely number, because the probability of an empty
@@ -158,7 +159,7 @@ impl Mmk {
     /// it is 1/(√service − √arrival)² (P. M. Morse, "Stochastic properties of waiting lines", 1955); for no
     /// station is it shorter than a single service.
     #[must_use]
-    pub fn relaxation(&self) -> f64 {
+    pub(super) fn relaxation(&self) -> f64 {
         let root = libm::sqrt(self.servers * self.service_rate) - libm::sqrt(self.arrival_rate);
         1.0 / (root * root).min(self.service_rate)
     }
@@ -183,7 +184,7 @@ fn erlang_c(servers: u32, offered: f64) -> f64 {
 /// `routes[i]` holds the stations that `i` sends to, with their chances. From every station there must be a
 /// way out, or no solution exists; then the result has an entry that is not finite.
 #[must_use]
-pub fn traffic(outside: &[f64], routes: &[Vec<(usize, f64)>]) -> Vec<f64> {
+pub(crate) fn traffic(outside: &[f64], routes: &[Vec<(usize, f64)>]) -> Vec<f64> {
     let count = outside.len();
     // Row j says: rate[j] − Σ chance(i → j)·rate[i] = outside[j].
     let mut rows: Vec<Vec<f64>> = vec![vec![0.0; count]; count];

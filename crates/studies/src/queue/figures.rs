@@ -21,7 +21,7 @@ const TAIL: f64 = 1e-3;
 
 /// The figures of a scenario without a sweep.
 #[must_use]
-pub fn of_point(view: &View<'_>) -> Vec<Figure> {
+pub(super) fn of_point(view: &View<'_>) -> Vec<Figure> {
     let shown = busiest(view);
     let mut figures = Vec::new();
     let mut steps = view.point.kept.iter().map(|seen| &seen.steps[..]);
@@ -43,7 +43,7 @@ pub fn of_point(view: &View<'_>) -> Vec<Figure> {
 
 /// The figures of a sweep: how wait and number of jobs grow with utilisation.
 #[must_use]
-pub fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
+pub(super) fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
     let load = |view: &View<'_>| {
         view.theory.stations.iter().map(|station| station.utilisation()).fold(0.0, f64::max)
     };

@@ -401,18 +401,18 @@ impl Entity {
 /// Access for tests that damage the state.
 #[cfg(test)]
 impl Station {
-    pub fn waiting(&self) -> &VecDeque<Job> {
+    pub(crate) fn waiting(&self) -> &VecDeque<Job> {
         &self.waiting
     }
 
-    pub fn waiting_mut(&mut self) -> &mut VecDeque<Job> {
+    pub(super) fn waiting_mut(&mut self) -> &mut VecDeque<Job> {
         &mut self.waiting
     }
 }
 
 #[cfg(test)]
 impl Job {
-    pub fn arrive_at(&mut self, at: SimTime) {
+    pub(super) fn arrive_at(&mut self, at: SimTime) {
         self.arrived = at;
     }
 }

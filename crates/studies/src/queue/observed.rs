@@ -68,7 +68,7 @@ pub struct Row {
 }
 
 /// The measures of one replicate.
-pub const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     Row {
         name: "number_mean",
         unit: "jobs",
@@ -179,7 +179,7 @@ pub(super) const NO_JOB: &str = "no job was measured";
 impl Observed {
     /// The counts of a run, or `None` if it was stopped before the warm-up was over.
     #[must_use]
-    pub fn of_run(scenario: &Settled, outcome: &towtank_kernel::Outcome<Network>) -> Option<Observed> {
+    pub(crate) fn of_run(scenario: &Settled, outcome: &towtank_kernel::Outcome<Network>) -> Option<Observed> {
         let from = scenario.measured_from();
         let end = if outcome.partial { outcome.now } else { scenario.end() };
         let span = end.checked_since(from).filter(|span| !span.is_zero())?;
@@ -248,19 +248,19 @@ impl Observed {
 impl ObservedStation {
     /// The mean number of jobs, waiting and in service.
     #[must_use]
-    pub fn number_mean(&self) -> f64 {
+    pub(super) fn number_mean(&self) -> f64 {
         self.mean_of(u32::MAX)
     }
 
     /// The mean number of busy servers.
     #[must_use]
-    pub fn busy_mean(&self) -> f64 {
+    fn busy_mean(&self) -> f64 {
         self.mean_of(self.servers)
     }
 
     /// The mean share of its servers that are busy.
     #[must_use]
-    pub fn utilisation(&self) -> f64 {
+    pub(crate) fn utilisation(&self) -> f64 {
         self.busy_mean() / f64::from(self.servers)
     }
 
@@ -281,7 +281,7 @@ fn above_zero(histogram: &Histogram) -> Option<f64> {
 
 /// The number of values that are not zero.
 #[must_use]
-pub fn count_above_zero(histogram: &Histogram) -> u64 {
+pub(super) fn count_above_zero(histogram: &Histogram) -> u64 {
     let zeros = histogram.bins().next().filter(|bin| bin.low == 0).map_or(0, |bin| bin.count);
     histogram.count() - zeros
 }

@@ -52,13 +52,13 @@ pub enum Order {
 impl Order {
     /// Whether this is the default.
     #[must_use]
-    pub fn is_fifo(&self) -> bool {
+    pub(super) fn is_fifo(&self) -> bool {
         *self == Order::Fifo
     }
 
     /// Lets a job wait: behind all, or behind those that are at least as urgent. `class` is lower for more
     /// urgent ones.
-    pub fn enqueue<J>(self, waiting: &mut VecDeque<J>, job: J, class: impl Fn(&J) -> u8) {
+    pub(super) fn enqueue<J>(self, waiting: &mut VecDeque<J>, job: J, class: impl Fn(&J) -> u8) {
         let place = match self {
             Order::Fifo => waiting.len(),
             _ => waiting.partition_point(|other| class(other) <= class(&job)),

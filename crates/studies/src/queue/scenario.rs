@@ -269,19 +269,19 @@ const CLOSE_TO_CAPACITY: f64 = 0.1;
 impl Settled {
     /// The service times of each class at a station, with their rate; one entry where all jobs are alike.
     #[must_use]
-    pub fn services<'a>(&'a self, station: &'a Station) -> Vec<(&'a Service, Frequency)> {
+    pub(super) fn services<'a>(&'a self, station: &'a Station) -> Vec<(&'a Service, Frequency)> {
         station.services(&self.classes)
     }
 
     /// The closed forms; a checked scenario has them.
     #[must_use]
-    pub fn theory(&self) -> Option<Theory> {
+    pub(super) fn theory(&self) -> Option<Theory> {
         Theory::of(&self.stations, &self.classes, self.travel)
     }
 
     /// The instant at which statistics begin.
     #[must_use]
-    pub fn measured_from(&self) -> SimTime {
+    pub(super) fn measured_from(&self) -> SimTime {
         SimTime::ZERO.saturating_add(self.warm_up)
     }
 

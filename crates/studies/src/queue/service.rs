@@ -92,7 +92,7 @@ impl Moments {
 
     /// Variance over squared mean.
     #[must_use]
-    pub fn scv(self) -> f64 {
+    pub(super) fn scv(self) -> f64 {
         self.second / (self.mean * self.mean) - 1.0
     }
 }
@@ -109,7 +109,7 @@ pub enum Tail {
 }
 
 /// The most events of one kind per second: the mean span is then 100 ns, of which rounding takes 4·10⁻⁶.
-pub const RATE_MAX: Frequency = Frequency::from_per_billion_seconds(10_000_000_000_000_000);
+const RATE_MAX: Frequency = Frequency::from_per_billion_seconds(10_000_000_000_000_000);
 /// The most branches, and the most measured times.
 const BRANCHES_MAX: usize = 100;
 const SPANS_MAX: usize = 100_000;
@@ -119,13 +119,13 @@ const CV_MAX: f64 = 100.0;
 impl Service {
     /// Whether times have no memory, which product forms need.
     #[must_use]
-    pub fn is_exponential(&self) -> bool {
+    pub(super) fn is_exponential(&self) -> bool {
         *self == Service::Exponential
     }
 
     /// Whether the distribution gives the mean itself.
     #[must_use]
-    pub fn has_mean(&self) -> bool {
+    fn has_mean(&self) -> bool {
         matches!(self, Service::Branches(_) | Service::Empirical { .. })
     }
 
@@ -178,7 +178,7 @@ impl Service {
     ///
     /// # Errors
     /// When a parameter is out of its range; a checked one is not.
-    pub fn sampler(&self, rate: Frequency) -> Result<Sampler, DistributionError> {
+    pub(super) fn sampler(&self, rate: Frequency) -> Result<Sampler, DistributionError> {
         let mean = rate.mean_gap_ns_f64();
         Ok(match self {
             Service::Exponential => Sampler::Exponential(Exponential::with_mean(mean)?),
@@ -222,7 +222,7 @@ impl Service {
 
 /// Draws service times.
 #[derive(Clone, Debug)]
-pub enum Sampler {
+pub(super) enum Sampler {
     /// Exponential times.
     Exponential(Exponential),
     /// This many nanoseconds, always.
@@ -263,12 +263,12 @@ impl Sampler {
 
 /// One exponential time, to the nearest nanosecond.
 #[inline]
-pub fn nearest(times: &Exponential, source: &mut impl Uniform) -> SimSpan {
+pub(crate) fn nearest(times: &Exponential, source: &mut impl Uniform) -> SimSpan {
     SimSpan::from_ns_f64_floor(times.sample(source) + 0.5)
 }
 
 /// A rate that no span of whole nanoseconds can follow.
-pub fn too_fast(draft: &Draft, key: &str, rate: Frequency) -> Option<Problem> {
+pub(super) fn too_fast(draft: &Draft, key: &str, rate: Frequency) -> Option<Problem> {
     let message = format!(
         "`{key}` is {rate}, but times are whole nanoseconds, and random ones follow their rate only up to {RATE_MAX}"
     );
@@ -373,29 +373,29 @@ fn check_branches(branches: &[Branch], key: &str, draft: &Draft, problems: &mut 
 
 fn check_spans((spans, weights): (&[SimSpan], &[u64]), key: &str, draft: &Draft, problems: &mut Problems) {
     let key = format!("{key}.empirical");
-    let mut told = |place: &str, message: String, hint: &str| {
+    let mut refuse = |place: &str, message: String, hint: &str| {
         problems.push(draft.problem(&format!("{key}.{place}"), message).hint(hint));
     };
     if spans.is_empty() || spans.len() > SPANS_MAX {
         let message = format!("`{key}.spans` has {} times, but it must have 1 to {SPANS_MAX}", spans.len());
-        told("spans", message, "give the times that were measured; count equal ones in `weights`");
+        refuse("spans", message, "give the times that were measured; count equal ones in `weights`");
     }
     if !weights.is_empty() && weights.len() != spans.len() {
         let message = format!("`{key}.weights` has {} entries for {} times", weights.len(), spans.len());
-        told("weights", message, "give one weight for each time, or leave `weights` out");
+        refuse("weights", message, "give one weight for each time, or leave `weights` out");
     } else if !weights.is_empty() && weights.iter().all(|weight| *weight == 0) {
         let message = format!("all entries of `{key}.weights` are 0, but one must be more");
-        told("weights", message, "count how often each time was seen");
+        refuse("weights", message, "count how often each time was seen");
     }
     if weights.iter().try_fold(0_u64, |sum, weight| sum.checked_add(*weight)).is_none() {
         let message = format!("the entries of `{key}.weights` add up to more than {}", u64::MAX);
-        told("weights", message, "divide them all by the same number");
+        refuse("weights", message, "divide them all by the same number");
     }
     let seen = |at: usize| weights.get(at).is_none_or(|weight| *weight > 0);
     let mut counted = spans.iter().enumerate().filter(|(at, _)| seen(*at)).peekable();
     if counted.peek().is_some() && counted.all(|(_, span)| span.is_zero()) {
         let message = format!("all times of `{key}.spans` are 0s, but a service takes time");
-        told("spans", message, "give at least one time above zero");
+        refuse("spans", message, "give at least one time above zero");
     }
 }
 

@@ -142,9 +142,12 @@ fn one_queue_agrees_with_its_closed_form() {
     assert_eq!(presentation.warnings, []);
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
-    insta::assert_snapshot!(presentation.answer, @"A job waits 2.342 s on average (95 % interval 2.269 to 2.418 s), where theory says 2.333 s; its servers are busy 69.99 % of the time.");
-    let alone = presented(&*prepared, &outcomes[..1]).answer;
-    assert!(alone.contains(" s on average in this one replicate, where theory says 2.333 s; "), "{alone}");
+    insta::assert_snapshot!(presentation.answer.prose(), @"A job waits 2.342 s on average (95 % interval 2.269 to 2.418 s), where theory says 2.333 s. Limit: its servers are busy 69.99 % of the time.");
+    let alone = presented(&*prepared, &outcomes[..1]).answer.prose();
+    assert!(
+        alone.contains(" s on average in this one replicate, where theory says 2.333 s. Limit: "),
+        "{alone}"
+    );
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
     assert_eq!(ids, ["queue_length", "responses", "busy", "numbers_counter", "replicates"]);
 }
@@ -155,7 +158,7 @@ fn a_network_agrees_with_jackson() {
     let presentation = presented(&*prepared, &replicates(&*prepared, 20));
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
-    insta::assert_snapshot!(presentation.answer, @"A job takes 3.759 s on average (95 % interval 3.651 to 3.871 s), where theory says 3.711 s; the busiest station is desk, at 65.72 %.");
+    insta::assert_snapshot!(presentation.answer.prose(), @"A job takes 3.759 s on average (95 % interval 3.651 to 3.871 s), where theory says 3.711 s. Limit: the busiest station is desk, at 65.72 %.");
     assert_eq!(presentation.claims.len(), 8, "all means, but no quantile of a whole network");
     let stations = presentation.tables[1].rows();
     assert_eq!(stations.len(), 3 * 5);
@@ -166,7 +169,7 @@ fn a_sweep_is_drawn_over_utilisation() {
     let points = ["0.3/s", "0.6/s"].map(|rate| (rate, MM1.replace("0.7/s", rate)));
     let presentation = swept("stations.counter.arrival_rate", &points, 3);
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
-    insta::assert_snapshot!(presentation.answer, @"The mean wait of a visit lies between 0.4077 s with arrival_rate = 0.3/s and 1.457 s with arrival_rate = 0.6/s.");
+    insta::assert_snapshot!(presentation.answer.prose(), @"The mean wait of a visit lies between 0.4077 s with arrival_rate = 0.3/s and 1.457 s with arrival_rate = 0.6/s.");
     assert_eq!(ids, ["wait_mean_by_utilisation", "number_mean_by_utilisation"]);
     assert_eq!(presentation.tables[0].rows().len(), 2 * ROWS.len());
     let names: Vec<&str> = presentation.claims.iter().map(|claim| claim.name.as_str()).collect();
@@ -404,7 +407,7 @@ fn waits_too_rare_to_judge_are_not_judged() {
         .replace("[stations.counter]", "[stations.counter]\nservers = 5");
     let prepared = prepare(&text.replace("20000s", "300s"));
     let presentation = presented(&*prepared, &replicates(&*prepared, 10));
-    insta::assert_snapshot!(presentation.answer, @"None of 928 jobs waited, where theory says that one in 21,000,000 waits, and the mean is 2.97 ns. The run cannot tell whether that is right: it takes 420,000,000 jobs or more, by a longer `span` or more replicates. The servers are busy 1.85 % of the time.");
+    insta::assert_snapshot!(presentation.answer.prose(), @"None of 928 jobs waited, where theory says that one in 21,000,000 waits, and the mean is 2.97 ns. Also: the run cannot tell whether that is right: it takes 420,000,000 jobs or more, by a longer `span` or more replicates. Also: the servers are busy 1.85 % of the time.");
     for claim in &presentation.claims {
         let of_waits = ["waiting_mean", "wait_share", "wait_mean"].contains(&claim.name.as_str());
         assert_eq!(claim.verdict == Verdict::CannotTell, of_waits, "{claim:?}");
@@ -414,7 +417,7 @@ fn waits_too_rare_to_judge_are_not_judged() {
     insta::assert_snapshot!(note.unwrap_or_default(), @"0 of 928 visits waited, and theory expects 4.466e-5: too few to judge by; it takes 420,000,000 visits or more, by a longer `span` or more replicates");
 }
 
-/// A former bug: an interval of -21 to 40 s was told to confirm 9 s.
+/// A former bug: an interval of -21 to 40 s was said to confirm 9 s.
 #[test]
 fn intervals_too_wide_to_judge_by_confirm_nothing() {
     let text = MM1.replace("0.7/s", "0.9/s").replace("1000s", "10s").replace("20000s", "500s");
@@ -423,8 +426,8 @@ fn intervals_too_wide_to_judge_by_confirm_nothing() {
     let mut too_wide = 0;
     for pair in outcomes.chunks(2) {
         for claim in presented(&*prepared, pair).claims {
-            let told = claim.note.as_ref().is_some_and(|note| note.contains("too wide to judge by"));
-            too_wide += usize::from(told && claim.verdict == Verdict::CannotTell);
+            let noted = claim.note.as_ref().is_some_and(|note| note.contains("too wide to judge by"));
+            too_wide += usize::from(noted && claim.verdict == Verdict::CannotTell);
             let theory = claim.published.value.get().unwrap();
             let near = |end: Option<f64>| end.is_some_and(|end| (end - theory).abs() <= 0.5 * theory);
             let narrow = near(claim.ours.low.get()) && near(claim.ours.high.get());
@@ -445,7 +448,7 @@ fn a_stopped_run_says_so() {
     let reason = outcome.measures["number_mean"].reason().unwrap();
     assert_eq!(reason, "the run was stopped before its warm-up was over");
     let presentation = presented(&*prepared, &[outcome]);
-    assert!(presentation.claims.is_empty() && presentation.answer.is_empty());
+    assert!(presentation.claims.is_empty() && presentation.answer.prose().is_empty());
 }
 
 const SHIPPED: [&str; 5] = [

@@ -107,37 +107,37 @@ impl Closed {
 
     /// Jobs arriving per second, including those that return.
     #[must_use]
-    pub fn arrival_rate(&self) -> f64 {
+    pub(crate) fn arrival_rate(&self) -> f64 {
         self.exponential.arrival_rate()
     }
 
     /// The mean number of busy servers.
     #[must_use]
-    pub fn offered(&self) -> f64 {
+    pub(crate) fn offered(&self) -> f64 {
         self.exponential.offered()
     }
 
     /// The share of time that a server is busy.
     #[must_use]
-    pub fn utilisation(&self) -> f64 {
+    pub(crate) fn utilisation(&self) -> f64 {
         self.exponential.utilisation()
     }
 
     /// The mean service time.
     #[must_use]
-    pub fn service_mean(&self) -> f64 {
+    pub(super) fn service_mean(&self) -> f64 {
         self.service.mean
     }
 
     /// The station of Erlang that has the distribution of its number of jobs.
     #[must_use]
-    pub fn law_of_numbers(&self) -> Option<&Mmk> {
+    pub(super) fn law_of_numbers(&self) -> Option<&Mmk> {
         self.numbers_alike.then_some(&self.exponential)
     }
 
     /// The station of Erlang that has the distribution of its times.
     #[must_use]
-    pub fn law_of_times(&self) -> Option<&Mmk> {
+    pub(super) fn law_of_times(&self) -> Option<&Mmk> {
         self.times_alike.then_some(&self.exponential)
     }
 
@@ -149,19 +149,19 @@ impl Closed {
 
     /// The mean number of waiting jobs.
     #[must_use]
-    pub fn waiting_mean(&self) -> Option<f64> {
+    pub(super) fn waiting_mean(&self) -> Option<f64> {
         self.wait_mean.map(|wait| self.arrival_rate() * wait)
     }
 
     /// The mean number of jobs, waiting and in service.
     #[must_use]
-    pub fn number_mean(&self) -> Option<f64> {
+    pub(super) fn number_mean(&self) -> Option<f64> {
         self.waiting_mean().map(|waiting| waiting + self.offered())
     }
 
     /// The mean time from arrival to the end of service.
     #[must_use]
-    pub fn response_mean(&self) -> Option<f64> {
+    pub(super) fn response_mean(&self) -> Option<f64> {
         match self.law_of_numbers() {
             Some(law) => Some(law.response_mean()),
             None => self.wait_mean.map(|wait| wait + self.service.mean),
@@ -171,13 +171,13 @@ impl Closed {
     /// The relaxation time: that of exponential times, and longer as residual service times are where they
     /// vary more.
     #[must_use]
-    pub fn relaxation(&self) -> f64 {
+    pub(super) fn relaxation(&self) -> f64 {
         self.exponential.relaxation() * self.slower()
     }
 
     /// About how many jobs are there, also where no formula is known.
     #[must_use]
-    pub fn number_about(&self) -> f64 {
+    pub(super) fn number_about(&self) -> f64 {
         let about = self.exponential.waiting_mean() * self.slower() + self.offered();
         self.number_mean().unwrap_or(about)
     }
@@ -268,19 +268,19 @@ impl Theory {
 
     /// The mean number of jobs, summed over all stations.
     #[must_use]
-    pub fn number_mean(&self) -> Option<f64> {
+    pub(super) fn number_mean(&self) -> Option<f64> {
         self.stations.iter().map(Closed::number_mean).sum()
     }
 
     /// The mean number of jobs that wait.
     #[must_use]
-    pub fn waiting_mean(&self) -> Option<f64> {
+    pub(super) fn waiting_mean(&self) -> Option<f64> {
         self.stations.iter().map(Closed::waiting_mean).sum()
     }
 
     /// The share of all servers that is busy.
     #[must_use]
-    pub fn utilisation(&self) -> f64 {
+    pub(crate) fn utilisation(&self) -> f64 {
         let servers: f64 =
             self.stations.iter().map(|station| station.offered() / station.utilisation()).sum();
         let offered: f64 = self.stations.iter().map(|station| station.offered()).sum();
@@ -289,7 +289,7 @@ impl Theory {
 
     /// A quantile of the wait, where a closed form exists: for one station.
     #[must_use]
-    pub fn wait_quantile(&self, q: f64) -> Option<f64> {
+    pub(super) fn wait_quantile(&self, q: f64) -> Option<f64> {
         let [station] = &self.stations[..] else { return None };
         Some(station.law_of_times()?.wait_quantile(q))
     }
@@ -302,7 +302,7 @@ impl Theory {
 
     /// The share of visits that must wait.
     #[must_use]
-    pub fn wait_share(&self) -> Option<f64> {
+    pub(super) fn wait_share(&self) -> Option<f64> {
         let waits = self.stations.iter().map(|station| Some(station.arrival_rate() * station.wait_chance?));
         Some(waits.sum::<Option<f64>>()? / self.visit_rate())
     }
@@ -310,7 +310,7 @@ impl Theory {
     /// The mean time from arrival at the first station to the end of service at the last, travel included, by
     /// Little's law.
     #[must_use]
-    pub fn sojourn_mean(&self) -> Option<f64> {
+    pub(super) fn sojourn_mean(&self) -> Option<f64> {
         Some(self.number_mean()? / self.throughput + self.travelling())
     }
 
@@ -322,7 +322,7 @@ impl Theory {
 
     /// A quantile of the sojourn, where a closed form exists: for one station that no job visits twice.
     #[must_use]
-    pub fn sojourn_quantile(&self, q: f64) -> Option<f64> {
+    pub(super) fn sojourn_quantile(&self, q: f64) -> Option<f64> {
         if !self.single_visit {
             return None;
         }
@@ -331,14 +331,14 @@ impl Theory {
 
     /// The mean wait of a visit by a job of this class.
     #[must_use]
-    pub fn wait_mean_of(&self, class: usize) -> Option<f64> {
+    pub(super) fn wait_mean_of(&self, class: usize) -> Option<f64> {
         let wait = |station: &Closed| Some(station.arrival_rate() * station.classes.get(class)?.1?);
         Some(self.stations.iter().map(wait).sum::<Option<f64>>()? / self.visit_rate())
     }
 
     /// As [`Theory::sojourn_mean`], of jobs of this class.
     #[must_use]
-    pub fn sojourn_mean_of(&self, class: usize) -> Option<f64> {
+    pub(super) fn sojourn_mean_of(&self, class: usize) -> Option<f64> {
         let response = |station: &Closed| {
             let (service, wait) = station.classes.get(class)?;
             Some(station.arrival_rate() * ((*wait)? + service))
@@ -368,13 +368,13 @@ impl Theory {
 
     /// The longest relaxation time.
     #[must_use]
-    pub fn relaxation(&self) -> f64 {
+    pub(super) fn relaxation(&self) -> f64 {
         self.stations.iter().map(Closed::relaxation).fold(0.0, f64::max)
     }
 
     /// Visits to stations per second.
     #[must_use]
-    pub fn visit_rate(&self) -> f64 {
+    pub(super) fn visit_rate(&self) -> f64 {
         self.stations.iter().map(Closed::arrival_rate).sum()
     }
 }

@@ -16,11 +16,11 @@ const WAITS_LEAST: f64 = 20.0;
 
 /// An interval that contains the closed form confirms it only if both ends are within this share of it: a
 /// free choice. A wider one would also contain half of the closed form, or one and a half times it.
-pub const APART_MOST: f64 = 0.5;
+pub(super) const APART_MOST: f64 = 0.5;
 
 /// Waits that are too few to judge by.
 #[derive(Clone, Copy, Debug)]
-pub struct RareWaits {
+pub(super) struct RareWaits {
     /// Visits to stations, in all replicates.
     pub visits: u64,
     /// Those that had to wait.
@@ -42,7 +42,7 @@ pub struct Shown {
 }
 
 /// A count rounded up to two digits, since it is only a guide.
-pub fn up_to_two_digits(count: f64) -> f64 {
+pub(super) fn up_to_two_digits(count: f64) -> f64 {
     let unit = libm::pow(10.0, libm::floor(libm::log10(count.max(1.0))) - 1.0).max(1.0);
     (count / unit).ceil() * unit
 }
@@ -82,7 +82,7 @@ impl<'a> View<'a> {
     /// The waits of all replicates, if they are too few to judge a mean of waits by: an interval over
     /// replicates that saw no wait has no width, although it says nothing.
     #[must_use]
-    pub fn rare_waits(&self) -> Option<RareWaits> {
+    pub(super) fn rare_waits(&self) -> Option<RareWaits> {
         let waits = self.observed.waits();
         let (visits, seen) = (waits.count(), count_above_zero(&waits));
         let expected =
@@ -108,7 +108,7 @@ impl<'a> View<'a> {
 
     /// Whether service times are so heavy-tailed that the interval of a measure says too little to judge by.
     #[must_use]
-    pub fn is_heavy(&self, measure: &str) -> bool {
+    pub(super) fn is_heavy(&self, measure: &str) -> bool {
         match self.theory.tail() {
             Tail::Light => false,
             Tail::Waits => !["utilisation", "throughput", "little_ratio"].contains(&measure),
@@ -118,7 +118,7 @@ impl<'a> View<'a> {
 
     /// Whether the interval of a measure contains its closed form, but is too wide to confirm it.
     #[must_use]
-    pub fn is_wide(&self, measure: &Shown) -> bool {
+    pub(super) fn is_wide(&self, measure: &Shown) -> bool {
         let range = self.mean(&measure.name).and_then(|mean| mean.range);
         measure.theory.zip(range).is_some_and(|(theory, (low, high))| {
             (low..=high).contains(&theory) && (theory - low).max(high - theory) > APART_MOST * theory

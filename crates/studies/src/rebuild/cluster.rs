@@ -23,13 +23,7 @@ pub fn layout(scenario: &Scenario) -> Layout {
     }
 }
 
-/// The machines of a scenario.
-#[must_use]
-pub fn hardware(scenario: &Settled) -> Hardware {
-    machines(scenario, None)
-}
-
-/// The same, or those of a ring with the speeds of the scenario.
+/// The machines of a scenario, or those of a ring with the speeds of the scenario.
 #[must_use]
 pub fn machines(scenario: &Settled, rings: Option<&Rings>) -> Hardware {
     let racks = rings.map_or(scenario.racks as usize, |rings| rings.names.racks.len());

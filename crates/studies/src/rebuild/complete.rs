@@ -44,13 +44,13 @@ pub struct Complete {
 impl Complete {
     /// The machines.
     #[must_use]
-    pub fn hardware(&self) -> Hardware {
+    pub(super) fn hardware(&self) -> Hardware {
         machines(&self.scenario, self.rings.as_deref())
     }
 
     /// How objects are placed on disks.
     #[must_use]
-    pub fn placing(&self) -> Placing {
+    pub(super) fn placing(&self) -> Placing {
         Placing {
             algorithm: self.scenario.placement,
             vnodes: self.scenario.vnodes,

@@ -135,7 +135,7 @@ fn rates(views: &[View<'_>]) -> Figure {
     )
 }
 
-/// More curves than these cannot be told apart.
+/// More curves than these cannot be distinguished.
 const CURVES_MAX: usize = 12;
 
 /// One curve a point, of its first replicate.

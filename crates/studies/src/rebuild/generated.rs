@@ -83,7 +83,7 @@ pub struct Course {
 }
 
 /// What a rebuild begins with.
-pub struct Staged {
+pub(super) struct Staged {
     hardware: Hardware,
     limits: Limits,
     affected: Affected,

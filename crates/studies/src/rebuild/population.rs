@@ -146,7 +146,7 @@ impl PopulationSpec {
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
-    pub fn data_set(&self, draft: &Draft, section: &str) -> Result<DataSet, Problems> {
+    pub(super) fn data_set(&self, draft: &Draft, section: &str) -> Result<DataSet, Problems> {
         let mut problems = Problems::new();
         let layout = self.checked_layout(draft, section, &mut problems);
         let sizes = match sizes::of(self, draft, section) {
@@ -234,7 +234,7 @@ fn layout_name(name: LayoutName) -> &'static str {
 impl PresetName {
     /// The preset that this name stands for.
     #[must_use]
-    pub fn preset(self) -> Preset {
+    pub(crate) fn preset(self) -> Preset {
         match self {
             PresetName::ThousandGenomes => Preset::ThousandGenomes,
             PresetName::Mira => Preset::Mira,

@@ -2,7 +2,9 @@
 
 use towtank_ceph::{FillLevel, FillLimits};
 use towtank_metrics::{Better, Chance};
-use towtank_report::{Cell, Column, Outcome, Standing, Status, Table, Warning, human};
+use towtank_report::{
+    Answer, Cell, Column, Label, Line, Outcome, Standing, Status, Step, Table, Warning, human,
+};
 
 use super::Rebuild;
 use super::figures;
@@ -43,9 +45,8 @@ pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
     let main_figure =
         if figures.iter().any(|figure| figure.id == "scaling") { "scaling" } else { "progress" };
     Presentation {
-        answer: answer(&views),
+        answer: answer(&views).with_verdict(status(&views)),
         headline: points.first_measure(["time_to_full_redundancy_s"]),
-        status: status(&views),
         main_figure: Some(main_figure.to_owned()),
         tables,
         figures,
@@ -65,44 +66,78 @@ fn failed(view: &View<'_>) -> String {
     }
 }
 
-fn answer(views: &[View<'_>]) -> String {
+fn answer(views: &[View<'_>]) -> Answer {
     let [one] = views else { return compared(views) };
     let time = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "s"));
     let mean = |measure: &str| Some(one.mean(measure)?.mean);
     let failed = failed(one);
     let not_safe = not_safe(one);
     let Some(full) = time("time_to_full_redundancy_s") else {
-        return format!("{failed}: {}.", not_safe.unwrap_or_else(|| "the result is not known".to_owned()));
+        let reason = not_safe.unwrap_or_else(|| "the result is not known".to_owned());
+        return Answer::of(format!("{failed}: {reason}."));
     };
-    let mut text = match not_safe {
-        Some(not_safe) => format!("{not_safe}; in the others it is fully restored after {full}"),
-        None => format!("{failed}: redundancy is fully restored after {full}"),
-    };
+    let mut answer = Answer::of(match not_safe {
+        Some(not_safe) => format!("{not_safe}; in the others it is fully restored after {full}."),
+        None => format!("{failed}: redundancy is fully restored after {full}."),
+    });
+    answer.course = course(one, &failed);
     if let (Some(rate), Some(ideal), Some(share)) =
         (mean("aggregate_rate_bytes_per_s"), mean("ideal_rate_bytes_per_s"), mean("ideal_share"))
     {
         let [rate, ideal] = human::alike([rate, ideal], "bytes/s");
-        text += &format!(
-            "; {} at {rate}, {:.0} % of the ideal {ideal}",
+        let moved = format!(
+            "{} at {rate}, {:.0} % of the ideal {ideal}",
             human::quantity(one.mean("bytes_rebuilt").map_or(0.0, |bytes| bytes.mean), "bytes"),
             100.0 * share
         );
+        answer.push(Label::Moves, moved);
     }
     let time = time_in_parts(one);
-    let of_transfers = if time.is_some() { " of the transfers" } else { "" };
+    let of_transfers = if time.is_some() { "of the transfers: " } else { "" };
     if let Some(parts) = time {
-        text += &format!(". Time: {parts}");
+        answer.push(Label::Limit, parts);
     }
     if let Some(bottleneck) = &one.observed[0].bottleneck {
-        text += &format!(". Bottleneck{of_transfers}: {bottleneck}");
+        answer.push(Label::Limit, format!("{of_transfers}{bottleneck}"));
     }
     let first = one.result.outcomes[0].measures.get("time_to_full_redundancy_s").and_then(|all| all.value());
     let where_tried = tried_in(one.result.outcomes.len());
     if let Some(advice) = first.and_then(|first| advice(&one.observed[0].tried, first, where_tried)) {
-        text += &format!(". Improvement: {advice}");
+        answer.push(Label::Try, advice);
     }
-    text + "." + &assumed(one)
+    assumed(one, &mut answer);
+    answer
 }
+
+/// What happens when. Nothing where several devices fail one after the other, since their waits overlap, or
+/// where not all replicates end well. Where a part of the time is unknown, only the end is given.
+fn course(view: &View<'_>, failed: &str) -> Vec<Step> {
+    let several = view.observed.iter().any(|seen| seen.failed.len() != 1);
+    if several || not_safe(view).is_some() {
+        return Vec::new();
+    }
+    let mean = |measure: &str| view.mean(measure).map_or(0.0, |mean| mean.mean);
+    let full = view.values("time_to_full_redundancy_s");
+    let waits = [
+        ("detection_s", "detected"),
+        ("down_out_s", "marked out"),
+        ("in_place_s", "replaced or back"),
+        ("peering_s", "the first object moves"),
+    ];
+    let all: f64 = waits.iter().map(|(measure, _)| mean(measure)).sum::<f64>() + mean("transfer_s");
+    let follows = (all / mean("time_to_full_redundancy_s") - 1.0).abs() < FOLLOWS;
+    let mut course = vec![Step::at(0.0, format!("{failed} fails"))];
+    let mut at = 0.0;
+    for (measure, step) in waits.into_iter().filter(|(measure, _)| follows && mean(measure) > 0.0) {
+        at += mean(measure);
+        course.push(Step::at(at, step));
+    }
+    course.extend(Step::over(&full, "all copies are back"));
+    course
+}
+
+/// The waits and the transfers follow each other where their sum is the whole time, but for this share.
+const FOLLOWS: f64 = 1e-6;
 
 /// The parts of the time until all copies are back, the longest first.
 fn time_in_parts(view: &View<'_>) -> Option<String> {
@@ -115,50 +150,54 @@ fn time_in_parts(view: &View<'_>) -> Option<String> {
         ("until the first object moves (`peering`)", "peering_s"),
         (parts::TRANSFERS, "transfer_s"),
     ];
-    parts::told(measures.into_iter().filter_map(of).collect(), mean("time_to_full_redundancy_s")?)
+    parts::in_words(measures.into_iter().filter_map(of).collect(), mean("time_to_full_redundancy_s")?)
 }
 
 /// The speeds that are defaults of the preset: they may be far from those of the user's machines.
-fn assumed(view: &View<'_>) -> String {
+fn assumed(view: &View<'_>, answer: &mut Answer) {
     let scenario = view.scenario;
     let usual = usual_speeds(scenario.settings.usual.of_ceph);
     let given = [scenario.settings.disk_read, scenario.settings.disk_write, scenario.settings.nic];
-    let parts: Vec<String> = [("disk_read", "read"), ("disk_write", "write"), ("nic", "")]
+    let parts = [("disk_read", "read"), ("disk_write", "write"), ("nic", "")]
         .iter()
         .zip(usual.iter().zip(&given))
         .filter(|(_, (usual, given))| usual == given)
         .map(|((key, verb), (rate, _))| {
             let rate = human::quantity(rate.bytes_per_second() as f64, "bytes/s");
-            match *verb {
-                "" => format!("NICs of {rate} (`{key}`)"),
-                _ => format!("disks that {verb} {rate} (`{key}`)"),
-            }
-        })
-        .collect();
-    let speeds =
-        if parts.is_empty() { String::new() } else { format!(" Assumed by default: {}.", parts.join(", ")) };
-    speeds + handoffs(scenario)
+            let text = match *verb {
+                "" => format!("NICs of {rate}"),
+                _ => format!("disks that {verb} {rate}"),
+            };
+            let change = Some(format!("--{}", key.replace('_', "-")));
+            Line { label: Label::Assumed, text, change }
+        });
+    answer.lines.extend(parts);
+    if let Some(words) = handoffs(scenario) {
+        answer.push(Label::Assumed, words);
+    }
 }
 
 /// What the answer says where handoffs take what was lost.
-fn handoffs(scenario: &Settled) -> &'static str {
+fn handoffs(scenario: &Settled) -> Option<&'static str> {
     if scenario.ring.is_none() || scenario.ring_after.is_some() || scenario.replace.is_some() {
-        return "";
+        return None;
     }
-    " Handoffs take what was lost; Swift itself uses them only for disks that are not mounted (status 507), not for \
-     servers that do not answer. After a rebalance, name the new ring as `ring_after`."
+    Some(
+        "handoffs take what was lost; Swift itself uses them only for disks that are not mounted (status 507), not for \
+         servers that do not answer. After a rebalance, name the new ring as `ring_after`",
+    )
 }
 
 /// The worst of all replicates: data are lost or not whole again; or they were down to one copy for some
 /// time, or devices end above `nearfull`.
 fn status(views: &[View<'_>]) -> Option<Standing> {
-    Standing::worst(views.iter().filter_map(|view| Some(status_of_point(view)?.at(&view.label))))
+    Standing::worst(views.iter().filter_map(|view| Some((view.label.clone(), status_of_point(view)?))))
 }
 
 fn status_of_point(view: &View<'_>) -> Option<Standing> {
     let all: Vec<Standing> = view.result.outcomes.iter().map(status_of).collect();
     let status = all.iter().map(Standing::status).max()?;
-    // The same thing happens to other numbers in other replicates, so only their number is told.
+    // The same thing happens to other numbers in other replicates, so only their number is given.
     let count = all.iter().filter(|one| one.status() == status).count();
     let first = all.iter().find(|one| one.status() == status)?.reason();
     Some(match (count == all.len(), status) {
@@ -198,7 +237,10 @@ fn status_of(outcome: &Outcome) -> Standing {
         let span = human::quantity(seconds, "s");
         at_risk(format!("some objects have a single copy (or just k shards) left for {span}"))
     } else if let Some(groups) = some("below_min_size") {
-        at_risk(format!("{} groups accept no writes for some time", human::digits(groups)))
+        at_risk(format!(
+            "{} for some time",
+            human::plural(groups, ["group accepts no writes", "groups accept no writes"])
+        ))
     } else if let Some(level) = full {
         at_risk(filled(level))
     } else {
@@ -229,10 +271,9 @@ fn not_safe(view: &View<'_>) -> Option<String> {
 }
 
 /// The answer over several points: every point that does not become safe, every other one that is at risk,
-/// then the slowest and the fastest, if they can be told apart.
-fn compared(views: &[View<'_>]) -> String {
+/// then the slowest and the fastest, if they can be distinguished.
+fn compared(views: &[View<'_>]) -> Answer {
     let mut all: Vec<String> = Vec::new();
-    all.extend(views.iter().filter_map(|view| Some(format!("{}: {}", view.name(), not_safe(view)?))));
     let safe: Vec<&View<'_>> = views.iter().filter(|view| not_safe(view).is_none()).collect();
     let time = |view: &&View<'_>| (view.name(), by_replicate(view.result, "time_to_full_redundancy_s"));
     let ranked = Ranked::of(safe.iter().map(time).collect(), Better::Lower, Chance::Seeds);
@@ -240,12 +281,24 @@ fn compared(views: &[View<'_>]) -> String {
     let order = &ranked.ranking().order;
     let risky: Vec<String> =
         order.iter().rev().map(|at| safe[*at]).filter(|view| !is_safe(view)).map(View::name).collect();
-    if !risky.is_empty() {
-        all.push(format!("at risk meanwhile: {}", risky.join(", ")));
+    let unsafe_ones: Vec<String> =
+        views.iter().filter_map(|view| Some(format!("{}: {}", view.name(), not_safe(view)?))).collect();
+    if !unsafe_ones.is_empty() {
+        let (count, points) = (unsafe_ones.len(), views.len());
+        all.push(format!("redundancy is not fully restored at {count} of {points} points"));
     }
     all.extend(slowest_and_fastest(&safe, &ranked));
-    let assumed = views.first().map_or_else(String::new, assumed);
-    if all.is_empty() { String::new() } else { all.join("; ") + "." + &assumed }
+    let mut answer = Answer::of(all.join("; ") + ".");
+    for words in unsafe_ones {
+        answer.push(Label::Risk, words);
+    }
+    if !risky.is_empty() {
+        answer.push(Label::Risk, format!("at risk meanwhile: {}", risky.join(", ")));
+    }
+    if let Some(first) = views.first() {
+        assumed(first, &mut answer);
+    }
+    answer.comparing("rebuilds")
 }
 
 /// The ends of the ranking by time, or that it has none.
@@ -261,7 +314,7 @@ fn slowest_and_fastest(views: &[&View<'_>], ranked: &Ranked) -> Vec<String> {
         [one] => {
             let view = views[*one];
             let time = shown.quantity(view.mean("time_to_full_redundancy_s")?.mean);
-            told(view, &time).map(|told| format!("{word}: {told}"))
+            described(view, &time).map(|text| format!("{word}: {text}"))
         }
         _ => Some(format!("{word}: {names}, {range}")),
     };
@@ -276,7 +329,7 @@ fn slowest_and_fastest(views: &[&View<'_>], ranked: &Ranked) -> Vec<String> {
 }
 
 /// A point with its time, its rate and its share of the ideal.
-fn told(view: &View<'_>, time: &str) -> Option<String> {
+fn described(view: &View<'_>, time: &str) -> Option<String> {
     let mean = |measure: &str| Some(view.mean(measure)?.mean);
     Some(format!(
         "{}, {time} at {} ({:.0} % of ideal)",

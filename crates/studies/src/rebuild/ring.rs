@@ -188,7 +188,7 @@ impl Rings {
 
     /// Copies of all partitions together.
     #[must_use]
-    pub fn copies(&self) -> u64 {
+    pub(crate) fn copies(&self) -> u64 {
         self.held.iter().sum()
     }
 

@@ -182,26 +182,26 @@ pub enum Preset {
 impl Scenario {
     /// Whether objects of a generated cluster are placed in groups.
     #[must_use]
-    pub fn has_groups(&self) -> bool {
+    pub(super) fn has_groups(&self) -> bool {
         self.groups.is_some_and(|groups| groups > 0) || self.groups_per_server.is_some()
     }
 
     /// Whether the cluster comes from exports of a real one.
     #[must_use]
-    pub fn is_real(&self) -> bool {
+    pub(super) fn is_real(&self) -> bool {
         let files = [&self.crush_map, &self.osd_dump, &self.pg_dump, &self.osd_df, &self.report];
         files.into_iter().any(Option::is_some)
     }
 
     /// Whether what failed is replaced or comes back in place, so that it is never marked out.
     #[must_use]
-    pub fn is_in_place(&self) -> bool {
+    pub(super) fn is_in_place(&self) -> bool {
         self.replace.is_some() || self.returns.is_some()
     }
 
     /// Whether objects are placed by groups: those of exports, the partitions of a ring, or generated ones.
     #[must_use]
-    pub fn is_grouped(&self) -> bool {
+    pub(super) fn is_grouped(&self) -> bool {
         self.is_real() || self.ring.is_some() || self.has_groups()
     }
 }

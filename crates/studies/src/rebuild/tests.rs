@@ -251,7 +251,7 @@ fn those_below_min_size_take_writes_again_one_after_the_other() {
 }
 
 #[test]
-fn what_cannot_be_rebuilt_is_told_with_its_reason() {
+fn what_cannot_be_rebuilt_has_its_reason() {
     let check = |text: &str, words: &str| {
         let outcome = outcome(text, 1);
         let measure = &outcome.measures["time_to_full_redundancy_s"];
@@ -275,8 +275,8 @@ fn detection_and_waiting_come_before_transfers() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_next_step() {
-    let told = |text: &str| {
+fn mistakes_are_refused_with_their_next_step() {
+    let refusal = |text: &str| {
         let Err(problems) = prepare(text) else { panic!("{text} is legal") };
         let all: Vec<String> = problems
             .iter()
@@ -284,16 +284,16 @@ fn mistakes_are_told_with_their_next_step() {
             .collect();
         all.join("\n")
     };
-    insta::assert_snapshot!(told("servers = 3\nreplicas = 4"), @"4 copies are required, but there are 3 servers | set more servers, or fewer copies");
-    insta::assert_snapshot!(told("ec = \"8\""), @r#"`ec` is `8`, which is not an erasure code | write data and parity shards, such as "8+3": at most 64 together"#);
-    insta::assert_snapshot!(told("fail = \"server=99\""), @"`fail` names `server=99`, but servers go from 0 to 63 | use one of 0 to 63");
-    insta::assert_snapshot!(told("fail = \"moon\""), @"`fail` names `moon`, which is no server, disk or rack | write server, disk or rack to have one drawn, or name it: server=5, disk=3, rack=1");
-    insta::assert_snapshot!(told("groups = 8\ngroups_per_server = 3"), @"`groups` and `groups_per_server` both set the number of groups | leave one of them out");
-    insta::assert_snapshot!(told("failure_domain = \"rack\"\nracks = 4"), @r#"`failure_domain` is `rack`, but only `crush-straw2` supports racks | set placement = "crush-straw2""#);
-    insta::assert_snapshot!(told("servers = 4\nclient_load = \"50000/s\""), @"`client_load` is 50000/s, but the cluster serves at most 1151/s of 64KiB at 90 % of its disks or NICs | lower it, or set more or faster disks");
-    insta::assert_snapshot!(told("client_size = \"4KiB\""), @r#"`client_size` describes clients, but `client_load` and `client_depth` are left out | set client_load = "1000/s", or leave it out"#);
-    insta::assert_snapshot!(told("client_load = \"5/s\"\nclient_size = \"1GiB\""), @"`client_size` is 1GiB, but it must lie from 512B to 64MiB | leave it out for 64KiB");
-    insta::assert_snapshot!(told("objects = 5\nper_server = \"1GiB\""), @"`objects` and `per_server` both set the amount of data | leave one of them out");
+    insta::assert_snapshot!(refusal("servers = 3\nreplicas = 4"), @"4 copies are required, but there are 3 servers | set more servers, or fewer copies");
+    insta::assert_snapshot!(refusal("ec = \"8\""), @r#"`ec` is `8`, which is not an erasure code | write data and parity shards, such as "8+3": at most 64 together"#);
+    insta::assert_snapshot!(refusal("fail = \"server=99\""), @"`fail` names `server=99`, but servers go from 0 to 63 | use one of 0 to 63");
+    insta::assert_snapshot!(refusal("fail = \"moon\""), @"`fail` names `moon`, which is no server, disk or rack | write server, disk or rack to have one drawn, or name it: server=5, disk=3, rack=1");
+    insta::assert_snapshot!(refusal("groups = 8\ngroups_per_server = 3"), @"`groups` and `groups_per_server` both set the number of groups | leave one of them out");
+    insta::assert_snapshot!(refusal("failure_domain = \"rack\"\nracks = 4"), @r#"`failure_domain` is `rack`, but only `crush-straw2` supports racks | set placement = "crush-straw2""#);
+    insta::assert_snapshot!(refusal("servers = 4\nclient_load = \"50000/s\""), @"`client_load` is 50000/s, but the cluster serves at most 1151/s of 64KiB at 90 % of its disks or NICs | lower it, or set more or faster disks");
+    insta::assert_snapshot!(refusal("client_size = \"4KiB\""), @r#"`client_size` describes clients, but `client_load` and `client_depth` are left out | set client_load = "1000/s", or leave it out"#);
+    insta::assert_snapshot!(refusal("client_load = \"5/s\"\nclient_size = \"1GiB\""), @"`client_size` is 1GiB, but it must lie from 512B to 64MiB | leave it out for 64KiB");
+    insta::assert_snapshot!(refusal("objects = 5\nper_server = \"1GiB\""), @"`objects` and `per_server` both set the amount of data | leave one of them out");
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn clients_without_a_rebuild_wait_as_queueing_theory_says() {
     let wait = load * service / (2.0 * (1.0 - load));
     // Added to the wait: the request, the transfer of the reply over the NIC, and a NIC that is nearly always
     // free.
-    let hardware = cluster::hardware(&scenario);
+    let hardware = cluster::machines(&scenario, None);
     let card = hardware.card();
     let way = hardware.control().as_secs_f64()
         + card.span(64 << 10).as_secs_f64()
@@ -391,7 +391,7 @@ fn weight_shifts_the_burden_between_clients_and_the_rebuild() {
 
 #[test]
 fn exports_of_ceph_are_for_whatif() {
-    let told = |text: &str| {
+    let refusal = |text: &str| {
         let source = Source::file("rebuild.toml", format!("study = \"rebuild\"\n{text}"));
         let outline = Document::parse(&source).unwrap().outline().unwrap();
         let draft = outline.points()[0].draft();
@@ -400,8 +400,8 @@ fn exports_of_ceph_are_for_whatif() {
         format!("{}\n{}", problem.message(), problem.next_step().unwrap_or_default())
     };
     let plain = "osd_dump = \"d.json\"\ncrush_map = \"m\"\nfail = \"osd.3@2h\"\npeering = \"5s\"\n";
-    insta::assert_snapshot!("exports_of_ceph_with_a_start", told(plain));
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!("exports_of_ceph_with_a_start", refusal(plain));
+    insta::assert_snapshot!(refusal(
         "report = \"r.json\"\nfail = [\"osd.3\", \"host@2h\"]\npreset = \"paper\"\nmax_backfills = 2\n"
     ));
 }

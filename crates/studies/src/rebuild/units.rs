@@ -40,7 +40,7 @@ pub enum Units {
 impl Units {
     /// Whether these are the units of the scenario.
     #[must_use]
-    pub fn are_exact(&self) -> bool {
+    pub(super) fn are_exact(&self) -> bool {
         *self == Units::Exact
     }
 }

@@ -67,7 +67,7 @@ fn circles(name: &str, files: &[&File]) -> Vec<String> {
         let back = |to: &&&Module| reach.get(**to).is_some_and(|further| further.contains(from));
         found.insert(reached.iter().filter(back).copied().collect());
     }
-    found.iter().filter_map(|circle| told(name, circle, &uses)).collect()
+    found.iter().filter_map(|circle| fault_of(name, circle, &uses)).collect()
 }
 
 /// The modules that a module uses, and those that they use, and so on.
@@ -82,7 +82,7 @@ fn reached<'a>(from: &'a Module, uses: &'a Uses) -> BTreeSet<&'a Module> {
 }
 
 /// What is said of a circle; nothing of an empty or an allowed one.
-fn told(name: &str, circle: &[&Module], uses: &Uses) -> Option<String> {
+fn fault_of(name: &str, circle: &[&Module], uses: &Uses) -> Option<String> {
     let names: Vec<String> =
         circle.iter().map(|module| format!("{name}/src/{}.rs", module.join("/"))).collect();
     if names.is_empty() || ALLOWED.iter().any(|(allowed, _)| *allowed == names) {

@@ -1,8 +1,9 @@
 //! Project rules that the compiler does not check: which crate may use which (`layers`), what the
 //! dependencies may be (`dependencies`) and that each is compiled once (`features`), the form of source
-//! files (`form`), that studies stand alone (`rooms`), and that each law of the code has a test that breaks
-//! it (`laws`). Each rule is a plain function over plain values, so that its own tests plant a fault and
-//! check that it is found; the tests in this file then apply it to the checkout.
+//! files (`form`) and their words (`words`), that studies stand alone (`rooms`), that libraries hide what no
+//! other crate uses (`public`), and that each law of the code has a test that breaks it (`laws`). Each rule
+//! is a plain function over plain values, so that its own tests plant a fault and check that it is found; the
+//! tests in this file then apply it to the checkout.
 
 mod circles;
 mod dependencies;
@@ -12,10 +13,12 @@ mod functions;
 mod laws;
 mod layers;
 mod links;
+mod public;
 mod rooms;
 mod text;
 mod tree;
 mod tuples;
+mod words;
 
 /// Fails with all faults at once, one per line, so that all can be fixed in one pass.
 fn expect_none(what: &str, faults: &[String]) {
@@ -82,6 +85,16 @@ fn no_parameter_is_a_long_tuple() {
 }
 
 #[test]
+fn what_is_public_is_used_by_another_crate() {
+    expect_none("public items are used by their own crate alone", &public::faults(&tree::all(&tree::root())));
+}
+
+#[test]
+fn words_of_many_meanings_are_rare() {
+    expect_none("words of many meanings are common", &words::faults(&tree::all(&tree::root())));
+}
+
+#[test]
 fn no_large_file_is_tracked() {
     expect_none("tracked files too large", &form::large(&tree::tracked(&tree::root())));
 }
@@ -100,7 +113,7 @@ fn every_law_has_a_test_that_breaks_it() {
     let files = tree::all(&tree::root());
     let count = laws::count(&files);
     assert!(count >= 60, "{} names only {count} laws", laws::PAGE);
-    expect_none("laws that are not as told", &laws::faults(&files));
+    expect_none("laws that are not as the page says", &laws::faults(&files));
 }
 
 #[test]

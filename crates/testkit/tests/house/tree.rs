@@ -1,5 +1,5 @@
 //! The files of this checkout as git sees them: tracked files, and those that would be tracked if added.
-//! Without git (an unpacked archive) sources cannot be told from build outputs, so that is an error.
+//! Without git (an unpacked archive) sources cannot be distinguished from build outputs, so that is an error.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! No parameter of a function is a tuple of more than two values: three values without names are told apart
-//! by their order alone, so they are a struct. Closures, tests and generated code do not count.
+//! No parameter of a function is a tuple of more than two values: three values without names are
+//! distinguished by their order alone, so they are a struct. Closures, tests and generated code do not count.
 
 use crate::text::code_of;
 use crate::tree::File;

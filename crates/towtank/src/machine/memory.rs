@@ -99,7 +99,7 @@ fn address_space_left(limits: &str, status: &str) -> Option<Bytes> {
 
 /// The remainder of the tightest control group among those of this process and their ancestors.
 ///
-/// In a container the process may be told a path that is not below the mounted directory of the groups,
+/// In a container the process may be given a path that is not below the mounted directory of the groups,
 /// because its own group is mounted at the top. So missing directories are skipped, up to the top, which is
 /// then the container's group.
 fn group_left(groups: &str, mounted: &Path) -> Option<Bytes> {

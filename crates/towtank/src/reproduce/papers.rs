@@ -72,11 +72,11 @@ pub(super) fn placed(claims: &[Named<'_>]) -> Vec<(&'static str, &'static str, u
     let mut placed: Vec<(usize, usize)> =
         claims.iter().enumerate().map(|(at, claim)| (place(claim).unwrap_or(usize::MAX), at)).collect();
     placed.sort_unstable();
-    let told = |(section, claim): (usize, usize)| match sections().nth(section) {
+    let with_titles = |(section, claim): (usize, usize)| match sections().nth(section) {
         Some((paper, section)) => (paper.title, section.title, claim),
         None => (OTHER, OTHER, claim),
     };
-    placed.into_iter().map(told).collect()
+    placed.into_iter().map(with_titles).collect()
 }
 
 /// The figures of a scenario that the page shows.

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use towtank_report::Outcome;
+use towtank_report::{Answer, Outcome};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
@@ -82,8 +82,8 @@ fn presented(
 
 /// What is wrong with an answer about points that are equal: some are named more often than others.
 fn unequal(shown: &Presentation) -> Option<String> {
-    let counts = PLACES.map(|place| shown.answer.matches(place).count());
-    (counts.iter().min() != counts.iter().max()).then(|| format!("{counts:?} in {:?}", shown.answer))
+    let counts = PLACES.map(|place| shown.answer.prose().matches(place).count());
+    (counts.iter().min() != counts.iter().max()).then(|| format!("{counts:?} in {:?}", shown.answer.prose()))
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn no_study_names_one_of_equal_points() {
         let found = ran(study, text);
         for turn in [0, 1] {
             let shown = presented(&|points| study.present(points), &found, turn);
-            assert!(!shown.answer.is_empty(), "{name} says nothing");
+            assert!(!shown.answer.prose().is_empty(), "{name} says nothing");
             assert_eq!(unequal(&shown), None, "{name}, turned by {turn}");
         }
     }
@@ -109,7 +109,7 @@ fn an_answer_that_picks_the_least_mean_is_caught() {
             |point: &PointResult<'_>| towtank_study::points::values(point, "wait_mean").iter().sum::<f64>();
         let best = points.iter().min_by(|left, right| mean(left).total_cmp(&mean(right))).unwrap();
         Presentation {
-            answer: format!("Waits are shortest in {}.", best.settings[0].1),
+            answer: Answer::of(format!("Waits are shortest in {}.", best.settings[0].1)),
             ..Presentation::default()
         }
     };

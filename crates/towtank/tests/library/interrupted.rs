@@ -310,14 +310,14 @@ impl Case {
     /// Runs it into a directory, stopped at each of these moments, and then to its end. Returns how often it
     /// was stopped.
     fn stopped_at(&self, moments: &[(u64, u32)], out: &Path) -> Result<usize, String> {
-        let told = |trouble: Trouble| format!("stopped at {moments:?}: {trouble}\n{}", self.name);
+        let failure = |trouble: Trouble| format!("stopped at {moments:?}: {trouble}\n{}", self.name);
         let mut stopped = 0;
         for &(at, after) in moments {
             let moment = Moment::set(at, after);
-            let ran = run(&self.watched, &one_by_one(Some(out)), &*moment).map_err(told)?;
+            let ran = run(&self.watched, &one_by_one(Some(out)), &*moment).map_err(failure)?;
             stopped += usize::from(ran.interrupted);
         }
-        let ran = run(&self.plain, &one_by_one(Some(out)), &()).map_err(told)?;
+        let ran = run(&self.plain, &one_by_one(Some(out)), &()).map_err(failure)?;
         let written = fs::read_to_string(out.join("report.json")).expect("a report was written");
         if ran.interrupted || written != self.whole {
             return Err(format!(

@@ -180,7 +180,7 @@ fn a_part_that_is_kept_nowhere_is_refused() {
 }
 
 #[test]
-fn what_is_wrong_with_scenario_and_gates_is_told_together() {
+fn what_is_wrong_with_scenario_and_gates_is_reported_together() {
     let mut document = Document::parse(COUNTER).expect("it is TOML");
     document.set("span", "-1s").expect("the key exists");
     document.fail_if("wait_men > 1s");
@@ -206,9 +206,9 @@ fn two_results_are_compared_and_no_report_lands_on_a_campaign() {
 }
 
 #[test]
-fn memory_is_told_beforehand() {
-    let told = preview_of_memory(&scenario(&[]), &one_by_one(None)).expect("it fits");
-    assert_eq!((told.jobs, told.all), (1, told.each));
-    assert!(told.each.expect("the study estimates").get() > 0);
-    assert!(told.refusal.is_none());
+fn memory_is_known_beforehand() {
+    let preview = preview_of_memory(&scenario(&[]), &one_by_one(None)).expect("it fits");
+    assert_eq!((preview.jobs, preview.all), (1, preview.each));
+    assert!(preview.each.expect("the study estimates").get() > 0);
+    assert!(preview.refusal.is_none());
 }

@@ -144,15 +144,15 @@ fn run_until_look(checked: &CheckedScenario, seed: u64, at: u64) -> Result<(Outc
 fn stopped_at_looks(kind: &Kind, seed: u64, moments: u64) -> Option<Result<u64, String>> {
     let text = (kind.scenario)(&mut draws(seed));
     let checked = check(&text).ok()?;
-    let told = |at: u64, what: String| format!("stopped at look {at}: {what}\nSOAK_SEED={seed}\n{text}");
+    let failure = |at: u64, what: String| format!("stopped at look {at}: {what}\nSOAK_SEED={seed}\n{text}");
     let tried = || {
-        let (whole, looks) = run_until_look(&checked, seed, 0).map_err(|error| told(0, error))?;
+        let (whole, looks) = run_until_look(&checked, seed, 0).map_err(|error| failure(0, error))?;
         let (mut draw, mut partial) = (draws(!seed), 0);
         for _ in 0..moments {
             let at = 1 + draw(looks);
-            let (found, _) = run_until_look(&checked, seed, at).map_err(|error| told(at, error))?;
+            let (found, _) = run_until_look(&checked, seed, at).map_err(|error| failure(at, error))?;
             if !found.partial && found != whole {
-                return Err(told(at, format!("kept as finished, but {}", difference(&whole, &found))));
+                return Err(failure(at, format!("kept as finished, but {}", difference(&whole, &found))));
             }
             partial += u64::from(found.partial);
         }
@@ -192,25 +192,25 @@ fn case(kind: &Kind, seed: u64) -> Option<Result<(u64, u64), String>> {
     }
     let checked = check(&text).ok()?;
     let tried = || {
-        let told = |who: &str, what: String| format!("{who}: {what}\nSOAK_SEED={seed}\n{text}");
+        let failure = |who: &str, what: String| format!("{who}: {what}\nSOAK_SEED={seed}\n{text}");
         let want =
-            run(&checked, seed, (Executor::Sequential, 1)).map_err(|error| told("sequential", error))?;
-        (kind.laws)(&want).map_err(|error| told("law", error))?;
-        as_promised(&checked, &want).map_err(|error| told("measures", error))?;
+            run(&checked, seed, (Executor::Sequential, 1)).map_err(|error| failure("sequential", error))?;
+        (kind.laws)(&want).map_err(|error| failure("law", error))?;
+        as_promised(&checked, &want).map_err(|error| failure("measures", error))?;
         for executor in [(Executor::Check, 1), PARALLEL[(seed % PARALLEL.len() as u64) as usize]] {
             let who = format!("{} on {}", executor.0, executor.1);
-            let found = run(&checked, seed, executor).map_err(|error| told(&who, error))?;
+            let found = run(&checked, seed, executor).map_err(|error| failure(&who, error))?;
             if found != want {
-                return Err(told(&who, difference(&want, &found)));
+                return Err(failure(&who, difference(&want, &found)));
             }
         }
         // The run is stopped on the way: the partial state must pass its audit.
         let part = draws(!seed)(want.events.max(1));
         run_until(&checked, seed, (Executor::Sequential, 1), part)
-            .map_err(|error| told(&format!("stopped after {part} events"), error))?;
-        read_back(&checked, kind, seed, &want).map_err(|error| told("read back", error))?;
+            .map_err(|error| failure(&format!("stopped after {part} events"), error))?;
+        read_back(&checked, kind, seed, &want).map_err(|error| failure("read back", error))?;
         let compared = settings_tried(&checked, kind, seed, &want)
-            .map_err(|error| told("settings that were tried", error))?;
+            .map_err(|error| failure("settings that were tried", error))?;
         Ok((want.events, compared))
     };
     Some(tried())
@@ -261,7 +261,7 @@ fn read_back(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) 
     if found == want { Ok(()) } else { Err(format!("{}\n{text}", difference(&want, &found))) }
 }
 
-/// Checks that each setting that was tried gives the time that was told for it, where a scenario has a key
+/// Checks that each setting that was tried gives the time that was stated for it, where a scenario has a key
 /// for it. Returns how many have.
 fn settings_tried(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) -> Result<u64, String> {
     let mut compared = 0;
@@ -276,18 +276,18 @@ fn settings_tried(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outc
         return Ok(compared);
     }
     for one in tried {
-        let told = one["change"].as_str().unwrap_or_default();
-        let Some((key, value)) = told.split_once(" = ") else { continue };
+        let change = one["change"].as_str().unwrap_or_default();
+        let Some((key, value)) = change.split_once(" = ") else { continue };
         let key = if key == "osd_mclock_profile" { "profile" } else { key };
         let mut changed = resolved.clone();
         let value = value.parse::<i64>().map_or_else(|_| toml::Value::from(value), toml::Value::from);
         changed.insert(key.to_owned(), value);
         let again = check(&format!("study = \"{}\"\n{changed}", kind.study))
-            .map_err(|error| format!("{told}: {error}"))?;
+            .map_err(|error| format!("{change}: {error}"))?;
         let found = run(&again, seed, (Executor::Sequential, 1))?;
         compared += 1;
         holds(time_of(want), one["time_s"].as_f64(), time_of(&found))
-            .map_err(|error| format!("{told}: {error}\n{changed}"))?;
+            .map_err(|error| format!("{change}: {error}\n{changed}"))?;
     }
     Ok(compared)
 }
@@ -298,14 +298,14 @@ fn time_of(outcome: &Outcome) -> Option<f64> {
     names.into_iter().find_map(|name| outcome.measures.get(name)?.value())
 }
 
-/// A setting saves time, and then takes as long as was told; or it saves none, and no time was told.
-fn holds(without: Option<f64>, told: Option<f64>, with: Option<f64>) -> Result<(), String> {
+/// A setting saves time, and then takes as long as was stated; or it saves none, and no time was stated.
+fn holds(without: Option<f64>, stated: Option<f64>, with: Option<f64>) -> Result<(), String> {
     let (Some(without), Some(with)) = (without, with) else {
         return Err(format!("without it {without:?} s, with it {with:?} s"));
     };
-    match told {
-        Some(told) if (told - with).abs() > 1e-9 * with.max(1.0) => {
-            Err(format!("{told} s were told, and it takes {with} s"))
+    match stated {
+        Some(stated) if (stated - with).abs() > 1e-9 * with.max(1.0) => {
+            Err(format!("{stated} s were stated, and it takes {with} s"))
         }
         None if with < without => Err(format!("it saves nothing, but takes {with} s instead of {without} s")),
         _ => Ok(()),
@@ -324,15 +324,15 @@ fn further_failures_lose_data_where_that_is_said() {
             (lost, outcome)
         };
         let (before, outcome) = lost(&text);
-        let told_of = &outcome.series["exposure"];
+        let exposure = &outcome.series["exposure"];
         for (name, text) in further {
             let (list, short) = match name.strip_prefix("host=") {
                 Some(host) => ("servers", format!("host {host}")),
                 None => ("devices", name.clone()),
             };
-            let told = told_of[list].as_array().unwrap().iter().any(|told| *told == *short);
+            let named = exposure[list].as_array().unwrap().iter().any(|one| *one == *short);
             let loses = lost(&text).0 > before;
-            assert_eq!(told, loses, "cluster {number}: {name} ({told_of})\n{text}");
+            assert_eq!(named, loses, "cluster {number}: {name} ({exposure})\n{text}");
             *(if loses { &mut losing } else { &mut harmless }) += 1;
         }
     }
@@ -364,10 +364,10 @@ fn a_plan_moves_what_its_commands_move() {
             let found = run(&check(&text).unwrap(), 1, (Executor::Sequential, 1)).unwrap();
             ["moved_bytes", "moved_groups"].map(|name| found.measures[name].value().unwrap())
         };
-        let told = ["moved_bytes", "moved_groups"].map(|name| plan.measures[name].value().unwrap());
-        assert_eq!(told, moved(&changes), "seed {seed}\n{text}{changes:?}");
+        let planned = ["moved_bytes", "moved_groups"].map(|name| plan.measures[name].value().unwrap());
+        assert_eq!(planned, moved(&changes), "seed {seed}\n{text}{changes:?}");
         // Without its last command it moves less, as a rule: some groups are named twice.
-        shorter += u32::from(moved(&changes[..changes.len() - 1]) != told);
+        shorter += u32::from(moved(&changes[..changes.len() - 1]) != planned);
         compared += 1;
     }
     assert!(
@@ -377,7 +377,7 @@ fn a_plan_moves_what_its_commands_move() {
 }
 
 #[test]
-fn a_setting_that_does_not_save_what_was_told_is_noticed() {
+fn a_setting_that_does_not_save_what_was_stated_is_noticed() {
     assert!(holds(Some(9.0), Some(7.0), Some(7.0)).is_ok() && holds(Some(9.0), None, Some(9.0)).is_ok());
     assert!(holds(Some(9.0), Some(6.0), Some(7.0)).is_err() && holds(Some(9.0), None, Some(8.0)).is_err());
     assert!(holds(Some(9.0), Some(6.0), None).is_err());
@@ -433,9 +433,9 @@ fn soak(kind: &Kind) {
             Some(Ok((count, settings))) => {
                 (ran, events, compared) = (ran + 1, events + count, compared + settings);
             }
-            Some(Err(told)) => {
-                eprintln!("{told}");
-                failures.push(told);
+            Some(Err(failure)) => {
+                eprintln!("{failure}");
+                failures.push(failure);
             }
         }
         if failures.len() >= 10 {
@@ -444,7 +444,7 @@ fn soak(kind: &Kind) {
     }
     eprintln!("{}: {ran} scenarios, {refused} refused, {events} events", kind.study);
     let tries = matches!(kind.study, "rebuild" | "whatif");
-    assert!(!tries || ran < 100 || compared > 0, "of {ran} scenarios none told what a setting saves");
+    assert!(!tries || ran < 100 || compared > 0, "of {ran} scenarios none stated what a setting saves");
     assert!(failures.is_empty(), "{} scenarios failed, the first one:\n{}", failures.len(), failures[0]);
     assert!(ran > refused || most < 10, "{} scenarios were refused, and only {ran} ran", refused);
 }
@@ -586,7 +586,7 @@ fn the_laws_of_rebuilds_notice_what_breaks_them() {
     broken("a lost object in a cluster that is safe", &|outcome| {
         outcome.measure("lost_objects", 1.0, "objects");
     });
-    broken("an affected object that is neither rebuilt nor told", &|outcome| {
+    broken("an affected object that is neither rebuilt nor reported", &|outcome| {
         outcome.measure("objects_affected", value("objects_rebuilt") + 1.0, "objects");
     });
     let back = |seed: u64| {

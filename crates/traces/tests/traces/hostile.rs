@@ -79,7 +79,7 @@ fn tens_of_thousands_of_mutations_never_panic() {
 }
 
 #[test]
-fn each_cut_of_each_sample_is_read_or_told() {
+fn each_cut_of_each_sample_is_read_or_refused() {
     for (name, sample) in samples() {
         for cut in 0..sample.len() {
             read(&sample[..cut], None);
@@ -101,8 +101,8 @@ fn a_packed_trace_that_is_damaged_says_so() {
     for (name, by) in [("msr.csv.gz", "gzip"), ("alibaba.csv.zst", "zstd")] {
         let (_, sample) = samples().into_iter().find(|(found, _)| found == name).unwrap();
         let cut = &sample[..sample.len() / 2];
-        let told = Reader::open("trace", cut, Some(Format::Msr), Options::default()).unwrap().last();
-        let error = told.unwrap().unwrap_err();
+        let last = Reader::open("trace", cut, Some(Format::Msr), Options::default()).unwrap().last();
+        let error = last.unwrap().unwrap_err();
         assert!(error.reason.starts_with(&format!("decompressing it with {by} fails")), "{error}");
         assert_eq!(error.hint.as_deref(), Some("copy or compress it again"));
     }

@@ -30,7 +30,7 @@ proptest! {
     }
 
     #[test]
-    fn a_planted_line_is_told_with_its_number(
+    fn a_planted_line_is_reported_with_its_number(
         format in select(&Format::ALL[..]),
         drawn in drawn(),
         at in any::<prop::sample::Index>(),
@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn a_line_before_the_last_is_told_where_times_rise(
+    fn a_line_before_the_last_is_reported_where_times_rise(
         format in select(&Format::ALL[..]),
         drawn in drawn(),
     ) {
@@ -99,7 +99,7 @@ fn check(format: Format, text: &str, want: &str, hint: &str) {
 }
 
 #[test]
-fn each_fault_of_a_volume_is_told_with_its_limit_and_what_to_do() {
+fn each_fault_of_a_volume_is_reported_with_its_limit_and_what_to_do() {
     check(Format::Msr, "1,a,0,Read,-5,1,1", "`trace`, line 1: `Offset` is -5, but must be 0 or more", "");
     check(
         Format::Alibaba,
@@ -140,7 +140,7 @@ fn each_fault_of_a_volume_is_told_with_its_limit_and_what_to_do() {
 }
 
 #[test]
-fn each_fault_of_a_log_is_told_with_what_to_do() {
+fn each_fault_of_a_log_is_reported_with_what_to_do() {
     check(
         Format::FioV3,
         "fio version 2 iolog\n",
@@ -190,7 +190,7 @@ fn a_format_that_nobody_knows_is_refused_with_a_list() {
 }
 
 #[test]
-fn an_archive_is_told_from_a_trace() {
+fn an_archive_is_distinguished_from_a_trace() {
     let hint = |head: &[u8]| read(head, None, Options::default()).unwrap_err().hint.unwrap_or_default();
     let mut archive = vec![0; 512];
     archive[..9].copy_from_slice(b"trace.csv");

@@ -200,7 +200,7 @@ fn losses_are_those_of_a_full_placement(answer: &Answer) -> Result<(), String> {
         let fills = spread.devices.values().filter(|load| takes(&load.host)).filter_map(|load| load.fill());
         let want = fills.fold(0.0, f64::max);
         let found = loss.fill.map_or(0.0, |fill| fill.0);
-        is((want - found).abs() < 1e-9, || format!("{}: {want} by all groups, {found} told", loss.host))
+        is((want - found).abs() < 1e-9, || format!("{}: {want} by all groups, {found} reported", loss.host))
     })
 }
 

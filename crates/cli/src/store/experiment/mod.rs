@@ -19,7 +19,7 @@ use crate::{output, screen};
 use present::MEASURES;
 
 /// Measures, predicts and reports.
-pub fn backfill(flags: &BackfillExperiment) -> Result<Exit, Trouble> {
+pub(super) fn backfill(flags: &BackfillExperiment) -> Result<Exit, Trouble> {
     let plan = plan(flags)?;
     let known = MEASURES.map(|measure| Known::new(measure.name, measure.unit));
     let program = cluster::program()?;
@@ -51,9 +51,8 @@ pub fn backfill(flags: &BackfillExperiment) -> Result<Exit, Trouble> {
     let report = present::report(&plan, &fitted, point);
     if let Some(out) = &flags.report.out {
         towtank::write_report(&report, out, &[])?;
-        output::say_where(&flags.output, out);
     }
-    output::print(&report, &flags.output)?;
+    output::print(&report, &flags.output, flags.report.out.as_deref())?;
     Ok(output::gates(&gates::judge(&gates, &report)))
 }
 

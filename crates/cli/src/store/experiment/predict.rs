@@ -54,7 +54,7 @@ pub struct Predicted {
 impl Predicted {
     /// The median of the measurements.
     #[must_use]
-    pub fn median(&self, of: fn(&Measured) -> f64) -> f64 {
+    pub(super) fn median(&self, of: fn(&Measured) -> f64) -> f64 {
         super::median(self.runs.iter().map(of)).expect("a case is made of its first run")
     }
 
@@ -161,7 +161,7 @@ fn least_squares(rows: &[Row]) -> Option<[f64; Costs::COUNT]> {
         let left = |(row, right): &Row| row.iter().zip(x).map(|(a, b)| a * b).sum::<f64>() - right;
         rows.iter().map(|row| left(row) * left(row)).sum()
     };
-    // All subsets; a singular one has no solution. Looks and recoveries must be told apart.
+    // All subsets; a singular one has no solution. Looks and recoveries must be distinguished.
     solve(rows, &[Costs::LOOK, Costs::RECOVERY])?;
     let mut best: Option<[f64; Costs::COUNT]> = None;
     for chosen in (1..1_u32 << Costs::COUNT).rev() {

@@ -1,7 +1,8 @@
 //! The report of an experiment: the measurements, with the prediction of each point.
 
 use towtank_report::{
-    Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Measure, Ordered, Report, Table, human,
+    Answer, Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Measure, Ordered, Report, Table,
+    Warning, human,
 };
 use towtank_store::experiment::Plan;
 
@@ -19,7 +20,7 @@ pub struct Whole {
 }
 
 /// All measures.
-pub const MEASURES: [Whole; 6] = [
+pub(super) const MEASURES: [Whole; 6] = [
     Whole {
         name: "median_error",
         unit: "",
@@ -76,8 +77,8 @@ pub fn report(plan: &Plan, fitted: &Fitted, point: Point) -> Report {
     Report {
         study: "store experiment backfill".to_owned(),
         title: "Backfills of real replicas, and the simulation of the same".to_owned(),
-        answer: answer(fitted, point),
-        scenario: told(plan, fitted),
+        answer: Answer::of(answer(fitted, point)),
+        scenario: request_json(plan, fitted),
         seed: plan.seed,
         replicates: plan.repeat,
         executor: "store".to_owned(),
@@ -85,13 +86,13 @@ pub fn report(plan: &Plan, fitted: &Fitted, point: Point) -> Report {
         glossary,
         tables: vec![points(&fitted.cases)],
         figures: figures(fitted),
-        warnings: warnings(point),
+        warnings: warnings(point).into_iter().map(Warning::note).collect(),
         ..Report::default()
     }
 }
 
 /// The requested plan, and the scenario of a fitted point.
-fn told(plan: &Plan, fitted: &Fitted) -> serde_json::Value {
+fn request_json(plan: &Plan, fitted: &Fitted) -> serde_json::Value {
     let first = fitted.cases.iter().find(|case| case.is_fitted);
     serde_json::json!({
         "objects": plan.objects,
@@ -131,23 +132,23 @@ fn best(cases: &[Predicted]) -> Option<(&Predicted, &Predicted)> {
 }
 
 fn answer(fitted: &Fitted, (objects, stale): Point) -> String {
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     if let Some((case, scan)) = best(&fitted.cases) {
-        told.push(format!(
+        sentences.push(format!(
             "{} takes {}, and a scan {}.",
             super::name_of(&case.case),
             human::quantity(time(case), "s"),
             human::quantity(time(scan), "s")
         ));
     }
-    told.push(match super::median(errors(fitted)) {
+    sentences.push(match super::median(errors(fitted)) {
         Some(error) => format!(
             "The simulation, with costs from {stale}, from the fewest and from one of {objects} objects, predicts the other points with a median error of {:.0} %.",
             100.0 * error
         ),
         None => "No point is left to predict: all were used for the costs of the simulation.".to_owned(),
     });
-    told.join(" ")
+    sentences.join(" ")
 }
 
 /// A column of numbers: name, unit, and the cell in the row of a case.

@@ -81,6 +81,7 @@ impl Flash {
         self.map.len() as u32
     }
 
+    #[cfg(test)]
     pub(super) fn wear(&self) -> Wear {
         self.wear
     }

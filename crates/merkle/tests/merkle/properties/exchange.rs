@@ -109,7 +109,7 @@ fn a_planted_descent_that_skips_right_children_is_noticed() {
 }
 
 #[test]
-fn too_few_cells_are_told_and_levels_find_it() {
+fn too_few_cells_are_reported_and_levels_find_it() {
     let (ours, theirs) = (many(3000, 1), many(3000, 2));
     let (our_sketch, their_sketch) = (sketch_of(&ours, 100), sketch_of(&theirs, 300));
     let (mut our_tree, mut their_tree) = (ours.tree(shape(8)), theirs.tree(shape(8)));

@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn a_torn_tail_is_told_and_written_over(
+    fn a_torn_tail_is_reported_and_written_over(
         batches in prop::collection::vec(steps(12), 1..6),
         torn in prop::collection::vec(any::<u8>(), 1..60),
         more in steps(12),
@@ -98,8 +98,8 @@ proptest! {
                 prop_assert_eq!(&restored.state, &written.states[written.records.len() - 1]);
             }
             Err(error) => {
-                let is_told = matches!(error, RestoreError::Damaged { at } if at <= place);
-                prop_assert!(is_told, "{:?}", error);
+                let is_reported = matches!(error, RestoreError::Damaged { at } if at <= place);
+                prop_assert!(is_reported, "{:?}", error);
             }
         }
         let mut image = written.image.clone();

@@ -98,7 +98,7 @@ fn two_classes(flash: u32) -> BTreeMap<String, Vec<u8>> {
 /// copies, and with fewer than `min_size` they take no writes: the answer says so first.
 #[test]
 fn a_pool_moves_to_the_devices_of_its_rule() {
-    let mut told = Vec::new();
+    let mut answers = Vec::new();
     for (flash, short, below) in [(3, 0.0, 0.0), (2, 2.0, 0.0), (1, 2.0, 2.0)] {
         let text = format!("{BY_HAND}rule = \"data=flash\"");
         let case = draft_case(two_classes(flash), &text).unwrap_or_else(|problems| panic!("{problems:?}"));
@@ -115,12 +115,12 @@ fn a_pool_moves_to_the_devices_of_its_rule() {
             assert_eq!((device.in_bytes, device.out_bytes, device.target_bytes), want, "osd.{osd}");
         }
         assert_eq!((value("groups_short"), value("groups_below_min_size")), (short, below), "{flash} ssds");
-        told.push(answer(&case));
+        answers.push(answer(&case));
     }
-    insta::assert_snapshot!(told.join("\n"), @"
-    data with rule flash: 2/2 (100.00 %) groups, 240 MiB/240 MiB (100.0 %) bytes to move; the least possible is 240 MiB.
-    data with rule flash: 2 groups would be short of copies; 2/2 (100.00 %) groups, 160 MiB/240 MiB (66.7 %) bytes to move; the least possible is 160 MiB.
-    data with rule flash: 2 groups would be below `min_size` and take no writes; 2/2 (100.00 %) groups, 80 MiB/240 MiB (33.3 %) bytes to move; the least possible is 80 MiB.
+    insta::assert_snapshot!(answers.join("\n"), @"
+    Safe: no group is short of copies or without a device, and no device is above a limit of fill. data with rule flash: 2/2 (100.00 %) groups, 240 MiB/240 MiB (100.0 %) bytes to move; the least possible is 240 MiB.
+    At risk: 2 groups would be short of copies. data with rule flash: 2/2 (100.00 %) groups, 160 MiB/240 MiB (66.7 %) bytes to move; the least possible is 160 MiB.
+    Not safe: 2 groups would be below `min_size` and take no writes. data with rule flash: 2/2 (100.00 %) groups, 80 MiB/240 MiB (33.3 %) bytes to move; the least possible is 80 MiB.
     ");
 }
 
@@ -185,7 +185,7 @@ fn a_rule_is_as_good_as_the_same_steps_in_the_own_rule() {
 }
 
 #[test]
-fn a_rule_that_a_pool_has_already_is_told() {
+fn a_rule_that_a_pool_has_already_is_noted() {
     let case = ruled_case("rule = [\"2=1\", \"1=0\"]");
     assert_eq!(moves(&case).moved_bytes, 0);
     let notes: Vec<&str> = case.warnings.iter().map(|warning| warning.text.as_str()).collect();
@@ -197,7 +197,7 @@ fn a_rule_that_a_pool_has_already_is_told() {
 
 #[test]
 fn rules_that_a_pool_cannot_have_are_refused() {
-    let told = [
+    let refusals = [
         "rbd",
         "rdb=by_osd",
         "rbd=by_ods",
@@ -214,7 +214,7 @@ fn rules_that_a_pool_cannot_have_are_refused() {
         let problem = problems.iter().next().unwrap();
         format!("{}\n  hint: {}", problem.message(), problem.next_step().unwrap_or_default())
     });
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(refusals.join("\n"), @r#"
     `rule` is "rbd": there is no `=` in it
       hint: write it as in `rbd=replicated_rule`
     `rule` is "rdb=by_osd": there is no pool called `rdb`

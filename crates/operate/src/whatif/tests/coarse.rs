@@ -139,7 +139,7 @@ fn an_accepted_estimate_is_like_the_recovery_with_all_objects() {
     let number = |name: &str| std::env::var(name).ok().and_then(|count| count.parse::<u32>().ok());
     let found = errors(number("COARSE").unwrap_or(3), u64::from(number("COARSE_OBJECTS").unwrap_or(900)));
     let off = |accepted: bool| {
-        let is = |[told, _]: &&[f64; 2]| (*told <= ERROR_MAX) == accepted;
+        let is = |[stated, _]: &&[f64; 2]| (*stated <= ERROR_MAX) == accepted;
         found.iter().filter(is).map(|[_, off]| *off).collect::<Vec<f64>>()
     };
     let (accepted, refused) = (off(true), off(false));
@@ -171,12 +171,12 @@ fn a_wrong_estimate_is_refused() {
         let rough = Thinned::by(&wrong, rough.one_in());
         estimate::checked(&whole, [fine, other, rough], 100_000, &context).unwrap()
     };
-    let told = |ran: &Ran| ran.note.as_ref().expect("it is told").text.clone();
+    let note = |ran: &Ran| ran.note.as_ref().expect("there is a note").text.clone();
     let sound = run(1);
-    assert!(told(&sound).contains("so the recovery was simulated with one in"), "{}", told(&sound));
+    assert!(note(&sound).contains("so the recovery was simulated with one in"), "{}", note(&sound));
     assert!(sound.estimate.is_some());
     let refused = run(1_000_000);
-    assert!(told(&refused).contains("all objects were simulated, because estimates"), "{}", told(&refused));
+    assert!(note(&refused).contains("all objects were simulated, because estimates"), "{}", note(&refused));
     assert!(refused.estimate.is_none());
     let exact = whole.run(&context).unwrap();
     assert_eq!(refused.recovered.digests, exact.digests);
@@ -192,15 +192,15 @@ fn a_time_that_depends_on_the_order_is_not_estimated() {
     let seen = |keys: &str| outcome(&Whatif, cluster.files(), &format!("{EXPORTS}queue = \"wpq\"\n{keys}"));
     let (exact, refused) = (seen("exact = true"), seen("exact_objects = 100000"));
     assert_eq!((&exact.measures, &exact.digest), (&refused.measures, &refused.digest));
-    let told = |seen: &Outcome| Warning::by_severity(seen.warnings.clone()).join("; ");
-    assert!(told(&refused).contains("the time depends on the order in which groups are copied"));
-    assert!(!told(&exact).contains("the time depends on the order"));
+    let warnings = |seen: &Outcome| Warning::texts(seen.warnings.clone()).join("; ");
+    assert!(warnings(&refused).contains("the time depends on the order in which groups are copied"));
+    assert!(!warnings(&exact).contains("the time depends on the order"));
 }
 
 /// The answer says that a recovery was estimated, how, and how to have it exact; all that it counts is what
 /// is counted with all objects.
 #[test]
-fn an_estimated_recovery_is_told() {
+fn an_estimated_recovery_is_reported() {
     let seen = |keys: &str| {
         let (cluster, text) = large(keys);
         outcome(&Whatif, cluster.files(), &text)
@@ -208,12 +208,12 @@ fn an_estimated_recovery_is_told() {
     let (usual, estimated) = (seen(""), seen("exact_objects = 100000"));
     let exact = seen("exact = true\nexact_objects = 100000");
     assert_eq!((&usual.measures, &usual.digest), (&exact.measures, &exact.digest));
-    let told = |seen: &Outcome| {
-        let told = Warning::by_severity(seen.warnings.clone());
-        told.into_iter().find(|text| text.contains("exact_objects"))
+    let note = |seen: &Outcome| {
+        let texts = Warning::texts(seen.warnings.clone());
+        texts.into_iter().find(|text| text.contains("exact_objects"))
     };
-    assert_eq!((told(&usual), told(&exact)), (None, None));
-    insta::assert_snapshot!(told(&estimated).expect("it is told"), @"297,570 objects are more than `exact_objects` (100,000), so the recovery was simulated with one in 2: objects, groups and bytes that move are exact; times, rates, counts over time and what NICs send are estimates: with one in 2, in 3 and in 4 times differ by at most 1.106 %; exact = true (`--exact`) simulates all objects");
+    assert_eq!((note(&usual), note(&exact)), (None, None));
+    insta::assert_snapshot!(note(&estimated).expect("there is a note"), @"297,570 objects are more than `exact_objects` (100,000), so the recovery was simulated with one in 2: objects, groups and bytes that move are exact; times, rates, counts over time and what NICs send are estimates: with one in 2, in 3 and in 4 times differ by at most 1.106 %; exact = true (`--exact`) simulates all objects");
     assert_ne!(usual.digest, estimated.digest);
     let times =
         ["time_to_", "transfer_s", "aggregate_rate", "ideal_rate", "bound_rate", "rate_per", "data_loss"];

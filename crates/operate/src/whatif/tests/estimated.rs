@@ -115,13 +115,13 @@ fn the_median_error_of_estimated_trials_is_small() {
 
 /// Few objects are tried as they are, and nothing is said of an estimate. Many are, and it is said.
 #[test]
-fn an_estimate_is_told() {
+fn an_estimate_is_reported() {
     let (whole, same, error) = both(large(64), "mark_out = \"osd.3\"");
     assert_eq!((whole, error), (same, None));
-    let told = |groups| {
+    let warns = |groups| {
         let seen = outcome(&Whatif, large(groups), &format!("{FOUR}mark_out = \"osd.3\""));
-        Warning::by_severity(seen.warnings).join("; ").contains("were estimated with one object in")
+        Warning::texts(seen.warnings).join("; ").contains("were estimated with one object in")
     };
-    assert!(told(960));
-    assert!(!told(64));
+    assert!(warns(960));
+    assert!(!warns(64));
 }

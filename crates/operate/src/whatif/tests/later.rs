@@ -186,8 +186,8 @@ fn times_and_returns_that_cannot_be_are_refused() {
             "is about devices that come back, but nothing does",
         ),
     ] {
-        let told = refused(keys);
-        assert!(told.contains(message), "{keys}: {told}");
+        let refusal = refused(keys);
+        assert!(refusal.contains(message), "{keys}: {refusal}");
     }
 }
 
@@ -217,7 +217,7 @@ fn with_down(folder: Folder, (osds, pgs): (&str, &str), osd: u32) -> Folder {
 }
 
 /// What a device lacks that was down before is not known: alone it cannot come back, and with its host it
-/// stays down and is told of.
+/// stays down and is named in a warning.
 #[test]
 fn a_device_that_was_down_before_does_not_come_back() {
     let down = || with_down(four(&[[0, 1, 3]], None), ("osds", "pgs"), 3);
@@ -225,8 +225,12 @@ fn a_device_that_was_down_before_does_not_come_back() {
         |verb: &str| format!("{FOUR}fail = \"osd.3\"\n{verb} = \"osd.3@40min\"\nclient_writes = \"1/s\"");
     for verb in ["returns", "replace"] {
         let problems = prepared(&Whatif, down(), &text(verb)).err().expect("it is refused");
-        let told = problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ");
-        assert!(told.contains("down in the exports already, so what it lacks is not known: osd.3"), "{told}");
+        let messages =
+            problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ");
+        assert!(
+            messages.contains("down in the exports already, so what it lacks is not known: osd.3"),
+            "{messages}"
+        );
         assert!(prepared(&Whatif, four(&[[0, 1, 3]], None), &text(verb)).is_ok(), "it may, if it was up");
     }
     let mut cluster = example();
@@ -235,10 +239,10 @@ fn a_device_that_was_down_before_does_not_come_back() {
     cluster.0.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
     let back = "fail = \"host=h1\"\nreturns = \"host=h1@5min\"\nclient_writes = \"0/s\"";
     let seen = outcome(&Whatif, cluster, &format!("{EXAMPLE}{back}"));
-    let told = "of host=h1, what was down before does not come back: osd.5";
-    let is_told = |outcome: &Outcome| outcome.warnings.iter().any(|warning| warning.text.contains(told));
-    assert!(is_told(&seen), "{:?}", seen.warnings);
-    assert!(!is_told(&whatif(back)));
+    let words = "of host=h1, what was down before does not come back: osd.5";
+    let warns = |outcome: &Outcome| outcome.warnings.iter().any(|warning| warning.text.contains(words));
+    assert!(warns(&seen), "{:?}", seen.warnings);
+    assert!(!warns(&whatif(back)));
 }
 
 proptest! {
@@ -297,9 +301,9 @@ fn what_is_replaced_before_it_is_missed_is_filled_all_the_same() {
     }
     let times = [&early, &late].map(|seen| value(seen, "time_to_full_redundancy_s"));
     assert!(times[0] > 20.0 && times[0] < times[1], "{times:?}");
-    let told = Warning::by_severity(early.warnings.clone()).join("; ");
-    assert!(told.contains("osd.3 is back before its failure is detected"), "{told}");
-    assert!(!Warning::by_severity(late.warnings.clone()).join("; ").contains("is back before"));
+    let warnings = Warning::texts(early.warnings.clone()).join("; ");
+    assert!(warnings.contains("osd.3 is back before its failure is detected"), "{warnings}");
+    assert!(!Warning::texts(late.warnings.clone()).join("; ").contains("is back before"));
 }
 
 /// A former fault: the replacement was dropped without a word.

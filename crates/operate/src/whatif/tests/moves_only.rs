@@ -35,7 +35,7 @@ fn moves_alone_are_those_of_a_preview() {
         assert_eq!(outcomes[0], outcomes[1], "{change}");
         let present = |study: &dyn Study, point: &dyn Prepared, outcome: &Outcome| {
             let (scenario, outcomes) = (point.resolved(), std::slice::from_ref(outcome));
-            study.present(&[PointResult { settings: &[], scenario: &scenario, outcomes }]).answer
+            study.present(&[PointResult { settings: &[], scenario: &scenario, outcomes }]).answer.prose()
         };
         let answer = present(&WhatifStudy, &*ours, &outcomes[0]);
         assert_eq!(answer, present(&Preview, &*theirs, &outcomes[1]), "{change}");
@@ -86,7 +86,7 @@ fn no_key_is_without_effect() {
 }
 
 #[test]
-fn a_gate_on_time_is_told_that_only_moves_are_asked() {
+fn a_gate_on_time_is_refused_where_only_moves_are_asked() {
     let scenario = serde_json::json!({ "moves_only": true });
     let lacks = |scenario: &serde_json::Value, measure: &str| WhatifStudy.lacks(scenario, measure);
     assert!(lacks(&scenario, "time_to_clean_s").unwrap().contains("`moves_only` is set"));

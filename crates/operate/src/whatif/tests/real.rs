@@ -35,7 +35,7 @@ fn run(ready: &Ready) -> Outcome {
     run_by(ready, Executor::Sequential, 1)
 }
 
-fn told(outcome: &Outcome, text: &str) -> bool {
+fn warns(outcome: &Outcome, text: &str) -> bool {
     outcome.warnings.iter().any(|warning| warning.text.contains(text))
 }
 
@@ -173,7 +173,7 @@ fn what_servers_did_adds_up() {
     assert_eq!(sum(|server| server.read), 2 * bytes, "two shards are read for each");
     assert_eq!(seen.failed, ["osd.3"]);
     assert!(seen.servers.iter().any(|server| server.label() == "host h0"));
-    assert!(told(&outcome, "do not have the speed of the machines"), "{:?}", outcome.warnings);
+    assert!(warns(&outcome, "do not have the speed of the machines"), "{:?}", outcome.warnings);
     let fill = value(&outcome, "fill_max_after");
     assert!((0.7..0.75).contains(&fill), "{fill}");
 }
@@ -276,12 +276,12 @@ fn every_live_backfill_stands_beside_the_model() {
         };
         let (hdd, ssd) = (of("hdd"), of("ssd"));
         let (of_hdd, of_ssd) = (hdd / took, ssd / took);
-        let ssd_told = if sleeps { "has no sleep".to_owned() } else { format!("{ssd:.4} ({of_ssd:.3})") };
+        let ssd_cell = if sleeps { "has no sleep".to_owned() } else { format!("{ssd:.4} ({of_ssd:.3})") };
         let holds = sleeps || (of_ssd - 1.0).abs() < 0.1;
         let (sleep, verdict) =
             (if sleeps { "0.1 s" } else { "none" }, if holds { "holds" } else { "**misses**" });
         let row = format!(
-            "| {groups} | {} | {} | {sleep} | {took} | {hdd:.3} ({of_hdd:.2}) | {ssd_told} | {verdict} |\n",
+            "| {groups} | {} | {} | {sleep} | {took} | {hdd:.3} ({of_hdd:.2}) | {ssd_cell} | {verdict} |\n",
             with_commas(objects),
             with_commas(operations),
         );
@@ -325,8 +325,8 @@ fn a_device_that_is_down_already_may_fail() {
     let folder = || live(&["crushmap.txt", "degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]);
     let text = "crush_map = \"crushmap.txt\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\nfail = \"osd.2\"\n";
     let outcome = run(&ready(folder(), text));
-    assert!(told(&outcome, "`noout` is set in the osd dump"), "{:?}", outcome.warnings);
-    assert!(told(&outcome, "osd.2 no longer served"), "{:?}", outcome.warnings);
+    assert!(warns(&outcome, "`noout` is set in the osd dump"), "{:?}", outcome.warnings);
+    assert!(warns(&outcome, "osd.2 no longer served"), "{:?}", outcome.warnings);
     assert!(reason(&outcome, "time_to_full_redundancy_s").contains("because `noout` is set"));
     let outcome = run(&ready(folder(), &format!("{text}noout = false\n")));
     assert!(reason(&outcome, "time_to_full_redundancy_s").contains("have no valid target left"));
@@ -339,7 +339,7 @@ fn a_device_that_is_down_already_may_fail() {
 fn a_report_alone_will_do() {
     let outcome = run(&ready(live(&["report.json.gz"]), "report = \"report.json.gz\"\nfail = \"osd.0\""));
     assert_eq!(value(&outcome, "groups_affected"), 65.0);
-    assert!(told(&outcome, "assumed to have the same size"), "{:?}", outcome.warnings);
+    assert!(warns(&outcome, "assumed to have the same size"), "{:?}", outcome.warnings);
 }
 
 /// The failure of all devices has an answer: nothing is left.
@@ -366,7 +366,7 @@ fn a_whole_rack_is_not_given_up() {
         let outcome = run(&ready(cluster(), &format!("{SMALL}{text}")));
         let full = &outcome.measures["time_to_full_redundancy_s"];
         assert_eq!(full.value().is_some(), given_up, "{text}: {:?}", full.reason());
-        assert_eq!(told(&outcome, "mon_osd_down_out_subtree_limit"), !given_up, "{text}");
+        assert_eq!(warns(&outcome, "mon_osd_down_out_subtree_limit"), !given_up, "{text}");
         if let Some(seconds) = full.value() {
             assert!(seconds > 620.0, "{text}: {seconds}");
         }
@@ -382,7 +382,7 @@ fn what_cannot_fail_is_refused() {
         ("osd.1@soon", "`soon` is no time", "@"),
     ] {
         let problems = check(example(), &format!("{EXAMPLE}fail = \"{text}\"")).err().expect(text);
-        let told = format!("{problems:?}");
-        assert!(told.contains(message) && told.contains(hint), "{text}: {told}");
+        let refusal = format!("{problems:?}");
+        assert!(refusal.contains(message) && refusal.contains(hint), "{text}: {refusal}");
     }
 }

@@ -24,18 +24,18 @@ fn rules_are_set_in_their_order() {
 /// time at which all is well, so a gate on one is not met.
 #[test]
 fn groups_short_of_copies_come_first() {
-    let told = |held: &[[u32; 3]], changes: &str| {
+    let answer = |held: &[[u32; 3]], changes: &str| {
         let prepared = prepared(&Whatif, four(held, None), &format!("{FOUR}{changes}")).unwrap();
         let outcomes = [prepared.run(&RunContext::alone(Seed(3), 1)).unwrap()];
         let scenario = prepared.resolved();
         let point = PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes };
-        Whatif.present(&[point]).answer
+        Whatif.present(&[point]).answer.prose()
     };
     let all =
-        [told(&[[0, 1, 3]], "rule = \"data=pair\""), told(&[[0, 1, 2]], "changes = \"rule data=1@1h\"")];
+        [answer(&[[0, 1, 3]], "rule = \"data=pair\""), answer(&[[0, 1, 2]], "changes = \"rule data=1@1h\"")];
     insta::assert_snapshot!(all.join("\n"), @"
-    data with rule pair: at risk: 1 group would be short of copies; the fill of the devices is not known. No data move. Not all groups become clean: 1 group gets fewer devices than asked for from the new map. Clients: the effect was not simulated, since no client load was given. Risk: while data move, no copy is missing; how likely a loss is afterwards was not estimated.
-    data with rule pair after 1h: at risk: 1 group would be short of copies; the fill of the devices is not known. 40 MiB in 10 objects are written until the end; then 40 MiB of 1 of 1 groups are on other devices than now. Not all groups become clean: 1 group gets fewer devices than asked for from the new map; what can move has moved after 1.917 s. Clients: the effect was not simulated, since no client load was given. Risk: while data move, no copy is missing; how likely a loss is afterwards was not estimated. Bottleneck: the sleep after each object, 52 % of the time of all leading disks.
+    At risk: 1 group would be short of copies; the fill of the devices is not known. data with rule pair: not all groups become clean: 1 group gets fewer devices than asked for from the new map. Moves: nothing. Risk: while data move, no copy is missing; how likely a loss is afterwards was not estimated. Clients: not simulated, since no client load was given (`--client-load`).
+    At risk: 1 group would be short of copies; the fill of the devices is not known. data with rule pair after 1h: not all groups become clean: 1 group gets fewer devices than asked for from the new map; what can move has moved after 1.917 s. Limit: the sleep after each object, 52 % of the time of all leading disks. Moves: 40 MiB in 10 objects are written until the end; then 40 MiB of 1 of 1 groups are on other devices than now. Risk: while data move, no copy is missing; how likely a loss is afterwards was not estimated. Clients: not simulated, since no client load was given (`--client-load`).
     ");
 }
 
@@ -67,7 +67,7 @@ fn rules_that_cannot_be_are_refused() {
         ("rule = \"rbd=by_rack@2h\"", "there is no rule called `by_rack`"),
         ("rule = \"rbd=coded@2\"", "`2` is no time"),
     ] {
-        let told = refused(text);
-        assert!(told.contains(part), "{text}: {told}");
+        let refusal = refused(text);
+        assert!(refusal.contains(part), "{text}: {refusal}");
     }
 }

@@ -90,12 +90,6 @@ impl Balance {
         self.relative_loads().max_by(f64::total_cmp)
     }
 
-    /// The smallest load relative to the expected load.
-    #[must_use]
-    pub fn min_over_mean(&self) -> Option<f64> {
-        self.relative_loads().min_by(f64::total_cmp)
-    }
-
     /// The relative deviation of independent draws, with which the load of a server is binomial.
     #[must_use]
     pub fn binomial_deviation(&self) -> Option<f64> {
@@ -201,7 +195,7 @@ mod tests {
         assert_eq!(even.relative_deviation(), Some(0.0));
         assert_eq!(even.max_over_mean(), Some(1.0));
         let uneven = balance(vec![0.5, 0.5], vec![75, 25], 100);
-        assert_eq!((uneven.max_over_mean(), uneven.min_over_mean()), (Some(1.5), Some(0.5)));
+        assert_eq!(uneven.max_over_mean(), Some(1.5));
         assert_eq!(uneven.relative_deviation(), Some(0.5));
         assert_eq!(uneven.binomial_deviation(), Some(0.1));
         // A former bug: 1.666e-8 % where every server holds every key.

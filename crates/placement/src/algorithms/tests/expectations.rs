@@ -107,7 +107,7 @@ fn independent_draws_deviate_from_unequal_weights_too() {
 
 /// A former bug: the balance of `negotiating` was "like independent draws" with 7 of 16 servers empty.
 #[test]
-fn servers_in_no_group_are_told() {
+fn servers_in_no_group_are_counted() {
     use crate::algorithms::guarantees::Balance as Promise;
     let placement = Negotiating::new(&Cluster::equal(16), MEMBERS_PUBLISHED, 1).unwrap();
     assert_eq!(placement.guarantees().balance, Promise::WithinGroups { members: 9, idle: 7 });

@@ -1,6 +1,66 @@
 //! Territories and visitors compared with trying every key.
 
+use std::ops::Range;
+
 use super::*;
+use crate::algorithms::visit::for_each_list;
+
+/// Calls `see` with each object of `ids` that has one of its first `replicas` servers in `servers`, and with
+/// its servers, in ascending order of ids.
+///
+/// # Panics
+/// If `replicas` exceeds 512.
+fn visit_touching(
+    placement: &dyn Placement,
+    ids: Range<u64>,
+    id_keys: IdKeys,
+    touching: (&ServerSet, usize),
+    see: &mut dyn FnMut(u64, &[ServerId]),
+) {
+    let (servers, replicas) = touching;
+    let mut id = ids.start;
+    for_each_list(placement, ids.map(|id| id_keys.key(id)), replicas, |_, list| {
+        if list.iter().any(|server| servers.contains(*server)) {
+            see(id, list);
+        }
+        id += 1;
+    });
+}
+
+/// Like [`visit_touching`] for ids that are keys, but examines only objects in the servers' territories,
+/// server by server. Returns false, without calling `see`, if the algorithm has no inverse over keys as
+/// given.
+///
+/// # Panics
+/// If `replicas` exceeds 512.
+fn visit_by_inverse(
+    placement: &dyn Placement,
+    ids: Range<u64>,
+    touching: (&ServerSet, usize),
+    see: &mut dyn FnMut(u64, &[ServerId]),
+) -> bool {
+    let (servers, replicas) = touching;
+    let has_inverse = placement.key_space() == KeySpace::AsGiven
+        && placement.territory(Touching { server: ServerId(0), replicas: 0 }, &mut |_| ())
+            != Territory::Unknown;
+    let Some(last) = ids.end.checked_sub(1).filter(|last| ids.start <= *last && has_inverse) else {
+        return has_inverse;
+    };
+    for server in servers.iter() {
+        let mut visit = |run: KeyRun| {
+            let keys = run.within(ids.start, last).positions();
+            for_each_list(placement, keys, replicas, |key, list| {
+                // An object on several of the servers is reported only for the one with the lowest id.
+                let first = list.iter().filter(|server| servers.contains(**server)).min();
+                if first == Some(&server) {
+                    see(key, list);
+                }
+            });
+        };
+        placement.territory(Touching { server, replicas }, &mut visit);
+    }
+    true
+}
 
 /// The runs of a server, and their kind.
 fn territory(placement: &dyn Placement, touching: Touching) -> (Vec<KeyRun>, Territory) {

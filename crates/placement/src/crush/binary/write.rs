@@ -161,9 +161,9 @@ impl Writer {
         self.u32(map.choose_args.len() as u32);
         for (&index, args) in &map.choose_args {
             self.0.extend(index.to_le_bytes());
-            let told = |arg: &ChooseArg| !arg.is_empty();
-            self.u32(args.values().filter(|arg| told(arg)).count() as u32);
-            for (&slot, arg) in args.iter().filter(|(_, arg)| told(arg)) {
+            let is_set = |arg: &ChooseArg| !arg.is_empty();
+            self.u32(args.values().filter(|arg| is_set(arg)).count() as u32);
+            for (&slot, arg) in args.iter().filter(|(_, arg)| is_set(arg)) {
                 self.u32(slot);
                 self.u32(arg.weight_sets.len() as u32);
                 for weights in &arg.weight_sets {

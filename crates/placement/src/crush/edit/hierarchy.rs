@@ -230,9 +230,9 @@ impl Map {
             let Some(bucket) = self.bucket(id) else {
                 return Err(EditError::NotABucket { name: bucket_name.clone() });
             };
-            let told = || self.item_names.get(&inner).cloned().unwrap_or_else(|| name.to_owned());
+            let item_name = || self.item_names.get(&inner).cloned().unwrap_or_else(|| name.to_owned());
             if self.contains(id, inner) {
-                return Err(EditError::AlreadyBelow { name: told(), bucket: bucket_name.clone() });
+                return Err(EditError::AlreadyBelow { name: item_name(), bucket: bucket_name.clone() });
             }
             if i32::from(bucket.kind) != kind {
                 let is = self.type_names.get(&i32::from(bucket.kind)).cloned();
@@ -240,7 +240,7 @@ impl Map {
                 return Err(EditError::OtherType { bucket: bucket_name.clone(), is, asked: kind_name });
             }
             if self.contains(inner, id) {
-                return Err(EditError::Loop { name: told(), bucket: bucket_name.clone() });
+                return Err(EditError::Loop { name: item_name(), bucket: bucket_name.clone() });
             }
             return self.append(id, inner);
         }

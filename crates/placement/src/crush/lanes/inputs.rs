@@ -19,19 +19,19 @@ const ABREAST: usize = 4;
 pub const STEPS: usize = 8;
 
 /// A straw of straw2 is this, times its estimated logarithm, divided by the weight.
-pub const SCALE: f32 = 17_592_186_044_416.0;
+pub(crate) const SCALE: f32 = 17_592_186_044_416.0;
 
 /// Ceph's tables deviate from the logarithm by -1.28 to 2.87 times 2^-16 of the logarithm's unit, which the
 /// estimate centres. With the estimate's own error its distance from the tables is below this; a test
 /// compares every draw.
-pub const LOG_SLACK: f32 = 2.5 / 65_536.0;
+const LOG_SLACK: f32 = 2.5 / 65_536.0;
 const LOG_OFFSET: f32 = 0.8 / 65_536.0;
 
 /// Below the distance of every draw, and positive, so that an item of weight 0 never wins.
 const LOG_LEAST: f32 = 0.1 / 65_536.0;
 
 /// The maximum number of items of a bucket that picks together.
-pub const ITEMS_MAX: usize = 1 << POSITION_BITS;
+pub(crate) const ITEMS_MAX: usize = 1 << POSITION_BITS;
 
 /// The last bits of a score hold the position of the item, so that the best score names its item.
 const POSITION_BITS: u32 = 7;
@@ -43,7 +43,7 @@ const SCORE_SLACK: f32 = 4e-5;
 
 /// The factor of an item of weight 0, which never wins: far above those of other weights, and finite, because
 /// an infinite score has no room for a position.
-pub const FACTOR_OF_ZERO: f32 = 1e30;
+pub(crate) const FACTOR_OF_ZERO: f32 = 1e30;
 
 /// Values that lie in one line of the cache, because a vector that spans two is slow to store.
 #[derive(Clone, Copy)]
@@ -81,14 +81,14 @@ impl Best {
     /// Whether another item than the best may be the best of straw2, whose scores are lower bounds. An exact
     /// straw is truncated to an integer, hence the 1.
     #[inline]
-    pub fn is_open_in_straw2(&self, lane: usize, factor: f32) -> bool {
+    pub(crate) fn is_open_in_straw2(&self, lane: usize, factor: f32) -> bool {
         let first = self.first[lane];
         self.second[lane] <= first + first * SCORE_SLACK + 2.0 * LOG_SLACK * factor + 1.0
     }
 
     /// The same for straw, where the greatest score wins.
     #[inline]
-    pub fn is_open_in_straw(&self, lane: usize) -> bool {
+    pub(crate) fn is_open_in_straw(&self, lane: usize) -> bool {
         let first = self.first[lane];
         first < f32::MIN_POSITIVE || self.second[lane] >= first - first * SCORE_SLACK
     }
@@ -143,7 +143,7 @@ fn straw_score<const IS_STRAW2: bool>(hash: u32, factor: f32) -> f32 {
 
 /// The inputs of some lanes with their attempts, and how many lanes are in use.
 #[derive(Clone, Copy)]
-pub struct Lots<'a> {
+pub(crate) struct Lots<'a> {
     pub x: &'a [u32; INPUTS],
     pub r: &'a [u32; INPUTS],
     pub count: usize,
@@ -251,7 +251,7 @@ fn note_all<const IS_STRAW2: bool>(lots: Lots<'_>, straws: impl Straws, best: &m
 }
 
 #[inline(always)]
-pub fn straw2_columns_body(
+pub(super) fn straw2_columns_body(
     lots: Lots<'_>,
     ids: &[[u32; INPUTS]],
     factors: &[[f32; INPUTS]],
@@ -261,17 +261,22 @@ pub fn straw2_columns_body(
 }
 
 #[inline(always)]
-pub fn straw2_row_body(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
+pub(super) fn straw2_row_body(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
     note_all::<true>(lots, straws, best);
 }
 
 #[inline(always)]
-pub fn straw_columns_body(lots: Lots<'_>, ids: &[[u32; INPUTS]], factors: &[[f32; INPUTS]], best: &mut Best) {
+pub(super) fn straw_columns_body(
+    lots: Lots<'_>,
+    ids: &[[u32; INPUTS]],
+    factors: &[[f32; INPUTS]],
+    best: &mut Best,
+) {
     note_all::<false>(lots, (ids, factors), best);
 }
 
 #[inline(always)]
-pub fn straw_row_body(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
+pub(super) fn straw_row_body(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
     note_all::<false>(lots, straws, best);
 }
 
@@ -279,7 +284,7 @@ pub fn straw_row_body(lots: Lots<'_>, straws: &[(u32, f32)], best: &mut Best) {
 pub type Buckets<'a> = &'a [u32; INPUTS];
 
 /// The items of lists, as columns: their ids, the sums of their weights, and their weights.
-pub type ListColumns<'a> = [&'a [[u32; INPUTS]]; 3];
+pub(super) type ListColumns<'a> = [&'a [[u32; INPUTS]]; 3];
 
 /// Notes the hits among several items of the list of each input of one width.
 #[inline(always)]
@@ -316,7 +321,7 @@ fn note_hits<const N: usize>(
 }
 
 #[inline(always)]
-pub fn list_hits_body(
+pub(super) fn list_hits_body(
     lots: Lots<'_>,
     buckets: Buckets<'_>,
     columns: ListColumns<'_>,
@@ -351,7 +356,7 @@ fn pair(lanes: &[u32; INPUTS], first: usize) -> &[u32; PAIR] {
 }
 
 #[inline(always)]
-pub fn tree_hashes_body(
+pub(super) fn tree_hashes_body(
     lots: Lots<'_>,
     buckets: Buckets<'_>,
     nodes: &[u32; INPUTS],
@@ -378,7 +383,7 @@ pub fn tree_hashes_body(
 /// the swap of that place, from where an earlier swap may have put it. The attempts are the places, of which
 /// `most` is the greatest.
 #[inline(always)]
-pub fn place_in_permutation_body(
+pub(super) fn place_in_permutation_body(
     lots: Lots<'_>,
     buckets: Buckets<'_>,
     sizes: &[u32; INPUTS],

@@ -50,7 +50,7 @@ impl Default for Group {
 impl Group {
     /// Sets the row of the bucket where a lane picks.
     #[inline(always)]
-    pub fn set_row(&mut self, lane: usize, (number, row): (u32, &Row)) {
+    pub(super) fn set_row(&mut self, lane: usize, (number, row): (u32, &Row)) {
         self.rows[lane] = number;
         self.at[lane] = row.at;
         self.children_at[lane] = row.children;
@@ -58,7 +58,7 @@ impl Group {
 
     /// Lets lanes that are left over repeat the last pick. There is at least one pick, and at most one per
     /// lane.
-    pub fn fill_up(&mut self, count: usize) {
+    pub(super) fn fill_up(&mut self, count: usize) {
         let end = padded(count);
         let lists =
             [&mut self.x, &mut self.r, &mut self.rows, &mut self.at, &mut self.children_at, &mut self.places];

@@ -103,7 +103,7 @@ pub(super) struct Wanted {
 
 impl Paths {
     /// Makes room for inputs with so many items each.
-    pub fn restart(&mut self, count: usize, items_max: usize) {
+    pub(crate) fn restart(&mut self, count: usize, items_max: usize) {
         if self.paths.len() < count {
             self.paths.resize(count, Path::default());
             self.progress.resize(count, Progress::default());
@@ -168,7 +168,7 @@ impl Paths {
     }
 
     /// Goes on after an empty bucket.
-    pub fn found_nothing(&mut self, run: &Run<'_>, at: usize) -> bool {
+    pub(super) fn found_nothing(&mut self, run: &Run<'_>, at: usize) -> bool {
         let choice = self.choice(run, at);
         match choice.mode {
             Mode::Firstn => self.firstn_failed(run, choice, at, false),

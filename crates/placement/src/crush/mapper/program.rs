@@ -36,19 +36,19 @@ impl Choice {
 
     /// Whether a failed try is followed by another in the same bucket.
     #[inline]
-    pub fn is_local(&self) -> bool {
+    pub(super) fn is_local(&self) -> bool {
         self.local_tries > 0 || self.fallback_tries > 0
     }
 
     /// What an attempt adds to those below the item that it found.
     #[inline]
-    pub fn parent_attempt(&self, attempt: u32) -> u32 {
+    pub(super) fn parent_attempt(&self, attempt: u32) -> u32 {
         if self.vary_r == 0 { 0 } else { (attempt as i32).wrapping_shr(self.vary_r - 1) as u32 }
     }
 
     /// The first attempt to find a leaf below the item of an attempt, if so many were found before.
     #[inline]
-    pub fn leaf_attempt(&self, attempt: u32, found: u32) -> u32 {
+    pub(super) fn leaf_attempt(&self, attempt: u32, found: u32) -> u32 {
         let parent = self.parent_attempt(attempt);
         if self.stable { parent } else { parent.wrapping_add(found) }
     }

@@ -52,7 +52,7 @@ pub(super) struct Row {
 impl Row {
     /// What picks at an attempt, the attempt with the round where it counts, and the place in the permutation
     /// of a uniform bucket. The round counts in uniform buckets whose size the divisor divides.
-    pub fn pass_at(&self, attempt: u32, round: u32, divisor: u32) -> (Pass, u32, u32) {
+    pub(super) fn pass_at(&self, attempt: u32, round: u32, divisor: u32) -> (Pass, u32, u32) {
         let counts = divisor > 0 && self.uniform > 0 && self.uniform.is_multiple_of(divisor);
         let r = if counts { attempt.wrapping_add(round) } else { attempt };
         if self.pass.kernel() != Kernel::Place {
@@ -96,7 +96,7 @@ impl Pass {
     pub const APART: Self = Self::of(Kernel::Alone, 0);
 
     #[inline]
-    pub fn kernel(self) -> Kernel {
+    pub(super) fn kernel(self) -> Kernel {
         KERNELS[self.0 as usize % KERNELS.len()]
     }
 }
@@ -138,7 +138,7 @@ pub(super) struct Child {
 
 impl Child {
     /// An item that the map does not contain, or a draw that ended outside the bucket.
-    pub const BAD: Self = Self { item: 0, kind: -1 };
+    pub(super) const BAD: Self = Self { item: 0, kind: -1 };
 }
 
 /// An item of a list bucket.

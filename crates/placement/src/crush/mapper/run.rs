@@ -35,7 +35,7 @@ impl<'a> Run<'a> {
     }
 
     /// Whether a slot has a bucket.
-    pub fn has_bucket(&self, slot: usize) -> bool {
+    pub(super) fn has_bucket(&self, slot: usize) -> bool {
         self.mapper.nodes.get(slot).is_some_and(Option::is_some)
     }
 
@@ -72,7 +72,7 @@ impl<'a> Run<'a> {
     }
 
     /// The maximum number of items that an input has in a list at any time.
-    pub fn items_max(&self) -> usize {
+    pub(super) fn items_max(&self) -> usize {
         let (mut at_hand, mut most, mut out) = (0usize, 1, 0usize);
         for op in self.program {
             match op {

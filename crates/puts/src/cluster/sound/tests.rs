@@ -30,13 +30,13 @@ fn cluster(protocol: Protocol, racks: u32, fidelity: Fidelity) -> Cluster {
 
 fn complaint<T>(what: &str, act: impl FnOnce() -> T) -> String {
     let Err(payload) = catch_unwind(AssertUnwindSafe(act)) else { panic!("nothing notices: {what}") };
-    let told = payload.downcast_ref::<String>().cloned();
-    told.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned())).expect("panics say why")
+    let message = payload.downcast_ref::<String>().cloned();
+    message.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned())).expect("panics say why")
 }
 
 fn check<T>(words: &str, act: impl FnOnce() -> T) {
-    let told = complaint(words, act);
-    assert!(told.contains(words), "{words}: {told}");
+    let message = complaint(words, act);
+    assert!(message.contains(words), "{words}: {message}");
 }
 
 type Damage<T> = fn(&mut T);
@@ -316,8 +316,8 @@ fn a_run_that_goes_wrong_ends_where_it_does() {
         let mut cluster = cluster(protocol, racks, fidelity);
         damage(&mut cluster);
         let options = RunOptions { end: Some(cluster.measured.end), ..RunOptions::default() };
-        let told = run(&cluster, options).map(|_| ()).expect_err(words).to_string();
-        assert!(told.contains(words), "{words}: {told}");
+        let message = run(&cluster, options).map(|_| ()).expect_err(words).to_string();
+        assert!(message.contains(words), "{words}: {message}");
     }
 }
 

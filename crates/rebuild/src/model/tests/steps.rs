@@ -134,7 +134,7 @@ fn groups_of_a_shard_share_its_limit() {
     let two = |second: u32| [pulled(0, (1, 2), 2), pulled(second, (1, 2), 2)];
     assert!(is(&two(5), &[654, 763]));
     assert!(is(&two(1), &[327, 327]));
-    assert!(!is(&two(5), &[327, 327]) && !is(&two(1), &[654, 763]), "shards are told apart");
+    assert!(!is(&two(5), &[327, 327]) && !is(&two(1), &[654, 763]), "shards are distinguished");
     // From osd.0: items at 0 and 109, pushes at 131 and 153, contexts at 262 and 371; items at 480 and 589,
     // pushes at 611 and 633, contexts at 742 and 851.
     let zero = |second: u32| [pulled(0, (0, 2), 2), pulled(second, (0, 2), 2)];

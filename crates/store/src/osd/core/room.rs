@@ -83,8 +83,8 @@ impl Core {
         let Some(held) = self.groups.get(&group) else { return Vec::new() };
         let Some((map, _)) = self.maps.last() else { return Vec::new() };
         let is_full = |osd: &u32| {
-            let is_told = map.osds.get(osd).is_some_and(|state| state.is_full);
-            is_told || (*osd == self.me.osd && self.room.is_full)
+            let is_marked = map.osds.get(osd).is_some_and(|state| state.is_full);
+            is_marked || (*osd == self.me.osd && self.room.is_full)
         };
         held.holders.iter().copied().filter(is_full).collect()
     }

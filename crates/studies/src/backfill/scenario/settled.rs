@@ -178,7 +178,7 @@ impl Settled {
 
     /// The number of objects of a group that changed, where the scenario gives it.
     #[must_use]
-    pub fn stale_count(&self) -> u32 {
+    pub(crate) fn stale_count(&self) -> u32 {
         let share = self.stale.unwrap_or(Percent::ZERO);
         self.stale_objects.unwrap_or_else(|| share.of(u64::from(self.objects_per_group)) as u32)
     }

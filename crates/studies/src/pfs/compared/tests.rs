@@ -1,4 +1,5 @@
-//! Sentences of sweeps with results that are put in by hand: what is told apart has names, all else has none.
+//! Sentences of sweeps with results that are put in by hand: what is distinguished has names, all else has
+//! none.
 
 use serde_json::json;
 use towtank_report::Outcome;
@@ -46,7 +47,7 @@ fn answer(replicates: usize, changed: &[Values<'_>]) -> String {
         .iter()
         .map(|(settings, scenario, outcomes)| PointResult { settings, scenario, outcomes })
         .collect();
-    Pfs.present(&results).answer
+    Pfs.present(&results).answer.prose()
 }
 
 const MIB: f64 = 1_048_576.0;
@@ -54,45 +55,45 @@ const MIB: f64 = 1_048_576.0;
 /// A former fault: of four equal schedulers, one was named.
 #[test]
 fn four_equal_schedulers_have_no_winner() {
-    let told = answer(3, &[]);
-    assert!(told.starts_with("Throughput is the same at all points, "), "{told}");
-    assert!(!told.contains("scheduler = "), "{told}");
+    let text = answer(3, &[]);
+    assert!(text.starts_with("Throughput is the same at all points, "), "{text}");
+    assert!(!text.contains("scheduler = "), "{text}");
     let near: [&[f64]; 4] = [
         &[100.0 * MIB, 101.0 * MIB, 102.0 * MIB],
         &[101.0 * MIB, 100.0 * MIB, 102.5 * MIB],
         &[102.0 * MIB, 100.5 * MIB, 101.0 * MIB],
         &[100.5 * MIB, 101.5 * MIB, 101.0 * MIB],
     ];
-    let told = answer(3, &[("throughput_bytes_per_s", &near)]);
-    assert_eq!(told, "Throughput is equal within chance, 101 to 101.2 MiB/s.");
+    let text = answer(3, &[("throughput_bytes_per_s", &near)]);
+    assert_eq!(text, "Throughput is equal within chance, 101 to 101.2 MiB/s.");
 }
 
 #[test]
-fn a_difference_in_fairness_alone_is_told() {
+fn a_difference_in_fairness_alone_is_named() {
     let jain: [&[f64]; 4] =
         [&[0.73, 0.731, 0.732], &[0.99, 0.991, 0.99], &[0.991, 0.99, 0.99], &[0.938, 0.939, 0.938]];
-    let told = answer(3, &[("jain_index", &jain)]);
-    let end = "The largest difference is in Jain's index: 99.03 % with scheduler = sfq:8 and scheduler = drr:8 (tied), and \
+    let text = answer(3, &[("jain_index", &jain)]);
+    let end = "the largest difference is in Jain's index: 99.03 % with scheduler = sfq:8 and scheduler = drr:8 (tied), and \
                73.1 % with scheduler = fifo:8.";
-    assert!(told.starts_with("Throughput is the same at all points, ") && told.ends_with(end), "{told}");
+    assert!(text.starts_with("Throughput is the same at all points, ") && text.ends_with(end), "{text}");
 }
 
 /// Throughput differs a little, latencies a lot; an application is named.
 #[test]
-fn a_difference_in_one_percentile_alone_is_told() {
+fn a_difference_in_one_percentile_alone_is_named() {
     let p99: [&[f64]; 4] =
         [&[0.51, 0.511, 0.512], &[1.18, 1.181, 1.182], &[1.18, 1.182, 1.181], &[2.05, 2.051, 2.049]];
-    let told = answer(3, &[("latency_p99_s", &p99)]);
-    let end = "The largest difference is in the 99th percentile of latency: 0.511 s with scheduler = fifo:8, and 2.05 s with \
+    let text = answer(3, &[("latency_p99_s", &p99)]);
+    let end = "the largest difference is in the 99th percentile of latency: 0.511 s with scheduler = fifo:8, and 2.05 s with \
                scheduler = edf:8.";
-    assert!(told.ends_with(end), "{told}");
+    assert!(text.ends_with(end), "{text}");
     let rate: [&[f64]; 4] =
         [&[98.0 * MIB, 98.1 * MIB, 98.0 * MIB], &[100.0 * MIB; 3], &[100.0 * MIB; 3], &[100.0 * MIB; 3]];
-    let told = answer(3, &[("latency_p99_s[users]", &p99), ("throughput_bytes_per_s", &rate)]);
+    let text = answer(3, &[("latency_p99_s[users]", &p99), ("throughput_bytes_per_s", &rate)]);
     assert_eq!(
-        told,
+        text,
         "Highest throughput with scheduler = sfq:8, scheduler = drr:8 and scheduler = edf:8 (tied): 100 MiB/s; lowest with \
-         scheduler = fifo:8: 98.03 MiB/s. The largest difference is in the 99th percentile of latency of `users`: 0.511 s with \
+         scheduler = fifo:8: 98.03 MiB/s. Also: the largest difference is in the 99th percentile of latency of `users`: 0.511 s with \
          scheduler = fifo:8, and 2.05 s with scheduler = edf:8."
     );
 }
@@ -102,24 +103,24 @@ fn a_difference_in_one_percentile_alone_is_told() {
 fn one_run_of_each_tells_nothing_apart() {
     let p99: [&[f64]; 4] = [&[0.51], &[1.18], &[1.18], &[2.05]];
     let rate: [&[f64]; 4] = [&[101.7 * MIB], &[101.9 * MIB], &[101.9 * MIB], &[101.9 * MIB]];
-    let told = answer(1, &[("latency_p99_s", &p99), ("throughput_bytes_per_s", &rate)]);
+    let text = answer(1, &[("latency_p99_s", &p99), ("throughput_bytes_per_s", &rate)]);
     assert_eq!(
-        told,
+        text,
         "Throughput is 101.7 to 101.9 MiB/s, and the 99th percentile of latency 0.51 to 2.05 s: one run of each cannot tell \
          them apart (`--replicates 5` may)."
     );
-    let told = answer(1, &[]);
-    assert!(told.starts_with("Throughput is the same at all points, "), "{told}");
+    let text = answer(1, &[]);
+    assert!(text.starts_with("Throughput is the same at all points, "), "{text}");
 }
 
 /// Chosen among many measures, one whose difference is within chance is not named.
 #[test]
 fn the_widest_range_within_chance_has_no_names() {
     let p99: [&[f64]; 4] = [&[0.5, 2.0, 1.0], &[1.0, 0.7, 3.0], &[2.0, 0.4, 1.1], &[0.9, 1.9, 2.1]];
-    let told = answer(3, &[("latency_p99_s", &p99)]);
+    let text = answer(3, &[("latency_p99_s", &p99)]);
     assert!(
-        told.contains("within chance too; the widest range is that of the 99th percentile of latency, "),
-        "{told}"
+        text.contains("within chance too; the widest range is that of the 99th percentile of latency, "),
+        "{text}"
     );
-    assert!(!told.contains("scheduler = "), "{told}");
+    assert!(!text.contains("scheduler = "), "{text}");
 }

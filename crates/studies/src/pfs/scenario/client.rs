@@ -6,52 +6,59 @@ use towtank_pfs::{ClientCacheSpec, ClientSpec, Syncs};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Rate, SimSpan};
 
-use super::filled::rate;
-use super::preset::Shipped;
-use super::{Parda, settled};
+use super::filled::{filled, rate};
+use super::{Filled, Form, Given, Parda};
 
 /// Clients. Defaults are those of the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Client {
+#[serde(deny_unknown_fields, bound = "")]
+#[schemars(default, rename = "Client", bound = "Self: Default")]
+pub struct Client<F: Form = Given> {
     /// CPU time before each request.
-    pub request_cost: Option<SimSpan>,
+    pub request_cost: F::Key<SimSpan>,
     /// CPU time for each job of a request.
-    pub job_cost: Option<SimSpan>,
+    pub job_cost: F::Key<SimSpan>,
     /// Bytes of a request that are in flight at once.
-    pub window: Option<Bytes>,
+    pub window: F::Key<Bytes>,
     /// Whether a client asks for a file's layout only once, or for each request.
-    pub keeps_layouts: Option<bool>,
+    pub keeps_layouts: F::Key<bool>,
     /// Which of several copies is read: the `first`, or all in turn (`spread`).
+    #[serde(default, skip_serializing_if = "F::omits_usual")]
     pub reads: Reads,
     /// Its data cache.
-    pub cache: ClientCache,
+    #[serde(default = "F::no_cache", skip_serializing_if = "F::omits_part")]
+    #[schemars(with = "ClientCache")]
+    pub cache: F::Part<ClientCache<F>>,
     /// Whether its jobs report the service of other servers, so that `mclock` at servers shares all servers
     /// together (dmClock).
+    #[serde(default, skip_serializing_if = "F::omits_usual")]
     pub feedback: bool,
     /// Limit on its outstanding jobs by their latency.
-    pub parda: Parda,
+    #[serde(default = "F::no_parda", skip_serializing_if = "F::omits_part")]
+    #[schemars(with = "Parda")]
+    pub parda: F::Part<Parda<F>>,
 }
 
 /// A client's data cache, which exists if `size` is above zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ClientCache {
+#[serde(deny_unknown_fields, bound = "")]
+#[schemars(default, rename = "ClientCache", bound = "Self: Default")]
+pub struct ClientCache<F: Form = Given> {
     /// Its capacity. Left out: there is no cache, and each request goes to servers at once.
-    pub size: Option<Bytes>,
+    pub size: F::Key<Bytes>,
     /// Maximum of data dirty or in flight to servers before writes wait. Left out: a quarter of `size`.
-    pub dirty: Option<Bytes>,
+    pub dirty: F::Key<Bytes>,
     /// Dirty data above which write-back begins in the background. Left out: one `batch`.
-    pub background: Option<Bytes>,
+    pub background: F::Key<Bytes>,
     /// Maximum size of one write-back, of one file. Left out: 4MiB, or `dirty` or `window` if less.
-    pub batch: Option<Bytes>,
+    pub batch: F::Key<Bytes>,
     /// Number of write-backs in flight at once. Left out: 8.
     #[schemars(range(min = 1, max = 1_024))]
-    pub flushes: Option<u32>,
+    pub flushes: F::Key<u32>,
     /// Rate of copies to and from it. Left out: 4GB/s.
-    pub copy: Option<Rate>,
+    pub copy: F::Key<Rate>,
     /// Whether it is emptied when the measured phase begins. Left out: no.
-    pub cold: Option<bool>,
+    pub cold: F::Key<bool>,
 }
 
 /// Which copy is read.
@@ -78,19 +85,7 @@ pub enum Fsync {
     Request,
 }
 
-impl Reads {
-    /// Whether it is the default, which the resolved scenario omits.
-    pub fn is_first(&self) -> bool {
-        *self == Reads::First
-    }
-}
-
 impl Fsync {
-    /// Whether it is the default, which the resolved scenario omits.
-    pub fn is_phase(&self) -> bool {
-        *self == Fsync::Phase
-    }
-
     /// The corresponding value of the model.
     pub(super) fn spec(self) -> Syncs {
         match self {
@@ -103,15 +98,15 @@ impl Fsync {
 
 impl ClientCache {
     /// Whether clients have a cache.
-    pub fn is_on(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         self.size.is_some_and(|size| !size.is_zero())
     }
 
-    fn filled(&self, window: Bytes) -> Option<settled::ClientCache> {
+    fn filled(self, window: Bytes) -> Option<ClientCache<Filled>> {
         let size = self.size.filter(|size| !size.is_zero())?;
         let dirty = self.dirty.unwrap_or(Bytes::new((size.get() / 4).max(1)));
         let batch = self.batch.unwrap_or(Bytes::from_mib(4).min(dirty)).min(window);
-        Some(settled::ClientCache {
+        Some(ClientCache {
             size,
             dirty,
             background: self.background.unwrap_or(batch),
@@ -124,24 +119,18 @@ impl ClientCache {
 }
 
 impl Client {
-    pub(super) fn filled(self, shipped: &Shipped) -> settled::Client {
-        let window = self.window.unwrap_or(shipped.window);
-        settled::Client {
-            request_cost: self.request_cost.unwrap_or(shipped.request_cost),
-            job_cost: self.job_cost.unwrap_or(shipped.job_cost),
-            window,
-            keeps_layouts: self.keeps_layouts.unwrap_or(shipped.keeps_layouts),
-            reads: self.reads,
-            cache: self.cache.filled(window),
-            feedback: self.feedback,
-            parda: self.parda.filled(),
-        }
+    pub(super) fn filled(self, preset: &Client<Filled>) -> Client<Filled> {
+        let window = self.window.unwrap_or(preset.window);
+        let (cache, parda) = (self.cache.filled(window), self.parda.filled());
+        let (reads, feedback) = (self.reads, self.feedback);
+        filled!(Client, self or preset: request_cost, job_cost, keeps_layouts;
+            window, reads, cache, feedback, parda)
     }
 }
 
-impl settled::Client {
+impl Client<Filled> {
     pub(super) fn check(&self, draft: &Draft, problems: &mut Problems) {
-        let Some(cache) = self.cache else { return };
+        let Some(cache) = &self.cache else { return };
         for (key, bytes) in [("client.cache.dirty", cache.dirty), ("client.cache.batch", cache.batch)] {
             if bytes.is_zero() {
                 problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("set it to at least 1B"));
@@ -177,7 +166,7 @@ impl settled::Client {
             },
             parda,
             feedback: self.feedback,
-            cache: self.cache.map(|cache| ClientCacheSpec {
+            cache: self.cache.as_ref().map(|cache| ClientCacheSpec {
                 bytes: cache.size.get(),
                 dirty: cache.dirty.get(),
                 background: cache.background.get(),

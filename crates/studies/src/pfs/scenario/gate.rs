@@ -7,7 +7,7 @@ use towtank_pfs::Stands;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Percent, SimSpan};
 
-use super::settled::{self, Settled};
+use super::{Application, Filled, Form, Given, Settled};
 
 /// Location of the schedulers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,33 +24,34 @@ pub enum SchedulerAt {
 
 /// PARDA: a client's window of jobs, which follows their latency. It is on if `threshold` is set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Parda {
+#[serde(deny_unknown_fields, bound = "")]
+#[schemars(default, rename = "Parda", bound = "Self: Default")]
+pub struct Parda<F: Form = Given> {
     /// The latency of a job above which windows shrink. Left out: there are no windows.
-    pub threshold: Option<SimSpan>,
+    pub threshold: F::Key<SimSpan>,
     /// Share of the distance that a window moves in each step. Left out: 20%.
-    pub gain: Option<Percent>,
+    pub gain: F::Key<Percent>,
     /// Weight of the newest mean latency in the smoothed one. Left out: 30%.
-    pub smoothing: Option<Percent>,
+    pub smoothing: F::Key<Percent>,
     /// Maximum number of outstanding jobs of a client. Left out: 64.
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub window: Option<u32>,
+    pub window: F::Key<u32>,
     /// Interval between the steps of a window. Left out: ten thresholds.
-    pub interval: Option<SimSpan>,
+    pub interval: F::Key<SimSpan>,
 }
 
 impl SchedulerAt {
-    /// Whether it is the default, which the resolved scenario omits.
-    pub fn is_server(&self) -> bool {
+    /// Whether it is the default.
+    pub(super) fn is_server(&self) -> bool {
         *self == SchedulerAt::Server
     }
 }
 
 impl Parda {
-    pub(super) fn filled(&self) -> Option<settled::Parda> {
+    pub(super) fn filled(self) -> Option<Parda<Filled>> {
         let threshold = self.threshold?;
         let percent = |percent| Percent::from_percent(percent).expect("it is no more than all");
-        Some(settled::Parda {
+        Some(Parda {
             threshold,
             gain: self.gain.unwrap_or(percent(20)),
             smoothing: self.smoothing.unwrap_or(percent(30)),
@@ -60,7 +61,7 @@ impl Parda {
     }
 }
 
-impl settled::Parda {
+impl Parda<Filled> {
     pub(super) fn check(&self, draft: &Draft, problems: &mut Problems) {
         for (key, zero) in [
             ("client.parda.threshold", self.threshold.is_zero()),
@@ -93,11 +94,11 @@ impl Settled {
     /// The windows of clients, for the model. Each step adds to a client's window the weight of its
     /// application divided by the number of its clients, scaled so that the mean over all clients is one job.
     pub(super) fn parda(&self) -> Option<towtank_pfs::Parda> {
-        let parda = self.client.parda?;
+        let parda = self.client.parda.as_ref()?;
         let hundredths = |share: Percent| (share.fraction_f64() * 100.0).round() as u32;
         let all: u64 = self.applications.values().map(|one| u64::from(one.clients)).sum();
         let weights: u64 = self.applications.values().map(|one| u64::from(one.weight)).sum();
-        let host = |one: &settled::Application| {
+        let host = |one: &Application<Filled>| {
             let (own, among) = (u128::from(one.weight) * u128::from(all), u128::from(weights));
             let share = 1_000 * own / (among * u128::from(one.clients.max(1))).max(1);
             PardaSpec {
@@ -116,7 +117,7 @@ impl Settled {
 
     /// Checks the location of schedulers.
     pub(super) fn check_gates(&self, draft: &Draft, problems: &mut Problems) {
-        if let Some(parda) = self.client.parda {
+        if let Some(parda) = &self.client.parda {
             parda.check(draft, problems);
         }
         if let Some(proxies) = self.proxies.filter(|count| *count == 0 || *count > self.servers) {

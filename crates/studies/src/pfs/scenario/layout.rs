@@ -3,8 +3,7 @@
 use towtank_pfs::{Component, Striping};
 use towtank_units::Bytes;
 
-use super::Replays;
-use super::settled::Settled;
+use super::{Replays, Settled};
 
 /// The maximum number of components per file: the model has bits for this many.
 const COMPONENTS_MAX: usize = 16;
@@ -137,7 +136,7 @@ mod tests {
 
     const AROUND: Around = Around { servers: 8, stripe_count: 6, stripe: Bytes::from_kib(256) };
 
-    fn told(text: &str) -> Result<Vec<(Option<u64>, u32, u64)>, String> {
+    fn read(text: &str) -> Result<Vec<(Option<u64>, u32, u64)>, String> {
         let found = components(Some(text), AROUND).map_err(|(message, _)| message)?;
         Ok(found.iter().map(|one| (one.end, one.count, one.stripe)).collect())
     }
@@ -145,15 +144,15 @@ mod tests {
     #[test]
     fn layouts_are_read() {
         const KIB: u64 = 1 << 10;
-        assert_eq!(told("striped"), Ok(vec![(None, 6, 256 * KIB)]));
-        assert_eq!(told("file"), Ok(vec![(None, 1, 1 << 61)]));
+        assert_eq!(read("striped"), Ok(vec![(None, 6, 256 * KIB)]));
+        assert_eq!(read("file"), Ok(vec![(None, 1, 1 << 61)]));
         let three = vec![(Some(4 << 20), 1, 256 * KIB), (Some(256 << 20), 4, 1 << 20), (None, 6, 256 * KIB)];
-        assert_eq!(told("1 to 4MiB, 4x1MiB to 256MiB, all"), Ok(three));
-        assert_eq!(told("all x 64KiB"), Ok(vec![(None, 6, 64 * KIB)]));
+        assert_eq!(read("1 to 4MiB, 4x1MiB to 256MiB, all"), Ok(three));
+        assert_eq!(read("all x 64KiB"), Ok(vec![(None, 6, 64 * KIB)]));
     }
 
     #[test]
-    fn what_is_no_layout_is_told() {
+    fn what_is_no_layout_is_refused() {
         let all = [
             "",
             "many",
@@ -165,8 +164,8 @@ mod tests {
             "1, all",
             "1 to x, all",
         ];
-        let told = all.map(|text| told(text).expect_err("it is none"));
-        insta::assert_snapshot!(told.join("\n"), @r"
+        let refusals = all.map(|text| read(text).expect_err("it is none"));
+        insta::assert_snapshot!(refusals.join("\n"), @r"
         `layout` has ``, whose number of servers is not a number
         `layout` has `many`, whose number of servers is not a number
         `layout` has `9` with 9 servers; it must be from 1 to 8

@@ -13,8 +13,10 @@ use towtank_pfs::{
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
 use super::filled::rate;
-use super::settled::{Application, Cache, Disk, Network, Settled};
-use super::{DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Replacement, Replays, Sharing, Workload};
+use super::{
+    Application, Cache, Disk, DiskModel, Filled, HeadOrder, MetadataBy, Network, Order, PortSharing,
+    Replacement, Replays, Settled, Sharing, Workload,
+};
 
 /// The due time of a request without a deadline: ten years after its arrival.
 const NEVER_DUE: SimSpan = SimSpan::from_secs(315_360_000);
@@ -22,7 +24,7 @@ const NEVER_DUE: SimSpan = SimSpan::from_secs(315_360_000);
 impl Settled {
     /// The properties of the applications that schedulers use.
     #[must_use]
-    pub fn flows(&self) -> Flows {
+    pub(crate) fn flows(&self) -> Flows {
         let requests = |one: &Description| matches!(one.kind, Kind::Tbf { .. } | Kind::I2l(_));
         let by_requests = self.schedulers.iter().any(requests);
         Flows::new(self.applications.values().map(|one| one.flow(by_requests)).collect())
@@ -84,7 +86,7 @@ impl Settled {
     }
 }
 
-impl Network {
+impl Network<Filled> {
     fn spec(&self) -> towtank_pfs::Network {
         towtank_pfs::Network {
             card: (!self.ideal).then_some(self.card),
@@ -103,7 +105,7 @@ impl Network {
     }
 }
 
-impl Cache {
+impl Cache<Filled> {
     fn spec(&self) -> PageCache {
         let pages = |bytes: Bytes| bytes.get() / towtank_pfs::PAGE;
         PageCache {
@@ -124,7 +126,7 @@ impl Cache {
     }
 }
 
-impl Application {
+impl Application<Filled> {
     fn work(&self, write_first: bool, replay: Option<&Arc<Replay>>) -> Work {
         let measured = match self.workload {
             _ if replay.is_some() => Phase::Replay,
@@ -182,7 +184,7 @@ impl Application {
     }
 }
 
-impl Disk {
+impl Disk<Filled> {
     /// The disk of each server.
     pub(super) fn spec(&self) -> DiskSpec {
         let named = self.drive.as_deref().and_then(drives::DiskModel::named);

@@ -4,7 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_units::{Bytes, Percent, SimSpan};
 
-use super::MetadataBy;
+use super::filled::rate;
+use super::{
+    Cache, Client, Disk, DiskModel, Filled, HeadOrder, Metadata, MetadataBy, Network, PortSharing, Reads,
+    Replacement, Server,
+};
 
 /// The source of defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,37 +25,14 @@ pub enum Preset {
 
 /// The values of a preset.
 pub(super) struct Shipped {
-    pub(super) card: u64,
-    pub(super) latency: SimSpan,
-    pub(super) header: Bytes,
-    pub(super) timeout: SimSpan,
-    pub(super) metadata_threads: u32,
-    pub(super) open: SimSpan,
-    pub(super) create: SimSpan,
-    pub(super) stat: SimSpan,
-    pub(super) remove: SimSpan,
-    pub(super) by: MetadataBy,
+    pub(super) network: Network<Filled>,
+    pub(super) metadata: Metadata<Filled>,
+    /// Bytes of an answer of a metadata server.
     pub(super) answer: u64,
-    pub(super) request_cost: SimSpan,
-    pub(super) job_cost: SimSpan,
-    pub(super) window: Bytes,
-    pub(super) keeps_layouts: bool,
-    pub(super) before: SimSpan,
-    pub(super) after: SimSpan,
-    pub(super) threads: u32,
-    pub(super) part: Bytes,
-    pub(super) cache: Bytes,
-    pub(super) dirty: Bytes,
-    pub(super) background: Bytes,
-    pub(super) write_batch: Bytes,
-    pub(super) read_batch: Bytes,
-    pub(super) read_ahead: Bytes,
-    pub(super) read_page: SimSpan,
-    pub(super) write_page: SimSpan,
-    pub(super) disk_read: u64,
-    pub(super) disk_write: u64,
-    pub(super) disk_overhead: SimSpan,
-    pub(super) jitter: Percent,
+    pub(super) client: Client<Filled>,
+    pub(super) server: Server<Filled>,
+    pub(super) cache: Cache<Filled>,
+    pub(super) disk: Disk<Filled>,
     pub(super) sample: Option<SimSpan>,
 }
 
@@ -59,62 +40,89 @@ impl Preset {
     pub(super) fn shipped(self) -> Shipped {
         match self {
             Preset::Paper => paper(),
-            // Choices for a server with a 7,200 rpm disk: 4.2 ms for half a rotation and 4.3 ms of seek on
-            // average, 200 MB/s on the outer tracks; pages copied at 4 GB/s; 10,000 opens per second and
-            // metadata thread. Linux's ratios: writers wait when a fifth of memory is dirty, and background
-            // write-back begins at a tenth.
-            Preset::Hdd => Shipped {
-                card: 3_125_000_000,
-                disk_read: 200_000_000,
-                disk_write: 200_000_000,
-                disk_overhead: SimSpan::from_us(8_500),
-                ..today()
-            },
+            Preset::Hdd => today(),
             // The same server with a drive that reads at 6 and writes at 3 GB/s, with 80 us per command.
-            Preset::Nvme => Shipped {
-                card: 12_500_000_000,
-                disk_read: 6_000_000_000,
-                disk_write: 3_000_000_000,
-                disk_overhead: SimSpan::from_us(80),
-                ..today()
-            },
+            Preset::Nvme => {
+                let mut shipped = today();
+                shipped.network.card = rate(12_500_000_000);
+                shipped.disk.read = rate(6_000_000_000);
+                shipped.disk.write = rate(3_000_000_000);
+                shipped.disk.overhead = SimSpan::from_us(80);
+                shipped
+            }
         }
     }
 }
 
+/// Choices for a server with a 7,200 rpm disk: 4.2 ms for half a rotation and 4.3 ms of seek on average, 200
+/// MB/s on the outer tracks; pages copied at 4 GB/s; 10,000 opens per second and metadata thread. Linux's
+/// ratios: writers wait when a fifth of memory is dirty, and background write-back begins at a tenth.
 fn today() -> Shipped {
+    let us = SimSpan::from_us;
     Shipped {
-        card: 3_125_000_000,
-        latency: SimSpan::from_us(20),
-        header: Bytes::new(256),
-        timeout: SimSpan::from_ms(200),
-        metadata_threads: 16,
-        open: SimSpan::from_us(100),
-        create: SimSpan::from_us(200),
-        stat: SimSpan::from_us(50),
-        remove: SimSpan::from_us(200),
-        by: MetadataBy::Hash,
+        network: Network {
+            card: rate(3_125_000_000),
+            ideal: false,
+            latency: us(20),
+            sharing: PortSharing::Fifo,
+            header: Bytes::new(256),
+            slice: None,
+            loss: Percent::ZERO,
+            buffer: None,
+            timeout: SimSpan::from_ms(200),
+            routers: None,
+            router_rate: None,
+        },
+        metadata: Metadata {
+            servers: 1,
+            threads: 16,
+            open: us(100),
+            create: us(200),
+            stat: us(50),
+            remove: us(200),
+            by: MetadataBy::Hash,
+        },
         answer: 1_024,
-        request_cost: SimSpan::from_us(10),
-        job_cost: SimSpan::from_us(5),
-        window: Bytes::from_mib(64),
-        keeps_layouts: true,
-        before: SimSpan::from_us(20),
-        after: SimSpan::from_us(10),
-        threads: 64,
-        part: Bytes::from_mib(1),
-        cache: Bytes::from_gib(16),
-        dirty: Bytes::from_mib(3_276),
-        background: Bytes::from_mib(1_638),
-        write_batch: Bytes::from_mib(4),
-        read_batch: Bytes::from_mib(1),
-        read_ahead: Bytes::from_mib(4),
-        read_page: SimSpan::from_us(1),
-        write_page: SimSpan::from_us(1),
-        disk_read: 200_000_000,
-        disk_write: 200_000_000,
-        disk_overhead: SimSpan::from_us(8_500),
-        jitter: Percent::ZERO,
+        client: Client {
+            request_cost: us(10),
+            job_cost: us(5),
+            window: Bytes::from_mib(64),
+            keeps_layouts: true,
+            reads: Reads::First,
+            cache: None,
+            feedback: false,
+            parda: None,
+        },
+        server: Server {
+            before: us(20),
+            after: us(10),
+            threads: 64,
+            part: Bytes::from_mib(1),
+            handshake: false,
+            locks: false,
+        },
+        cache: Cache {
+            direct: false,
+            size: Bytes::from_gib(16),
+            dirty: Bytes::from_mib(3_276),
+            background: Bytes::from_mib(1_638),
+            replacement: Replacement::Lru,
+            write_batch: Bytes::from_mib(4),
+            read_batch: Bytes::from_mib(1),
+            read_ahead: Bytes::from_mib(4),
+            read_page: us(1),
+            write_page: us(1),
+        },
+        disk: Disk {
+            model: DiskModel::Rate,
+            drive: None,
+            order: HeadOrder::Fifo,
+            capacity: Bytes::from_gib(16),
+            read: rate(200_000_000),
+            write: rate(200_000_000),
+            overhead: us(8_500),
+            jitter: Percent::ZERO,
+        },
         sample: None,
     }
 }
@@ -128,37 +136,55 @@ fn today() -> Shipped {
 fn paper() -> Shipped {
     let ms = SimSpan::from_ms;
     let page = 4_096.0;
+    let usual = today();
     Shipped {
-        card: 125_000_000,
-        latency: SimSpan::from_us(400),
-        header: Bytes::new(100),
-        metadata_threads: 0,
-        open: ms(1),
-        create: ms(1),
-        stat: ms(1),
-        remove: ms(1),
+        network: Network {
+            card: rate(125_000_000),
+            latency: SimSpan::from_us(400),
+            header: Bytes::new(100),
+            ..usual.network
+        },
+        metadata: Metadata {
+            threads: 0,
+            open: ms(1),
+            create: ms(1),
+            stat: ms(1),
+            remove: ms(1),
+            ..usual.metadata
+        },
         answer: 300,
-        request_cost: ms(1),
-        job_cost: SimSpan::from_us(100),
-        window: Bytes::from_mib(10),
-        keeps_layouts: false,
-        before: ms(2),
-        after: ms(2),
-        threads: 16,
-        part: Bytes::from_kib(256),
-        cache: Bytes::new(225_000 * 4_096),
-        dirty: Bytes::new(101_250 * 4_096),
-        background: Bytes::ZERO,
-        write_batch: Bytes::from_kib(128),
-        read_batch: Bytes::from_mib(4),
-        read_ahead: Bytes::ZERO,
-        read_page: SimSpan::from_us(10),
-        write_page: SimSpan::from_us(190),
-        disk_read: (page / 0.30e-3_f64).round() as u64,
-        disk_write: (page / 0.60e-3_f64).round() as u64,
-        disk_overhead: SimSpan::ZERO,
-        jitter: Percent::from_percent(50).unwrap_or(Percent::ZERO),
+        client: Client {
+            request_cost: ms(1),
+            job_cost: SimSpan::from_us(100),
+            window: Bytes::from_mib(10),
+            keeps_layouts: false,
+            ..usual.client
+        },
+        server: Server {
+            before: ms(2),
+            after: ms(2),
+            threads: 16,
+            part: Bytes::from_kib(256),
+            ..usual.server
+        },
+        cache: Cache {
+            size: Bytes::new(225_000 * 4_096),
+            dirty: Bytes::new(101_250 * 4_096),
+            background: Bytes::ZERO,
+            write_batch: Bytes::from_kib(128),
+            read_batch: Bytes::from_mib(4),
+            read_ahead: Bytes::ZERO,
+            read_page: SimSpan::from_us(10),
+            write_page: SimSpan::from_us(190),
+            ..usual.cache
+        },
+        disk: Disk {
+            read: rate((page / 0.30e-3_f64).round() as u64),
+            write: rate((page / 0.60e-3_f64).round() as u64),
+            overhead: SimSpan::ZERO,
+            jitter: Percent::from_percent(50).unwrap_or(Percent::ZERO),
+            ..usual.disk
+        },
         sample: Some(ms(2_500)),
-        ..today()
     }
 }

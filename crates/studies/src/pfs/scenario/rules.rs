@@ -8,7 +8,7 @@ use towtank_pfs::{RuleCommand, TimedRule};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::SimSpan;
 
-use super::settled::Settled;
+use super::Settled;
 
 const HINT: &str =
     "write `10s start night jobid={batch} rate=50`, `20s change night rate=80` or `30s stop night`";

@@ -1,305 +1,20 @@
 //! A parallel file system with all defaults filled in: an estimate of its memory, and the default length of a
 //! sample.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
 use towtank_devices::drives;
-use towtank_iosched::Description;
 use towtank_scenario::{Draft, Problems, did_you_mean};
-use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
+use towtank_units::{Bytes, Percent, SimSpan};
 
-use super::{
-    DiskModel, Fsync, HeadOrder, MetadataBy, Order, PortSharing, Preset, Reads, Replacement, Replays,
-    SchedulerAt, Sharing, Trace, Workload,
-};
+use super::{Application, Filled, Replays, Scenario, Sharing, Workload};
 
 /// A scenario with all defaults filled in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Settled {
-    /// The preset; this and the following fields are keys of the scenario.
-    pub preset: Preset,
-    /// The applications, by name.
-    pub applications: BTreeMap<String, Application>,
-    /// Whether files are written before the measured phase.
-    pub write_first: bool,
-    /// The number of data servers.
-    pub servers: u32,
-    /// Bytes on a server before the stripe goes on to the next.
-    pub stripe: Bytes,
-    /// The number of servers per file.
-    pub stripe_count: u32,
-    /// The layout of files, if not all are striped over `stripe_count` servers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub layout: Option<String>,
-    /// Copies of each write.
-    pub replicas: u32,
-    /// The scheduler of each server, by its number; the last one also for all further servers.
-    pub schedulers: Vec<Description>,
-    /// The location of schedulers.
-    #[serde(default, skip_serializing_if = "SchedulerAt::is_server")]
-    pub scheduler_at: SchedulerAt,
-    /// The number of proxies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proxies: Option<u32>,
-    /// Rules that start, change and stop during the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<String>,
-    /// The maximum duration of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration: Option<SimSpan>,
-    /// The length of a sample.
-    pub sample: SimSpan,
-    /// Whether each application is also run alone.
-    pub alone: bool,
-    /// The network.
-    pub network: Network,
-    /// Metadata servers.
-    pub metadata: Metadata,
-    /// Clients.
-    pub client: Client,
-    /// Data servers.
-    pub server: Server,
-    /// Page caches.
-    pub cache: Cache,
-    /// Disks.
-    pub disk: Disk,
-}
-
-/// An application.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Application {
-    /// The number of clients; this and the following fields are as in [`super::Application`].
-    pub clients: u32,
-    /// The trace that it replays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Trace>,
-    /// Its weight.
-    pub weight: u32,
-    /// Its reservation at each server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reservation: Option<Rate>,
-    /// Its limit at each server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Rate>,
-    /// The rate of its token bucket, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// The rate of its token bucket, in requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_rate: Option<Frequency>,
-    /// The capacity of its token bucket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst: Option<u64>,
-    /// The deadline of a request, counted from its start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<SimSpan>,
-    /// Its priority; lower goes first.
-    pub priority: u32,
-    /// The workload of its clients.
-    pub workload: Workload,
-    /// The share of reads in a mix.
-    pub read_share: Percent,
-    /// Files per client, or per application where clients share them.
-    pub files: u64,
-    /// Bytes per file.
-    pub file_size: Bytes,
-    /// Bytes per request.
-    pub request_size: Bytes,
-    /// The order of requests.
-    pub order: Order,
-    /// Which clients share files.
-    pub sharing: Sharing,
-    /// Concurrent requests per client.
-    pub flows: u32,
-    /// The rest after each request.
-    pub think_time: SimSpan,
-    /// The rate of a client's requests, where they arrive at random.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrival_rate: Option<Frequency>,
-    /// When writes wait for servers, where clients have caches.
-    #[serde(default, skip_serializing_if = "Fsync::is_phase")]
-    pub fsync: Fsync,
-}
-
-/// The network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Network {
-    /// The rate of each NIC, in each direction.
-    pub card: Rate,
-    /// Whether the network takes no time but `latency`.
-    pub ideal: bool,
-    /// The latency from NIC to NIC.
-    pub latency: SimSpan,
-    /// How senders share a port.
-    pub sharing: PortSharing,
-    /// Bytes of a message beside its data.
-    pub header: Bytes,
-    /// Data bytes per message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slice: Option<Bytes>,
-    /// The share of messages that are lost.
-    pub loss: Percent,
-    /// The buffer of a switch port.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Bytes>,
-    /// The time until a lost message is sent again.
-    pub timeout: SimSpan,
-    /// The number of routers between clients and servers, if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub routers: Option<u32>,
-    /// What a router forwards, in each direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub router_rate: Option<Rate>,
-}
-
-/// Metadata servers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Metadata {
-    /// The number of metadata servers.
-    pub servers: u32,
-    /// Requests that each serves at once; 0: any number.
-    pub threads: u32,
-    /// The time to open a file.
-    pub open: SimSpan,
-    /// The time to create a file.
-    pub create: SimSpan,
-    /// The time to read a file's attributes.
-    pub stat: SimSpan,
-    /// The time to remove a file.
-    pub remove: SimSpan,
-    /// How files are assigned to metadata servers.
-    pub by: MetadataBy,
-}
-
-/// Clients.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Client {
-    /// The cost of each request.
-    pub request_cost: SimSpan,
-    /// The cost of each job of a request.
-    pub job_cost: SimSpan,
-    /// Bytes of a request that are under way at once.
-    pub window: Bytes,
-    /// Whether the client caches layouts.
-    pub keeps_layouts: bool,
-    /// Which copy is read.
-    #[serde(default, skip_serializing_if = "Reads::is_first")]
-    pub reads: Reads,
-    /// The data cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache: Option<ClientCache>,
-    /// Whether jobs carry the service that other servers gave.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub feedback: bool,
-    /// The windows that limit jobs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parda: Option<Parda>,
-}
-
-/// Windows of clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parda {
-    /// The latency above which windows shrink.
-    pub threshold: SimSpan,
-    /// How much of the way a window moves in each step.
-    pub gain: Percent,
-    /// The weight of the newest latency in the smoothed one.
-    pub smoothing: Percent,
-    /// The maximum number of outstanding jobs of a client.
-    pub window: u32,
-    /// The interval between steps.
-    pub interval: SimSpan,
-}
-
-/// Data caches of clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClientCache {
-    /// The capacity of a cache.
-    pub size: Bytes,
-    /// The maximum of dirty data before writes wait.
-    pub dirty: Bytes,
-    /// Dirty data above which write-back begins in the background.
-    pub background: Bytes,
-    /// The maximum size of one write-back.
-    pub batch: Bytes,
-    /// Write-backs under way at once.
-    pub flushes: u32,
-    /// The rate of copies to and from the cache.
-    pub copy: Rate,
-    /// Whether it is emptied when the measured phase begins.
-    pub cold: bool,
-}
-
-/// Data servers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Server {
-    /// The time before a job is worked on.
-    pub before: SimSpan,
-    /// The time after a job is done, before its answer leaves.
-    pub after: SimSpan,
-    /// Jobs that are worked on at once.
-    pub threads: u32,
-    /// The size of the parts in which a job is worked on.
-    pub part: Bytes,
-    /// Whether the data of a write wait at the client for the scheduler.
-    pub handshake: bool,
-    /// Whether writers of a file lock it.
-    pub locks: bool,
-}
-
-/// Page caches.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cache {
-    /// Whether requests bypass the cache.
-    pub direct: bool,
-    /// The capacity of the cache.
-    pub size: Bytes,
-    /// The maximum of dirty data before writers must write back.
-    pub dirty: Bytes,
-    /// Dirty data above which write-back begins in the background.
-    pub background: Bytes,
-    /// The replacement policy.
-    pub replacement: Replacement,
-    /// The maximum size of one write-back.
-    pub write_batch: Bytes,
-    /// The maximum size of one read.
-    pub read_batch: Bytes,
-    /// The maximum read-ahead.
-    pub read_ahead: Bytes,
-    /// The time to copy a page to a reader.
-    pub read_page: SimSpan,
-    /// The time to copy a page from a writer.
-    pub write_page: SimSpan,
-}
-
-/// Disks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Disk {
-    /// The model of the disk's service time.
-    pub model: DiskModel,
-    /// A published drive, in place of `model`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drive: Option<String>,
-    /// The order in which waiting requests are served.
-    pub order: HeadOrder,
-    /// The capacity of an `ssd`.
-    pub capacity: Bytes,
-    /// The rate of reads.
-    pub read: Rate,
-    /// The rate of writes.
-    pub write: Rate,
-    /// The time before each request.
-    pub overhead: SimSpan,
-    /// The random variation of a request's time, up or down.
-    pub jitter: Percent,
-}
+pub type Settled = Scenario<Filled>;
 
 impl Settled {
     /// A hundredth of a lower bound on the measured phase (by the servers' disks, NICs or page copies, by the
     /// steps of a client's requests, or by the times of a trace); at least 1 ms.
     #[must_use]
-    pub fn hundredth(&self, replays: &Replays) -> SimSpan {
+    pub(crate) fn hundredth(&self, replays: &Replays) -> SimSpan {
         let bytes: f64 = self.loads(replays).map(|load| load.bytes).sum();
         let recorded = replays.values().map(|one| one.span().as_secs_f64()).fold(0.0, f64::max);
         let disk = self.disk.read.bytes_per_second().max(self.disk.write.bytes_per_second()) as f64;
@@ -321,7 +36,7 @@ impl Settled {
             return 0.0;
         }
         let (read, write) = (self.cache.read_page.as_secs_f64(), self.cache.write_page.as_secs_f64());
-        let of = |(one, load): (&Application, Load)| {
+        let of = |(one, load): (&Application<Filled>, Load)| {
             let read_share = match one.workload {
                 _ if one.trace.is_some() => return load.bytes * read.min(write),
                 Workload::Read => 1.0,
@@ -336,7 +51,7 @@ impl Settled {
 
     /// The least time in seconds in which the clients of an application issue their requests: at their rate,
     /// or one after the other with the rest and the steps of each.
-    fn steps_s(&self, one: &Application) -> f64 {
+    fn steps_s(&self, one: &Application<Filled>) -> f64 {
         let each = one.requests() / f64::from(one.clients.max(1));
         if let Some(rate) = one.arrival_rate.filter(|rate| !rate.is_zero()) {
             return each / rate.per_second_f64();
@@ -510,9 +225,9 @@ impl Settled {
             _ => 0.0,
         };
         // A client's cache has a range for each request that it holds.
-        let held = self.client.cache.map_or(0.0, |cache| {
+        let held = self.client.cache.as_ref().map_or(0.0, |cache| {
             let loads = self.applications.values().zip(self.loads(replays));
-            let of = |(one, load): (&Application, Load)| {
+            let of = |(one, load): (&Application<Filled>, Load)| {
                 let fits = cache.size.get() as f64 / load.request_bytes.max(1) as f64;
                 f64::from(one.clients) * fits.min(load.requests / f64::from(one.clients.max(1)))
             };
@@ -561,7 +276,7 @@ struct Load {
     request_bytes: u64,
 }
 
-impl Application {
+impl Application<Filled> {
     fn all_files(&self) -> f64 {
         let own = if self.sharing == Sharing::Own { f64::from(self.clients) } else { 1.0 };
         own * self.files as f64

@@ -100,7 +100,7 @@ impl Recording {
     }
 
     /// The replay with its streams assigned to this many clients.
-    pub fn dealt(mut self, clients: u32) -> Replay {
+    pub(super) fn dealt(mut self, clients: u32) -> Replay {
         for record in &mut self.records {
             record.client %= clients.max(1);
         }
@@ -115,7 +115,12 @@ impl Recording {
     ///
     /// # Errors
     /// What is wrong with that file, at the key that names it.
-    pub fn with_layouts(mut self, draft: &Draft, section: &str, servers: u32) -> Result<Recording, Problem> {
+    pub(super) fn with_layouts(
+        mut self,
+        draft: &Draft,
+        section: &str,
+        servers: u32,
+    ) -> Result<Recording, Problem> {
         if self.trace.layouts.is_none() {
             return Ok(self);
         }
@@ -445,12 +450,12 @@ impl Taken {
     fn why_nothing(&self, path: &str) -> String {
         match self.all {
             0 => format!("`{path}` has no records"),
-            all => format!("none of the {all} records of `{path}` can be replayed: {}", self.told()),
+            all => format!("none of the {all} records of `{path}` can be replayed: {}", self.why_left_out()),
         }
     }
 
     /// How many records are not replayed, and why.
-    fn told(&self) -> String {
+    fn why_left_out(&self) -> String {
         let mut text = String::new();
         for (reason, count) in &self.left_out {
             let comma = if text.is_empty() { "" } else { ", " };
@@ -465,7 +470,7 @@ impl Taken {
         let left_out: u64 = self.left_out.values().sum();
         if left_out > 0 {
             let (left_out, all) = (digits(left_out), digits(self.all));
-            let why = self.told();
+            let why = self.why_left_out();
             let text = format!("{left_out} of {all} records of `{path}` are not replayed: {why}");
             notes.push(Warning::unknown(text));
         }

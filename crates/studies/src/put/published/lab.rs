@@ -50,7 +50,7 @@ fn of_lab(view: &View<'_>) -> Vec<Claim> {
         let ours = ours(view, measure, factor)?;
         let far = view.deviation(measure) * factor * DEVIATIONS;
         let statement = format!("{measure} of the lab cluster with chunks of 16 KiB, in {unit}");
-        // With such a tolerance half the printed number would pass, too: nothing can be told.
+        // With such a tolerance half the printed number would pass, too: nothing can be decided.
         let (ours, tolerance) = if far * 2.0 > published {
             (Reading { low: None.into(), high: None.into(), ..ours }, Tolerance::Interval)
         } else {

@@ -191,7 +191,7 @@ impl<'v, 'a> Points<'v, 'a> {
         for other in [UchCcp, ReplicastH] {
             let Some(theirs) = of(other) else { continue };
             claims.push(greater(
-                format!("replicast_m_gains_more_than_{}_{chunk_kib}k", told(other)),
+                format!("replicast_m_gains_more_than_{}_{chunk_kib}k", snake_case(other)),
                 "on figure 9",
                 format!(
                     "with {chunk_kib} KiB, {} gains less from faster disks than Replicast-M",
@@ -265,7 +265,7 @@ impl<'v, 'a> Points<'v, 'a> {
         ] {
             let Some((left, right)) = gain(more, protocol).zip(gain(less, protocol)) else { continue };
             let mut claim = greater(
-                format!("{}_gain_{more}k_over_{less}k", told(protocol)),
+                format!("{}_gain_{more}k_over_{less}k", snake_case(protocol)),
                 source,
                 format!(
                     "{} gains more from faster disks with {more} KiB than with {less} KiB",
@@ -359,7 +359,7 @@ fn ratios(left: &[f64], right: &[f64]) -> Vec<f64> {
     left.iter().zip(right).map(|(left, right)| left / right).collect()
 }
 
-fn told(protocol: Protocol) -> String {
+fn snake_case(protocol: Protocol) -> String {
     protocol.name().replace('-', "_")
 }
 
@@ -394,7 +394,12 @@ fn ordering(pair: &Pair, at: At, fact: Fact, better: &View<'_>, worse: &View<'_>
     let (over, under) = if fact == Fact::Latency { (right, left) } else { (left, right) };
     let (first, second) = (better.protocol, worse.protocol);
     let draft = ClaimDraft::greater(
-        &format!("{}_over_{}_{chunk_kib}k_{disk_mib}_{}", told(first), told(second), fact.measure()),
+        &format!(
+            "{}_over_{}_{chunk_kib}k_{disk_mib}_{}",
+            snake_case(first),
+            snake_case(second),
+            fact.measure()
+        ),
         &format!("{SOURCE}, {}", pair.source),
         &format!(
             "{gateways} gateways, {chunk_kib} KiB, {disk_mib} MiB/s: {} has {} than {}",

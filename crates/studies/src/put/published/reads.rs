@@ -58,7 +58,7 @@ fn disk_us(spec: &Spec, reads: Option<Rate>) -> f64 {
     spec.chunk.get() as f64 / rate as f64 * 1e6
 }
 
-fn told(protocol: Protocol) -> String {
+fn snake_case(protocol: Protocol) -> String {
     protocol.name().replace('-', "_")
 }
 
@@ -71,7 +71,7 @@ fn saved(protocol: Protocol, slow: &View<'_>, fast: &View<'_>) -> Option<Claim> 
         disk_us(spec, spec.disk_read)
     });
     let draft = ClaimDraft {
-        name: format!("read_time_saved_{}", told(protocol)),
+        name: format!("read_time_saved_{}", snake_case(protocol)),
         source: SOURCE.to_owned(),
         statement: format!(
             "{}: without a queue, a get takes as much less time as the disk reads faster",
@@ -96,7 +96,7 @@ fn beside_puts(protocol: Protocol, slow: &View<'_>, fast: &View<'_>) -> [Claim; 
         let [puts, gets] = latencies(view);
         puts.iter().zip(gets).map(|(put, get)| put / get).collect()
     };
-    let (name, own) = (protocol.name(), told(protocol));
+    let (name, own) = (protocol.name(), snake_case(protocol));
     let greater = |what: &str, statement: String, left: &[f64], right: &[f64]| {
         let ratio = ratio_95(left, right, Pairing::Independent);
         ClaimDraft::greater(&format!("{what}_{own}"), SOURCE, &statement, ratio).judge()

@@ -42,13 +42,13 @@ impl Settled {
 
     /// Whether racks have links to the core.
     #[must_use]
-    pub fn has_uplinks(&self) -> bool {
+    pub(crate) fn has_uplinks(&self) -> bool {
         self.said.network.racks > 1
     }
 
     /// A rough estimate of the time of a put of the largest chunk on idle nodes.
     #[must_use]
-    pub fn idle_put(&self) -> SimSpan {
+    pub(crate) fn idle_put(&self) -> SimSpan {
         self.said.idle_put()
     }
 }

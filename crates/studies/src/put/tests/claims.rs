@@ -58,9 +58,9 @@ fn the_claims_of_a_small_cluster_tell_protocols_apart() {
         let ran = outcomes(&small(right), 30);
         assert_eq!(misses(&claims(&small(right), &ran)), [""; 0], "{right}");
         for wrong in protocols.into_iter().filter(|wrong| *wrong != right) {
-            let told = claims(&small(wrong), &renamed(&ran, right, wrong));
-            assert_eq!(told.len(), 3);
-            assert_eq!(misses(&told).len(), 3, "{right} passes as {wrong}: {told:#?}");
+            let judged = claims(&small(wrong), &renamed(&ran, right, wrong));
+            assert_eq!(judged.len(), 3);
+            assert_eq!(misses(&judged).len(), 3, "{right} passes as {wrong}: {judged:#?}");
         }
     }
 }
@@ -68,17 +68,17 @@ fn the_claims_of_a_small_cluster_tell_protocols_apart() {
 #[test]
 fn the_claims_of_a_table_tell_protocols_and_disks_apart() {
     let table = |protocol, disk| cluster(protocol, (128, disk, 10), "");
-    for (ran, told) in [
+    for (ran, claimed) in [
         (("uch-ccp", 400), ("replicast-m", 400)),
         (("replicast-h", 400), ("replicast-m", 400)),
         (("replicast-m", 400), ("uch-ccp", 400)),
         (("replicast-h", 1000), ("uch-ccp", 1000)),
         (("replicast-m", 1000), ("replicast-m", 400)),
     ] {
-        let outcomes = renamed(&outcomes(&table(ran.0, ran.1), 10), ran.0, told.0);
-        let mut claims = claims(&table(told.0, told.1), &outcomes);
+        let outcomes = renamed(&outcomes(&table(ran.0, ran.1), 10), ran.0, claimed.0);
+        let mut claims = claims(&table(claimed.0, claimed.1), &outcomes);
         claims.retain(|claim| !claim.name.starts_with("table_5"));
-        assert_eq!(misses(&claims).len(), 3, "{ran:?} passes as {told:?}: {claims:#?}");
+        assert_eq!(misses(&claims).len(), 3, "{ran:?} passes as {claimed:?}: {claims:#?}");
     }
 }
 

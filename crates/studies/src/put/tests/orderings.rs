@@ -99,7 +99,7 @@ fn as_printed(at: (u64, u64)) -> [Numbers; 3] {
 }
 
 #[test]
-fn the_better_protocol_of_a_table_is_told_from_the_worse() {
+fn the_better_protocol_of_a_table_is_distinguished_from_the_worse() {
     let right = claims(&[point((90, 128, 400, 10), false, &as_printed((128, 400)), straight)]);
     let swapped = [
         printed((128, 400), UchCcp, ReplicastM),
@@ -169,7 +169,7 @@ fn gains_other_than_the_printed_ones_are_noticed() {
 }
 
 #[test]
-fn sizes_that_gain_more_than_16_kib_are_told_from_those_that_gain_less() {
+fn sizes_that_gain_more_than_16_kib_are_distinguished_from_those_that_gain_less() {
     let at =
         |chunk: u64, disk, from: u64| point((90, chunk, disk, 40), true, &as_printed((from, disk)), straight);
     let figures = |medium: u64, small: u64| {

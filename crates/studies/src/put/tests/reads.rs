@@ -73,7 +73,7 @@ fn one_gateway_saves_what_the_disk_saves() {
 }
 
 #[test]
-fn faster_reads_under_load_are_told_from_slow_ones() {
+fn faster_reads_under_load_are_distinguished_from_slow_ones() {
     const KINDS: [&str; 3] = ["get_faster_than_put", "get_gains_on_put", "gets_per_second"];
     let check = |slow: [f64; 3], fast: [f64; 3], want: [Verdict; 3]| {
         let claims = claims(90, [&made(slow), &made(fast)]);

@@ -41,7 +41,7 @@ pub fn wait(loads: &[Load]) -> f64 {
 
 /// The mean waits of the classes at one server that never interrupts a service.
 #[must_use]
-pub fn waits_by_priority(loads: &[Load]) -> Vec<f64> {
+pub(crate) fn waits_by_priority(loads: &[Load]) -> Vec<f64> {
     let residual: f64 = loads.iter().map(Load::residual).sum();
     in_order(loads, |_| residual)
 }
@@ -49,7 +49,7 @@ pub fn waits_by_priority(loads: &[Load]) -> Vec<f64> {
 /// The mean waits of the classes at equal servers with exponential times of one rate, without interruption:
 /// `station` has the arrivals of all.
 #[must_use]
-pub fn waits_of_servers(station: &Mmk, shares: &[f64]) -> Vec<f64> {
+pub(crate) fn waits_of_servers(station: &Mmk, shares: &[f64]) -> Vec<f64> {
     let residual = station.wait_mean() * (1.0 - station.utilisation());
     let mut before = 0.0;
     let wait = |share: &f64| {
@@ -64,7 +64,7 @@ pub fn waits_of_servers(station: &Mmk, shares: &[f64]) -> Vec<f64> {
 /// The mean waits of the classes at one server that interrupts less urgent services and continues them later:
 /// all time at the station without service.
 #[must_use]
-pub fn waits_preemptive(loads: &[Load]) -> Vec<f64> {
+pub(crate) fn waits_preemptive(loads: &[Load]) -> Vec<f64> {
     let mut sum = 0.0;
     let residual = |load: &Load| {
         sum += load.residual();
@@ -83,7 +83,7 @@ pub fn waits_preemptive(loads: &[Load]) -> Vec<f64> {
 /// The mean waits of the classes at equal servers with exponential times of one rate, with interruption: the
 /// jobs of a class and of more urgent ones see no others, and so are a station of their own.
 #[must_use]
-pub fn waits_preemptive_of_servers(station: &Mmk, shares: &[f64]) -> Vec<f64> {
+pub(crate) fn waits_preemptive_of_servers(station: &Mmk, shares: &[f64]) -> Vec<f64> {
     let (mut share, mut waiting) = (0.0, 0.0);
     let wait = |own: &f64| {
         share += own;

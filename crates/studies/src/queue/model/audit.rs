@@ -37,8 +37,8 @@ pub(super) fn audit(network: &Network, committed: &Committed<'_, Network>) -> Re
                 let [here_came, here_finished] = here.flow();
                 came += here_came;
                 finished += here_finished;
-                let told = here.audit(network.stations[id].servers, &finishing[id]);
-                told.map_err(|law| format!("at station {id} {law}"))?;
+                let audited = here.audit(network.stations[id].servers, &finishing[id]);
+                audited.map_err(|law| format!("at station {id} {law}"))?;
             }
         }
     }

@@ -62,7 +62,7 @@ pub struct Preemptive {
 
 /// A job at a station, with its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Visit {
+struct Visit {
     job: Job,
     /// The service that it takes in all, and what is left of it.
     work: SimSpan,
@@ -71,7 +71,7 @@ pub struct Visit {
 
 /// A job in service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Serving {
+struct Serving {
     visit: Visit,
     /// When it will be finished unless it is interrupted.
     until: SimTime,
@@ -172,7 +172,7 @@ impl Preemptive {
     ///
     /// # Errors
     /// The law that does not hold.
-    pub fn audit(&self, servers: u32, ends: &[(SimTime, Job)]) -> Result<(), String> {
+    pub(crate) fn audit(&self, servers: u32, ends: &[(SimTime, Job)]) -> Result<(), String> {
         let (came, finished, number) = (self.came, self.finished, u64::from(self.number()));
         if came != finished + number {
             return Err(format!("{came} jobs came, but {finished} were finished and {number} are there"));

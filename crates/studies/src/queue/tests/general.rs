@@ -139,7 +139,11 @@ fn what_has_no_closed_form_has_no_claim() {
     let presentation = presented(&*prepared, &replicates(&*prepared, 3));
     let names: Vec<&str> = presentation.claims.iter().map(|claim| claim.name.as_str()).collect();
     assert_eq!(names, ["utilisation", "throughput", "little_ratio"]);
-    assert!(presentation.answer.contains(", for which there is no closed form; "), "{}", presentation.answer);
+    assert!(
+        presentation.answer.prose().contains(", for which there is no closed form. Limit: "),
+        "{}",
+        presentation.answer.prose()
+    );
     let two = counter("") + "servers = 2\nservice_rate = \"1/s\"\nservice = \"constant\"\n";
     assert_eq!(claims(&two, 3).len(), 3, "M/D/2");
 }
@@ -160,7 +164,7 @@ fn a_sweep_names_no_winner_among_equals() {
     let text = |order: &str| counter(CLASSES) + &format!("service_rate = \"1/s\"\norder = \"{order}\"\n");
     let points = ["priority", "fifo"].map(|order| (order, text(order)));
     let presentation = swept("stations.counter.order", &points, 5);
-    let answer = presentation.answer;
+    let answer = presentation.answer.prose();
     let sentences: Vec<&str> = answer.split(". ").collect();
     assert!(sentences[0].ends_with("tied: their differences are within chance"), "{answer}");
     assert!(!sentences[0].contains("order ="), "{answer}");

@@ -40,8 +40,8 @@ fn a_code_with_one_parity_shard_takes_writes_with_one_lost() {
 #[test]
 fn copies_and_shards_together_are_refused() {
     let problems = prepare("replicas = 3\nec = \"4+2\"").expect_err("both say how many");
-    let told: Vec<&str> = problems.iter().map(towtank_scenario::Problem::message).collect();
-    assert_eq!(told, ["`replicas` and `ec` both set the redundancy"]);
+    let messages: Vec<&str> = problems.iter().map(towtank_scenario::Problem::message).collect();
+    assert_eq!(messages, ["`replicas` and `ec` both set the redundancy"]);
     complete("ec = \"4+2\"");
 }
 
@@ -82,8 +82,11 @@ fn every_placement_runs_or_is_refused() {
         assert_eq!(value(&outcome(&text, 1), "lost_objects"), 0.0, "{name}");
     }
     for other in Algorithm::ALL.into_iter().filter(|other| all.iter().all(|(_, one)| one != other)) {
-        let told = format!("{:?}", prepare(&format!("placement = \"{}\"", other.name())).unwrap_err());
-        assert!(told.contains("which rebuilds do not model") && told.contains("crush-straw2"), "{told}");
+        let refusal = format!("{:?}", prepare(&format!("placement = \"{}\"", other.name())).unwrap_err());
+        assert!(
+            refusal.contains("which rebuilds do not model") && refusal.contains("crush-straw2"),
+            "{refusal}"
+        );
     }
 }
 
@@ -118,14 +121,14 @@ fn generated_groups_may_have_the_queue_of_a_release() {
         "preset = \"ceph-wpq\"\nceph_release = 17",
         "groups = 9\nprofile = \"balanced\"",
     ] {
-        let told = refused(text).join("; ");
+        let refusal = refused(text).join("; ");
         assert!(
-            told.contains("describes the daemons of Ceph, but the cluster is none of Ceph with groups"),
-            "{told}"
+            refusal.contains("describes the daemons of Ceph, but the cluster is none of Ceph with groups"),
+            "{refusal}"
         );
     }
-    let told = refused(&QUEUED.replace("17", "18\nrecovery_cost = \"20MiB\""));
-    assert_eq!(told, ["`recovery_cost` is what a work item counts for up to Ceph 17, not in 18"]);
+    let messages = refused(&QUEUED.replace("17", "18\nrecovery_cost = \"20MiB\""));
+    assert_eq!(messages, ["`recovery_cost` is what a work item counts for up to Ceph 17, not in 18"]);
 }
 
 /// `high_recovery_ops` grants clients 80 % of 63 operations in each of 5 shards of 4 disks: 1,000 of cost 1 a
@@ -137,9 +140,9 @@ fn a_load_above_the_limit_of_the_profile_is_refused() {
     complete(&format!("{QUEUED}{fast}client_load = \"900/s\""));
     complete(&format!("{QUEUED}{fast}client_depth = 500"));
     complete(&format!("{QUEUED}{}client_load = \"901/s\"", fast.replace("recovery", "client")));
-    let told = refused(&format!("{QUEUED}{fast}client_load = \"901/s\""));
+    let messages = refused(&format!("{QUEUED}{fast}client_load = \"901/s\""));
     let want = "`client_load` is 901/s, but `high_recovery_ops` grants clients at most 1000/s of 4096 bytes in Ceph 17";
-    assert_eq!(told, [want]);
+    assert_eq!(messages, [want]);
 }
 
 /// Empty devices take the places of those that failed: all that is lost is written to them, and to no other.
@@ -173,8 +176,8 @@ fn a_numbered_pool_has_groups_that_ceph_places() {
         (format!("{usual}racks = 4\nfailure_domain = \"rack\""), "by crush-straw2 on servers of one disk"),
         (format!("{usual}ec = \"4+2\""), "by crush-straw2 on servers of one disk"),
     ] {
-        let told = refused(&text).join("; ");
-        assert!(told.contains(message), "{told}");
+        let refusal = refused(&text).join("; ");
+        assert!(refusal.contains(message), "{refusal}");
     }
 }
 
@@ -231,8 +234,8 @@ fn devices_that_come_back_find_their_logs() {
             "`returns` and `replace` both say",
         ),
     ] {
-        let told = refused(text).join("; ");
-        assert!(told.contains(message), "{text}: {told}");
+        let refusal = refused(text).join("; ");
+        assert!(refusal.contains(message), "{text}: {refusal}");
     }
 }
 
@@ -257,13 +260,13 @@ fn a_log_that_is_too_short_makes_a_backfill() {
 /// An order is one of what is placed: groups, or single objects.
 #[test]
 fn an_order_of_what_is_not_there_is_refused() {
-    let told = |text: &str| -> Vec<String> {
+    let messages_of = |text: &str| -> Vec<String> {
         let problems = prepare(text).expect_err("it is refused");
         problems.iter().map(|problem| problem.message().to_owned()).collect()
     };
-    let grouped = told("groups = 64\norder = \"object\"");
+    let grouped = messages_of("groups = 64\norder = \"object\"");
     assert_eq!(grouped, ["`order` is `object`, but the objects of a group are rebuilt together"]);
-    assert_eq!(told("order = \"group\""), ["`order` is `group`, but objects are placed one by one"]);
+    assert_eq!(messages_of("order = \"group\""), ["`order` is `group`, but objects are placed one by one"]);
     for text in ["groups = 64\norder = \"group\"", "order = \"object\"", "groups = 64\norder = \"random\""] {
         complete(text);
     }
@@ -278,9 +281,9 @@ fn an_order_of_what_is_not_there_is_refused() {
 fn rates_at_which_simulated_time_would_end_are_refused() {
     for key in ["disk_read", "disk_write", "nic"] {
         let problems = prepare(&format!("{key} = \"1B/s\"")).expect_err("it is refused");
-        let told: Vec<&str> = problems.iter().map(|problem| problem.message()).collect();
+        let messages: Vec<&str> = problems.iter().map(|problem| problem.message()).collect();
         let want = format!("`{key}` is 1B/s, at which the rebuild of one disk takes at least ");
-        assert!(told.len() == 1 && told[0].starts_with(&want), "{told:?}");
+        assert!(messages.len() == 1 && messages[0].starts_with(&want), "{messages:?}");
         complete(&format!("{key} = \"1B/s\"\nper_server = \"1GiB\""));
         complete(&format!("{key} = \"1KiB/s\""));
     }

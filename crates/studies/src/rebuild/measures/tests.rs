@@ -140,7 +140,7 @@ fn each_measure_has_its_own_value() {
 }
 
 #[test]
-fn what_is_lost_and_what_is_stuck_are_told_apart_and_leave_no_end() {
+fn what_is_lost_and_what_is_stuck_are_counted_apart_and_leave_no_end() {
     let mut seen = seen();
     seen.replicate.recovered.stuck = Stuck { lost: 3, waiting: 4, homeless: 5, full: 6, ..Stuck::default() };
     let value = |name: &str| measures().iter().find(|row| row.name == name).unwrap().value(&seen);
@@ -154,7 +154,7 @@ fn what_is_lost_and_what_is_stuck_are_told_apart_and_leave_no_end() {
 /// Measures of clients appear only where there are clients; a replicate that was stopped gives a reason for
 /// each missing measure.
 #[test]
-fn clients_are_told_of_where_there_are_some() {
+fn clients_are_measured_where_there_are_some() {
     let mut seen = seen();
     seen.replicate.recovered.clients = None;
     let mut outcome = towtank_report::Outcome::default();

@@ -25,7 +25,7 @@ impl Shown {
     /// The lower end of the bin that holds the most bytes in one of the histograms, and its share of all
     /// bytes.
     #[must_use]
-    pub fn fullest_bin(&self, histogram: &str) -> Option<(f64, f64)> {
+    pub(crate) fn fullest_bin(&self, histogram: &str) -> Option<(f64, f64)> {
         let figure = self.figures.iter().find(|figure| figure.id == histogram)?;
         let Kind::Histogram { series, .. } = &figure.kind else { return None };
         // The second of the two has the bytes.

@@ -112,18 +112,18 @@ fn refusals() {
         "preset = \"mira\"\nlayout = \"chunks\"\nchunk = \"1MiB\"",
         "distribution = \"constant\"\nsize = \"1EiB\"\nchunk = \"1KiB\"",
     ];
-    let mut told = String::new();
+    let mut messages = String::new();
     for text in texts {
         for problem in complete(text).expect_err(text).iter() {
             let line = problem.place().map_or(0, |place| place.line_and_column().0);
-            told.push_str(&format!(
+            messages.push_str(&format!(
                 "{line}: {}\n   {}\n",
                 problem.message(),
                 problem.next_step().unwrap_or("-")
             ));
         }
     }
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(messages, @r#"
     3: `population.preset` is "mirra", but it must be "1000-genomes" or "mira"
        did you mean "mira"?
     3: `population.preset` is "mira" and `population.distribution` is "csv", but only one of them may be given

@@ -243,16 +243,19 @@ fn without_a_new_ring_nothing_is_moved() {
 fn a_new_ring_for_another_failure_is_refused() {
     let with = |text: &str| refused(golden(), &format!("{ZONES}{text}"));
     let after = "ring_after = \"zones_after.ring.gz\"\n";
-    let told = with(&format!("{after}fail = \"d2\""));
-    assert!(told.contains("`ring_after` has partitions on what fails: d2 (10.1.1.2/sda)"), "{told}");
-    let told = with(&format!("{after}fail = \"r2z1\""));
-    assert!(told.contains("d6 (10.2.1.1/sda), d7 (10.2.1.1/sdb), d8 (fd00::7/sda)"), "{told}");
-    let told = with(&format!("{after}fail = \"disk\""));
-    assert!(told.contains("`fail` draws what fails"), "{told}");
-    let told = with("ring_after = \"fraction.ring.gz\"\nfail = \"d1\"");
-    assert!(told.contains("part power 6, 2.5 replicas, but `ring` has part power 7, 3 replicas"), "{told}");
-    let told = refused(golden(), &format!("{after}fail = \"d1\""));
-    assert!(told.contains("the ring before the failure is missing"), "{told}");
+    let refusal = with(&format!("{after}fail = \"d2\""));
+    assert!(refusal.contains("`ring_after` has partitions on what fails: d2 (10.1.1.2/sda)"), "{refusal}");
+    let refusal = with(&format!("{after}fail = \"r2z1\""));
+    assert!(refusal.contains("d6 (10.2.1.1/sda), d7 (10.2.1.1/sdb), d8 (fd00::7/sda)"), "{refusal}");
+    let refusal = with(&format!("{after}fail = \"disk\""));
+    assert!(refusal.contains("`fail` draws what fails"), "{refusal}");
+    let refusal = with("ring_after = \"fraction.ring.gz\"\nfail = \"d1\"");
+    assert!(
+        refusal.contains("part power 6, 2.5 replicas, but `ring` has part power 7, 3 replicas"),
+        "{refusal}"
+    );
+    let refusal = refused(golden(), &format!("{after}fail = \"d1\""));
+    assert!(refusal.contains("the ring before the failure is missing"), "{refusal}");
 }
 
 /// A disk that is replaced in its slot takes its partitions back; the ring stays as it is.
@@ -265,8 +268,8 @@ fn a_replaced_disk_takes_its_partitions_back() {
     let written: Vec<usize> =
         (0..course.recovered.disks.len()).filter(|&at| course.recovered.disks[at].2 > 0).collect();
     assert_eq!(written, [lost.index()]);
-    let told = refused(golden(), &format!("{ZONES}{AFTER}replace = \"0s\""));
-    assert!(told.contains("keeps what failed in the ring, but `ring_after` moves its data"), "{told}");
+    let refusal = refused(golden(), &format!("{ZONES}{AFTER}replace = \"0s\""));
+    assert!(refusal.contains("keeps what failed in the ring, but `ring_after` moves its data"), "{refusal}");
 }
 
 #[test]
@@ -287,20 +290,20 @@ fn a_ring_is_not_made_up_as_well() {
     ];
     assert_eq!(generated.len(), GENERATED.len());
     for text in generated {
-        let told = refused(golden(), &format!("{ZONES}{text}"));
-        assert!(told.contains("describes a generated cluster, but `ring`"), "{text}: {told}");
+        let refusal = refused(golden(), &format!("{ZONES}{text}"));
+        assert!(refusal.contains("describes a generated cluster, but `ring`"), "{text}: {refusal}");
     }
-    let told = refused(golden(), "ring = \"golden.json\"\nobjects = 10");
-    assert!(told.contains("it is no ring of Swift") && told.contains("write_ring"), "{told}");
-    let told = refused(golden(), &format!("{ZONES}crush_map = \"golden.json\""));
+    let refusal = refused(golden(), "ring = \"golden.json\"\nobjects = 10");
+    assert!(refusal.contains("it is no ring of Swift") && refusal.contains("write_ring"), "{refusal}");
+    let refusal = refused(golden(), &format!("{ZONES}crush_map = \"golden.json\""));
     assert!(
-        told.contains("is an export of a cluster of Ceph")
-            && told.contains("leave out `ring`, `objects`, `population`"),
-        "{told}"
+        refusal.contains("is an export of a cluster of Ceph")
+            && refusal.contains("leave out `ring`, `objects`, `population`"),
+        "{refusal}"
     );
     let one = [("r", ring(&[(1, 1), (1, 1)], &[vec![0], vec![1]]))];
-    let told = refused(folder(&one), "ring = \"r\"\nobjects = 10");
-    assert!(told.contains("the ring has 1 servers, but 2 to 16384 are supported"), "{told}");
+    let refusal = refused(folder(&one), "ring = \"r\"\nobjects = 10");
+    assert!(refusal.contains("the ring has 1 servers, but 2 to 16384 are supported"), "{refusal}");
     let many = [("r", ring(&[(1, 1), (2, 1)], &vec![vec![0]; 17]))];
     assert!(refused(folder(&many), "ring = \"r\"\nobjects = 10").contains("17 copies, but the limit is 16"));
 }
@@ -337,15 +340,15 @@ fn failures_have_the_names_of_the_ring() {
         ("node=3", "`node` is no kind of thing that fails", "server=10.0.0.3"),
         ("d1@soon", "`fail` is `d1@soon`", "@"),
     ] {
-        let told = refused(golden(), &format!("{ZONES}fail = \"{fail}\""));
-        assert!(told.contains(message) && told.contains(hint), "{fail}: {told}");
+        let refusal = refused(golden(), &format!("{ZONES}fail = \"{fail}\""));
+        assert!(refusal.contains(message) && refusal.contains(hint), "{fail}: {refusal}");
     }
     let twin = [("r", ring(&[(1, 1), (1, 1), (2, 1)], &[vec![0, 1], vec![2, 2]]))];
     let twin = twin.map(|(name, bytes)| {
         (name, String::from_utf8(bytes).unwrap().replace("\"s1\"", "\"s0\"").into_bytes())
     });
-    let told = refused(folder(&twin), "ring = \"r\"\nobjects = 10\nfail = \"10.0.1.1/s0\"");
-    assert!(told.contains("which is 2 disks: d0, d1"), "{told}");
+    let refusal = refused(folder(&twin), "ring = \"r\"\nobjects = 10\nfail = \"10.0.1.1/s0\"");
+    assert!(refusal.contains("which is 2 disks: d0, d1"), "{refusal}");
 }
 
 #[test]

@@ -10,13 +10,13 @@ const TWICE: &str = "servers = 8\nobjects = 4000\nreplicas = 3\nfail = [\"server
 
 /// The shares that a replicate reports.
 fn shares(executor: Executor, workers: u32, replicate: u32, text: &str) -> Vec<f64> {
-    let told = Mutex::new(Vec::new());
+    let reported = Mutex::new(Vec::new());
     let ready = complete(text);
-    let progress = |progress: Progress| told.lock().unwrap().push(progress.fraction);
+    let progress = |progress: Progress| reported.lock().unwrap().push(progress.fraction);
     let context =
         RunContext { executor, workers, progress: &progress, ..RunContext::alone(Seed(3), replicate) };
     ready.run(&context).unwrap();
-    told.into_inner().unwrap()
+    reported.into_inner().unwrap()
 }
 
 /// What is wrong with the shares of a run with one failure; `None` if nothing is.
@@ -46,25 +46,25 @@ fn the_share_of_work_rises_to_the_end_on_every_executor() {
     ] {
         // Only replicate 0 tries changes after its rebuild.
         for replicate in [0, 1] {
-            let mut told = shares(executor, workers, replicate, &text);
+            let mut reported = shares(executor, workers, replicate, &text);
             if executor == Executor::Optimistic {
                 // Speculation may meet a fault that it cannot undo. The run then starts again, with clones.
                 let mut most: f64 = 0.0;
-                told.iter_mut().for_each(|share| {
+                reported.iter_mut().for_each(|share| {
                     most = most.max(*share);
                     *share = most;
                 });
             }
-            assert_eq!(flaw(&told), None, "{executor:?}, replicate {replicate}");
+            assert_eq!(flaw(&reported), None, "{executor:?}, replicate {replicate}");
         }
     }
 }
 
 #[test]
 fn a_second_failure_adds_work_that_is_not_done() {
-    let told = shares(Executor::Sequential, 1, 1, TWICE);
-    assert!(told.iter().all(|share| (0.0..=1.0).contains(share)), "{told:?}");
-    assert!(told.last().is_some_and(|last| *last > 0.8), "{told:?}");
+    let reported = shares(Executor::Sequential, 1, 1, TWICE);
+    assert!(reported.iter().all(|share| (0.0..=1.0).contains(share)), "{reported:?}");
+    assert!(reported.last().is_some_and(|last| *last > 0.8), "{reported:?}");
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn left_out(outcome: &Outcome) -> u64 {
 }
 
 /// The records that are done and those reported as left out add up to all records of the trace.
-fn all_told(outcome: &Outcome, records: u64) -> Result<(), String> {
+fn all_counted(outcome: &Outcome, records: u64) -> Result<(), String> {
     let (done, left_out) = (done(outcome), left_out(outcome));
     if done + left_out == records {
         Ok(())
@@ -99,8 +99,8 @@ fn every_sample_is_replayed_or_what_is_not_is_said() {
     for (sample, records) in SAMPLES {
         for speed in ["1x", "1000x"] {
             let outcome = outcome(&format!("[trace]\nfile = \"{sample}\"\nspeed = \"{speed}\""));
-            assert_eq!(all_told(&outcome, records), Ok(()), "{sample}: {:?}", outcome.warnings);
-            assert!(all_told(&outcome, records + 1).is_err(), "{sample}: a lost record is noticed");
+            assert_eq!(all_counted(&outcome, records), Ok(()), "{sample}: {:?}", outcome.warnings);
+            assert!(all_counted(&outcome, records + 1).is_err(), "{sample}: a lost record is noticed");
         }
     }
 }
@@ -131,17 +131,17 @@ fn a_trace_runs_beside_generated_work() {
 }
 
 #[test]
-fn records_that_go_back_or_cannot_be_replayed_are_told() {
+fn records_that_go_back_or_cannot_be_replayed_are_reported() {
     let of = |file: &str| {
         let outcome = outcome(&format!("[trace]\nfile = \"{file}\"\nformat = \"alibaba\""));
-        Warning::by_severity(outcome.warnings)
+        Warning::texts(outcome.warnings)
     };
     // The first record is at 0, so none can be before it; others may be earlier than the one before them.
-    let told = |text: &str| match check(text) {
+    let refusal = |text: &str| match check(text) {
         Ok(_) => panic!("{text} was taken"),
         Err(problems) => problems.iter().map(|one| one.message().to_owned()).collect::<Vec<_>>().join("\n"),
     };
-    assert!(told("[trace]\nfile = \"back.csv\"").contains("line 2"));
+    assert!(refusal("[trace]\nfile = \"back.csv\"").contains("line 2"));
     assert_eq!(
         of("odd.csv"),
         [
@@ -152,7 +152,7 @@ fn records_that_go_back_or_cannot_be_replayed_are_told() {
 
 #[test]
 fn what_cannot_be_replayed_is_refused() {
-    let told = |text: &str| match check(text) {
+    let refusal = |text: &str| match check(text) {
         Ok(_) => panic!("{text} was taken"),
         Err(problems) => {
             let lines = problems.iter().map(|problem| {
@@ -162,22 +162,22 @@ fn what_cannot_be_replayed_is_refused() {
         }
     };
     let all = [
-        told("[trace]\nfile = \"absent.csv\""),
-        told("[trace]\nfile = \"empty.csv\""),
-        told("[trace]\nfile = \"blank.csv\"\nformat = \"msr\""),
-        told("[trace]\nfile = \"msr.csv\"\nformat = \"msrc\""),
-        told("[trace]\nfile = \"msr.csv\"\nformat = \"spc\""),
-        told("[trace]\nfile = \"broken.csv\"\nformat = \"alibaba\""),
-        told("[trace]\nfile = \"nothing.csv\"\nformat = \"alibaba\""),
-        told("[trace]\nfile = \"back.csv\"\nformat = \"alibaba\""),
-        told("[trace]\nfile = \"msr.csv\"\nspeed = \"fast\""),
-        told("[trace]\nfile = \"msr.csv\"\nspeed = \"0x\""),
-        told("[trace]\nfile = \"fio-v2.log\"\nloop = \"open\""),
-        told("flows = 2\n[trace]\nfile = \"fio-v2.log\""),
-        told("weights = \"1:2\"\n[trace]\nfile = \"msr.csv\""),
-        told("weights = \"1:2\"\n[trace]\nfile = \"msr.csv\"\napplication = \"app3\""),
-        told("[applications.a.trace]\nfile = \"msr.csv\"\napplication = \"a\""),
-        told("[trace]\nfile = \"msr.csv\"\n[applications.a.trace]\nfile = \"msr.csv\""),
+        refusal("[trace]\nfile = \"absent.csv\""),
+        refusal("[trace]\nfile = \"empty.csv\""),
+        refusal("[trace]\nfile = \"blank.csv\"\nformat = \"msr\""),
+        refusal("[trace]\nfile = \"msr.csv\"\nformat = \"msrc\""),
+        refusal("[trace]\nfile = \"msr.csv\"\nformat = \"spc\""),
+        refusal("[trace]\nfile = \"broken.csv\"\nformat = \"alibaba\""),
+        refusal("[trace]\nfile = \"nothing.csv\"\nformat = \"alibaba\""),
+        refusal("[trace]\nfile = \"back.csv\"\nformat = \"alibaba\""),
+        refusal("[trace]\nfile = \"msr.csv\"\nspeed = \"fast\""),
+        refusal("[trace]\nfile = \"msr.csv\"\nspeed = \"0x\""),
+        refusal("[trace]\nfile = \"fio-v2.log\"\nloop = \"open\""),
+        refusal("flows = 2\n[trace]\nfile = \"fio-v2.log\""),
+        refusal("weights = \"1:2\"\n[trace]\nfile = \"msr.csv\""),
+        refusal("weights = \"1:2\"\n[trace]\nfile = \"msr.csv\"\napplication = \"app3\""),
+        refusal("[applications.a.trace]\nfile = \"msr.csv\"\napplication = \"a\""),
+        refusal("[trace]\nfile = \"msr.csv\"\n[applications.a.trace]\nfile = \"msr.csv\""),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }

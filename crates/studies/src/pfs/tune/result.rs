@@ -6,7 +6,7 @@ use towtank_scenario::gate::Gate;
 
 use super::{Tried, Tuner, miss, rule};
 use crate::pfs::scenario::Settled;
-use towtank_study::{Answer, Found, Summary};
+use towtank_study::{Found, Output, Summary};
 
 /// The measures that are reported per application, with their units.
 const MEASURES: [(&str, &str); 3] =
@@ -16,17 +16,17 @@ const MEASURES: [(&str, &str); 3] =
 pub(super) fn found(tuner: &Tuner<'_>, before: &Tried, after: &Tried) -> Found {
     let met = after.miss <= 0.0;
     let (base, goals, count) = (&tuner.base, tuner.trials.goals(), tuner.tried.len());
-    let told = Told { base, goals, count, as_near: tuner.as_near(after), before, after };
-    let answer = Answer {
-        text: told.text(met),
-        data: told.data(met),
-        tables: vec![told.table()],
+    let result = SearchResult { base, goals, count, as_near: tuner.as_near(after), before, after };
+    let answer = Output {
+        text: result.text(met),
+        data: result.data(met),
+        tables: vec![result.table()],
         figures: Vec::new(),
     };
     Found { answer, met }
 }
 
-struct Told<'a> {
+struct SearchResult<'a> {
     base: &'a Settled,
     goals: &'a [Gate],
     count: usize,
@@ -47,7 +47,7 @@ fn quantity(value: Option<f64>, unit: &str) -> String {
     value.map_or_else(|| "none".to_owned(), |value| human::quantity(value, unit))
 }
 
-impl Told<'_> {
+impl SearchResult<'_> {
     /// The changed keys of the scenario.
     fn changes(&self) -> Vec<(String, String)> {
         let before = self.before.settings.keys();
