@@ -130,7 +130,8 @@ fn of_utilisation<S: Work>() -> Vec<Measure<S>> {
             "the same for the busiest NIC, sending or receiving",
             |seen: &S| Ok(most(seen, |server| server.sending_busy.max(server.receiving_busy))),
         )
-        .titled("Utilisation of the busiest NIC"),
+        .titled("Utilisation of the busiest NIC")
+        .without_interval(MAXIMUM),
         Measure::new("uplink_busy_max", "fraction", "the same for the busiest uplink", |seen: &S| {
             let uplinks = resource(seen, Kind::Uplinks).map(|resource| resource.busiest);
             uplinks.ok_or_else(|| "uplinks are not limited".to_owned())

@@ -67,12 +67,22 @@ impl<'a> View<'a> {
         let unfinished = self.value("time_to_clean_s").is_none();
         let own = if self.some("lost_objects") || (unfinished && self.some("stuck_objects")) {
             Status::NotSafe
+        } else if self.still_to_move() {
+            Status::Unknown
         } else if unfinished || self.some("one_copy_bytes") || self.some("below_min_size") || self.crowded() {
             Status::AtRisk
         } else {
             Status::Safe
         };
         of_map.max(own)
+    }
+
+    /// Whether bytes are to move of which no object was found, so that there is no time: of a cluster that is
+    /// recovering, exports may say where groups belong, but not where their copies are.
+    fn still_to_move(&self) -> bool {
+        self.kept.moves.moved_bytes > 0
+            && self.value("moved_objects") == Some(0.0)
+            && self.value("time_to_clean_s") == Some(0.0)
     }
 
     /// Whether some device gets more groups than Ceph likes, and has fewer now.
@@ -181,6 +191,13 @@ fn said(view: &View<'_>) -> Vec<String> {
         let lost = view.value("lost_objects").unwrap_or(0.0);
         dangers.insert(0, format!("{} objects would be lost", human::digits(lost)));
     }
+    if view.still_to_move() {
+        let bytes = human::quantity(view.kept.moves.moved_bytes as f64, "bytes");
+        dangers.insert(
+            0,
+            format!("{bytes} are still to move, and the exports do not say which of their copies exist"),
+        );
+    }
     if view.some("one_copy_bytes") {
         let bytes = view.shown("one_copy_bytes", "bytes").unwrap_or_default();
         dangers.push(format!("{bytes} have a single copy (or just k shards) left at first"));
@@ -209,10 +226,13 @@ fn what_moves(view: &View<'_>) -> String {
     if moves.moved_shards == 0 {
         return "nothing".to_owned();
     }
+    let objects = match view.still_to_move() {
+        true => String::new(),
+        false => format!("{} objects and ", human::digits(view.value("moved_objects").unwrap_or(0.0))),
+    };
     format!(
-        "{} in {} objects and {} of {} groups, {:.1} % of all bytes",
+        "{} in {objects}{} of {} groups, {:.1} % of all bytes",
         human::quantity(moves.moved_bytes as f64, "bytes"),
-        human::digits(view.value("moved_objects").unwrap_or(0.0)),
         moves.moved_groups,
         moves.groups,
         100.0 * moves.moved_fraction(),
@@ -251,6 +271,9 @@ fn how_long(view: &View<'_>) -> String {
         let end = end.map_or(String::new(), |end| format!("; what can move has moved after {end}"));
         return format!("not all groups become clean: {reason}{end}");
     };
+    if view.still_to_move() {
+        return "how long it takes is not known".to_owned();
+    }
     if clean == 0.0 {
         return if view.kept.moves.moved_shards == 0 { "no data move" } else { "it takes no time" }
             .to_owned();
@@ -328,6 +351,9 @@ fn rates(view: &View<'_>) -> String {
 
 fn risk(view: &View<'_>) -> String {
     let exposure = &view.kept.exposure;
+    if view.still_to_move() {
+        return "not known".to_owned();
+    }
     if exposure.one_groups + exposure.two_groups == 0
         && view.kept.moves.safety.short_now == 0
         && !view.kept.observed.fails

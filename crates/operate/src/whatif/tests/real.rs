@@ -342,6 +342,28 @@ fn a_report_alone_will_do() {
     assert!(warns(&outcome, "assumed to have the same size"), "{:?}", outcome.warnings);
 }
 
+/// A fault that was mended: of a cluster that is recovering, a report says what is to move, and not which
+/// copies exist; the answer was that it takes no time, and that no further device would lose data.
+#[test]
+fn the_time_of_a_recovery_of_which_no_object_is_known_is_unknown() {
+    let answer = |pg_temp: &str| {
+        let mut folder = live(&["report.json.gz"]);
+        let text = crate::exports::samples::unpacked(&folder, "report.json.gz");
+        let planted = text.replace("\"pg_temp\": []", &format!("\"pg_temp\": [{pg_temp}]"));
+        folder.0.insert("report.json".to_owned(), planted.into_bytes());
+        let prepared = prepared(&Whatif, folder, "report = \"report.json\"").unwrap();
+        let outcomes = [prepared.run(&RunContext::alone(Seed(3), 1)).unwrap()];
+        let scenario = prepared.resolved();
+        let point = towtank_study::PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes };
+        Whatif.present(&[point]).answer
+    };
+    assert_ne!(answer("").verdict.unwrap().status(), towtank_report::Status::Unknown);
+    let recovering = answer("{\"pgid\": \"2.1\", \"osds\": [0, 1]}");
+    assert_eq!(recovering.verdict.as_ref().unwrap().status(), towtank_report::Status::Unknown);
+    assert!(recovering.finding.contains("how long it takes is not known"), "{}", recovering.prose());
+    assert!(recovering.prose().contains("Risk: not known"), "{}", recovering.prose());
+}
+
 /// The failure of all devices has an answer: nothing is left.
 #[test]
 fn a_whole_cluster_may_fail() {
