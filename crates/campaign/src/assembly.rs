@@ -22,8 +22,6 @@ pub struct Assembled {
     pub report: Report,
     /// The outcomes of each point, in plan order. A point without any outcome has an empty entry.
     pub points: Vec<PointOutcomes>,
-    /// The warnings of the report with their severities, so that those of the study can be sorted in.
-    pub warnings: Vec<Warning>,
 }
 
 /// Builds the report of the available outcomes, with intervals by the units of measures. `executor` says how
@@ -65,7 +63,7 @@ pub fn assemble_by(
         events: points.iter().flat_map(|point| &point.outcomes).map(|outcome| outcome.events).sum(),
         partial: open > 0,
         sweep: plan.axes().to_vec(),
-        warnings: Warning::by_severity(warnings.clone()),
+        warnings: Warning::by_severity(warnings),
         ..Report::default()
     };
     report.runs = runs_table(&summaries, &points);
@@ -74,7 +72,7 @@ pub fn assemble_by(
     } else {
         report.points = summaries;
     }
-    Assembled { report, points, warnings }
+    Assembled { report, points }
 }
 
 /// A row for each available replicate.

@@ -16,7 +16,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use towtank_report::Outcome;
+use towtank_report::{Outcome, human};
 
 use crate::lock::{DirLock, LockError};
 use crate::point_file::Stored;
@@ -354,9 +354,8 @@ pub(crate) fn difference_in_words(one: &Plan, other: &Plan, names: (&str, &str))
     match found.len() {
         0 => "the contents of the input files differ".to_owned(),
         count if count > shown => {
-            let more = count - shown;
-            let word = if more == 1 { "difference" } else { "differences" };
-            format!("{}, and {more} more {word}", found[..shown].join(", "))
+            let more = human::plural((count - shown) as f64, ["more difference", "more differences"]);
+            format!("{}, and {more}", found[..shown].join(", "))
         }
         _ => found.join(", "),
     }

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::{
-    Axis, BoxStats, Cell, Claim, ClaimDraft, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Measure,
-    Num, Ordered, Outcome, PointSummary, Reading, Reference, Report, SweepAxis, Table, Tolerance, csv, html,
-    text,
+    Answer, Axis, BoxStats, Cell, Claim, ClaimDraft, Column, CurvePoint, Draw, Figure, Kind, Label,
+    LineSeries, Measure, Num, Ordered, Outcome, PointSummary, Reading, Reference, Report, Standing, Status,
+    Step, SweepAxis, Table, Tolerance, csv, html, text,
 };
 
 /// Text as files may contain it: quotes, line breaks, formulas, tags, control characters, escapes.
@@ -198,7 +198,23 @@ fn points() -> impl Strategy<Value = PointSummary> {
 }
 
 prop_compose! {
+    fn answers()(
+        finding in words(),
+        reason in proptest::option::of("[a-z ]{1,60}[a-z]"),
+        status in prop_oneof![Just(Status::Safe), Just(Status::AtRisk), Just(Status::Unknown), Just(Status::NotSafe)],
+        times in proptest::collection::vec((0.0..1e6_f64, words()), 0..20),
+        lines in proptest::collection::vec((0..Label::ALL.len(), words()), 0..12),
+    ) -> Answer {
+        let mut answer = Answer::of(finding).with_verdict(reason.map(|reason| Standing::new(status, reason)));
+        answer.course = times.into_iter().map(|(at, what)| Step::at(at, what)).collect();
+        lines.into_iter().for_each(|(label, text)| answer.push(Label::ALL[label], text));
+        answer
+    }
+}
+
+prop_compose! {
     fn any_report()(
+        answer in answers(),
         title in words(),
         seed in any::<u64>(),
         summary in summaries(),
@@ -210,7 +226,7 @@ prop_compose! {
     ) -> Report {
         let sweep = vec![SweepAxis { key: title.clone(), values: vec![json!(title)] }];
         Report {
-            answer: crate::Answer::of(title.clone()), scenario: json!({ title.clone(): title }), study: title.clone(), title, seed, sweep,
+            answer, scenario: json!({ title.clone(): title }), study: title.clone(), title, seed, sweep,
             summary, points, tables, figures, claims, warnings, ..Report::default()
         }
     }
@@ -325,6 +341,20 @@ proptest! {
     fn any_report_prints_without_control_characters(report in any_report(), width in 40_usize..140) {
         let shown = text::render(&report, text::Style { colour: false, width });
         prop_assert!(shown.chars().all(|c| c == '\n' || !c.is_control()));
+    }
+
+    /// Verdict and finding are never cut, whatever the answer, the tables and the width.
+    #[test]
+    fn any_screen_begins_with_its_answer_and_fits(report in any_report(), width in 40_usize..140) {
+        let style = text::Style { colour: false, width };
+        let shown = text::brief(&report, style, text::Rest::OF_COMMAND);
+        prop_assert_eq!(text::broken(&report, &shown, style), None, "{}", shown);
+        let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+        if let Some(verdict) = &report.answer.verdict {
+            prop_assert!(squeezed(&shown).contains(&squeezed(&verdict.word().to_uppercase())), "{shown}");
+            let is_said = verdict.status() == Status::Safe || squeezed(&shown).contains(&squeezed(verdict.reason()));
+            prop_assert!(is_said, "{shown}");
+        }
     }
 
     #[test]

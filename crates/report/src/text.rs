@@ -13,6 +13,8 @@ use crate::{
     Answer, Claim, Label, Line, Measure, Report, Severity, Spread, Status, Step, Table, Tolerance, Verdict,
     Warning, human,
 };
+#[cfg(test)]
+pub(crate) use brief::broken;
 pub use brief::{Rest, SCREEN_LINES, brief};
 use grid::{Align, Grid};
 pub use printable::{is_obeyed, printable, printable_lines};

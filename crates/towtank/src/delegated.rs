@@ -94,8 +94,7 @@ impl Delegated {
     /// When it breaks a law of reports.
     pub fn report(&self) -> Result<Option<Report>, Trouble> {
         let study = self.scenario.study();
-        let found = run::report(study, &self.plan, self.ledger.clone(), Executor::Sequential)?;
-        Ok(found.map(|(report, _)| report))
+        run::report(study, &self.plan, self.ledger.clone(), Executor::Sequential)
     }
 
     /// Writes the report into the directory, if there is one, and judges the gates, if all runs are finished.

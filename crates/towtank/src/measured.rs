@@ -25,16 +25,8 @@ pub(crate) fn title(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What measurements gave.
-pub(crate) struct Judged {
-    /// Their claims, figures and tables.
-    pub(crate) report: Report,
-    /// The warnings of the report with their severity.
-    pub(crate) warnings: Vec<Warning>,
-}
-
 /// The claims judged by the measurements with this name, or the separate table; `None` for other names.
-pub(crate) fn published(name: &str) -> Option<Result<Judged, Trouble>> {
+pub(crate) fn published(name: &str) -> Option<Result<Report, Trouble>> {
     let (text, of_ceph) = match name {
         "capacity-ceph" => (CEPH, true),
         "capacity-file" => (PLAIN, false),
@@ -43,7 +35,7 @@ pub(crate) fn published(name: &str) -> Option<Result<Judged, Trouble>> {
     Some(judged(name, text, of_ceph))
 }
 
-fn judged(name: &str, text: &str, of_ceph: bool) -> Result<Judged, Trouble> {
+fn judged(name: &str, text: &str, of_ceph: bool) -> Result<Report, Trouble> {
     let read = iops::read(File { name, bytes: text.as_bytes() }).map_err(Trouble::failed)?;
     let runs: Vec<Run> = read.value.into_iter().map(|reading| capacity_run(name, reading)).collect();
     let model = fit(&runs).map_err(Trouble::failed)?;
@@ -58,8 +50,7 @@ fn judged(name: &str, text: &str, of_ceph: bool) -> Result<Judged, Trouble> {
     } else {
         (Vec::new(), Vec::new(), vec![apart(&model)])
     };
-    let report = Report { study: CAPACITY.to_owned(), claims, figures, tables, ..Report::default() };
-    Ok(Judged { report, warnings })
+    Ok(Report { study: CAPACITY.to_owned(), claims, figures, tables, warnings, ..Report::default() })
 }
 
 /// Converts one run of a benchmark's file for the model of capacity.

@@ -65,8 +65,7 @@ pub fn reproduce(
         observer.scenario(name);
         if let Some(judged) = measured::published(name) {
             all.scenarios.push(json!({ "name": name }));
-            let judged = judged?;
-            all.take(name, judged.report, judged.warnings)?;
+            all.take(name, judged?)?;
             continue;
         }
         let scenario = Document::builtin(name, registry)?.check(registry)?;
@@ -74,7 +73,7 @@ pub fn reproduce(
         let finished = run(&scenario, &Options { out, shard: Shard::WHOLE, ..options.clone() }, observer)?;
         all.scenarios.push(json!({ "name": name, "hash": scenario.resolved().hash() }));
         if let Some(report) = finished.report {
-            all.take(name, report, finished.warnings)?;
+            all.take(name, report)?;
         }
         if finished.interrupted {
             all.report.partial = true;
@@ -135,7 +134,6 @@ struct Gathered {
     scenarios: Vec<serde_json::Value>,
     /// Their figures, each with the name of its scenario.
     figures: Vec<(String, Figure)>,
-    warnings: Vec<Warning>,
     unlisted: bool,
     /// How many scenarios were to be run.
     wanted: usize,
@@ -153,11 +151,10 @@ impl Gathered {
             replicates: 0,
             ..Report::default()
         };
-        let (scenarios, figures, warnings) = (Vec::new(), Vec::new(), Vec::new());
-        Gathered { report, scenarios, figures, warnings, unlisted, wanted: 0, complete: 0 }
+        Gathered { report, scenarios: Vec::new(), figures: Vec::new(), unlisted, wanted: 0, complete: 0 }
     }
 
-    fn take(&mut self, name: &str, report: Report, warnings: Vec<Warning>) -> Result<(), Trouble> {
+    fn take(&mut self, name: &str, report: Report) -> Result<(), Trouble> {
         if !report.partial && !self.unlisted {
             listed::hold(name, &report.claims, &report.figures)?;
         }
@@ -173,7 +170,7 @@ impl Gathered {
         all.claims.extend(report.claims.into_iter().map(renamed));
         self.figures.extend(report.figures.into_iter().map(|figure| (name.to_owned(), figure)));
         let prefixed = |warning: Warning| Warning { text: format!("{name}: {}", warning.text), ..warning };
-        self.warnings.extend(warnings.into_iter().map(prefixed));
+        all.warnings.extend(report.warnings.into_iter().map(prefixed));
         Ok(())
     }
 
@@ -195,7 +192,7 @@ impl Gathered {
         all.figures = tally.into_iter().chain(bound.figures).collect();
         all.tables.extend(bound.tables);
         (all.chapters, all.claims) = (bound.chapters, bound.claims);
-        all.warnings = Warning::by_severity(self.warnings);
+        all.warnings = Warning::by_severity(all.warnings);
         let all = laws::hold(all)?;
         if let Some(dir) = &options.out {
             files::write_report(&all, dir, &[])?;
@@ -282,8 +279,8 @@ mod tests {
         all.wanted = 3;
         let claim = sample::claim("rate", "a paper");
         let report = |claim: Claim, partial| Report { claims: vec![claim], partial, ..Report::default() };
-        all.take("whole", report(claim.clone(), false), Vec::new()).expect("nothing is announced");
-        all.take("part", report(claim.not_judged(), true), Vec::new()).expect("nothing is announced");
+        all.take("whole", report(claim.clone(), false)).expect("nothing is announced");
+        all.take("part", report(claim.not_judged(), true)).expect("nothing is announced");
         let report = all.finish(&Options::default()).expect("it keeps the laws");
         assert_eq!(
             report.answer.finding,
@@ -300,10 +297,11 @@ mod tests {
     #[test]
     fn the_worst_warning_of_all_scenarios_comes_first() {
         let mut all = Gathered::new(&Options::default(), false);
+        let warned = |warnings| Report { warnings, ..Report::default() };
         let first = vec![Warning::note("few replicates")];
-        all.take("a scenario", Report::default(), first).expect("it announced nothing");
+        all.take("a scenario", warned(first)).expect("it announced nothing");
         let second = vec![Warning::danger("data are lost"), Warning::unknown("a cost is not known")];
-        all.take("another", Report::default(), second).expect("it announced nothing");
+        all.take("another", warned(second)).expect("it announced nothing");
         let report = all.finish(&Options::default()).expect("it keeps the laws");
         assert_eq!(
             Warning::texts(report.warnings),

@@ -23,8 +23,6 @@ use crate::{Observer, Options, Remark, Scenario, Trouble, Unmet, Which, files, g
 pub struct Run {
     /// The report; `None` for a shard, and where the run was stopped before any replicate was finished.
     pub report: Option<Report>,
-    /// The warnings of the report with their severity, in its order.
-    pub warnings: Vec<Warning>,
     /// Whether it was stopped.
     pub interrupted: bool,
     /// How much was done.
@@ -74,14 +72,13 @@ pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> R
     let done = count_done(&plan, &ran.ledger, options.shard);
     let made = report(scenario.study(), &plan, ran.ledger, options.executor)?;
     // A shard has no report of its own: `merge` makes the report of all runs.
-    let (report, warnings) = made.filter(|_| options.shard.is_whole()).unzip();
+    let report = made.filter(|_| options.shard.is_whole());
     if let (Some(report), Some(store)) = (&report, &store) {
         files::write_into(report, store)?;
     }
     let judged =
         report.as_ref().filter(|_| !interrupted).map(|report| gates::judge(scenario.gates(), report));
-    let (warnings, unmet) = (warnings.unwrap_or_default(), judged.unwrap_or_default());
-    Ok(Run { report, warnings, interrupted, done, unmet })
+    Ok(Run { report, interrupted, done, unmet: judged.unwrap_or_default() })
 }
 
 fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> Done {
@@ -89,14 +86,13 @@ fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> Done {
     Done { runs: ours().filter(|(_, task)| ledger.is_finished(*task)).count(), of: ours().count() }
 }
 
-/// The report of the available runs, and its warnings with their severity; `None` if there are none. A report
-/// that breaks a law is an error.
+/// The report of the available runs; `None` if there are none. A report that breaks a law is an error.
 pub(crate) fn report(
     study: &dyn Study,
     plan: &Plan,
     ledger: Ledger,
     executor: Executor,
-) -> Result<Option<(Report, Vec<Warning>)>, Trouble> {
+) -> Result<Option<Report>, Trouble> {
     let about = gates::measures(study, plan.points().iter().map(|point| &point.scenario));
     let interval = |name: &str| {
         about
@@ -104,7 +100,7 @@ pub(crate) fn report(
             .find(|measure| measure.name == name)
             .map_or_else(Interval::default, |found| found.interval)
     };
-    let Assembled { mut report, points, mut warnings } =
+    let Assembled { mut report, points } =
         towtank_campaign::assemble_by(plan, ledger, executor.name(), &interval);
     let results: Vec<PointResult<'_>> = plan
         .points()
@@ -136,16 +132,15 @@ pub(crate) fn report(
     let open = report.partial;
     let judged = |claim: Claim| if open { claim.not_judged() } else { claim };
     report.claims = shown.claims.into_iter().map(judged).collect();
-    warnings.extend(shown.warnings);
-    warnings.sort_by_key(|warning| warning.severity);
-    report.warnings = Warning::by_severity(warnings.clone());
+    report.warnings.extend(shown.warnings);
+    report.warnings = Warning::by_severity(report.warnings);
     let summaries =
         || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
     let shown: Vec<&MeasureSpec> =
         about.iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name))).collect();
     report.titles = shown.iter().map(|each| (each.name.to_owned(), each.title.to_owned())).collect();
     report.glossary = shown.iter().map(|each| (each.name.to_owned(), each.about.to_owned())).collect();
-    laws::hold(report).map(|report| Some((report, warnings)))
+    laws::hold(report).map(Some)
 }
 
 /// What is safe in the runs that are done may not be so in those that are missing.

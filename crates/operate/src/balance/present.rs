@@ -1,7 +1,7 @@
 //! Tables of an answer.
 
 use towtank_ceph::balance::{GROUPS_PER_DEVICE_MAX, TARGET_PER_DEVICE};
-use towtank_report::{Answer, Cell, Column, Standing, Table};
+use towtank_report::{Cell, Column, Standing, Table};
 
 use super::Balance;
 use super::answer::{View, answer, compared, name, words};
@@ -24,12 +24,10 @@ pub fn present(points: &Points<'_, Balance>) -> Presentation {
             ..Presentation::default()
         },
     };
+    let verdict = Standing::worst(views.iter().map(|view| (view.point.label(), status(view.kept))));
     Presentation {
         headline: points.first_measure(["max_device_fill"]),
-        answer: Answer {
-            verdict: Standing::worst(views.iter().map(|view| (view.point.label(), status(view.kept)))),
-            ..shown.answer
-        },
+        answer: shown.answer.with_verdict(verdict),
         main_figure: shown.figures.first().map(|figure| figure.id.clone()),
         ..shown
     }

@@ -43,12 +43,10 @@ pub fn present<Q: Question<Kept = Kept>>(points: &Points<'_, Q>) -> Presentation
         [one] => of_point(one),
         all => of_sweep(all),
     };
+    let verdict = Standing::worst(views.iter().map(|view| (view.label(), status(view.moves))));
     Presentation {
         headline: points.first_measure(["moved_bytes"]),
-        answer: Answer {
-            verdict: Standing::worst(views.iter().map(|view| (view.label(), status(view.moves)))),
-            ..shown.answer
-        },
+        answer: shown.answer.with_verdict(verdict),
         main_figure: shown.figures.first().map(|figure| figure.id.clone()),
         ..shown
     }

@@ -7,7 +7,7 @@ use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 use super::Whatif;
 use super::observed::Kept;
 use crate::preview::dangers;
-use towtank_recovery::levers::{Tried, by_time, tried_in};
+use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
 use towtank_recovery::parts;
 use towtank_study::Point;
 use towtank_study::ranking::Ranked;
@@ -436,15 +436,7 @@ fn help(view: &View<'_>) -> Vec<String> {
         format!("{one}, instead of {}{is_tied}", shown.quantity(first))
     };
     let lines: Vec<String> = ranking.order.iter().take(BEST).enumerate().map(line).collect();
-    match (lines.is_empty(), tried.len()) {
-        (true, 0) | (false, _) => lines,
-        (true, 1) => {
-            vec![format!("nothing: `{}` was tried{where_tried} and saves less than 1 %", tried[0].change)]
-        }
-        (true, count) => {
-            vec![format!("nothing: {count} changes were tried{where_tried}, and none saves 1 %")]
-        }
-    }
+    if lines.is_empty() { advice(tried, first, where_tried).into_iter().collect() } else { lines }
 }
 
 /// So many of the changes that help are named.

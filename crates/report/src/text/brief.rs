@@ -207,14 +207,12 @@ fn main_measures(report: &Report, style: Style) -> String {
 
 /// Where the rest of the report is.
 fn foot(report: &Report, style: Style, rest: Rest<'_>, cut: bool) -> Vec<String> {
-    let count = |count: usize, one: &str, many: &str| {
-        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
-    };
+    let count = |count: usize, words: [&str; 2]| (count > 0).then(|| human::plural(count as f64, words));
     let measures = report.points.first().map_or(&report.summary, |point| &point.summary).len();
     let kinds = [
         cut.then(|| "the rest of the answer".to_owned()),
-        count(measures, "measure", "measures"),
-        count(report.tables.len(), "table", "tables"),
+        count(measures, ["measure", "measures"]),
+        count(report.tables.len(), ["table", "tables"]),
     ];
     let kinds: Vec<String> = kinds.into_iter().flatten().collect();
     let whole = (!kinds.is_empty()).then(|| format!("{} shows {}", rest.whole, kinds.join(", ")));

@@ -28,11 +28,11 @@ pub fn present(points: &Points<'_, Pfs>) -> Presentation {
         Some(rate) if rate > 0.0 => &["throughput_bytes_per_s"],
         _ => &["requests_per_s", "throughput_bytes_per_s"],
     };
+    let answer = if points.swept { answer_of_sweep(&views) } else { answer(first) };
     Presentation {
         headline: points.first_measure(measures.iter().copied()),
         main_figure: figures.first().map(|figure| figure.id.clone()),
-        answer: if points.swept { answer_of_sweep(&views) } else { answer(first) }
-            .with_verdict(Standing::worst(views.iter().filter_map(status))),
+        answer: answer.with_verdict(Standing::worst(views.iter().filter_map(status))),
         tables,
         figures,
         claims: published::claims(&judged),
@@ -79,8 +79,10 @@ fn answer(view: &View<'_>) -> Answer {
             answer.push(Label::Also, format!("shares while all applications have requests: {shares}"));
         }
     }
-    answer.push(Label::Limit, bottleneck(view));
-    answer.lines.retain(|line| !line.text.is_empty());
+    let bottleneck = bottleneck(view);
+    if !bottleneck.is_empty() {
+        answer.push(Label::Limit, bottleneck);
+    }
     answer
 }
 
