@@ -68,11 +68,17 @@ impl Stated {
     /// The state of a group in a dump.
     #[must_use]
     pub fn of(stat: &GroupStat) -> Self {
-        let is = |words: &[&str]| words.iter().any(|word| stat.is(word));
-        let unknown = is(&["unknown", "stale"]);
+        let of_words = Self::by(&|word| stat.is(word));
+        Self { lost: of_words.lost || stat.sum.num_objects_unfound > 0, ..of_words }
+    }
+
+    /// What a state says; `is` tells whether a word is in it.
+    pub(crate) fn by(is: &dyn Fn(&str) -> bool) -> Self {
+        let any = |words: &[&str]| words.iter().any(|word| is(word));
+        let unknown = any(&["unknown", "stale"]);
         Self {
-            inactive: !unknown && !stat.is("active"),
-            lost: is(&["incomplete", "recovery_unfound", "backfill_unfound"]),
+            inactive: !unknown && !is("active"),
+            lost: any(&["incomplete", "recovery_unfound", "backfill_unfound"]),
             unknown,
         }
     }
@@ -86,10 +92,14 @@ impl Group {
             let held = devices.iter().any(|device| *device != NONE);
             (held && !stat.is("unknown")).then(|| devices.clone())
         };
+        // What serves a group that is down or incomplete may hold nothing of it: its data lie on devices that
+        // are down, or nowhere.
+        let is_unread = ["down", "incomplete"].iter().any(|word| stat.is(word));
+        let held = |devices: Vec<i32>| if is_unread { vec![NONE; devices.len()] } else { devices };
         Group {
             bytes: stat.sum.bytes(),
             objects: stat.sum.num_objects,
-            acting: placed(&stat.acting),
+            acting: placed(&stat.acting).map(held),
             up: placed(&stat.up),
             primary: i32::try_from(stat.acting_primary).ok().filter(|primary| *primary >= 0),
             stated: Some(Stated::of(stat)),

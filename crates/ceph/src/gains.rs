@@ -15,6 +15,12 @@ pub struct Gains {
 }
 
 impl Gains {
+    /// Nothing moves.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { gained: Vec::new(), lost: Vec::new() }
+    }
+
     /// Between the devices that hold a group now and those that are to hold it; `coded` for shards.
     #[must_use]
     pub fn between(held: &[ItemId], target: &[ItemId], coded: bool) -> Self {

@@ -9,8 +9,9 @@ use towtank_placement::crush::{Map, RuleKind};
 use towtank_report::{Severity, Warning};
 use towtank_units::Bytes;
 
-use crate::cluster::{Cluster, Group, PoolState};
+use crate::cluster::{Cluster, Group, PoolState, Stated};
 use crate::rule::rules_of;
+use crate::states::GroupStates;
 use crate::tree::device_list;
 use crate::usage;
 
@@ -64,6 +65,8 @@ pub struct Joined {
     pub osd_dump: OsdDump,
     /// The medium of each device by its id, if the report has it.
     pub media: BTreeMap<i32, Medium>,
+    /// What the exports say of the states of groups.
+    pub states: GroupStates,
 }
 
 /// Why exports could not be joined.
@@ -173,13 +176,20 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     note_devices(&cluster, &map.file, &osd_dump.file, &mut warnings);
     note_targets(&osd_dump.value, &mut warnings);
     let mut stated = Vec::new();
-    match (pg_dump, report) {
+    let group_states = match (pg_dump, report) {
         (Some(Named { value: dump, file }), _) => {
             take_groups(&mut cluster, &dump, &file, &mut warnings).map_err(|error| vec![error])?;
             let count = |word: &str| dump.groups.iter().filter(|stat| stat.is(word)).count() as u64;
             note_states(&count, (dump.groups.len() as u64, &file), states, &mut warnings);
             note_entries(dump.groups.iter().map(|stat| stat.sum), &mut warnings);
+            let group_states = GroupStates::of_dump(&cluster, &dump);
+            let groups = cluster.pools.iter_mut().flat_map(|pool| &mut pool.groups);
+            groups.filter(|group| group.stated.is_none()).for_each(|group| {
+                group.stated = Some(Stated { unknown: true, ..Stated::default() });
+            });
+            cluster.settle();
             stated = dump.devices;
+            group_states
         }
         (None, Some(report)) => {
             share_sums(&mut cluster, report);
@@ -188,12 +198,14 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
             note_states(&count, (all, report_file), states, &mut warnings);
             note_entries(report.pools.iter().map(|(_, sum)| *sum), &mut warnings);
             warnings.push(Warning::note(
-                "there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be where the \
-                 map places them",
+                "there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served where \
+                 the map and its temporary mappings (`pg_temp`) have them",
             ));
+            cluster.settle();
+            GroupStates::of_report(&cluster, report)
         }
         (None, None) => return Err(vec![JoinError::NoGroups]),
-    }
+    };
     for used in stated.into_iter().chain(fill.unwrap_or_default()) {
         cluster.fill.insert(used.id, used);
     }
@@ -207,7 +219,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
         ));
     }
     let media = report.map(|report| report.media.iter().copied().collect()).unwrap_or_default();
-    Ok(Joined { cluster, warnings, osd_dump: osd_dump.value, media })
+    Ok(Joined { cluster, warnings, osd_dump: osd_dump.value, media, states: group_states })
 }
 
 fn pools_of(dump: &Named<OsdDump>, map: &Named<Map>) -> Result<Vec<PoolState>, Vec<JoinError>> {

@@ -1,7 +1,8 @@
 //! A Ceph cluster as described by its exports: the CRUSH map, devices and overrides of the map, pools with
 //! their groups, and the usage of devices.
 //!
-//! - `join`: joins exports; mismatches give warnings or errors;
+//! - `join`: joins exports; mismatches give warnings or errors; `states`: what they say of the states of
+//!   groups, and where that is more than they place;
 //! - `cluster`: the state; `tree`: what the map's buckets say about it; `fill`: fill levels of devices;
 //!   `usage`: their usage where no export states it;
 //! - `laid_out`: where groups belong; `gains`: which devices gain a copy when a group moves; `split`: the
@@ -22,6 +23,7 @@ mod join;
 mod laid_out;
 mod rule;
 mod split;
+mod states;
 mod tree;
 pub mod upmaps;
 mod usage;
@@ -34,4 +36,5 @@ pub use join::{Export, Exports, GROUPS_MAX, JoinError, Joined, Named, join};
 pub use laid_out::LaidOut;
 pub use rule::{RuleError, rule_for, rule_name};
 pub use split::{parts, parts_of};
+pub use states::GroupStates;
 pub use tree::{device_list, item_name, parents};

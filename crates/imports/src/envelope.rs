@@ -97,8 +97,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(
         return Err(osd_map(file.name));
     }
     let Some(start) = json_start(bytes) else {
-        return Err(ImportError::new(file.name, "the file contains no JSON")
-            .hint("export it with `-f json`, as in `ceph osd dump -f json`"));
+        return Err(ImportError::new(file.name, "the file contains no JSON"));
     };
     let (json, replaced) = without_special_numbers(trim_tail(&bytes[start..]));
     let mut notes = Vec::new();
@@ -154,11 +153,15 @@ fn json_start(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Removes a line such as `dumped all` after the JSON, which a shell puts there with `2>&1`.
+/// Removes a line such as `dumped all` or `report 3484926453` after the JSON, which a shell puts there with
+/// `2>&1`.
 fn trim_tail(bytes: &[u8]) -> &[u8] {
     let trimmed = bytes.trim_ascii_end();
     let last = trimmed.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
-    if trimmed[last..].starts_with(b"dumped ") { trimmed[..last].trim_ascii_end() } else { trimmed }
+    let line = &trimmed[last..];
+    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let is_checksum = line.strip_prefix(b"report ").is_some_and(is_number);
+    if line.starts_with(b"dumped ") || is_checksum { trimmed[..last].trim_ascii_end() } else { trimmed }
 }
 
 /// Replaces `nan`, `inf` and the like, which Ceph prints and JSON does not have, by `null`; returns how many
@@ -222,10 +225,17 @@ mod tests {
 
     #[test]
     fn words_around_the_json_are_passed_over() {
-        for text in
-            ["{\"a\":1}", "dumped all\n{\"a\":1}\n", "\n\n {\"a\":1}\ndumped pgs\n", "\u{feff}{\"a\":1}"]
-        {
+        for text in [
+            "{\"a\":1}",
+            "dumped all\n{\"a\":1}\n",
+            "\n\n {\"a\":1}\ndumped pgs\n",
+            "\u{feff}{\"a\":1}",
+            "{\"a\":1}\nreport 3484926453\n",
+        ] {
             assert_eq!(read(text.as_bytes()).unwrap().value, json!({"a": 1}), "{text}");
+        }
+        for text in ["{\"a\":1}\nreport \n", "{\"a\":1}\nreport 12x\n", "{\"a\":1}\nreports 1\n"] {
+            assert!(read(text.as_bytes()).is_err(), "{text}");
         }
     }
 

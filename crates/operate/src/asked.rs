@@ -9,6 +9,7 @@ use towtank_study::Texts;
 use towtank_units::SimSpan;
 
 use crate::changes::Step;
+use crate::flags::SET;
 use crate::real::failing;
 
 /// The keys that change the map of a cluster.
@@ -104,6 +105,8 @@ pub struct Asked {
     pub returns: Vec<Change>,
     /// Changes of the map, in their order.
     pub map: Vec<Change>,
+    /// Flags that are set and unset, in their order.
+    pub flags: Vec<Change>,
 }
 
 /// One change.
@@ -158,6 +161,8 @@ pub(crate) const VERBS: &[&str] = &[
     "fail",
     "returns",
     "replace",
+    "set_flag",
+    "unset_flag",
     "add_host",
     "remove",
     "drain",
@@ -173,7 +178,7 @@ pub(crate) const VERBS: &[&str] = &[
 ];
 
 /// Those that change a map.
-pub(crate) const MAP_VERBS: &[&str] = VERBS.split_at(3).1;
+pub(crate) const MAP_VERBS: &[&str] = VERBS.split_at(5).1;
 
 /// A failure that is drawn would need its own map in each replicate.
 const DRAWN: [&str; 5] = ["server", "host", "disk", "osd", "rack"];
@@ -205,7 +210,7 @@ impl Asked {
                 asked.add(with_time(verb, verb, text.trim(), text), draft, &mut problems);
             }
         }
-        for list in [&mut asked.fail, &mut asked.returns, &mut asked.map] {
+        for list in [&mut asked.fail, &mut asked.returns, &mut asked.map, &mut asked.flags] {
             list.sort_by_key(|change| change.at);
         }
         problems.into_result(asked)
@@ -220,6 +225,7 @@ impl Asked {
             "fail" => self.fail.push(change),
             "replace" if change.at.is_zero() => self.replace.push(change),
             "returns" | "replace" => self.returns.push(change),
+            SET | "unset_flag" => self.flags.push(change),
             _ => self.map.push(change),
         }
     }
@@ -234,7 +240,7 @@ impl Asked {
     #[must_use]
     pub(crate) fn lasts(&self) -> bool {
         let later = |change: &Change| !change.at.is_zero();
-        !self.returns.is_empty() || self.fail.iter().chain(&self.map).any(later)
+        !self.returns.is_empty() || self.fail.iter().chain(&self.map).chain(&self.flags).any(later)
     }
 
     /// The changes of the map by their time, those at the beginning first, even where there are none.

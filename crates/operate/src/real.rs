@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use towtank_ceph::{Cluster, Joined, PoolState};
+use towtank_imports::ceph::{OsdDump, Release};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Percent, SimSpan};
 
@@ -41,6 +42,8 @@ use towtank_report::Warning;
 use towtank_study::RunContext;
 
 use crate::exports::Exports;
+use crate::features;
+use crate::flags::ClusterFlags;
 
 /// What is asked about a cluster.
 #[derive(Clone, Copy)]
@@ -55,6 +58,8 @@ pub(crate) struct Asked<'a> {
     pub exact_objects: u64,
     /// What fails.
     pub fail: &'a [failing::Asked<'a>],
+    /// The flags of the cluster, now and as planned.
+    pub flags: &'a ClusterFlags,
 }
 
 /// A checked scenario with the cluster of its exports.
@@ -65,6 +70,7 @@ pub struct Ready {
     pub(crate) exact_objects: u64,
     pub(crate) groups: Arc<Groups>,
     failures: Vec<Failure>,
+    flags: ClusterFlags,
     warnings: Vec<Warning>,
 }
 
@@ -126,25 +132,21 @@ impl Ready {
             keys.pacing.backfillfull_ratio =
                 Some(Percent::from_billionths((ratio * 1e6).round() as u64 * 1_000));
         }
-        if !draft.says("noout") && osd_dump.has_flag("noout") {
+        if !draft.says("noout") && asked.flags.always("noout") {
             keys.delays.noout = Some(true);
-            let text = "`noout` is set in the osd dump, so failed devices are not marked out; noout = false shows what happens \
-                        without it";
+            let text = "`noout` is set, so failed devices are not marked out; --unset-flag noout@2h shows what happens when \
+                        it is unset, and noout = false what happens without it";
             warnings.push(Warning::note(text));
         }
-        for flag in ["nobackfill", "norecover"] {
-            if osd_dump.has_flag(flag) {
-                warnings.push(Warning::note(format!(
-                    "`{flag}` is set in the osd dump; it is ignored here, since nothing would be rebuilt with it"
-                )));
-            }
-        }
         if keys.pacing.ceph_release.is_none() {
-            keys.pacing.ceph_release = osd_dump.release();
+            let (release, note) = release_of(&osd_dump);
+            keys.pacing.ceph_release = release;
+            warnings.extend(note.filter(|_| !draft.says("queue")));
         }
         let usual = Usual { of_ceph: true, grouped: true, has_queue: true, peering: asked.start };
         let settings = Settings::of(&mut keys, usual);
         let mut problems = check_pools(&cluster, asked.exports.key_of_dump(), draft);
+        warnings.extend(features::check(&osd_dump, asked.exports.key_of_dump(), draft, &mut problems));
         settings.check_amounts(draft, &mut problems);
         if settings.order == Order::Object {
             let message = "`order` is `object`, but the objects of a group are copied together";
@@ -153,11 +155,6 @@ impl Ready {
         problems.into_result(())?;
         let mut problems = Problems::new();
         warnings.extend(settings.check_queue(&asked.keys.pacing, draft, &mut problems));
-        if keys.pacing.ceph_release.is_none() && keys.pacing.queue.is_some() && !draft.says("queue") {
-            let text = "the osd dump names no release of Ceph, so the queue of Ceph 16 (WPQ) is assumed; set \
-                        `ceph_release`";
-            warnings.push(Warning::note(text));
-        }
         let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), asked.keys, &settings);
         warnings.extend(machines.warnings.iter().cloned());
         let groups = Groups::new(cluster, machines).and_then(|groups| groups.followed_to(change.after));
@@ -168,7 +165,8 @@ impl Ready {
         settings.check_clients(&asked.keys.clients, usual, fleet(&groups), draft, &mut problems);
         problems.into_result(())?;
         let exact_objects = asked.exact_objects;
-        Ok(Ready { keys, settings, exact_objects, groups: Arc::new(groups), failures, warnings })
+        let flags = asked.flags.clone();
+        Ok(Ready { keys, settings, exact_objects, groups: Arc::new(groups), failures, flags, warnings })
     }
 
     /// The limits, with those of each device class.
@@ -224,7 +222,7 @@ impl Ready {
 
     /// What fails.
     pub(crate) fn struck(&self) -> Vec<Struck> {
-        failing::strike(&self.failures, &self.groups, self.waiting())
+        failing::strike(&self.failures, &self.groups, self.waiting(), &self.flags)
     }
 
     /// The delays between a failure and its rebuild.
@@ -320,6 +318,32 @@ impl Ready {
             )));
         }
         warnings
+    }
+}
+
+/// The release whose queue is assumed, and what is to be said of it.
+fn release_of(dump: &OsdDump) -> (Option<u32>, Option<Warning>) {
+    let name = dump.release_name().unwrap_or_default();
+    match dump.release() {
+        Release::Known(release) => (Some(release), None),
+        Release::Older => {
+            let oldest = Release::OLDEST;
+            let text =
+                format!("`{name}` is older than the releases that are modelled: Ceph {oldest} is assumed");
+            (Some(oldest), Some(Warning::unknown(text)))
+        }
+        Release::Newer => {
+            let newest = Release::NEWEST;
+            let text = format!(
+                "`{name}` is no release that is known here: the newest known one is assumed, Ceph {newest}; --ceph says \
+                 another one"
+            );
+            (Some(newest), Some(Warning::unknown(text)))
+        }
+        Release::Unnamed => {
+            let text = "the osd dump names no release of Ceph, so the queue of Ceph 16 (WPQ) is assumed; set `ceph_release`";
+            (None, Some(Warning::note(text)))
+        }
     }
 }
 

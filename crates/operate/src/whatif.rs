@@ -11,7 +11,7 @@
 //! - `scenario`: the keys of a scenario;
 //! - `case`: the cluster before, after, and in the end;
 //! - `later`: later changes, and devices that come back;
-//! - `exposure`: what further failures would lose;
+//! - `exposure`: what further failures would lose; `unavailable`: what waits for devices that are down;
 //! - `moves_only`: the same where only what moves is asked;
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
@@ -25,6 +25,7 @@ mod moves_only;
 mod observed;
 mod present;
 mod scenario;
+mod unavailable;
 
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
@@ -58,6 +59,8 @@ const FLAGS: &[Flag] = &[
     flag("fail", "fail"),
     flag("returns", "returns"),
     flag("replace", "replace"),
+    flag("set-flag", "set_flag"),
+    flag("unset-flag", "unset_flag"),
     flag("add-host", "add_host"),
     flag("remove", "remove"),
     flag("drain", "drain"),
@@ -118,7 +121,7 @@ impl Question for Whatif {
          once; --drain and --mark-out empty a device that still serves. Changes are made in the order of the command \
          line; a time behind an @ (--drain host=h1@2h) makes one later, also while an earlier one is under way. Not \
          modelled: what balancer and autoscaler do next.";
-    const RESULTS_VERSION: u32 = 11;
+    const RESULTS_VERSION: u32 = 12;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank whatif --report ceph-report.json --fail osd.3 --returns osd.3@40min --client-writes 200/s",
         "towtank whatif --report ceph-report.json --add-host h9=4x3.6:hdd --drain host=h1@2h",

@@ -37,6 +37,8 @@ pub struct Struck {
     pub name: String,
     /// Whether it is a whole rack.
     pub rack: bool,
+    /// Whether its devices are never marked out by themselves, since they have the flag `noout`.
+    pub noout: bool,
 }
 
 const CHOICE: Purpose = Purpose(40);
@@ -185,7 +187,7 @@ pub fn strike(failures: &[Failure], hardware: &Hardware, seed: Seed) -> Vec<Stru
         assert!(fresh || !drawn, "{name} was drawn to fail, and all of it has failed before");
         devices.iter().for_each(|device| taken[device.index()] = true);
         let rack = matches!(failure.what, Failing::Rack(_)) && hardware.racks() > 1;
-        struck.push(Struck { at: failure.at, devices, name, rack });
+        struck.push(Struck { at: failure.at, devices, name, rack, noout: false });
     }
     assert_eq!(struck.len(), failures.len(), "failures with devices, and failures");
     struck

@@ -9,6 +9,7 @@ mod following;
 mod leading;
 mod order;
 mod returning;
+mod stuck;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,9 @@ pub use self::order::Order;
 use self::order::Turn;
 use self::returning::Returning;
 pub use self::returning::{LEADS_MOST, ToEach, Writes};
+pub use self::stuck::Stuck;
 use crate::affected::{Affected, Kind};
+use crate::flags::{Flags, Need};
 use crate::hardware::Hardware;
 use crate::homes::Wanted;
 use crate::model::SPARES;
@@ -104,49 +107,8 @@ pub struct Standing {
     pub used: Vec<u64>,
     /// The most bytes that each device may hold.
     pub limit: Vec<u64>,
-}
-
-/// Objects that cannot be rebuilt, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stuck {
-    /// Too few copies or shards are left.
-    pub lost: u64,
-    /// A failed device is not out yet, or never will be.
-    pub waiting: u64,
-    /// Placement names no other home.
-    pub homeless: u64,
-    /// The home has no room.
-    pub full: u64,
-    /// Bytes that would have to be written to rebuild all of them.
-    pub bytes: u64,
-    /// Objects that lack nothing, but should move to a home that has no room.
-    pub unmoved: u64,
-    /// Bytes of copies and shards that are left and stay where they are: of the two kinds above, of `full`,
-    /// and of shards whose new device holds another shard of the record that stays.
-    pub staying_bytes: u64,
-    /// The last part of these.
-    pub held_bytes: u64,
-    /// Of those that lack a part and are not lost, the least number of parts that one can still lose in the
-    /// end; none if there are none.
-    pub least_spare: Option<u32>,
-}
-
-impl Stuck {
-    /// Objects that cannot be rebuilt, for any reason.
-    #[must_use]
-    pub fn objects(&self) -> u64 {
-        self.lost + self.waiting + self.homeless + self.full
-    }
-
-    fn note_spare(&mut self, spare: u32) {
-        self.least_spare = Some(self.least_spare.map_or(spare, |least| least.min(spare)));
-    }
-
-    /// Whether any object cannot be rebuilt.
-    #[must_use]
-    pub fn any(&self) -> bool {
-        self.objects() > 0
-    }
+    /// What flags keep from happening.
+    pub flags: Flags,
 }
 
 /// Which devices hold which records.
@@ -364,6 +326,7 @@ impl<'a> Ledger<'a> {
         let mut read_load = vec![0u64; self.hardware.devices() as usize];
         let affected = self.affected;
         let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(changes, &out));
+        let unnoticed = standing.stopped != standing.down;
         for record in 0..self.affected.records() {
             let places = self.places(record);
             if !self.returning.of(record).is_empty() && self.is_readable(record) {
@@ -371,7 +334,8 @@ impl<'a> Ledger<'a> {
                 self.keep(record);
             }
             let missing = self.holders[places.clone()].iter().filter(|holder| **holder == NOWHERE).count();
-            if missing == 0 && !self.affected.follows {
+            let silent = if unnoticed { self.silent(record, standing) } else { 0 };
+            if missing == 0 && silent == 0 && !self.affected.follows {
                 continue;
             }
             if self.affected.sizes(record).iter().all(|&bytes| bytes == 0) {
@@ -382,7 +346,10 @@ impl<'a> Ledger<'a> {
             let data = kind.redundancy.data;
             let copies = kind.redundancy.width - missing as u32;
             let bytes = self.affected.bytes_of(record);
-            below_min_size += u64::from(copies + self.logged(record) < kind.min_size);
+            below_min_size += u64::from(copies - silent + self.logged(record) < kind.min_size);
+            if missing == 0 && !self.affected.follows {
+                continue;
+            }
             if copies < data {
                 stuck.lost += objects;
                 stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(missing as u64));
@@ -390,20 +357,13 @@ impl<'a> Ledger<'a> {
                 stuck.staying_bytes = stuck.staying_bytes.saturating_add(bytes.saturating_mul(staying));
                 continue;
             }
-            let mut aimed = self.aim(record, standing, homes.as_deref_mut());
-            let mut staying = aimed.staying;
-            let held = bytes.saturating_mul(aimed.staying as u64);
+            let wanted = self.aim(record, standing, homes.as_deref_mut());
+            let held = bytes.saturating_mul(wanted.staying as u64);
             stuck.held_bytes = stuck.held_bytes.saturating_add(held);
-            assert!(aimed.found <= missing, "a record has more homes than it lacks copies");
+            assert!(wanted.found <= missing, "a record has more homes than it lacks copies");
             self.keep(record);
-            if aimed.any() && !self.has_room(record, standing) {
-                staying += aimed.moved;
-                aimed = Aimed { found: 0, moved: 0, ..aimed };
-                *(if missing == 0 { &mut stuck.unmoved } else { &mut stuck.full }) += objects;
-            } else if aimed.found < missing {
-                // Some of its copies may still find a home, but the record is not complete with them.
-                *(if aimed.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
-            }
+            let aimed = self.admit(record, wanted, missing, (standing, &mut stuck));
+            let staying = wanted.staying + wanted.moved - aimed.moved;
             if aimed.found < missing {
                 stuck.note_spare(copies + aimed.found as u32 - data);
             }
@@ -424,6 +384,41 @@ impl<'a> Ledger<'a> {
         let turns: usize = orders.iter().map(Vec::len).sum();
         assert!(plan.tasks().len() <= turns, "more tasks are planned than records");
         Planned { plan, jobs, stuck, below_min_size }
+    }
+
+    /// How many places of a record are on devices that have stopped, which nobody knows yet.
+    fn silent(&self, record: usize, standing: &Standing) -> u32 {
+        let has_stopped = |holder: &&DeviceId| **holder != NOWHERE && standing.stopped[holder.index()];
+        self.holders[self.places(record)].iter().filter(has_stopped).count() as u32
+    }
+
+    /// What is done of what is wanted for a record: nothing where a flag forbids it or a home has no room.
+    /// Counts what is not done.
+    fn admit(
+        &self,
+        record: usize,
+        wanted: Aimed,
+        missing: usize,
+        (standing, stuck): (&mut Standing, &mut Stuck),
+    ) -> Aimed {
+        let objects = self.affected.objects_of(record);
+        let none = Aimed { found: 0, moved: 0, ..wanted };
+        let logged = wanted.found > 0 && wanted.moved == 0 && self.logged(record) as usize == wanted.found;
+        let need = Need { lacks: missing > 0, logged };
+        if let Some(flag) = standing.flags.stop(need).filter(|_| wanted.any()) {
+            stuck.flag = Some(flag);
+            *(if missing == 0 { &mut stuck.unmoved_by_flag } else { &mut stuck.flagged }) += objects;
+            none
+        } else if wanted.any() && !self.has_room(record, standing) {
+            *(if missing == 0 { &mut stuck.unmoved } else { &mut stuck.full }) += objects;
+            none
+        } else {
+            if wanted.found < missing {
+                // Some of its copies may still find a home, but the record is not complete with them.
+                *(if wanted.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
+            }
+            wanted
+        }
     }
 
     /// How many shards of a lost record are left, and belong elsewhere.
@@ -742,7 +737,10 @@ impl<'a> Ledger<'a> {
                 }
                 self.aims[place] = NOWHERE;
             }
-            debug_assert!(once(&self.holders[places]), "record {record} has two copies on one device");
+            debug_assert!(
+                once(&self.holders[places.clone()]) || !once(&self.affected.list(record)[..places.len()]),
+                "record {record} has two copies on one device"
+            );
             self.done[first..first + sizes.len()].fill(false);
         }
     }

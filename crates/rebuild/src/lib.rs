@@ -4,7 +4,7 @@
 //!
 //! - [`hardware`]: disks in servers in racks, and their speeds; [`redundancy`], [`placing`]: how objects are
 //!   laid out on them;
-//! - [`failures`]: what stops, and when;
+//! - [`failures`]: what stops, and when; [`flags`]: what flags of the cluster keep from happening;
 //! - [`search`]: which objects or groups the failures touch ([`affected`]), and where these belong afterwards
 //!   ([`homes`]: by a CRUSH map in [`map_places`], by servers in [`server_places`], by a ring of Swift in
 //!   [`ring_places`], drawn in [`shares`]);
@@ -21,6 +21,7 @@
 pub mod affected;
 pub mod bound;
 pub mod failures;
+pub mod flags;
 pub mod hardware;
 pub mod homes;
 mod in_all;

@@ -15,6 +15,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::affected::Affected;
 use crate::bound::{Survivors, Work};
 use crate::failures::Struck;
+use crate::flags::FlagsOverTime;
 use crate::hardware::Hardware;
 use crate::in_all::InAll;
 use crate::ledger::{LEADS_MOST, Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
@@ -68,6 +69,8 @@ pub struct Later {
     pub returns: Vec<Return>,
     /// What clients write while devices are away.
     pub writes: Writes,
+    /// Flags of the cluster that keep something from happening.
+    pub flags: FlagsOverTime,
 }
 
 impl Later {
@@ -76,6 +79,7 @@ impl Later {
         changes: Vec::new(),
         returns: Vec::new(),
         writes: Writes { to_each: ToEach::PerSecond(0.0), log: 0, leads_most: LEADS_MOST },
+        flags: FlagsOverTime::NEVER,
     };
 }
 
@@ -237,21 +241,28 @@ impl Recovery<'_> {
         for struck in self.struck {
             let (down, out) = self.moments_of(struck);
             moments.insert(SimTime::ZERO.saturating_add(struck.at));
-            moments.insert(down);
+            moments.extend(down);
             moments.extend(out);
         }
         moments.extend(&self.later.changes);
+        // Flags of the beginning count at the first moment, whenever that is.
+        let flags = self.later.flags.changes.iter().map(|(at, _)| *at);
+        moments.extend(flags.filter(|at| *at > SimTime::ZERO));
         moments.extend(self.later.returns.iter().map(|back| back.at));
         moments.into_iter().collect()
     }
 
     /// When a failure is detected, and when its data begin to be rebuilt elsewhere, because its devices have
-    /// been marked out.
-    fn moments_of(&self, struck: &Struck) -> (SimTime, Option<SimTime>) {
-        let down = SimTime::ZERO.saturating_add(struck.at).saturating_add(self.waiting.detection);
-        let stays = self.waiting.noout || (struck.rack && !self.waiting.rack_out);
-        let out = || down.saturating_add(self.waiting.down_out).saturating_add(self.waiting.peering);
-        (down, (!stays).then(out))
+    /// been marked out; none where a flag keeps it from happening.
+    #[must_use]
+    pub fn moments_of(&self, struck: &Struck) -> (Option<SimTime>, Option<SimTime>) {
+        let flags = &self.later.flags;
+        let missed = SimTime::ZERO.saturating_add(struck.at).saturating_add(self.waiting.detection);
+        let down = flags.first_without(missed, |flags| flags.no_down);
+        let stays = self.waiting.noout || struck.noout || (struck.rack && !self.waiting.rack_out);
+        let due = down.filter(|_| !stays).map(|down| down.saturating_add(self.waiting.down_out));
+        let out = due.and_then(|due| flags.first_without(due, |flags| flags.no_out));
+        (down, out.map(|out| out.saturating_add(self.waiting.peering)))
     }
 
     fn standing(&self, at: SimTime, used: Vec<u64>) -> Standing {
@@ -261,6 +272,7 @@ impl Recovery<'_> {
             out: vec![false; self.hardware.devices() as usize],
             used,
             limit: self.limit.clone(),
+            flags: self.later.flags.at(at),
         };
         for device in &self.down {
             standing.stopped[device.index()] = true;
@@ -274,7 +286,7 @@ impl Recovery<'_> {
             };
             for device in struck.devices.iter().filter(|device| !back(device)) {
                 standing.stopped[device.index()] |= SimTime::ZERO.saturating_add(struck.at) <= at;
-                standing.down[device.index()] |= down <= at;
+                standing.down[device.index()] |= down.is_some_and(|down| down <= at);
                 standing.out[device.index()] |= out.is_some_and(|out| out <= at);
             }
         }

@@ -19,6 +19,7 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::affected::{Affected, All};
 use crate::failures::Struck;
+use crate::flags::FlagsOverTime;
 use crate::in_all::InAll;
 use crate::ledger::{Backfill, Rules};
 use crate::recovery::{Busy, Later, Recovered, Recovery, Waiting};
@@ -68,6 +69,15 @@ impl Thinned {
             struck: struck.collect(),
             later: Later {
                 changes: recovery.later.changes.iter().map(at).collect(),
+                flags: FlagsOverTime {
+                    changes: recovery
+                        .later
+                        .flags
+                        .changes
+                        .iter()
+                        .map(|(from, flags)| (at(from), *flags))
+                        .collect(),
+                },
                 ..recovery.later.clone()
             },
             waiting: Waiting {

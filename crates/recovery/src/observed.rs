@@ -283,7 +283,7 @@ pub fn digest(recovered: &Recovered) -> String {
 /// left with no more, or are lost.
 pub fn bare(recovered: &Recovered, waiting: Waiting) -> Option<String> {
     let stuck = recovered.stuck;
-    let is_bare = recovered.partial || stuck.lost > 0 || stuck.least_spare == Some(0);
+    let is_bare = recovered.partial || stuck.lost + stuck.unavailable > 0 || stuck.least_spare == Some(0);
     left(recovered, waiting).filter(|_| is_bare)
 }
 
@@ -300,6 +300,7 @@ pub fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
         }
     };
     say(stuck.lost, "are lost: too few copies or shards are left");
+    say(stuck.unavailable, "wait for devices that are down and hold copies or shards of them");
     let why = if waiting.noout {
         "wait because `noout` is set"
     } else {
@@ -308,5 +309,7 @@ pub fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
     say(stuck.waiting, why);
     say(stuck.homeless, "have no valid target left");
     say(stuck.full, "do not fit: their target would exceed `backfillfull_ratio`");
+    let flag = stuck.flag.unwrap_or_default();
+    say(stuck.flagged, &format!("wait while `{flag}` is set"));
     (!reasons.is_empty()).then(|| reasons.join(", "))
 }

@@ -71,6 +71,7 @@ fn go(
         }
     }
     problems.into_result(())?;
+    refuse_part_as_out(flags.keep.out.as_deref())?;
     let shard = flags.shard.unwrap_or(Shard::WHOLE);
     gates::refuse_for_part(shard, flags.fail_if.first().map(String::as_str))?;
     flags.fail_if.iter().for_each(|gate| document.fail_if(gate));
@@ -82,6 +83,36 @@ fn go(
     interrupt::keeps_in(flags.keep.out.as_deref());
     let ran = towtank::run(&scenario, &options, &Watching::new(flags.output.quiet))?;
     if shard.is_whole() { whole(&ran, flags) } else { Ok(part(&ran, shard, flags)) }
+}
+
+/// Refuses the name of a device or bucket as the directory of results: `ceph osd out osd.6` takes a device out.
+fn refuse_part_as_out(out: Option<&Path>) -> Result<(), Problem> {
+    let Some(name) = out.and_then(Path::to_str).filter(|name| names_part(name)) else { return Ok(()) };
+    let message = format!("--out is the directory of the results, and `{name}` names a part of a cluster");
+    let hint =
+        format!("write --mark-out {name} to take it out; for a directory of this name, --out ./{name}");
+    Err(Problem::new(message).hint(hint))
+}
+
+/// Whether a text names a device or a bucket, as in `osd.6` and `host=h1`.
+fn names_part(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let kinds = [
+        "osd",
+        "host",
+        "chassis",
+        "rack",
+        "row",
+        "pdu",
+        "pod",
+        "room",
+        "datacenter",
+        "zone",
+        "region",
+        "root",
+    ];
+    let is_kind = |(kind, _): (&str, &str)| kinds.contains(&kind);
+    text.strip_prefix("osd.").is_some_and(is_number) || text.split_once('=').is_some_and(is_kind)
 }
 
 fn print_scenario(scenario: &Scenario, format: Format) -> Result<Exit, Trouble> {

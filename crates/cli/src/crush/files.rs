@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use towtank::{Memory, Trouble};
 use towtank_campaign::{Inputs, Writer};
-use towtank_imports::INPUT_MAX_BYTES;
+use towtank_imports::ceph::read_map;
+use towtank_imports::{File, INPUT_MAX_BYTES, ImportError};
 use towtank_placement::crush::text::{TextError, compile};
 use towtank_placement::crush::{Map, binary};
 use towtank_scenario::{Place, Problem, Source};
@@ -72,12 +73,18 @@ fn whole(path: &Path) -> Place {
     Place::whole(&Source::file(name(path), ""))
 }
 
-/// Reads a binary map.
+/// Reads a binary map, or the output of `ceph osd crush dump`.
 pub(super) fn read_binary(path: &Path) -> Result<Map, Problem> {
     parse_binary(path, &read(path)?)
 }
 
 fn parse_binary(path: &Path, bytes: &[u8]) -> Result<Map, Problem> {
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first == Some(&b'{') || bytes.starts_with(&GZIP) {
+        // The output of `ceph osd crush dump`, or a compressed map.
+        let file = File { name: &name(path), bytes };
+        return read_map(file).map(|read| read.value).map_err(|error| of_import(path, &error));
+    }
     binary::read(bytes).map_err(|error| {
         let texty = !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
         let hint = if texty {
@@ -89,11 +96,23 @@ fn parse_binary(path: &Path, bytes: &[u8]) -> Result<Map, Problem> {
     })
 }
 
-/// Reads a binary or a text map.
+/// How a file begins that gzip has compressed.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+fn of_import(path: &Path, error: &ImportError) -> Problem {
+    let problem = Problem::new(error.to_string()).at(whole(path));
+    match &error.hint {
+        Some(hint) => problem.hint(hint.clone()),
+        None => problem,
+    }
+}
+
+/// Reads a binary or a text map, or the output of `ceph osd crush dump`.
 pub(crate) fn read_either(path: &Path) -> Result<Map, Problem> {
     let bytes = read(path)?;
     // The first word of a binary map contains a zero byte; no text map does.
-    if bytes.contains(&0) {
+    let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    if bytes.contains(&0) || is_json {
         return parse_binary(path, &bytes);
     }
     let source = text_of(path, bytes)?;

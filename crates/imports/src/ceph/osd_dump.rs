@@ -13,6 +13,29 @@ use crate::{File, ImportError, Imported};
 /// Ceph's releases from 14 on.
 const RELEASES: [&str; 7] = ["nautilus", "octopus", "pacific", "quincy", "reef", "squid", "tentacle"];
 
+/// Those before, the newest first.
+const OLDER: [&str; 8] = ["mimic", "luminous", "kraken", "jewel", "infernalis", "hammer", "giant", "firefly"];
+
+/// The release of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// It is modelled.
+    Known(u32),
+    /// It is older than those.
+    Older,
+    /// Its name is none that is known here: it is newer.
+    Newer,
+    /// The dump does not say.
+    Unnamed,
+}
+
+impl Release {
+    /// The oldest that is modelled.
+    pub const OLDEST: u32 = 14;
+    /// The newest that is modelled.
+    pub const NEWEST: u32 = Release::OLDEST + RELEASES.len() as u32 - 1;
+}
+
 /// The fields of the osd map needed for placement and capacity.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct OsdDump {
@@ -46,6 +69,17 @@ pub struct OsdDump {
     pg_temp: Vec<WholeMapping>,
     #[serde(default)]
     primary_temp: Vec<Primary>,
+    /// Primaries that the read balancer has set.
+    #[serde(default)]
+    pg_upmap_primaries: Vec<UpmapPrimary>,
+    /// Flags of buckets of the CRUSH map, by their name.
+    #[serde(default)]
+    crush_node_flags: BTreeMap<String, Vec<String>>,
+    /// Flags of device classes, by their name.
+    #[serde(default)]
+    device_class_flags: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    stretch_mode: StretchMode,
     /// Profiles of erasure-coded pools by name, each a table of strings.
     #[serde(default)]
     pub erasure_code_profiles: BTreeMap<String, BTreeMap<String, String>>,
@@ -82,13 +116,35 @@ pub struct PoolEntry {
     pub pgp_num_target: Option<u32>,
     #[serde(default)]
     flags: u64,
+    /// Names of flags separated by `,`: `hashpspool,bulk`.
+    #[serde(default)]
+    flags_names: String,
     /// The profile of an erasure-coded pool.
     #[serde(default)]
     pub erasure_code_profile: String,
+    /// The pool that this one is a cache of; below 0 if there is none.
+    #[serde(default)]
+    tier_of: Option<i64>,
+    /// The pools that are caches of this one.
+    #[serde(default)]
+    tiers: Vec<i64>,
+    #[serde(default)]
+    pg_autoscale_mode: String,
+    #[serde(default)]
+    options: PoolOptions,
+}
+
+/// Options of a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+struct PoolOptions {
+    #[serde(default)]
+    target_size_ratio: Option<f64>,
+    #[serde(default)]
+    target_size_bytes: Option<f64>,
 }
 
 /// A device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct OsdEntry {
     /// Its id.
     #[serde(rename = "osd", deserialize_with = "fields::device")]
@@ -102,6 +158,16 @@ pub struct OsdEntry {
     /// Its primary affinity, in 16.16 fixed point.
     #[serde(default = "fields::full", deserialize_with = "fields::share")]
     pub primary_affinity: u32,
+    /// Words such as `exists`, `up` and `noout`.
+    #[serde(default)]
+    pub state: Vec<String>,
+}
+
+/// Two sites that hold the same data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+struct StretchMode {
+    #[serde(default)]
+    stretch_mode_enabled: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -132,6 +198,14 @@ struct Primary {
     #[serde(rename = "pgid", deserialize_with = "fields::group")]
     group: PgId,
     #[serde(deserialize_with = "fields::device")]
+    osd: i32,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct UpmapPrimary {
+    #[serde(rename = "pgid", deserialize_with = "fields::group")]
+    group: PgId,
+    #[serde(rename = "primary_osd", deserialize_with = "fields::device")]
     osd: i32,
 }
 
@@ -200,7 +274,7 @@ impl OsdDump {
         let ids = self.osds.iter().map(|device| device.id as usize + 1).max().unwrap_or(0);
         let mut devices = vec![Device::ABSENT; ids];
         for entry in &self.osds {
-            let OsdEntry { id, up, weight, primary_affinity } = *entry;
+            let OsdEntry { id, up, weight, primary_affinity, .. } = *entry;
             devices[id as usize] = Device { exists: true, up, weight, primary_affinity };
         }
         let whole = |mappings: &[WholeMapping]| {
@@ -213,20 +287,55 @@ impl OsdDump {
             upmap_items: self.pg_upmap_items.iter().map(|entry| (entry.group, swaps(entry))).collect(),
             pg_temp: whole(&self.pg_temp),
             primary_temp: self.primary_temp.iter().map(|entry| (entry.group, entry.osd)).collect(),
+            upmap_primary: self.pg_upmap_primaries.iter().map(|entry| (entry.group, entry.osd)).collect(),
         }
     }
 
-    /// The number of the oldest release that devices may run, if it is one that places data as here.
+    /// The oldest release that devices may run.
     #[must_use]
-    pub fn release(&self) -> Option<u32> {
-        let name = self.require_osd_release.as_str()?;
-        (14..).zip(RELEASES).find(|(_, known)| *known == name).map(|(number, _)| number)
+    pub fn release(&self) -> Release {
+        let Some(name) = self.release_name() else { return Release::Unnamed };
+        match (Release::OLDEST..).zip(RELEASES).find(|(_, known)| *known == name) {
+            Some((number, _)) => Release::Known(number),
+            None if OLDER.contains(&name) => Release::Older,
+            None => Release::Newer,
+        }
     }
 
-    /// Whether a flag such as `noout` is set.
+    /// The name of the oldest release that devices may run, where the dump says it: Ceph writes `unknown` if no
+    /// release was ever required.
     #[must_use]
-    pub fn has_flag(&self, flag: &str) -> bool {
-        self.flags.as_str().is_some_and(|flags| flags.split(',').any(|own| own.trim() == flag))
+    pub fn release_name(&self) -> Option<&str> {
+        self.require_osd_release.as_str().filter(|name| !name.is_empty() && *name != "unknown")
+    }
+
+    /// The flags of the whole map, such as `noout`.
+    pub fn flags(&self) -> impl Iterator<Item = &str> {
+        self.flags.as_str().unwrap_or_default().split(',').map(str::trim).filter(|flag| !flag.is_empty())
+    }
+
+    /// Flags of single devices, of buckets and of device classes: the kind of thing, its name, and the flag.
+    #[must_use]
+    pub fn flags_of_parts(&self) -> Vec<(Part, String, &str)> {
+        let of_devices = self.osds.iter().flat_map(|osd| {
+            let words = osd.state.iter().filter(|word| PART_FLAGS.contains(&word.as_str()));
+            words.map(|word| (Part::Device, format!("osd.{}", osd.id), word.as_str()))
+        });
+        let of_buckets = self
+            .crush_node_flags
+            .iter()
+            .flat_map(|(name, flags)| flags.iter().map(|flag| (Part::Bucket, name.clone(), flag.as_str())));
+        let of_classes = self
+            .device_class_flags
+            .iter()
+            .flat_map(|(name, flags)| flags.iter().map(|flag| (Part::Class, name.clone(), flag.as_str())));
+        of_devices.chain(of_buckets).chain(of_classes).collect()
+    }
+
+    /// Whether two sites hold the same data, each by itself.
+    #[must_use]
+    pub fn is_stretched(&self) -> bool {
+        self.stretch_mode.stretch_mode_enabled
     }
 
     /// The fraction of its size above which a device takes no backfill, if the dump gives one from 0 to 1.
@@ -247,6 +356,12 @@ impl OsdDump {
         part(&self.full_ratio)
     }
 
+    /// The plugin of a profile, such as `jerasure`; none if the dump does not say.
+    #[must_use]
+    pub fn plugin(&self, profile: &str) -> Option<&str> {
+        self.erasure_code_profiles.get(profile)?.get("plugin").map(String::as_str)
+    }
+
     /// The number of data shards of a profile.
     #[must_use]
     pub fn data_shards(&self, profile: &str) -> Option<u32> {
@@ -259,7 +374,46 @@ fn part(ratio: &serde_json::Value) -> Option<f64> {
     ratio.as_f64().filter(|ratio| *ratio > 0.0 && *ratio <= 1.0)
 }
 
+/// What a flag is set on that is not set on the whole map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A device.
+    Device,
+    /// A bucket of the CRUSH map.
+    Bucket,
+    /// A device class.
+    Class,
+}
+
+/// The flags that single devices can have.
+const PART_FLAGS: [&str; 4] = ["noup", "nodown", "noin", "noout"];
+
 impl PoolEntry {
+    /// Whether it has a flag such as `bulk`.
+    #[must_use]
+    pub fn has_flag(&self, flag: &str) -> bool {
+        self.flags_names.split(',').any(|own| own.trim() == flag)
+    }
+
+    /// Whether it is a cache of another pool, or has one.
+    #[must_use]
+    pub fn is_tiered(&self) -> bool {
+        self.tier_of.is_some_and(|pool| pool >= 0) || !self.tiers.is_empty()
+    }
+
+    /// Whether the autoscaler changes its number of groups by itself.
+    #[must_use]
+    pub fn is_scaled(&self) -> bool {
+        self.pg_autoscale_mode == "on"
+    }
+
+    /// Whether the autoscaler is told how large it will be.
+    #[must_use]
+    pub fn has_target_size(&self) -> bool {
+        let PoolOptions { target_size_ratio, target_size_bytes } = self.options;
+        [target_size_ratio, target_size_bytes].iter().flatten().any(|target| *target > 0.0)
+    }
+
     /// Replicated or erasure-coded.
     #[must_use]
     pub fn kind(&self) -> RuleKind {

@@ -40,6 +40,9 @@ pub struct GroupStat {
     /// The acting primary; below 0 if there is none.
     #[serde(default)]
     pub acting_primary: i64,
+    /// Whether its sums are guesses: after a split, until it is scrubbed.
+    #[serde(default)]
+    pub stats_invalid: bool,
 }
 
 /// The size of a group.
@@ -54,6 +57,12 @@ pub struct GroupSum {
     /// Bytes of the entries of its objects (omap), as counted at the last deep scrub.
     #[serde(default, deserialize_with = "fields::count")]
     pub num_omap_bytes: u64,
+    /// Copies and shards of objects that are missing.
+    #[serde(default, deserialize_with = "fields::count")]
+    pub num_objects_degraded: u64,
+    /// Objects that are found on no device.
+    #[serde(default, deserialize_with = "fields::count")]
+    pub num_objects_unfound: u64,
 }
 
 impl GroupSum {

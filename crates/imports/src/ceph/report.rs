@@ -29,6 +29,19 @@ pub struct Report {
     pub used: Option<UsedSum>,
     /// States of groups, and how many groups are in each.
     pub states: Vec<GroupsInState>,
+    /// The number of groups that each device serves; empty if the report does not say.
+    pub served: Vec<Served>,
+}
+
+/// How many groups a device serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Served {
+    /// Its id; of the places without a device, [`towtank_placement::crush::NONE`].
+    #[serde(rename = "osd")]
+    pub id: i64,
+    /// Number of groups.
+    #[serde(rename = "num_acting_pg")]
+    pub groups: u64,
 }
 
 /// Bytes used on all devices together.
@@ -154,6 +167,8 @@ struct Fields {
     osd_sum: Option<DeviceSum>,
     #[serde(default)]
     num_pg_by_state: Vec<GroupsInState>,
+    #[serde(default)]
+    num_pg_by_osd: Vec<Served>,
 }
 
 #[derive(Deserialize)]
@@ -181,6 +196,7 @@ pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
         sizes: fields.osd_metadata.iter().filter_map(Metadata::size).collect(),
         used: fields.osd_sum.as_ref().and_then(DeviceSum::used),
         states: fields.num_pg_by_state,
+        served: fields.num_pg_by_osd,
         pools: fields.pool_stats.iter().map(|pool| (pool.poolid, pool.stat_sum)).collect(),
     };
     Ok(Imported { value, notes })

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use towtank_ceph::{Cluster, FillLimits, Joined};
+use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined};
 use towtank_placement::crush::ItemId;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems, did_you_mean};
 
 use super::scenario::Scenario;
+use crate::features;
 use crate::real::write_rate;
+use crate::states;
 
 /// A checked scenario.
 pub struct Ready {
@@ -18,6 +20,8 @@ pub struct Ready {
     pub cluster: Cluster,
     /// Its limits of fill.
     pub limits: FillLimits,
+    /// What the exports say of the states of groups.
+    pub states: GroupStates,
     /// Warnings about the exports.
     pub warnings: Vec<Warning>,
     /// The devices that may take data; none for all.
@@ -42,7 +46,9 @@ impl Ready {
     /// # Errors
     /// Each problem with its place in `draft`.
     pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
-        let Joined { cluster, mut warnings, osd_dump, .. } = scenario.exports.load(&STATES, draft)?;
+        let Joined { cluster, mut warnings, osd_dump, states, .. } = scenario.exports.load(&STATES, draft)?;
+        warnings.extend(features::named(&osd_dump));
+        warnings.extend(states::of_sums(&states));
         let destinations = destinations(&scenario, &cluster, draft)?;
         if let Some(pool) =
             cluster.pools.iter().find(|pool| cluster.map.choose_args_for(pool.placed.id).is_some())
@@ -53,7 +59,7 @@ impl Ready {
             )));
         }
         let limits = FillLimits::of(&osd_dump);
-        Ok(Ready { scenario, cluster, limits, warnings, destinations })
+        Ok(Ready { scenario, cluster, limits, states, warnings, destinations })
     }
 
     /// Bytes per second that a device takes at most.

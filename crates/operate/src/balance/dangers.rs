@@ -5,14 +5,11 @@ use towtank_ceph::balance::GROUPS_PER_DEVICE_MAX;
 use towtank_report::{Standing, Status, Warning};
 
 use super::observed::{Device, Kept, Unmappable};
+use crate::states::{self, groups};
 
 /// `12.3 %`.
 pub(super) fn percent(part: f64) -> String {
     format!("{} %", (part * 1e3).round() / 10.0)
-}
-
-fn groups(count: u64, verb: (&str, &str)) -> String {
-    if count == 1 { format!("1 group {}", verb.0) } else { format!("{count} groups {}", verb.1) }
 }
 
 /// What is unsafe or not known, the worst first; empty where there is nothing.
@@ -20,18 +17,18 @@ fn groups(count: u64, verb: (&str, &str)) -> String {
 pub(crate) fn dangers(kept: &Kept) -> Vec<String> {
     let safety = &kept.safety;
     let mut said: Vec<String> = FillLevel::ALL.into_iter().filter_map(|level| above(kept, level)).collect();
-    let mut say = |count: u64, verb: (&str, &str), rest: &str| {
-        if count > 0 {
-            said.push(groups(count, verb) + rest);
-        }
-    };
-    say(safety.lost, ("has", "have"), " unfound data");
-    say(safety.inactive, ("serves", "serve"), " no requests");
-    say(safety.unknown, ("is", "are"), " in an unknown state");
-    say(safety.short, ("is", "are"), " short of copies");
+    said.extend(of_states(kept).into_iter().map(|(_, text)| text));
+    if safety.short > 0 {
+        said.push(groups(safety.short, ("is", "are")) + " short of copies");
+    }
     said.extend(crowded(kept));
     said.extend(not_known(kept));
     said
+}
+
+/// What the states of groups tell.
+fn of_states(kept: &Kept) -> Vec<(Status, String)> {
+    states::found(&kept.safety.states, kept.pools.len() as u64)
 }
 
 /// The devices above a limit of fill, without those above a worse one.
@@ -128,11 +125,13 @@ pub fn status(kept: &Kept) -> Standing {
     let full = fullest.and_then(|fill| safety.limits.above(fill)) == Some(FillLevel::Full);
     let mut reasons = dangers(kept);
     reasons.extend(no_room_after_loss(kept));
-    let status = match reasons.is_empty() {
-        _ if full || safety.lost + safety.inactive > 0 => Status::NotSafe,
+    let of_states = of_states(kept).into_iter().map(|(status, _)| status).max();
+    let own = match reasons.is_empty() {
+        _ if full => Status::NotSafe,
         false => Status::AtRisk,
         true => Status::Safe,
     };
+    let status = own.max(of_states.unwrap_or(Status::Safe));
     Standing::new(status, if reasons.is_empty() { ALL_WELL.to_owned() } else { reasons.join("; ") })
 }
 
@@ -149,7 +148,7 @@ fn no_room_after_loss(kept: &Kept) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use towtank_ceph::FillLimits;
+    use towtank_ceph::{FillLimits, GroupStates};
 
     use super::super::observed::Safety;
     use super::*;
@@ -170,7 +169,8 @@ mod tests {
         let of = |devices: Vec<Device>| Kept { devices, ..Kept::default() };
         assert_eq!(dangers(&of(vec![device(0.5, 100)])), Vec::<String>::new());
         assert_eq!(status(&of(vec![device(0.5, 100)])).status(), Status::Safe);
-        let safety = Safety { lost: 1, short: 4, limits: FillLimits::default(), ..Safety::default() };
+        let states = GroupStates { stated: 9, lost: 1, ..GroupStates::default() };
+        let safety = Safety { states, short: 4, limits: FillLimits::default(), ..Safety::default() };
         let bad = Kept {
             devices: vec![device(0.86, 1), device(0.87, 2), device(0.91, 3), device(0.97, 300)],
             safety,
@@ -182,7 +182,7 @@ mod tests {
                 "osd.300 is 97 % full, above full (95 %)",
                 "osd.3 is 91 % full, above backfillfull (90 %)",
                 "osd.2 is 87 % full, and 1 more are above nearfull (85 %)",
-                "1 group has unfound data",
+                "1 group has unfound data now",
                 "4 groups are short of copies",
                 "osd.300 has 300 groups, above 250 (the default of mon_max_pg_per_osd)",
             ]

@@ -1,8 +1,9 @@
 //! The measures of a replicate, under the names that `preview`, `whatif` and `rebuild` have for the same.
 
+use towtank_ceph::GroupStates;
 use towtank_ceph::balance::{Cause, CauseKind};
 
-use super::observed::{Fits, Kept, Safety, Seen};
+use super::observed::{Fits, Kept, Seen};
 use towtank_study::{Measure, Value};
 
 type Row = Measure<Seen>;
@@ -161,11 +162,10 @@ fn of_plan() -> Vec<Row> {
 }
 
 fn of_groups() -> Vec<Row> {
-    let state = |name: &'static str, about, of: fn(&Safety) -> u64| {
+    let state = |name: &'static str, about, of: fn(&GroupStates) -> u64| {
         Row::new(name, "groups", about, move |seen: &Seen| {
-            let safety = &seen.kept.safety;
-            let known = (safety.stated > 0).then_some(of(safety) as f64);
-            known.ok_or_else(|| "there is no `pg_dump` with the states of groups".to_owned())
+            let states = &seen.kept.safety.states;
+            states.known(of(states)).ok_or_else(|| "the states of groups are in no export".to_owned())
         })
     };
     vec![
@@ -198,10 +198,10 @@ fn of_groups() -> Vec<Row> {
             "placement groups that are on fewer devices than required now",
             |seen| Ok(seen.kept.safety.short as f64),
         ),
-        state("groups_inactive_now", "placement groups that serve no requests now", |safety| safety.inactive),
-        state("groups_lost_now", "placement groups with unfound data now", |safety| safety.lost),
-        state("groups_unknown_now", "placement groups whose state is unknown or stale now", |safety| {
-            safety.unknown
+        state("groups_inactive_now", "placement groups that serve no requests now", |states| states.inactive),
+        state("groups_lost_now", "placement groups with unfound data now", |states| states.lost),
+        state("groups_unknown_now", "placement groups whose state is unknown or stale now", |states| {
+            states.unknown
         }),
     ]
 }

@@ -7,7 +7,7 @@ use towtank_ceph::balance::{
     Advice, Applied, Best, Cause, Limits, Loss, Mix, Room, Spread, Stage, advice, applied, causes, command,
     losses, plan, room, unmappable,
 };
-use towtank_ceph::{FillLimits, PoolState, Stated, rule_name, upmaps};
+use towtank_ceph::{FillLimits, GroupStates, PoolState, rule_name, upmaps};
 use towtank_placement::crush::pools::PgId;
 use towtank_placement::crush::{ItemId, NONE};
 use towtank_units::{Bytes, Rate, SimSpan};
@@ -137,14 +137,8 @@ pub struct Command {
 /// What is unsafe or not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Safety {
-    /// Groups whose state a dump gives.
-    pub stated: u64,
-    /// Groups that serve no requests.
-    pub inactive: u64,
-    /// Groups with data that exist nowhere.
-    pub lost: u64,
-    /// Groups that nobody has reported, or not recently.
-    pub unknown: u64,
+    /// What the exports say of the states of groups.
+    pub states: GroupStates,
     /// Groups on fewer devices than their pool asks for.
     pub short: u64,
     /// Bytes that are on their way to where the map puts them.
@@ -333,20 +327,15 @@ fn safety(ready: &Ready, spread: &Spread) -> Safety {
         upmaps: upmaps_of(ready, spread),
         unmappable: unmappable_of(ready, spread),
         limits: ready.limits,
+        states: ready.states.clone(),
         ..Safety::default()
     };
     let mut placed = spread.groups.iter();
     for pool in &ready.cluster.pools {
         for group in &pool.groups {
             let place = placed.next();
-            if let Some(Stated { inactive, lost, unknown }) = group.stated {
-                safety.stated += 1;
-                safety.inactive += u64::from(inactive);
-                safety.lost += u64::from(lost);
-                safety.unknown += u64::from(unknown);
-                if unknown {
-                    continue;
-                }
+            if group.stated.is_some_and(|stated| stated.unknown) {
+                continue;
             }
             let held = group.acting.as_ref().or(place.map(|place| &place.up));
             let held = held.map_or(0, |devices| devices.iter().filter(|id| **id != NONE).count());

@@ -1,12 +1,15 @@
 //! A cluster before and after the changes of a scenario.
 
-use towtank_ceph::{Cluster, FillLimits, Joined};
+use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined};
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 
 use super::scenario::Scenario;
 use crate::asked::{Asked, Change};
 use crate::changes::{self, Changed};
+use crate::features;
+use crate::flags::ClusterFlags;
+use crate::states;
 
 /// A cluster before and after.
 #[derive(Clone, Debug)]
@@ -15,6 +18,8 @@ pub struct Case {
     pub before: Cluster,
     /// The cluster as it would be; the groups are those of `before`.
     pub after: Cluster,
+    /// What the exports say of the states of groups.
+    pub states: GroupStates,
     /// Warnings about the exports and about the changes.
     pub warnings: Vec<Warning>,
     /// The number of explicit mappings that the monitors would drop or change.
@@ -45,7 +50,9 @@ impl Case {
     /// Each problem with its place in `draft`.
     pub fn of(scenario: &Scenario, draft: &Draft) -> Result<Case, Problems> {
         let loaded = scenario.exports.load(&STATES, draft)?;
-        let Joined { cluster: before, mut warnings, osd_dump, .. } = loaded;
+        let Joined { cluster: before, mut warnings, osd_dump, states, .. } = loaded;
+        warnings.extend(features::named(&osd_dump));
+        warnings.extend(states::of_sums(&states));
         let asked = Asked::of(&scenario.keyed(), draft)?;
         timeless(&asked, draft).into_result(())?;
         let steps = asked.map.iter().map(Change::step).collect();
@@ -55,7 +62,9 @@ impl Case {
             warnings.push(Warning::note("nothing is changed; data that moves is already in transit"));
         }
         let limits = FillLimits::of(&osd_dump);
-        Ok(Case { before, after, warnings, upmaps_dropped, changes: words, limits })
+        let flags = ClusterFlags::of((&before, &osd_dump), &asked, draft, &mut warnings)?;
+        warnings.extend(flags.of_moves());
+        Ok(Case { before, after, states, warnings, upmaps_dropped, changes: words, limits })
     }
 }
 

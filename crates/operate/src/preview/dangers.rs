@@ -4,6 +4,7 @@ use towtank_ceph::FillLevel;
 use towtank_report::{Standing, Status, Warning};
 
 use super::moves::{DeviceMoves, Moves};
+use crate::states::{self, groups};
 
 /// Warnings for the reader.
 #[must_use]
@@ -26,95 +27,85 @@ pub fn warnings(moves: &Moves) -> Vec<Warning> {
     warnings
 }
 
-/// `1 group` or `2 groups`, with a verb in the right number.
-fn groups(count: u64, verb: (&str, &str)) -> String {
-    if count == 1 { format!("1 group {}", verb.0) } else { format!("{count} groups {}", verb.1) }
-}
-
 fn percent(part: f64) -> String {
     format!("{} %", (part * 1e3).round() / 10.0)
 }
 
-/// Not safe where data are lost or served to nobody, or a device is full; at risk where anything else is
-/// unsafe or not known.
+/// The verdict: as bad as the worst that was found.
 #[must_use]
 pub fn status(moves: &Moves) -> Standing {
-    let mut reasons = dangers(moves);
-    if reasons.is_empty() {
-        // Warnings say most of what is dangerous a second time, at length.
-        reasons.extend(warnings(moves).into_iter().map(|warning| warning.text));
-    }
-    Standing::new(level(moves), if reasons.is_empty() { ALL_WELL.to_owned() } else { reasons.join("; ") })
+    let found = found(moves);
+    let worst = found.iter().map(|(status, _)| *status).max();
+    let reasons: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
+    let reason = if reasons.is_empty() { ALL_WELL.to_owned() } else { reasons.join("; ") };
+    Standing::new(worst.unwrap_or(Status::Safe), reason)
 }
 
 /// Why a change is safe.
 const ALL_WELL: &str =
     "no group is short of copies or without a device, and no device is above a limit of fill";
 
-fn level(moves: &Moves) -> Status {
-    let safety = &moves.safety;
-    let stopped = [safety.lost, safety.inactive, moves.groups_homeless, safety.below_min_size];
-    let fills = moves.devices.values().filter_map(|device| Some(device.fill()?.1));
-    let full =
-        fills.max_by(f64::total_cmp).and_then(|fill| safety.limits.above(fill)) == Some(FillLevel::Full);
-    if full || stopped.iter().any(|count| *count > 0) {
-        Status::NotSafe
-    } else if dangers(moves).is_empty() && warnings(moves).is_empty() {
-        Status::Safe
-    } else {
-        Status::AtRisk
-    }
-}
-
 /// What is unsafe or not known, the worst first; empty where there is nothing.
 #[must_use]
 pub(crate) fn dangers(moves: &Moves) -> Vec<String> {
+    found(moves).into_iter().map(|(_, text)| text).collect()
+}
+
+/// What is unsafe or not known, each with the verdict that it has by itself.
+fn found(moves: &Moves) -> Vec<(Status, String)> {
     let safety = &moves.safety;
+    let mut found = states::found(&moves.states, moves.groups);
     let now = |count: u64| if count == 0 { String::new() } else { format!(" ({count} now)") };
-    let mut said = Vec::new();
-    let mut say = |count: u64, verb: (&str, &str), rest: &str| {
+    let mut say = |status: Status, count: u64, verb: (&str, &str), rest: &str| {
         if count > 0 {
-            said.push(groups(count, verb) + rest);
+            found.push((status, groups(count, verb) + rest));
         }
     };
-    say(safety.lost, ("has", "have"), " unfound data now");
-    say(safety.inactive, ("serves", "serve"), " no requests now");
-    say(safety.unknown, ("is", "are"), " in an unknown state");
     let verb = ("would", "would");
-    say(moves.groups_homeless, verb, " have no device left");
+    say(Status::NotSafe, moves.groups_homeless, verb, " have no device left");
     // Groups without a device are also below `min_size`, and those below it are also short, so each is
     // reported only if it includes further groups.
     if safety.below_min_size > moves.groups_homeless {
         let below = format!(" be below `min_size` and take no writes{}", now(safety.below_min_size_now));
-        say(safety.below_min_size, verb, &below);
+        say(Status::NotSafe, safety.below_min_size, verb, &below);
     }
     if moves.groups_short > safety.below_min_size.max(moves.groups_homeless) {
-        say(moves.groups_short, verb, &format!(" be short of copies{}", now(safety.short_now)));
+        let short = format!(" be short of copies{}", now(safety.short_now));
+        say(Status::AtRisk, moves.groups_short, verb, &short);
     }
     if moves.groups_short == 0 {
-        say(safety.short_now, ("is", "are"), " short of copies now");
+        say(Status::AtRisk, safety.short_now, ("is", "are"), " short of copies now");
     }
     if safety.below_min_size == 0 {
-        say(safety.below_min_size_now, ("is", "are"), " below `min_size` now, with writes stopped");
+        let below = " below `min_size` now, with writes stopped";
+        say(Status::NotSafe, safety.below_min_size_now, ("is", "are"), below);
     }
     let unsaid = " in pools without a `min_size` in the dump, so it is not known whether they take writes";
-    say(safety.min_size_unknown, ("is", "are"), unsaid);
-    said.extend(too_full(moves));
-    said
+    say(Status::Unknown, safety.min_size_unknown, ("is", "are"), unsaid);
+    if moves.disagreeing > 0 {
+        let text = groups(moves.disagreeing, ("belongs", "belong"))
+            + " elsewhere by the map than by `pg_dump`: were they exported at different times?";
+        found.push((Status::Unknown, text));
+    }
+    found.extend(too_full(moves));
+    found
 }
 
 /// The fullest device, if it is above a limit; or that no fill is known.
-fn too_full(moves: &Moves) -> Option<String> {
+fn too_full(moves: &Moves) -> Option<(Status, String)> {
     let fills = || moves.devices.values().filter_map(|device| Some((device, device.fill()?.1)));
     let Some((fullest, fill)) = fills().max_by(|left, right| left.1.total_cmp(&right.1)) else {
-        return (moves.stored_bytes > 0).then(|| "the fill of the devices is not known".to_owned());
+        let unknown = || (Status::Unknown, "the fill of the devices is not known".to_owned());
+        return (moves.stored_bytes > 0).then(unknown);
     };
     let limits = moves.safety.limits;
     let level = limits.above(fill)?;
     let (name, limit) = (level.name(), limits.at(level));
     let more = fills().filter(|(_, fill)| *fill > limits.nearfull).count() - 1;
     let more = if more == 0 { String::new() } else { format!(", and {more} more above nearfull") };
-    Some(format!("{} would be {} full, above {name} ({}){more}", fullest.name, percent(fill), percent(limit)))
+    let status = if level == FillLevel::Full { Status::NotSafe } else { Status::AtRisk };
+    let (fill, limit) = (percent(fill), percent(limit));
+    Some((status, format!("{} would be {fill} full, above {name} ({limit}){more}", fullest.name)))
 }
 
 /// The effects on devices that would be too full, per limit.
@@ -147,6 +138,8 @@ fn effect(level: FillLevel) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use towtank_ceph::GroupStates;
+
     use super::super::safety::Safety;
     use super::*;
 
@@ -157,16 +150,9 @@ mod tests {
     #[test]
     fn the_worst_comes_first_and_nothing_is_said_of_what_is_well() {
         assert!(dangers(&Moves::default()).is_empty());
-        let safety = Safety {
-            short_now: 58,
-            below_min_size: 3,
-            unknown: 2,
-            inactive: 1,
-            lost: 4,
-            stated: 60,
-            ..Safety::default()
-        };
-        let moves = Moves { groups_short: 58, groups_homeless: 1, ..of(safety) };
+        let safety = Safety { short_now: 58, below_min_size: 3, ..Safety::default() };
+        let states = GroupStates { unknown: 2, inactive: 1, lost: 4, stated: 60, ..GroupStates::default() };
+        let moves = Moves { groups_short: 58, groups_homeless: 1, states, ..of(safety) };
         assert_eq!(
             dangers(&moves),
             [

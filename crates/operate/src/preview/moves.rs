@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use towtank_ceph::{Cluster, Gains, Group, LaidOut, differs, parts};
+use towtank_ceph::{Cluster, Gains, Group, GroupStates, LaidOut, differs, parts};
 use towtank_placement::crush::objects::stable_mod;
 use towtank_placement::crush::pools::{GroupPlacement, PgId, Pool};
 use towtank_placement::crush::{ItemId, NONE, RuleKind};
@@ -41,8 +41,10 @@ pub struct Moves {
     pub groups_short: u64,
     /// Groups that end without a device.
     pub groups_homeless: u64,
-    /// Counts of groups that are unsafe or not known.
+    /// Counts of groups that are unsafe.
     pub safety: Safety,
+    /// What the exports say of the states of groups.
+    pub states: GroupStates,
     /// Groups for which the dump and the map disagree on the right devices.
     pub disagreeing: u64,
     /// An example of these.
@@ -144,6 +146,7 @@ impl Moves {
                         now,
                         then,
                         shard: bytes.div_ceil(u64::from(old.data_shards)),
+                        data: old.data_shards,
                         first: unit == source,
                     });
                 }
@@ -182,6 +185,8 @@ struct Unit<'a> {
     now: GroupPlacement,
     then: GroupPlacement,
     shard: u64,
+    /// Copies or shards that are enough to read it.
+    data: u32,
     /// Whether it keeps the id of the group that it comes from.
     first: bool,
 }
@@ -196,10 +201,13 @@ impl Tally {
         let coded = unit.pool.kind == RuleKind::Erasure;
         let held = unit.group.acting.as_ref().unwrap_or(&unit.now.acting.devices);
         let target = &unit.then.up.devices;
-        let changes = Gains::between(held, target, coded);
-        let pending = Gains::between(held, &unit.now.up.devices, coded).gained.len() as u64;
-        let moves = &mut self.moves;
         let count = |devices: &[ItemId]| devices.iter().filter(|id| **id != NONE).count() as u64;
+        // Of what is left of too little, nothing can be copied.
+        let is_read = count(held) >= u64::from(unit.data);
+        let gains = |target| Gains::between(held, target, coded);
+        let changes = if is_read { gains(target) } else { Gains::none() };
+        let pending = if is_read { gains(&unit.now.up.devices).gained.len() as u64 } else { 0 };
+        let moves = &mut self.moves;
         let stored = count(held) * unit.shard;
         let moved = changes.gained.len() as u64 * unit.shard;
         moves.groups += 1;
@@ -217,7 +225,6 @@ impl Tally {
         let below = |devices: u64| unit.min_size.is_some_and(|least| devices < u64::from(least));
         safety.below_min_size += u64::from(below(count(target)));
         if unit.first {
-            safety.note_state(unit.group.stated);
             safety.min_size_unknown += u64::from(unit.min_size.is_none());
             // For a group whose state nobody knows, the location by the map is only an assumption, so it does
             // not count.
@@ -272,6 +279,7 @@ impl Tally {
 
     fn finish(mut self, case: &Case) -> Moves {
         self.moves.safety.limits = case.limits;
+        self.moves.states = case.states.clone();
         let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;
         for id in 0..known {
             if case.before.device(id).is_some() || case.after.device(id).is_some() {

@@ -1,12 +1,12 @@
 //! The measures of one replicate, and what is kept of it.
 
 use serde::{Deserialize, Serialize};
+use towtank_ceph::GroupStates;
 use towtank_report::Outcome;
 
 use super::case::Case;
 use super::dangers;
 use super::moves::{DeviceMoves, Moves};
-use super::safety::Safety;
 use towtank_study::{Measure, Replicate, Value};
 
 /// The results of one replicate.
@@ -43,9 +43,9 @@ impl Seen {
         known.ok_or_else(|| "the osd dump lacks the `min_size` of a pool".to_owned())
     }
 
-    fn by_state(&self, count: fn(&Safety) -> u64) -> Value {
-        let known = self.moves.safety.by_state(count(&self.moves.safety));
-        known.ok_or_else(|| "there is no `pg_dump` with the states of groups".to_owned())
+    fn by_state(&self, count: fn(&GroupStates) -> u64) -> Value {
+        let known = self.moves.states.known(count(&self.moves.states));
+        known.ok_or_else(|| "the states of groups are in no export".to_owned())
     }
 
     fn fullest(&self, fill: fn((f64, f64)) -> f64) -> Value {
@@ -144,22 +144,23 @@ fn of_groups() -> Vec<Row> {
             |seen| Ok(seen.moves.safety.short_now as f64),
         ),
         Row::new("groups_inactive_now", "groups", "placement groups that serve no requests now", |seen| {
-            seen.by_state(|safety| safety.inactive)
+            seen.by_state(|states| states.inactive)
         }),
         Row::new("groups_lost_now", "groups", "placement groups with unfound data now", |seen| {
-            seen.by_state(|safety| safety.lost)
+            seen.by_state(|states| states.lost)
         }),
         Row::new(
             "groups_unknown_now",
             "groups",
             "placement groups whose state is unknown or stale now",
-            |seen| seen.by_state(|safety| safety.unknown),
+            |seen| seen.by_state(|states| states.unknown),
         ),
     ]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::safety::Safety;
     use super::*;
     use towtank_study::testing::by_hand;
 
@@ -171,15 +172,8 @@ mod tests {
             used_bytes: Some(used),
             ..DeviceMoves::default()
         };
-        let safety = Safety {
-            below_min_size: 3,
-            short_now: 5,
-            stated: 1,
-            inactive: 6,
-            lost: 7,
-            unknown: 8,
-            ..Safety::default()
-        };
+        let safety = Safety { below_min_size: 3, short_now: 5, ..Safety::default() };
+        let states = GroupStates { stated: 1, inactive: 6, lost: 7, unknown: 8, ..GroupStates::default() };
         let moves = Moves {
             moved_bytes: 150,
             moved_shards: 20,
@@ -191,6 +185,7 @@ mod tests {
             groups_short: 2,
             groups_homeless: 1,
             safety,
+            states,
             devices: [(0, device(200, 300, 450)), (1, device(400, 310, 500))].into(),
             ..Moves::default()
         };

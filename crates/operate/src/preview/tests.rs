@@ -297,7 +297,7 @@ fn mistakes_are_refused_with_what_is_near() {
     `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was made
       hint: wait until `ceph pg dump -f json` says "pg_ready": true, and export it again
     `pg_dump.json.gz`: the file contains no JSON
-      hint: export it with `-f json`, as in `ceph osd dump -f json`
+      hint: it should be the output of `ceph pg dump -f json`
     `osd_dump.json`: `pools[1].crush_rule`: pool `archive` has rule 7, which `crush.txt` lacks
       hint: export both at the same time; the rules of the map are 0 (replicated_rule), 1 (coded)
     `osd_dump.json`: `pools[1].erasure_code_profile`: pool `archive` has profile `k2m2`, but `erasure_code_profiles` has no `k` for it
@@ -342,8 +342,8 @@ fn real_exports_are_read_with_what_to_know() {
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
-      there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be where the map places them
-    At risk: 65 groups are short of copies now. no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
+      there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served where the map and its temporary mappings (`pg_temp`) have them
+    Unknown: 65 groups are short of copies now; 65 groups belong elsewhere by the map than by `pg_dump`: were they exported at different times? no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
       `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 5, which the osd dump lacks; they are left out

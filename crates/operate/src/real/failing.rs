@@ -11,6 +11,7 @@ use towtank_scenario::{Draft, Problems, did_you_mean};
 use towtank_units::SimSpan;
 
 use super::groups::Groups;
+use crate::flags::ClusterFlags;
 
 /// What a user says that fails.
 #[derive(Clone, Copy, Debug)]
@@ -116,14 +117,23 @@ fn no_such(key: &str, name: &str, groups: &Groups) -> Wrong {
     (format!("`{key}` names `{name}`, but the map has no device or bucket of that name"), hint)
 }
 
-/// The devices of each failure, and whether the monitors keep them in because a whole rack is down.
-pub(super) fn strike(failures: &[Failure], groups: &Groups, waiting: Waiting) -> Vec<Struck> {
+/// The devices of each failure, and whether the monitors keep them in: because a whole rack is down, or since
+/// they have the flag `noout`. Of a failure with devices of both kinds, each kind is one by itself.
+pub(super) fn strike(
+    failures: &[Failure],
+    groups: &Groups,
+    waiting: Waiting,
+    flags: &ClusterFlags,
+) -> Vec<Struck> {
+    let osd = |device: &DeviceId| groups.machines.osds[device.index()];
     let strike = |failure: &Failure| {
         let Failure { devices, name, at } = failure.clone();
-        Struck { at, devices, name, rack: false }
+        let (kept, given_up): (Vec<DeviceId>, Vec<DeviceId>) =
+            devices.into_iter().partition(|device| flags.of_device("noout", osd(device)));
+        let of = move |(devices, noout)| Struck { at, devices, name: name.clone(), rack: false, noout };
+        [(given_up, false), (kept, true)].into_iter().filter(|(devices, _)| !devices.is_empty()).map(of)
     };
-    let mut struck: Vec<Struck> = failures.iter().map(strike).collect();
-    let osd = |device: &DeviceId| groups.machines.osds[device.index()];
+    let mut struck: Vec<Struck> = failures.iter().flat_map(strike).collect();
     for at in 0..struck.len() {
         let given_up = struck[at].at.saturating_add(waiting.down_out);
         let known = struck.iter().filter(|other| other.at <= given_up);

@@ -132,7 +132,6 @@ impl Groups {
     /// The groups on failing devices, those that lacked copies before, and those that follow a changed map:
     /// their numbers, and how many lacked copies. Nothing if the user stopped it.
     pub fn affected(self: &Arc<Self>, failing: &[bool], context: &RunContext<'_>) -> Option<(Affected, u64)> {
-        let placer = Placer::new(&self.cluster.map, &self.cluster.overlay);
         // Groups may move when the map changes, and others when what fails is given up.
         let mut homes: Vec<(&Mapper, Cluster)> = Vec::new();
         for (changes, (_, mapper)) in self.changed.iter().enumerate() {
@@ -151,10 +150,6 @@ impl Groups {
             });
             let width = own.redundancy.width as usize;
             let units: Vec<Unit> = self.units(at).collect();
-            let unknown = |unit: &&Unit| pool.groups[unit.source as usize].acting.is_none();
-            let sources: Vec<u32> = units.iter().filter(unknown).map(|unit| unit.source).collect();
-            let computed = Self::placed(&self.mapper, &placer, &mut workspace, (&pool.placed, &sources));
-            let mut computed = computed.into_iter();
             let wanted: Vec<Vec<Vec<ItemId>>> = homes
                 .iter()
                 .map(|(mapper, state)| {
@@ -170,14 +165,7 @@ impl Groups {
                     return None;
                 }
                 let group = &pool.groups[unit.source as usize];
-                let own_acting;
-                let acting = match &group.acting {
-                    Some(acting) => acting,
-                    None => {
-                        own_acting = computed.next().expect("each unit of unknown place was placed");
-                        &own_acting
-                    }
-                };
+                let acting = group.acting.as_deref().unwrap_or_default();
                 let list = self.list(acting, group.primary, own, width);
                 let lacks = list.contains(&NOWHERE);
                 let touches = list.iter().any(|device| *device != NOWHERE && failing[device.index()]);

@@ -5,7 +5,7 @@ use towtank_metrics::{Better, Chance};
 use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 
 use super::Whatif;
-use super::observed::Kept;
+use super::observed::{Halted, Kept};
 use crate::preview::dangers;
 use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
 use towtank_recovery::parts;
@@ -65,24 +65,16 @@ impl<'a> View<'a> {
 
     fn level(&self, of_map: Status) -> Status {
         let unfinished = self.value("time_to_clean_s").is_none();
-        let own = if self.some("lost_objects") || (unfinished && self.some("stuck_objects")) {
+        let Halted { lacking, unseen, paused, .. } = &self.kept.observed.halted;
+        let halted = *lacking || *paused || !unseen.is_empty() || self.kept.observed.unavailable.groups > 0;
+        let own = if halted || self.some("lost_objects") || (unfinished && self.some("stuck_objects")) {
             Status::NotSafe
-        } else if self.still_to_move() {
-            Status::Unknown
         } else if unfinished || self.some("one_copy_bytes") || self.some("below_min_size") || self.crowded() {
             Status::AtRisk
         } else {
             Status::Safe
         };
         of_map.max(own)
-    }
-
-    /// Whether bytes are to move of which no object was found, so that there is no time: of a cluster that is
-    /// recovering, exports may say where groups belong, but not where their copies are.
-    fn still_to_move(&self) -> bool {
-        self.kept.moves.moved_bytes > 0
-            && self.value("moved_objects") == Some(0.0)
-            && self.value("time_to_clean_s") == Some(0.0)
     }
 
     /// Whether some device gets more groups than Ceph likes, and has fewer now.
@@ -177,11 +169,7 @@ fn nothing_to_do(view: &View<'_>) -> Option<String> {
     if view.asks() || !idle || !well {
         return None;
     }
-    Some(if moves.safety.stated > 0 {
-        "nothing to do: all groups are active+clean".to_owned()
-    } else {
-        "nothing to do by the map; without a `pg_dump` the states of groups are not known".to_owned()
-    })
+    Some("nothing to do: all groups are active+clean".to_owned())
 }
 
 /// What is unsafe or not known; empty where there is nothing.
@@ -191,13 +179,7 @@ fn said(view: &View<'_>) -> Vec<String> {
         let lost = view.value("lost_objects").unwrap_or(0.0);
         dangers.insert(0, format!("{} objects would be lost", human::digits(lost)));
     }
-    if view.still_to_move() {
-        let bytes = human::quantity(view.kept.moves.moved_bytes as f64, "bytes");
-        dangers.insert(
-            0,
-            format!("{bytes} are still to move, and the exports do not say which of their copies exist"),
-        );
-    }
+    dangers.splice(0..0, stopped(view));
     if view.some("one_copy_bytes") {
         let bytes = view.shown("one_copy_bytes", "bytes").unwrap_or_default();
         dangers.push(format!("{bytes} have a single copy (or just k shards) left at first"));
@@ -218,6 +200,34 @@ fn said(view: &View<'_>) -> Vec<String> {
     dangers
 }
 
+/// What is stopped by flags, or waits for devices that are down.
+fn stopped(view: &View<'_>) -> Vec<String> {
+    let observed = &view.kept.observed;
+    let Halted { copies, lacking, unseen, paused, .. } = &observed.halted;
+    let mut said: Vec<String> = observed.unavailable.in_words().into_iter().collect();
+    match copies {
+        Some((flag, _)) if *lacking && flag == "norecover" => {
+            said.push(format!("while `{flag}` is set nothing is rebuilt but what clients wait for"));
+        }
+        Some((flag, _)) if *lacking => said.push(format!("while `{flag}` is set no group is backfilled")),
+        Some((flag, objects)) => {
+            let objects = human::plural(*objects as f64, ["object stays", "objects stay"]);
+            said.push(format!("{objects} where they are while `{flag}` is set"));
+        }
+        None => {}
+    }
+    if let Some(first) = unseen.first() {
+        let who = if unseen.len() == 1 { first.clone() } else { format!("{} failures", unseen.len()) };
+        said.push(format!(
+            "while `nodown` is set {who} is not marked down: requests to its groups wait, and nothing is rebuilt"
+        ));
+    }
+    if *paused {
+        said.push("clients are paused (`pause`): all their requests wait".to_owned());
+    }
+    said
+}
+
 fn what_moves(view: &View<'_>) -> String {
     let moves = &view.kept.moves;
     if view.kept.observed.lasts {
@@ -226,9 +236,10 @@ fn what_moves(view: &View<'_>) -> String {
     if moves.moved_shards == 0 {
         return "nothing".to_owned();
     }
-    let objects = match view.still_to_move() {
-        true => String::new(),
-        false => format!("{} objects and ", human::digits(view.value("moved_objects").unwrap_or(0.0))),
+    let objects = view.value("moved_objects").unwrap_or(0.0);
+    let objects = match objects > 0.0 {
+        true => format!("{} objects and ", human::digits(objects)),
+        false => String::new(),
     };
     format!(
         "{} in {objects}{} of {} groups, {:.1} % of all bytes",
@@ -267,13 +278,14 @@ fn what_is_written(view: &View<'_>) -> String {
 fn how_long(view: &View<'_>) -> String {
     let Some(clean) = view.value("time_to_clean_s") else {
         let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
+        let halted = &view.kept.observed.halted;
+        if let (Some((flag, _)), true, false) = (&halted.copies, halted.lacking, view.some("moved_objects")) {
+            return format!("nothing is rebuilt while `{flag}` is set");
+        }
         let end = view.shown("time_to_end_s", "s").filter(|_| view.some("time_to_end_s"));
         let end = end.map_or(String::new(), |end| format!("; what can move has moved after {end}"));
         return format!("not all groups become clean: {reason}{end}");
     };
-    if view.still_to_move() {
-        return "how long it takes is not known".to_owned();
-    }
     if clean == 0.0 {
         return if view.kept.moves.moved_shards == 0 { "no data move" } else { "it takes no time" }
             .to_owned();
@@ -351,8 +363,8 @@ fn rates(view: &View<'_>) -> String {
 
 fn risk(view: &View<'_>) -> String {
     let exposure = &view.kept.exposure;
-    if view.still_to_move() {
-        return "not known".to_owned();
+    if let (true, Some(doubt)) = (exposure.devices.is_empty(), view.reason("devices_critical")) {
+        return format!("not known: {doubt}");
     }
     if exposure.one_groups + exposure.two_groups == 0
         && view.kept.moves.safety.short_now == 0
@@ -418,6 +430,13 @@ fn small(share: f64, exposed: bool) -> String {
 
 /// The changes that help, the best first; or that none does.
 fn help(view: &View<'_>) -> Vec<String> {
+    let halted = &view.kept.observed.halted;
+    if let (Some((flag, _)), Some(clean)) = (&halted.copies, halted.without_s) {
+        return vec![format!(
+            "`ceph osd unset {flag}`: all groups are clean after {}",
+            human::quantity(clean, "s")
+        )];
+    }
     let outcome = &view.point.result.outcomes[0];
     let Some(first) = outcome.measures.get("time_to_clean_s").and_then(Measurement::value) else {
         return Vec::new();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use towtank_ceph::{Cluster, FillLimits, Group, Joined, LaidOut, upmaps};
+use towtank_ceph::{Cluster, FillLimits, Joined, upmaps};
 use towtank_placement::crush::pools::FULL;
 use towtank_placement::crush::{NONE, RuleKind};
 use towtank_rebuild::plan::DeviceId;
@@ -17,8 +17,11 @@ use super::later;
 use super::scenario::Scenario;
 use crate::asked::{Asked, timed};
 use crate::changes::{self, Changed};
+use crate::features;
+use crate::flags::{self, ClusterFlags};
 use crate::preview::case::Case;
 use crate::real::{self, Change, Staged, failing};
+use crate::states;
 use towtank_study::RunContext;
 
 /// A checked scenario.
@@ -34,6 +37,10 @@ pub struct Ready {
     pub(crate) staged: Staged,
     /// Devices that fail and come back, with their data or empty.
     pub(crate) back: BTreeSet<DeviceId>,
+    /// Those that come back with their data.
+    pub(crate) back_with_data: BTreeSet<DeviceId>,
+    /// Whether clients are paused at the beginning.
+    pub(crate) paused: bool,
     /// Whether anything is asked for.
     pub asks: bool,
     /// Whether something fails, or is replaced.
@@ -62,6 +69,12 @@ impl Ready {
         let asked = Asked::of(&scenario.keyed(), draft)?;
         check_shares(&scenario, draft).into_result(())?;
         let mut joined = scenario.exports.load(&STATES, draft)?;
+        let mut said = features::named(&joined.osd_dump);
+        said.extend(states::of_sums(&joined.states));
+        let flags = ClusterFlags::of((&joined.cluster, &joined.osd_dump), &asked, draft, &mut said)?;
+        let flags = if draft.says("noout") { flags.without("noout") } else { flags };
+        check_paused(&flags, &scenario, draft).into_result(())?;
+        joined.warnings.extend(said);
         let mut words: Vec<String> =
             asked.fail.iter().map(|change| change.timed(&format!("{} fails", change.text))).collect();
         replace(&mut joined.cluster, &asked, draft, &mut words)?;
@@ -82,7 +95,9 @@ impl Ready {
             start: scenario.start,
             exact_objects,
             fail: &fail,
+            flags: &flags,
         };
+        let group_states = joined.states.clone();
         let real = real::Ready::of(of_cluster, joined, change, draft)?;
         check_replaced(&asked, &real, draft).into_result(())?;
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
@@ -92,13 +107,20 @@ impl Ready {
             let verb = if change.verb == "returns" { "returns" } else { "replaced" };
             change.timed(&format!("{} {verb}", change.text))
         }));
+        words.extend(asked.flags.iter().map(|change| {
+            let verb = if change.verb == flags::SET { "set" } else { "unset" };
+            change.timed(&format!("`{}` {verb}", change.text))
+        }));
         let asks = !words.is_empty();
-        let (start_of_moves, back) = later::add(&mut staged, &asked, (&scenario, asks), &real, draft)?;
+        let later::Added { start: start_of_moves, back, back_with_data } =
+            later::add(&mut staged, &asked, (&scenario, asks), (&real, &flags), draft)?;
         let (after, dropped) = given_up(end, &real, &back);
         let upmaps_dropped = upmaps_dropped + dropped;
-        let case = Case { before: start, after, warnings, upmaps_dropped, changes: words, limits };
+        let case = Case { before: start, after, states: group_states, warnings, upmaps_dropped, changes: words, limits };
         let lasts = asked.lasts();
-        Ok(Ready { scenario, case, real, staged, back, asks, fails, lasts, start: start_of_moves })
+        let start = start_of_moves;
+        let paused = flags.has("pause", SimSpan::ZERO);
+        Ok(Ready { scenario, case, real, staged, back, back_with_data, paused, asks, fails, lasts, start })
     }
 
     /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress
@@ -144,20 +166,16 @@ fn check_shares(scenario: &Scenario, draft: &Draft) -> Problems {
     problems
 }
 
-/// Writes down where each group is, where only the map says it.
-fn settle(cluster: &mut Cluster) -> Result<(), String> {
-    let plain = cluster.clone();
-    let mut laid_out = LaidOut::new(&plain).map_err(|fault| fault.to_string())?;
-    for (pool, of_plain) in cluster.pools.iter_mut().zip(&plain.pools) {
-        let open = (0u32..).zip(&mut pool.groups).filter(|(_, group)| group.acting.is_none());
-        let (seeds, groups): (Vec<u32>, Vec<&mut Group>) = open.unzip();
-        for (group, place) in groups.into_iter().zip(laid_out.place_all(&of_plain.placed, &seeds)) {
-            let acting = place.acting;
-            group.acting = Some(acting.devices);
-            group.primary = group.primary.or(acting.primary);
-        }
+/// Refuses clients where they are paused.
+fn check_paused(flags: &ClusterFlags, scenario: &Scenario, draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    if flags.has("pause", SimSpan::ZERO) && scenario.keys.clients.any() {
+        let key = if draft.says("client_load") { "client_load" } else { "client_depth" };
+        let message = format!("`{key}` is set, but clients are paused (`pause`)");
+        problems
+            .push(draft.problem(key, message).hint("leave it out, or unset the flag: --unset-flag pause"));
     }
-    Ok(())
+    problems
 }
 
 /// Refuses devices that fail at the beginning and are replaced without a time: which comes first is not
@@ -189,9 +207,6 @@ fn replace(
     draft: &Draft,
     words: &mut Vec<String>,
 ) -> Result<(), Problems> {
-    if !asked.replace.is_empty() {
-        settle(cluster).map_err(|fault| draft.problem("crush_map", fault).hint("mend the map"))?;
-    }
     for change in &asked.replace {
         let (key, text) = (change.key.as_str(), &change.text);
         let found = cluster.item(text).filter(|item| *item >= 0);

@@ -54,11 +54,13 @@ impl Exposure {
                 continue;
             }
             let bytes = shards.saturating_mul(u64::from(kind.redundancy.data));
+            // After a repair a device may hold two shards of a group for a while.
+            let left_without = |device: DeviceId| live.iter().filter(|other| **other != device).count();
+            devices.extend(live.iter().filter(|device| left_without(**device) < data));
             match live.len() - data {
                 0 => {
                     found.one_bytes += bytes;
                     found.one_groups += 1;
-                    devices.extend(live.iter().copied());
                 }
                 1 => {
                     found.two_bytes += bytes;

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use towtank_placement::crush::ItemId;
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::ledger::{LEADS_MOST, ToEach, Writes};
 use towtank_rebuild::plan::DeviceId;
-use towtank_rebuild::recovery::{Later, Return};
+use towtank_rebuild::recovery::{Later, Return, Waiting};
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
 use super::scenario::Scenario;
 use crate::asked::{Asked, Change};
+use crate::flags::ClusterFlags;
 use crate::real::groups::Groups;
 use crate::real::{self, Staged, failing};
 use towtank_recovery::log;
@@ -25,14 +27,15 @@ pub fn add(
     staged: &mut Staged,
     asked: &Asked,
     (scenario, asks): (&Scenario, bool),
-    real: &real::Ready,
+    (real, flags): (&real::Ready, &ClusterFlags),
     draft: &Draft,
-) -> Result<(SimSpan, BTreeSet<DeviceId>), Problems> {
+) -> Result<Added, Problems> {
     let returns = returns(asked, real, &staged.struck, draft, &mut staged.warnings)?;
     let begins = if asks { scenario.start } else { SimSpan::ZERO };
     let start = if asked.fails_at_once() { SimSpan::ZERO } else { begins };
     let moment = |at: SimSpan| SimTime::ZERO.saturating_add(at.saturating_add(begins).saturating_sub(start));
     let detection = real.waiting().detection;
+    check_boots(asked, &returns, (real, flags), &staged.struck, draft).into_result(())?;
     let mut back = Vec::with_capacity(returns.len());
     for (change, devices) in &returns {
         // A failure is missed once it is detected: what is back before that is filled from then on.
@@ -50,11 +53,59 @@ pub fn add(
         changes: asked.stages().iter().skip(1).map(|(at, _)| moment(*at)).collect(),
         returns: back,
         writes: writes(scenario, asked, real, draft)?,
+        flags: flags.over_time(moment),
     };
     for struck in &mut staged.struck {
         struck.at = struck.at.saturating_sub(start);
     }
-    Ok((start, returns.into_iter().flat_map(|(_, devices)| devices).collect()))
+    let devices = |fits: &dyn Fn(&Change) -> bool| {
+        let fitting = returns.iter().filter(|(change, _)| fits(change));
+        fitting.flat_map(|(_, devices)| devices.clone()).collect()
+    };
+    let back_with_data = devices(&|change| change.verb == "returns");
+    Ok(Added { start, back: devices(&|_| true), back_with_data })
+}
+
+/// What was added to a recovery.
+pub struct Added {
+    /// From the beginning to the moment from which times of the recovery count.
+    pub start: SimSpan,
+    /// Devices that fail and come back.
+    pub back: BTreeSet<DeviceId>,
+    /// Those that come back with their data.
+    pub back_with_data: BTreeSet<DeviceId>,
+}
+
+/// Refuses what is to be up or in while a flag keeps it from that.
+fn check_boots(
+    asked: &Asked,
+    returns: &[(&Change, Vec<DeviceId>)],
+    (real, flags): (&real::Ready, &ClusterFlags),
+    struck: &[Struck],
+    draft: &Draft,
+) -> Problems {
+    let osd = |device: &DeviceId| real.groups.machines.osds[device.index()];
+    let Waiting { detection, down_out, noout, .. } = real.waiting();
+    let mut boots: Vec<(&Change, Vec<ItemId>, bool)> = Vec::new();
+    for (change, devices) in returns {
+        let given_up =
+            last_failure(struck, change, devices).saturating_add(detection).saturating_add(down_out);
+        let was_out = change.verb != "returns" || (!noout && change.at >= given_up);
+        boots.push((change, devices.iter().map(osd).collect(), was_out));
+    }
+    for change in &asked.replace {
+        let named = failing::named(&change.verb, &change.text, &real.groups);
+        boots.extend(named.ok().map(|(devices, _)| (change, devices.iter().map(osd).collect(), true)));
+    }
+    let mut problems = flags.check_boots(&boots, draft);
+    for change in asked.map.iter().filter(|change| change.verb == "add_host") {
+        for flag in ["noup", "noin"].into_iter().filter(|flag| flags.has(flag, change.at)) {
+            let message = format!("`{flag}` is set then, so that new devices take no data");
+            problems
+                .push(change.problem(draft, &message).hint(format!("unset it before: --unset-flag {flag}")));
+        }
+    }
+    problems
 }
 
 /// When any of these devices failed last before it came back: `returns` refuses what never did.

@@ -1,10 +1,12 @@
 //! The measures of a replicate, under the names that a preview and a rebuild have for them.
 
+use towtank_ceph::GroupStates;
+
 use super::observed::Seen;
 use super::scenario::Scenario as Settled;
 use crate::preview::moves::DeviceMoves;
 use towtank_recovery::work;
-use towtank_study::Measure;
+use towtank_study::{Measure, Value};
 
 type Row = Measure<Seen>;
 
@@ -132,6 +134,13 @@ fn of_risk() -> Vec<Row> {
         })
         .titled("Objects lost for good"),
         Row::new(
+            "unavailable_objects",
+            "objects",
+            "objects that wait for devices which are down: too few copies or shards are left without these",
+            |seen| Ok(seen.recovered.stuck.unavailable as f64),
+        )
+        .titled("Objects that wait for devices that are down"),
+        Row::new(
             "stuck_objects",
             "objects",
             "objects that lack a copy or shard and have no target device for it, or no room there",
@@ -141,6 +150,16 @@ fn of_risk() -> Vec<Row> {
             },
         )
         .titled("Objects without a target device"),
+        Row::new(
+            "halted_objects",
+            "objects",
+            "objects that are not copied because a flag of the cluster is set, such as `norecover`",
+            |seen| {
+                let stuck = seen.recovered.stuck;
+                Ok((stuck.flagged + stuck.unmoved_by_flag) as f64)
+            },
+        )
+        .titled("Objects that a flag keeps from being copied"),
         Row::new(
             "objects_unwritten",
             "objects",
@@ -152,27 +171,27 @@ fn of_risk() -> Vec<Row> {
             "one_copy_bytes",
             "bytes",
             "bytes of objects with a single copy (or just k shards) at first",
-            |seen| Ok(seen.exposure.one_bytes as f64),
+            |seen| seen.at_least(seen.exposure.one_bytes),
         )
         .titled("Data with one copy left"),
         Row::new(
             "two_copies_bytes",
             "bytes",
             "bytes of objects that lack a copy and have two left",
-            |seen| Ok(seen.exposure.two_bytes as f64),
+            |seen| seen.at_least(seen.exposure.two_bytes),
         )
         .titled("Data with two copies left"),
         Row::new(
             "devices_critical",
             "devices",
             "devices of which each by itself would lose data, at first",
-            |seen| Ok(seen.exposure.devices.len() as f64),
+            |seen| seen.at_least(seen.exposure.devices.len() as u64),
         ),
         Row::new(
             "hosts_critical",
             "hosts",
             "hosts of which each by itself would lose data, at first",
-            |seen| Ok(seen.exposure.servers.len() as f64),
+            |seen| seen.at_least(seen.exposure.servers.len() as u64),
         ),
         Row::new(
             "data_loss_probability_fraction",
@@ -218,7 +237,30 @@ fn of_groups() -> Vec<Row> {
         Row::new("groups_homeless", "groups", "placement groups left without any device", |seen| {
             Ok(seen.moves.groups_homeless as f64)
         }),
+        Row::new("groups_inactive_now", "groups", "placement groups that serve no requests now", |seen| {
+            by_state(seen, |states| states.inactive)
+        }),
+        Row::new("groups_lost_now", "groups", "placement groups with unfound data now", |seen| {
+            by_state(seen, |states| states.lost)
+        }),
+        Row::new(
+            "groups_unknown_now",
+            "groups",
+            "placement groups whose state is unknown or stale now",
+            |seen| by_state(seen, |states| states.unknown),
+        ),
+        Row::new(
+            "groups_behind_now",
+            "groups",
+            "placement groups on all their devices, of which some lack copies of objects now",
+            |seen| by_state(seen, |states| states.behind),
+        ),
     ]
+}
+
+fn by_state(seen: &Seen, count: fn(&GroupStates) -> u64) -> Value {
+    let states = &seen.moves.states;
+    states.known(count(states)).ok_or_else(|| "the states of groups are in no export".to_owned())
 }
 
 fn of_devices() -> Vec<Row> {

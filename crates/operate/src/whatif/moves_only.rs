@@ -92,10 +92,13 @@ fn check_keys(scenario: &Scenario, draft: &Draft) -> Problems {
         "what fails moves nothing at once: its data are rebuilt elsewhere when it is marked out";
     const IN_PLACE: &str =
         "what comes back or is replaced leaves the map as it is, so that nothing moves in the end";
+    const FLAG: &str = "a flag changes no place of data";
     let changes = [
         ("fail", REBUILT, "write mark-out in its place for what moves then, or leave out moves_only"),
         ("returns", IN_PLACE, "leave out moves_only: how long it takes to fill is another question"),
         ("replace", IN_PLACE, "leave out moves_only: how long it takes to fill is another question"),
+        ("set_flag", FLAG, "leave out moves_only: flags say when something moves, and whether it does"),
+        ("unset_flag", FLAG, "leave out moves_only: flags say when something moves, and whether it does"),
     ];
     let mut problems = Problems::new();
     for (verb, message, hint) in changes.into_iter().filter(|change| scenario.keyed().has(change.0)) {

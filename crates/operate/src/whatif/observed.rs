@@ -5,14 +5,17 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::affected::Held;
+use towtank_rebuild::failures::Struck;
+use towtank_rebuild::flags::FlagsOverTime;
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
-use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
+use towtank_rebuild::recovery::{Later, Recovered, Recovery, Waiting};
 use towtank_report::{Outcome, Warning, human};
 use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::case::Ready;
 use super::exposure::Exposure;
+use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::real::Staged;
@@ -47,6 +50,21 @@ pub struct Seen {
     pub upmaps_dropped: usize,
     /// The share of devices that fails in a year.
     pub failure_rate: Percent,
+}
+
+/// What flags keep from happening.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Halted {
+    /// The flag because of which objects are not copied in the end, and these objects.
+    pub copies: Option<(String, u64)>,
+    /// Whether some of these lack a copy or shard.
+    pub lacking: bool,
+    /// What fails and is never marked down, since `nodown` is set.
+    pub unseen: Vec<String>,
+    /// Whether clients are paused at the beginning.
+    pub paused: bool,
+    /// When all groups are clean without the flag, where they become so.
+    pub without_s: Option<f64>,
 }
 
 /// When all has moved with slower and with faster disks; nothing if that was stopped before it was known.
@@ -84,6 +102,12 @@ pub struct Observed {
     /// Of the bytes that were finished over time, those of data that lack a copy or shard and have none,
     /// one, or more to spare, and those of data that lack nothing.
     pub by_spare: Vec<Vec<(f64, u64)>>,
+    /// What flags keep from happening.
+    #[serde(default)]
+    pub halted: Halted,
+    /// What waits for devices that are down.
+    #[serde(default)]
+    pub unavailable: Unavailable,
 }
 
 /// The kept results of a replicate.
@@ -118,8 +142,12 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let own = levers::own_share(context);
     let all = if permille > 0 { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
     let exact_objects = ready.real.exact_objects;
-    let estimate::Ran { recovered, estimate, note } =
+    let estimate::Ran { mut recovered, estimate, note } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, exact_objects, context))?;
+    let unavailable = Unavailable::of(ready);
+    let waits = unavailable.objects.min(recovered.stuck.lost);
+    recovered.stuck.lost -= waits;
+    recovered.stuck.unavailable += waits;
     let resources = resources(&recovery, &recovered);
     let estimate = context
         .within(all * own..all * own, |context| Estimate::or_of(estimate, &recovery, &recovered, context))?;
@@ -147,6 +175,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let seconds = |steps: &Vec<(SimTime, u64)>| {
         steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
     };
+    let halted = halted(ready, (&recovery, &recovered), context)?;
     let (work, survivors) = work(ready, &recovered, (&resources, &tried));
     let observed = Observed {
         changes: ready.case.changes.clone(),
@@ -155,6 +184,8 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         waited: Some(waited(ready, &recovered)),
         work,
         by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
+        halted,
+        unavailable,
     };
     let seen = Seen {
         moves,
@@ -217,6 +248,34 @@ fn affected(ready: &Ready) -> Option<[u64; 2]> {
     Some([hit().count() as u64, hit().map(|record| affected.objects_of(record)).sum()])
 }
 
+/// What flags keep from happening, and what would be without.
+fn halted(
+    ready: &Ready,
+    (recovery, recovered): (&Recovery<'_>, &Recovered),
+    context: &RunContext<'_>,
+) -> Result<Halted, StudyError> {
+    let stuck = recovered.stuck;
+    let is_unseen = |struck: &&Struck| recovery.moments_of(struck).0.is_none();
+    let mut halted = Halted {
+        copies: stuck.flag.map(|flag| (flag.to_owned(), stuck.flagged + stuck.unmoved_by_flag)),
+        lacking: stuck.flagged > 0,
+        unseen: ready.staged.struck.iter().filter(is_unseen).map(|struck| struck.name.clone()).collect(),
+        paused: ready.paused,
+        without_s: None,
+    };
+    if halted.copies.is_some() && !context.stopped() {
+        let later = Later { flags: FlagsOverTime::NEVER, ..recovery.later.clone() };
+        let free = Recovery { later: &later, quiet: false, clients: None, ..recovery.clone() };
+        let ran =
+            context.within(1.0..1.0, |context| estimate::run(&free, ready.real.exact_objects, context))?;
+        let Recovered { stuck, partial, .. } = ran.recovered;
+        let ends = !partial && !stuck.any() && stuck.unmoved + stuck.held_bytes == 0;
+        let scale = |at: SimTime| ready.start.as_secs_f64() + at.as_secs_f64();
+        halted.without_s = ends.then(|| scale(ran.recovered.last()));
+    }
+    Ok(halted)
+}
+
 /// What passes before objects move. Nothing is marked out that comes back, or if `noout` is set, and nothing
 /// waits for it where objects move before, since other things are done or the devices were out already.
 fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
@@ -230,7 +289,8 @@ fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
         at.is_some_and(|at| moves.is_none_or(|moves| moves >= at))
     };
     let is_given_up = !noout && !ready.lasts && passes(detection.saturating_add(down_out));
-    let parts = [(detection, passes(detection)), (down_out, is_given_up), (peering, true)];
+    // What is under way at the beginning waits for nothing.
+    let parts = [(detection, passes(detection)), (down_out, is_given_up), (peering, ready.asks)];
     parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
 }
 
@@ -329,8 +389,58 @@ impl Seen {
                 human::digits(unmoved as f64)
             )
         });
-        let reasons: Vec<String> = [left, full, self.short(), self.held()].into_iter().flatten().collect();
+        let doubt = self.idle_in_doubt();
+        let reasons = [left, full, self.flagged(), self.unseen(), self.short(), self.held(), doubt];
+        let reasons: Vec<String> = reasons.into_iter().flatten().collect();
         (!reasons.is_empty()).then(|| reasons.join(", "))
+    }
+
+    /// Why it is not known which copies exist, where the exports leave that open.
+    fn doubt(&self) -> Option<String> {
+        let states = &self.moves.states;
+        let count = |count: u64| human::plural(count as f64, ["group", "groups"]);
+        if let Some(unplaced) = states.unplaced.first() {
+            return Some(unplaced.clone());
+        }
+        match () {
+            () if states.behind > 0 => {
+                Some(format!("{} lack copies on devices that no export names", count(states.behind)))
+            }
+            () if states.unknown > 0 => Some(format!("the state of {} is not known", count(states.unknown))),
+            () if self.moves.disagreeing > 0 => {
+                Some("the map and the dump of groups are of different times".to_owned())
+            }
+            () => None,
+        }
+    }
+
+    /// A count of what is at risk: where not all is known it may be more, and then it is never 0.
+    pub(super) fn at_least(&self, count: u64) -> Value {
+        match self.doubt().filter(|_| count == 0) {
+            Some(doubt) => Err(doubt),
+            None => Ok(count as f64),
+        }
+    }
+
+    /// Why nothing is said of time: something is to be copied of which no export says what.
+    fn idle_in_doubt(&self) -> Option<String> {
+        self.doubt().filter(|_| self.recovered.jobs == 0)
+    }
+
+    /// Objects that lack nothing, and that a flag keeps where they are.
+    fn flagged(&self) -> Option<String> {
+        let stuck = &self.recovered.stuck;
+        let objects = human::plural(stuck.unmoved_by_flag as f64, ["object stays", "objects stay"]);
+        let flag = stuck.flag.filter(|_| stuck.unmoved_by_flag > 0)?;
+        Some(format!("{objects} where they are while `{flag}` is set"))
+    }
+
+    /// What fails and is never marked down.
+    fn unseen(&self) -> Option<String> {
+        let names = &self.observed.halted.unseen;
+        let first = names.first()?;
+        let who = if names.len() == 1 { first.clone() } else { format!("{} failures", names.len()) };
+        Some(format!("`nodown` is set, so that {who} is not marked down and nothing of it is rebuilt"))
     }
 
     /// Groups to which the map gives no full set of devices in the end, whatever moves.
@@ -387,7 +497,11 @@ impl Seen {
     pub fn full(&self) -> Value {
         let more = self.moves.groups_short > self.moves.safety.short_now;
         let short = self.short().filter(|_| more);
-        left(&self.recovered, self.timing.waiting).or(short).map_or_else(|| Ok(self.until(SPARES - 2)), Err)
+        let reason = left(&self.recovered, self.timing.waiting)
+            .or_else(|| self.unseen())
+            .or(short)
+            .or_else(|| self.idle_in_doubt());
+        reason.map_or_else(|| Ok(self.until(SPARES - 2)), Err)
     }
 
     /// From a failure until it is detected.
@@ -425,7 +539,9 @@ impl Seen {
 
     /// Until nothing is left with a single copy.
     pub(super) fn two_copies(&self) -> Value {
-        bare(&self.recovered, self.timing.waiting).map_or_else(|| Ok(self.until(0)), Err)
+        let doubt = || self.idle_in_doubt();
+        let reason = bare(&self.recovered, self.timing.waiting).or_else(|| self.unseen()).or_else(doubt);
+        reason.map_or_else(|| Ok(self.until(0)), Err)
     }
 
     /// The probability that further failures lose data before all copies are back.
@@ -433,8 +549,9 @@ impl Seen {
         if self.recovered.stuck.lost > 0 {
             return Ok(1.0);
         }
-        match left(&self.recovered, self.timing.waiting) {
+        match left(&self.recovered, self.timing.waiting).or_else(|| self.unseen()) {
             Some(reason) => Err(format!("it is not known how long data are at risk: {reason}")),
+            None if self.doubt().is_some() => Err(self.doubt().unwrap_or_default()),
             None => Ok(self.exposure.loss(self.failure_rate, (self.until(0), self.until(1)))),
         }
     }

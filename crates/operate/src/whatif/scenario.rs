@@ -12,6 +12,7 @@ use towtank_units::{Frequency, Percent, SimSpan};
 
 use crate::asked::{Keyed, MapChanges};
 use crate::exports::Exports;
+use crate::flags::SET;
 
 /// A cluster's exports, what is changed in it, and the speeds of its machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +37,12 @@ pub struct Scenario {
     /// that have failed before.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub replace: Texts,
+    /// Flags of the cluster that are set, as `ceph osd set` does: `noout`, `norebalance@10min`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub set_flag: Texts,
+    /// Flags that are unset, as `ceph osd unset` does: `noout@2h`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub unset_flag: Texts,
     /// Changes of the map, one key for each kind.
     #[serde(flatten)]
     pub map: MapChanges,
@@ -121,7 +128,13 @@ impl Scenario {
     /// The texts of each kind of change, in the order in which they are made.
     #[must_use]
     pub(crate) fn keyed(&self) -> Keyed<'_> {
-        let mut keyed = vec![("fail", &self.fail), ("returns", &self.returns), ("replace", &self.replace)];
+        let mut keyed = vec![
+            ("fail", &self.fail),
+            ("returns", &self.returns),
+            ("replace", &self.replace),
+            (SET, &self.set_flag),
+            ("unset_flag", &self.unset_flag),
+        ];
         keyed.extend(self.map.keyed());
         Keyed { changes: &self.changes, keyed }
     }

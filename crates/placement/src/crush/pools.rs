@@ -1,6 +1,6 @@
 //! From a placement group to its devices, with everything that Ceph applies on top of CRUSH: pools, devices
-//! that are down or out, explicit mappings (`pg_upmap`, `pg_upmap_items`), primary affinity and temporary
-//! mappings.
+//! that are down or out, explicit mappings (`pg_upmap`, `pg_upmap_items`, `pg_upmap_primaries`), primary
+//! affinity and temporary mappings.
 //!
 //! Computes what the monitors and clients of Ceph 16.2.15 compute: `raw` is CRUSH's result, `up` is where the
 //! group should be, `acting` is where it is currently served.
@@ -104,6 +104,8 @@ pub struct Overlay {
     pub pg_temp: BTreeMap<PgId, Vec<ItemId>>,
     /// Temporary primaries.
     pub primary_temp: BTreeMap<PgId, ItemId>,
+    /// Primaries of replicated groups that the read balancer has set (from Ceph 18 on).
+    pub upmap_primary: BTreeMap<PgId, ItemId>,
 }
 
 /// The devices of a group; in a replicated pool the primary comes first, unless `primary_temp` names it.
@@ -201,7 +203,9 @@ impl<'a> Placer<'a> {
         );
         self.keep(pool, &mut raw, |device| device.exists);
         let mut target = raw.clone();
-        self.apply_upmap(group, &mut target);
+        if self.apply_upmap(group, &mut target) {
+            self.apply_upmap_primary(pool, group, &mut target);
+        }
         self.keep(pool, &mut target, |device| device.exists && device.up);
         let up = self.lead(pool, pool.input(seed), target);
         let acting = self.acting(pool, group, &up);
@@ -231,12 +235,13 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Applies explicit mappings; those to a device that is out are ignored.
-    fn apply_upmap(&self, group: PgId, raw: &mut Vec<ItemId>) {
+    /// Applies explicit mappings; those to a device that is out are ignored. False where the whole mapping of
+    /// the group is: then nothing else that is set for it counts.
+    fn apply_upmap(&self, group: PgId, raw: &mut Vec<ItemId>) -> bool {
         let out = |id: ItemId| self.device(id).is_some_and(|device| device.weight == 0);
         if let Some(whole) = self.overlay.upmap.get(&group) {
             if whole.iter().any(|&id| out(id)) {
-                return;
+                return false;
             }
             raw.clone_from(whole);
         }
@@ -247,6 +252,16 @@ impl<'a> Placer<'a> {
             {
                 *place = to;
             }
+        }
+        true
+    }
+
+    /// Puts the device first that is to be the primary, if it is one of the group's and not out.
+    fn apply_upmap_primary(&self, pool: &Pool, group: PgId, raw: &mut [ItemId]) {
+        let Some(named) = self.overlay.upmap_primary.get(&group).filter(|_| pool.may_shift()) else { return };
+        let serves = self.device(*named).is_some_and(|device| device.weight > 0);
+        if let Some(place) = raw.iter().position(|id| id == named).filter(|_| serves) {
+            raw.swap(0, place);
         }
     }
 

@@ -156,6 +156,9 @@ impl Ledger<'_> {
             self.data(record),
             "a record is read from as many devices as its data need"
         );
-        debug_assert!(once(sources), "a record is read twice from one device: {sources:?}");
+        debug_assert!(
+            once(sources) || !once(&self.affected.list(record)[..all.len()]),
+            "a record is read twice from one device: {sources:?}"
+        );
     }
 }

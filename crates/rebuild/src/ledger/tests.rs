@@ -38,7 +38,14 @@ fn rules(source: Source, gather: Gather) -> Rules {
 /// The devices in `gone` have stopped and are known to be down; `out` says whether they are out.
 fn standing(gone: &[usize], out: bool, room: u64) -> Standing {
     let of = |yes: bool| (0..7).map(|device| yes && gone.contains(&device)).collect::<Vec<bool>>();
-    Standing { stopped: of(true), down: of(true), out: of(out), used: vec![0; 7], limit: vec![room; 7] }
+    Standing {
+        stopped: of(true),
+        down: of(true),
+        out: of(out),
+        used: vec![0; 7],
+        limit: vec![room; 7],
+        flags: Flags::default(),
+    }
 }
 
 fn picks() -> impl Strategy<Value = (Source, Gather)> {

@@ -134,7 +134,7 @@ impl Course {
         let once = self.returns.is_some_and(|comes| comes.once);
         let to_each = if once { ToEach::Once } else { ToEach::PerSecond(rate) };
         let writes = Writes { to_each, log: 5, ..Writes::default() };
-        let later = Later { changes: Vec::new(), returns: returns.into_iter().collect(), writes };
+        let later = Later { returns: returns.into_iter().collect(), writes, ..Later::default() };
         check(&Recovery {
             hardware: &hardware,
             limits: &self.limits,

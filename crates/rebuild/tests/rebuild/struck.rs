@@ -52,6 +52,7 @@ fn no_failure_strikes_what_has_fallen() {
         devices: vec![DeviceId(2 * server), DeviceId(2 * server + 1)],
         name: String::new(),
         rack: true,
+        noout: false,
     };
     assert!(strikes_in_vain(&[rack(1), rack(1)]), "the check can fail");
 }

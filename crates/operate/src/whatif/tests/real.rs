@@ -325,7 +325,7 @@ fn a_device_that_is_down_already_may_fail() {
     let folder = || live(&["crushmap.txt", "degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]);
     let text = "crush_map = \"crushmap.txt\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\nfail = \"osd.2\"\n";
     let outcome = run(&ready(folder(), text));
-    assert!(warns(&outcome, "`noout` is set in the osd dump"), "{:?}", outcome.warnings);
+    assert!(warns(&outcome, "`noout` is set, so failed devices"), "{:?}", outcome.warnings);
     assert!(warns(&outcome, "osd.2 no longer served"), "{:?}", outcome.warnings);
     assert!(reason(&outcome, "time_to_full_redundancy_s").contains("because `noout` is set"));
     let outcome = run(&ready(folder(), &format!("{text}noout = false\n")));
@@ -342,26 +342,48 @@ fn a_report_alone_will_do() {
     assert!(warns(&outcome, "assumed to have the same size"), "{:?}", outcome.warnings);
 }
 
-/// A fault that was mended: of a cluster that is recovering, a report says what is to move, and not which
-/// copies exist; the answer was that it takes no time, and that no further device would lose data.
+/// What a report says of a cluster whose group 2.1 is served by `osds`, with these states of its 65 groups.
+fn recovering(osds: &str, states: &str) -> (Outcome, towtank_report::Answer) {
+    let mut folder = live(&["report.json.gz"]);
+    let text = crate::exports::samples::unpacked(&folder, "report.json.gz");
+    let mut report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    report["osdmap"]["pg_temp"] =
+        serde_json::from_str(&format!("[{{\"pgid\": \"2.1\", \"osds\": {osds}}}]")).unwrap();
+    report["num_pg_by_state"] = serde_json::from_str(states).unwrap();
+    report["num_pg_by_osd"] = serde_json::json!([]);
+    folder.0.insert("report.json".to_owned(), report.to_string().into_bytes());
+    let prepared = prepared(&Whatif, folder, "report = \"report.json\"").unwrap();
+    let outcome = prepared.run(&RunContext::alone(Seed(3), 1)).unwrap();
+    let (outcomes, scenario) = ([outcome.clone()], prepared.resolved());
+    let point = towtank_study::PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes };
+    (outcome, Whatif.present(&[point]).answer)
+}
+
+const CLEAN: &str = r#"{"state": "active+clean", "num": 64}"#;
+
+/// A fault that was mended: of a cluster that is recovering, a report says by `pg_temp` which devices serve a
+/// group; the answer was that it takes no time, and that no further device would lose data.
 #[test]
-fn the_time_of_a_recovery_of_which_no_object_is_known_is_unknown() {
-    let answer = |pg_temp: &str| {
-        let mut folder = live(&["report.json.gz"]);
-        let text = crate::exports::samples::unpacked(&folder, "report.json.gz");
-        let planted = text.replace("\"pg_temp\": []", &format!("\"pg_temp\": [{pg_temp}]"));
-        folder.0.insert("report.json".to_owned(), planted.into_bytes());
-        let prepared = prepared(&Whatif, folder, "report = \"report.json\"").unwrap();
-        let outcomes = [prepared.run(&RunContext::alone(Seed(3), 1)).unwrap()];
-        let scenario = prepared.resolved();
-        let point = towtank_study::PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes };
-        Whatif.present(&[point]).answer
-    };
-    assert_ne!(answer("").verdict.unwrap().status(), towtank_report::Status::Unknown);
-    let recovering = answer("{\"pgid\": \"2.1\", \"osds\": [0, 1]}");
-    assert_eq!(recovering.verdict.as_ref().unwrap().status(), towtank_report::Status::Unknown);
-    assert!(recovering.finding.contains("how long it takes is not known"), "{}", recovering.prose());
-    assert!(recovering.prose().contains("Risk: not known"), "{}", recovering.prose());
+fn the_temporary_mappings_of_a_report_say_what_is_missing() {
+    use towtank_report::Status;
+    let degraded = r#"{"state": "active+undersized+degraded+remapped+backfilling", "num": 1}"#;
+    let (outcome, answer) = recovering("[0]", &format!("[{CLEAN}, {degraded}]"));
+    assert_eq!(answer.verdict.as_ref().unwrap().status(), Status::AtRisk, "{}", answer.prose());
+    assert_eq!(value(&outcome, "groups_short_now"), 1.0);
+    assert_eq!(value(&outcome, "devices_critical"), 1.0);
+    assert!(value(&outcome, "time_to_clean_s") > 0.0 && value(&outcome, "moved_objects") > 0.0);
+    // Where the states show more than the report places, nothing is said of safety.
+    for states in [
+        format!("[{CLEAN}, {{\"state\": \"active+undersized+degraded\", \"num\": 2}}]"),
+        format!("[{CLEAN}, {{\"state\": \"active+remapped+backfill_wait\", \"num\": 1}}]"),
+        format!("[{CLEAN}, {{\"state\": \"active+recovery_wait+degraded\", \"num\": 1}}]"),
+    ] {
+        let (outcome, answer) = recovering("[0, 1]", &states);
+        let status = answer.verdict.as_ref().unwrap().status();
+        assert_eq!(status, Status::Unknown, "{states}: {}", answer.prose());
+        assert!(reason(&outcome, "data_loss_probability_fraction").contains("group"), "{states}");
+        assert!(outcome.measures["devices_critical"].value() != Some(0.0), "{states}");
+    }
 }
 
 /// The failure of all devices has an answer: nothing is left.

@@ -87,6 +87,29 @@ fn an_unwilling_primary_steps_back() {
 }
 
 #[test]
+fn the_read_balancer_names_the_primary_of_copies() {
+    let named = |pool: &Pool, place: usize, change: &dyn Fn(&mut Overlay, &[ItemId])| {
+        let (after, before) = placed(pool, |overlay, before| {
+            overlay.upmap_primary.insert(GROUP, before[place]);
+            change(overlay, before);
+        });
+        let places = after.up.devices.iter().map(|id| before.iter().position(|one| one == id).unwrap());
+        places.collect::<Vec<_>>()
+    };
+    assert_eq!(named(&POOL, 2, &|_, _| {}), [2, 1, 0]);
+    assert_eq!(named(&CODED, 2, &|_, _| {}), [0, 1, 2], "shards have their places");
+    let unwilling = |overlay: &mut Overlay, before: &[ItemId]| {
+        overlay.devices[before[1] as usize].primary_affinity = 0;
+    };
+    assert_eq!(named(&POOL, 1, &unwilling), [0, 1, 2], "affinity is looked at afterwards");
+    let elsewhere = |overlay: &mut Overlay, before: &[ItemId]| {
+        let other = (0..overlay.devices.len() as ItemId).find(|id| !before.contains(id)).unwrap();
+        overlay.upmap_primary.insert(GROUP, other);
+    };
+    assert_eq!(named(&POOL, 1, &elsewhere), [0, 1, 2], "it is none of the group's");
+}
+
+#[test]
 fn temporary_mappings_serve_without_changing_the_target() {
     let (after, before) = placed(&POOL, |overlay, _| {
         overlay.pg_temp.insert(GROUP, vec![4, 0]);

@@ -4,6 +4,7 @@ use towtank_units::SimSpan;
 
 use super::*;
 use crate::affected::{Affected, Found, Kind};
+use crate::flags::Flags;
 use crate::hardware::Hardware;
 use crate::ledger::{Backfill, Gather, Ledger, Rules, Source, Standing};
 use crate::redundancy::Redundancy;
@@ -61,6 +62,7 @@ fn planned(grouped: bool, order: Order, reserve: bool, seed: u64) -> Vec<(Vec<u6
         out: gone,
         used: vec![0; 7],
         limit: vec![u64::MAX; 7],
+        flags: Flags::default(),
     };
     ledger.strike(&standing);
     let planned = ledger.plan(&mut standing, 0);

@@ -1,0 +1,185 @@
+//! What exports say of the states of groups: how many are unsafe or not known, and where the states show more
+//! than the exports place.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use towtank_imports::ceph::{GroupStat, GroupSum, GroupsInState, PgDump, Report, Served};
+use towtank_placement::crush::{NONE, RuleKind};
+
+use crate::cluster::{Cluster, Group, PoolState, Stated};
+use crate::gains::differs;
+use crate::laid_out::LaidOut;
+
+/// Counts of groups by their states.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupStates {
+    /// Groups whose state is in an export.
+    pub stated: u64,
+    /// Groups that serve no requests.
+    pub inactive: u64,
+    /// Groups with data that were found on no device.
+    pub lost: u64,
+    /// Groups that nobody has reported, or not for a while.
+    pub unknown: u64,
+    /// Groups on as many devices as they should be, of which some lack copies of objects: which of them do is
+    /// in no export.
+    pub behind: u64,
+    /// The copies that these lack, where an export counts them.
+    pub behind_copies: u64,
+    /// Groups whose sums are guesses, since they were split and not scrubbed since (`stats_invalid`).
+    pub guessed: u64,
+    /// Groups, or pools of a report, that have bytes and no count of objects.
+    pub uncounted: u64,
+    /// Where the states show more than the exports place, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unplaced: Vec<String>,
+}
+
+impl GroupStates {
+    /// Counts the groups of a dump; those that it lacks are in an unknown state.
+    pub(crate) fn of_dump(cluster: &Cluster, dump: &PgDump) -> GroupStates {
+        let mut states = GroupStates { stated: dump.groups.len() as u64, ..GroupStates::default() };
+        let sizes: BTreeMap<i64, u64> =
+            cluster.pools.iter().map(|pool| (pool.placed.id, u64::from(pool.placed.size))).collect();
+        for stat in &dump.groups {
+            let Some(size) = sizes.get(&stat.group.pool) else { continue };
+            states.add(Stated::of(stat), 1);
+            let copies = behind(stat, *size);
+            states.behind += u64::from(copies.is_some());
+            states.behind_copies += copies.unwrap_or(0);
+            states.guessed += u64::from(stat.stats_invalid);
+            states.uncounted += u64::from(is_uncounted(stat.sum));
+        }
+        let lacks = |group: &&Group| group.stated.is_none();
+        states.unknown += cluster.pools.iter().flat_map(|pool| &pool.groups).filter(lacks).count() as u64;
+        states
+    }
+
+    /// Counts the groups of a report, and compares what it says of them with where its maps place them.
+    pub(crate) fn of_report(cluster: &Cluster, report: &Report) -> GroupStates {
+        let mut states = GroupStates::default();
+        for of in &report.states {
+            let is = |word: &str| of.is(word);
+            states.stated += of.groups;
+            states.add(Stated::by(&is), of.groups);
+            let behind = is("degraded") && !is("undersized");
+            states.behind += if behind { of.groups } else { 0 };
+        }
+        states.uncounted = report.pools.iter().filter(|(_, sum)| is_uncounted(*sum)).count() as u64;
+        states.unplaced = unplaced(cluster, report);
+        states
+    }
+
+    fn add(&mut self, stated: Stated, groups: u64) {
+        let Stated { inactive, lost, unknown } = stated;
+        self.inactive += if inactive { groups } else { 0 };
+        self.lost += if lost { groups } else { 0 };
+        self.unknown += if unknown { groups } else { 0 };
+    }
+
+    /// A count by state; nothing where no export has states.
+    #[must_use]
+    pub fn known(&self, count: u64) -> Option<f64> {
+        (self.stated > 0).then_some(count as f64)
+    }
+}
+
+/// Whether there are bytes, and no count of the objects that have them.
+fn is_uncounted(sum: GroupSum) -> bool {
+    sum.bytes() > 0 && sum.num_objects == 0
+}
+
+/// The copies of objects that devices lack which serve a group, beyond what the group lacks because it is on
+/// fewer devices than it should be. None if they lack nothing.
+fn behind(stat: &GroupStat, size: u64) -> Option<u64> {
+    let held = stat.acting.iter().filter(|id| **id != NONE).count() as u64;
+    let missing = size.saturating_sub(held);
+    let absent = stat.sum.num_objects.saturating_mul(missing);
+    let more = stat.sum.num_objects_degraded.saturating_sub(absent);
+    let is_behind = more > 0 || (missing == 0 && stat.is("degraded"));
+    is_behind.then_some(more)
+}
+
+/// Where the states of a report show more than its maps place.
+fn unplaced(cluster: &Cluster, report: &Report) -> Vec<String> {
+    let count = |fits: &dyn Fn(&GroupsInState) -> bool| -> u64 {
+        report.states.iter().filter(|of| fits(of)).map(|of| of.groups).sum()
+    };
+    let Some(placed) = Placed::of(cluster) else { return Vec::new() };
+    let mut said = Vec::new();
+    let mut compare = |what: &str, states: u64, placed: u64| {
+        if states > placed {
+            said.push(format!(
+                "{states} groups are {what} by their states, and the maps show {placed} of them"
+            ));
+        }
+    };
+    compare("undersized", count(&|of| of.is("undersized")), placed.undersized);
+    compare("remapped", count(&|of| of.is("remapped")), placed.remapped);
+    // What serves nothing may be in none of these states.
+    let most = count(&|of| of.is("undersized") || !of.is("active"));
+    if placed.undersized > most {
+        let shown = placed.undersized;
+        said.push(format!(
+            "{most} groups are undersized or inactive by their states, and the maps show {shown}"
+        ));
+    }
+    let other = |served: &&Served| {
+        let shown = i32::try_from(served.id).ok().filter(|id| *id != NONE);
+        shown.is_some_and(|id| placed.served.get(&id).copied().unwrap_or(0) != served.groups)
+    };
+    let differ = report.served.iter().filter(other).count();
+    if differ > 0 {
+        said.push(format!("{differ} devices serve other numbers of groups than the maps show"));
+    }
+    said
+}
+
+/// What the maps of a report show.
+#[derive(Default)]
+struct Placed {
+    undersized: u64,
+    remapped: u64,
+    served: BTreeMap<i32, u64>,
+}
+
+impl Placed {
+    fn of(cluster: &Cluster) -> Option<Placed> {
+        let mut laid_out = LaidOut::new(cluster).ok()?;
+        let mut placed = Placed::default();
+        for pool in &cluster.pools {
+            let seeds: Vec<u32> = (0..pool.placed.pg_num).collect();
+            for (group, place) in pool.groups.iter().zip(laid_out.place_all(&pool.placed, &seeds)) {
+                let held = group.acting.as_ref().unwrap_or(&place.acting.devices);
+                let holders = held.iter().copied().filter(|id| *id != NONE);
+                placed.undersized += u64::from(holders.clone().count() < pool.placed.size as usize);
+                let coded = pool.placed.kind == RuleKind::Erasure;
+                placed.remapped += u64::from(differs(held, &place.up.devices, coded));
+                holders.for_each(|id| *placed.served.entry(id).or_default() += 1);
+            }
+        }
+        Some(placed)
+    }
+}
+
+impl Cluster {
+    /// Writes down where each group is of which no dump says it: where the map and its temporary mappings
+    /// have it served. Nothing is done where the map cannot be compiled.
+    pub(crate) fn settle(&mut self) {
+        let open = |pool: &PoolState| pool.groups.iter().any(|group| group.acting.is_none());
+        if !self.pools.iter().any(open) {
+            return;
+        }
+        let plain = self.clone();
+        let Ok(mut laid_out) = LaidOut::new(&plain) else { return };
+        for (pool, of_plain) in self.pools.iter_mut().zip(&plain.pools) {
+            let open = (0u32..).zip(&mut pool.groups).filter(|(_, group)| group.acting.is_none());
+            let (seeds, groups): (Vec<u32>, Vec<&mut Group>) = open.unzip();
+            for (group, place) in groups.into_iter().zip(laid_out.place_all(&of_plain.placed, &seeds)) {
+                group.acting = Some(place.acting.devices);
+                group.primary = group.primary.or(place.acting.primary);
+            }
+        }
+    }
+}

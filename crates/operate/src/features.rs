@@ -1,0 +1,81 @@
+//! What a cluster has that is not modelled: refused where the answer would be wrong, else named in it.
+
+use towtank_imports::ceph::{OsdDump, PoolEntry};
+use towtank_placement::crush::RuleKind;
+use towtank_report::{Warning, human};
+use towtank_scenario::{Draft, Problems};
+
+/// Plugins of erasure codes that are modelled: any k shards give the data, and a repair reads k whole ones.
+const PLUGINS: [&str; 2] = ["jerasure", "isa"];
+
+/// A plugin of which any k shards give the data, and whose repairs read less in some releases.
+const CLAY: &str = "clay";
+
+/// What is not modelled in any answer.
+pub(crate) fn named(dump: &OsdDump) -> Vec<Warning> {
+    let mut said = Vec::new();
+    if dump.is_stretched() {
+        said.push(Warning::unknown(
+            "stretch mode is on, which is not modelled: groups count as served with `min_size` devices anywhere, and \
+             nothing is said of the loss of a site",
+        ));
+    }
+    let of = |fits: &dyn Fn(&PoolEntry) -> bool, [one, several]: [&str; 2], rest: &str| {
+        let pools: Vec<&PoolEntry> = dump.pools.iter().filter(|pool| fits(pool)).collect();
+        let who = match pools[..] {
+            [] => return None,
+            [pool] => format!("pool `{}` {one}", pool.name),
+            [pool, ..] => {
+                format!("{} pools, such as `{}`, {several}", human::digits(pools.len() as f64), pool.name)
+            }
+        };
+        Some(format!("{who} {rest}"))
+    };
+    let tiers = of(
+        &PoolEntry::is_tiered,
+        ["belongs", "belong"],
+        "to a cache tier, which is not modelled: what it flushes, evicts and promotes does not count",
+    );
+    let codes = of(
+        &|pool| pool.has_flag("ec_optimizations"),
+        ["has", "have"],
+        "`ec_optimizations`, which are not modelled: other devices may lead their groups",
+    );
+    said.extend([tiers, codes].into_iter().flatten().map(Warning::unknown));
+    let scaled = of(
+        &|pool| pool.is_scaled() && (pool.has_flag("bulk") || pool.has_target_size()),
+        ["is", "are"],
+        "scaled by the autoscaler to a target (`bulk`, `target_size_ratio`), which is not modelled: it may change `pg_num` \
+         when the cluster changes",
+    );
+    said.extend(scaled.map(Warning::note));
+    said
+}
+
+/// What is not modelled where time and risk are answered. Pools whose codes are not known are refused.
+pub(crate) fn check(dump: &OsdDump, key: &str, draft: &Draft, problems: &mut Problems) -> Vec<Warning> {
+    let mut said = Vec::new();
+    for pool in dump.pools.iter().filter(|pool| pool.kind() == RuleKind::Erasure) {
+        let (name, profile) = (&pool.name, &pool.erasure_code_profile);
+        match dump.plugin(profile) {
+            Some(plugin) if PLUGINS.contains(&plugin) => {}
+            Some(CLAY) => said.push(Warning::unknown(format!(
+                "pool `{name}` has the code `{CLAY}`: repairs read k whole shards here, as in Ceph 20; earlier releases \
+                 read less, so its times are upper bounds"
+            ))),
+            Some(plugin) => {
+                let message = format!(
+                    "pool `{name}` has the code `{plugin}` (profile `{profile}`), which is not modelled: what a repair \
+                     reads, and which losses it survives, would be wrong"
+                );
+                let hint = "ask for what moves alone, with --moves-only; modelled are jerasure, isa and clay";
+                problems.push(draft.problem(key, message).hint(hint));
+            }
+            None => said.push(Warning::unknown(format!(
+                "the osd dump does not say which code pool `{name}` has (`plugin` of profile `{profile}`): one is assumed \
+                 with which any k shards give the data"
+            ))),
+        }
+    }
+    said
+}
