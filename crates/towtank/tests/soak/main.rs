@@ -18,6 +18,7 @@ mod place;
 mod put;
 mod queue;
 mod rebuild;
+mod states;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,0 +1,407 @@
+//! What must hold between an answer of `whatif` and the facts of the oracle. Each law has a name, so that its
+//! violations can be counted.
+
+use std::collections::BTreeMap;
+
+use towtank_report::{Report, Status};
+
+use super::cluster::{Cluster, NONE};
+use super::oracle::{Count, Facts, facts, to_copy};
+use super::planted::Damage;
+
+/// An answer, as far as laws look at it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Said {
+    pub(super) verdict: Status,
+    pub(super) because: String,
+    /// Values of measures, or why there is none.
+    pub(super) measures: BTreeMap<String, Result<f64, String>>,
+}
+
+impl Said {
+    pub(super) fn of(report: &Report) -> Said {
+        let verdict = report.answer.verdict.as_ref().expect("whatif has a verdict");
+        let value = |measure: &towtank_report::Measure| {
+            measure.value().ok_or_else(|| measure.reason().unwrap_or_default().to_owned())
+        };
+        Said {
+            verdict: verdict.status(),
+            because: verdict.reason().to_owned(),
+            measures: report.summary.iter().map(|(name, found)| (name.to_owned(), value(found))).collect(),
+        }
+    }
+
+    pub(super) fn value(&self, name: &str) -> Option<f64> {
+        self.measures.get(name)?.clone().ok()
+    }
+
+    /// Whether it has the measure, and says that its value is not known, and why.
+    fn says_why_not(&self, name: &str) -> bool {
+        matches!(self.measures.get(name), Some(Err(reason)) if !reason.is_empty())
+    }
+}
+
+/// All laws, each with damage that breaks it.
+pub(super) const LAWS: [(&str, Damage); 59] = [
+    ("all: there is an answer", Damage::Export),
+    ("now: short groups", Damage::Record),
+    ("now: groups below min_size", Damage::More),
+    ("now: not safe while below min_size", Damage::Verdict(Status::Safe)),
+    ("now: not safe while data cannot be read", Damage::Verdict(Status::Safe)),
+    ("now: not safe while groups are unknown", Damage::Verdict(Status::Safe)),
+    ("now: not safe while one more device loses data", Damage::Verdict(Status::Safe)),
+    ("now: lost is not safe", Damage::Verdict(Status::AtRisk)),
+    ("now: what serves no requests is not safe", Damage::Verdict(Status::AtRisk)),
+    ("now: not safe while copies are missing", Damage::Verdict(Status::Safe)),
+    ("now: not safe while copies have no place", Damage::Verdict(Status::Safe)),
+    ("now: not safe while a flag stops rebuilds", Damage::Verdict(Status::Safe)),
+    ("now: bytes to move", Damage::Record),
+    ("now: bytes pending", Damage::More),
+    ("now: groups to move", Damage::More),
+    ("now: what is never clean has no time", Damage::Time(5)),
+    ("now: a move takes time", Damage::Time(0)),
+    ("now: what cannot be read is not clean at once", Damage::Time(0)),
+    ("now: a rebuild takes time", Damage::Time(0)),
+    ("now: a log recovery takes time", Damage::Time(0)),
+    ("now: a flag that stops backfills leaves no time to clean", Damage::Time(5)),
+    ("now: a flag that stops backfills leaves no time to redundancy", Damage::Time(5)),
+    ("now: norebalance leaves no time to clean", Damage::Time(5)),
+    ("now: objects that are not counted are not 0", Damage::Time(0)),
+    ("moves only: short groups", Damage::More),
+    ("moves only: lost groups", Damage::More),
+    ("moves only: inactive groups", Damage::More),
+    ("moves only: unknown groups", Damage::More),
+    ("moves only: not safe while below min_size", Damage::Verdict(Status::Safe)),
+    ("moves only: not safe while data cannot be read", Damage::Verdict(Status::Safe)),
+    ("moves only: not safe while groups are unknown", Damage::Verdict(Status::Safe)),
+    ("moves only: not safe while one more device loses data", Damage::Verdict(Status::Safe)),
+    ("moves only: lost is not safe", Damage::Verdict(Status::AtRisk)),
+    ("moves only: what serves no requests is not safe", Damage::Verdict(Status::AtRisk)),
+    ("failed: groups below min_size", Damage::More),
+    ("failed: lost objects", Damage::More),
+    ("failed: objects that are not counted are not 0", Damage::Time(0)),
+    ("failed: bytes with one copy", Damage::More),
+    ("failed: devices critical", Damage::More),
+    ("failed: hosts critical", Damage::More),
+    ("failed: not safe while below min_size", Damage::Verdict(Status::Safe)),
+    ("failed: not safe while data cannot be read", Damage::Verdict(Status::Safe)),
+    ("failed: not safe while groups are unknown", Damage::Verdict(Status::Safe)),
+    ("failed: not safe while one more device loses data", Damage::Verdict(Status::Safe)),
+    ("failed: lost is not safe", Damage::Verdict(Status::AtRisk)),
+    ("failed: groups affected", Damage::Record),
+    ("failed: objects affected", Damage::More),
+    ("failed: bytes to move", Damage::More),
+    ("failed: a rebuild takes time", Damage::Time(0)),
+    ("failed: a flag that stops backfills leaves no time", Damage::Time(5)),
+    ("failed: not safe while a flag stops rebuilds", Damage::Verdict(Status::Safe)),
+    ("failed: noout leaves no time", Damage::Time(5)),
+    ("failed: not safe under noout", Damage::Verdict(Status::Safe)),
+    ("failed: nodown leaves no time", Damage::Time(5)),
+    ("failed: not safe under nodown", Damage::Verdict(Status::Safe)),
+    ("report alone: it is not refused", Damage::Export),
+    ("report alone: the same verdict", Damage::Verdict(Status::AtRisk)),
+    ("report alone: the same short groups", Damage::More),
+    ("report alone: the same groups below min_size", Damage::More),
+];
+
+/// What of an answer breaks a law: the name of the law, and how.
+pub(super) type Broken = Vec<(&'static str, String)>;
+
+/// An answer, what is true, and what is broken so far.
+struct Judge<'a> {
+    cluster: &'a Cluster,
+    facts: Facts,
+    said: &'a Said,
+    broken: Broken,
+}
+
+impl Judge<'_> {
+    fn law(&mut self, name: &'static str, holds: bool, how: impl FnOnce() -> String) {
+        assert!(LAWS.iter().any(|(law, _)| *law == name), "{name} is not in the list");
+        if !holds {
+            self.broken.push((name, how()));
+        }
+    }
+
+    /// A measure has a value within the bounds.
+    fn counts(&mut self, law: &'static str, measure: &str, want: Count) {
+        let found = self.said.value(measure);
+        let holds = found.is_some_and(|found| want.holds(found));
+        let said = self.said.measures.get(measure).cloned();
+        self.law(law, holds, || format!("{measure} is {said:?}, and the truth {want:?}"));
+    }
+
+    /// A measure has one of two values, where all groups are known.
+    fn moved(&mut self, law: &'static str, measure: &str, want: [u64; 2]) {
+        let found = self.said.value(measure);
+        let holds = self.facts.unknown > 0
+            || found.is_some_and(|found| want.iter().any(|want| found == *want as f64));
+        self.law(law, holds, || {
+            format!(
+                "{measure} is {found:?}, and the truth {}, or {} once all that is down is out",
+                want[0], want[1]
+            )
+        });
+    }
+
+    fn safe_is_said(&mut self, law: &'static str, danger: bool, what: &str) {
+        let is_safe = self.said.verdict == Status::Safe;
+        let because = self.said.because.clone();
+        self.law(law, !(danger && is_safe), || format!("safe ({because}), though {what}"));
+    }
+
+    /// Data that clients cannot use are not safe, however they came to it. What a failure brings for a while is
+    /// at risk only.
+    fn serves(&mut self, law: &'static str) {
+        let Said { verdict, because, .. } = self.said.clone();
+        let holds = self.facts.below.sure == 0 || verdict == Status::NotSafe;
+        self.law(law, holds, || format!("{verdict:?} ({because}), though groups serve no requests"));
+    }
+
+    /// Laws of the verdict, which hold whatever is asked.
+    fn verdict(&mut self, prefix: [&'static str; 5]) {
+        let facts = self.facts.clone();
+        self.safe_is_said(prefix[0], facts.below.sure > 0, "groups are below min_size");
+        self.safe_is_said(prefix[1], facts.unread.sure > 0, "groups cannot be read");
+        self.safe_is_said(prefix[2], facts.unknown > 0, "the state of groups is not known");
+        let single = facts.last.sure > 0 && !facts.next.is_empty();
+        self.safe_is_said(prefix[3], single, "one more device would lose data");
+        let verdict = self.said.verdict;
+        let because = self.said.because.clone();
+        let holds = facts.lost.sure == 0 || verdict == Status::NotSafe;
+        self.law(prefix[4], holds, || format!("{verdict:?} ({because}), though groups are lost"));
+    }
+}
+
+/// The laws of an answer without a change.
+pub(super) fn now(cluster: &Cluster, said: &Said) -> Broken {
+    let facts = facts(cluster, &[]);
+    let mut judge = Judge { cluster, facts: facts.clone(), said, broken: Vec::new() };
+    judge.counts("now: short groups", "groups_short_now", facts.short);
+    judge.counts("now: groups below min_size", "below_min_size", facts.below);
+    judge.verdict([
+        "now: not safe while below min_size",
+        "now: not safe while data cannot be read",
+        "now: not safe while groups are unknown",
+        "now: not safe while one more device loses data",
+        "now: lost is not safe",
+    ]);
+    judge.serves("now: what serves no requests is not safe");
+    judge.safe_is_said("now: not safe while copies are missing", facts.missing > 0, "copies are missing");
+    judge.safe_is_said(
+        "now: not safe while copies have no place",
+        facts.homeless > 0,
+        "copies have no place",
+    );
+    let held =
+        (judge.cluster.has_flag("norecover") || judge.cluster.has_flag("nobackfill")) && facts.missing > 0;
+    judge.safe_is_said("now: not safe while a flag stops rebuilds", held, "a flag stops the rebuild");
+    moves(&mut judge);
+    times(&mut judge);
+    objects(&mut judge, &facts);
+    judge.broken
+}
+
+/// Data to move: what is missing and misplaced, also where devices that are down are marked out meanwhile.
+fn moves(judge: &mut Judge<'_>) {
+    let [now, later] = [false, true].map(|out| to_move(&judge.cluster.after(&[], out)));
+    judge.moved("now: bytes to move", "moved_bytes", [now.bytes, later.bytes]);
+    judge.moved("now: bytes pending", "pending_bytes", [now.bytes, later.bytes]);
+    // Without a number of objects, a group of no bytes may hold some.
+    if judge.cluster.counts_objects {
+        judge.moved("now: groups to move", "moved_groups", [now.groups, later.groups]);
+    }
+    let never = judge.facts.unread.sure > 0 || (now.homeless > 0 && later.homeless > 0);
+    let holds = !never || judge.said.says_why_not("time_to_clean_s");
+    let clean = judge.said.value("time_to_clean_s");
+    judge.law("now: what is never clean has no time", holds, || format!("time_to_clean_s is {clean:?}"));
+}
+
+/// What must be copied until all groups are where the map puts them.
+pub(super) struct ToMove {
+    pub(super) bytes: u64,
+    pub(super) groups: u64,
+    pub(super) homeless: u64,
+}
+
+pub(super) fn to_move(cluster: &Cluster) -> ToMove {
+    let mut all = ToMove { bytes: 0, groups: 0, homeless: 0 };
+    for group in &cluster.groups {
+        let found = to_copy(cluster, group, &group.up);
+        all.bytes += found.of_all() * cluster.shard(group);
+        all.groups += u64::from(found.of_all() > 0 && group.objects > 0);
+        all.homeless += if group.objects > 0 { found.homeless } else { 0 };
+    }
+    all
+}
+
+/// Whether groups with all their copies have some on other devices than the map says.
+fn moves_only(cluster: &Cluster) -> bool {
+    cluster.groups.iter().any(|group| {
+        let found = to_copy(cluster, group, &group.up);
+        let serving = group.acting.iter().filter(|osd| **osd != NONE).count();
+        let whole = serving == cluster.pool(group).width as usize;
+        whole && found.misplaced > 0 && group.objects > 0
+    })
+}
+
+fn times(judge: &mut Judge<'_>) {
+    let facts = judge.facts.clone();
+    let [clean, full] = ["time_to_clean_s", "time_to_full_redundancy_s"].map(|name| judge.said.value(name));
+    let stays = facts.unread.sure > 0 || facts.homeless > 0;
+    judge.law("now: a move takes time", facts.waiting == 0 || clean != Some(0.0), || {
+        format!("time_to_clean_s is 0, and {} groups are to be copied", facts.waiting)
+    });
+    judge.law("now: what cannot be read is not clean at once", !stays || clean != Some(0.0), || {
+        format!(
+            "time_to_clean_s is 0, {} groups cannot be read, {} copies have no place",
+            facts.unread.sure, facts.homeless
+        )
+    });
+    let lacks = facts.missing > 0 && facts.missing_bytes > 0;
+    judge.law("now: a rebuild takes time", !lacks || full != Some(0.0), || {
+        format!("time_to_full_redundancy_s is 0, and {} copies are missing", facts.missing)
+    });
+    judge.law("now: a log recovery takes time", facts.behind == 0 || full != Some(0.0), || {
+        format!("time_to_full_redundancy_s is 0, and {} groups make up for their log", facts.behind)
+    });
+    let stopped = judge.cluster.has_flag("norecover") || judge.cluster.has_flag("nobackfill");
+    let said = judge.said;
+    let why_not = |name: &str| said.says_why_not(name);
+    let holds = !stopped || facts.waiting == 0 || why_not("time_to_clean_s");
+    judge.law("now: a flag that stops backfills leaves no time to clean", holds, || format!("{clean:?}"));
+    let holds = !stopped || !lacks || why_not("time_to_full_redundancy_s");
+    judge.law("now: a flag that stops backfills leaves no time to redundancy", holds, || format!("{full:?}"));
+    let rests = judge.cluster.has_flag("norebalance") && moves_only(judge.cluster);
+    let holds = !rests || why_not("time_to_clean_s");
+    judge.law("now: norebalance leaves no time to clean", holds, || format!("{clean:?}"));
+}
+
+/// What the exports do not have is not 0.
+fn objects(judge: &mut Judge<'_>, facts: &Facts) {
+    if judge.cluster.counts_objects {
+        return;
+    }
+    let said = judge.said;
+    let lost = (facts.lost_objects.sure > 0, "lost_objects");
+    for (some, measure) in [(facts.waiting > 0, "moved_objects"), lost] {
+        let holds = !some || said.value(measure) != Some(0.0);
+        judge.law("now: objects that are not counted are not 0", holds, || format!("{measure} is 0"));
+    }
+}
+
+/// The laws of the moves alone, which count what the dump says of groups.
+pub(super) fn shown(cluster: &Cluster, said: &Said) -> Broken {
+    use super::cluster::Shown;
+    let facts = facts(cluster, &[]);
+    let mut judge = Judge { cluster, facts: facts.clone(), said, broken: Vec::new() };
+    judge.counts("moves only: short groups", "groups_short_now", facts.short);
+    judge.counts("moves only: lost groups", "groups_lost_now", facts.lost);
+    judge.counts("moves only: inactive groups", "groups_inactive_now", facts.inactive);
+    let of = |what: Shown| cluster.groups.iter().filter(|group| group.shown == what).count() as u64;
+    let silent = Count { sure: of(Shown::Unknown) + of(Shown::Stale), perhaps: of(Shown::Left) };
+    judge.counts("moves only: unknown groups", "groups_unknown_now", silent);
+    judge.verdict([
+        "moves only: not safe while below min_size",
+        "moves only: not safe while data cannot be read",
+        "moves only: not safe while groups are unknown",
+        "moves only: not safe while one more device loses data",
+        "moves only: lost is not safe",
+    ]);
+    judge.serves("moves only: what serves no requests is not safe");
+    judge.broken
+}
+
+/// The laws of an answer about devices that fail at once.
+pub(super) fn failed(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken {
+    let facts = facts(cluster, devices);
+    let mut judge = Judge { cluster, facts: facts.clone(), said, broken: Vec::new() };
+    judge.counts("failed: groups below min_size", "below_min_size", facts.below);
+    if cluster.counts_objects {
+        // What devices that are down hold may be found again, so it counts as lost or not.
+        let Count { sure, perhaps } = facts.lost_objects;
+        let perhaps = perhaps + facts.unread_objects.sure.saturating_sub(sure);
+        judge.counts("failed: lost objects", "lost_objects", Count { sure, perhaps });
+    } else {
+        let holds = facts.lost_objects.sure == 0 || said.value("lost_objects") != Some(0.0);
+        judge.law("failed: objects that are not counted are not 0", holds, || "lost_objects is 0".to_owned());
+    }
+    judge.counts("failed: bytes with one copy", "one_copy_bytes", facts.last_bytes);
+    if facts.unknown + facts.behind == 0 {
+        let [osds, hosts] = [facts.next.len(), facts.next_hosts.len()].map(|len| len as u64);
+        judge.counts("failed: devices critical", "devices_critical", Count { sure: osds, perhaps: 0 });
+        judge.counts("failed: hosts critical", "hosts_critical", Count { sure: hosts, perhaps: 0 });
+    }
+    judge.verdict([
+        "failed: not safe while below min_size",
+        "failed: not safe while data cannot be read",
+        "failed: not safe while groups are unknown",
+        "failed: not safe while one more device loses data",
+        "failed: lost is not safe",
+    ]);
+    hits(&mut judge, devices);
+    judge.broken
+}
+
+/// Laws of what must be rebuilt after a failure, and of flags that stop it.
+fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
+    let (facts, said) = (judge.facts.clone(), judge.said);
+    // Of a device that was down before, nothing need be said.
+    let of_none = facts.hit.sure == 0 && said.says_why_not("groups_affected");
+    if !of_none {
+        judge.counts("failed: groups affected", "groups_affected", facts.hit);
+    }
+    if judge.cluster.counts_objects && !of_none {
+        judge.counts("failed: objects affected", "objects_affected", facts.hit_objects);
+    }
+    if facts.unread.sure == 0 {
+        let [now, later] = [false, true].map(|out| to_move(&judge.cluster.after(devices, out)));
+        judge.moved("failed: bytes to move", "moved_bytes", [now.bytes, later.bytes]);
+    }
+    let full = said.value("time_to_full_redundancy_s");
+    let hit = facts.hit.sure > 0;
+    judge.law("failed: a rebuild takes time", !hit || full != Some(0.0), || {
+        "time_to_full_redundancy_s is 0, and a device with data has failed".to_owned()
+    });
+    let why_not = said.says_why_not("time_to_full_redundancy_s");
+    let stopped = hit && (judge.cluster.has_flag("norecover") || judge.cluster.has_flag("nobackfill"));
+    judge.law("failed: a flag that stops backfills leaves no time", !stopped || why_not, || {
+        format!("{full:?}")
+    });
+    judge.safe_is_said("failed: not safe while a flag stops rebuilds", stopped, "a flag stops the rebuild");
+    for (flag, time, verdict) in [
+        ("noout", "failed: noout leaves no time", "failed: not safe under noout"),
+        ("nodown", "failed: nodown leaves no time", "failed: not safe under nodown"),
+    ] {
+        let stays = facts.bound > 0 && judge.cluster.has_flag(flag);
+        judge.law(time, !stays || why_not, || format!("time_to_full_redundancy_s is {full:?}"));
+        judge.safe_is_said(verdict, stays, "what failed is never marked out");
+    }
+}
+
+/// A report alone gives the verdict and the counts of the whole set of exports.
+pub(super) fn alike(cluster: &Cluster, whole: &Said, alone: &Said) -> Broken {
+    let mut broken = Vec::new();
+    // Of a full cluster, the report lacks the fill of each device.
+    if whole.verdict != alone.verdict && cluster.is_roomy {
+        let how = format!(
+            "{:?} ({}) with all exports, {:?} ({}) with the report",
+            whole.verdict, whole.because, alone.verdict, alone.because
+        );
+        broken.push(("report alone: the same verdict", how));
+    }
+    // Of groups that serve nothing, the report does not say which they are.
+    let facts = facts(cluster, &[]);
+    let silent = (facts.unknown + facts.unread.sure + facts.behind) as f64;
+    for (law, measure) in [
+        ("report alone: the same short groups", "groups_short_now"),
+        ("report alone: the same groups below min_size", "below_min_size"),
+    ] {
+        let [one, other] = [whole, alone].map(|said| said.value(measure));
+        let holds = one.zip(other).map_or(one == other, |(one, other)| (one - other).abs() <= silent);
+        if !holds {
+            broken.push((law, format!("{measure}: {one:?} with all exports, {other:?} with the report")));
+        }
+    }
+    broken
+}
