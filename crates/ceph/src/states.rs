@@ -97,7 +97,11 @@ fn behind(stat: &GroupStat, size: u64) -> Option<u64> {
     let missing = size.saturating_sub(held);
     let absent = stat.sum.num_objects.saturating_mul(missing);
     let more = stat.sum.num_objects_degraded.saturating_sub(absent);
-    let is_behind = more > 0 || (missing == 0 && stat.is("degraded"));
+    let is_behind = match missing {
+        0 => more > 0 || stat.is("degraded"),
+        // Without a count of objects, it is not known how many copies the missing devices stand for.
+        _ => more > 0 && stat.sum.num_objects > 0,
+    };
     is_behind.then_some(more)
 }
 

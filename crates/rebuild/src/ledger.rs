@@ -338,18 +338,19 @@ impl<'a> Ledger<'a> {
             if missing == 0 && silent == 0 && !self.affected.follows {
                 continue;
             }
-            if self.affected.sizes(record).iter().all(|&bytes| bytes == 0) {
-                continue;
-            }
-            let objects = self.affected.objects_of(record);
             let kind = self.affected.kind(record);
             let data = kind.redundancy.data;
             let copies = kind.redundancy.width - missing as u32;
-            let bytes = self.affected.bytes_of(record);
-            below_min_size += u64::from(copies - silent + self.logged(record) < kind.min_size);
-            if missing == 0 && !self.affected.follows {
+            let is_empty = self.affected.sizes(record).iter().all(|&bytes| bytes == 0);
+            if is_empty && !self.affected.grouped {
                 continue;
             }
+            below_min_size += u64::from(copies - silent + self.logged(record) < kind.min_size);
+            if is_empty || (missing == 0 && !self.affected.follows) {
+                continue;
+            }
+            let objects = self.affected.objects_of(record);
+            let bytes = self.affected.bytes_of(record);
             if copies < data {
                 stuck.lost += objects;
                 stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(missing as u64));

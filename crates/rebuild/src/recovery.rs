@@ -293,6 +293,12 @@ impl Recovery<'_> {
         standing
     }
 
+    /// Whether a device has stopped at a moment that is not known to be down.
+    fn has_unnoticed(&self, at: SimTime) -> bool {
+        let standing = self.standing(at, Vec::new());
+        standing.stopped != standing.down
+    }
+
     /// Runs the recovery.
     ///
     /// # Errors
@@ -364,6 +370,10 @@ impl Recovery<'_> {
             }
         }
         if !found.partial && end.is_none() {
+            if moments.last().is_some_and(|last| self.has_unnoticed(*last)) {
+                // Copies from and to what has stopped without notice wait for it.
+                found.stuck.waiting += ledger.lacking().saturating_sub(found.stuck.objects());
+            }
             accounted(ledger.lacking(), found.stuck)?;
         }
         found.assert_adds_up();

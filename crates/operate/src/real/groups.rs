@@ -1,6 +1,6 @@
 //! The groups of a real cluster as records of a rebuild, and where they belong when devices are out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use towtank_ceph::{Cluster, Group, PoolState, parts_of, upmaps};
@@ -235,6 +235,17 @@ impl Groups {
             objects: if bytes > 0 { objects.max(1) } else { objects },
         };
         (0u32..).zip(bytes.into_iter().zip(objects)).map(unit)
+    }
+
+    /// The numbers of groups whose data were found on no device, by their state.
+    pub(crate) fn stated_lost(&self) -> BTreeSet<u64> {
+        let of_pool = |(at, pool): (usize, &PoolState)| {
+            let lost =
+                |unit: Unit| pool.groups[unit.source as usize].stated.is_some_and(|stated| stated.lost);
+            self.units(at).map(lost).collect::<Vec<bool>>()
+        };
+        let lost = self.cluster.pools.iter().enumerate().flat_map(of_pool);
+        (0..).zip(lost).filter(|(_, lost)| *lost).map(|(number, _)| number).collect()
     }
 
     /// The number of the first group of each pool.

@@ -6,6 +6,7 @@ use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 
 use super::Whatif;
 use super::observed::{Halted, Kept};
+use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
 use towtank_recovery::parts;
@@ -66,7 +67,8 @@ impl<'a> View<'a> {
     fn level(&self, of_map: Status) -> Status {
         let unfinished = self.value("time_to_clean_s").is_none();
         let Halted { lacking, unseen, paused, .. } = &self.kept.observed.halted;
-        let halted = *lacking || *paused || !unseen.is_empty() || self.kept.observed.unavailable.groups > 0;
+        let Unavailable { groups, lost_empty, .. } = self.kept.observed.unavailable;
+        let halted = *lacking || *paused || !unseen.is_empty() || groups + lost_empty > 0;
         let own = if halted || self.some("lost_objects") || (unfinished && self.some("stuck_objects")) {
             Status::NotSafe
         } else if unfinished || self.some("one_copy_bytes") || self.some("below_min_size") || self.crowded() {
@@ -175,20 +177,22 @@ fn nothing_to_do(view: &View<'_>) -> Option<String> {
 /// What is unsafe or not known; empty where there is nothing.
 fn said(view: &View<'_>) -> Vec<String> {
     let mut dangers = dangers::dangers(&view.kept.moves);
+    let mut first = stopped(view);
     if view.some("lost_objects") {
         let lost = view.value("lost_objects").unwrap_or(0.0);
-        dangers.insert(0, format!("{} objects would be lost", human::digits(lost)));
+        first.insert(0, format!("{} objects would be lost", human::digits(lost)));
     }
-    dangers.splice(0..0, stopped(view));
+    let below = view.value("below_min_size").unwrap_or(0.0);
+    let now = view.kept.moves.safety.below_min_size_now as f64;
+    if below > now {
+        let verb = ["group accepts no writes", "groups accept no writes"];
+        first.push(format!("{} for a while", human::plural(below, verb)));
+    }
     if view.some("one_copy_bytes") {
         let bytes = view.shown("one_copy_bytes", "bytes").unwrap_or_default();
-        dangers.push(format!("{bytes} have a single copy (or just k shards) left at first"));
+        first.push(format!("{bytes} have a single copy (or just k shards) left at first"));
     }
-    if view.some("below_min_size") {
-        let groups = view.value("below_min_size").unwrap_or(0.0);
-        let verb = ["group accepts no writes", "groups accept no writes"];
-        dangers.push(format!("{} for a while", human::plural(groups, verb)));
-    }
+    dangers.splice(0..0, first);
     if view.crowded() {
         let most = view.value("device_groups_max_after").unwrap_or(0.0);
         dangers.push(format!("a device would have {most:.0} groups, above {GROUPS_A_DEVICE}"));
@@ -205,6 +209,11 @@ fn stopped(view: &View<'_>) -> Vec<String> {
     let observed = &view.kept.observed;
     let Halted { copies, lacking, unseen, paused, .. } = &observed.halted;
     let mut said: Vec<String> = observed.unavailable.in_words().into_iter().collect();
+    if observed.unavailable.lost_empty > 0 {
+        let groups = observed.unavailable.lost_empty as f64;
+        let groups = human::plural(groups, ["group without objects has", "groups without objects have"]);
+        said.push(format!("{groups} too few devices left, and serve no requests"));
+    }
     match copies {
         Some((flag, _)) if *lacking && flag == "norecover" => {
             said.push(format!("while `{flag}` is set nothing is rebuilt but what clients wait for"));

@@ -116,7 +116,15 @@ impl Ready {
             later::add(&mut staged, &asked, (&scenario, asks), (&real, &flags), draft)?;
         let (after, dropped) = given_up(end, &real, &back);
         let upmaps_dropped = upmaps_dropped + dropped;
-        let case = Case { before: start, after, states: group_states, warnings, upmaps_dropped, changes: words, limits };
+        let case = Case {
+            before: start,
+            after,
+            states: group_states,
+            warnings,
+            upmaps_dropped,
+            changes: words,
+            limits,
+        };
         let lasts = asked.lasts();
         let start = start_of_moves;
         let paused = flags.has("pause", SimSpan::ZERO);

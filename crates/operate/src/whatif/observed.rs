@@ -144,10 +144,18 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let exact_objects = ready.real.exact_objects;
     let estimate::Ran { mut recovered, estimate, note } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, exact_objects, context))?;
-    let unavailable = Unavailable::of(ready);
+    let mut unavailable = Unavailable::of(ready);
+    if !recovery.struck.windows(2).all(|pair| pair[0].at == pair[1].at) {
+        // Between failures that follow each other a group may find other devices.
+        unavailable.lost_empty = 0;
+    }
     let waits = unavailable.objects.min(recovered.stuck.lost);
     recovered.stuck.lost -= waits;
     recovered.stuck.unavailable += waits;
+    if recovery.struck.iter().any(|struck| recovery.moments_of(struck).0.is_none()) {
+        // What is never marked down is gone all the same.
+        recovered.stuck.lost = recovered.stuck.lost.max(unavailable.lost_objects);
+    }
     let resources = resources(&recovery, &recovered);
     let estimate = context
         .within(all * own..all * own, |context| Estimate::or_of(estimate, &recovery, &recovered, context))?;
@@ -403,9 +411,7 @@ impl Seen {
             return Some(unplaced.clone());
         }
         match () {
-            () if states.behind > 0 => {
-                Some(format!("{} lack copies on devices that no export names", count(states.behind)))
-            }
+            () if states.behind > 0 => self.behind(),
             () if states.unknown > 0 => Some(format!("the state of {} is not known", count(states.unknown))),
             () if self.moves.disagreeing > 0 => {
                 Some("the map and the dump of groups are of different times".to_owned())
@@ -420,6 +426,14 @@ impl Seen {
             Some(doubt) => Err(doubt),
             None => Ok(count as f64),
         }
+    }
+
+    /// Groups that lack copies of objects though they are on all their devices: when they have them again is not
+    /// modelled.
+    fn behind(&self) -> Option<String> {
+        let behind = self.moves.states.behind;
+        let groups = human::plural(behind as f64, ["group lacks", "groups lack"]);
+        (behind > 0).then(|| format!("{groups} copies on devices that no export names"))
     }
 
     /// Why nothing is said of time: something is to be copied of which no export says what.
@@ -500,8 +514,15 @@ impl Seen {
         let reason = left(&self.recovered, self.timing.waiting)
             .or_else(|| self.unseen())
             .or(short)
+            .or_else(|| self.behind())
             .or_else(|| self.idle_in_doubt());
-        reason.map_or_else(|| Ok(self.until(SPARES - 2)), Err)
+        let until = || {
+            // Copies that moved before the failure was detected were missing until then.
+            let missed =
+                self.until(SPARES - 2) == 0.0 && self.affected.is_some_and(|[_, objects]| objects > 0);
+            if missed { self.counted(self.recovered.last()) } else { self.until(SPARES - 2) }
+        };
+        reason.map_or_else(|| Ok(until()), Err)
     }
 
     /// From a failure until it is detected.

@@ -20,6 +20,10 @@ pub struct Unavailable {
     pub devices: u64,
     /// The hosts of these.
     pub hosts: Vec<String>,
+    /// Objects of other groups of which too few copies or shards are left once all has failed that fails.
+    pub lost_objects: u64,
+    /// Such groups without objects: nothing is lost, and nobody serves them.
+    pub lost_empty: u64,
 }
 
 impl Unavailable {
@@ -32,41 +36,45 @@ impl Unavailable {
         let gone =
             |device: DeviceId| staged.failing[device.index()] && !ready.back_with_data.contains(&device);
         let mut found = Unavailable::default();
-        let Some(homes) = affected.homes.as_ref().filter(|_| down.iter().any(|device| !gone(*device))) else {
-            return found;
+        let list = |record: usize| {
+            let width = affected.kind(record).redundancy.width as usize;
+            &affected.list(record)[..width]
         };
+        let count = |record: usize, lives: &dyn Fn(DeviceId) -> bool| {
+            list(record).iter().filter(|device| **device != NOWHERE && lives(**device)).count()
+        };
+        let needs = |record: usize| affected.kind(record).redundancy.data as usize;
+        let is_unread = |record: &usize| count(*record, &|device| !gone(device)) < needs(*record);
+        let unread: Vec<usize> = (0..affected.records()).filter(is_unread).collect();
+        let Some(homes) = affected.homes.as_ref().filter(|_| !unread.is_empty()) else { return found };
+        let may_wait = down.iter().any(|device| !gone(*device));
+        let lost = ready.real.groups.stated_lost();
         let none = vec![false; hardware.devices() as usize];
         // No change of the map: where the groups belong now, if all devices are up.
         let mut homes = homes.with_out(usize::MAX, &none);
-        let mut wanted = vec![NOWHERE; affected.width];
         let mut holders: BTreeSet<DeviceId> = BTreeSet::new();
-        for record in 0..affected.records() {
-            let kind = affected.kind(record);
-            let width = kind.redundancy.width as usize;
-            let list = &affected.list(record)[..width];
-            let data = kind.redundancy.data as usize;
-            let count = |lives: &dyn Fn(DeviceId) -> bool| {
-                list.iter().filter(|device| **device != NOWHERE && lives(**device)).count()
-            };
-            let live = count(&|device| !gone(device));
-            if live >= data || affected.sizes(record).iter().all(|&bytes| bytes == 0) {
+        for record in unread {
+            let objects = affected.objects_of(record);
+            // A group that is served now takes writes, or was whole without what is down: what is down may be old,
+            // and counts for nothing. Of one that is not served, any device that is down may hold the rest.
+            let is_served = count(record, &|_| true) >= needs(record);
+            if !may_wait || is_served || lost.contains(&affected.name(record).0) {
+                found.lost_objects += objects;
+                found.lost_empty += u64::from(objects == 0);
                 continue;
             }
-            homes.find(affected.name(record), &mut wanted[..width]);
-            let lacks = |(place, device): &(usize, &DeviceId)| match kind.by_place {
+            found.groups += 1;
+            found.objects += objects;
+            let list = list(record);
+            let mut wanted = vec![NOWHERE; list.len()];
+            homes.find(affected.name(record), &mut wanted);
+            let by_place = affected.kind(record).by_place;
+            let lacks = |(place, device): &(usize, &DeviceId)| match by_place {
                 true => list[*place] == NOWHERE,
                 false => !list.contains(device),
             };
-            let waits = wanted[..width].iter().enumerate().filter(lacks).map(|(_, device)| *device);
-            let waits: Vec<DeviceId> =
-                waits.filter(|device| down.contains(device) && !gone(*device)).collect();
-            // Of a group that is not served now, any device that is down may hold the rest.
-            let is_unserved = count(&|_| true) < data;
-            if live + waits.len() >= data || is_unserved {
-                found.groups += 1;
-                found.objects += affected.objects_of(record);
-                holders.extend(waits);
-            }
+            let waits = wanted.iter().enumerate().filter(lacks).map(|(_, device)| *device);
+            holders.extend(waits.filter(|device| down.contains(device) && !gone(*device)));
         }
         found.devices = holders.len() as u64;
         let servers: BTreeSet<u32> = holders.iter().map(|device| hardware.server_of(*device)).collect();

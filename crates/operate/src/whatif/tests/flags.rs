@@ -12,7 +12,8 @@ fn with(flags: &str, text: &str) -> (Outcome, Answer) {
     let planted = dump.replace("\"flags\": \"\"", &format!("\"flags\": \"{flags}\""));
     assert!(flags.is_empty() || planted != dump, "the dump takes other flags");
     folder.0.insert("osd_dump.json".to_owned(), planted.into_bytes());
-    let prepared = prepared(&Whatif, folder, &format!("{EXAMPLE}{text}")).unwrap_or_else(|all| panic!("{all:?}"));
+    let prepared =
+        prepared(&Whatif, folder, &format!("{EXAMPLE}{text}")).unwrap_or_else(|all| panic!("{all:?}"));
     let outcome = prepared.run(&RunContext::alone(Seed(3), 1)).unwrap();
     let (outcomes, scenario) = ([outcome.clone()], prepared.resolved());
     let point = towtank_study::PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes };
@@ -102,7 +103,8 @@ fn a_flag_of_one_device_keeps_it_in() {
     let mut dump: serde_json::Value = serde_json::from_str(&dump).unwrap();
     dump["crush_node_flags"] = serde_json::json!({ "osd.13": ["noout"] });
     folder.0.insert("osd_dump.json".to_owned(), dump.to_string().into_bytes());
-    let prepared = prepared(&Whatif, folder, &format!("{EXAMPLE}{FAILS}")).unwrap_or_else(|all| panic!("{all:?}"));
+    let prepared =
+        prepared(&Whatif, folder, &format!("{EXAMPLE}{FAILS}")).unwrap_or_else(|all| panic!("{all:?}"));
     let outcome = prepared.run(&RunContext::alone(Seed(3), 1)).unwrap();
     assert_eq!(outcome.measures["moved_objects"].value(), Some(0.0));
     assert!(outcome.measures["time_to_full_redundancy_s"].reason().is_some());
@@ -114,7 +116,11 @@ fn other_flags_are_named_or_have_no_effect() {
     let (_, answer) = with("pauserd,pausewr", "");
     assert_eq!(status(&answer), Status::NotSafe, "{}", answer.prose());
     let (outcome, _) = with("nofuture", "");
-    assert!(outcome.warnings.iter().any(|warning| warning.text.contains("`nofuture`")), "{:?}", outcome.warnings);
+    assert!(
+        outcome.warnings.iter().any(|warning| warning.text.contains("`nofuture`")),
+        "{:?}",
+        outcome.warnings
+    );
     let (outcome, _) = with("sortbitwise,noscrub,nodeep-scrub", "");
     assert!(outcome.warnings.iter().all(|warning| !warning.text.contains("scrub")), "{:?}", outcome.warnings);
 }
@@ -127,7 +133,10 @@ fn flags_that_cannot_be_are_refused() {
         ("unset_flag = \"noout\"", "is not set then"),
         ("set_flag = [\"noout\", \"noout@1h\"]", "is set already then"),
         ("set_flag = \"noup\"\nreplace = \"osd.3\"", "keeps osd.3 from being marked up"),
-        ("set_flag = \"noin\"\nfail = \"osd.3\"\nreturns = \"osd.3@1h\"\nclient_writes = \"0/s\"", "marked in"),
+        (
+            "set_flag = \"noin\"\nfail = \"osd.3\"\nreturns = \"osd.3@1h\"\nclient_writes = \"0/s\"",
+            "marked in",
+        ),
         ("set_flag = \"noup\"\nadd_host = \"h9=4x3.6:hdd@default\"", "new devices take no data"),
         ("set_flag = \"pause\"\nclient_load = \"100/s\"", "clients are paused"),
     ] {

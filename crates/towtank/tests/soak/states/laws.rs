@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use towtank_report::{Report, Status};
 
-use super::cluster::{Cluster, NONE};
+use super::cluster::{Cluster, Group, NONE};
 use super::oracle::{Count, Facts, facts, to_copy};
 use super::planted::Damage;
 
@@ -123,10 +123,13 @@ impl Judge<'_> {
         }
     }
 
-    /// A measure has a value within the bounds.
+    /// A measure has a value within the bounds. Where groups are unknown, or a device lacks objects that no export
+    /// names, a reason is as true as 0.
     fn counts(&mut self, law: &'static str, measure: &str, want: Count) {
         let found = self.said.value(measure);
-        let holds = found.is_some_and(|found| want.holds(found));
+        let is_open = self.facts.unknown + self.facts.behind > 0 && want.sure == 0;
+        let says_why = is_open && self.said.says_why_not(measure);
+        let holds = says_why || found.is_some_and(|found| want.holds(found));
         let said = self.said.measures.get(measure).cloned();
         self.law(law, holds, || format!("{measure} is {said:?}, and the truth {want:?}"));
     }
@@ -207,10 +210,8 @@ fn moves(judge: &mut Judge<'_>) {
     let [now, later] = [false, true].map(|out| to_move(&judge.cluster.after(&[], out)));
     judge.moved("now: bytes to move", "moved_bytes", [now.bytes, later.bytes]);
     judge.moved("now: bytes pending", "pending_bytes", [now.bytes, later.bytes]);
-    // Without a number of objects, a group of no bytes may hold some.
-    if judge.cluster.counts_objects {
-        judge.moved("now: groups to move", "moved_groups", [now.groups, later.groups]);
-    }
+    // Groups without objects count too, as they do for Ceph.
+    judge.moved("now: groups to move", "moved_groups", [now.groups, later.groups]);
     let never = judge.facts.unread.sure > 0 || (now.homeless > 0 && later.homeless > 0);
     let holds = !never || judge.said.says_why_not("time_to_clean_s");
     let clean = judge.said.value("time_to_clean_s");
@@ -229,7 +230,7 @@ pub(super) fn to_move(cluster: &Cluster) -> ToMove {
     for group in &cluster.groups {
         let found = to_copy(cluster, group, &group.up);
         all.bytes += found.of_all() * cluster.shard(group);
-        all.groups += u64::from(found.of_all() > 0 && group.objects > 0);
+        all.groups += u64::from(found.of_all() > 0);
         all.homeless += if group.objects > 0 { found.homeless } else { 0 };
     }
     all
@@ -279,7 +280,8 @@ fn times(judge: &mut Judge<'_>) {
 
 /// What the exports do not have is not 0.
 fn objects(judge: &mut Judge<'_>, facts: &Facts) {
-    if judge.cluster.counts_objects {
+    let stop = ["norecover", "nobackfill", "norebalance"];
+    if judge.cluster.counts_objects || stop.iter().any(|flag| judge.cluster.has_flag(flag)) {
         return;
     }
     let said = judge.said;
@@ -382,8 +384,12 @@ fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
 /// A report alone gives the verdict and the counts of the whole set of exports.
 pub(super) fn alike(cluster: &Cluster, whole: &Said, alone: &Said) -> Broken {
     let mut broken = Vec::new();
-    // Of a full cluster, the report lacks the fill of each device.
-    if whole.verdict != alone.verdict && cluster.is_roomy {
+    // Of a full cluster, the report lacks the fill of each device; and of a group that is on too few devices, that one
+    // of them lacks objects too.
+    let serving = |group: &Group| group.acting.iter().filter(|osd| **osd != NONE).count();
+    let is_hidden = |group: &Group| group.behind && serving(group) < cluster.pool(group).width as usize;
+    let hides = cluster.groups.iter().any(is_hidden) && alone.verdict != Status::Safe;
+    if whole.verdict != alone.verdict && cluster.is_roomy && !hides {
         let how = format!(
             "{:?} ({}) with all exports, {:?} ({}) with the report",
             whole.verdict, whole.because, alone.verdict, alone.because
