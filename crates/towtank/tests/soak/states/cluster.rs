@@ -123,7 +123,7 @@ impl Pooled {
 impl Cluster {
     /// The cluster of a seed.
     pub(super) fn of(seed: u64) -> Cluster {
-        let mut draws = crate::draws(seed ^ 0x57a7_e5);
+        let mut draws = crate::draws(seed ^ 0x0057_a7e5);
         let draw: Draw<'_> = &mut draws;
         let racks = if draw(4) == 0 { 3 + draw(2) as u32 } else { 0 };
         let hosts = 3 + draw(10) as u32;
