@@ -1,9 +1,10 @@
-//! Clusters in a bad state, each drawn from a seed: hosts, pools and groups, and a course of events that brought
-//! them there. What a group's devices hold is followed event by event, so the exports can be compared with it.
+//! Clusters in a bad state, each drawn from a seed: hosts, pools and groups, and a course of events that
+//! brought them there. What a group's devices hold is followed event by event, so the exports can be compared
+//! with it.
 //!
-//! Placements are those of CRUSH; everything else is by the rules of Ceph's peering, written here anew: a group
-//! is served by the complete devices of `up`, then by others that are complete. Left out: logs, so a device that
-//! comes back; writes alter no sizes.
+//! Placements are those of CRUSH; everything else is by the rules of Ceph's peering, written here anew: a
+//! group is served by the complete devices of `up`, then by others that are complete. Left out: logs, so a
+//! device that comes back; writes alter no sizes.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +90,8 @@ pub(super) struct Group {
     pub(super) bytes: u64,
     pub(super) up: Vec<i32>,
     pub(super) acting: Vec<i32>,
-    /// Devices with complete and current data, up or down: by position for shards, and in any order for copies.
+    /// Devices with complete and current data, up or down: by position for shards, and in any order for
+    /// copies.
     pub(super) holders: Vec<i32>,
     pub(super) shown: Shown,
     /// `up` and `acting` when a dump last had news of it.
@@ -269,16 +271,16 @@ impl Cluster {
         self.hosts.iter().position(|host| host.osds.contains(&osd))
     }
 
-    /// Whether the monitors keep a swap: its first device is one of CRUSH's, and the other is in and shares no
-    /// host with the rest.
+    /// Whether the monitors keep a swap: its first device is one of CRUSH's, and the other is in and shares
+    /// no host with the rest.
     fn is_sound(&self, raw: &[i32], (from, to): (i32, i32)) -> bool {
         let mut rest = raw.iter().filter(|osd| **osd != from).map(|osd| self.host_of(*osd));
         let host = self.host_of(to);
         raw.contains(&from) && self.devices[to as usize].weight > 0 && rest.all(|other| other != host)
     }
 
-    /// The cluster once the monitors have marked out these devices, which have failed, and if `all` those that
-    /// were down. They mark out none under `noout`, and none of a rack that is down as a whole.
+    /// The cluster once the monitors have marked out these devices, which have failed, and if `all` those
+    /// that were down. They mark out none under `noout`, and none of a rack that is down as a whole.
     pub(super) fn after(&self, failed: &[i32], all: bool) -> Cluster {
         let mut after = self.clone();
         failed.iter().for_each(|osd| after.devices[*osd as usize].up = false);

@@ -262,13 +262,19 @@ pub(super) fn report(cluster: &Cluster) -> Value {
     })
 }
 
-/// The files of a cluster by name.
-pub(super) fn files(cluster: &Cluster, as_json: bool) -> Vec<(&'static str, String)> {
-    let crush = if as_json { map_json(cluster).to_string() } else { map(cluster) };
+/// The files of a cluster by name; a number chooses among the forms that a user may export.
+pub(super) fn files(cluster: &Cluster, form: u64) -> Vec<(&'static str, String)> {
+    let crush = if form.is_multiple_of(2) { map_json(cluster).to_string() } else { map(cluster) };
+    let groups = pg_dump(cluster);
+    let groups = match form % 3 {
+        0 => groups["pg_map"]["pg_stats"].to_string(),
+        1 => format!("dumped all\n{groups}"),
+        _ => groups.to_string(),
+    };
     vec![
         ("crush", crush),
         ("osd_dump.json", osd_dump(cluster).to_string()),
-        ("pg_dump.json", pg_dump(cluster).to_string()),
+        ("pg_dump.json", groups),
         ("osd_df.json", osd_df(cluster).to_string()),
         ("report.json", report(cluster).to_string()),
     ]

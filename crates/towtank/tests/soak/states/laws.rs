@@ -42,7 +42,7 @@ impl Said {
 }
 
 /// All laws, each with damage that breaks it.
-pub(super) const LAWS: [(&str, Damage); 59] = [
+pub(super) const LAWS: [(&str, Damage); 70] = [
     ("all: there is an answer", Damage::Export),
     ("now: short groups", Damage::Record),
     ("now: groups below min_size", Damage::More),
@@ -78,6 +78,9 @@ pub(super) const LAWS: [(&str, Damage); 59] = [
     ("moves only: lost is not safe", Damage::Verdict(Status::AtRisk)),
     ("moves only: what serves no requests is not safe", Damage::Verdict(Status::AtRisk)),
     ("failed: groups below min_size", Damage::More),
+    ("now: groups without objects below min_size", Damage::Empty),
+    ("failed: groups without objects below min_size", Damage::Empty),
+    ("failed: groups below min_size in a recovery", Damage::More),
     ("failed: lost objects", Damage::More),
     ("failed: objects that are not counted are not 0", Damage::Time(0)),
     ("failed: bytes with one copy", Damage::More),
@@ -99,6 +102,14 @@ pub(super) const LAWS: [(&str, Damage); 59] = [
     ("failed: nodown leaves no time", Damage::Time(5)),
     ("failed: not safe under nodown", Damage::Verdict(Status::Safe)),
     ("report alone: it is not refused", Damage::Export),
+    ("report alone: not safe while below min_size", Damage::Verdict(Status::Safe)),
+    ("report alone: not safe while data cannot be read", Damage::Verdict(Status::Safe)),
+    ("report alone: not safe while groups are unknown", Damage::Verdict(Status::Safe)),
+    ("report alone: not safe while one more device loses data", Damage::Verdict(Status::Safe)),
+    ("report alone: lost is not safe", Damage::Verdict(Status::AtRisk)),
+    ("report alone: not safe while copies are missing", Damage::Verdict(Status::Safe)),
+    ("report alone: not safe while a log is made up for", Damage::Verdict(Status::Safe)),
+    ("report alone: no safer", Damage::Verdict(Status::Safe)),
     ("report alone: the same verdict", Damage::Verdict(Status::AtRisk)),
     ("report alone: the same short groups", Damage::More),
     ("report alone: the same groups below min_size", Damage::More),
@@ -134,6 +145,15 @@ impl Judge<'_> {
         self.law(law, holds, || format!("{measure} is {said:?}, and the truth {want:?}"));
     }
 
+    /// Groups that accept no writes; those without objects, which have nothing to lose, by a law of their own.
+    fn below(&mut self, [law, of_empty]: [&'static str; 2]) {
+        let (Count { sure, perhaps }, empty) = (self.facts.below, self.facts.empty);
+        let found = self.said.value("below_min_size");
+        self.counts(law, "below_min_size", Count { sure: sure - empty, perhaps: perhaps + empty });
+        let lacks = found.is_some_and(|found| found >= (sure - empty) as f64 && found < sure as f64);
+        self.law(of_empty, !lacks, || format!("{found:?}, and the truth {sure}, of which {empty} are empty"));
+    }
+
     /// A measure has one of two values, where all groups are known.
     fn moved(&mut self, law: &'static str, measure: &str, want: [u64; 2]) {
         let found = self.said.value(measure);
@@ -153,8 +173,8 @@ impl Judge<'_> {
         self.law(law, !(danger && is_safe), || format!("safe ({because}), though {what}"));
     }
 
-    /// Data that clients cannot use are not safe, however they came to it. What a failure brings for a while is
-    /// at risk only.
+    /// Data that clients cannot use are not safe, however they came to it. What a failure brings for a while
+    /// is at risk only.
     fn serves(&mut self, law: &'static str) {
         let Said { verdict, because, .. } = self.said.clone();
         let holds = self.facts.below.sure == 0 || verdict == Status::NotSafe;
@@ -181,7 +201,7 @@ pub(super) fn now(cluster: &Cluster, said: &Said) -> Broken {
     let facts = facts(cluster, &[]);
     let mut judge = Judge { cluster, facts: facts.clone(), said, broken: Vec::new() };
     judge.counts("now: short groups", "groups_short_now", facts.short);
-    judge.counts("now: groups below min_size", "below_min_size", facts.below);
+    judge.below(["now: groups below min_size", "now: groups without objects below min_size"]);
     judge.verdict([
         "now: not safe while below min_size",
         "now: not safe while data cannot be read",
@@ -318,7 +338,10 @@ pub(super) fn shown(cluster: &Cluster, said: &Said) -> Broken {
 pub(super) fn failed(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken {
     let facts = facts(cluster, devices);
     let mut judge = Judge { cluster, facts: facts.clone(), said, broken: Vec::new() };
-    judge.counts("failed: groups below min_size", "below_min_size", facts.below);
+    let at_rest = to_move(cluster).bytes == 0;
+    let law =
+        if at_rest { "failed: groups below min_size" } else { "failed: groups below min_size in a recovery" };
+    judge.below([law, "failed: groups without objects below min_size"]);
     if cluster.counts_objects {
         // What devices that are down hold may be found again, so it counts as lost or not.
         let Count { sure, perhaps } = facts.lost_objects;
@@ -381,6 +404,30 @@ fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
     }
 }
 
+/// The laws of the verdict of a report alone.
+pub(super) fn alone(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken {
+    let facts = facts(cluster, devices);
+    let mut judge = Judge { cluster, facts: facts.clone(), said, broken: Vec::new() };
+    judge.verdict([
+        "report alone: not safe while below min_size",
+        "report alone: not safe while data cannot be read",
+        "report alone: not safe while groups are unknown",
+        "report alone: not safe while one more device loses data",
+        "report alone: lost is not safe",
+    ]);
+    judge.safe_is_said(
+        "report alone: not safe while copies are missing",
+        facts.missing > 0,
+        "copies are missing",
+    );
+    judge.safe_is_said(
+        "report alone: not safe while a log is made up for",
+        facts.behind > 0,
+        "objects are missing",
+    );
+    judge.broken
+}
+
 /// A report alone gives the verdict and the counts of the whole set of exports.
 pub(super) fn alike(cluster: &Cluster, whole: &Said, alone: &Said) -> Broken {
     let mut broken = Vec::new();
@@ -394,7 +441,9 @@ pub(super) fn alike(cluster: &Cluster, whole: &Said, alone: &Said) -> Broken {
             "{:?} ({}) with all exports, {:?} ({}) with the report",
             whole.verdict, whole.because, alone.verdict, alone.because
         );
-        broken.push(("report alone: the same verdict", how));
+        let is_bolder = alone.verdict == Status::Safe;
+        let law = if is_bolder { "report alone: no safer" } else { "report alone: the same verdict" };
+        broken.push((law, how));
     }
     // Of groups that serve nothing, the report does not say which they are.
     let facts = facts(cluster, &[]);

@@ -1,5 +1,5 @@
-//! What is true of a drawn cluster, counted from the definition on its own record of who holds what. Nothing is
-//! simulated, and no code is shared with the study.
+//! What is true of a drawn cluster, counted from the definition on its own record of who holds what. Nothing
+//! is simulated, and no code is shared with the study.
 
 use super::cluster::{Cluster, Group, NONE, Shown};
 
@@ -73,6 +73,8 @@ pub(super) struct Facts {
     pub(super) short: Count,
     /// Groups with fewer devices than `min_size`.
     pub(super) below: Count,
+    /// Those of them that have no objects yet.
+    pub(super) empty: u64,
     /// Groups that serve no requests.
     pub(super) inactive: Count,
     /// Groups of which too few devices are left, down or not, and their objects.
@@ -134,9 +136,10 @@ fn count(cluster: &Cluster, group: &Group, failed: &[i32], facts: &mut Facts) {
     let gone = cluster.live(group).len() < data;
     facts.short.add(known && !gone && left.len() < width, !known || gone, 1);
     facts.below.add(known && left.len() < least, !known, 1);
+    facts.empty += u64::from(known && left.len() < least && group.objects == 0);
     facts.inactive.add(known && left.len() < least, !known, 1);
-    // Of a group that could not be read before, the exports do not say which devices have its data, and of one
-    // with a device that is behind, not which.
+    // Of a group that could not be read before, the exports do not say which devices have its data, and of
+    // one with a device that is behind, not which.
     let clear = known && !group.behind;
     let before = gone && cluster.live(group).len() + cluster.asleep(group) >= data;
     let lost = unread && left.len() + asleep < data;

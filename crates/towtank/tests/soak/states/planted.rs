@@ -1,5 +1,5 @@
-//! A planted violation of each law: answers that break none, made from the facts, are damaged, or the record of
-//! who holds what is.
+//! A planted violation of each law: answers that break none, made from the facts, are damaged, or the record
+//! of who holds what is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +17,8 @@ pub(super) enum Damage {
     Verdict(Status),
     /// Each count is larger, by more than any that is drawn.
     More,
+    /// Groups without objects do not count as below `min_size`.
+    Empty,
     /// There is a time, of so many seconds, and no number of objects.
     Time(u32),
     /// In the record, a device of the first group that is whole holds nothing.
@@ -43,10 +45,7 @@ const COUNTS: [&str; 13] = [
 
 /// An answer that breaks no law.
 fn sound(cluster: &Cluster, asked: &Asked) -> Said {
-    let failed: &[i32] = match asked {
-        Asked::Failed { devices, .. } => devices,
-        _ => &[],
-    };
+    let failed = asked.failed();
     let (facts, moves) = (facts(cluster, failed), laws::to_move(&cluster.after(failed, false)));
     let silent = |group: &&super::cluster::Group| matches!(group.shown, Shown::Unknown | Shown::Stale);
     let silent = cluster.groups.iter().filter(silent).count() as u64;
@@ -75,12 +74,17 @@ fn sound(cluster: &Cluster, asked: &Asked) -> Said {
     Said { verdict: Status::NotSafe, because: "it is planted".to_owned(), measures }
 }
 
-fn damage(damage: Damage, cluster: &mut Cluster, said: &mut Said) {
+fn damage(damage: Damage, asked: &Asked, cluster: &mut Cluster, said: &mut Said) {
     match damage {
         Damage::Verdict(verdict) => said.verdict = verdict,
         Damage::More => {
             let counts = said.measures.iter_mut().filter(|(name, _)| !name.starts_with("time"));
             counts.for_each(|(_, value)| *value = value.clone().map(|count| count + 1e12));
+        }
+        Damage::Empty => {
+            let facts = facts(cluster, asked.failed());
+            let count = (facts.below.sure - facts.empty) as f64;
+            said.measures.insert("below_min_size".to_owned(), Ok(count));
         }
         Damage::Time(seconds) => {
             for (name, value) in &mut said.measures {
@@ -137,12 +141,14 @@ fn a_planted_violation_of_each_law_is_noticed() {
             let right = sound(&cluster, &asked);
             assert_eq!(broken(&cluster, &asked, &right), [], "seed {seed} {asked:?}");
             assert_eq!(laws::alike(&cluster, &right, &right), []);
+            assert_eq!(laws::alone(&cluster, asked.failed(), &right), []);
             for one in BTreeSet::from(LAWS.map(|(_, damage)| format!("{damage:?}"))) {
                 let (_, planted) = LAWS.iter().find(|(_, damage)| format!("{damage:?}") == one).unwrap();
                 let (mut other, mut said) = (cluster.clone(), right.clone());
-                damage(*planted, &mut other, &mut said);
+                damage(*planted, &asked, &mut other, &mut said);
                 let mut found = broken(&other, &asked, &said);
                 found.extend(laws::alike(&cluster, &right, &said));
+                found.extend(laws::alone(&other, asked.failed(), &said));
                 noticed.extend(found.into_iter().map(|(law, _)| (law, one.clone())));
             }
         }
