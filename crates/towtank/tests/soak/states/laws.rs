@@ -145,7 +145,7 @@ impl Judge<'_> {
         self.law(law, holds, || format!("{measure} is {said:?}, and the truth {want:?}"));
     }
 
-    /// Groups that accept no writes; those without objects, which have nothing to lose, by a law of their own.
+    /// Groups that accept no writes; those without objects, which have nothing to lose, by an own law.
     fn below(&mut self, [law, of_empty]: [&'static str; 2]) {
         let (Count { sure, perhaps }, empty) = (self.facts.below, self.facts.empty);
         let found = self.said.value("below_min_size");
