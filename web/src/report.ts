@@ -13,7 +13,9 @@ export interface Answer {
   course?: Step[];
   /** The `id` of the table of what is compared, or of what moves; its first columns belong to the answer. */
   compared?: string | null;
-  /** The measures by which points are compared, in this order; all of them where there are none. */
+  /** Whether each column of that table after the first is one of what is compared, so that none is left out where there is little room. */
+  by_column?: boolean;
+  /** The measures by which points and results are compared, in this order; all of them where there are none. */
   measures?: string[];
   /** What else belongs to the answer, by label. */
   lines?: Line[];

@@ -43,7 +43,7 @@ impl Inputs {
     }
 
     /// The paths of the files, links resolved.
-    pub(crate) fn real_paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn real_paths(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().map(|input| input.real.as_path())
     }
 }

@@ -61,7 +61,7 @@ pub enum Command {
     /// Run published set-ups and compare the results with the published values
     #[command(display_order = 103)]
     Reproduce(Reproduce),
-    /// Compare the reports of two runs
+    /// Compare the reports of two or more runs
     #[command(display_order = 104)]
     Compare(Compare),
     /// Join the results of `--shard` runs from several directories
@@ -107,7 +107,8 @@ pub struct Run {
 const RUN_EXAMPLES: &str = "Examples:
   towtank run queue-mm1
   towtank run my.toml --set stations.counter.servers=2 --out results
-  towtank run my.toml --fail-if 'sojourn_mean.high > 30min'";
+  towtank run my.toml --fail-if 'sojourn_mean.high > 30min'
+  towtank run queue-mm1 --compare stations.counter.servers=2";
 
 /// What is changed of a scenario, whatever is done with it.
 #[derive(Clone, Debug, Args)]
@@ -135,6 +136,14 @@ pub struct ScenarioFlags {
 pub struct RunFlags {
     #[command(flatten)]
     pub changes: ScenarioFlags,
+    /// Run the scenario as given and with these keys set, and compare both; may be repeated
+    #[arg(
+        long,
+        value_name = "KEY=VALUE, …",
+        conflicts_with_all = ["shard", "print_scenario"],
+        help_heading = SCENARIO
+    )]
+    pub compare: Vec<String>,
     /// Print the scenario with all defaults filled in, and do not run it
     #[arg(long, hide_short_help = true, help_heading = SCENARIO)]
     pub print_scenario: bool,
@@ -250,10 +259,10 @@ pub struct Reproduce {
 /// `towtank compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// A directory that was given to `--out`, or a report.json
-    pub run_a: PathBuf,
-    /// The run to compare with it
-    pub run_b: PathBuf,
+    /// Two or more directories that were given to `--out`, or report.json files; all are compared with the
+    /// first
+    #[arg(value_name = "RUN", num_args = 2.., required = true)]
+    pub runs: Vec<PathBuf>,
     #[command(flatten)]
     pub report: ReportFlags,
     #[command(flatten)]

@@ -46,7 +46,7 @@ pub(crate) fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit
         Command::Show { name } => show::show(registry, &name),
         Command::Schema { study } => schema::schema(registry, study.as_deref()),
         Command::Reproduce(reproduce) => reproduce::reproduce(registry, &reproduce),
-        Command::Compare(compare) => compare::compare(&compare),
+        Command::Compare(compare) => compare::compare(registry, &compare),
         Command::Merge(merge) => merge::merge(registry, &merge),
         Command::Capacity(flags) => crate::capacity::run(&flags),
         Command::Crush(flags) => crate::crush::run(&flags),

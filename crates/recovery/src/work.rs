@@ -155,6 +155,22 @@ fn of_utilisation<S: Work>() -> Vec<Measure<S>> {
     ]
 }
 
+/// The measures by which two recoveries are compared, after the time until they end: how long data are at
+/// risk, what is lost, what moves, and what clients notice.
+pub const COMPARED_BY: [&str; 11] = [
+    "time_to_full_redundancy_s",
+    "time_to_two_copies_s",
+    "lost_objects",
+    "stuck_objects",
+    "below_min_size",
+    "data_loss_probability_fraction",
+    "moved_bytes",
+    "bytes_rebuilt",
+    "client_operations_per_s",
+    "client_read_latency_p99_us",
+    "client_write_latency_p99_us",
+];
+
 /// Operations of clients and their latencies; these measures are left out where there are no clients.
 #[must_use]
 pub fn of_clients<S: Work>() -> Vec<Measure<S>> {
@@ -167,13 +183,16 @@ pub fn of_clients<S: Work>() -> Vec<Measure<S>> {
     vec![
         row("client_operations", "operations", "operations of clients while data move", |waited| {
             Ok((waited.during.reads.count() + waited.during.writes.count()) as f64)
-        }),
+        })
+        .titled("Operations of clients"),
         row("client_operations_per_s", "operations/s", "their rate while data move", |waited| {
             waited.rates()[0].ok_or_else(none_done)
-        }),
+        })
+        .titled("Rate of client operations"),
         row("client_operations_quiet_per_s", "operations/s", "their rate when nothing moves", |waited| {
             waited.rates()[1].ok_or_else(none_done)
-        }),
+        })
+        .titled("Rate of client operations when nothing moves"),
         row("client_read_latency_mean_us", "us", "mean latency of their reads", |waited| {
             mean(&waited.during.reads)
         }),

@@ -21,7 +21,12 @@ pub struct Answer {
     /// The `id` of the table of what is compared, or of what moves; its first columns belong to the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<String>,
-    /// The measures by which points are compared, in this order; all of them where there are none.
+    /// Whether each column of that table after the first is one of what is compared, so that none is left out
+    /// where there is little room.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_column: bool,
+    /// The measures by which points and results are compared, in this order; all of them where there are
+    /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<String>,
     /// What else belongs to the answer, by label.
@@ -151,6 +156,12 @@ impl Answer {
     #[must_use]
     pub fn comparing(self, table: impl Into<String>) -> Answer {
         Answer { compared: Some(table.into()), ..self }
+    }
+
+    /// The same with the `id` of a table with a column for each of what is compared.
+    #[must_use]
+    pub fn comparing_columns(self, table: impl Into<String>) -> Answer {
+        Answer { by_column: true, ..self.comparing(table) }
     }
 
     /// The same with the measures by which points are compared.

@@ -288,7 +288,7 @@ pub enum ReadError {
     Json(#[from] serde_json::Error),
     /// The file has another layout.
     #[error(
-        "the report is of layout `{found}`, but this version reads `{SCHEMA}`; use the version that wrote it"
+        "the report is of layout `{found}`, but this version reads `{SCHEMA}`; use the version that wrote it, or run its scenario again"
     )]
     Schema {
         /// The layout that the file names.

@@ -372,7 +372,7 @@ proptest! {
 fn a_report_of_another_layout_is_refused_by_name() {
     let other = Report::default().to_json().replace(crate::SCHEMA, "towtank-report/99");
     let error = Report::from_json(&other).unwrap_err().to_string();
-    insta::assert_snapshot!(error, @"the report is of layout `towtank-report/99`, but this version reads `towtank-report/2`; use the version that wrote it");
+    insta::assert_snapshot!(error, @"the report is of layout `towtank-report/99`, but this version reads `towtank-report/2`; use the version that wrote it, or run its scenario again");
     assert!(
         Report::from_json("{}").unwrap_err().to_string().starts_with("not a report: missing field `schema`")
     );

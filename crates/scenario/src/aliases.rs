@@ -27,6 +27,11 @@ impl<'a> Aliases<'a> {
         Aliases { schema }
     }
 
+    /// The schema of the whole.
+    pub(crate) fn schema(self) -> &'a Json {
+        self.schema
+    }
+
     /// Replaces every alias in a tree. A key that is present under two names is a problem.
     pub fn replace(self, root: &mut Node) -> Problems {
         let mut problems = Problems::new();
@@ -112,13 +117,13 @@ impl<'a> Aliases<'a> {
     }
 
     /// The schema of a key's value.
-    fn below(self, schema: &'a Json, key: &str) -> Option<&'a Json> {
+    pub(crate) fn below(self, schema: &'a Json, key: &str) -> Option<&'a Json> {
         let property = schema.get("properties").and_then(|properties| properties.get(key));
         property.or_else(|| schema.get("additionalProperties").filter(|values| values.is_object()))
     }
 
     /// Follows references to the schema that they refer to.
-    fn resolve(self, schema: &'a Json) -> &'a Json {
+    pub(crate) fn resolve(self, schema: &'a Json) -> &'a Json {
         let mut schema = schema;
         for _ in 0..DEPTH_MAX {
             let name =
@@ -137,7 +142,7 @@ pub fn other_names(schema: &Json) -> impl Iterator<Item = &str> {
     schema.get(ALIASES).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
 }
 
-fn branches(schema: &Json) -> impl Iterator<Item = &Json> {
+pub(crate) fn branches(schema: &Json) -> impl Iterator<Item = &Json> {
     ["oneOf", "anyOf"].into_iter().filter_map(|word| schema.get(word)?.as_array()).flatten()
 }
 

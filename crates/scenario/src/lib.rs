@@ -33,6 +33,7 @@ mod setting;
 mod source;
 mod suggest;
 mod sweep;
+mod words;
 
 pub use aliases::other_names;
 pub use document::{Document, Outline, Point};
@@ -47,3 +48,4 @@ pub use schema::{SchemaParts, file_schema};
 pub use setting::Setting;
 pub use source::{Place, Source, SourceKind};
 pub use suggest::{did_you_mean, nearest};
+pub use words::words_of;

@@ -45,6 +45,15 @@ impl Setting {
         Ok(Setting { key, key_place, node, yields: false })
     }
 
+    /// Parses several settings as given to `flag`: `key=value, other=value`. A comma that is in quotes or
+    /// brackets, or that no key follows, belongs to the value.
+    ///
+    /// # Errors
+    /// Those of [`Setting::parse`].
+    pub fn parse_several(flag: &str, text: &str) -> Result<Vec<Setting>, Problem> {
+        parts(text).into_iter().map(|part| Setting::parse(flag, part.trim())).collect()
+    }
+
     /// The value of a flag that sets `key`: `--servers 8`.
     ///
     /// # Errors
@@ -159,6 +168,34 @@ fn is_same(one: &serde_json::Value, other: &serde_json::Value) -> bool {
     one == other || plain(one) == plain(other)
 }
 
+/// The parts of a text of several settings.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    let (mut depth, mut quote) = (0_u32, None);
+    for (at, letter) in text.char_indices() {
+        match (letter, quote) {
+            (_, Some(open)) if letter == open => quote = None,
+            (_, Some(_)) => {}
+            ('"' | '\'', None) => quote = Some(letter),
+            ('[' | '{', None) => depth += 1,
+            (']' | '}', None) => depth = depth.saturating_sub(1),
+            (',', None) if depth == 0 && begins_with_key(&text[at + 1..]) => {
+                parts.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts
+}
+
+/// Whether a text begins with `key =`.
+fn begins_with_key(text: &str) -> bool {
+    let text = text.trim_start();
+    KeyPath::read_prefix(text).is_ok_and(|(_, used)| text[used..].trim_start().starts_with('='))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,5 +257,24 @@ mod tests {
     fn a_flag_replaces_a_variable() {
         let variable = Setting::of_variable("TOWTANK_SEED", &"seed".parse().unwrap(), "7").unwrap();
         assert_eq!(refusals(&[variable, set("seed=8")]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn several_settings_are_divided_at_commas_that_a_key_follows() {
+        let cases: [(&str, &[&str]); 7] = [
+            ("a=1", &["a=1"]),
+            ("a=1, b.c = 2", &["a=1", " b.c = 2"]),
+            ("fail=osd.3,osd.4", &["fail=osd.3,osd.4"]),
+            (r#"a=["x, y=1", "z"], b=2"#, &[r#"a=["x, y=1", "z"]"#, " b=2"]),
+            ("a='x, b=1', c={d=1, e=2}", &["a='x, b=1'", " c={d=1, e=2}"]),
+            ("a=1,", &["a=1,"]),
+            ("", &[""]),
+        ];
+        for (text, want) in cases {
+            assert_eq!(parts(text), want, "{text}");
+        }
+        assert_eq!(Setting::parse_several("--compare", "a=1, b=x").map(|all| all.len()).ok(), Some(2));
+        let problem = Setting::parse_several("--compare", "a").expect_err("it has no value");
+        assert_eq!(problem.message(), "`a` has no value");
     }
 }

@@ -94,7 +94,8 @@ impl Delegated {
     /// When it breaks a law of reports.
     pub fn report(&self) -> Result<Option<Report>, Trouble> {
         let study = self.scenario.study();
-        run::report(study, &self.plan, self.ledger.clone(), Executor::Sequential)
+        let made = run::report(study, &self.plan, self.ledger.clone(), Executor::Sequential)?;
+        Ok(made.map(|(report, _)| report))
     }
 
     /// Writes the report into the directory, if there is one, and judges the gates, if all runs are finished.

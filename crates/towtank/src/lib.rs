@@ -6,7 +6,7 @@
 //!    [`Document::check`] reports all errors, or makes a [`Scenario`] of it.
 //! 3. [`run()`] runs a scenario according to [`Options`] and returns its report; [`reproduce()`] does so with
 //!    published scenarios and judges their claims; [`merge()`] joins the shards of a campaign; [`compare()`]
-//!    compares two results. [`preview_of_memory`] estimates the memory of a run beforehand; [`search()`]
+//!    compares results, and [`run_alternatives`] runs a scenario in several versions and compares them. [`preview_of_memory`] estimates the memory of a run beforehand; [`search()`]
 //!    looks for settings that meet goals. A [`Delegated`] campaign has its runs done by other processes.
 //! 4. An [`Observer`] receives progress, and may request a stop. [`Trouble`] is the error of all of these,
 //!    and says whether the input is at fault.
@@ -32,6 +32,7 @@
 //! Left out: printing, signals, exit codes, clocks, and the form of a command line, which belong to the front
 //! end.
 
+mod alternatives;
 mod answer;
 mod catalogue;
 mod compare;
@@ -55,6 +56,7 @@ mod scenario;
 mod search;
 mod trouble;
 
+pub use alternatives::{Alternative, Alternatives, run_alternatives};
 pub use answer::report_of;
 pub use catalogue::Builtin;
 pub use compare::compare;

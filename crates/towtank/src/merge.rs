@@ -54,7 +54,8 @@ pub fn merge(
     };
     // Parts may have been run on different executors; the results are the same.
     let report = run::report(study, merged.plan(), merged.ledger(), Executor::Sequential)?;
-    let report = report.ok_or_else(|| Trouble::input("the parts contain no finished run; run them first"))?;
+    let (report, _) =
+        report.ok_or_else(|| Trouble::input("the parts contain no finished run; run them first"))?;
     if let Some(store) = &store {
         files::write_into(&report, store)?;
     }

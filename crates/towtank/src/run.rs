@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use towtank_campaign::{
-    Assembled, End, Failure, Ledger, Order, Plan, PointKey, Ran, Shard, Stop, Store, Writer,
+    Assembled, End, Failure, Ledger, Order, Plan, PointKey, PointOutcomes, Ran, Shard, Stop, Store, Writer,
 };
 use towtank_kernel::Executor;
 use towtank_report::{Claim, Interval, Outcome, Report, Standing, Status, Warning};
@@ -31,8 +31,8 @@ pub struct Run {
     pub unmet: Vec<Unmet>,
 }
 
-/// The finished part of a campaign or of one shard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The finished part of a campaign, of one shard, or of several campaigns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Number of finished runs.
     pub runs: usize,
@@ -45,6 +45,15 @@ pub struct Done {
 /// # Errors
 /// When it does not fit into this machine, a run fails, or a file cannot be read or written.
 pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> Result<Run, Trouble> {
+    Ok(run_and_keep(scenario, options, observer)?.0)
+}
+
+/// The same, with the outcomes of its points, in the order of the report.
+pub(crate) fn run_and_keep(
+    scenario: &Scenario,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<(Run, Vec<PointOutcomes>), Trouble> {
     gates::refuse_for_part(options.shard, scenario.fail_if.first().map(String::as_str))?;
     if !options.shard.is_whole() && options.out.is_none() {
         let message =
@@ -72,13 +81,14 @@ pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> R
     let done = count_done(&plan, &ran.ledger, options.shard);
     let made = report(scenario.study(), &plan, ran.ledger, options.executor)?;
     // A shard has no report of its own: `merge` makes the report of all runs.
-    let report = made.filter(|_| options.shard.is_whole());
+    let (report, points) = made.filter(|_| options.shard.is_whole()).unzip();
     if let (Some(report), Some(store)) = (&report, &store) {
         files::write_into(report, store)?;
     }
     let judged =
         report.as_ref().filter(|_| !interrupted).map(|report| gates::judge(scenario.gates(), report));
-    Ok(Run { report, interrupted, done, unmet: judged.unwrap_or_default() })
+    let run = Run { report, interrupted, done, unmet: judged.unwrap_or_default() };
+    Ok((run, points.unwrap_or_default()))
 }
 
 fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> Done {
@@ -86,13 +96,14 @@ fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> Done {
     Done { runs: ours().filter(|(_, task)| ledger.is_finished(*task)).count(), of: ours().count() }
 }
 
-/// The report of the available runs; `None` if there are none. A report that breaks a law is an error.
+/// The report of the available runs, with their outcomes; `None` if there are none. A report that breaks a law
+/// is an error.
 pub(crate) fn report(
     study: &dyn Study,
     plan: &Plan,
     ledger: Ledger,
     executor: Executor,
-) -> Result<Option<Report>, Trouble> {
+) -> Result<Option<(Report, Vec<PointOutcomes>)>, Trouble> {
     let about = gates::measures(study, plan.points().iter().map(|point| &point.scenario));
     let interval = |name: &str| {
         about
@@ -140,7 +151,8 @@ pub(crate) fn report(
         about.iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name))).collect();
     report.titles = shown.iter().map(|each| (each.name.to_owned(), each.title.to_owned())).collect();
     report.glossary = shown.iter().map(|each| (each.name.to_owned(), each.about.to_owned())).collect();
-    laws::hold(report).map(Some)
+    drop(results);
+    laws::hold(report).map(|report| Some((report, points)))
 }
 
 /// What is safe in the runs that are done may not be so in those that are missing.

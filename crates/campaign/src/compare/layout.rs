@@ -1,4 +1,4 @@
-//! The tables and figures of a comparison.
+//! The tables and figures of differences.
 
 use serde_json::Value;
 use towtank_report::{
@@ -7,64 +7,83 @@ use towtank_report::{
 };
 
 use super::Side;
-use super::row::Row;
-use crate::differences;
+use super::against::Against;
+use super::main_measures::title_of;
+use super::row::{Row, Verdict};
+use super::settings::Setting;
 
 /// The maximum number of line figures: a choice. The few main measures of a study come first.
 const FIGURES_MAX: usize = 8;
 
-/// The tables of differences, of their intervals, and of the scenario keys that differ.
-pub(crate) fn tables(a: &Side, b: &Side, rows: &[Row]) -> Vec<Table> {
-    let mut tables = vec![comparison(a, b, rows), intervals(rows)];
-    tables.extend(scenario_changes(a, b));
+/// The tables of differences, of their intervals, and of the settings that differ.
+pub(crate) fn tables(sides: &[Side], others: &[Against<'_>], settings: &[Setting]) -> Vec<Table> {
+    let mut tables = vec![differences(sides, others), intervals(others)];
+    tables.extend((!settings.is_empty()).then(|| scenario_changes(sides.len(), settings)));
     tables
 }
 
-fn comparison(a: &Side, b: &Side, rows: &[Row]) -> Table {
-    let places = place_columns(rows);
+fn differences(sides: &[Side], others: &[Against<'_>]) -> Table {
+    let places = place_columns(others);
     let mut columns = places.clone();
-    columns.extend(["a", "b", "difference", "ratio"].map(|name| Column::number(name, "")));
-    columns.push(Column::text("b_against_a"));
-    let who = match (a.name.as_str(), b.name.as_str()) {
-        ("A", "B") => String::new(),
-        (a, b) => format!("A is {a}, B is {b}. "),
+    let value = if others.len() > 1 { "value" } else { "b" };
+    columns.extend(["a", value, "difference", "ratio"].map(|name| Column::number(name, "")));
+    columns.push(Column::text(if others.len() > 1 { "against_a" } else { "b_against_a" }));
+    let who: Vec<String> = sides
+        .iter()
+        .filter(|side| !side.called.is_empty())
+        .map(|side| format!("{} is {}", side.name, side.called))
+        .collect();
+    let who = if who.is_empty() { String::new() } else { format!("{}. ", who.join(", ")) };
+    let [minus, over] = if others.len() > 1 {
+        ["is the value minus that of A", "the value / A"]
+    } else {
+        ["is B minus A", "B / A"]
     };
     let about = format!(
-        "{who}Means over replicates; the difference is B minus A, the ratio is B / A. B counts as higher or \
-         lower when the 95 % interval of the paired differences excludes zero, or, without pairs, when the intervals of \
-         the means do not overlap."
+        "{who}Means over replicates; the difference {minus}, the ratio is {over}. A value counts as higher or lower \
+         when the 95 % interval of the paired differences excludes zero, or, without pairs, when the intervals of the \
+         means do not overlap."
     );
     let mut table = Table::new("comparison", "Differences", columns).about(about);
-    for row in rows {
-        let mut cells = place_cells(&places, row);
+    for (other, row) in all(others) {
+        let mut cells = place_cells(&places, others.len() > 1, other, row);
         let number = |value: Option<f64>| value.map_or_else(|| Cell::missing(row.why_missing()), Cell::from);
         let ratio = match (row.difference(), row.ratio()) {
             (Some(_), None) => Cell::missing("A is zero"),
             (_, ratio) => number(ratio),
         };
         cells.extend([of_side(&row.a), of_side(&row.b), number(row.difference()), ratio]);
-        cells.push(row.verdict().word().into());
+        cells.push(match row.verdict() {
+            Verdict::NoInterval => Cell::missing("a single replicate has no interval"),
+            verdict => verdict.word().into(),
+        });
         table.push(cells);
     }
     table
+}
+
+/// Every row of every result.
+fn all<'a>(others: &'a [Against<'a>]) -> impl Iterator<Item = (&'a Against<'a>, &'a Row)> {
+    others.iter().flat_map(|other| other.rows.iter().map(move |row| (other, row)))
 }
 
 fn of_side(measure: &Measure) -> Cell {
     measure.value().map_or_else(|| Cell::missing(measure.reason().unwrap_or_default()), Cell::from)
 }
 
-fn intervals(rows: &[Row]) -> Table {
-    let places = place_columns(rows);
+fn intervals(others: &[Against<'_>]) -> Table {
+    let places = place_columns(others);
     let mut columns = places.clone();
-    columns.extend(["a_low", "a_high", "b_low", "b_high"].map(|name| Column::number(name, "")));
+    let [low, high] = if others.len() > 1 { ["low", "high"] } else { ["b_low", "b_high"] };
+    columns.extend(["a_low", "a_high", low, high].map(|name| Column::number(name, "")));
     columns.push(Column::flag("overlap"));
     let paired = ["paired_difference", "paired_low", "paired_high", "pairs"];
     columns.extend(paired.map(|name| Column::number(name, "")));
     let about = "95 % intervals of the means, and of the differences between replicates that drew the same random numbers. \
                  Empty if there are fewer than two replicates, the seeds differ, or the runs were not stored.";
     let mut table = Table::new("intervals", "Intervals of the differences", columns).about(about);
-    for row in rows {
-        let mut cells = place_cells(&places, row);
+    for (other, row) in all(others) {
+        let mut cells = place_cells(&places, others.len() > 1, other, row);
         for measure in [&row.a, &row.b] {
             cells.extend([measure.low().into(), measure.high().into()]);
         }
@@ -78,117 +97,134 @@ fn intervals(rows: &[Row]) -> Table {
     table
 }
 
-/// The columns that identify a row: one per swept key, the measure and its unit.
-fn place_columns(rows: &[Row]) -> Vec<Column> {
-    let keys = rows[0].settings.keys();
+/// The columns that identify a row: of several results its name, one per swept key, the measure and its unit.
+fn place_columns(others: &[Against<'_>]) -> Vec<Column> {
+    let name = (others.len() > 1).then(|| Column::text("result"));
+    let keys = others[0].rows[0].settings.keys();
     let column =
-        |key: &String| if is_numeric(rows, key) { Column::number(key, "") } else { Column::text(key) };
-    keys.map(column).chain([Column::text("measure"), Column::text("unit")]).collect()
+        |key: &String| if is_numeric(others, key) { Column::number(key, "") } else { Column::text(key) };
+    let places = [Column::text("measure"), Column::text("unit")];
+    name.into_iter().chain(keys.map(column)).chain(places).collect()
 }
 
-fn is_numeric(rows: &[Row], key: &str) -> bool {
-    rows.iter().all(|row| row.settings.get(key).is_some_and(Value::is_number))
+fn is_numeric(others: &[Against<'_>], key: &str) -> bool {
+    all(others).all(|(_, row)| row.settings.get(key).is_some_and(Value::is_number))
 }
 
 /// The cells of these columns; others are added to them.
-fn place_cells(places: &[Column], row: &Row) -> Vec<Cell> {
+fn place_cells(places: &[Column], several: bool, other: &Against<'_>, row: &Row) -> Vec<Cell> {
+    let name = several.then(|| Cell::from(other.side.name.as_str()));
+    let places = &places[usize::from(several)..];
     let cell = |(value, column): (&Value, &Column)| match value {
         Value::Number(number) if column.kind == ColumnKind::Number => Cell::Number(number.clone()),
         value => text_of(value),
     };
     let settings = row.settings.values().zip(places).map(cell);
-    settings.chain([row.measure.as_str().into(), row.a.unit().into()]).collect()
+    name.into_iter().chain(settings).chain([row.measure.as_str().into(), row.a.unit().into()]).collect()
 }
 
 fn text_of(value: &Value) -> Cell {
     Cell::Text(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-fn scenario_changes(a: &Side, b: &Side) -> Option<Table> {
-    let keys = differences(&a.report.scenario, &b.report.scenario);
-    let columns = vec![Column::text("key"), Column::text("a"), Column::text("b")];
-    let mut table = Table::new("scenario_changes", "Scenario keys that differ", columns);
-    for key in &keys {
-        let side = |value: &Option<Value>| {
+fn scenario_changes(results: usize, settings: &[Setting]) -> Table {
+    let letters = ('a'..='z').take(results).map(|letter| Column::text(letter.to_string()));
+    let columns = [Column::text("key")].into_iter().chain(letters).chain([Column::text("meaning")]);
+    let mut table = Table::new("scenario_changes", "Settings that differ", columns.collect());
+    for setting in settings {
+        let value = |value: &Option<Value>| {
             value.as_ref().map_or_else(|| Cell::missing("not in this scenario"), text_of)
         };
-        table.push(vec![key.key.as_str().into(), side(&key.one), side(&key.other)]);
+        let mut cells: Vec<Cell> = vec![setting.key.as_str().into()];
+        cells.extend(setting.values.iter().map(value));
+        cells.push(setting.words.as_deref().map_or(Cell::Empty, Cell::from));
+        table.push(cells);
     }
-    (!keys.is_empty()).then_some(table)
+    table
 }
 
-/// For a sweep over one number, one figure per measure with a line for each side; without a sweep, the ratios
-/// as bars.
-pub(crate) fn figures(a: &Side, b: &Side, rows: &[Row]) -> Vec<Figure> {
-    let mut keys = rows[0].settings.keys();
+/// For a sweep over one number, one figure per measure with a line for each result; without a sweep, the
+/// ratios as bars.
+pub(crate) fn figures(sides: &[Side], others: &[Against<'_>]) -> Vec<Figure> {
+    let mut keys = others[0].rows[0].settings.keys();
     match (keys.next(), keys.next()) {
-        (None, _) => ratio_figure(rows).into_iter().collect(),
-        (Some(key), None) => {
-            if is_numeric(rows, key) {
-                line_figures(key, a, b, rows)
-            } else {
-                Vec::new()
-            }
-        }
+        (None, _) => ratio_figure(sides, others).into_iter().collect(),
+        (Some(key), None) if is_numeric(others, key) => line_figures(key, sides, others),
         _ => Vec::new(),
     }
 }
 
-fn ratio_figure(rows: &[Row]) -> Option<Figure> {
-    let ratios: Vec<(&str, f64)> =
-        rows.iter().filter_map(|row| Some((row.measure.as_str(), row.ratio()?))).collect();
-    let kind = Kind::Bar {
-        x: "measure".to_owned(),
-        y: Axis::linear("B / A", ""),
-        categories: ratios.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        series: vec![BarSeries {
-            name: "B / A".to_owned(),
-            values: ratios.iter().map(|(_, ratio)| Num::from(*ratio)).collect(),
-            low: Vec::new(),
-            high: Vec::new(),
-        }],
-        stacked: false,
-        references: vec![Reference::Horizontal { name: "equal".to_owned(), at: 1.0.into() }],
-    };
-    let caption = "B's value divided by A's, for each measure.".to_owned();
-    (!ratios.is_empty()).then(|| Figure {
-        id: "ratios".to_owned(),
-        title: "Ratio of B to A".to_owned(),
-        caption,
-        kind,
-    })
-}
-
-fn line_figures(key: &str, a: &Side, b: &Side, rows: &[Row]) -> Vec<Figure> {
+/// The names of all measures, in order.
+fn measures<'a>(others: &'a [Against<'a>]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for row in rows {
+    for (_, row) in all(others) {
         if !names.contains(&row.measure.as_str()) {
             names.push(&row.measure);
         }
     }
+    names
+}
+
+/// The ratios of what is not the same everywhere.
+fn ratio_figure(sides: &[Side], others: &[Against<'_>]) -> Option<Figure> {
+    let ratio = |other: &Against<'_>, name: &str| other.of_measure(name).next().and_then(Row::ratio);
+    let differs =
+        |name: &&str| others.iter().any(|other| ratio(other, name).is_some_and(|ratio| ratio != 1.0));
+    let names: Vec<&str> = measures(others).into_iter().filter(differs).collect();
+    let title = |name: &&str| title_of(sides.iter(), name, "");
+    let a = &sides[0].name;
+    let series = |other: &Against<'_>| BarSeries {
+        name: format!("{} / {a}", other.side.name),
+        values: names.iter().map(|name| Num::from(ratio(other, name))).collect(),
+        low: Vec::new(),
+        high: Vec::new(),
+    };
+    let kind = Kind::Bar {
+        x: "measure".to_owned(),
+        y: Axis::linear(format!("value / {a}"), ""),
+        categories: names.iter().map(title).collect(),
+        series: others.iter().map(series).collect(),
+        stacked: false,
+        references: vec![Reference::Horizontal { name: "equal".to_owned(), at: 1.0.into() }],
+    };
+    (!names.is_empty()).then(|| Figure {
+        id: "ratios".to_owned(),
+        title: format!("Ratios to {a}"),
+        caption: format!("Each measure divided by that of {a}; those that are equal are left out."),
+        kind,
+    })
+}
+
+fn line_figures(key: &str, sides: &[Side], others: &[Against<'_>]) -> Vec<Figure> {
     let figure = |name: &&str| {
-        let own: Vec<&Row> =
-            rows.iter().filter(|row| row.measure == **name && row.a.unit() == row.b.unit()).collect();
-        let line = |side: &Side, measure: fn(&Row) -> &Measure| {
-            let at = |row: &&Row| row.settings[key].as_f64().unwrap_or_default();
-            let mut points: Vec<CurvePoint> =
-                own.iter().map(|row| CurvePoint::of_measure(at(row), measure(row))).collect();
-            points.sort_by(|one, next| one.x.partial_cmp(&next.x).unwrap_or(std::cmp::Ordering::Equal));
-            LineSeries { name: side.name.clone(), points, draw: Draw::Line }
+        let unit = all(others).find(|(_, row)| row.measure == **name).map_or("", |(_, row)| row.a.unit());
+        let line = |side: &Side| {
+            let points = side.point_summaries();
+            let place = |at: Option<&Value>| at.and_then(Value::as_f64);
+            let mut points: Vec<(f64, CurvePoint)> = points
+                .iter()
+                .filter_map(|point| {
+                    let at = place(point.settings.get(key))?;
+                    let measure = point.summary.get(*name).filter(|measure| measure.unit() == unit)?;
+                    Some((at, CurvePoint::of_measure(at, measure)))
+                })
+                .collect();
+            points.sort_by(|one, next| one.0.total_cmp(&next.0));
+            let points = points.into_iter().map(|(_, point)| point).collect();
+            LineSeries { name: side.shown(), points, draw: Draw::Line }
         };
-        let unit = own.first().map_or("", |row| row.a.unit());
-        let kind = Kind::Line {
-            x: Axis::linear(key, ""),
-            y: Axis::linear(*name, unit),
-            series: vec![line(a, |row| &row.a), line(b, |row| &row.b)],
-            references: Vec::new(),
-        };
+        let title = title_of(sides.iter(), name, unit);
         Figure {
             id: format!("compare_{name}"),
-            title: towtank_report::human::heading(name),
+            title: title.clone(),
             caption: "Means over replicates with their 95 % intervals.".to_owned(),
-            kind,
+            kind: Kind::Line {
+                x: Axis::linear(key, ""),
+                y: Axis::linear(title, unit),
+                series: sides.iter().map(line).collect(),
+                references: Vec::new(),
+            },
         }
     };
-    names.iter().take(FIGURES_MAX).map(figure).collect()
+    measures(others).iter().take(FIGURES_MAX).map(figure).collect()
 }

@@ -1,25 +1,50 @@
-//! Warnings for readers of a comparison: how the two results differ apart from their values.
+//! Warnings for readers of a comparison: how a result differs from the first one apart from its values.
 
 use std::collections::BTreeSet;
 
-use super::{Side, identity};
-use crate::differences;
+use towtank_report::{Ordered, PointSummary, Warning};
 
-/// One sentence per difference, the most serious first.
-pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
+use super::{Side, identity};
+
+/// The warnings of all results, each once.
+pub(crate) fn notes(sides: &[Side]) -> Vec<Warning> {
+    let mut notes: Vec<Warning> = Vec::new();
+    let (first, others) = sides.split_first().expect("two results or more are compared");
+    let partial = sides.iter().filter(|side| side.report.partial);
+    notes.extend(
+        partial
+            .map(|side| Warning::unknown(format!("{} is partial: not all of its runs are done", side.name))),
+    );
+    for other in others {
+        notes.extend(pair(first, other));
+    }
+    notes.extend(sides.iter().flat_map(|side| &side.notes).map(|note| Warning::note(note.clone())));
+    let mut once: Vec<Warning> = Vec::new();
+    for note in notes {
+        if !once.contains(&note) {
+            once.push(note);
+        }
+    }
+    Warning::by_severity(once)
+}
+
+/// How two results differ, the most serious first.
+fn pair(a: &Side, b: &Side) -> Vec<Warning> {
     let mut notes = Vec::new();
     let (left, right) = (&a.report, &b.report);
-    let mut tell = |differ: bool, text: String| {
+    let mut tell = |differ: bool, make: fn(String) -> Warning, text: String| {
         if differ {
-            notes.push(text);
+            notes.push(make(text));
         }
     };
     let both = |one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
         format!("{one} in {}, {other} in {}", a.name, b.name)
     };
-    tell(left.study != right.study, format!("the studies differ ({})", both(&left.study, &right.study)));
+    let studies = format!("the studies differ ({})", both(&left.study, &right.study));
+    tell(left.study != right.study, Warning::unknown, studies);
     tell(
         left.results_version != right.results_version,
+        Warning::unknown,
         format!(
             "the results versions differ ({}): the model itself changed between them",
             both(&left.results_version, &right.results_version)
@@ -27,13 +52,12 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     );
     tell(
         left.towtank != right.towtank,
+        Warning::note,
         format!("they were made by different versions of Towtank ({})", both(&left.towtank, &right.towtank)),
     );
-    for side in [a, b] {
-        tell(side.report.partial, format!("{} is partial: not all of its runs are done", side.name));
-    }
     tell(
         left.seed != right.seed,
+        Warning::note,
         format!(
             "the seeds differ ({}): replicates cannot be paired, so the noise of both adds up",
             both(&left.seed, &right.seed)
@@ -41,20 +65,22 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     );
     tell(
         left.replicates != right.replicates,
+        Warning::note,
         format!("the numbers of replicates differ ({})", both(&left.replicates, &right.replicates)),
     );
-    let keys: Vec<String> =
-        differences(&left.scenario, &right.scenario).into_iter().map(|key| key.key).collect();
-    tell(!keys.is_empty(), format!("the scenarios differ in {}", listed(&keys)));
-    let inputs = keys.is_empty() && left.scenario_hash != right.scenario_hash;
+    let inputs = left.scenario == right.scenario && left.scenario_hash != right.scenario_hash;
     tell(
         inputs && left.results_version == right.results_version,
-        "the scenarios are equal, but the contents of their input files differ".to_owned(),
+        Warning::note,
+        format!(
+            "the scenarios of {} and {} are equal, but the contents of their input files differ",
+            a.name, b.name
+        ),
     );
-    notes.extend(only_one_has(a, b));
-    notes.extend(a.notes.iter().chain(&b.notes).cloned());
+    notes.extend(only_one_has(a, b).into_iter().map(Warning::note));
     if left.digest.is_some() && left.digest == right.digest {
-        notes.push("the two are the same result: their digests are equal".to_owned());
+        let text = format!("{} and {} are the same result: their digests are equal", a.name, b.name);
+        notes.push(Warning::note(text));
     }
     notes
 }
@@ -65,7 +91,7 @@ fn listed(keys: &[String]) -> String {
     let quoted: Vec<String> = keys.iter().take(SHOWN).map(|key| format!("`{key}`")).collect();
     match keys.len().saturating_sub(SHOWN) {
         0 => quoted.join(", "),
-        more => format!("{} and {more} more keys", quoted.join(", ")),
+        more => format!("{} and {more} more", quoted.join(", ")),
     }
 }
 
@@ -73,21 +99,24 @@ fn listed(keys: &[String]) -> String {
 fn only_one_has(a: &Side, b: &Side) -> Vec<String> {
     let (points_a, points_b) = (a.point_summaries(), b.point_summaries());
     let mut notes = Vec::new();
-    for (own, others, side) in [(&points_a, &points_b, a), (&points_b, &points_a, b)] {
+    for (own, others, [side, other]) in [(&points_a, &points_b, [a, b]), (&points_b, &points_a, [b, a])] {
+        let lacks = |what: &str, keys: &[String]| {
+            format!("{} has {what} that {} does not have: {}", side.name, other.name, listed(keys))
+        };
         let known: BTreeSet<String> = others.iter().map(identity).collect();
         let alone = own.iter().filter(|point| !known.contains(&identity(point)));
         let labels: Vec<String> = alone.map(|point| point.label.clone()).collect();
         if !labels.is_empty() {
-            notes.push(format!("only {} has the points {}", side.name, listed(&labels)));
+            notes.push(lacks("points", &labels));
         }
-        let names = |points: &[towtank_report::PointSummary]| -> Vec<String> {
+        let names = |points: &[PointSummary]| -> Vec<String> {
             let all = points.iter().flat_map(|point| point.summary.keys().cloned());
-            all.map(|name| (name, ())).collect::<towtank_report::Ordered<()>>().into_keys().collect()
+            all.map(|name| (name, ())).collect::<Ordered<()>>().into_keys().collect()
         };
         let theirs = names(others);
         let missing: Vec<String> = names(own).into_iter().filter(|name| !theirs.contains(name)).collect();
         if !missing.is_empty() {
-            notes.push(format!("only {} has the measures {}", side.name, listed(&missing)));
+            notes.push(lacks("measures", &missing));
         }
     }
     notes

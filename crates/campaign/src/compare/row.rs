@@ -14,6 +14,8 @@ pub(crate) struct Row {
     pub settings: Ordered<Value>,
     pub label: String,
     pub partial: bool,
+    /// The names of both sides.
+    pub names: [String; 2],
     pub measure: String,
     pub a: Measure,
     pub b: Measure,
@@ -75,6 +77,7 @@ pub(crate) fn rows(a: Compared<'_>, b: Compared<'_>) -> Vec<Row> {
         settings: point_a.settings.clone(),
         label: point_a.label.clone(),
         partial: point_a.partial || point_b.partial,
+        names: [side_a.name.clone(), side_b.name.clone()],
         measure: name.clone(),
         a: a.clone(),
         b: b.clone(),
@@ -115,7 +118,8 @@ fn paired_difference(name: &str, a: &PointOutcomes, b: &PointOutcomes) -> Option
 }
 
 impl Row {
-    fn both(&self) -> Option<(f64, f64)> {
+    /// Both values, where they have one unit.
+    pub(crate) fn both(&self) -> Option<(f64, f64)> {
         self.a.value().zip(self.b.value()).filter(|_| self.a.unit() == self.b.unit())
     }
 
@@ -180,13 +184,19 @@ impl Row {
         }
     }
 
+    /// The 95 % interval of the paired differences, where it is of all replicates.
+    pub(crate) fn difference_range(&self) -> Option<(f64, f64)> {
+        self.difference_measure().interval()
+    }
+
     /// Why there is no difference.
     pub(crate) fn why_missing(&self) -> String {
+        let [name_a, name_b] = &self.names;
         if self.a.unit() != self.b.unit() {
-            return format!("A is in `{}`, B in `{}`", self.a.unit(), self.b.unit());
+            return format!("{name_a} is in `{}`, {name_b} in `{}`", self.a.unit(), self.b.unit());
         }
         let reason =
             |side: &str, measure: &Measure| Some(format!("{side} has no value: {}", measure.reason()?));
-        reason("A", &self.a).or_else(|| reason("B", &self.b)).unwrap_or_default()
+        reason(name_a, &self.a).or_else(|| reason(name_b, &self.b)).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! One of two results: a report, and its runs if they were kept.
+//! One of the results that are compared: a report, and its runs if they were kept.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,14 @@ use towtank_report::{PointSummary, ReadError, Report};
 use crate::store::{read_manifest, read_point};
 use crate::{Disk, HostDisk, Ledger, PointOutcomes, StoreError, assemble, manifest};
 
-/// One of two results.
+/// One of the results that are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// Its name for readers: `A`, or a word chosen by the user. Not a path, since reports contain none.
+    /// Its name in sentences: `A`. Each result has another.
     pub name: String,
+    /// What the user calls it; may be empty, or what another is called too. Not a path, since reports contain
+    /// none.
+    pub called: String,
     /// The result.
     pub report: Report,
     /// The runs of each point, in the order of the report; `None` if they were not kept.
@@ -59,7 +62,7 @@ pub enum LoadError {
 pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
     if !path.is_dir() {
         let report = read_report(path)?;
-        return Ok(Side { name: name.to_owned(), report, points: None, notes: Vec::new() });
+        return Ok(Side::new(name, report));
     }
     let json = path.join("report.json");
     let report = if json.exists() { Some(read_report(&json)?) } else { None };
@@ -79,22 +82,21 @@ pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
         }
         assemble(&plan, ledger, "")
     });
-    let name = name.to_owned();
     match (report, stored) {
         (None, None) => Err(LoadError::Neither { dir: path.to_owned() }),
-        (Some(report), None) => Ok(Side { name, report, points: None, notes: unread.into_iter().collect() }),
+        (Some(report), None) => Ok(Side { notes: unread.into_iter().collect(), ..Side::new(name, report) }),
         (None, Some(stored)) => {
             let notes = vec![format!("{name} has no report yet: its means were taken from its stored runs")];
-            Ok(Side { name, report: stored.report, points: Some(stored.points), notes })
+            Ok(Side { points: Some(stored.points), notes, ..Side::new(name, stored.report) })
         }
         (Some(report), Some(stored)) if stored.report.digest == report.digest => {
-            Ok(Side { name, report, points: Some(stored.points), notes: Vec::new() })
+            Ok(Side { points: Some(stored.points), ..Side::new(name, report) })
         }
         (Some(report), Some(_)) => {
             let notes = vec![format!(
                 "the runs stored with the report of {name} do not belong to it and were left out"
             )];
-            Ok(Side { name, report, points: None, notes })
+            Ok(Side { notes, ..Side::new(name, report) })
         }
     }
 }
@@ -119,6 +121,17 @@ fn read_report(path: &Path) -> Result<Report, LoadError> {
 }
 
 impl Side {
+    /// A report without its runs, which the user calls nothing.
+    #[must_use]
+    pub fn new(name: &str, report: Report) -> Side {
+        Side { name: name.to_owned(), called: String::new(), report, points: None, notes: Vec::new() }
+    }
+
+    /// Its name for a legend: `A`, or `A: profile=balanced`.
+    pub(crate) fn shown(&self) -> String {
+        if self.called.is_empty() { self.name.clone() } else { format!("{}: {}", self.name, self.called) }
+    }
+
     /// The points; without a sweep, a single one without settings.
     pub(crate) fn point_summaries(&self) -> Vec<PointSummary> {
         if !self.report.sweep.is_empty() {

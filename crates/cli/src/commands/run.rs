@@ -5,8 +5,9 @@ use std::path::Path;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use towtank::{Document, Done, Options, Registry, Scenario, Trouble, gates};
+use towtank::{Alternative, Document, Done, Options, Registry, Scenario, Trouble, Unmet, gates};
 use towtank_campaign::Shard;
+use towtank_report::Report;
 use towtank_scenario::{KeyPath, Problem, Problems, Setting};
 use towtank_study::Study;
 
@@ -63,15 +64,11 @@ fn go(
     flags: &RunFlags,
     settings: Vec<Setting>,
 ) -> Result<Exit, Trouble> {
-    Setting::agree(&settings)?;
-    let mut problems = Problems::new();
-    for setting in settings {
-        if let Err(problem) = document.lay(setting) {
-            problems.push(problem);
-        }
-    }
-    problems.into_result(())?;
+    lay(&mut document, settings)?;
     refuse_part_as_out(flags.keep.out.as_deref())?;
+    if !flags.compare.is_empty() {
+        return alternatives(registry, document, flags);
+    }
     let shard = flags.shard.unwrap_or(Shard::WHOLE);
     gates::refuse_for_part(shard, flags.fail_if.first().map(String::as_str))?;
     flags.fail_if.iter().for_each(|gate| document.fail_if(gate));
@@ -115,6 +112,46 @@ fn names_part(text: &str) -> bool {
     text.strip_prefix("osd.").is_some_and(is_number) || text.split_once('=').is_some_and(is_kind)
 }
 
+/// Lays settings over a document.
+fn lay(document: &mut Document, settings: Vec<Setting>) -> Result<(), Problems> {
+    Setting::agree(&settings)?;
+    let mut problems = Problems::new();
+    for setting in settings {
+        if let Err(problem) = document.lay(setting) {
+            problems.push(problem);
+        }
+    }
+    problems.into_result(())
+}
+
+/// Runs the scenario as given and in the versions that `--compare` names, and compares them. All of them are
+/// checked before any runs.
+fn alternatives(registry: &Registry, document: Document, flags: &RunFlags) -> Result<Exit, Trouble> {
+    let mut documents = vec![("as given".to_owned(), document.clone())];
+    for text in &flags.compare {
+        let mut changed = document.clone();
+        lay(&mut changed, Setting::parse_several("--compare", text)?)?;
+        documents.push((text.trim().to_owned(), changed));
+    }
+    let mut versions = Vec::new();
+    let mut problems = Problems::new();
+    for (name, mut document) in documents {
+        flags.fail_if.iter().for_each(|gate| document.fail_if(gate));
+        match document.check(registry) {
+            Ok(scenario) => versions.push(Alternative { name, scenario }),
+            // What is wrong with the scenario as given is so in each version.
+            Err(found) if problems.is_empty() => problems = found,
+            Err(_) => {}
+        }
+    }
+    problems.into_result(())?;
+    let out = flags.keep.out.as_deref();
+    interrupt::keeps_in(out);
+    let watching = Watching::new(flags.output.quiet);
+    let ran = towtank::run_alternatives(&versions, registry, &flags.machine.options(out), &watching)?;
+    finish(ran.report.as_ref(), (ran.interrupted, ran.done), &ran.unmet, flags)
+}
+
 fn print_scenario(scenario: &Scenario, format: Format) -> Result<Exit, Trouble> {
     match format {
         Format::Json => print(&format!("{:#}\n", scenario.resolved().scenario())),
@@ -136,20 +173,29 @@ fn part(ran: &towtank::Run, shard: Shard, flags: &RunFlags) -> Exit {
 }
 
 fn whole(ran: &towtank::Run, flags: &RunFlags) -> Result<Exit, Trouble> {
-    let Some(report) = &ran.report else {
+    finish(ran.report.as_ref(), (ran.interrupted, ran.done), &ran.unmet, flags)
+}
+
+/// Prints a report, and how the runs ended.
+fn finish(
+    report: Option<&Report>,
+    (interrupted, done): (bool, Done),
+    unmet: &[Unmet],
+    flags: &RunFlags,
+) -> Result<Exit, Trouble> {
+    let Some(report) = report else {
         screen::say("interrupted before there was anything to report\n");
         return Ok(Exit::Interrupted);
     };
     output::print(report, &flags.output, flags.keep.out.as_deref())?;
-    if ran.interrupted {
-        say_interrupted(ran, flags);
+    if interrupted {
+        say_interrupted(done, flags);
         return Ok(Exit::Interrupted);
     }
-    Ok(output::gates(&ran.unmet))
+    Ok(output::gates(unmet))
 }
 
-fn say_interrupted(ran: &towtank::Run, flags: &RunFlags) {
-    let Done { runs: done, of: all } = ran.done;
+fn say_interrupted(Done { runs: done, of: all }: Done, flags: &RunFlags) {
     let next = match &flags.keep.out {
         Some(_) => "the same command goes on from here",
         None => "with --out DIR, what is done would be kept",

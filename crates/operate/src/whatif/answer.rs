@@ -10,6 +10,7 @@ use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
 use towtank_recovery::parts;
+use towtank_recovery::work;
 use towtank_study::Point;
 use towtank_study::ranking::Ranked;
 
@@ -108,10 +109,13 @@ pub fn answer(view: &View<'_>) -> Answer {
     for help in help(view) {
         answer.push(Label::Try, help);
     }
+    // Where some data stay behind there is no time until all groups are clean.
+    let end = view.value("time_to_clean_s").is_none().then_some("time_to_end_s");
     answer
         .line(Label::Moves, what_moves(view))
         .line(Label::Risk, risk(view))
         .line(Label::Clients, clients(view))
+        .by_measures(["time_to_clean_s"].into_iter().chain(end).chain(work::COMPARED_BY))
 }
 
 /// What happens when, from the change on.

@@ -5,7 +5,7 @@ use super::{
     Ink, Style, claims_tally, finding, interval, line_of, means, paragraph, points_grid, printable, stopped,
     table,
 };
-use crate::{Label, Measure, Report, Severity, Warning, human};
+use crate::{Label, Measure, Report, Severity, Table, Warning, human};
 
 /// Lines of a usual terminal.
 pub const SCREEN_LINES: usize = 24;
@@ -13,6 +13,12 @@ pub const SCREEN_LINES: usize = 24;
 /// The lines below the answer's own that warnings, the course and what is compared may each take, while
 /// something else needs the room.
 const PART_LINES: usize = 9;
+
+/// The lines that what stands side by side may take; there is no course beside it.
+const BESIDE_LINES: usize = 16;
+
+/// The least rows that are worth showing side by side.
+const BESIDE_ROWS: usize = 4;
 
 /// What the last line says of the rest of the report.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +54,10 @@ pub fn brief(report: &Report, style: Style, rest: Rest<'_>) -> String {
         lines.map(|one| line_of(one, style)).collect()
     };
     let limit = room.whole(of(&[Label::Limit, Label::Try]), PART_LINES);
-    let compared = room.first(compared(report, style), SCREEN_LINES / 2);
+    let compared = match super::compared(report).filter(|_| report.answer.by_column) {
+        Some(table) => room.side_by_side(table, style),
+        None => room.first(compared(report, style), SCREEN_LINES / 2),
+    };
     let more = room.whole(of(&[Label::Moves, Label::Risk, Label::Clients, Label::Also]), SCREEN_LINES);
     let claims = room.whole(claims_tally(report, style).map(|text| lines(&text)).into_iter().collect(), 3);
     let assumed = room.whole(of(&[Label::Assumed]), PART_LINES);
@@ -106,6 +115,35 @@ impl Room {
         }
         self.lines -= lines.len();
         lines
+    }
+
+    /// A table with a column for each of what is compared: as many of its rows as fit, in blocks if the
+    /// columns do not fit beside each other. Where few rows would fit, each column becomes a row.
+    fn side_by_side(&mut self, table: &Table, style: Style) -> Vec<String> {
+        let most = self.lines.min(BESIDE_LINES);
+        let rows = |grid: &dyn Fn() -> Grid, count: usize, least: usize| {
+            let of = |rows: usize| {
+                let mut grid = grid();
+                let hidden = grid.truncate(rows);
+                // A blank line divides blocks.
+                let mut shown: Vec<String> = grid.render(style).lines().map(str::to_owned).collect();
+                shown.extend(
+                    (hidden > 0)
+                        .then(|| format!("… {}", human::plural(hidden as f64, ["more row", "more rows"]))),
+                );
+                (shown, hidden > 0)
+            };
+            (least..=count).rev().map(of).find(|(shown, _)| shown.len() <= most)
+        };
+        let count = table.rows().len();
+        let whole = || grid::titled(table);
+        let turned = || grid::titled(table).transposed().first_block();
+        let found = rows(&whole, count, count.min(BESIDE_ROWS))
+            .or_else(|| rows(&turned, table.columns().len() - 1, 1))
+            .unwrap_or_default();
+        self.cut |= found.1 || found.0.is_empty();
+        self.lines -= found.0.len();
+        found.0
     }
 
     /// The items that fit whole, and how many do not.

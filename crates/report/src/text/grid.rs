@@ -64,6 +64,27 @@ impl Grid {
         Self { first_only: true, keys: self.keys.min(self.heads.len()), ..self }
     }
 
+    /// The same with a row for each column after the first, whose heads are the cells of the first column.
+    pub(crate) fn transposed(&self) -> Self {
+        let heads = std::iter::once(String::new()).chain(self.rows.iter().map(|(row, _)| row[0].clone()));
+        let row = |column: usize| {
+            let cells = self.rows.iter().map(|(row, _)| row[column].clone());
+            (std::iter::once(self.heads[column].0.clone()).chain(cells).collect(), Ink::Plain)
+        };
+        let rows = (1..self.heads.len()).map(row).collect();
+        Self {
+            heads: heads.map(|head| (head, Align::Text)).collect(),
+            rows,
+            keys: 1,
+            first_only: self.first_only,
+        }
+    }
+
+    /// Only the columns that fit beside each other.
+    pub(crate) fn first_block(self) -> Self {
+        Self { first_only: true, ..self }
+    }
+
     /// Keeps the first rows; returns the number of removed rows.
     pub(crate) fn truncate(&mut self, rows_max: usize) -> usize {
         let hidden = self.rows.len().saturating_sub(rows_max);
@@ -305,6 +326,15 @@ mod tests {
         for (text, width, want) in cases {
             assert_eq!(wrap(text, width), want, "{text:?} at {width}");
         }
+    }
+
+    #[test]
+    fn a_transposed_grid_has_a_row_for_each_column() {
+        let mut grid = Grid::new(&[("", Align::Text), ("A", Align::Text), ("B", Align::Text)]);
+        grid.push(["time", "1 s", "2 s"].map(str::to_owned).into());
+        grid.push(["size", "3 B", "4 B"].map(str::to_owned).into());
+        let text = grid.transposed().render(Style { colour: false, width: 40 });
+        assert_eq!(text, "   time  size\nA  1 s   3 B\nB  2 s   4 B\n");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use towtank_recovery::levers::{advice, tried_in};
 use towtank_recovery::parts;
 use towtank_recovery::settings::usual_speeds;
 use towtank_recovery::slowest::{Runs, Slowest};
-use towtank_recovery::tables;
+use towtank_recovery::{tables, work};
 use towtank_study::ranking::{Ranked, by_replicate};
 use towtank_study::{Point, Points, Presentation};
 
@@ -106,7 +106,7 @@ fn answer(views: &[View<'_>]) -> Answer {
         answer.push(Label::Try, advice);
     }
     assumed(one, &mut answer);
-    answer
+    answer.by_measures(work::COMPARED_BY)
 }
 
 /// What happens when. Nothing where several devices fail one after the other, since their waits overlap, or

@@ -1,0 +1,128 @@
+//! What differs between the scenarios of several results, in words.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Side;
+
+/// A setting that differs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Setting {
+    pub key: String,
+    /// What it is, in words that begin with a capital; none if that is not known.
+    pub words: Option<String>,
+    /// Its value in each result; `None` where the scenario does not have it.
+    pub values: Vec<Option<Value>>,
+}
+
+/// The most characters of a value: a choice. The whole value is in `report.json`.
+const VALUE_MAX: usize = 60;
+
+impl Setting {
+    /// The words with the key behind them.
+    pub(crate) fn label(&self) -> String {
+        self.words.as_ref().map_or_else(|| self.key.clone(), |words| format!("{words} ({})", self.key))
+    }
+
+    /// The values as text.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
+        self.values.iter().map(|value| text_of(value.as_ref().unwrap_or(&Value::Null)))
+    }
+}
+
+/// Every setting that is not the same in all results, in the order of the keys. `words` says what a key is.
+pub(crate) fn differing(sides: &[Side], words: &dyn Fn(&str) -> Option<String>) -> Vec<Setting> {
+    let mut found: BTreeMap<String, Vec<Option<Value>>> = BTreeMap::new();
+    for (at, side) in sides.iter().enumerate() {
+        let mut leaves = Vec::new();
+        gather(String::new(), &side.report.scenario, &mut leaves);
+        for (key, value) in leaves {
+            found.entry(key).or_insert_with(|| vec![None; sides.len()])[at] = Some(value);
+        }
+    }
+    let differs = |values: &[Option<Value>]| values.iter().any(|value| *value != values[0]);
+    let differing = found.into_iter().filter(|(_, values)| differs(values));
+    differing.map(|(key, values)| Setting { words: words(&key), key, values }).collect()
+}
+
+/// Every value that is no table, and no list of tables: a list of names is one value.
+fn gather(key: String, value: &Value, found: &mut Vec<(String, Value)>) {
+    let nested = |items: &[Value]| items.iter().any(|item| item.is_object() || item.is_array());
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (name, value) in fields {
+                let dot = if key.is_empty() { "" } else { "." };
+                gather(format!("{key}{dot}{name}"), value, found);
+            }
+        }
+        Value::Array(items) if nested(items) => {
+            for (index, value) in items.iter().enumerate() {
+                gather(format!("{key}[{index}]"), value, found);
+            }
+        }
+        leaf => found.push((key, leaf.clone())),
+    }
+}
+
+/// A value for readers.
+fn text_of(value: &Value) -> String {
+    let text = match value {
+        Value::Null => "not set".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Object(fields) if fields.is_empty() => "none".to_owned(),
+        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(VALUE_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use towtank_report::Report;
+
+    use super::*;
+
+    fn sides(scenarios: &[Value]) -> Vec<Side> {
+        let side =
+            |scenario: &Value| Side::new("A", Report { scenario: scenario.clone(), ..Report::default() });
+        scenarios.iter().map(side).collect()
+    }
+
+    #[test]
+    fn what_differs_is_named_in_words_with_the_value_of_each() {
+        let words = |key: &str| (key == "profile").then(|| "Profile of mClock".to_owned());
+        let found = differing(
+            &sides(&[
+                json!({"profile": "balanced", "fail": ["osd.3"], "seed": 1, "disks": {"hdd": {"read": "1B/s"}}}),
+                json!({"profile": null, "fail": ["osd.3", "osd.4"], "seed": 1, "disks": {}}),
+                json!({"fail": [], "seed": 1, "pools": [{"name": "x".repeat(70)}]}),
+            ]),
+            &words,
+        );
+        let lines = found
+            .iter()
+            .map(|one| format!("{}: {}", one.label(), one.texts().collect::<Vec<_>>().join(" | ")));
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
+        disks: not set | none | not set
+        disks.hdd.read: 1B/s | not set | not set
+        fail: osd.3 | osd.3, osd.4 | none
+        pools[0].name: not set | not set | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+        Profile of mClock (profile): balanced | not set | not set
+        ");
+    }
+
+    /// The words come from the caller: with those of another key, another line is named.
+    #[test]
+    fn words_of_another_key_are_noticed() {
+        let both = sides(&[json!({"a": 1, "b": 1}), json!({"a": 2, "b": 1})]);
+        let label = |words: &dyn Fn(&str) -> Option<String>| differing(&both, words)[0].label();
+        assert_eq!(label(&|key| (key == "a").then(|| "First".to_owned())), "First (a)");
+        assert_eq!(label(&|key| (key == "b").then(|| "First".to_owned())), "a");
+    }
+}
