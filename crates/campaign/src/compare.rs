@@ -71,7 +71,7 @@ pub enum CompareError {
     },
     /// Two have no point in common.
     #[error(
-        "{a} sweeps over {a_axes} and {b} over {b_axes}, and they have no point in common: compare results that share \
+        "{a} sweeps over {a_axes} and {b} over {b_axes}, and they have no point in common; compare results that share \
          some values"
     )]
     NoCommonPoint {
@@ -86,7 +86,7 @@ pub enum CompareError {
     },
     /// Two have no measure in common.
     #[error(
-        "{a} is a result of the study `{a_study}` and {b} of `{b_study}`, and they have no measure in common: compare \
+        "{a} is a result of the study `{a_study}` and {b} of `{b_study}`, and they have no measure in common; compare \
          results of one study"
     )]
     NoCommonMeasure {
@@ -136,7 +136,7 @@ pub fn compare(sides: &[Side], words: &dyn Fn(&str) -> Option<String>) -> Result
         )),
         partial: sides.iter().any(|side| side.report.partial),
         tables,
-        figures: [overlaid, layout::figures(sides, &others)].concat(),
+        figures: [overlaid, layout::figures(sides, &others, &main)].concat(),
         warnings: notes::notes(sides),
         ..Report::default()
     };
@@ -287,9 +287,11 @@ impl Names {
                 titles.insert(self.of(&row.measure, b), format!("{title}: {b} minus {a}"));
             }
         }
-        let main =
-            main.first().zip(others.first()).map(|(main, other)| self.of(&main.name, &other.side.name));
-        let headline = main.filter(|name| titles.contains_key(name));
+        let main = main.first().map(|main| main.name.as_str()).unwrap_or_default();
+        let differs = |row: &Row| row.difference().is_some_and(|difference| difference != 0.0);
+        let first = others.iter().find(|other| other.of_measure(main).any(differs)).or(others.first());
+        let headline = first.map(|other| self.of(main, &other.side.name));
+        let headline = headline.filter(|name| titles.contains_key(name));
         (titles, headline)
     }
 }

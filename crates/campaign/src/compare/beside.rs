@@ -61,7 +61,7 @@ impl Beside<'_> {
 
     fn scenarios(&self) -> Vec<(String, Vec<String>)> {
         let shown = self.settings.iter().take(SETTINGS_MAX);
-        let mut rows: Vec<_> = shown.map(|one| (one.label(), one.texts().collect())).collect();
+        let mut rows: Vec<_> = shown.map(|one| (one.label(self.settings), one.texts().collect())).collect();
         let more = self.settings.len().saturating_sub(SETTINGS_MAX);
         if more > 0 {
             rows.push((format!("{more} more settings differ"), self.texts(|_| "…".to_owned())));
@@ -141,7 +141,7 @@ fn value(measure: &Measure, shown: &Shown, unit: &str) -> String {
     match halves {
         [low, high] if low == "0" && high == "0" => shown.quantity(value),
         [half, other] if half == other => format!("{} ±{half}{unit}", shown.digits(value)),
-        _ => format!("{} ({} to {}){unit}", shown.digits(value), shown.digits(low), shown.digits(high)),
+        _ => format!("{} ({} to {}){unit}", shown.digits(value), shown.rough(low), shown.rough(high)),
     }
 }
 

@@ -125,20 +125,24 @@ impl Words<'_> {
         let count = |wanted: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| wanted(row)).count();
         let apart =
             |row: &Row| matches!(row.verdict(), Verdict::Higher | Verdict::Lower | Verdict::NoInterval);
+        let (a, less, more) = (self.a, self.less, self.more);
         let parts = [
-            (count(&|row| apart(row) && row.difference() < Some(0.0)), self.less),
-            (count(&|row| apart(row) && row.difference() > Some(0.0)), self.more),
-            (count(&|row| row.verdict() == Verdict::Unclear), "tied"),
-            (count(&|row| row.verdict() == Verdict::Equal), "equal"),
-            (count(&|row| row.verdict() == Verdict::NoValue), "without a value"),
+            (count(&|row| apart(row) && row.difference() < Some(0.0)), format!("{less} in {b} than in {a}")),
+            (count(&|row| apart(row) && row.difference() > Some(0.0)), format!("{more} in {b} than in {a}")),
+            (count(&|row| row.verdict() == Verdict::Unclear), format!("tied in {b} and {a}")),
+            (count(&|row| row.verdict() == Verdict::Equal), format!("the same in {b} and {a}")),
+            (count(&|row| row.verdict() == Verdict::NoValue), format!("no value in {b} or {a}")),
         ];
-        let parts: Vec<String> = parts
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{word} at {count}"))
-            .collect();
-        let points = human::plural(rows.len() as f64, ["point", "points"]);
-        format!("of {points}, {b} against {}: {}", self.a, parts.join(", "))
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, words)| {
+            let points = human::plural(rows.len() as f64, ["point", "points"]);
+            let all = if rows.len() > 1 { "all " } else { "" };
+            if count == rows.len() {
+                format!("{words} at {all}{points}")
+            } else {
+                format!("{words} at {count} of {points}")
+            }
+        });
+        parts.collect::<Vec<_>>().join(", ")
     }
 }
 

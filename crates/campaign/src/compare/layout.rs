@@ -8,7 +8,7 @@ use towtank_report::{
 
 use super::Side;
 use super::against::Against;
-use super::main_measures::title_of;
+use super::main_measures::{Main, title_of};
 use super::row::{Row, Verdict};
 use super::settings::Setting;
 
@@ -145,10 +145,10 @@ fn scenario_changes(results: usize, settings: &[Setting]) -> Table {
 
 /// For a sweep over one number, one figure per measure with a line for each result; without a sweep, the
 /// ratios as bars.
-pub(crate) fn figures(sides: &[Side], others: &[Against<'_>]) -> Vec<Figure> {
+pub(crate) fn figures(sides: &[Side], others: &[Against<'_>], main: &[Main]) -> Vec<Figure> {
     let mut keys = others[0].rows[0].settings.keys();
     match (keys.next(), keys.next()) {
-        (None, _) => ratio_figure(sides, others).into_iter().collect(),
+        (None, _) => ratio_figure(sides, others, main).into_iter().collect(),
         (Some(key), None) if is_numeric(others, key) => line_figures(key, sides, others),
         _ => Vec::new(),
     }
@@ -165,32 +165,31 @@ fn measures<'a>(others: &'a [Against<'a>]) -> Vec<&'a str> {
     names
 }
 
-/// The ratios of what is not the same everywhere.
-fn ratio_figure(sides: &[Side], others: &[Against<'_>]) -> Option<Figure> {
+/// The ratios of the main measures that are not the same everywhere.
+fn ratio_figure(sides: &[Side], others: &[Against<'_>], main: &[Main]) -> Option<Figure> {
     let ratio = |other: &Against<'_>, name: &str| other.of_measure(name).next().and_then(Row::ratio);
     let differs =
-        |name: &&str| others.iter().any(|other| ratio(other, name).is_some_and(|ratio| ratio != 1.0));
-    let names: Vec<&str> = measures(others).into_iter().filter(differs).collect();
-    let title = |name: &&str| title_of(sides.iter(), name, "");
+        |main: &&Main| others.iter().any(|other| ratio(other, &main.name).is_some_and(|ratio| ratio != 1.0));
+    let shown: Vec<&Main> = main.iter().filter(differs).collect();
     let a = &sides[0].name;
     let series = |other: &Against<'_>| BarSeries {
         name: format!("{} / {a}", other.side.name),
-        values: names.iter().map(|name| Num::from(ratio(other, name))).collect(),
+        values: shown.iter().map(|main| Num::from(ratio(other, &main.name))).collect(),
         low: Vec::new(),
         high: Vec::new(),
     };
     let kind = Kind::Bar {
         x: "measure".to_owned(),
         y: Axis::linear(format!("value / {a}"), ""),
-        categories: names.iter().map(title).collect(),
+        categories: shown.iter().map(|main| main.title.clone()).collect(),
         series: others.iter().map(series).collect(),
         stacked: false,
         references: vec![Reference::Horizontal { name: "equal".to_owned(), at: 1.0.into() }],
     };
-    (!names.is_empty()).then(|| Figure {
+    (!shown.is_empty()).then(|| Figure {
         id: "ratios".to_owned(),
         title: format!("Ratios to {a}"),
-        caption: format!("Each measure divided by that of {a}; those that are equal are left out."),
+        caption: format!("Each main measure divided by that of {a}; those that are equal are left out."),
         kind,
     })
 }

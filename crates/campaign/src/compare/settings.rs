@@ -20,9 +20,15 @@ pub(crate) struct Setting {
 const VALUE_MAX: usize = 60;
 
 impl Setting {
-    /// The words with the key behind them.
-    pub(crate) fn label(&self) -> String {
-        self.words.as_ref().map_or_else(|| self.key.clone(), |words| format!("{words} ({})", self.key))
+    /// The words, with the key behind them where another of these settings has the same words; the key where
+    /// there are no words.
+    pub(crate) fn label(&self, all: &[Setting]) -> String {
+        let alike = all.iter().filter(|other| other.words == self.words).count();
+        match &self.words {
+            None => self.key.clone(),
+            Some(words) if alike == 1 => words.clone(),
+            Some(words) => format!("{words} ({})", self.key),
+        }
     }
 
     /// The values as text.
@@ -96,7 +102,11 @@ mod tests {
 
     #[test]
     fn what_differs_is_named_in_words_with_the_value_of_each() {
-        let words = |key: &str| (key == "profile").then(|| "Profile of mClock".to_owned());
+        let words = |key: &str| match key {
+            "profile" => Some("Profile of mClock".to_owned()),
+            "disks.hdd.read" | "pools[0].name" => Some("Alike".to_owned()),
+            _ => None,
+        };
         let found = differing(
             &sides(&[
                 json!({"profile": "balanced", "fail": ["osd.3"], "seed": 1, "disks": {"hdd": {"read": "1B/s"}}}),
@@ -107,13 +117,13 @@ mod tests {
         );
         let lines = found
             .iter()
-            .map(|one| format!("{}: {}", one.label(), one.texts().collect::<Vec<_>>().join(" | ")));
+            .map(|one| format!("{}: {}", one.label(&found), one.texts().collect::<Vec<_>>().join(" | ")));
         insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
         disks: not set | none | not set
-        disks.hdd.read: 1B/s | not set | not set
+        Alike (disks.hdd.read): 1B/s | not set | not set
         fail: osd.3 | osd.3, osd.4 | none
-        pools[0].name: not set | not set | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
-        Profile of mClock (profile): balanced | not set | not set
+        Alike (pools[0].name): not set | not set | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+        Profile of mClock: balanced | not set | not set
         ");
     }
 
@@ -121,8 +131,11 @@ mod tests {
     #[test]
     fn words_of_another_key_are_noticed() {
         let both = sides(&[json!({"a": 1, "b": 1}), json!({"a": 2, "b": 1})]);
-        let label = |words: &dyn Fn(&str) -> Option<String>| differing(&both, words)[0].label();
-        assert_eq!(label(&|key| (key == "a").then(|| "First".to_owned())), "First (a)");
+        let label = |words: &dyn Fn(&str) -> Option<String>| {
+            let found = differing(&both, words);
+            found[0].label(&found)
+        };
+        assert_eq!(label(&|key| (key == "a").then(|| "First".to_owned())), "First");
         assert_eq!(label(&|key| (key == "b").then(|| "First".to_owned())), "a");
     }
 }

@@ -145,10 +145,10 @@ fn a_sweep_is_compared_where_it_overlaps() {
     insta::assert_snapshot!(screen(&report, 80), @"
     after is equal to before in all 4 values.
 
-    What              Before                     After
-    servers           8, 16, 32                  64, 32, 16
-    Span, servers=16  62.5 (32.48 to 120.3) ms   62.5 (32.48 to 120.3) ms, same
-    Span, servers=32  31.25 (16.24 to 60.13) ms  31.25 (16.24 to 60.13) ms, same
+    What              Before               After
+    servers           8, 16, 32            64, 32, 16
+    Span, servers=16  62.5 (32 to 120) ms  62.5 (32 to 120) ms, same
+    Span, servers=32  31.25 (16 to 60) ms  31.25 (16 to 60) ms, same
 
     also        after against before, of 4 values: 4 equal
     note        before has points that after does not have: `servers=8`
@@ -204,10 +204,10 @@ fn readers_learn_what_else_differs() {
 fn what_has_nothing_in_common_is_refused() {
     let message = |a: &Side, b: &Side| compare(a, b).unwrap_err().to_string();
     let (sweep, single) = (toy("A", &examples::plan(&[8, 16], 1)), toy("B", &examples::plan(&[8], 1)));
-    insta::assert_snapshot!(message(&sweep, &single), @"A sweeps over `servers` and B over nothing, and they have no point in common: compare results that share some values");
+    insta::assert_snapshot!(message(&sweep, &single), @"A sweeps over `servers` and B over nothing, and they have no point in common; compare results that share some values");
     let mut other = of_values("B", 7, &[1.0], true);
     other.report.study = "put".to_owned();
-    insta::assert_snapshot!(message(&single, &other), @"B is a result of the study `toy` and B of `put`, and they have no measure in common: compare results of one study");
+    insta::assert_snapshot!(message(&single, &other), @"B is a result of the study `toy` and B of `put`, and they have no measure in common; compare results of one study");
 }
 
 fn stored(dir: &Path, plan: &Plan, report: Option<&Report>) {
@@ -325,14 +325,13 @@ fn the_answer_says_what_is_sooner_and_what_is_not_safe() {
     All groups are clean 12.3 min sooner in B than in A (26.2 min against 38.5 min);
     no value in C; C is not safe, A is safe.
 
-    What                              A             B                  C
-    result                            wpq           balanced           none
-    Profile of mClock                 wpq           balanced           none
-    (queue.profile)
-    verdict                           safe          safe               not safe
-    Time until all groups are clean   38.5 min      26.2 min, -32 %    none
-    Moved                             4 KiB         4 KiB, same        4 KiB, same
-    finding                           wpq is done.  balanced is done.  none is done.
+    What                             A             B                  C
+    result                           wpq           balanced           none
+    Profile of mClock                wpq           balanced           none
+    verdict                          safe          safe               not safe
+    Time until all groups are clean  38.5 min      26.2 min, -32 %    none
+    Moved                            4 KiB         4 KiB, same        4 KiB, same
+    finding                          wpq is done.  balanced is done.  none is done.
 
     also        C has no time until all groups are clean: 12 objects have no target
                 device
@@ -348,7 +347,6 @@ fn the_answer_says_what_is_sooner_and_what_is_not_safe() {
     What                  A         B                C
     result                wpq       balanced         none
     Profile of mClock     wpq       balanced         none
-    (queue.profile)
     verdict               safe      safe             not safe
     Time until all        38.5 min  26.2 min, -32 %  none
     groups are clean

@@ -257,7 +257,7 @@ fn two_results_compare() {
     assert_eq!(report["study"], "compare");
     assert!(report["summary"]["wait_mean"]["high"].as_f64() < Some(0.0), "two servers wait less: {report}");
     let text = folder.run(&["compare", "one/report.json", "two", "--out", "both"]);
-    assert!(text.stdout.contains("wait_mean"), "{}", text.stdout);
+    assert!(text.stdout.starts_with("Mean wait: "), "{}", text.stdout);
     assert!(text.stdout.contains("\nreport      both/report.html; --verbose shows "), "{}", text.stdout);
     assert_eq!(text.stderr, "");
     assert_snapshot!(folder.run(&["compare", "one", "absent"]), @"
@@ -270,6 +270,169 @@ fn two_results_compare() {
     hint: is it the `report.json` of a run?
     exit 2
     ");
+}
+
+#[test]
+fn several_results_compare_with_the_first() {
+    let folder = Folder::with_counter("several");
+    for (servers, dir) in [("1", "one"), ("2", "two"), ("3", "more/two")] {
+        let set = format!("stations.counter.servers={servers}");
+        folder.run(&["run", "counter.toml", "--set", &set, "--out", dir, "--quiet"]).data();
+    }
+    let several = ["compare", "one", "two", "more/two", "two/report.json"];
+    assert_snapshot!(folder.run(&several), @"
+    Mean wait: 82.29 ms less in B than in A (6.614 ms against 88.91 ms, a difference of 24.84 to 139.7
+    ms); 88.58 ms less in C (0.3268 ms); 82.29 ms less in D (6.614 ms).
+
+    What               A                    B                    C                    D
+    result             one                  two                  two                  two
+    Number of servers  1                    2                    3                    2
+    Mean wait          88.91 (46 to 171)    6.614 (5.5 to 8)     0.3268 (0.07 to      6.614 (5.5 to 8)
+                       ms                   ms, -93 %, better    1.5) ms, -100 %,     ms, -93 %, better
+                                                                 better
+    Mean number        0.9189 (0.7 to 1.2)  0.5373 (0.5 to       0.5068 (0.46 to      0.5373 (0.5 to
+                       jobs                 0.58) jobs, -42 %,   0.56) jobs, -45 %,   0.58) jobs, -42 %,
+                                            lower                lower                lower
+    Mean waiting       0.4361 (0.25 to      0.03262 (0.027 to    0.001641 (0.00032    0.03262 (0.027 to
+                       0.77) jobs           0.039) jobs, -93 %,  to 0.0083) jobs,     0.039) jobs, -93
+                                            lower                -100 %, lower        %, lower
+    Utilisation        48.28 (42 to 54) %   25.23 (23 to 27) %,  16.84 (15 to 19) %,  25.23 (23 to 27)
+                                            -48 %, lower         -65 %, lower         %, -48 %, lower
+    Throughput         4.93 (4.4 to 5.5)    4.937 (4.4 to 5.5)   4.937 (4.4 to 5.5)   4.937 (4.4 to 5.5)
+                       jobs/s               jobs/s, tied         jobs/s, tied         jobs/s, tied
+    … 4 more rows
+    also        B against A, of 12 values: 7 lower, 5 tied
+    also        C against A, of 12 values: 7 lower, 5 tied
+    also        D against A, of 12 values: 7 lower, 5 tied
+    report      --verbose shows the rest of the answer, 36 measures, 4 tables; --out DIR writes the page
+    --
+    exit 0
+    ");
+    let report = json(&folder.run(&[&several[..], &["--format", "json"]].concat()).data());
+    let two = json(&folder.run(&["compare", "one", "more/two", "--format", "json"]).data());
+    assert_eq!(report["summary"]["wait_mean[C]"], two["summary"]["wait_mean"]);
+    assert!(report["summary"]["wait_mean[B]"]["high"].as_f64() < Some(0.0), "{report}");
+    assert_snapshot!(folder.run(&["compare", "one"]), @"
+    error: 2 values required by '<RUN> <RUN>...'; only 1 was provided
+
+    Usage: towtank compare [OPTIONS] <RUN> <RUN>...
+
+    For more information, try '--help'.
+    exit 2
+    ");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_its_name_and_a_next_step() {
+    let folder = Folder::with_counter("refused");
+    folder.run(&["run", "counter.toml", "--out", "one", "--quiet"]).data();
+    let place = ["place", "--servers", "9", "--groups", "64", "--out", "other", "--quiet"];
+    assert_eq!(folder.run(&place).code, 0, "{}", folder.run(&place));
+    folder.run(&["compare", "one", "one", "--out", "both", "--quiet"]).data();
+    let report = folder.read("one/report.json");
+    folder.write("old.json", report.replace("towtank-report/2", "towtank-report/1"));
+    for (other, want) in
+        [("other", "no measure in common"), ("both", "is a comparison"), ("old.json", "of layout")]
+    {
+        let said = folder.run(&["compare", "one", "one", other]);
+        assert_eq!(said.code, 2, "{other}: {said}");
+        assert!(said.stderr.contains(want) && said.stderr.contains("hint: "), "{other}: {said}");
+    }
+}
+
+#[test]
+fn a_scenario_is_run_in_several_versions_and_compared() {
+    let folder = Folder::with_counter("versions");
+    let compared = [
+        "run",
+        "counter.toml",
+        "--compare",
+        "stations.counter.servers=2",
+        "--compare",
+        "stations.counter.servers=2, stations.counter.service_rate=20/s",
+        "--out",
+        "all",
+        "--quiet",
+    ];
+    assert_snapshot!(folder.run(&compared), @"
+    Mean wait: 82.29 ms less in B than in A (6.614 ms against 88.91 ms, a difference of 24.84 to 139.7
+    ms); 87.98 ms less in C (0.9245 ms).
+
+    What                      A                         B                        C
+    result                    as given                  stations.counter.        stations.counter.
+                                                        servers=2                servers=2,
+                                                                                 stations.counter.
+                                                                                 service_rate=20/s
+    Number of servers         1                         2                        2
+    Mean rate at which one    10/s                      10/s                     20/s
+    busy server finishes
+    jobs
+    Mean wait                 88.91 (46 to 171) ms      6.614 (5.5 to 8) ms,     0.9245 (0.4 to 2.2) ms,
+                                                        -93 %, better            -99 %, better
+    Mean number               0.9189 (0.7 to 1.2) jobs  0.5373 (0.5 to 0.58)     0.2518 (0.23 to 0.28)
+                                                        jobs, -42 %, lower       jobs, -73 %, lower
+    Mean waiting              0.4361 (0.25 to 0.77)     0.03262 (0.027 to        0.004519 (0.0021 to
+                              jobs                      0.039) jobs, -93 %,      0.0095) jobs, -99 %,
+                                                        lower                    lower
+    … 6 more rows
+
+    also        B against A, of 12 values: 7 lower, 5 tied
+    also        C against A, of 12 values: 7 lower, 5 tied
+    report      all/report.html; --verbose shows the rest of the answer, 24 measures, 4 tables
+    --
+    exit 0
+    ");
+    let gate = |gate: &str| folder.run(&[&compared[..], &["--fail-if", gate]].concat());
+    let unmet = gate("utilisation > 30 %");
+    assert_eq!(unmet.code, 3, "{unmet}");
+    assert_snapshot!(unmet.stderr, @"
+    gate not met: --fail-if 'utilisation > 30 %'
+      A (as given): `utilisation` is 0.4828274185033334, which is > 30%
+    ");
+    assert_eq!(gate("utilisation > 99 %").code, 0);
+    // Each version is that of `--set`, in a directory that can be compared and resumed.
+    let set = ["run", "counter.toml", "--set", "stations.counter.servers=2", "--format", "json", "--quiet"];
+    assert_eq!(json(&folder.run(&set).data())["digest"], json(&folder.read("all/b/report.json"))["digest"]);
+    let again = folder.run(&["compare", "all/a", "all/b", "--format", "json"]);
+    let report = json(&folder.read("all/report.json"));
+    assert_eq!(json(&again.data())["summary"]["wait_mean"], report["summary"]["wait_mean[B]"]);
+    let resumed = folder.run(&compared[..compared.len() - 1]);
+    assert!(resumed.stderr.contains("3 runs were already finished and are kept from `all/b`"), "{resumed}");
+}
+
+#[test]
+fn a_version_that_cannot_be_run_is_refused_before_any_runs() {
+    let folder = Folder::with_counter("no-version");
+    let refused = |compare: &[&str]| {
+        let said = folder.run(&[&["run", "counter.toml", "--out", "o"][..], compare].concat());
+        assert!(!folder.path().join("o").exists(), "{said}");
+        said
+    };
+    assert_snapshot!(refused(&["--compare", "stations.counter.servers=2", "--compare", "spam=1s"]), @"
+    error: unknown key `spam`
+      --> --compare spam=1s
+                    ^^^^
+    hint: did you mean `span`?
+    exit 2
+    ");
+    assert_snapshot!(refused(&["--compare", "span=1s, span=2s"]), @"
+    error: `--compare span=1s` and `--compare span=2s` set `span` to different values
+      --> --compare span=2s
+                         ^^
+    hint: keep one of them
+    exit 2
+    ");
+    assert_snapshot!(refused(&["--compare", "span"]), @"
+    error: `span` has no value
+      --> --compare span
+                    ^^^^
+    hint: write --compare span=value
+    exit 2
+    ");
+    assert_eq!(refused(&["--compare", "span=1s", "--shard", "1/2"]).code, 2);
+    folder.run(&["run", "counter.toml", "--out", "single", "--quiet"]).data();
+    let taken = folder.run(&["run", "counter.toml", "--compare", "span=50s", "--out", "single", "--quiet"]);
+    assert!(taken.code == 2 && taken.stderr.contains("holds the runs of a campaign"), "{taken}");
 }
 
 #[test]

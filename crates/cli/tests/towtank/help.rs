@@ -26,7 +26,7 @@ fn without_a_word_it_says_what_there_is() {
       show          Print a built-in scenario, to read or to copy
       schema        Print the JSON Schema of a study's scenario files, for editors
       reproduce     Run published set-ups and compare the results with the published values
-      compare       Compare the reports of two runs
+      compare       Compare the reports of two or more runs
       merge         Join the results of `--shard` runs from several directories
       crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
       capacity      Estimate operations per second of any mix of reads, writes and sizes, from two
@@ -64,7 +64,7 @@ fn the_whole() {
       show          Print a built-in scenario, to read or to copy
       schema        Print the JSON Schema of a study's scenario files, for editors
       reproduce     Run published set-ups and compare the results with the published values
-      compare       Compare the reports of two runs
+      compare       Compare the reports of two or more runs
       merge         Join the results of `--shard` runs from several directories
       crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
       capacity      Estimate operations per second of any mix of reads, writes and sizes, from two
@@ -99,12 +99,14 @@ fn run() {
       -h, --help  Print help: `-h` the usual flags, `--help` all
 
     Scenario:
-          --set <KEY=VALUE>  Set a key of the scenario; may be repeated. Values are TOML; text needs no
-                             quotes
-          --seed <N>         Seed of all random draws [default: the scenario's, or 1]
-          --replicates <N>   Replicates of each point; from 2 on, results have 95 % intervals [default:
-                             the scenario's, or 1]
-          --print-scenario   Print the scenario with all defaults filled in, and do not run it
+          --set <KEY=VALUE>         Set a key of the scenario; may be repeated. Values are TOML; text
+                                    needs no quotes
+          --seed <N>                Seed of all random draws [default: the scenario's, or 1]
+          --replicates <N>          Replicates of each point; from 2 on, results have 95 % intervals
+                                    [default: the scenario's, or 1]
+          --compare <KEY=VALUE, …>  Run the scenario as given and with these keys set, and compare both;
+                                    may be repeated
+          --print-scenario          Print the scenario with all defaults filled in, and do not run it
 
     Running:
           --jobs <N>         Number of runs in parallel [default: as many as the cores allow]
@@ -131,6 +133,7 @@ fn run() {
       towtank run queue-mm1
       towtank run my.toml --set stations.counter.servers=2 --out results
       towtank run my.toml --fail-if 'sojourn_mean.high > 30min'
+      towtank run queue-mm1 --compare stations.counter.servers=2
 
     Environment variables that stand for flags: TOWTANK_SEED, TOWTANK_REPLICATES, TOWTANK_JOBS,
     TOWTANK_EXECUTOR, TOWTANK_WORKERS, TOWTANK_SHARD, TOWTANK_OUT, TOWTANK_FORMAT
@@ -168,6 +171,8 @@ fn a_study() {
           --seed <N>                  Seed of all random draws [default: the scenario's, or 1]
           --replicates <N>            Replicates of each point; from 2 on, results have 95 % intervals
                                       [default: the scenario's, or 1]
+          --compare <KEY=VALUE, …>    Run the scenario as given and with these keys set, and compare
+                                      both; may be repeated
           --print-scenario            Print the scenario with all defaults filled in, and do not run it
 
     Running:
@@ -293,13 +298,13 @@ fn the_others() {
     TOWTANK_OUT, TOWTANK_FORMAT
     ");
     assert_snapshot!(help(&["compare"]), @"
-    Compare the reports of two runs
+    Compare the reports of two or more runs
 
-    Usage: towtank compare [OPTIONS] <RUN_A> <RUN_B>
+    Usage: towtank compare [OPTIONS] <RUN> <RUN>...
 
     Arguments:
-      <RUN_A>  A directory that was given to `--out`, or a report.json
-      <RUN_B>  The run to compare with it
+      <RUN> <RUN>...  Two or more directories that were given to `--out`, or report.json files; all are
+                      compared with the first
 
     Options:
       -h, --help  Print help
@@ -439,6 +444,8 @@ fn a_study_in_short() {
           --seed <N>                  Seed of all random draws [default: the scenario's, or 1]
           --replicates <N>            Replicates of each point; from 2 on, results have 95 % intervals
                                       [default: the scenario's, or 1]
+          --compare <KEY=VALUE, …>    Run the scenario as given and with these keys set, and compare
+                                      both; may be repeated
 
     Running:
           --jobs <N>  Number of runs in parallel [default: as many as the cores allow]

@@ -49,6 +49,34 @@ fn wait_a_moment() {
     thread::sleep(Duration::from_millis(700));
 }
 
+/// Versions that are finished are kept, and none begins after the signal.
+#[test]
+fn finished_versions_are_kept() {
+    let folder = Folder::with_counter("interrupted-versions");
+    let args = [
+        "run",
+        "counter.toml",
+        "--compare",
+        "span=100000000s",
+        "--compare",
+        "span=50s",
+        "--out",
+        "o",
+        "--quiet",
+    ];
+    let child = start(&folder, &args);
+    wait_a_moment();
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.code, 130, "{said}");
+    assert!(
+        said.stderr.contains("interrupted: 3 of 9 runs are done; the same command goes on from here"),
+        "{said}"
+    );
+    assert!(folder.path().join("o/a/report.json").exists() && !folder.path().join("o/c").exists(), "{said}");
+    assert!(said.stdout.contains("B is partial: not all of its runs are done"), "{said}");
+}
+
 #[test]
 fn what_was_committed_is_reported_as_partial() {
     let folder = long_scenario("interrupted", 1);

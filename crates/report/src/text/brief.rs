@@ -14,8 +14,8 @@ pub const SCREEN_LINES: usize = 24;
 /// something else needs the room.
 const PART_LINES: usize = 9;
 
-/// The lines that what stands side by side may take; there is no course beside it.
-const BESIDE_LINES: usize = 16;
+/// The lines that what stands side by side leaves to what is below it.
+const BELOW_LINES: usize = 4;
 
 /// The least rows that are worth showing side by side.
 const BESIDE_ROWS: usize = 4;
@@ -120,7 +120,7 @@ impl Room {
     /// A table with a column for each of what is compared: as many of its rows as fit, in blocks if the
     /// columns do not fit beside each other. Where few rows would fit, each column becomes a row.
     fn side_by_side(&mut self, table: &Table, style: Style) -> Vec<String> {
-        let most = self.lines.min(BESIDE_LINES);
+        let most = self.lines.saturating_sub(BELOW_LINES);
         let rows = |grid: &dyn Fn() -> Grid, count: usize, least: usize| {
             let of = |rows: usize| {
                 let mut grid = grid();
@@ -325,6 +325,39 @@ mod tests {
         let shown = shown(&report, Style::default());
         assert_eq!(shown.matches("unsafe").count(), 600);
         assert_eq!(broken(&report, &shown, Style::default()), None);
+    }
+
+    /// A report of so many results side by side.
+    fn beside(results: usize) -> Report {
+        let heads = std::iter::once("what".to_owned()).chain((0..results).map(|at| format!("R{at}")));
+        let mut table = Table::new("beside", "Side by side", heads.map(crate::Column::text).collect());
+        for row in 0..9 {
+            let cells = (0..results).map(|at| format!("value {row} of {at}"));
+            table.push(std::iter::once(format!("row {row}")).chain(cells).map(crate::Cell::Text).collect());
+        }
+        let answer = crate::Answer::of("They differ.").comparing_columns("beside");
+        Report { answer, tables: vec![table], ..Report::default() }
+    }
+
+    /// The results that a screen leaves out.
+    fn left_out(shown: &str, results: usize) -> Vec<usize> {
+        (0..results).filter(|at| !shown.contains(&format!("value 0 of {at}"))).collect()
+    }
+
+    #[test]
+    fn no_result_is_left_out_of_what_stands_side_by_side() {
+        for results in 2..=12 {
+            for width in [60, 80, 100] {
+                let style = Style { colour: false, width };
+                let shown = shown(&beside(results), style);
+                assert_eq!(broken(&beside(results), &shown, style), None, "{shown}");
+                assert_eq!(left_out(&shown, results), [0_usize; 0], "{results} at {width}:\n{shown}");
+            }
+        }
+        // A table of which only the first columns are shown leaves some out.
+        let mut first = beside(6);
+        first.answer.by_column = false;
+        assert!(!left_out(&shown(&first, Style { colour: false, width: 60 }), 6).is_empty());
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use towtank::{Alternative, compare, merge, preview_of_memory, run, run_alternatives};
 use towtank::{Document, Observer, Options, Registry, Remark, Scenario, Trouble, Which};
-use towtank::{compare, merge, preview_of_memory, run};
 use towtank_campaign::{Progress, Shard, Stop};
 
 /// A single counter at a load of one half, with a short run.
@@ -196,13 +196,46 @@ fn two_results_are_compared_and_no_report_lands_on_a_campaign() {
         run(&scenario, &one_by_one(Some(dir)), &()).expect("it runs");
     }
     let out = fresh("compared");
-    let report = compare(&a, &b, Some(&out)).expect("they can be compared");
+    let registry = Registry::builtin();
+    let report = compare(&[&a, &b], &registry, Some(&out)).expect("they can be compared");
     assert_eq!(report.study, "compare");
     assert!(out.join("report.html").exists());
     let before = fs::read(a.join("report.json")).expect("it is there");
-    assert!(matches!(compare(&a, &b, Some(&a)), Err(Trouble::Input(_))));
+    assert!(matches!(compare(&[&a, &b], &registry, Some(&a)), Err(Trouble::Input(_))));
     assert_eq!(fs::read(a.join("report.json")).expect("it is there"), before);
-    assert!(matches!(compare(&a, &a.join("absent"), None), Err(Trouble::Input(_))));
+    assert!(matches!(compare(&[&a, &a.join("absent")], &registry, None), Err(Trouble::Input(_))));
+}
+
+#[test]
+fn versions_are_compared_as_their_runs_would_be() {
+    let rates = ["5/s", "6/s", "8/s"];
+    let versions = rates.map(|rate| Alternative {
+        name: rate.to_owned(),
+        scenario: scenario(&[("stations.counter.arrival_rate", rate)]),
+    });
+    let registry = Registry::builtin();
+    let ran = run_alternatives(&versions, &registry, &one_by_one(None), &()).expect("they run");
+    assert!(!ran.interrupted && ran.done.runs == ran.done.of);
+    let found = ran.report.expect("nobody stopped them");
+    // Pairs of replicates are known without a directory.
+    let dirs = rates.map(|rate| {
+        let dir = fresh("version");
+        let scenario = scenario(&[("stations.counter.arrival_rate", rate)]);
+        run(&scenario, &one_by_one(Some(&dir)), &()).expect("it runs");
+        dir
+    });
+    let dirs: Vec<&Path> = dirs.iter().map(AsRef::as_ref).collect();
+    let want = compare(&dirs, &registry, None).expect("they can be compared");
+    assert_eq!(found.summary, want.summary);
+    assert!(found.summary["wait_mean[B]"].interval().is_some());
+    // Without the runs there are no pairs, so the intervals differ.
+    let reports: Vec<_> = dirs.iter().map(|dir| dir.join("report.json")).collect();
+    let reports: Vec<&Path> = reports.iter().map(AsRef::as_ref).collect();
+    assert_ne!(compare(&reports, &registry, None).expect("they can be compared").summary, want.summary);
+    assert!(matches!(
+        run_alternatives(&versions[..1], &registry, &one_by_one(None), &()),
+        Err(Trouble::Input(_))
+    ));
 }
 
 #[test]
