@@ -160,7 +160,7 @@ fn of_verdicts(first: &Side, others: &[Against<'_>]) -> Vec<String> {
         parts.push(says(&names, wanted));
     }
     if !parts.is_empty() {
-        parts.push(says(&[first.name.clone()], own));
+        parts.push(says(std::slice::from_ref(&first.name), own));
     }
     if parts.is_empty() { parts } else { vec![parts.join(", ")] }
 }
