@@ -271,7 +271,8 @@ impl Names {
         points
     }
 
-    /// The titles of the differences, and the name of the main measure of the first result that differs in it.
+    /// The titles of the differences, and the name of the main measure of the first result that differs in
+    /// it.
     fn titles(
         &self,
         sides: &[Side],

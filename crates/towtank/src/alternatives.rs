@@ -33,8 +33,8 @@ pub struct Alternatives {
 
 /// Runs versions of a scenario one after the other, and compares all with the first.
 ///
-/// The options' `out` receives the comparison, and a folder with the runs and the report of each version: `a`,
-/// `b` and so on. Their `shard` is ignored.
+/// The options' `out` receives the comparison, and a folder with the runs and the report of each version:
+/// `a`, `b` and so on. Their `shard` is ignored.
 ///
 /// # Errors
 /// When there are fewer than two versions, one cannot be run, they cannot be compared, or a file cannot be

@@ -6,8 +6,9 @@
 //!    [`Document::check`] reports all errors, or makes a [`Scenario`] of it.
 //! 3. [`run()`] runs a scenario according to [`Options`] and returns its report; [`reproduce()`] does so with
 //!    published scenarios and judges their claims; [`merge()`] joins the shards of a campaign; [`compare()`]
-//!    compares results, and [`run_alternatives`] runs a scenario in several versions and compares them. [`preview_of_memory`] estimates the memory of a run beforehand; [`search()`]
-//!    looks for settings that meet goals. A [`Delegated`] campaign has its runs done by other processes.
+//!    compares results, and [`run_alternatives`] runs a scenario in several versions and compares them.
+//!    [`preview_of_memory`] estimates the memory of a run beforehand; [`search()`] looks for settings that
+//!    meet goals. A [`Delegated`] campaign has its runs done by other processes.
 //! 4. An [`Observer`] receives progress, and may request a stop. [`Trouble`] is the error of all of these,
 //!    and says whether the input is at fault.
 //!

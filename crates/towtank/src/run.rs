@@ -96,8 +96,8 @@ fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> Done {
     Done { runs: ours().filter(|(_, task)| ledger.is_finished(*task)).count(), of: ours().count() }
 }
 
-/// The report of the available runs, with their outcomes; `None` if there are none. A report that breaks a law
-/// is an error.
+/// The report of the available runs, with their outcomes; `None` if there are none. A report that breaks a
+/// law is an error.
 pub(crate) fn report(
     study: &dyn Study,
     plan: &Plan,

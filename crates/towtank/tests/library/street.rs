@@ -219,7 +219,7 @@ fn versions_are_compared_as_their_runs_would_be() {
     let found = ran.report.expect("nobody stopped them");
     // Pairs of replicates are known without a directory.
     let dirs = rates.map(|rate| {
-        let dir = fresh("version");
+        let dir = fresh(&format!("version-{}", rate.trim_end_matches("/s")));
         let scenario = scenario(&[("stations.counter.arrival_rate", rate)]);
         run(&scenario, &one_by_one(Some(&dir)), &()).expect("it runs");
         dir
