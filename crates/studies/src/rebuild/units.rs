@@ -48,8 +48,8 @@ impl Units {
 /// The time that a run may take where none is given: a choice.
 const WITHIN: SimSpan = SimSpan::from_secs(2);
 
-/// The events of a rebuild that a core simulates per second: 3.9 to 7.5 million were measured on three
-/// processors (`BENCHMARKS.md`, "Rebuild"). A constant, so that the result does not depend on the machine.
+/// The events of a rebuild that a core simulates per second: less than the 5.6 to 8.6 million that three
+/// processors do (`BENCHMARKS.md`, "Rebuild"). A constant, so that the result does not depend on the machine.
 const EVENTS_PER_SECOND: f64 = 4e6;
 
 /// The part of the time that is also simulated with the units of the scenario: one in so many. A choice.
