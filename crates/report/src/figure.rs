@@ -21,6 +21,19 @@ pub struct Figure {
     pub kind: Kind,
 }
 
+impl Figure {
+    /// A figure of this id, title and caption.
+    #[must_use]
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        caption: impl Into<String>,
+        kind: Kind,
+    ) -> Self {
+        Self { id: id.into(), title: title.into(), caption: caption.into(), kind }
+    }
+}
+
 /// A type of figure, with its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]

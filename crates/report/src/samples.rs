@@ -4,6 +4,8 @@
 //! Samples that are not finite are left out. Quartiles are interpolated linearly between order statistics
 //! (type 7 of Hyndman and Fan, 1996, the default of R and NumPy).
 
+use towtank_metrics::quantile::interpolated;
+
 use crate::figure::{Bin, BoxStats, EcdfSeries, HistogramSeries};
 use crate::number::Num;
 
@@ -19,7 +21,7 @@ impl BoxStats {
     #[must_use]
     pub fn of(label: impl Into<String>, samples: &[f64]) -> Self {
         let sorted = finite_sorted(samples);
-        let quartile = |share| quantile(&sorted, share);
+        let quartile = |share| interpolated(&sorted, share);
         let (q1, q3) = (quartile(0.25), quartile(0.75));
         let reach = q1.zip(q3).map(|(q1, q3)| (q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)));
         let within = |value: f64| reach.is_some_and(|(low, high)| (low..=high).contains(&value));
@@ -88,19 +90,6 @@ fn ratio(part: usize, whole: usize) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 samples")]
 fn mean(sorted: &[f64]) -> Option<f64> {
     (!sorted.is_empty()).then(|| sorted.iter().sum::<f64>() / sorted.len() as f64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 samples")]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the place lies within the samples"
-)]
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let place = share * sorted.len().checked_sub(1)? as f64;
-    let (low, part) = (place.floor() as usize, place.fract());
-    let above = sorted[(low + 1).min(sorted.len() - 1)];
-    Some(sorted[low] + part * (above - sorted[low]))
 }
 
 #[cfg(test)]

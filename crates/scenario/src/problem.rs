@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::draft::Draft;
 use crate::key::KeyPath;
 use crate::source::Place;
 
@@ -94,6 +95,11 @@ impl Problems {
         if !self.found.contains(&problem) {
             self.found.push(problem);
         }
+    }
+
+    /// Adds the problem of a key of this draft, with what to do about it.
+    pub fn refuse(&mut self, draft: &Draft, key: &str, message: impl Into<String>, hint: impl Into<String>) {
+        self.push(draft.problem(key, message).hint(hint));
     }
 
     /// Adds all of `others`.

@@ -145,12 +145,11 @@ fn memory_estimate(scenario: &Settled, theory: &Theory) -> Bytes {
     let seconds = scenario.end().since(SimTime::ZERO).as_secs_f64();
     // A queue near saturation does not reach its mean within the run: its length is a random walk that starts
     // at 0.
-    let number = |(station, servers): (&theory::Closed, u32)| {
-        let walks = 2.0 * (2.0 * station.arrival_rate() * seconds).sqrt();
-        station.number_about().min(f64::from(servers) + walks)
+    let number = |(known, station): (&theory::Closed, &stations::Station)| {
+        let walks = 2.0 * (2.0 * known.load.arrival_rate * seconds).sqrt();
+        known.number_about().min(f64::from(station.servers) + walks)
     };
-    let servers = scenario.stations.values().map(|station| station.servers);
-    let here: f64 = theory.stations.iter().zip(servers).map(number).sum();
+    let here: f64 = theory.stations.iter().zip(scenario.stations.values()).map(number).sum();
     let travel = scenario.travel.as_secs_f64().min(seconds);
     let goes = (theory.visit_rate() + theory.throughput) * travel;
     let jobs = (here + goes) * JOB as f64 + here * LEVEL as f64;

@@ -263,13 +263,13 @@ impl Scenario {
         let Some(text) = &self.ec else { return Redundancy { data: 1, width: self.replicas } };
         if draft.says("replicas") {
             let message = "`replicas` and `ec` both set the redundancy";
-            problems.push(draft.problem("replicas", message).hint("leave one of them out"));
+            problems.refuse(draft, "replicas", message, "leave one of them out");
         }
         Redundancy::of_code(text).unwrap_or_else(|| {
             let message = format!("`ec` is `{text}`, which is not an erasure code");
             let hint =
                 "write data and parity shards, such as \"4+2\": at least 2 data shards, at most 64 together";
-            problems.push(draft.problem("ec", message).hint(hint));
+            problems.refuse(draft, "ec", message, hint);
             Redundancy { data: 1, width: 2 }
         })
     }
@@ -280,10 +280,10 @@ impl Scenario {
         let (key, what) = if data == 1 { ("replicas", "replicas") } else { ("ec", "shards") };
         if devices < width && data == 1 {
             let message = format!("`replicas` is {width}, but there are only {devices} devices");
-            problems.push(draft.problem("replicas", message).hint("set more `devices`, or fewer `replicas`"));
+            problems.refuse(draft, "replicas", message, "set more `devices`, or fewer `replicas`");
         } else if devices < width {
             let message = format!("an object has {width} {what}, but there are only {devices} devices");
-            problems.push(draft.problem(key, message).hint("set more `devices`, or fewer shards"));
+            problems.refuse(draft, key, message, "set more `devices`, or fewer shards");
         }
         let most = width - redundancy.least();
         if self.down <= most {
@@ -301,24 +301,24 @@ impl Scenario {
                 self.down
             )
         };
-        problems.push(draft.problem("down", message).hint(format!("set at most {most}")));
+        problems.refuse(draft, "down", message, format!("set at most {most}"));
     }
 
     fn check(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
         if !self.ranges.is_power_of_two() {
             let message = format!("`ranges` is {}, but a tree has a power of two of leaves", self.ranges);
             let near = self.ranges.next_power_of_two().min(1 << 24);
-            problems.push(draft.problem("ranges", message).hint(format!("use {near} or {}", near / 2)));
+            problems.refuse(draft, "ranges", message, format!("use {near} or {}", near / 2));
         }
         self.check_devices(draft, redundancy, problems);
         self.check_changes(draft, problems);
         if let Err((message, hint)) = methods(&self.discovery) {
-            problems.push(draft.problem("discovery", message).hint(hint));
+            problems.refuse(draft, "discovery", message, hint);
         }
         let size = self.object_size.unwrap_or(Bytes::from_kib(1));
         if size.is_zero() || size > Bytes::from_mib(1024) {
             let message = format!("`object_size` is {size}, but it must lie from 1B to 1GiB");
-            problems.push(draft.problem("object_size", message).hint("the thesis has 1KiB"));
+            problems.refuse(draft, "object_size", message, "the thesis has 1KiB");
         }
     }
 
@@ -329,25 +329,21 @@ impl Scenario {
                 None => ("writes_per_second", "outage"),
             };
             let message = format!("`{has}` has an effect only together with `{lacks}`");
-            problems.push(
-                draft.problem(has, message).hint(format!("set `{lacks}` too, or `stale` in place of both")),
-            );
+            problems.refuse(draft, has, message, format!("set `{lacks}` too, or `stale` in place of both"));
         } else if self.outage.is_some() && self.stale.is_some() {
             let message = "`stale` and `outage` both set how many objects changed";
-            problems.push(draft.problem("stale", message).hint("leave one of them out"));
+            problems.refuse(draft, "stale", message, "leave one of them out");
         }
         if let Some(count) = self.stale_objects {
             if self.stale.is_some() || self.outage.is_some() {
                 let other = if self.stale.is_some() { "stale" } else { "outage" };
                 let message = format!("`stale_objects` and `{other}` both set how many objects changed");
-                problems.push(draft.problem("stale_objects", message).hint("leave one of them out"));
+                problems.refuse(draft, "stale_objects", message, "leave one of them out");
             }
             if count > self.objects_per_group {
                 let message =
                     format!("`stale_objects` is {count}, but a group has {} objects", self.objects_per_group);
-                problems.push(
-                    draft.problem("stale_objects", message).hint("lower it, or raise `objects_per_group`"),
-                );
+                problems.refuse(draft, "stale_objects", message, "lower it, or raise `objects_per_group`");
             }
         }
         for (key, share) in
@@ -355,7 +351,7 @@ impl Scenario {
         {
             if let Some(share) = share.filter(|&share| share > Percent::FULL) {
                 let message = format!("`{key}` is {share}, more than 100%");
-                problems.push(draft.problem(key, message).hint("set it to at most 100%"));
+                problems.refuse(draft, key, message, "set it to at most 100%");
             }
         }
         if self.created.fraction_f64() + self.deleted.fraction_f64() > 1.0 {
@@ -363,9 +359,7 @@ impl Scenario {
                 "`created` ({}) and `deleted` ({}) add up to more than 100%",
                 self.created, self.deleted
             );
-            problems.push(
-                draft.problem("created", message).hint("the rest of the changes modifies objects in place"),
-            );
+            problems.refuse(draft, "created", message, "the rest of the changes modifies objects in place");
         }
         // Every write of the outage is done before the run, so their number is limited.
         let changes = match (self.outage, self.writes_per_second) {
@@ -376,10 +370,11 @@ impl Scenario {
             let message = format!(
                 "`outage` and `writes_per_second` make {changes:.0} writes, and each is done before the run"
             );
-            problems.push(
-                draft
-                    .problem("outage", message)
-                    .hint(format!("the limit is {CHANGES_MAX:.0}; set `stale` in place of them")),
+            problems.refuse(
+                draft,
+                "outage",
+                message,
+                format!("the limit is {CHANGES_MAX:.0}; set `stale` in place of them"),
             );
         }
     }

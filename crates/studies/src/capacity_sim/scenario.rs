@@ -290,22 +290,22 @@ impl Scenario {
             let hint = did_you_mean(&self.system, names())
                 .unwrap_or_else(|| format!("the systems are {}", names().collect::<Vec<_>>().join(", ")));
             let message = format!("there is no system called `{}`", self.system);
-            problems.push(draft.problem("system", message).hint(hint));
+            problems.refuse(draft, "system", message, hint);
         }
         let least = if self.protocol().is_some_and(Protocol::negotiates) { 9 } else { self.replicas };
         if self.servers < least {
             let message = format!("`servers` is {}, but {least} are needed", self.servers);
-            problems.push(draft.problem("servers", message).hint("add servers, or lower `replicas`"));
+            problems.refuse(draft, "servers", message, "add servers, or lower `replicas`");
         }
         if self.replicas > 9 && self.protocol().is_some() {
             let message = format!("`replicas` is {}, but a group has 9 servers", self.replicas);
-            problems.push(draft.problem("replicas", message).hint("set `system` to \"disks\", or lower it"));
+            problems.refuse(draft, "replicas", message, "set `system` to \"disks\", or lower it");
         }
         let acks = self.ack.copies(self.replicas);
         if acks == 0 || acks > self.replicas {
             let message = format!("`ack` is {acks}, but a write has {} copies", self.replicas);
             let hint = "write \"all\", \"majority\" or a number from 1 to `replicas`";
-            problems.push(draft.problem("ack", message).hint(hint));
+            problems.refuse(draft, "ack", message, hint);
         }
         let spans = [
             ("duration", self.duration.unwrap_or(MEASURED)),
@@ -314,7 +314,7 @@ impl Scenario {
             ("control.window", self.control.window),
         ];
         for (key, _) in spans.into_iter().filter(|(_, span)| span.is_zero()) {
-            problems.push(draft.problem(key, format!("`{key}` is 0s")).hint("it must be above zero"));
+            problems.refuse(draft, key, format!("`{key}` is 0s"), "it must be above zero");
         }
         if self.windows() > WINDOWS_MAX && !self.control.window.is_zero() {
             let message = format!(
@@ -322,11 +322,11 @@ impl Scenario {
                 self.control.window,
                 self.windows()
             );
-            problems.push(draft.problem("control.window", message).hint("lengthen it; the default is 10ms"));
+            problems.refuse(draft, "control.window", message, "lengthen it; the default is 10ms");
         }
         if self.size.is_zero() || self.size > SIZE_MAX {
             let message = format!("`size` is {}", self.size);
-            problems.push(draft.problem("size", message).hint(format!("set it above 0B, up to {SIZE_MAX}")));
+            problems.refuse(draft, "size", message, format!("set it above 0B, up to {SIZE_MAX}"));
         }
         self.check_shares(draft, &mut problems);
         self.check_mix(draft, &mut problems);
@@ -337,7 +337,7 @@ impl Scenario {
     fn check_mix(&self, draft: &Draft, problems: &mut Problems) {
         let Some(text) = &self.mix else { return };
         let mut refuse = |message: String, hint: String| {
-            problems.push(draft.problem("mix", message).hint(hint));
+            problems.refuse(draft, "mix", message, hint);
         };
         let mix = match Mix::parse(text) {
             Ok(mix) => mix,
@@ -370,22 +370,22 @@ impl Scenario {
         ];
         let reads = control.reads.iter().map(|reads| ("control.reads", *reads));
         for (key, share) in whole.into_iter().chain(reads).filter(|(_, share)| *share > Percent::FULL) {
-            problems.push(draft.problem(key, format!("`{key}` is {share}")).hint("a share is at most 100%"));
+            problems.refuse(draft, key, format!("`{key}` is {share}"), "a share is at most 100%");
         }
         if control.target == Percent::ZERO {
-            problems
-                .push(draft.problem("control.target", "`control.target` is 0%").hint("the default is 70%"));
+            problems.refuse(draft, "control.target", "`control.target` is 0%", "the default is 70%");
         }
         if control.reads.is_empty() {
-            problems.push(
-                draft
-                    .problem("control.reads", "`control.reads` is empty")
-                    .hint("set a share of reads for each phase"),
+            problems.refuse(
+                draft,
+                "control.reads",
+                "`control.reads` is empty",
+                "set a share of reads for each phase",
             );
         }
         if control.offered == Percent::ZERO || control.offered > percent(1_000) {
             let message = format!("`control.offered` is {}", control.offered);
-            problems.push(draft.problem("control.offered", message).hint("set it above 0%, up to 1000%"));
+            problems.refuse(draft, "control.offered", message, "set it above 0%, up to 1000%");
         }
         if self.protocol().is_some() {
             let asked = [
@@ -396,7 +396,7 @@ impl Scenario {
             ];
             for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
                 let message = format!("`{key}` is only for `system = \"disks\"`");
-                problems.push(draft.problem(key, message).hint("leave it out, or set `system` to \"disks\""));
+                problems.refuse(draft, key, message, "leave it out, or set `system` to \"disks\"");
             }
         }
     }

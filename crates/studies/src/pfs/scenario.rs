@@ -532,24 +532,24 @@ impl Scenario {
             [("file_size", self.file_size), ("request_size", self.request_size), ("stripe", self.stripe)]
         {
             if bytes.is_zero() {
-                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("set it to at least 1B"));
+                problems.refuse(draft, key, format!("`{key}` is 0B"), "set it to at least 1B");
             }
         }
         if let Some(count) = self.stripe_count.filter(|count| *count > self.servers) {
             let message = format!("`stripe_count` is {count}, but there are {} servers", self.servers);
-            problems.push(draft.problem("stripe_count", message).hint(format!("at most {}", self.servers)));
+            problems.refuse(draft, "stripe_count", message, format!("at most {}", self.servers));
         }
         if let Err((message, hint)) = self.components() {
-            problems.push(draft.problem("layout", message).hint(hint));
+            problems.refuse(draft, "layout", message, hint);
         }
         if self.replicas > self.servers {
             let message = format!("`replicas` is {}, but there are {} servers", self.replicas, self.servers);
-            problems.push(draft.problem("replicas", message).hint(format!("at most {}", self.servers)));
+            problems.refuse(draft, "replicas", message, format!("at most {}", self.servers));
         }
         let named = self.schedulers.iter().map(|text| ("schedulers", text));
         for (key, text) in std::iter::once(("scheduler", &self.scheduler)).chain(named) {
             if let Err(error) = text.parse::<towtank_iosched::Description>() {
-                problems.push(draft.problem(key, format!("`{key}`: {error}")).hint(HINT));
+                problems.refuse(draft, key, format!("`{key}`: {error}"), HINT);
             }
         }
         if !problems.is_empty() {
@@ -594,8 +594,7 @@ impl Scenario {
         match &self.weights {
             Some(_) if !named.is_empty() => {
                 let message = "`weights` and `applications` both define applications";
-                problems
-                    .push(draft.problem("weights", message).hint("give each application its own `weight`"));
+                problems.refuse(draft, "weights", message, "give each application its own `weight`");
             }
             Some(weights) => match weights_of(weights) {
                 Ok(weights) => {
@@ -606,7 +605,7 @@ impl Scenario {
                     }));
                 }
                 Err(message) => {
-                    problems.push(draft.problem("weights", message).hint("set weights such as 1:4"));
+                    problems.refuse(draft, "weights", message, "set weights such as 1:4");
                 }
             },
             None if named.is_empty() => drop(named.insert("all".to_owned(), Application::default())),
@@ -617,8 +616,7 @@ impl Scenario {
         };
         for name in named.keys().filter(|name| !legal(name)) {
             let message = format!("`{name}` is not a valid application name");
-            problems
-                .push(draft.problem("applications", message).hint("use lower-case letters, digits and `_`"));
+            problems.refuse(draft, "applications", message, "use lower-case letters, digits and `_`");
         }
         named
     }
@@ -648,7 +646,7 @@ impl Scenario {
                 Err(message) => {
                     let names: Vec<&str> = named.keys().map(String::as_str).collect();
                     let hint = format!("set `trace.application` to one of {}", names.join(", "));
-                    problems.push(draft.problem("trace", message).hint(hint));
+                    problems.refuse(draft, "trace", message, hint);
                 }
             }
         }
@@ -674,12 +672,12 @@ impl Scenario {
         let left = all.saturating_sub(said);
         if open == 0 && all != said {
             let message = format!("`clients` is {all}, but the applications have {said}");
-            problems.push(draft.problem("clients", message).hint("leave `clients` out"));
+            problems.refuse(draft, "clients", message, "leave `clients` out");
         } else if left < open {
             let message = format!(
                 "`clients` is {all}, but {open} applications need at least one each of the {left} left"
             );
-            problems.push(draft.problem("clients", message).hint(format!("set at least {}", said + open)));
+            problems.refuse(draft, "clients", message, format!("set at least {}", said + open));
         }
         let mut given = 0;
         let mut number = 0;
@@ -697,10 +695,11 @@ impl Scenario {
             if application.flows > 1 && recording.is_some_and(|one| one.waits) {
                 let message =
                     format!("`flows` of `{name}` is {}, but its trace has waits", application.flows);
-                problems.push(
-                    draft
-                        .problem("flows", message)
-                        .hint("leave `flows` out, so that requests follow one another"),
+                problems.refuse(
+                    draft,
+                    "flows",
+                    message,
+                    "leave `flows` out, so that requests follow one another",
                 );
             }
             settled.insert(name, application);

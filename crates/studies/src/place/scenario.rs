@@ -134,15 +134,16 @@ impl Scenario {
                 "`heavy_servers` is {}, but there are only {} servers",
                 self.heavy_servers, self.servers
             );
-            problems.push(draft.problem("heavy_servers", message).hint("set it to at most `servers`"));
+            problems.refuse(draft, "heavy_servers", message, "set it to at most `servers`");
         }
         if !(0.0..=1000.0).contains(&self.heavy_weight) {
             let message =
                 format!("`heavy_weight` is {}, but it must lie between 0 and 1000", self.heavy_weight);
-            problems.push(
-                draft
-                    .problem("heavy_weight", message)
-                    .hint("weights are relative to 1, that of the other servers"),
+            problems.refuse(
+                draft,
+                "heavy_weight",
+                message,
+                "weights are relative to 1, that of the other servers",
             );
         }
         let live = self.cluster().live_count();
@@ -157,21 +158,19 @@ impl Scenario {
                 0 => "add servers, or choose another `change` than `remove`".to_owned(),
                 _ => format!("set `replicas` to at most {left}, or add servers"),
             };
-            problems.push(draft.problem("replicas", message).hint(hint));
+            problems.refuse(draft, "replicas", message, hint);
         }
         let positions = f64::from(self.servers) * f64::from(self.vnodes) * self.heavy_weight.max(1.0);
         if self.algorithm.has_virtual_nodes() && positions > POSITIONS_MAX as f64 {
             let message = format!("`vnodes` is {}, which makes up to {positions:.0} positions", self.vnodes);
-            problems.push(
-                draft.problem("vnodes", message).hint(format!("at most {POSITIONS_MAX} fit; use fewer")),
-            );
+            problems.refuse(draft, "vnodes", message, format!("at most {POSITIONS_MAX} fit; use fewer"));
         }
         if let Some(members) = self.algorithm.members()
             && self.replicas > members
         {
             let message =
                 format!("`replicas` is {}, but a negotiating group has {members} servers", self.replicas);
-            problems.push(draft.problem("replicas", message).hint(format!("set it to at most {members}")));
+            problems.refuse(draft, "replicas", message, format!("set it to at most {members}"));
         }
         if self.algorithm == Algorithm::Maglev && live > 0 {
             let checked = [self.cluster(), self.cluster_after()].iter().try_for_each(|cluster| {

@@ -7,7 +7,6 @@ use super::view::{RareWaits, View, up_to_two_digits};
 use towtank_study::ranking::{Ranked, by_replicate};
 
 /// The answer of a scenario; empty where a value for it is missing.
-#[must_use]
 pub(crate) fn of_point(view: &View<'_>) -> Answer {
     let single = view.theory.stations.len() == 1;
     let measure = if single { "wait_mean" } else { "sojourn_mean" };
@@ -22,7 +21,7 @@ pub(crate) fn of_point(view: &View<'_>) -> Answer {
         return Answer::of_sentences(of_rare_waits(view, rare, mean.mean));
     }
     let ours = shown.quantity(mean.mean);
-    let row = view.measures().into_iter().find(|row| row.name == measure);
+    let row = view.measure(measure);
     let formula = match row.as_ref().and_then(|row| row.theory) {
         Some(formula) => format!(", where theory says {}", shown.quantity(formula)),
         None => ", for which there is no closed form".to_owned(),
@@ -50,15 +49,13 @@ pub(crate) fn of_point(view: &View<'_>) -> Answer {
 
 /// What the classes wait, each with its closed form; none where all jobs are alike.
 fn of_classes(view: &View<'_>) -> Option<String> {
-    let rows = view.measures();
     let classes = view.point.scenario.classes.iter().filter_map(|class| {
-        let name = format!("wait_mean[{}]", class.name);
-        let mean = view.mean(&name)?.mean;
-        let theory = rows.iter().find(|row| row.name == name).and_then(|row| row.theory);
-        let theory = theory.map_or_else(String::new, |theory| {
-            format!(" (theory {})", human::Shown::fitting(mean, "s").quantity(theory))
-        });
-        Some(format!("{} {}{theory}", class.name, human::quantity(mean, "s")))
+        let measure = format!("wait_mean[{}]", class.name);
+        let mean = view.mean(&measure)?.mean;
+        let shown = human::Shown::fitting(mean, "s");
+        let theory = view.measure(&measure)?.theory;
+        let theory = theory.map(|theory| format!(" (theory {})", shown.quantity(theory)));
+        Some(format!("{} {}{}", class.name, human::quantity(mean, "s"), theory.unwrap_or_default()))
     });
     let classes: Vec<String> = classes.collect();
     (!classes.is_empty()).then(|| format!("by class, a visit waits {}", classes.join("; ")))
@@ -67,54 +64,40 @@ fn of_classes(view: &View<'_>) -> Option<String> {
 /// The answer for a station at which waits are so rare that the run says nothing about their mean.
 fn of_rare_waits(view: &View<'_>, rare: RareWaits, mean: f64) -> Vec<String> {
     let RareWaits { visits, seen, expected } = rare;
-    let count = |count: f64| human::digits(count);
-    let waited = match seen {
-        0 => format!("None of {} jobs waited", count(visits as f64)),
-        _ => format!(
-            "{} of {} jobs waited, and the mean wait of all is {}",
-            count(seen as f64),
-            count(visits as f64),
-            human::quantity(mean, "s")
-        ),
+    let count = human::digits;
+    let of_all = human::quantity(mean, "s");
+    let waited = match (count(seen as f64), count(visits as f64)) {
+        (_, visits) if seen == 0 => format!("None of {visits} jobs waited"),
+        (seen, visits) => format!("{seen} of {visits} jobs waited, and the mean wait of all is {of_all}"),
     };
-    let busy = count(busiest(view).1 * 100.0);
+    let busy = format!("the servers are busy {} % of the time", count(busiest(view).1 * 100.0));
+    let more = "a longer `span` or more replicates";
     let Some(((chance, enough), wait)) = expected.zip(view.theory.wait_mean()) else {
-        return vec![
-            format!("{waited}, and there is no closed form."),
-            "these are too few waits to tell their mean: take a longer `span` or more replicates".to_owned(),
-            format!("the servers are busy {busy} % of the time"),
-        ];
+        let few = format!("these are too few waits to tell their mean: take {more}");
+        return vec![format!("{waited}, and there is no closed form."), few, busy];
     };
+    let (share, mean) = (count(up_to_two_digits(1.0 / chance)), human::quantity(wait, "s"));
+    let needed = count(enough);
     vec![
-        format!(
-            "{waited}, where theory says that one in {} waits, and the mean is {}.",
-            count(up_to_two_digits(1.0 / chance)),
-            human::quantity(wait, "s")
-        ),
-        format!(
-            "the run cannot tell whether that is right: it takes {} jobs or more, by a longer `span` or more replicates",
-            count(enough)
-        ),
-        format!("the servers are busy {busy} % of the time"),
+        format!("{waited}, where theory says that one in {share} waits, and the mean is {mean}."),
+        format!("the run cannot tell whether that is right: it takes {needed} jobs or more, by {more}"),
+        busy,
     ]
 }
 
 /// The answer of a sweep: where the wait is shortest and where it is longest, of all jobs and of each class.
-#[must_use]
 pub(crate) fn of_sweep(views: &[View<'_>]) -> Answer {
     let mut sentences = vec![compared(views, "wait_mean", "The mean wait of a visit")];
     // A class counts if all points have it.
-    let first = views.first().map_or(&[][..], |view| &view.point.scenario.classes[..]);
     let has = |view: &View<'_>, name: &str| view.point.scenario.classes.iter().any(|one| one.name == name);
-    for class in first.iter().filter(|class| views.iter().all(|view| has(view, &class.name))) {
-        let measure = format!("wait_mean[{}]", class.name);
-        sentences.push(compared(views, &measure, &format!("That of {}", class.name)));
+    for class in views.iter().take(1).flat_map(|first| &first.point.scenario.classes) {
+        if views.iter().all(|view| has(view, &class.name)) {
+            let measure = format!("wait_mean[{}]", class.name);
+            sentences.push(compared(views, &measure, &format!("That of {}", class.name)));
+        }
     }
-    Answer::of_sentences(sentences.into_iter().flatten()).by_measures([
-        "wait_mean",
-        "wait_p99",
-        "utilisation",
-    ])
+    let measures = ["wait_mean", "wait_p99", "utilisation"];
+    Answer::of_sentences(sentences.into_iter().flatten()).by_measures(measures)
 }
 
 /// Where a measure is shortest and longest, as far as the replicates tell.

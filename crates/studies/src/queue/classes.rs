@@ -1,16 +1,16 @@
 //! The measures of each class of jobs, where there are several, with their closed forms.
 
-use super::model::OfClass;
-use super::observed::{NO_JOB, Seen, measures, quantile, seconds};
+use super::model::Times;
+use super::observed::{NO_JOB, Seen, Shown, measures, quantile, seconds};
 use super::scenario::Settled;
 use super::theory::Theory;
 use towtank_study::Measure;
 
 /// A measure of every class, as [`super::observed::Row`] is one of all jobs.
-pub struct Row {
+struct Row {
     name: &'static str,
     about: &'static str,
-    value: fn(&OfClass) -> Option<f64>,
+    value: fn(&Times) -> Option<f64>,
     theory: fn(&Theory, usize) -> Option<f64>,
 }
 
@@ -42,27 +42,16 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// A measure of a class, as tables and claims show it.
-pub struct Shown {
-    /// `wait_mean[urgent]`.
-    pub name: String,
-    /// As [`Row`].
-    pub about: &'static str,
-    /// Its closed form.
-    pub theory: Option<f64>,
-}
-
 /// The measures of the classes, with their closed forms.
-pub fn shown(settled: &Settled, theory: &Theory) -> Vec<Shown> {
-    let of = |(at, class): (usize, &super::order::Class)| {
-        let name = class.name.clone();
+pub fn shown<'a>(settled: &'a Settled, theory: &'a Theory) -> impl Iterator<Item = Shown> + 'a {
+    settled.classes.iter().enumerate().flat_map(move |(at, class)| {
         ROWS.iter().map(move |row| Shown {
-            name: format!("{}[{name}]", row.name),
+            name: format!("{}[{}]", row.name, class.name),
+            unit: "s",
             about: row.about,
             theory: (row.theory)(theory, at),
         })
-    };
-    settled.classes.iter().enumerate().flat_map(of).collect()
+    })
 }
 
 /// The measures of all jobs, and those of each class.
@@ -93,7 +82,7 @@ mod tests {
             seconds.iter().for_each(|seconds| histogram.record(SimSpan::from_secs(*seconds).as_ns()));
             histogram
         };
-        let class = |waits: &[u64], sojourns: &[u64]| OfClass {
+        let class = |waits: &[u64], sojourns: &[u64]| Times {
             waits: histogram(waits),
             responses: histogram(&[9]),
             sojourns: histogram(sojourns),

@@ -15,16 +15,17 @@ pub mod general;
 /// One station with Poisson arrivals, exponential service and `servers` equal servers. Stable: utilisation
 /// below one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Mmk {
+pub struct Mmk {
     servers: f64,
-    arrival_rate: f64,
+    /// Jobs arriving per second, including those that return.
+    pub arrival_rate: f64,
     service_rate: f64,
-    wait_chance: f64,
+    /// The chance that an arriving job must wait (Erlang's second formula).
+    pub wait_chance: f64,
 }
 
 impl Mmk {
     /// A station, or `None` if its load is at least its capacity, or zero.
-    #[must_use]
     pub fn new(servers: u32, arrival_rate: f64, service_rate: f64) -> Option<Mmk> {
         let offered = arrival_rate / service_rate;
         let stable = offered > 0.0 && offered < f64::from(servers);
@@ -37,64 +38,38 @@ impl Mmk {
     }
 
     /// The same station with this share of the arrivals, if it is more than none.
-    #[must_use]
     pub(crate) fn thinned(&self, share: f64) -> Option<Mmk> {
         Mmk::new(self.servers as u32, share.min(1.0) * self.arrival_rate, self.service_rate)
     }
 
-    /// Jobs arriving per second, including those that return.
-    #[must_use]
-    pub(crate) fn arrival_rate(&self) -> f64 {
-        self.arrival_rate
-    }
-
     /// The offered load in erlangs: the mean number of servers it keeps busy.
-    #[must_use]
-    pub(crate) fn offered(&self) -> f64 {
+    pub fn offered(&self) -> f64 {
         self.arrival_rate / self.service_rate
     }
 
     /// The share of time that a server is busy.
-    #[must_use]
     pub(crate) fn utilisation(&self) -> f64 {
         self.offered() / self.servers
     }
 
-    /// The chance that an arriving job must wait (Erlang's second formula).
-    #[must_use]
-    pub(super) fn wait_chance(&self) -> f64 {
-        self.wait_chance
-    }
-
     /// The mean wait before service.
-    #[must_use]
     pub fn wait_mean(&self) -> f64 {
         self.wait_chance / self.slack()
     }
 
-    /// The mean number of jobs, waiting and in service.
-    #[cfg(test)]
-    #[must_use]
-    pub(super) fn number_mean(&self) -> f64 {
-        self.waiting_mean() + self.offered()
-    }
-
     /// The mean number of waiting jobs.
-    #[must_use]
-    pub(super) fn waiting_mean(&self) -> f64 {
+    pub(crate) fn waiting_mean(&self) -> f64 {
         self.arrival_rate * self.wait_mean()
     }
 
     /// The mean time from arrival to the end of service.
-    #[must_use]
-    pub(super) fn response_mean(&self) -> f64 {
+    pub(crate) fn response_mean(&self) -> f64 {
         self.wait_mean() + 1.0 / self.service_rate
     }
 
     /// The chance of a response longer than `t`: an exponential service, after an exponential wait if there
     /// is one.
-    #[must_use]
-    pub(super) fn response_tail(&self, t: f64) -> f64 {
+    pub(crate) fn response_tail(&self, t: f64) -> f64 {
         let (slack, rate) = (self.slack(), self.service_rate);
         let service = libm::exp(-rate * t);
         let gap = rate - slack;
@@ -109,15 +84,13 @@ impl Mmk {
     }
 
     /// The quantile `q` of the wait: a share `q` of jobs does not wait longer.
-    #[must_use]
-    pub(super) fn wait_quantile(&self, q: f64) -> f64 {
+    pub(crate) fn wait_quantile(&self, q: f64) -> f64 {
         let beyond = (1.0 - q) / self.wait_chance;
         if beyond >= 1.0 { 0.0 } else { -libm::log(beyond) / self.slack() }
     }
 
     /// The quantile `q` of the response: a share `q` of jobs does not take longer.
-    #[must_use]
-    pub(super) fn response_quantile(&self, q: f64) -> f64 {
+    pub(crate) fn response_quantile(&self, q: f64) -> f64 {
         let (mut low, mut high) = (0.0, self.response_mean());
         while self.response_tail(high) > 1.0 - q {
             high *= 2.0;
@@ -135,8 +108,7 @@ impl Mmk {
     }
 
     /// The probabilities of 0, 1, 2, … jobs at the station, `count` of them.
-    #[must_use]
-    pub(super) fn number_chances(&self, count: usize) -> Vec<f64> {
+    pub(crate) fn number_chances(&self, count: usize) -> Vec<f64> {
         let rho = self.utilisation();
         let servers = self.servers as usize;
         // Probabilities relative to that of the most likely number, because the probability of an empty
@@ -158,8 +130,7 @@ impl Mmk {
     /// The relaxation time: the slowest mode of the queue's length decays in about this time. For one server
     /// it is 1/(√service − √arrival)² (P. M. Morse, "Stochastic properties of waiting lines", 1955); for no
     /// station is it shorter than a single service.
-    #[must_use]
-    pub(super) fn relaxation(&self) -> f64 {
+    pub(crate) fn relaxation(&self) -> f64 {
         let root = libm::sqrt(self.servers * self.service_rate) - libm::sqrt(self.arrival_rate);
         1.0 / (root * root).min(self.service_rate)
     }
@@ -183,7 +154,6 @@ fn erlang_c(servers: u32, offered: f64) -> f64 {
 ///
 /// `routes[i]` holds the stations that `i` sends to, with their chances. From every station there must be a
 /// way out, or no solution exists; then the result has an entry that is not finite.
-#[must_use]
 pub(crate) fn traffic(outside: &[f64], routes: &[Vec<(usize, f64)>]) -> Vec<f64> {
     let count = outside.len();
     // Row j says: rate[j] − Σ chance(i → j)·rate[i] = outside[j].
@@ -228,8 +198,8 @@ mod tests {
     #[test]
     fn one_server_has_the_geometric_distribution() {
         let station = Mmk::new(1, 0.8, 1.0).unwrap();
-        close(station.wait_chance(), 0.8);
-        close(station.number_mean(), 4.0);
+        close(station.wait_chance, 0.8);
+        close(station.waiting_mean() + station.offered(), 4.0);
         close(station.response_mean(), 5.0);
         close(station.wait_mean(), 4.0);
         for (n, chance) in station.number_chances(20).iter().enumerate() {
@@ -248,11 +218,11 @@ mod tests {
     #[test]
     fn several_servers_follow_erlang() {
         for rho in [0.1, 0.5, 0.9] {
-            close(Mmk::new(2, 2.0 * rho, 1.0).unwrap().wait_chance(), 2.0 * rho * rho / (1.0 + rho));
+            close(Mmk::new(2, 2.0 * rho, 1.0).unwrap().wait_chance, 2.0 * rho * rho / (1.0 + rho));
         }
         // Three servers, two erlangs: C = (2³/3!)·3/(1 + 2 + 2 + 4) = 4/9.
         let three = Mmk::new(3, 2.0, 1.0).unwrap();
-        close(three.wait_chance(), 4.0 / 9.0);
+        close(three.wait_chance, 4.0 / 9.0);
         close(three.number_chances(1)[0], 1.0 / 9.0);
         close(three.waiting_mean(), 8.0 / 9.0);
     }
@@ -265,10 +235,10 @@ mod tests {
             close(chances.iter().sum(), 1.0);
             close(
                 chances.iter().enumerate().map(|(n, chance)| n as f64 * chance).sum(),
-                station.number_mean(),
+                station.waiting_mean() + station.offered(),
             );
             let waiting: f64 = chances[servers as usize..].iter().sum();
-            close(waiting, station.wait_chance());
+            close(waiting, station.wait_chance);
             // The mean is the area under the tail.
             let step = 1e-3;
             let area: f64 =

@@ -1,13 +1,15 @@
 //! The figures of the queue study: queue lengths over time, distributions against their closed forms, flows,
 //! and sweeps.
 
-use towtank_metrics::{Histogram, quantile};
+use towtank_metrics::Histogram;
 use towtank_report::{
     Axis, Bin, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind, Lane, LineSeries, Num,
     Reference, Span,
 };
 
-use super::observed::{Observed, Step};
+use super::observed::Step;
+use super::stations::routes;
+use super::theory::Theory;
 use super::view::View;
 
 /// Figures per station are drawn for at most this many: those with the highest utilisation.
@@ -20,81 +22,65 @@ const DECADES: f64 = 1_000.0;
 const TAIL: f64 = 1e-3;
 
 /// The figures of a scenario without a sweep.
-#[must_use]
-pub(super) fn of_point(view: &View<'_>) -> Vec<Figure> {
+pub(crate) fn of_point(view: &View<'_>) -> Vec<Figure> {
     let shown = busiest(view);
-    let mut figures = Vec::new();
     let mut steps = view.point.kept.iter().map(|seen| &seen.steps[..]);
-    if let Some(steps) = steps.find(|steps| !steps.is_empty()) {
-        figures.push(lengths(view, steps, &shown));
-        figures.push(responses(view, &shown));
-        figures.push(busy(view, steps, &shown));
-    } else {
-        figures.push(responses(view, &shown));
-    }
+    let steps = steps.find(|steps| !steps.is_empty());
+    let mut figures = Vec::new();
+    figures.extend(steps.map(|steps| lengths(view, steps, &shown)));
+    figures.push(responses(view, &shown));
+    figures.extend(steps.map(|steps| busy(view, steps, &shown)));
     figures.extend(shown.iter().map(|station| numbers(view, *station)));
     figures.extend(spread(view));
     if view.theory.stations.len() > 1 {
-        figures.push(shares_of_time(view));
-        figures.push(flows(view));
+        figures.extend([shares_of_time(view), flows(view)]);
     }
     figures
 }
 
 /// The figures of a sweep: how wait and number of jobs grow with utilisation.
-#[must_use]
-pub(super) fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
+pub(crate) fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
     let load = |view: &View<'_>| {
-        view.theory.stations.iter().map(|station| station.utilisation()).fold(0.0, f64::max)
+        view.theory.stations.iter().map(|station| station.load.utilisation()).fold(0.0, f64::max)
     };
     let mut sorted: Vec<(f64, &View<'_>)> = views.iter().map(|view| (load(view), view)).collect();
     sorted.sort_by(|left, right| left.0.total_cmp(&right.0));
-    let figure = |measure: &str, title: &str, unit: &str, theory: &dyn Fn(&View<'_>) -> Option<f64>| {
+    let figure = |measure: &str, title: &str, unit: &str, theory: fn(&Theory) -> Option<f64>| {
         let point = |(load, view): &(f64, &View<'_>)| {
             let mean = view.mean(measure);
-            let range = mean.and_then(|mean| mean.range);
-            CurvePoint {
-                x: (*load).into(),
-                y: mean.map(|mean| mean.mean).into(),
-                low: range.map(|(low, _)| low).into(),
-                high: range.map(|(_, high)| high).into(),
-            }
+            let (low, high) = mean.and_then(|mean| mean.range).unzip();
+            let (low, high) = (low.into(), high.into());
+            CurvePoint { low, high, ..CurvePoint::new(*load, mean.map(|mean| mean.mean)) }
         };
-        let formula = sorted.iter().filter_map(|(load, view)| Some(CurvePoint::new(*load, theory(view)?)));
+        let formula =
+            sorted.iter().filter_map(|(load, view)| Some(CurvePoint::new(*load, theory(&view.theory)?)));
         let formula: Vec<CurvePoint> = formula.collect();
-        let curve = Reference::Curve { name: "closed form".to_owned(), points: formula };
-        Figure {
-            id: format!("{measure}_by_utilisation"),
-            title: format!("{title} by utilisation"),
-            caption:
-                "Each point of the sweep with its 95 % interval, over the utilisation of its busiest station."
-                    .to_owned(),
-            kind: Kind::Line {
+        let curve = Reference::Curve { name: "closed form".to_owned(), points: formula.clone() };
+        Figure::new(
+            format!("{measure}_by_utilisation"),
+            format!("{title} by utilisation"),
+            "Each point of the sweep with its 95 % interval, over the utilisation of its busiest station.",
+            Kind::Line {
                 x: Axis::linear("utilisation of the busiest station", "fraction"),
                 y: Axis::log(title.to_lowercase(), unit),
-                series: vec![LineSeries {
-                    name: "simulated".to_owned(),
-                    points: sorted.iter().map(point).collect(),
-                    draw: Draw::Line,
-                }],
-                references: if is_drawn(&curve) { vec![curve] } else { Vec::new() },
+                series: vec![line("simulated", sorted.iter().map(point).collect(), Draw::Line)],
+                references: if formula.is_empty() { Vec::new() } else { vec![curve] },
             },
-        }
+        )
     };
     vec![
-        figure("wait_mean", "Mean wait", "s", &|view| view.theory.wait_mean()),
-        figure("number_mean", "Mean number of jobs", "jobs", &|view| view.theory.number_mean()),
+        figure("wait_mean", "Mean wait", "s", Theory::wait_mean),
+        figure("number_mean", "Mean number of jobs", "jobs", Theory::number_mean),
     ]
 }
 
-/// Whether a curve has any points.
-fn is_drawn(curve: &Reference) -> bool {
-    !matches!(curve, Reference::Curve { points, .. } if points.is_empty())
+fn line(name: impl Into<String>, points: Vec<CurvePoint>, draw: Draw) -> LineSeries {
+    LineSeries { name: name.into(), points, draw }
 }
 
 /// The stations with the highest utilisation, in the order of the scenario.
 fn busiest(view: &View<'_>) -> Vec<usize> {
-    let load = |at: &usize| view.theory.stations[*at].utilisation();
+    let load = |at: &usize| view.theory.stations[*at].load.utilisation();
     let mut order: Vec<usize> = (0..view.theory.stations.len()).collect();
     order.sort_by(|left, right| load(right).total_cmp(&load(left)));
     order.truncate(STATIONS_SHOWN);
@@ -111,23 +97,22 @@ fn lengths(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
         let own = steps.iter().filter(|step| step.station == *station);
         let mut points = vec![CurvePoint::new(0.0, 0.0)];
         points.extend(own.map(|step| CurvePoint::new(step.at_ns.as_secs_f64(), step.number)));
-        LineSeries { name: name(view, *station), points, draw: Draw::Step }
+        line(name(view, *station), points, Draw::Step)
     });
     let last = steps.last().map_or(0.0, |step| step.at_ns.as_secs_f64());
     let measured_from = view.point.scenario.measured_from().as_secs_f64();
     let warm = Reference::Vertical { name: "warm-up ends".to_owned(), at: measured_from.into() };
-    Figure {
-        id: "queue_length".to_owned(),
-        title: "Jobs at the stations over time".to_owned(),
-        caption: "The beginning of the first replicate, jobs in service included. It starts empty."
-            .to_owned(),
-        kind: Kind::Line {
+    Figure::new(
+        "queue_length",
+        "Jobs at the stations over time",
+        "The beginning of the first replicate, jobs in service included. It starts empty.",
+        Kind::Line {
             x: Axis::linear("time", "s"),
             y: Axis::linear("jobs", "jobs"),
             series: series.collect(),
             references: if measured_from <= last { vec![warm] } else { Vec::new() },
         },
-    }
+    )
 }
 
 fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
@@ -142,7 +127,7 @@ fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
             name: name.clone(),
             points: shares_below(&view.observed.stations[*station].responses),
         });
-        let Some(theory) = view.theory.stations[*station].law_of_times() else { continue };
+        let Some(theory) = view.theory.stations[*station].law_of_times else { continue };
         let longest = theory.response_quantile(1.0 - TAIL);
         let formula = (1..=POINTS_MAX).map(|at| {
             let along = at as f64 / POINTS_MAX as f64;
@@ -151,17 +136,13 @@ fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
         });
         references.push(Reference::Curve { name: format!("{name}, closed form"), points: formula.collect() });
     }
-    Figure {
-        id: "responses".to_owned(),
-        title: "Time at a station".to_owned(),
-        caption: if references.is_empty() {
-            "Share of visits with at most this time, wait and service together.".to_owned()
-        } else {
-            "Share of visits with at most this time, wait and service together, and the formula of M/M/k."
-                .to_owned()
-        },
-        kind: Kind::Ecdf { x, series, references, tail: false },
-    }
+    let formula = if references.is_empty() { "" } else { ", and the formula of M/M/k" };
+    Figure::new(
+        "responses",
+        "Time at a station",
+        format!("Share of visits with at most this time, wait and service together{formula}."),
+        Kind::Ecdf { x, series, references, tail: false },
+    )
 }
 
 /// The empirical distribution at the ends of buckets, where it is exact; thinned, and cut off where little is
@@ -192,7 +173,7 @@ fn numbers(view: &View<'_>, station: usize) -> Figure {
         let number = number as f64;
         Bin { from: (number - 0.5).into(), to: (number + 0.5).into(), height: (*share).into() }
     });
-    let formula = view.theory.stations[station].law_of_numbers().map(|law| {
+    let formula = view.theory.stations[station].law_of_numbers.map(|law| {
         let chances = law.number_chances(most);
         let points = chances.iter().enumerate().map(|(number, chance)| CurvePoint::new(number, *chance));
         Reference::Curve { name: "closed form".to_owned(), points: points.collect() }
@@ -203,17 +184,17 @@ fn numbers(view: &View<'_>, station: usize) -> Figure {
         (Some(_), 1) => ", and the geometric distribution",
         (Some(_), _) => ", and the distribution of M/M/k",
     };
-    Figure {
-        id: format!("numbers_{name}"),
-        title: format!("Number of jobs at {name}"),
-        caption: format!("Share of time with this number of jobs, waiting and in service{law}."),
-        kind: Kind::Histogram {
+    Figure::new(
+        format!("numbers_{name}"),
+        format!("Number of jobs at {name}"),
+        format!("Share of time with this number of jobs, waiting and in service{law}."),
+        Kind::Histogram {
             x: Axis::linear("jobs at the station", "jobs"),
             y: Axis::linear("share of time", "fraction"),
             series: vec![HistogramSeries { name: "simulated".to_owned(), bins: bins.collect() }],
             references: formula.into_iter().collect(),
         },
-    }
+    )
 }
 
 /// The number of leading shares after which the sum of the rest is at most the tail.
@@ -229,41 +210,33 @@ fn cut(shares: &[f64]) -> usize {
 
 /// When all servers of a station were busy, and when some.
 fn busy(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
-    let span = |from: f64, to: f64, what: &str| {
-        let (from, to) = (from.into(), to.into());
-        Span { from, to, what: what.to_owned(), note: String::new() }
-    };
     let end = steps.last().map_or(0.0, |step| step.at_ns.as_secs_f64());
     let lanes = shown.iter().map(|station| {
         let servers = view.observed.stations[*station].servers;
         let what = |number: u32| match number {
-            0 => None,
-            number if number < servers => Some("some servers busy"),
-            number if number == servers => Some("all servers busy"),
-            _ => Some("jobs wait"),
+            0 => "",
+            number if number < servers => "some servers busy",
+            number if number == servers => "all servers busy",
+            _ => "jobs wait",
         };
         let mut spans: Vec<Span> = Vec::new();
-        let mut open: Option<(f64, &'static str)> = None;
-        for step in steps.iter().filter(|step| step.station == *station) {
-            let now = step.at_ns.as_secs_f64();
-            if open.map(|(_, what)| what) != what(step.number) {
-                if let Some((from, what)) = open {
-                    spans.push(span(from, now, what));
+        let mut open = (0.0, "");
+        let own = steps.iter().filter(|step| step.station == *station);
+        let own = own.map(|step| (step.at_ns.as_secs_f64(), what(step.number)));
+        for (now, what) in own.chain([(end, "the end")]) {
+            let (from, was) = open;
+            if what != was {
+                if !was.is_empty() {
+                    let (from, to) = (from.into(), now.into());
+                    spans.push(Span { from, to, what: was.to_owned(), note: String::new() });
                 }
-                open = what(step.number).map(|what| (now, what));
+                open = (now, what);
             }
-        }
-        if let Some((from, what)) = open {
-            spans.push(span(from, end, what));
         }
         Lane { name: name(view, *station), spans, marks: Vec::new() }
     });
-    Figure {
-        id: "busy".to_owned(),
-        title: "Busy periods of the stations".to_owned(),
-        caption: "The beginning of the first replicate.".to_owned(),
-        kind: Kind::Timeline { x: Axis::linear("time", "s"), lanes: lanes.collect() },
-    }
+    let kind = Kind::Timeline { x: Axis::linear("time", "s"), lanes: lanes.collect() };
+    Figure::new("busy", "Busy periods of the stations", "The beginning of the first replicate.", kind)
 }
 
 /// Fewer replicates than this are drawn one by one, not as a box.
@@ -271,53 +244,25 @@ const REPLICATES_BOXED: usize = 5;
 
 /// The spread of the mean number over replicates.
 fn spread(view: &View<'_>) -> Option<Figure> {
-    let replicates: Vec<&Observed> = view.point.kept.iter().map(|seen| &seen.observed).collect();
-    if replicates.len() < REPLICATES_BOXED {
-        return None;
-    }
+    let kept = &view.point.kept;
     let boxes = (0..view.theory.stations.len()).map(|station| {
-        let mut values: Vec<f64> = replicates.iter().map(|one| one.stations[station].number_mean()).collect();
-        values.sort_by(f64::total_cmp);
-        box_of(name(view, station), &values)
+        let values = kept.iter().map(|seen| seen.observed.stations[station].number_mean());
+        BoxStats::of(name(view, station), &values.collect::<Vec<f64>>())
     });
-    let boxes = boxes.collect();
-    let formula = view
-        .theory
-        .number_mean()
-        .map(|number| Reference::Horizontal { name: "closed form".to_owned(), at: number.into() });
-    Some(Figure {
-        id: "replicates".to_owned(),
-        title: "Mean number of jobs, by replicate".to_owned(),
-        caption:
-            "Boxes hold the middle half of the replicates; whiskers reach at most 1.5 box heights further."
-                .to_owned(),
-        kind: Kind::Box {
+    let formula = view.theory.number_mean().filter(|_| view.theory.stations.len() == 1);
+    let formula = formula.map(|at| Reference::Horizontal { name: "closed form".to_owned(), at: at.into() });
+    let figure = Figure::new(
+        "replicates",
+        "Mean number of jobs, by replicate",
+        "Boxes hold the middle half of the replicates; whiskers reach at most 1.5 box heights further.",
+        Kind::Box {
             x: "station".to_owned(),
             y: Axis::linear("mean number of jobs", "jobs"),
-            boxes,
-            references: formula.filter(|_| view.theory.stations.len() == 1).into_iter().collect(),
+            boxes: boxes.collect(),
+            references: formula.into_iter().collect(),
         },
-    })
-}
-
-/// A box with whiskers to the last values within 1.5 box heights (Tukey).
-fn box_of(label: String, sorted: &[f64]) -> BoxStats {
-    let at = |q: f64| quantile::interpolated(sorted, q);
-    let (q1, q3) = (at(0.25).unwrap_or(0.0), at(0.75).unwrap_or(0.0));
-    let reach = 1.5 * (q3 - q1);
-    let inside = |value: &&f64| (q1 - reach..=q3 + reach).contains(*value);
-    let outliers = sorted.iter().filter(|value| !inside(value)).map(|value| Num::from(*value));
-    BoxStats {
-        label,
-        low: sorted.iter().find(inside).copied().into(),
-        q1: q1.into(),
-        median: at(0.5).into(),
-        q3: q3.into(),
-        high: sorted.iter().rev().find(inside).copied().into(),
-        mean: (sorted.iter().sum::<f64>() / sorted.len() as f64).into(),
-        outliers: outliers.collect(),
-        n: sorted.len() as u64,
-    }
+    );
+    (kept.len() >= REPLICATES_BOXED).then_some(figure)
 }
 
 /// Columns in the figure of all stations; the last one includes all larger numbers of jobs.
@@ -328,11 +273,11 @@ fn shares_of_time(view: &View<'_>) -> Figure {
         view.observed.stations.iter().map(|station| station.numbers.shares()).collect();
     let most = shares.iter().map(|shares| cut(shares)).max().unwrap_or(0).min(NUMBERS_SHOWN);
     let row = |shares: &Vec<f64>| (0..most).map(|number| Num::from(shares.get(number).copied())).collect();
-    Figure {
-        id: "shares_of_time".to_owned(),
-        title: "Number of jobs at each station".to_owned(),
-        caption: "Share of time with this number of jobs, for each station.".to_owned(),
-        kind: Kind::Heatmap {
+    Figure::new(
+        "shares_of_time",
+        "Number of jobs at each station",
+        "Share of time with this number of jobs, for each station.",
+        Kind::Heatmap {
             x: "jobs at the station".to_owned(),
             y: "station".to_owned(),
             columns: (0..most).map(|number| number.to_string()).collect(),
@@ -340,7 +285,7 @@ fn shares_of_time(view: &View<'_>) -> Figure {
             value: Axis::linear("share of time", "fraction"),
             values: shares.iter().map(row).collect(),
         },
-    }
+    )
 }
 
 /// The flow of jobs between stations, by the traffic equations.
@@ -350,8 +295,8 @@ fn flows(view: &View<'_>) -> Figure {
     for (at, station) in view.point.scenario.stations.values().enumerate() {
         matrix[count][at] = station.arrival_rate.per_second_f64();
     }
-    for (from, targets) in view.point.scenario.routes().iter().enumerate() {
-        let rate = view.theory.stations[from].arrival_rate();
+    for (from, targets) in routes(&view.point.scenario.stations).iter().enumerate() {
+        let rate = view.theory.stations[from].load.arrival_rate;
         let mut leaving = rate;
         for (to, share) in targets {
             matrix[from][*to] += rate * share.fraction_f64();
@@ -359,20 +304,18 @@ fn flows(view: &View<'_>) -> Figure {
         }
         matrix[from][count] = leaving.max(0.0);
     }
-    let mut labels: Vec<String> = view.point.scenario.stations.keys().cloned().collect();
-    labels.push("outside".to_owned());
-    Figure {
-        id: "flows".to_owned(),
-        title: "Flow of jobs between stations".to_owned(),
-        caption: "Rates from the traffic equations; jobs come from outside and finally leave to it."
-            .to_owned(),
-        kind: Kind::Chord {
+    let labels = view.point.scenario.stations.keys().cloned().chain(["outside".to_owned()]);
+    Figure::new(
+        "flows",
+        "Flow of jobs between stations",
+        "Rates from the traffic equations; jobs come from outside and finally leave to it.",
+        Kind::Chord {
             value: Axis::linear("jobs", "jobs/s"),
-            labels,
+            labels: labels.collect(),
             groups: Vec::new(),
             matrix: matrix.into_iter().map(|row| row.into_iter().map(Num::from).collect()).collect(),
             name: String::new(),
             others: Vec::new(),
         },
-    }
+    )
 }

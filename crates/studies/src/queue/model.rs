@@ -25,9 +25,8 @@ use towtank_units::{Percent, SimSpan, SimTime};
 use super::order::Order;
 use super::scenario::Settled;
 use super::service::{self, Sampler};
-use super::stations;
+use super::stations::routes;
 
-pub use priority::OfClass;
 use priority::Preemptive;
 
 /// The time until the next job arrives from outside.
@@ -72,26 +71,20 @@ struct SourceSpec {
 /// The state of one entity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Entity {
-    /// A source of jobs.
-    Source {
-        /// Jobs created so far.
-        created: u64,
-    },
+    /// A source of jobs, and how many it has created.
+    Source { created: u64 },
     /// A queue and its servers.
     Station(Station),
     /// A station where more urgent jobs interrupt the service of others.
     Preemptive(Preemptive),
-    /// The exit, where jobs leave the network.
-    Exit {
-        /// Jobs that have left so far.
-        left: u64,
-    },
+    /// The exit, where jobs leave the network, and how many have.
+    Exit { left: u64 },
 }
 
 /// A queue and its servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Station {
-    waiting: VecDeque<Job>,
+    pub waiting: VecDeque<Job>,
     in_service: u32,
     /// When the number of jobs here last changed.
     changed: SimTime,
@@ -104,11 +97,11 @@ pub struct Station {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Job {
     /// When it arrived at its first station.
-    pub(super) entered: SimTime,
+    pub entered: SimTime,
     /// When it arrived at its current station, or at the last one.
-    pub(super) arrived: SimTime,
+    pub arrived: SimTime,
     /// Its class; 0 is the most urgent.
-    pub(super) class: u8,
+    pub class: u8,
 }
 
 /// An event of the network.
@@ -124,36 +117,49 @@ pub enum Event {
     Leave(Job),
 }
 
-/// One observation for the statistics. The wait, response and sojourn of a job count when they end after the
-/// warm-up.
+/// One observation for the statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sample {
-    /// `number` jobs were at the station for this long.
-    Held {
-        /// Jobs waiting and in service.
-        number: u32,
-        /// For how long, after the warm-up.
-        span: SimSpan,
-    },
-    /// From arrival to the beginning of service; with interruptions, all time without service.
-    Wait(SimSpan),
-    /// From arrival to the end of service.
-    Response(SimSpan),
-    /// From arrival at the first station to the end of service at the last.
-    Sojourn(SimSpan),
-    /// One of these times of a job, once more for its class.
-    OfClass(u8, Part, SimSpan),
+    /// `number` jobs, waiting and in service, were at the station for this long after the warm-up.
+    Held { number: u32, span: SimSpan },
+    /// A time of a job that ended after the warm-up, and its class where there are several.
+    Time { part: Part, span: SimSpan, class: Option<u8> },
 }
 
 /// What a time of a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
-    /// As [`Sample::Wait`].
+    /// From arrival to the beginning of service; with interruptions, all time without service.
     Wait,
-    /// As [`Sample::Response`].
+    /// From arrival to the end of service.
     Response,
-    /// As [`Sample::Sojourn`].
+    /// From arrival at the first station to the end of service at the last.
     Sojourn,
+}
+
+/// Times of jobs, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Times {
+    pub waits: Histogram,
+    pub responses: Histogram,
+    pub sojourns: Histogram,
+}
+
+impl Times {
+    fn add(&mut self, part: Part, span: SimSpan) {
+        let times = match part {
+            Part::Wait => &mut self.waits,
+            Part::Response => &mut self.responses,
+            Part::Sojourn => &mut self.sojourns,
+        };
+        times.record(span.as_ns());
+    }
+
+    pub fn merge(&mut self, other: &Times) {
+        self.waits.merge(&other.waits);
+        self.responses.merge(&other.responses);
+        self.sojourns.merge(&other.sojourns);
+    }
 }
 
 /// The statistics of one entity: numbers, waits and responses at stations, sojourns at the exit.
@@ -161,14 +167,9 @@ pub enum Part {
 pub struct Counts {
     /// For how long the station held each number of jobs.
     pub numbers: LevelTimes,
-    /// Waits in nanoseconds.
-    pub waits: Histogram,
-    /// Responses in nanoseconds.
-    pub responses: Histogram,
-    /// Sojourns in nanoseconds.
-    pub sojourns: Histogram,
-    /// The same of each class that was seen; empty where all jobs are alike.
-    pub classes: Vec<OfClass>,
+    pub times: Times,
+    /// Those of each class that was seen; empty where all jobs are alike.
+    pub classes: Vec<Times>,
 }
 
 /// A change of the number of jobs at a station, recorded in the first part of a run, for the figures.
@@ -178,62 +179,59 @@ pub struct Change {
     pub number: u32,
 }
 
+impl Counts {
+    /// The entry of a class, in a list that grows with the classes that were seen.
+    fn class(&mut self, class: usize) -> &mut Times {
+        let seen = self.classes.len().max(class + 1);
+        self.classes.resize_with(seen, Times::default);
+        &mut self.classes[class]
+    }
+}
+
 impl Statistics for Counts {
     type Sample = Sample;
 
     fn add(&mut self, sample: Sample) {
         match sample {
             Sample::Held { number, span } => self.numbers.record(number, span),
-            Sample::Wait(span) => self.waits.record(span.as_ns()),
-            Sample::Response(span) => self.responses.record(span.as_ns()),
-            Sample::Sojourn(span) => self.sojourns.record(span.as_ns()),
-            Sample::OfClass(class, part, span) => priority::entry(&mut self.classes, class).add(part, span),
+            Sample::Time { part, span, class } => {
+                self.times.add(part, span);
+                class.into_iter().for_each(|class| self.class(class.into()).add(part, span));
+            }
         }
     }
 
     fn merge(&mut self, other: &Self) {
         self.numbers.merge(&other.numbers);
-        self.waits.merge(&other.waits);
-        self.responses.merge(&other.responses);
-        self.sojourns.merge(&other.sojourns);
-        for (class, theirs) in (0..).zip(&other.classes) {
-            priority::entry(&mut self.classes, class).merge(theirs);
+        self.times.merge(&other.times);
+        for (class, theirs) in other.classes.iter().enumerate() {
+            self.class(class).merge(theirs);
         }
     }
 }
 
 impl Network {
-    /// The network of a complete scenario. Changes before `trace_until` are recorded.
-    ///
-    /// # Errors
-    /// When a rate that must be positive is zero; a checked scenario has none.
+    /// The network of a complete scenario, whose rates are above zero. Changes before `trace_until` are
+    /// recorded.
     pub fn new(scenario: &Settled, trace_until: SimTime) -> Result<Network, DistributionError> {
         let (mut stations, mut sources) = (Vec::new(), Vec::new());
-        for ((name, station), routes) in scenario.stations.iter().zip(scenario.routes()) {
+        for ((name, station), routes) in scenario.stations.iter().zip(routes(&scenario.stations)) {
             let id = entity(stations.len());
             if !station.arrival_rate.is_zero() {
                 let gap = Exponential::with_mean(station.arrival_rate.mean_gap_ns_f64())?;
                 sources.push(SourceSpec { station: id, gap });
             }
-            let mut cumulated = 0;
-            let cumulate = |(to, share): (usize, Percent)| {
-                cumulated += share.billionths();
-                (cumulated, entity(to))
-            };
+            let services = station.services(&scenario.classes).into_iter();
             stations.push(StationSpec {
                 name: name.clone(),
                 servers: station.servers,
                 order: station.order,
-                services: samplers(scenario, station)?,
-                routes: routes.into_iter().map(cumulate).collect(),
+                services: services.map(|(service, rate)| service.sampler(rate)).collect::<Result<_, _>>()?,
+                routes: cumulated(routes.into_iter().map(|(to, share)| (share, entity(to)))),
             });
         }
-        let mut end = 0;
-        let shares = scenario.classes.iter().map(|class| {
-            end += class.share.billionths();
-            end
-        });
-        let classes = shares.collect();
+        let shares = scenario.classes.iter().map(|class| (class.share, ()));
+        let classes = cumulated(shares).into_iter().map(|(end, ())| end).collect();
         let (travel, measured_from) = (scenario.travel, scenario.measured_from());
         Ok(Network { stations, sources, classes, travel, measured_from, trace_until })
     }
@@ -309,28 +307,22 @@ impl Network {
     }
 
     /// Draws how long the service of a job takes here.
-    pub(super) fn draw_service(&self, job: Job, context: &mut Context<'_, Self>) -> SimSpan {
+    fn draw_service(&self, job: Job, context: &mut Context<'_, Self>) -> SimSpan {
         let services = &self.spec(context.me()).services;
         services[usize::from(job.class)].sample_span(&mut context.draws(SERVICE))
     }
 
     /// Records a time of a job that ends now, unless the warm-up is not over.
-    pub(super) fn measure(&self, part: Part, span: SimSpan, job: Job, context: &mut Context<'_, Self>) {
+    fn measure(&self, part: Part, span: SimSpan, job: Job, context: &mut Context<'_, Self>) {
         if context.now() < self.measured_from {
             return;
         }
-        context.record(match part {
-            Part::Wait => Sample::Wait(span),
-            Part::Response => Sample::Response(span),
-            Part::Sojourn => Sample::Sojourn(span),
-        });
-        if !self.classes.is_empty() {
-            context.record(Sample::OfClass(job.class, part, span));
-        }
+        let class = (!self.classes.is_empty()).then_some(job.class);
+        context.record(Sample::Time { part, span, class });
     }
 
     /// Draws where a finished job goes, and sends it there.
-    pub(super) fn send_on(&self, job: Job, context: &mut Context<'_, Self>) {
+    fn send_on(&self, job: Job, context: &mut Context<'_, Self>) {
         let place = context.draws(ROUTE).below(Percent::FULL.billionths());
         let routes = &self.spec(context.me()).routes;
         match routes.iter().find(|(end, _)| place < *end) {
@@ -346,12 +338,7 @@ impl Network {
     }
 
     /// Records for how long a station held `before` jobs, as far as that is after the warm-up.
-    pub(super) fn changed(
-        &self,
-        changed: &mut SimTime,
-        [before, after]: [u32; 2],
-        context: &mut Context<'_, Self>,
-    ) {
+    fn changed(&self, changed: &mut SimTime, [before, after]: [u32; 2], context: &mut Context<'_, Self>) {
         let now = context.now();
         if let Some(span) = now.checked_since((*changed).max(self.measured_from)) {
             context.record(Sample::Held { number: before, span });
@@ -361,26 +348,25 @@ impl Network {
             context.emit(Change { number: after });
         }
     }
-
-    /// The number of servers of a station.
-    pub(super) fn servers(&self, id: EntityId) -> usize {
-        self.spec(id).servers as usize
-    }
 }
 
-/// The service times of each class at a station.
-fn samplers(scenario: &Settled, station: &stations::Station) -> Result<Vec<Sampler>, DistributionError> {
-    scenario.services(station).into_iter().map(|(service, rate)| service.sampler(rate)).collect()
+/// Items with the cumulative shares up to them, in billionths.
+fn cumulated<T>(items: impl Iterator<Item = (Percent, T)>) -> Vec<(u64, T)> {
+    let mut end = 0;
+    let cumulate = |(share, item): (Percent, T)| {
+        end += share.billionths();
+        (end, item)
+    };
+    items.map(cumulate).collect()
 }
 
 /// A span that would end after all simulated time ends with it. No run reaches that instant.
-pub(super) fn within_time(span: SimSpan, context: &Context<'_, Network>) -> SimSpan {
+fn within_time(span: SimSpan, context: &Context<'_, Network>) -> SimSpan {
     span.min(SimTime::MAX.since(context.now()))
 }
 
 impl Station {
     /// Jobs waiting and in service.
-    #[must_use]
     pub fn number(&self) -> u32 {
         self.in_service + self.waiting.len() as u32
     }
@@ -388,32 +374,12 @@ impl Station {
 
 impl Entity {
     /// The number of jobs at a station, and since when; nothing for a source or the exit.
-    #[must_use]
     pub fn holds(&self) -> Option<(u32, SimTime)> {
         match self {
             Entity::Station(station) => Some((station.number(), station.changed)),
-            Entity::Preemptive(station) => Some((station.number(), station.changed())),
+            Entity::Preemptive(station) => Some((station.number(), station.changed)),
             Entity::Source { .. } | Entity::Exit { .. } => None,
         }
-    }
-}
-
-/// Access for tests that damage the state.
-#[cfg(test)]
-impl Station {
-    pub(crate) fn waiting(&self) -> &VecDeque<Job> {
-        &self.waiting
-    }
-
-    pub(super) fn waiting_mut(&mut self) -> &mut VecDeque<Job> {
-        &mut self.waiting
-    }
-}
-
-#[cfg(test)]
-impl Job {
-    pub(super) fn arrive_at(&mut self, at: SimTime) {
-        self.arrived = at;
     }
 }
 

@@ -7,8 +7,7 @@ use towtank_metrics::{Histogram, LevelTimes};
 use towtank_report::Outcome;
 use towtank_units::{SimSpan, SimTime, plain};
 
-use super::model::OfClass;
-use super::model::{Change, Network};
+use super::model::{Change, Network, Times};
 use super::scenario::Settled;
 use super::theory::Theory;
 use towtank_study::{Measure, Replicate};
@@ -25,7 +24,7 @@ pub struct Observed {
     pub sojourns: Histogram,
     /// The times of each class, at all stations; empty where all jobs are alike.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub classes: Vec<OfClass>,
+    pub classes: Vec<Times>,
 }
 
 /// The counts of one station.
@@ -53,22 +52,26 @@ pub struct Step {
     pub number: u32,
 }
 
-/// A measure with its closed form.
+/// A measure, with its value, nothing where no job was measured, and its closed form, where one is known.
 pub struct Row {
-    /// As [`crate::MeasureSpec`] has it, like `unit` and `about`.
     pub name: &'static str,
-    /// The unit of both values.
     pub unit: &'static str,
-    /// The meaning of the measure.
     pub about: &'static str,
-    /// Computes it from the counts; nothing where no job was measured.
     pub value: fn(&Observed) -> Option<f64>,
-    /// Its closed form; nothing where none is known.
     pub theory: fn(&Theory) -> Option<f64>,
 }
 
+/// A measure, as tables and claims show it.
+pub struct Shown {
+    pub name: String,
+    pub unit: &'static str,
+    pub about: &'static str,
+    /// Its closed form.
+    pub theory: Option<f64>,
+}
+
 /// The measures of one replicate.
-pub(super) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &[
     Row {
         name: "number_mean",
         unit: "jobs",
@@ -174,11 +177,10 @@ pub fn measures() -> Vec<Measure<Seen>> {
     ROWS.iter().map(measure).collect()
 }
 
-pub(super) const NO_JOB: &str = "no job was measured";
+pub(crate) const NO_JOB: &str = "no job was measured";
 
 impl Observed {
     /// The counts of a run, or `None` if it was stopped before the warm-up was over.
-    #[must_use]
     pub(crate) fn of_run(scenario: &Settled, outcome: &towtank_kernel::Outcome<Network>) -> Option<Observed> {
         let from = scenario.measured_from();
         let end = if outcome.partial { outcome.now } else { scenario.end() };
@@ -193,14 +195,14 @@ impl Observed {
             {
                 numbers.record(number, span);
             }
-            let (waits, responses) = (counts.waits.clone(), counts.responses.clone());
+            let Times { waits, responses, .. } = counts.times.clone();
             stations.push(ObservedStation { servers: station.servers, numbers, waits, responses });
         }
         let all = outcome.merged_statistics();
         let mut classes = all.classes;
         // A class of which no job was seen has its entry all the same.
-        classes.resize_with(scenario.classes.len(), OfClass::default);
-        Some(Observed { span, stations, sojourns: all.sojourns, classes })
+        classes.resize_with(scenario.classes.len(), Times::default);
+        Some(Observed { span, stations, sojourns: all.times.sojourns, classes })
     }
 
     /// Adds the counts of another replicate of the same length.
@@ -229,7 +231,6 @@ impl Observed {
     }
 
     /// The waits of visits to all stations.
-    #[must_use]
     pub fn waits(&self) -> Histogram {
         let mut waits = Histogram::new();
         self.stations.iter().for_each(|station| waits.merge(&station.waits));
@@ -247,19 +248,16 @@ impl Observed {
 
 impl ObservedStation {
     /// The mean number of jobs, waiting and in service.
-    #[must_use]
-    pub(super) fn number_mean(&self) -> f64 {
+    pub(crate) fn number_mean(&self) -> f64 {
         self.mean_of(u32::MAX)
     }
 
     /// The mean number of busy servers.
-    #[must_use]
     fn busy_mean(&self) -> f64 {
         self.mean_of(self.servers)
     }
 
     /// The mean share of its servers that are busy.
-    #[must_use]
     pub(crate) fn utilisation(&self) -> f64 {
         self.busy_mean() / f64::from(self.servers)
     }
@@ -280,23 +278,21 @@ fn above_zero(histogram: &Histogram) -> Option<f64> {
 }
 
 /// The number of values that are not zero.
-#[must_use]
-pub(super) fn count_above_zero(histogram: &Histogram) -> u64 {
+pub(crate) fn count_above_zero(histogram: &Histogram) -> u64 {
     let zeros = histogram.bins().next().filter(|bin| bin.low == 0).map_or(0, |bin| bin.count);
     histogram.count() - zeros
 }
 
 /// A quantile in seconds.
-pub(super) fn quantile(histogram: &Histogram, q: f64) -> Option<f64> {
+pub fn quantile(histogram: &Histogram, q: f64) -> Option<f64> {
     seconds(histogram.quantile(q).map(|estimate| estimate.value))
 }
 
-pub(super) fn seconds(ns: Option<f64>) -> Option<f64> {
+pub fn seconds(ns: Option<f64>) -> Option<f64> {
     ns.map(|ns| ns / 1e9)
 }
 
 /// The results of one replicate: the counts, and the first changes of queue lengths.
-#[must_use]
 pub fn replicate(scenario: &Settled, run: &towtank_kernel::Outcome<Network>) -> Replicate<Seen> {
     let beside = Outcome {
         digest: Some(run.digest.to_string()),

@@ -51,7 +51,6 @@ pub enum Order {
 
 impl Order {
     /// Whether this is the default.
-    #[must_use]
     pub(super) fn is_fifo(&self) -> bool {
         *self == Order::Fifo
     }

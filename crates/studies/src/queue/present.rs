@@ -2,16 +2,14 @@
 
 use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict, Warning, human};
 
-use super::observed::ObservedStation;
-use super::scenario::LONGEST;
+use super::observed::Shown;
+use super::scenario::{LONGEST, rounded_span};
 use super::service::Tail;
-use super::theory::Closed;
-use super::view::{APART_MOST, RareWaits, Shown, View};
+use super::view::{APART_MOST, RareWaits, View};
 use super::{Queue, answer, figures};
 use towtank_study::{Points, Presentation};
 
 /// The presentation of all points of the study.
-#[must_use]
 pub fn present(points: &Points<'_, Queue>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
     let swept = points.swept;
@@ -29,79 +27,69 @@ pub fn present(points: &Points<'_, Queue>) -> Presentation {
     presentation
 }
 
+/// An empty table of simulated values and closed forms: its id, its title and what it says; the point comes
+/// first in a sweep.
+fn table([id, title, about]: [&str; 3], texts: &[&str], numbers: &[&str], swept: bool) -> Table {
+    let texts = swept.then_some("point").into_iter().chain(texts.iter().copied()).map(Column::text);
+    let numbers = numbers.iter().map(|name| Column::number(*name, ""));
+    let difference = Column::number("difference", "percent");
+    Table::new(id, title, texts.chain(numbers).chain([difference]).collect()).about(about)
+}
+
+/// A row of it: texts, values, and how far the simulated value is from the closed form.
+fn row<const N: usize>(
+    point: Option<&str>,
+    texts: &[&str],
+    (simulated, theory): (Option<f64>, Option<f64>),
+    values: [Option<f64>; N],
+) -> Vec<Cell> {
+    let difference = simulated.zip(theory).map(|(simulated, theory)| (simulated / theory - 1.0) * 100.0);
+    let texts = point.into_iter().chain(texts.iter().copied()).map(Cell::from);
+    texts.chain(values.into_iter().chain([difference]).map(Cell::from)).collect()
+}
+
 fn against_closed_forms(views: &[View<'_>], swept: bool) -> Table {
-    let mut columns = vec![Column::text("measure"), Column::text("unit"), Column::number("simulated", "")];
-    columns.extend(["low", "high", "closed_form"].map(|name| Column::number(name, "")));
-    columns.push(Column::number("difference", "percent"));
-    if swept {
-        columns.insert(0, Column::text("point"));
-    }
     let about =
         "Means over replicates with their 95 % intervals. The difference is relative to the closed form.";
-    let mut table = Table::new("closed_forms", "Simulation and closed forms", columns).about(about);
+    let heading = ["closed_forms", "Simulation and closed forms", about];
+    let mut table = table(heading, &["measure", "unit"], &["simulated", "low", "high", "closed_form"], swept);
     for view in views {
-        for measure in view.measures() {
-            let theory = measure.theory;
-            let mean = view.mean(&measure.name);
-            let rare = of_waits(&measure.name) && view.rare_waits().is_some();
+        let point = swept.then_some(&*view.label);
+        for Shown { name, unit, theory, .. } in view.measures() {
+            let mean = view.mean(&name);
+            let rare = of_waits(&name) && view.rare_waits().is_some();
             let range = mean.and_then(|mean| mean.range).filter(|_| !rare);
-            let difference = mean.zip(theory).map(|(mean, theory)| (mean.mean / theory - 1.0) * 100.0);
-            let mut row: Vec<Cell> =
-                vec![measure.name.as_str().into(), measure.unit.into(), mean.map(|mean| mean.mean).into()];
-            row.extend(
-                [range.map(|(low, _)| low), range.map(|(_, high)| high), theory, difference].map(Cell::from),
-            );
-            if swept {
-                row.insert(0, view.label.as_str().into());
-            }
-            table.push(row);
+            let mean = mean.map(|mean| mean.mean);
+            let values = [mean, range.map(|(low, _)| low), range.map(|(_, high)| high), theory];
+            table.push(row(point, &[&name, unit], (mean, theory), values));
         }
     }
     table
 }
 
 fn by_station(views: &[View<'_>], swept: bool) -> Table {
-    let mut columns = vec![Column::text("station"), Column::text("measure"), Column::text("unit")];
-    columns.extend(["simulated", "closed_form"].map(|name| Column::number(name, "")));
-    columns.push(Column::number("difference", "percent"));
-    if swept {
-        columns.insert(0, Column::text("point"));
-    }
     let about = "All replicates together. Quantiles are within 0.4 % of the value that was simulated.";
-    let mut table = Table::new("stations", "Results of each station", columns).about(about);
+    let heading = ["stations", "Results of each station", about];
+    let mut table = table(heading, &["station", "measure", "unit"], &["simulated", "closed_form"], swept);
     for view in views {
-        for (name, theory, observed) in view.stations() {
-            for (measure, unit, simulated, formula) in station_rows(view, theory, observed) {
-                let difference =
-                    simulated.zip(formula).map(|(simulated, formula)| (simulated / formula - 1.0) * 100.0);
-                let mut row: Vec<Cell> = vec![name.into(), measure.into(), unit.into(), simulated.into()];
-                row.extend([formula.into(), difference.into()]);
-                if swept {
-                    row.insert(0, view.label.as_str().into());
-                }
-                table.push(row);
+        let point = swept.then_some(&*view.label);
+        for (name, theory, seen) in view.stations() {
+            let response = |q: f64| seen.responses.quantile(q).map(|estimate| estimate.value / 1e9);
+            let mean = seen.responses.mean().map(|ns| ns / 1e9);
+            let p99 = theory.law_of_times.map(|law| law.response_quantile(0.99));
+            let arrivals = seen.responses.count() as f64 / view.seconds;
+            for (measure, unit, values) in [
+                ("arrival_rate", "jobs/s", [Some(arrivals), Some(theory.load.arrival_rate)]),
+                ("utilisation", "fraction", [seen.utilisation(), theory.load.utilisation()].map(Some)),
+                ("number_mean", "jobs", [Some(seen.number_mean()), theory.number_mean()]),
+                ("response_mean", "s", [mean, theory.response_mean()]),
+                ("response_p99", "s", [response(0.99), p99]),
+            ] {
+                table.push(row(point, &[name, measure, unit], values.into(), values));
             }
         }
     }
     table
-}
-
-/// Name, unit, simulated value and closed form of each row of the table of stations.
-fn station_rows(
-    view: &View<'_>,
-    theory: &Closed,
-    observed: &ObservedStation,
-) -> [(&'static str, &'static str, Option<f64>, Option<f64>); 5] {
-    let arrivals = observed.responses.count() as f64 / view.seconds;
-    let response = observed.responses.mean().map(|ns| ns / 1e9);
-    let response_p99 = observed.responses.quantile(0.99).map(|estimate| estimate.value / 1e9);
-    [
-        ("arrival_rate", "jobs/s", Some(arrivals), Some(theory.arrival_rate())),
-        ("utilisation", "fraction", Some(observed.utilisation()), Some(theory.utilisation())),
-        ("number_mean", "jobs", Some(observed.number_mean()), theory.number_mean()),
-        ("response_mean", "s", response, theory.response_mean()),
-        ("response_p99", "s", response_p99, theory.law_of_times().map(|law| law.response_quantile(0.99))),
-    ]
 }
 
 /// The tolerance for a measure and the source of its formula.
@@ -211,7 +199,7 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     for view in views {
         warnings.extend(of_tail(view));
         let relaxation = view.theory.relaxation();
-        let at = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
+        let at = view.at();
         let times = [
             ("warm_up", view.point.scenario.warm_up, WARM_UP_LEAST, "the empty start still biases the means"),
             ("span", view.point.scenario.span, SPAN_LEAST, "the mean of a single replicate is uncertain"),
@@ -219,10 +207,9 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
         for (key, span, least, effect) in times {
             let count = span.as_secs_f64() / relaxation;
             if count < least {
-                let enough = super::scenario::rounded_span(least * relaxation).map_or_else(
-                    || format!("more than the {LONGEST} that can be simulated"),
-                    |enough| enough.to_string(),
-                );
+                let enough = rounded_span(least * relaxation).map(|enough| enough.to_string());
+                let enough =
+                    enough.unwrap_or_else(|| format!("more than the {LONGEST} that can be simulated"));
                 warnings.push(Warning::unknown(format!(
                     "`{key}` is {span}{at}, only {count:.1} relaxation times of the slowest station, so {effect}; \
                      {least:.0} of them are {enough}"
@@ -235,7 +222,7 @@ fn warnings(views: &[View<'_>]) -> Vec<Warning> {
 
 /// What service times without a variance do to the means of a run.
 fn of_tail(view: &View<'_>) -> Option<Warning> {
-    let at = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
+    let at = view.at();
     match view.theory.tail() {
         Tail::Light => None,
         Tail::Waits => Some(Warning::unknown(format!(

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_report::human;
 use towtank_scenario::{Draft, Problem, Problems, nearest};
-use towtank_units::{Frequency, Percent, SimSpan, SimTime};
+use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::order::Class;
-use super::service::{self, Service};
-use super::stations::{self, Station, Stations, closure, rates, routes};
-use super::theory::{Closed, Theory};
+use super::service;
+use super::stations::{self, Stations, backward, closure, live, rates};
+use super::theory::Theory;
 
 /// An open network of stations. Jobs come from outside, wait at stations until a server is free, and leave.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -34,20 +34,15 @@ pub struct Scenario {
     pub span: Option<SimSpan>,
 }
 
-/// A scenario with all defaults filled in.
+/// A scenario with all defaults filled in; the keys are those of [`Scenario`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settled {
-    /// As [`Scenario::stations`].
     pub stations: Stations,
-    /// As [`Scenario::classes`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
-    /// As [`Scenario::travel`].
     pub travel: SimSpan,
-    /// As [`Scenario::warm_up`].
     pub warm_up: SimSpan,
-    /// As [`Scenario::span`].
     pub span: SimSpan,
 }
 
@@ -61,53 +56,39 @@ const WARM_UP_RELAXATIONS: f64 = 20.0;
 const SPAN_RELAXATIONS: f64 = 1_000.0;
 
 impl Scenario {
-    /// Fills in what was left out and checks the scenario.
-    ///
-    /// # Errors
-    /// Each problem with its place in `draft`.
+    /// Fills in what was left out and checks the scenario: each problem has its place in `draft`.
     pub fn settle(self, draft: &Draft) -> Result<(Settled, Theory), Problems> {
         let mut problems = Problems::new();
         self.check_stations(draft, &mut problems);
         self.check_routes(draft, &mut problems);
-        problems.extend(stations::check_order(&self.classes, &self.stations, draft));
+        stations::check_order(&self.classes, &self.stations, draft, &mut problems);
         problems.into_result(())?;
-        self.check_ways(draft).into_result(())?;
+        self.check_ways(draft)?;
         let theory = self.theory(draft)?;
         let [warm_up, span] = self.times(draft, &theory)?;
         let Scenario { stations, classes, travel, .. } = self;
-        let settled = Settled { stations, classes, travel, warm_up, span };
-        Ok((settled, theory))
+        Ok((Settled { stations, classes, travel, warm_up, span }, theory))
     }
 
     fn check_stations(&self, draft: &Draft, problems: &mut Problems) {
-        if self.stations.is_empty() {
+        let count = self.stations.len();
+        if count == 0 {
             let hint = "add a table such as [stations.counter] with a service_rate and an arrival_rate";
-            problems.push(draft.problem("stations", "there is no station").hint(hint));
+            problems.refuse(draft, "stations", "there is no station", hint);
         }
-        if self.stations.len() > STATIONS_MAX {
-            let message = format!(
-                "there are {} stations, but at most {STATIONS_MAX} can be solved",
-                self.stations.len()
-            );
-            problems.push(
-                draft.problem("stations", message).hint("merge stations that do not matter individually"),
-            );
+        if count > STATIONS_MAX {
+            let message = format!("there are {count} stations, but at most {STATIONS_MAX} can be solved");
+            problems.refuse(draft, "stations", message, "merge stations that do not matter individually");
         }
         for (name, station) in &self.stations {
             let key = format!("stations.{name}");
-            let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-            if !name.chars().all(legal) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-                let message = format!("`{name}` is not a valid station name");
-                let hint = "use lower-case letters, digits and `_`, and begin with a letter";
-                problems.push(draft.problem(&key, message).hint(hint));
-            }
-            problems.extend(service::check(&station.service, station.service_rate, &key, draft));
-            let arrivals = service::too_fast(draft, &format!("{key}.arrival_rate"), station.arrival_rate);
-            arrivals.into_iter().for_each(|problem| problems.push(problem));
+            stations::check_name("station", name, &key, draft, problems);
+            service::check(&station.service, station.service_rate, &key, draft, problems);
+            service::check_rate(station.arrival_rate, &format!("{key}.arrival_rate"), draft, problems);
         }
-        if !self.stations.is_empty() && self.stations.values().all(|station| station.arrival_rate.is_zero()) {
+        if count > 0 && self.stations.values().all(|station| station.arrival_rate.is_zero()) {
             let hint = "give at least one station an `arrival_rate`, such as \"70/s\"";
-            problems.push(draft.problem("stations", "no jobs come from outside").hint(hint));
+            problems.refuse(draft, "stations", "no jobs come from outside", hint);
         }
     }
 
@@ -115,55 +96,43 @@ impl Scenario {
         for (name, station) in &self.stations {
             let key = format!("stations.{name}.routes");
             for target in station.routes.keys().filter(|target| !self.stations.contains_key(*target)) {
-                let message = format!("`{key}` names `{target}`, but there is no such station");
                 let names: Vec<&str> = self.stations.keys().map(String::as_str).collect();
                 let hint = match nearest(target, names.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("the stations are {}; what is not routed leaves", names.join(", ")),
                 };
-                problems.push(draft.problem(&format!("{key}.{target}"), message).hint(hint));
+                let message = format!("`{key}` names `{target}`, but there is no such station");
+                problems.refuse(draft, &format!("{key}.{target}"), message, hint);
             }
-            let total: u128 = station.routes.values().map(|share| u128::from(share.billionths())).sum();
-            if total > u128::from(Percent::FULL.billionths()) {
-                let total = Percent::from_billionths(u64::try_from(total).unwrap_or(u64::MAX));
+            let total = service::total(station.routes.values().copied());
+            if total > Percent::FULL {
                 let message = format!("the shares of `{key}` add up to {total}, but at most 100% can go on");
-                problems.push(
-                    draft.problem(&key, message).hint("lower one of them; what is missing to 100% leaves"),
-                );
+                problems.refuse(draft, &key, message, "lower one of them; what is missing to 100% leaves");
             }
         }
     }
 
     /// Checks that every station can be reached, and that every station has a way out.
-    fn check_ways(&self, draft: &Draft) -> Problems {
+    fn check_ways(&self, draft: &Draft) -> Result<(), Problems> {
         let mut problems = Problems::new();
-        let routes = routes(&self.stations);
-        let live = |targets: &Vec<(usize, Percent)>| -> Vec<usize> {
-            targets.iter().filter(|(_, share)| *share != Percent::ZERO).map(|(to, _)| *to).collect()
-        };
-        let forward: Vec<Vec<usize>> = routes.iter().map(live).collect();
-        let mut backward = vec![Vec::new(); forward.len()];
-        for (from, targets) in forward.iter().enumerate() {
-            targets.iter().for_each(|to| backward[*to].push(from));
-        }
-        let fed = self.stations.values().map(|station| !station.arrival_rate.is_zero());
-        let reached = closure(&forward, positions(fed));
-        let open = routes.iter().map(|targets| {
-            targets.iter().map(|(_, share)| share.billionths()).sum::<u64>() < Percent::FULL.billionths()
-        });
-        let can_leave = closure(&backward, positions(open));
+        let all = || self.stations.values().enumerate();
+        let forward = live(&self.stations);
+        let fed = all().filter(|(_, station)| !station.arrival_rate.is_zero());
+        let reached = closure(&forward, fed.map(|(at, _)| at).collect());
+        let open = all().filter(|(_, one)| service::total(one.routes.values().copied()) < Percent::FULL);
+        let can_leave = closure(&backward(&forward), open.map(|(at, _)| at).collect());
         for (at, name) in self.stations.keys().enumerate() {
             let key = format!("stations.{name}");
             if !reached.contains(&at) {
                 let hint = "give it an `arrival_rate`, or route jobs to it from another station";
-                problems.push(draft.problem(&key, format!("no job ever reaches `{name}`")).hint(hint));
+                problems.refuse(draft, &key, format!("no job ever reaches `{name}`"), hint);
             } else if !can_leave.contains(&at) {
                 let message = format!("a job that has come to `{name}` can never leave");
                 let hint = "lower a share in `routes` on its way, so that the rest leaves";
-                problems.push(draft.problem(&format!("{key}.routes"), message).hint(hint));
+                problems.refuse(draft, &format!("{key}.routes"), message, hint);
             }
         }
-        problems
+        problems.into_result(())
     }
 
     /// Checks that the capacity of every station exceeds its load.
@@ -186,7 +155,7 @@ impl Scenario {
             let message = format!("{rate} jobs/s reach `{name}`, but {servers} at most {all} jobs/s");
             let enough = (rate / one).floor() + 1.0;
             let hint = format!("set `{key}.servers` to at least {enough}, or lower the arrival rate");
-            problems.push(draft.problem(&format!("{key}.servers"), message).hint(hint));
+            problems.refuse(draft, &format!("{key}.servers"), message, hint);
         }
         Err(problems)
     }
@@ -202,58 +171,49 @@ impl Scenario {
             return Err(problem.hint("leave it out for a span that suits the slowest station").into());
         }
         let [warm_up, span] = [0, 1].map(|at| given[at].or_else(|| rounded_span(defaults[at].1)));
-        if let (Some(warm_up), Some(span)) = (warm_up, span)
-            && warm_up.checked_add(span).and_then(|end| end.checked_add(self.travel)).is_some()
-        {
+        let end = warm_up.zip(span).and_then(|(warm_up, span)| warm_up.checked_add(span));
+        let (fits, travel) = (|end: SimSpan| end.checked_add(self.travel).is_some(), self.travel);
+        if let (Some(warm_up), Some(span), true) = (warm_up, span, end.is_some_and(fits)) {
             return Ok([warm_up, span]);
-        }
-        if !self.travel.is_zero()
-            && warm_up.zip(span).and_then(|(one, other)| one.checked_add(other)).is_some()
-        {
-            let message = format!(
-                "a run with `travel` of {} exceeds the maximum simulated time, {LONGEST}",
-                self.travel
-            );
-            return Err(draft.problem("travel", message).hint("shorten it").into());
         }
         // The longest of the times that nobody has set is the one to speak of.
         let left_out = [0, 1].into_iter().filter(|at| given[*at].is_none()).map(|at| defaults[at]);
         let longest = left_out.max_by(|left, right| left.1.total_cmp(&right.1));
         Err(match longest {
+            _ if end.is_some() => {
+                let message =
+                    format!("a run with `travel` of {travel} exceeds the maximum simulated time, {LONGEST}");
+                draft.problem("travel", message).hint("shorten it")
+            }
             Some(default) => self.too_slow(draft, theory, default),
-            None => self.too_long(draft),
+            None => {
+                let [warm_up, span] = given.map(Option::unwrap_or_default);
+                let message = format!(
+                    "`warm_up` of {warm_up} and `span` of {span} exceed the maximum simulated time, {LONGEST}"
+                );
+                draft.problem("span", message).hint("shorten one of them")
+            }
         }
         .into())
     }
 
-    /// The problem that the times that were given do not fit in simulated time.
-    fn too_long(&self, draft: &Draft) -> Problem {
-        let [warm_up, span] = [self.warm_up, self.span].map(Option::unwrap_or_default);
-        let message = format!(
-            "`warm_up` of {warm_up} and `span` of {span} exceed the maximum simulated time, {LONGEST}"
-        );
-        draft.problem("span", message).hint("shorten one of them")
-    }
-
     /// The problem that a default does not fit in simulated time.
     fn too_slow(&self, draft: &Draft, theory: &Theory, (key, seconds): (&str, f64)) -> Problem {
-        let slower = |left: &(&String, &Closed), right: &(&String, &Closed)| {
-            left.1.relaxation().total_cmp(&right.1.relaxation())
-        };
-        let slowest = self.stations.keys().zip(&theory.stations).max_by(slower);
+        let stations = self.stations.keys().zip(&theory.stations);
+        let slowest = stations.max_by(|one, other| one.1.relaxation().total_cmp(&other.1.relaxation()));
         let (name, station) = slowest.expect("a network has a station");
         let default = format!(
             "the default `{key}` is {}; a run of that length exceeds the maximum simulated time, {LONGEST}",
             human::quantity(seconds, "s"),
         );
         let place = format!("stations.{name}.arrival_rate");
-        let spare = 1.0 - station.utilisation();
+        let spare = 1.0 - station.load.utilisation();
         let (message, hint) = if spare < CLOSE_TO_CAPACITY {
             let spare = human::digits(spare * 100.0);
             let message = format!("the load of `{name}` is within {spare} % of its capacity, so {default}");
             (message, format!("lower `{place}`, add servers, or set a shorter `{key}`"))
         } else {
-            let service = human::quantity(station.service_mean(), "s");
+            let service = human::quantity(station.service.mean, "s");
             let message = format!("`{name}` takes {service} for a job on average, so {default}");
             (message, format!("set a shorter `{key}`, or multiply all rates by the same number"))
         };
@@ -267,39 +227,20 @@ pub(super) const LONGEST: &str = "584 years";
 const CLOSE_TO_CAPACITY: f64 = 0.1;
 
 impl Settled {
-    /// The service times of each class at a station, with their rate; one entry where all jobs are alike.
-    #[must_use]
-    pub(super) fn services<'a>(&'a self, station: &'a Station) -> Vec<(&'a Service, Frequency)> {
-        station.services(&self.classes)
-    }
-
     /// The closed forms; a checked scenario has them.
-    #[must_use]
     pub(super) fn theory(&self) -> Option<Theory> {
         Theory::of(&self.stations, &self.classes, self.travel)
     }
 
     /// The instant at which statistics begin.
-    #[must_use]
     pub(super) fn measured_from(&self) -> SimTime {
         SimTime::ZERO.saturating_add(self.warm_up)
     }
 
     /// The instant at which the run ends.
-    #[must_use]
     pub fn end(&self) -> SimTime {
         self.measured_from().saturating_add(self.span)
     }
-
-    /// For each station, the positions of the stations its jobs go to, with their shares.
-    #[must_use]
-    pub fn routes(&self) -> Vec<Vec<(usize, Percent)>> {
-        routes(&self.stations)
-    }
-}
-
-fn positions(flags: impl Iterator<Item = bool>) -> Vec<usize> {
-    flags.enumerate().filter_map(|(at, flag)| flag.then_some(at)).collect()
 }
 
 /// `seconds` rounded up to two digits, to be readable in a resolved scenario; nothing if no run is so long.

@@ -8,7 +8,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use towtank_scenario::{Draft, Problem, Problems};
+use towtank_scenario::{Draft, Problems};
 use towtank_streams::Uniform;
 use towtank_streams::distributions::{
     DistributionError, Empirical, Exponential, LogNormal, Pareto, Spread, WeightedBin,
@@ -91,8 +91,7 @@ impl Moments {
     }
 
     /// Variance over squared mean.
-    #[must_use]
-    pub(super) fn scv(self) -> f64 {
+    pub(crate) fn scv(self) -> f64 {
         self.second / (self.mean * self.mean) - 1.0
     }
 }
@@ -118,46 +117,43 @@ const CV_MAX: f64 = 100.0;
 
 impl Service {
     /// Whether times have no memory, which product forms need.
-    #[must_use]
-    pub(super) fn is_exponential(&self) -> bool {
+    pub(crate) fn is_exponential(&self) -> bool {
         *self == Service::Exponential
     }
 
     /// Whether the distribution gives the mean itself.
-    #[must_use]
     fn has_mean(&self) -> bool {
         matches!(self, Service::Branches(_) | Service::Empirical { .. })
     }
 
     /// The moments of the times, at this rate where the distribution does not give one.
-    #[must_use]
     pub fn moments(&self, rate: Frequency) -> Moments {
         let mean = 1.0 / rate.per_second_f64();
-        match self {
-            Service::Exponential => Moments::of_variation(mean, 1.0),
-            Service::Constant => Moments::of_variation(mean, 0.0),
-            Service::Erlang { phases } => Moments::of_variation(mean, 1.0 / f64::from(*phases)),
-            Service::Hyperexponential { scv } => Moments::of_variation(mean, *scv),
-            Service::Lognormal { cv } => Moments::of_variation(mean, cv * cv),
-            Service::Pareto { shape } if *shape > 2.0 => {
-                Moments::of_variation(mean, 1.0 / (shape * (shape - 2.0)))
+        let scv = match self {
+            Service::Exponential => 1.0,
+            Service::Constant => 0.0,
+            Service::Erlang { phases } => 1.0 / f64::from(*phases),
+            Service::Hyperexponential { scv } => *scv,
+            Service::Lognormal { cv } => cv * cv,
+            Service::Pareto { shape } if *shape > 2.0 => 1.0 / (shape * (shape - 2.0)),
+            Service::Pareto { .. } => f64::INFINITY,
+            Service::Branches(branches) => {
+                return Moments::mixed(branches.iter().map(|branch| {
+                    let mean = 1.0 / branch.rate.per_second_f64();
+                    (branch.share.fraction_f64(), Moments::of_variation(mean, 1.0))
+                }));
             }
-            Service::Pareto { .. } => Moments { mean, second: f64::INFINITY },
-            Service::Branches(branches) => Moments::mixed(branches.iter().map(|branch| {
-                let mean = 1.0 / branch.rate.per_second_f64();
-                (branch.share.fraction_f64(), Moments::of_variation(mean, 1.0))
-            })),
             Service::Empirical { spans, .. } => {
                 let weights = self.weights();
                 let total: f64 = weights.iter().map(|weight| *weight as f64).sum();
                 let times = spans.iter().map(|span| Moments::of_variation(span.as_secs_f64(), 0.0));
-                Moments::mixed(weights.iter().map(|weight| *weight as f64 / total).zip(times))
+                return Moments::mixed(weights.iter().map(|weight| *weight as f64 / total).zip(times));
             }
-        }
+        };
+        Moments::of_variation(mean, scv)
     }
 
     /// How far means of a run can be trusted.
-    #[must_use]
     pub fn tail(&self) -> Tail {
         match self {
             Service::Pareto { shape } if *shape <= 2.0 => Tail::Times,
@@ -174,12 +170,11 @@ impl Service {
         }
     }
 
-    /// The sampler of the times, at this rate where the distribution does not give one.
-    ///
-    /// # Errors
-    /// When a parameter is out of its range; a checked one is not.
-    pub(super) fn sampler(&self, rate: Frequency) -> Result<Sampler, DistributionError> {
+    /// The sampler of the times, at this rate where the distribution does not give one. It fails where a
+    /// parameter is out of its range; a checked one is not.
+    pub(crate) fn sampler(&self, rate: Frequency) -> Result<Sampler, DistributionError> {
         let mean = rate.mean_gap_ns_f64();
+        let full = Percent::FULL.billionths();
         Ok(match self {
             Service::Exponential => Sampler::Exponential(Exponential::with_mean(mean)?),
             Service::Constant => Sampler::Constant(mean),
@@ -190,21 +185,17 @@ impl Service {
                 // Balanced means (P. M. Morse 1958): the more frequent branch has the share (1 + √((c² −
                 // 1)/(c² + 1)))/2, and both take half of the time.
                 let share = 0.5 * (1.0 + libm::sqrt((scv - 1.0) / (scv + 1.0)));
-                let often = (share * Percent::FULL.billionths() as f64) as u64;
-                let often = often.min(Percent::FULL.billionths() - 1);
-                let rest = Percent::FULL.billionths() - often;
-                let half = |count: u64| 0.5 * mean * Percent::FULL.billionths() as f64 / count as f64;
-                let branch = |count: u64| Exponential::with_mean(half(count));
-                Sampler::Branches(vec![(often, branch(often)?), (often + rest, branch(rest)?)])
+                let often = ((share * full as f64) as u64).min(full - 1);
+                let half = |count: u64| Exponential::with_mean(0.5 * mean * full as f64 / count as f64);
+                Sampler::Branches(vec![(often, half(often)?), (full, half(full - often)?)])
             }
             Service::Branches(branches) => {
                 let mut end = 0;
-                let mut all = Vec::new();
-                for branch in branches {
+                let branch = |branch: &Branch| {
                     end += branch.share.billionths();
-                    all.push((end, Exponential::with_mean(branch.rate.mean_gap_ns_f64())?));
-                }
-                Sampler::Branches(all)
+                    Ok((end, Exponential::with_mean(branch.rate.mean_gap_ns_f64())?))
+                };
+                Sampler::Branches(branches.iter().map(branch).collect::<Result<_, _>>()?)
             }
             Service::Lognormal { cv } => Sampler::Lognormal(LogNormal::with_mean(mean, *cv)?),
             Service::Pareto { shape } => Sampler::Pareto(Pareto::new(mean * (shape - 1.0) / shape, *shape)?),
@@ -220,22 +211,17 @@ impl Service {
     }
 }
 
-/// Draws service times.
+/// Draws service times: those of a [`Service`], with its mean in nanoseconds.
 #[derive(Clone, Debug)]
-pub(super) enum Sampler {
-    /// Exponential times.
+pub(crate) enum Sampler {
     Exponential(Exponential),
-    /// This many nanoseconds, always.
     Constant(f64),
     /// The sum of so many phases.
     Erlang(u32, Exponential),
     /// Branches, each with the cumulative shares up to it, in billionths.
     Branches(Vec<(u64, Exponential)>),
-    /// Log-normal times.
     Lognormal(LogNormal),
-    /// Pareto times.
     Pareto(Pareto),
-    /// Measured times.
     Empirical(Empirical),
 }
 
@@ -267,32 +253,44 @@ pub(crate) fn nearest(times: &Exponential, source: &mut impl Uniform) -> SimSpan
     SimSpan::from_ns_f64_floor(times.sample(source) + 0.5)
 }
 
-/// A rate that no span of whole nanoseconds can follow.
-pub(super) fn too_fast(draft: &Draft, key: &str, rate: Frequency) -> Option<Problem> {
-    let message = format!(
-        "`{key}` is {rate}, but times are whole nanoseconds, and random ones follow their rate only up to {RATE_MAX}"
-    );
-    let hint = "divide all rates by the same number: utilisation and numbers of jobs stay as they are, and times grow by it";
-    (rate > RATE_MAX).then(|| draft.problem(key, message).hint(hint))
+/// The sum of shares.
+pub(super) fn total(shares: impl Iterator<Item = Percent>) -> Percent {
+    let sum: u128 = shares.map(|share| u128::from(share.billionths())).sum();
+    Percent::from_billionths(u64::try_from(sum).unwrap_or(u64::MAX))
+}
+
+/// The sum of shares that should be 100 %, if it is not.
+pub(super) fn not_full(shares: impl Iterator<Item = Percent>) -> Option<Percent> {
+    Some(total(shares)).filter(|total| *total != Percent::FULL)
+}
+
+/// Refuses a rate that no span of whole nanoseconds can follow.
+pub(crate) fn check_rate(rate: Frequency, key: &str, draft: &Draft, problems: &mut Problems) {
+    if rate > RATE_MAX {
+        let message = format!(
+            "`{key}` is {rate}, but times are whole nanoseconds, and random ones follow their rate only up to {RATE_MAX}"
+        );
+        let hint = "divide all rates by the same number: utilisation and numbers of jobs stay as they are, and times grow by it";
+        problems.refuse(draft, key, message, hint);
+    }
 }
 
 /// Checks the service times under `key` (`stations.counter`), where `rate` is the rate that is given there.
-pub fn check(service: &Service, rate: Option<Frequency>, key: &str, draft: &Draft) -> Problems {
-    let mut problems = Problems::new();
+pub fn check(service: &Service, rate: Option<Frequency>, key: &str, draft: &Draft, problems: &mut Problems) {
     let rate_key = format!("{key}.service_rate");
     match rate {
         Some(rate) if service.has_mean() => {
             let message = format!("`{rate_key}` is {rate}, but `{key}.service` gives the times themselves");
-            problems.push(draft.problem(&rate_key, message).hint("leave one of the two out"));
+            problems.refuse(draft, &rate_key, message, "leave one of the two out");
         }
         Some(rate) if rate.is_zero() => {
             let message = format!("`{rate_key}` is {rate}, but it must be above zero");
-            let hint = "set the rate of one server, such as \"100/s\"";
-            problems.push(draft.problem(&rate_key, message).hint(hint));
+            problems.refuse(draft, &rate_key, message, "set the rate of one server, such as \"100/s\"");
         }
         // One constant span is exact at any rate if it is a whole number of nanoseconds.
-        Some(rate) if *service == Service::Constant && is_whole(rate) => {}
-        Some(rate) => too_fast(draft, &rate_key, rate).into_iter().for_each(|one| problems.push(one)),
+        Some(rate)
+            if *service == Service::Constant && NS_BILLION.is_multiple_of(rate.per_billion_seconds()) => {}
+        Some(rate) => check_rate(rate, &rate_key, draft, problems),
         None if service.has_mean() => {}
         None => {
             // The flags of `towtank queue` are those of one station with this name.
@@ -300,81 +298,72 @@ pub fn check(service: &Service, rate: Option<Frequency>, key: &str, draft: &Draf
             let hint = format!(
                 "add `service_rate = \"100/s\"` under `[{key}]`{flag}: mean rate at which one busy server finishes jobs"
             );
-            problems.push(draft.problem(key, format!("`{rate_key}` is missing")).hint(hint));
+            problems.refuse(draft, key, format!("`{rate_key}` is missing"), hint);
         }
     }
-    check_shape(service, &format!("{key}.service"), draft, &mut problems);
-    problems
+    check_shape(service, &format!("{key}.service"), draft, problems);
 }
 
-/// Whether the mean span of a rate is a whole number of nanoseconds.
-fn is_whole(rate: Frequency) -> bool {
-    1_000_000_000_000_000_000 % rate.per_billion_seconds() == 0
-}
+/// The nanoseconds of a billion seconds.
+const NS_BILLION: u64 = 1_000_000_000_000_000_000;
 
 fn check_shape(service: &Service, key: &str, draft: &Draft, problems: &mut Problems) {
-    let mut range = |key: String, value: f64, legal: bool, limit: &str, hint: &str| {
-        if !legal {
-            let message = format!("`{key}` is {value}, but it must be {limit}");
-            problems.push(draft.problem(&key, message).hint(hint));
-        }
-    };
-    match service {
-        Service::Hyperexponential { scv } => range(
-            format!("{key}.hyperexponential.scv"),
+    let (name, value, legal, limit, hint) = match service {
+        Service::Hyperexponential { scv } => (
+            "hyperexponential.scv",
             *scv,
             (1.0..=CV_MAX * CV_MAX).contains(scv),
             "from 1 to 10000",
             "for times that vary less than exponential ones, take `erlang` or `lognormal`",
         ),
-        Service::Lognormal { cv } => range(
-            format!("{key}.lognormal.cv"),
-            *cv,
-            (0.0..=CV_MAX).contains(cv),
-            "from 0 to 100",
-            "give standard deviation over mean",
-        ),
-        Service::Pareto { shape } => range(
-            format!("{key}.pareto.shape"),
+        Service::Lognormal { cv } => {
+            let legal = (0.0..=CV_MAX).contains(cv);
+            ("lognormal.cv", *cv, legal, "from 0 to 100", "give standard deviation over mean")
+        }
+        Service::Pareto { shape } => (
+            "pareto.shape",
             *shape,
             *shape > 1.0 && *shape <= 1e6,
             "above 1, where the mean is finite, and at most 1000000",
             "raise it; above 2 the variance is finite too, and above 3 that of waits",
         ),
-        Service::Branches(branches) => check_branches(branches, key, draft, problems),
-        Service::Empirical { spans, weights } => check_spans((spans, weights), key, draft, problems),
-        Service::Exponential | Service::Constant | Service::Erlang { .. } => {}
+        Service::Branches(branches) => {
+            return check_branches(branches, &format!("{key}.branches"), draft, problems);
+        }
+        Service::Empirical { spans, weights } => {
+            return check_spans((spans, weights), &format!("{key}.empirical"), draft, problems);
+        }
+        Service::Exponential | Service::Constant | Service::Erlang { .. } => return,
+    };
+    if !legal {
+        let key = format!("{key}.{name}");
+        problems.refuse(draft, &key, format!("`{key}` is {value}, but it must be {limit}"), hint);
     }
 }
 
 fn check_branches(branches: &[Branch], key: &str, draft: &Draft, problems: &mut Problems) {
-    let key = format!("{key}.branches");
-    if branches.len() > BRANCHES_MAX {
-        let message =
-            format!("`{key}` has {} branches, but at most {BRANCHES_MAX} are taken", branches.len());
-        problems.push(draft.problem(&key, message).hint("merge branches with similar rates"));
+    let count = branches.len();
+    if count > BRANCHES_MAX {
+        let message = format!("`{key}` has {count} branches, but at most {BRANCHES_MAX} are taken");
+        problems.refuse(draft, key, message, "merge branches with similar rates");
     }
-    let total: u128 = branches.iter().map(|branch| u128::from(branch.share.billionths())).sum();
-    if total != u128::from(Percent::FULL.billionths()) {
-        let total = Percent::from_billionths(u64::try_from(total).unwrap_or(u64::MAX));
+    if let Some(total) = not_full(branches.iter().map(|branch| branch.share)) {
         let message = format!("the shares of `{key}` add up to {total}, but every job takes one branch");
-        problems.push(draft.problem(&key, message).hint("let them add up to 100%"));
+        problems.refuse(draft, key, message, "let them add up to 100%");
     }
     for (at, branch) in branches.iter().enumerate() {
         let key = format!("{key}[{at}].rate");
         if branch.rate.is_zero() {
             let message = format!("`{key}` is {}, but it must be above zero", branch.rate);
-            problems
-                .push(draft.problem(&key, message).hint("set the rate of this branch, such as \"100/s\""));
+            problems.refuse(draft, &key, message, "set the rate of this branch, such as \"100/s\"");
         }
-        too_fast(draft, &key, branch.rate).into_iter().for_each(|one| problems.push(one));
+        check_rate(branch.rate, &key, draft, problems);
     }
 }
 
 fn check_spans((spans, weights): (&[SimSpan], &[u64]), key: &str, draft: &Draft, problems: &mut Problems) {
-    let key = format!("{key}.empirical");
     let mut refuse = |place: &str, message: String, hint: &str| {
-        problems.push(draft.problem(&format!("{key}.{place}"), message).hint(hint));
+        problems.refuse(draft, &format!("{key}.{place}"), message, hint);
     };
     if spans.is_empty() || spans.len() > SPANS_MAX {
         let message = format!("`{key}.spans` has {} times, but it must have 1 to {SPANS_MAX}", spans.len());

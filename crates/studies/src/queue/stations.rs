@@ -56,21 +56,20 @@ fn one() -> u32 {
 const CLASSES_MAX: usize = 16;
 
 /// Checks the classes, and what stations say of them.
-pub(super) fn check_order(classes: &[Class], stations: &Stations, draft: &Draft) -> Problems {
-    let mut problems = Problems::new();
-    check_classes(classes, draft, &mut problems);
+pub(super) fn check_order(classes: &[Class], stations: &Stations, draft: &Draft, problems: &mut Problems) {
+    check_classes(classes, draft, problems);
     let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
     for (name, station) in stations {
         let key = format!("stations.{name}");
         if !station.order.is_fifo() && classes.len() < 2 {
             let message = format!("`{key}.order` is a priority, but there are not two classes of jobs");
             let hint = "add two or more tables [[classes]], each with a name and a share";
-            problems.push(draft.problem(&format!("{key}.order"), message).hint(hint));
+            problems.refuse(draft, &format!("{key}.order"), message, hint);
         }
         for (class, own) in &station.classes {
             let key = format!("{key}.classes.{class}");
             if names.contains(&class.as_str()) {
-                problems.extend(service::check(&own.service, own.service_rate, &key, draft));
+                service::check(&own.service, own.service_rate, &key, draft, problems);
                 continue;
             }
             let hint = match nearest(class, names.iter().copied()) {
@@ -79,41 +78,43 @@ pub(super) fn check_order(classes: &[Class], stations: &Stations, draft: &Draft)
                 None => format!("the classes are {}", names.join(", ")),
             };
             let message = format!("`{key}` names `{class}`, but there is no such class");
-            problems.push(draft.problem(&key, message).hint(hint));
+            problems.refuse(draft, &key, message, hint);
         }
     }
-    problems
 }
 
 fn check_classes(classes: &[Class], draft: &Draft, problems: &mut Problems) {
     if classes.len() > CLASSES_MAX {
         let message = format!("there are {} classes, but at most {CLASSES_MAX} are taken", classes.len());
-        problems.push(draft.problem("classes", message).hint("merge classes that are treated alike"));
+        problems.refuse(draft, "classes", message, "merge classes that are treated alike");
     }
     for (at, class) in classes.iter().enumerate() {
-        let name = &class.name;
+        let Class { name, share } = class;
         let key = format!("classes[{at}].name");
-        let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        if !name.chars().all(legal) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-            let message = format!("`{name}` is not a valid class name");
-            let hint = "use lower-case letters, digits and `_`, and begin with a letter";
-            problems.push(draft.problem(&key, message).hint(hint));
-        }
-        if class.share == Percent::ZERO {
-            let message = format!("`classes[{at}].share` is {}, but a class must have jobs", class.share);
+        check_name("class", name, &key, draft, problems);
+        if *share == Percent::ZERO {
+            let message = format!("`classes[{at}].share` is {share}, but a class must have jobs");
             let hint = "give it a share, or leave the class out";
-            problems.push(draft.problem(&format!("classes[{at}].share"), message).hint(hint));
+            problems.refuse(draft, &format!("classes[{at}].share"), message, hint);
         }
         if classes[..at].iter().any(|earlier| earlier.name == *name) {
-            let message = format!("two classes are called `{name}`");
-            problems.push(draft.problem(&key, message).hint("rename one of them"));
+            problems.refuse(draft, &key, format!("two classes are called `{name}`"), "rename one of them");
         }
     }
-    let total: u128 = classes.iter().map(|class| u128::from(class.share.billionths())).sum();
-    if !classes.is_empty() && total != u128::from(Percent::FULL.billionths()) {
-        let total = Percent::from_billionths(u64::try_from(total).unwrap_or(u64::MAX));
+    if let Some(total) =
+        service::not_full(classes.iter().map(|class| class.share)).filter(|_| !classes.is_empty())
+    {
         let message = format!("the shares of `classes` add up to {total}, but every job has one class");
-        problems.push(draft.problem("classes", message).hint("let them add up to 100%"));
+        problems.refuse(draft, "classes", message, "let them add up to 100%");
+    }
+}
+
+/// Checks the name of a station or a class.
+pub(super) fn check_name(what: &str, name: &str, key: &str, draft: &Draft, problems: &mut Problems) {
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !name.chars().all(legal) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        let hint = "use lower-case letters, digits and `_`, and begin with a letter";
+        problems.refuse(draft, key, format!("`{name}` is not a valid {what} name"), hint);
     }
 }
 
@@ -151,20 +152,42 @@ impl Station {
     /// The moments of the service times of all jobs.
     fn moments(&self, classes: &[Class]) -> Moments {
         let services = self.services(classes);
-        let shares = classes.iter().map(|class| class.share.fraction_f64());
-        let shares = shares.chain(classes.is_empty().then_some(1.0));
-        Moments::mixed(shares.zip(services.iter().map(|(service, rate)| service.moments(*rate))))
+        let each = services.iter().map(|(service, rate)| service.moments(*rate));
+        Moments::mixed(shares(classes).into_iter().zip(each))
     }
+}
+
+/// The shares of the classes; all jobs are one if there are none.
+pub(super) fn shares(classes: &[Class]) -> Vec<f64> {
+    let shares = classes.iter().map(|class| class.share.fraction_f64());
+    shares.chain(classes.is_empty().then_some(1.0)).collect()
 }
 
 /// For each station, the arrivals per second, from outside and from other stations.
 pub(super) fn rates(stations: &Stations) -> Vec<f64> {
     let outside: Vec<f64> = stations.values().map(|station| station.arrival_rate.per_second_f64()).collect();
-    let fractions = |targets: &Vec<(usize, Percent)>| {
-        targets.iter().map(|(to, share)| (*to, share.fraction_f64())).collect()
+    let fractions = |targets: Vec<(usize, Percent)>| {
+        targets.into_iter().map(|(to, share)| (to, share.fraction_f64())).collect()
     };
-    let routes: Vec<Vec<(usize, f64)>> = routes(stations).iter().map(fractions).collect();
+    let routes: Vec<Vec<(usize, f64)>> = routes(stations).into_iter().map(fractions).collect();
     traffic(&outside, &routes)
+}
+
+/// For each station, those that jobs go to.
+pub(super) fn live(stations: &Stations) -> Vec<Vec<usize>> {
+    let live = |targets: Vec<(usize, Percent)>| {
+        targets.into_iter().filter(|(_, share)| *share != Percent::ZERO).map(|(to, _)| to).collect()
+    };
+    routes(stations).into_iter().map(live).collect()
+}
+
+/// For each station, those that jobs come from, where `forward` has those that they go to.
+pub(super) fn backward(forward: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut backward = vec![Vec::new(); forward.len()];
+    for (from, targets) in forward.iter().enumerate() {
+        targets.iter().for_each(|to| backward[*to].push(from));
+    }
+    backward
 }
 
 /// All stations that can be reached from `starts`, these included.

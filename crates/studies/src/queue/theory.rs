@@ -8,13 +8,13 @@
 
 use std::collections::BTreeSet;
 
-use towtank_units::{Percent, SimSpan};
+use towtank_units::SimSpan;
 
 use super::closed_form::Mmk;
 use super::closed_form::general::{self, Load};
 use super::order::{Class, Order};
 use super::service::{Moments, Service, Tail};
-use super::stations::{Station, Stations, closure, rates, routes};
+use super::stations::{Station, Stations, backward, closure, live, rates, shares};
 
 /// The closed forms of a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,14 +32,15 @@ pub struct Theory {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closed {
     /// A station with the same load and exponential service times.
-    exponential: Mmk,
-    /// Whether the numbers of jobs are those of that station, and whether its times are too.
-    numbers_alike: bool,
-    times_alike: bool,
+    pub load: Mmk,
+    /// The stations of Erlang that have the distribution of its number of jobs and of its times.
+    pub law_of_numbers: Option<Mmk>,
+    pub law_of_times: Option<Mmk>,
     /// Its service times, and how far means of a run can be trusted.
-    service: Moments,
+    pub service: Moments,
     tail: Tail,
-    wait_mean: Option<f64>,
+    /// The mean wait of a visit.
+    pub wait_mean: Option<f64>,
     wait_chance: Option<f64>,
     /// The mean service and the mean wait of each class; empty where all jobs are alike.
     classes: Vec<(f64, Option<f64>)>,
@@ -53,14 +54,13 @@ struct Placed<'a> {
     exponential: Mmk,
     /// The arrivals and service times of each class; one entry where all jobs are alike.
     loads: Vec<Load>,
-    /// Whether jobs come as a Poisson stream, each class independently, and none comes back.
     stream: Stream,
 }
 
 /// How jobs come to a station.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct Stream {
-    /// All stations on the way have exponential times that no class changes.
+    /// As a Poisson stream: all stations on the way have exponential times that no class changes.
     product: bool,
     /// They also serve in the order of arrival, so that classes are drawn independently.
     mixed: bool,
@@ -74,29 +74,24 @@ const SCV_MOST: f64 = 200.0;
 impl Closed {
     fn of(placed: &Placed<'_>) -> Closed {
         let Placed { station, classes, exponential, loads, stream } = placed;
-        let plain = is_plain(station, classes);
-        let fifo = station.order.is_fifo();
+        let (plain, fifo) = (is_plain(station, classes), station.order.is_fifo());
         let (wait_mean, waits) = placed.waits(plain);
-        let parts = loads.iter().map(|load| (load.rate / exponential.arrival_rate(), load.service));
-        let service = Moments::mixed(parts);
-        let tail = station.services(classes).into_iter().map(|(service, _)| service.tail());
+        let tails = station.services(classes).into_iter().map(|(service, _)| service.tail());
         let of_class = |(at, load): (usize, &Load)| (load.service.mean, waits.get(at).copied());
-        let busy = if station.servers == 1 { exponential.utilisation() } else { exponential.wait_chance() };
+        let busy = if station.servers == 1 { exponential.utilisation() } else { exponential.wait_chance };
         let chance =
             wait_mean.is_some() && (station.servers == 1 || plain) && station.order != Order::Preemptive;
         Closed {
-            exponential: *exponential,
-            numbers_alike: plain && stream.product,
-            times_alike: plain && stream.product && fifo,
-            service,
-            tail: tail.max().unwrap_or(Tail::Light),
+            load: *exponential,
+            law_of_numbers: Some(*exponential).filter(|_| plain && stream.product),
+            law_of_times: Some(*exponential).filter(|_| plain && stream.product && fifo),
+            service: Moments::mixed(
+                loads.iter().map(|load| (load.rate / exponential.arrival_rate, load.service)),
+            ),
+            tail: tails.max().unwrap_or(Tail::Light),
             wait_mean,
             wait_chance: chance.then_some(busy),
-            classes: if classes.is_empty() {
-                Vec::new()
-            } else {
-                loads.iter().enumerate().map(of_class).collect()
-            },
+            classes: loads.iter().enumerate().filter(|_| !classes.is_empty()).map(of_class).collect(),
             source: match (fifo, plain) {
                 (true, true) => "Erlang 1917; Kleinrock 1975, ch. 3",
                 (true, false) => "Pollaczek 1930; Khinchine 1932",
@@ -105,80 +100,30 @@ impl Closed {
         }
     }
 
-    /// Jobs arriving per second, including those that return.
-    #[must_use]
-    pub(crate) fn arrival_rate(&self) -> f64 {
-        self.exponential.arrival_rate()
-    }
-
-    /// The mean number of busy servers.
-    #[must_use]
-    pub(crate) fn offered(&self) -> f64 {
-        self.exponential.offered()
-    }
-
-    /// The share of time that a server is busy.
-    #[must_use]
-    pub(crate) fn utilisation(&self) -> f64 {
-        self.exponential.utilisation()
-    }
-
-    /// The mean service time.
-    #[must_use]
-    pub(super) fn service_mean(&self) -> f64 {
-        self.service.mean
-    }
-
-    /// The station of Erlang that has the distribution of its number of jobs.
-    #[must_use]
-    pub(super) fn law_of_numbers(&self) -> Option<&Mmk> {
-        self.numbers_alike.then_some(&self.exponential)
-    }
-
-    /// The station of Erlang that has the distribution of its times.
-    #[must_use]
-    pub(super) fn law_of_times(&self) -> Option<&Mmk> {
-        self.times_alike.then_some(&self.exponential)
-    }
-
-    /// The mean wait of a visit.
-    #[must_use]
-    pub fn wait_mean(&self) -> Option<f64> {
-        self.wait_mean
-    }
-
-    /// The mean number of waiting jobs.
-    #[must_use]
-    pub(super) fn waiting_mean(&self) -> Option<f64> {
-        self.wait_mean.map(|wait| self.arrival_rate() * wait)
+    fn waiting_mean(&self) -> Option<f64> {
+        self.wait_mean.map(|wait| self.load.arrival_rate * wait)
     }
 
     /// The mean number of jobs, waiting and in service.
-    #[must_use]
-    pub(super) fn number_mean(&self) -> Option<f64> {
-        self.waiting_mean().map(|waiting| waiting + self.offered())
+    pub(crate) fn number_mean(&self) -> Option<f64> {
+        self.waiting_mean().map(|waiting| waiting + self.load.offered())
     }
 
     /// The mean time from arrival to the end of service.
-    #[must_use]
-    pub(super) fn response_mean(&self) -> Option<f64> {
-        match self.law_of_numbers() {
-            Some(law) => Some(law.response_mean()),
-            None => self.wait_mean.map(|wait| wait + self.service.mean),
-        }
+    pub(crate) fn response_mean(&self) -> Option<f64> {
+        let of_wait = || self.wait_mean.map(|wait| wait + self.service.mean);
+        self.law_of_numbers.map_or_else(of_wait, |law| Some(law.response_mean()))
     }
 
     /// The relaxation time: that of exponential times, and longer as residual service times are where they
     /// vary more.
-    #[must_use]
-    pub(super) fn relaxation(&self) -> f64 {
-        self.exponential.relaxation() * self.slower()
+    pub(crate) fn relaxation(&self) -> f64 {
+        self.load.relaxation() * self.slower()
     }
 
     /// About how many jobs are there, also where no formula is known.
-    #[must_use]
-    pub(super) fn number_about(&self) -> f64 {
-        let about = self.exponential.waiting_mean() * self.slower() + self.offered();
+    pub(crate) fn number_about(&self) -> f64 {
+        let about = self.load.waiting_mean() * self.slower() + self.load.offered();
         self.number_mean().unwrap_or(about)
     }
 
@@ -198,7 +143,7 @@ impl Placed<'_> {
         if !product || !(plain || single) {
             return (None, Vec::new());
         }
-        let total = self.exponential.arrival_rate();
+        let total = self.exponential.arrival_rate;
         let shares: Vec<f64> = loads.iter().map(|load| load.rate / total).collect();
         let classes = match (station.order, plain) {
             (Order::Fifo, true) => vec![self.exponential.wait_mean(); loads.len()],
@@ -227,11 +172,7 @@ fn is_plain(station: &Station, classes: &[Class]) -> bool {
 fn streams(stations: &Stations, classes: &[Class]) -> Vec<Stream> {
     let all: Vec<&Station> = stations.values().collect();
     let plain: Vec<bool> = all.iter().map(|station| is_plain(station, classes)).collect();
-    let mut backward = vec![Vec::new(); all.len()];
-    for (from, targets) in routes(stations).into_iter().enumerate() {
-        let live = targets.into_iter().filter(|(_, share)| *share != Percent::ZERO);
-        live.for_each(|(to, _)| backward[to].push(from));
-    }
+    let backward = backward(&live(stations));
     let of = |at: usize| {
         let before: BTreeSet<usize> = closure(&backward, backward[at].clone());
         let product = before.iter().all(|from| plain[*from]);
@@ -243,9 +184,8 @@ fn streams(stations: &Stations, classes: &[Class]) -> Vec<Stream> {
 
 impl Theory {
     /// The closed forms of these stations, whose routes must lead out; nothing if one of them is overloaded.
-    pub(super) fn of(stations: &Stations, classes: &[Class], travel: SimSpan) -> Option<Theory> {
-        let shares: Vec<f64> = classes.iter().map(|class| class.share.fraction_f64()).collect();
-        let shares = if shares.is_empty() { vec![1.0] } else { shares };
+    pub fn of(stations: &Stations, classes: &[Class], travel: SimSpan) -> Option<Theory> {
+        let shares = shares(classes);
         let closed = |((station, rate), stream): ((&Station, f64), Stream)| {
             let services = station.services(classes);
             let service = |(share, (service, own)): (&f64, &(&Service, _))| Load {
@@ -266,51 +206,47 @@ impl Theory {
         })
     }
 
-    /// The mean number of jobs, summed over all stations.
-    #[must_use]
-    pub(super) fn number_mean(&self) -> Option<f64> {
-        self.stations.iter().map(Closed::number_mean).sum()
+    /// The sum over all stations, if each has the value.
+    fn sum(&self, of: impl Fn(&Closed) -> Option<f64>) -> Option<f64> {
+        self.stations.iter().map(of).sum()
+    }
+
+    /// The mean number of jobs.
+    pub(crate) fn number_mean(&self) -> Option<f64> {
+        self.sum(Closed::number_mean)
     }
 
     /// The mean number of jobs that wait.
-    #[must_use]
-    pub(super) fn waiting_mean(&self) -> Option<f64> {
-        self.stations.iter().map(Closed::waiting_mean).sum()
+    pub(crate) fn waiting_mean(&self) -> Option<f64> {
+        self.sum(Closed::waiting_mean)
     }
 
     /// The share of all servers that is busy.
-    #[must_use]
     pub(crate) fn utilisation(&self) -> f64 {
-        let servers: f64 =
-            self.stations.iter().map(|station| station.offered() / station.utilisation()).sum();
-        let offered: f64 = self.stations.iter().map(|station| station.offered()).sum();
-        offered / servers
+        let loads = || self.stations.iter().map(|station| station.load);
+        let servers: f64 = loads().map(|load| load.offered() / load.utilisation()).sum();
+        loads().map(|load| load.offered()).sum::<f64>() / servers
     }
 
     /// A quantile of the wait, where a closed form exists: for one station.
-    #[must_use]
-    pub(super) fn wait_quantile(&self, q: f64) -> Option<f64> {
+    pub(crate) fn wait_quantile(&self, q: f64) -> Option<f64> {
         let [station] = &self.stations[..] else { return None };
-        Some(station.law_of_times()?.wait_quantile(q))
+        Some(station.law_of_times?.wait_quantile(q))
     }
 
     /// The mean wait of a visit to a station.
-    #[must_use]
     pub fn wait_mean(&self) -> Option<f64> {
         Some(self.waiting_mean()? / self.visit_rate())
     }
 
     /// The share of visits that must wait.
-    #[must_use]
-    pub(super) fn wait_share(&self) -> Option<f64> {
-        let waits = self.stations.iter().map(|station| Some(station.arrival_rate() * station.wait_chance?));
-        Some(waits.sum::<Option<f64>>()? / self.visit_rate())
+    pub(crate) fn wait_share(&self) -> Option<f64> {
+        Some(self.sum(|one| Some(one.load.arrival_rate * one.wait_chance?))? / self.visit_rate())
     }
 
     /// The mean time from arrival at the first station to the end of service at the last, travel included, by
     /// Little's law.
-    #[must_use]
-    pub(super) fn sojourn_mean(&self) -> Option<f64> {
+    pub(crate) fn sojourn_mean(&self) -> Option<f64> {
         Some(self.number_mean()? / self.throughput + self.travelling())
     }
 
@@ -321,61 +257,49 @@ impl Theory {
     }
 
     /// A quantile of the sojourn, where a closed form exists: for one station that no job visits twice.
-    #[must_use]
-    pub(super) fn sojourn_quantile(&self, q: f64) -> Option<f64> {
-        if !self.single_visit {
-            return None;
-        }
-        Some(self.stations[0].law_of_times()?.response_quantile(q))
+    pub(crate) fn sojourn_quantile(&self, q: f64) -> Option<f64> {
+        let station = self.stations.first().filter(|_| self.single_visit)?;
+        Some(station.law_of_times?.response_quantile(q))
     }
 
     /// The mean wait of a visit by a job of this class.
-    #[must_use]
-    pub(super) fn wait_mean_of(&self, class: usize) -> Option<f64> {
-        let wait = |station: &Closed| Some(station.arrival_rate() * station.classes.get(class)?.1?);
-        Some(self.stations.iter().map(wait).sum::<Option<f64>>()? / self.visit_rate())
+    pub(crate) fn wait_mean_of(&self, class: usize) -> Option<f64> {
+        let wait = |one: &Closed| Some(one.load.arrival_rate * one.classes.get(class)?.1?);
+        Some(self.sum(wait)? / self.visit_rate())
     }
 
     /// As [`Theory::sojourn_mean`], of jobs of this class.
-    #[must_use]
-    pub(super) fn sojourn_mean_of(&self, class: usize) -> Option<f64> {
-        let response = |station: &Closed| {
-            let (service, wait) = station.classes.get(class)?;
-            Some(station.arrival_rate() * ((*wait)? + service))
+    pub(crate) fn sojourn_mean_of(&self, class: usize) -> Option<f64> {
+        let response = |one: &Closed| {
+            let (service, wait) = one.classes.get(class)?;
+            Some(one.load.arrival_rate * ((*wait)? + service))
         };
-        let number: f64 = self.stations.iter().map(response).sum::<Option<f64>>()?;
-        Some(number / self.throughput + self.travelling())
+        Some(self.sum(response)? / self.throughput + self.travelling())
     }
 
     /// How far means of a run can be trusted: the heaviest tail of service times.
-    #[must_use]
     pub fn tail(&self) -> Tail {
         self.stations.iter().map(|station| station.tail).max().unwrap_or(Tail::Light)
     }
 
     /// Where the formulas come from.
-    #[must_use]
     pub fn source(&self) -> String {
         if let [station] = &self.stations[..] {
             return station.source.to_owned();
         }
         let others: BTreeSet<&str> =
-            self.stations.iter().filter(|one| !one.times_alike).map(|one| one.source).collect();
-        let mut all = vec!["Jackson 1957"];
-        all.extend(others);
-        all.join("; ")
+            self.stations.iter().filter(|one| one.law_of_times.is_none()).map(|one| one.source).collect();
+        ["Jackson 1957"].into_iter().chain(others).collect::<Vec<_>>().join("; ")
     }
 
     /// The longest relaxation time.
-    #[must_use]
-    pub(super) fn relaxation(&self) -> f64 {
+    pub(crate) fn relaxation(&self) -> f64 {
         self.stations.iter().map(Closed::relaxation).fold(0.0, f64::max)
     }
 
     /// Visits to stations per second.
-    #[must_use]
-    pub(super) fn visit_rate(&self) -> f64 {
-        self.stations.iter().map(Closed::arrival_rate).sum()
+    pub(crate) fn visit_rate(&self) -> f64 {
+        self.stations.iter().map(|station| station.load.arrival_rate).sum()
     }
 }
 

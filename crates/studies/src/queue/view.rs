@@ -4,7 +4,7 @@ use towtank_metrics::MeanInterval;
 
 use super::Queue;
 use super::classes;
-use super::observed::{Observed, ObservedStation, ROWS, count_above_zero};
+use super::observed::{Observed, ObservedStation, ROWS, Shown, count_above_zero};
 use super::service::Tail;
 use super::theory::{Closed, Theory};
 use towtank_study::Point;
@@ -16,11 +16,11 @@ const WAITS_LEAST: f64 = 20.0;
 
 /// An interval that contains the closed form confirms it only if both ends are within this share of it: a
 /// free choice. A wider one would also contain half of the closed form, or one and a half times it.
-pub(super) const APART_MOST: f64 = 0.5;
+pub(crate) const APART_MOST: f64 = 0.5;
 
 /// Waits that are too few to judge by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RareWaits {
+pub(crate) struct RareWaits {
     /// Visits to stations, in all replicates.
     pub visits: u64,
     /// Those that had to wait.
@@ -29,27 +29,14 @@ pub(super) struct RareWaits {
     pub expected: Option<(f64, f64)>,
 }
 
-/// A measure, as tables and claims show it.
-pub struct Shown {
-    /// Its name, unit and meaning.
-    pub name: String,
-    /// As [`super::observed::Row`].
-    pub unit: &'static str,
-    /// As [`super::observed::Row`].
-    pub about: &'static str,
-    /// Its closed form.
-    pub theory: Option<f64>,
-}
-
 /// A count rounded up to two digits, since it is only a guide.
-pub(super) fn up_to_two_digits(count: f64) -> f64 {
+pub(crate) fn up_to_two_digits(count: f64) -> f64 {
     let unit = libm::pow(10.0, libm::floor(libm::log10(count.max(1.0))) - 1.0).max(1.0);
     (count / unit).ceil() * unit
 }
 
 /// One point, with everything that tables and figures need of it.
 pub struct View<'a> {
-    /// The point.
     pub point: &'a Point<'a, Queue>,
     /// The closed forms.
     pub theory: Theory,
@@ -61,7 +48,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn of(point: &'a Point<'a, Queue>) -> Option<View<'a>> {
+    pub fn of(point: &'a Point<'a, Queue>) -> Option<View<'a>> {
         let theory = point.scenario.theory()?;
         let mut observed = point.kept.iter().map(|seen| &seen.observed);
         let mut all = observed.next()?.clone();
@@ -74,15 +61,13 @@ impl<'a> View<'a> {
     }
 
     /// The mean of a measure over the replicates that have it.
-    #[must_use]
     pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
         self.point.mean(measure)
     }
 
     /// The waits of all replicates, if they are too few to judge a mean of waits by: an interval over
     /// replicates that saw no wait has no width, although it says nothing.
-    #[must_use]
-    pub(super) fn rare_waits(&self) -> Option<RareWaits> {
+    pub(crate) fn rare_waits(&self) -> Option<RareWaits> {
         let waits = self.observed.waits();
         let (visits, seen) = (waits.count(), count_above_zero(&waits));
         let expected =
@@ -92,7 +77,6 @@ impl<'a> View<'a> {
     }
 
     /// All measures with their closed forms: of all jobs, and of each class.
-    #[must_use]
     pub fn measures(&self) -> Vec<Shown> {
         let all = ROWS.iter().map(|row| Shown {
             name: row.name.to_owned(),
@@ -100,15 +84,21 @@ impl<'a> View<'a> {
             about: row.about,
             theory: (row.theory)(&self.theory),
         });
-        let of_classes = classes::shown(&self.point.scenario, &self.theory);
-        let of_class =
-            |one: classes::Shown| Shown { name: one.name, unit: "s", about: one.about, theory: one.theory };
-        all.chain(of_classes.into_iter().map(of_class)).collect()
+        all.chain(classes::shown(&self.point.scenario, &self.theory)).collect()
+    }
+
+    /// A measure with its closed form.
+    pub fn measure(&self, name: &str) -> Option<Shown> {
+        self.measures().into_iter().find(|measure| measure.name == name)
+    }
+
+    /// Where this is, after a key or a name: ` (servers = 2)`; nothing without a sweep.
+    pub fn at(&self) -> String {
+        if self.label.is_empty() { String::new() } else { format!(" ({})", self.label) }
     }
 
     /// Whether service times are so heavy-tailed that the interval of a measure says too little to judge by.
-    #[must_use]
-    pub(super) fn is_heavy(&self, measure: &str) -> bool {
+    pub(crate) fn is_heavy(&self, measure: &str) -> bool {
         match self.theory.tail() {
             Tail::Light => false,
             Tail::Waits => !["utilisation", "throughput", "little_ratio"].contains(&measure),
@@ -117,8 +107,7 @@ impl<'a> View<'a> {
     }
 
     /// Whether the interval of a measure contains its closed form, but is too wide to confirm it.
-    #[must_use]
-    pub(super) fn is_wide(&self, measure: &Shown) -> bool {
+    pub(crate) fn is_wide(&self, measure: &Shown) -> bool {
         let range = self.mean(&measure.name).and_then(|mean| mean.range);
         measure.theory.zip(range).is_some_and(|(theory, (low, high))| {
             (low..=high).contains(&theory) && (theory - low).max(high - theory) > APART_MOST * theory
@@ -127,11 +116,9 @@ impl<'a> View<'a> {
 
     /// The names of the stations with their closed forms and their counts.
     pub fn stations(&self) -> impl Iterator<Item = (&str, &Closed, &ObservedStation)> {
-        let names = self.point.scenario.stations.keys().map(String::as_str);
-        names
-            .zip(&self.theory.stations)
-            .zip(&self.observed.stations)
-            .map(|((name, theory), observed)| (name, theory, observed))
+        let known = self.theory.stations.iter().zip(&self.observed.stations);
+        let names = self.point.scenario.stations.keys();
+        names.zip(known).map(|(name, (theory, observed))| (name.as_str(), theory, observed))
     }
 }
 

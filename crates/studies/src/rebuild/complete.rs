@@ -85,8 +85,7 @@ impl Settled {
                      {YEARS_MAX} are simulated",
                     years.ceil()
                 );
-                problems
-                    .push(draft.problem(key, message).hint("set a higher rate, or a smaller `per_server`"));
+                problems.refuse(draft, key, message, "set a higher rate, or a smaller `per_server`");
             }
         }
     }
@@ -106,7 +105,7 @@ impl Scenario {
         };
         if draft.says("ec") && draft.says("replicas") {
             let message = "`replicas` and `ec` both set the redundancy";
-            problems.push(draft.problem("replicas", message).hint("leave one of them out"));
+            problems.refuse(draft, "replicas", message, "leave one of them out");
         }
         let asked = self;
         let mut settled = Settled::of(asked.clone());
@@ -119,7 +118,7 @@ impl Scenario {
                 );
                 let hint =
                     "set preset = \"ceph-wpq\" and `groups`; or set `recovery_sleep` and `max_backfills`";
-                problems.push(draft.problem(key, message).hint(hint));
+                problems.refuse(draft, key, message, hint);
             }
             Vec::new()
         };
@@ -161,7 +160,7 @@ impl Scenario {
         parts.unwrap_or_else(|| {
             let message = format!("`ec` is `{text}`, which is not an erasure code");
             let hint = "write data and parity shards, such as \"8+3\": at most 64 together";
-            problems.push(draft.problem("ec", message).hint(hint));
+            problems.refuse(draft, "ec", message, hint);
             Redundancy { data: 1, width: 1 }
         })
     }
@@ -169,7 +168,7 @@ impl Scenario {
     fn check_sizes(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
         if self.racks > self.servers {
             let message = format!("`racks` is {}, but there are {} servers", self.racks, self.servers);
-            problems.push(draft.problem("racks", message).hint("set it to at most `servers`"));
+            problems.refuse(draft, "racks", message, "set it to at most `servers`");
         }
         let domains = if self.failure_domain == Domain::Rack { self.racks } else { self.servers };
         if redundancy.width > domains {
@@ -177,7 +176,7 @@ impl Scenario {
             let names = if self.failure_domain == Domain::Rack { "racks" } else { "servers" };
             let message =
                 format!("{} {what} are required, but there are {domains} {names}", redundancy.width);
-            problems.push(draft.problem(key, message).hint(format!("set more {names}, or fewer {what}")));
+            problems.refuse(draft, key, message, format!("set more {names}, or fewer {what}"));
         }
         if matches!(
             self.placement,
@@ -186,18 +185,18 @@ impl Scenario {
             let message = format!("`placement` is `{}`, which rebuilds do not model", self.placement.name());
             let hint = "use CRUSH (crush-straw2, crush-straw, crush-vring), ring, multiring, rendezvous, jump, maglev or static-modulo; \
                         the place study has all algorithms";
-            problems.push(draft.problem("placement", message).hint(hint));
+            problems.refuse(draft, "placement", message, hint);
         }
         if self.failure_domain == Domain::Rack && self.placement != Algorithm::CrushStraw2 {
             let message = "`failure_domain` is `rack`, but only `crush-straw2` supports racks";
-            problems.push(draft.problem("failure_domain", message).hint("set placement = \"crush-straw2\""));
+            problems.refuse(draft, "failure_domain", message, "set placement = \"crush-straw2\"");
         }
     }
 
     fn check_data(&self, draft: &Draft, problems: &mut Problems) {
         if self.objects.is_some() && self.per_server.is_some() {
             let message = "`objects` and `per_server` both set the amount of data";
-            problems.push(draft.problem("objects", message).hint("leave one of them out"));
+            problems.refuse(draft, "objects", message, "leave one of them out");
         }
         self.check_units(draft, problems);
     }
@@ -206,10 +205,10 @@ impl Scenario {
     fn check_units(&self, draft: &Draft, problems: &mut Problems) {
         if self.within.is_some_and(SimSpan::is_zero) {
             let message = "`within` is 0s, but a run takes some time";
-            problems.push(draft.problem("within", message).hint("the default is 2s"));
+            problems.refuse(draft, "within", message, "the default is 2s");
         } else if self.within.is_some() && self.units.are_exact() {
             let message = "`within` is set, but all units are simulated, however long that takes";
-            problems.push(draft.problem("within", message).hint("set units = \"auto\", or leave it out"));
+            problems.refuse(draft, "within", message, "set units = \"auto\", or leave it out");
         }
     }
 
@@ -217,7 +216,7 @@ impl Scenario {
         match (self.groups, self.groups_per_server) {
             (Some(_), Some(_)) => {
                 let message = "`groups` and `groups_per_server` both set the number of groups";
-                problems.push(draft.problem("groups_per_server", message).hint("leave one of them out"));
+                problems.refuse(draft, "groups_per_server", message, "leave one of them out");
             }
             (None, Some(each)) => {
                 let all = u64::from(each) * u64::from(self.servers) / u64::from(redundancy.width.max(1));
@@ -246,7 +245,7 @@ impl Settled {
         };
         let hint = "set `groups`, placement = \"crush-straw2\" and disks_per_server = 1; for the pools of a real cluster, give \
                     its exports";
-        problems.push(draft.problem("pool", message).hint(hint));
+        problems.refuse(draft, "pool", message, hint);
     }
 
     /// Checks that the order is one of what is placed: groups, or single objects.
@@ -262,7 +261,7 @@ impl Settled {
             ),
             _ => return,
         };
-        problems.push(draft.problem("order", message).hint(hint));
+        problems.refuse(draft, "order", message, hint);
     }
 }
 
@@ -273,19 +272,19 @@ impl Settled {
             let key = "async_recovery_min_cost";
             if draft.says(key) {
                 let message = format!("`{key}` is about devices that come back, but nothing does");
-                problems.push(draft.problem(key, message).hint("set returns = \"40min\", or leave it out"));
+                problems.refuse(draft, key, message, "set returns = \"40min\", or leave it out");
             }
             return;
         }
         if self.replace.is_some() {
             let message = "`returns` and `replace` both say what takes the place of what failed";
-            problems.push(draft.problem("returns", message).hint("leave one of them out"));
+            problems.refuse(draft, "returns", message, "leave one of them out");
         }
         if self.ring.is_some() || !self.settings.is_serial() {
             let message =
                 "`returns` needs the logs of Ceph's groups, but the cluster is none of Ceph with groups";
             let hint = "set preset = \"ceph-wpq\" and `groups`, or `replace` in its place";
-            problems.push(draft.problem("returns", message).hint(hint));
+            problems.refuse(draft, "returns", message, hint);
         }
     }
 }

@@ -18,12 +18,12 @@ pub fn resolve(
     let mut failures = Vec::new();
     if scenario.fail.all().is_empty() {
         let hint = "name what fails: fail = \"server\"";
-        problems.push(draft.problem("fail", "nothing fails, so there is nothing to rebuild").hint(hint));
+        problems.refuse(draft, "fail", "nothing fails, so there is nothing to rebuild", hint);
     }
     for text in scenario.fail.all() {
         match parse(text, scenario, rings) {
             Ok(failure) => failures.push((failure, text.as_str())),
-            Err((message, hint)) => problems.push(draft.problem("fail", message).hint(hint)),
+            Err((message, hint)) => problems.refuse(draft, "fail", message, hint),
         }
     }
     failures.sort_by_key(|(failure, _)| failure.at);
@@ -31,7 +31,7 @@ pub fn resolve(
     let named = |failure: &Failure| named(failure.what, &hardware);
     let words: Vec<Word<'_>> = failures.iter().map(|(failure, text)| (*text, named(failure))).collect();
     for (message, hint) in struck_again(&words, vec![true; hardware.server_of.len()]) {
-        problems.push(draft.problem("fail", message).hint(hint));
+        problems.refuse(draft, "fail", message, hint);
     }
     failures.into_iter().map(|(failure, _)| failure).collect()
 }

@@ -204,7 +204,7 @@ impl PopulationSpec {
                 let (name, of) = (layout_name(name), layout_name(of));
                 let message = format!("`{section}.{key}` is given, but the layout `{name}` does not use it");
                 let hint = format!("leave it out, or set `{section}.layout` to \"{of}\"");
-                problems.push(draft.problem(&format!("{section}.{key}"), message).hint(hint));
+                problems.refuse(draft, &format!("{section}.{key}"), message, hint);
             }
         }
         match name {

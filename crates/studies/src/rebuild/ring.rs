@@ -111,18 +111,18 @@ pub(super) fn read(scenario: &Scenario, draft: &Draft) -> Result<Option<Arc<Ring
     if scenario.ring.is_none() {
         if scenario.ring_after.is_some() {
             let message = "`ring_after` is set, but the ring before the failure is missing";
-            problems.push(draft.problem("ring_after", message).hint("name that ring too: ring = \"FILE\""));
+            problems.refuse(draft, "ring_after", message, "name that ring too: ring = \"FILE\"");
         }
         return problems.into_result(None);
     }
     if scenario.ring_after.is_some() && scenario.replace.is_some() {
         let message = "`replace` keeps what failed in the ring, but `ring_after` moves its data";
-        problems.push(draft.problem("replace", message).hint("leave one of them out"));
+        problems.refuse(draft, "replace", message, "leave one of them out");
     }
     for key in GENERATED.into_iter().filter(|key| draft.says(key)) {
         let message = format!("`{key}` describes a generated cluster, but `ring` names a ring of Swift");
         let hint = "leave it out: servers, disks and partitions are those of the ring; or leave out `ring`";
-        problems.push(draft.problem(key, message).hint(hint));
+        problems.refuse(draft, key, message, hint);
     }
     let mut notes = Vec::new();
     let mut read = |key: &str| {
@@ -147,7 +147,7 @@ impl Rings {
     ) -> Option<Rings> {
         if before.rows() > COPIES_MAX {
             let message = format!("partitions have {} copies, but the limit is {COPIES_MAX}", before.rows());
-            problems.push(draft.problem("ring", message).hint("use a ring with fewer replicas"));
+            problems.refuse(draft, "ring", message, "use a ring with fewer replicas");
             return None;
         }
         if let Some(after) = &after
@@ -160,7 +160,7 @@ impl Rings {
                 of(&before)
             );
             let hint = "use the ring that `swift-ring-builder` writes after `remove` and `rebalance`";
-            problems.push(draft.problem("ring_after", message).hint(hint));
+            problems.refuse(draft, "ring_after", message, hint);
             return None;
         }
         let servers =
@@ -169,7 +169,7 @@ impl Rings {
             let message =
                 format!("the ring has {} servers, but 2 to {SERVERS_MAX} are supported", servers.len());
             let hint = "use a ring of more than one server: devices of one address are one server";
-            problems.push(draft.problem("ring", message).hint(hint));
+            problems.refuse(draft, "ring", message, hint);
             return None;
         }
         let all: BTreeSet<Disk> = disks_of(&before).chain(after.iter().flat_map(disks_of)).collect();
@@ -241,7 +241,7 @@ impl Rings {
             if let Failing::Device(None) | Failing::Server(None) | Failing::Rack(None) = failure.what {
                 let message = "`fail` draws what fails, but `ring_after` was made after a certain failure";
                 let hint = "name the disks or the server that `ring_after` lacks: fail = \"d12\"";
-                problems.push(draft.problem("fail", message).hint(hint));
+                problems.refuse(draft, "fail", message, hint);
                 return;
             }
             let all = (0..after.ring.partitions()).flat_map(|partition| after.primaries(partition));
@@ -251,7 +251,7 @@ impl Rings {
             let listed: Vec<&str> = names.iter().take(4).map(String::as_str).collect();
             let message = format!("`ring_after` has partitions on what fails: {}", listed.join(", "));
             let hint = "take it out with `swift-ring-builder FILE remove`, `rebalance` and `write_ring`";
-            problems.push(draft.problem("ring_after", message).hint(hint));
+            problems.refuse(draft, "ring_after", message, hint);
         }
     }
 }

@@ -109,7 +109,7 @@ impl Settled {
                 rate.per_second_f64() * CLIENTS_MAX / share,
                 100.0 * (1.0 - CLIENTS_MAX)
             );
-            problems.push(draft.problem("client_writes", message).hint(hint));
+            problems.refuse(draft, "client_writes", message, hint);
         }
     }
 

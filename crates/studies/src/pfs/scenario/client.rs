@@ -133,14 +133,13 @@ impl Client<Filled> {
         let Some(cache) = &self.cache else { return };
         for (key, bytes) in [("client.cache.dirty", cache.dirty), ("client.cache.batch", cache.batch)] {
             if bytes.is_zero() {
-                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("set it to at least 1B"));
+                problems.refuse(draft, key, format!("`{key}` is 0B"), "set it to at least 1B");
             }
         }
         if cache.dirty > cache.size {
             let message =
                 format!("`client.cache.dirty` is {}, but the cache holds {}", cache.dirty, cache.size);
-            problems
-                .push(draft.problem("client.cache.dirty", message).hint("the default is a quarter of it"));
+            problems.refuse(draft, "client.cache.dirty", message, "the default is a quarter of it");
         }
         if cache.background > cache.dirty {
             let message = format!(
@@ -148,7 +147,7 @@ impl Client<Filled> {
                 cache.background, cache.dirty
             );
             let hint = "set it to at most `dirty`, where writes wait";
-            problems.push(draft.problem("client.cache.background", message).hint(hint));
+            problems.refuse(draft, "client.cache.background", message, hint);
         }
     }
 

@@ -69,13 +69,13 @@ impl Parda<Filled> {
             ("client.parda.window", self.window == 0),
         ] {
             if zero {
-                problems.push(draft.problem(key, format!("`{key}` is 0")).hint("set it above zero"));
+                problems.refuse(draft, key, format!("`{key}` is 0"), "set it above zero");
             }
         }
         for (key, share) in [("client.parda.gain", self.gain), ("client.parda.smoothing", self.smoothing)] {
             if share > Percent::FULL || share == Percent::ZERO {
                 let message = format!("`{key}` is {share}, but it must be above 0% and at most 100%");
-                problems.push(draft.problem(key, message).hint("20% is usual"));
+                problems.refuse(draft, key, message, "20% is usual");
             }
         }
     }
@@ -123,26 +123,25 @@ impl Settled {
         if let Some(proxies) = self.proxies.filter(|count| *count == 0 || *count > self.servers) {
             let message = format!("`proxies` is {proxies}, but there are {} servers", self.servers);
             let hint = format!("set 1 to {}: each proxy needs at least one server", self.servers);
-            problems.push(draft.problem("proxies", message).hint(hint));
+            problems.refuse(draft, "proxies", message, hint);
         }
         let is_at = |kind: fn(&Kind) -> bool| self.schedulers.iter().find(|one| kind(&one.kind));
         let cuts = is_at(|kind| matches!(kind, Kind::Ssfq(_)));
         if let Some(one) = cuts.filter(|_| !self.scheduler_at.is_server()) {
             let message = format!("`{one}` cuts jobs into pieces, which only servers can put together");
-            problems
-                .push(draft.problem("scheduler_at", message).hint("leave `scheduler_at` out, or use `sfq`"));
+            problems.refuse(draft, "scheduler_at", message, "leave `scheduler_at` out, or use `sfq`");
         }
         let tells = is_at(|kind| matches!(kind, Kind::Dsfq(_)));
         if let Some(one) = tells.filter(|_| self.scheduler_at == SchedulerAt::Client) {
             let message = format!("`{one}` at each client would tell all other clients of each job");
-            problems.push(draft.problem("scheduler_at", message).hint("set it to `server` or `proxy`"));
+            problems.refuse(draft, "scheduler_at", message, "set it to `server` or `proxy`");
         }
         let hears =
             self.scheduler_at.is_server() && is_at(|kind| matches!(kind, Kind::Mclock { .. })).is_some();
         if self.client.feedback && !hears {
             let message = "`client.feedback` is on, but no server's scheduler uses it".to_owned();
             let hint = "set `scheduler` to `mclock:D` at servers, or leave `client.feedback` out";
-            problems.push(draft.problem("client.feedback", message).hint(hint));
+            problems.refuse(draft, "client.feedback", message, hint);
         }
     }
 }

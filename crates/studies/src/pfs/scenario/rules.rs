@@ -30,13 +30,13 @@ impl Settled {
         let is_tbf = self.schedulers.iter().any(|one| matches!(one.kind, Kind::Tbf { .. }));
         if !is_tbf || !self.scheduler_at.is_server() {
             let message = "`rules` are given, but no server has a scheduler with rules".to_owned();
-            problems.push(draft.problem("rules", message).hint("set `scheduler` to `tbf`, at servers"));
+            problems.refuse(draft, "rules", message, "set `scheduler` to `tbf`, at servers");
         }
         let mut timed = Vec::new();
         for text in &self.rules {
             match self.timed_rule(text) {
                 Ok(rule) => timed.push((rule, text)),
-                Err(message) => problems.push(draft.problem("rules", message).hint(HINT)),
+                Err(message) => problems.refuse(draft, "rules", message, HINT),
             }
         }
         timed.sort_by_key(|(rule, _)| rule.at);
@@ -64,7 +64,7 @@ impl Settled {
                 let message = format!("`rules` has `{text}`, but {reason}");
                 let hint = "start a rule before you change or stop it; an application with a \
                             `request_rate` has a rule of its name";
-                problems.push(draft.problem("rules", message).hint(hint));
+                problems.refuse(draft, "rules", message, hint);
             }
         }
     }

@@ -80,12 +80,12 @@ impl Settled {
             ("network.slice", self.network.slice.is_some_and(Bytes::is_zero)),
         ];
         for (key, _) in zero.into_iter().filter(|(_, zero)| *zero) {
-            problems.push(draft.problem(key, format!("`{key}` is 0")).hint("set it above zero"));
+            problems.refuse(draft, key, format!("`{key}` is 0"), "set it above zero");
         }
         for (key, share) in [("disk.jitter", self.disk.jitter), ("network.loss", self.network.loss)] {
             if share >= Percent::FULL {
                 let message = format!("`{key}` is {share}, but it must be below 100%");
-                problems.push(draft.problem(key, message).hint("even 10% is a high value"));
+                problems.refuse(draft, key, message, "even 10% is a high value");
             }
         }
         let routers = self.network.routers;
@@ -95,7 +95,7 @@ impl Settled {
                 None => ("network.router_rate", "`network.router_rate` is set, but there are no routers"),
             };
             let hint = "set `network.routers` to their number, or leave both out";
-            problems.push(draft.problem(key, message.to_owned()).hint(hint));
+            problems.refuse(draft, key, message.to_owned(), hint);
         }
         self.client.check(draft, problems);
         self.check_gates(draft, problems);
@@ -103,21 +103,19 @@ impl Settled {
         if self.cache.dirty > self.cache.size {
             let message =
                 format!("`cache.dirty` is {}, but the cache holds {}", self.cache.dirty, self.cache.size);
-            problems.push(draft.problem("cache.dirty", message).hint("a fifth of the cache is usual"));
+            problems.refuse(draft, "cache.dirty", message, "a fifth of the cache is usual");
         }
         let requests: f64 = self.loads(replays).map(|load| load.requests).sum();
         if requests > REQUESTS_MAX {
             let message =
                 format!("the applications make {requests:.0} requests, but the limit is {REQUESTS_MAX:.0}");
             let hint = "set fewer `files`, a smaller `file_size`, or a larger `request_size`";
-            problems.push(draft.problem("files", message).hint(hint));
+            problems.refuse(draft, "files", message, hint);
         }
         let flows = self.flows();
         for description in &self.schedulers {
             if let Err(error) = description.build::<u32>(&flows) {
-                problems.push(
-                    draft.problem("scheduler", error.to_string()).hint("give each application a weight"),
-                );
+                problems.refuse(draft, "scheduler", error.to_string(), "give each application a weight");
             }
         }
         if let Some(name) = self.disk.drive.as_deref().filter(|name| drives::DiskModel::named(name).is_none())
@@ -126,10 +124,10 @@ impl Settled {
             let message = format!("`disk.drive` is `{name}`, but there is no such drive");
             let meant = did_you_mean(name, known).map_or_else(String::new, |meant| format!("{meant} "));
             let hint = format!("{meant}known drives are {}", known.join(", "));
-            problems.push(draft.problem("disk.drive", message).hint(hint));
+            problems.refuse(draft, "disk.drive", message, hint);
         } else if let Err(error) = self.disk.spec().model.check() {
             let message = format!("`disk.capacity` is {}: {error}", self.disk.capacity);
-            problems.push(draft.problem("disk.capacity", message).hint("16GiB is the default"));
+            problems.refuse(draft, "disk.capacity", message, "16GiB is the default");
         }
         self.check_applications(draft, problems);
     }
@@ -144,25 +142,25 @@ impl Settled {
             ] {
                 if zero {
                     let message = format!("`{key}` of `{name}` is 0");
-                    problems.push(draft.problem("applications", message).hint("give at least 1"));
+                    problems.refuse(draft, "applications", message, "give at least 1");
                 }
             }
             if one.request_rate.is_some_and(|rate| rate.per_second_f64() < 1.0) {
                 let rate = one.request_rate.map_or_else(String::new, |rate| rate.to_string());
                 let message =
                     format!("`request_rate` of `{name}` is {rate}, less than one request per second");
-                problems.push(draft.problem("applications", message).hint("set a whole number from 1/s"));
+                problems.refuse(draft, "applications", message, "set a whole number from 1/s");
             }
             if let (Some(reservation), Some(limit)) = (one.reservation, one.limit)
                 && reservation > limit
             {
                 let message =
                     format!("`reservation` of `{name}` is {reservation}, more than its `limit` of {limit}");
-                problems.push(draft.problem("applications", message).hint("reserve no more than the limit"));
+                problems.refuse(draft, "applications", message, "reserve no more than the limit");
             }
             if one.read_share > Percent::FULL {
                 let message = format!("`read_share` of `{name}` is {}, more than 100%", one.read_share);
-                problems.push(draft.problem("applications", message).hint("set it to at most 100%"));
+                problems.refuse(draft, "applications", message, "set it to at most 100%");
             }
         }
     }

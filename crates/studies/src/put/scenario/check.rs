@@ -18,7 +18,7 @@ impl Scenario {
         let protocols = match protocols(&self.protocol) {
             Ok(protocols) => protocols,
             Err((message, hint)) => {
-                problems.push(draft.problem("protocol", message).hint(hint));
+                problems.refuse(draft, "protocol", message, hint);
                 Vec::new()
             }
         };
@@ -39,15 +39,15 @@ impl Scenario {
         if self.replicas > self.servers {
             let message =
                 format!("`replicas` is {}, but there are only {} servers", self.replicas, self.servers);
-            problems.push(draft.problem("replicas", message).hint("lower it, or add servers"));
+            problems.refuse(draft, "replicas", message, "lower it, or add servers");
         }
         if negotiates && self.group > self.servers {
             let message = format!("`group` is {}, but there are only {} servers", self.group, self.servers);
-            problems.push(draft.problem("group", message).hint("set it to at most `servers`"));
+            problems.refuse(draft, "group", message, "set it to at most `servers`");
         }
         if negotiates && self.replicas > self.group {
             let message = format!("`replicas` is {}, but a group has {} servers", self.replicas, self.group);
-            problems.push(draft.problem("replicas", message).hint("set `group` to at least `replicas`"));
+            problems.refuse(draft, "replicas", message, "set `group` to at least `replicas`");
         }
         for (key, count) in
             [("slow_servers", self.faults.slow_servers), ("failed_servers", self.faults.failed_servers)]
@@ -56,7 +56,7 @@ impl Scenario {
             if count > storing {
                 let message = format!("`faults.{key}` is {count}, but there are only {what}");
                 let hint = format!("set it to at most {storing}");
-                problems.push(draft.problem(&format!("faults.{key}"), message).hint(hint));
+                problems.refuse(draft, &format!("faults.{key}"), message, hint);
             }
         }
     }
@@ -78,7 +78,7 @@ impl Scenario {
         if self.other_chunks.len() > 15 {
             let message =
                 format!("`other_chunks` has {} sizes, but at most 15 are possible", self.other_chunks.len());
-            problems.push(draft.problem("other_chunks", message).hint("merge sizes that hardly differ"));
+            problems.refuse(draft, "other_chunks", message, "merge sizes that hardly differ");
         }
         let total: u64 =
             self.other_chunks.iter().fold(0, |total, other| total.saturating_add(other.share.billionths()));
@@ -87,66 +87,60 @@ impl Scenario {
                 "the shares of `other_chunks` add up to {}, but the limit is 100%",
                 Percent::from_billionths(total)
             );
-            problems.push(
-                draft.problem("other_chunks", message).hint("lower one of them; the rest has size `chunk`"),
-            );
+            problems.refuse(draft, "other_chunks", message, "lower one of them; the rest has size `chunk`");
         }
         for (key, bytes) in [("chunk", self.chunk), ("network.frame", self.network.frame)] {
             if bytes.is_zero() {
-                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("it must be above zero"));
+                problems.refuse(draft, key, format!("`{key}` is 0B"), "it must be above zero");
             }
         }
         if self.other_chunks.iter().any(|other| other.chunk.is_zero()) {
-            problems.push(draft.problem("other_chunks", "a chunk of 0B").hint("it must be above zero"));
+            problems.refuse(draft, "other_chunks", "a chunk of 0B", "it must be above zero");
         }
         let limit = Bytes::from_gib(1);
         if let Some(large) = self.sizes().into_iter().find(|size| *size > limit) {
             let message = format!("a chunk has {large}, but at most {limit} are possible");
-            problems.push(
-                draft.problem("chunk", message).hint("a put negotiates for one chunk; use a smaller one"),
-            );
+            problems.refuse(draft, "chunk", message, "a put negotiates for one chunk; use a smaller one");
         }
     }
 
     fn check_times(&self, draft: &Draft, problems: &mut Problems) {
         if self.duration.is_some_and(|span| span.is_zero()) {
             let hint = "in 10ms, each gateway stores about nine chunks of 128KiB";
-            problems.push(
-                draft.problem("duration", "`duration` is 0s, but something must be measured").hint(hint),
-            );
+            problems.refuse(draft, "duration", "`duration` is 0s, but something must be measured", hint);
         }
         if self.network.trip.is_zero() {
             let hint = "a message needs some time to arrive; SURGE has 1us";
-            problems.push(draft.problem("network.trip", "`network.trip` is 0s").hint(hint));
+            problems.refuse(draft, "network.trip", "`network.trip` is 0s", hint);
         }
         for (key, share) in [("overhead", self.network.overhead), ("data_share", self.network.data_share)] {
             let none = key == "data_share" && share == Percent::ZERO;
             if share >= Percent::FULL || none {
                 let message = format!("`network.{key}` is {share}");
                 let hint = "something must be left for data and for control messages";
-                problems.push(draft.problem(&format!("network.{key}"), message).hint(hint));
+                problems.refuse(draft, &format!("network.{key}"), message, hint);
             }
         }
         for (key, wide) in [("extension_m", self.bids.extension_m), ("extension_h", self.bids.extension_h)] {
             if wide < Percent::FULL || wide.billionths() > 100_000_000_000 {
                 let message = format!("`bids.{key}` is {wide}, but it must lie between 100% and 10000%");
                 let hint = "a bid must be long enough for the transfer; SURGE has 140% and 110%";
-                problems.push(draft.problem(&format!("bids.{key}"), message).hint(hint));
+                problems.refuse(draft, &format!("bids.{key}"), message, hint);
             }
         }
         if self.read_share > Percent::FULL {
             let message = format!("`read_share` is {}, but the limit is 100%", self.read_share);
-            problems.push(draft.problem("read_share", message).hint("0% stores only, 100% reads only"));
+            problems.refuse(draft, "read_share", message, "0% stores only, 100% reads only");
         }
         if self.disk_read.is_some() && self.read_share == Percent::ZERO {
             let message = "`disk_read` is set, but nothing is read: `read_share` is 0%";
             let hint = "set `read_share`, or leave `disk_read` out";
-            problems.push(draft.problem("disk_read", message).hint(hint));
+            problems.refuse(draft, "disk_read", message, hint);
         }
         let rate = self.arrival_rate.is_some_and(Frequency::is_zero);
         if rate {
             let hint = "leave it out for a closed loop";
-            problems.push(draft.problem("arrival_rate", "`arrival_rate` is 0/s").hint(hint));
+            problems.refuse(draft, "arrival_rate", "`arrival_rate` is 0/s", hint);
         }
     }
 
@@ -155,17 +149,16 @@ impl Scenario {
         let (storing, what) = self.storing(protocols);
         if racks == 0 || racks > storing {
             let message = format!("`network.racks` is {racks}, but there are {what}");
-            problems
-                .push(draft.problem("network.racks", message).hint("each rack needs at least one server"));
+            problems.refuse(draft, "network.racks", message, "each rack needs at least one server");
         }
         if racks > 1 && uplink.is_none() {
             let message = format!("`network.racks` is {racks}, but `network.uplink` is not set");
             let hint = "set the bandwidth of each rack's link to the core: uplink = \"40Gbit/s\"";
-            problems.push(draft.problem("network.racks", message).hint(hint));
+            problems.refuse(draft, "network.racks", message, hint);
         }
         if racks == 1 && uplink.is_some() {
             let message = "`network.uplink` is set, but `network.racks` is 1";
-            problems.push(draft.problem("network.uplink", message).hint("set `network.racks` to 2 or more"));
+            problems.refuse(draft, "network.uplink", message, "set `network.racks` to 2 or more");
         }
     }
 
@@ -181,21 +174,21 @@ impl Scenario {
             if let Some(protocol) = unicast {
                 let message = format!("`{key}` is set, but {} does not negotiate", protocol.name());
                 let hint = "leave it out, or set `protocol` to replicast-m, replicast-h or both";
-                problems.push(draft.problem(key, message).hint(hint));
+                problems.refuse(draft, key, message, hint);
             }
         }
         if self.known_share > Percent::FULL {
             let message = format!("`known_share` is {}, but the limit is 100%", self.known_share);
-            problems.push(draft.problem("known_share", message).hint("0%: all chunks are new"));
+            problems.refuse(draft, "known_share", message, "0%: all chunks are new");
         }
         let largest = self.sizes().into_iter().max().unwrap_or(self.chunk);
         if let Some(capacity) = self.capacity.filter(|capacity| *capacity < largest) {
             let message = format!("`capacity` is {capacity}, but a chunk has {largest}");
-            problems.push(draft.problem("capacity", message).hint("set it to the size of several chunks"));
+            problems.refuse(draft, "capacity", message, "set it to the size of several chunks");
         }
         if self.network.request_rate.is_some_and(Frequency::is_zero) {
             let message = "`network.request_rate` is 0/s, so nothing would ever be put";
-            problems.push(draft.problem("network.request_rate", message).hint("leave it out for no limit"));
+            problems.refuse(draft, "network.request_rate", message, "leave it out for no limit");
         }
     }
 
@@ -219,11 +212,11 @@ impl Scenario {
         ];
         for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
             let message = format!("`{key}` is beyond what `surge` fidelity supports");
-            problems.push(draft.problem(key, message).hint("set `fidelity` to \"model\""));
+            problems.refuse(draft, key, message, "set `fidelity` to \"model\"");
         }
         if protocols.contains(&Protocol::Serial) {
             let message = "SURGE has no serial variant, so `surge` fidelity is not possible";
-            problems.push(draft.problem("protocol", message).hint("set `fidelity` to \"model\""));
+            problems.refuse(draft, "protocol", message, "set `fidelity` to \"model\"");
         }
     }
 }
@@ -271,7 +264,7 @@ impl Settled {
                 );
                 let hint =
                     "raise it well above that, or raise `network.link`; else gateways ask again for ever";
-                problems.push(draft.problem(&format!("faults.{key}"), message).hint(hint));
+                problems.refuse(draft, &format!("faults.{key}"), message, hint);
             }
         }
         problems

@@ -25,52 +25,35 @@ impl Load {
     fn offered(&self) -> f64 {
         self.rate * self.service.mean
     }
+}
 
-    /// The mean work that is left of a service that an arrival meets.
-    fn residual(&self) -> f64 {
-        self.rate * self.service.second / 2.0
-    }
+/// The mean work that is left of the service that an arrival meets, of any of these loads.
+fn residual(loads: &[Load]) -> f64 {
+    loads.iter().map(|load| load.rate * load.service.second / 2.0).sum()
 }
 
 /// The mean wait at one server, first come first served; infinite where the variance of service times is.
-#[must_use]
 pub fn wait(loads: &[Load]) -> f64 {
-    let residual: f64 = loads.iter().map(Load::residual).sum();
-    residual / (1.0 - loads.iter().map(Load::offered).sum::<f64>())
+    residual(loads) / (1.0 - loads.iter().map(Load::offered).sum::<f64>())
 }
 
 /// The mean waits of the classes at one server that never interrupts a service.
-#[must_use]
 pub(crate) fn waits_by_priority(loads: &[Load]) -> Vec<f64> {
-    let residual: f64 = loads.iter().map(Load::residual).sum();
-    in_order(loads, |_| residual)
+    let residual = residual(loads);
+    in_order(loads.iter().map(|load| (load.offered(), residual)))
 }
 
 /// The mean waits of the classes at equal servers with exponential times of one rate, without interruption:
 /// `station` has the arrivals of all.
-#[must_use]
 pub(crate) fn waits_of_servers(station: &Mmk, shares: &[f64]) -> Vec<f64> {
     let residual = station.wait_mean() * (1.0 - station.utilisation());
-    let mut before = 0.0;
-    let wait = |share: &f64| {
-        let with = before + share * station.utilisation();
-        let wait = residual / ((1.0 - before) * (1.0 - with));
-        before = with;
-        wait
-    };
-    shares.iter().map(wait).collect()
+    in_order(shares.iter().map(|share| (share * station.utilisation(), residual)))
 }
 
 /// The mean waits of the classes at one server that interrupts less urgent services and continues them later:
 /// all time at the station without service.
-#[must_use]
 pub(crate) fn waits_preemptive(loads: &[Load]) -> Vec<f64> {
-    let mut sum = 0.0;
-    let residual = |load: &Load| {
-        sum += load.residual();
-        sum
-    };
-    let waits = in_order(loads, residual);
+    let waits = in_order((1..).zip(loads).map(|(to, load)| (load.offered(), residual(&loads[..to]))));
     let mut before = 0.0;
     let interrupted = |(wait, load): (f64, &Load)| {
         let more = load.service.mean * (1.0 / (1.0 - before) - 1.0);
@@ -82,29 +65,28 @@ pub(crate) fn waits_preemptive(loads: &[Load]) -> Vec<f64> {
 
 /// The mean waits of the classes at equal servers with exponential times of one rate, with interruption: the
 /// jobs of a class and of more urgent ones see no others, and so are a station of their own.
-#[must_use]
 pub(crate) fn waits_preemptive_of_servers(station: &Mmk, shares: &[f64]) -> Vec<f64> {
     let (mut share, mut waiting) = (0.0, 0.0);
     let wait = |own: &f64| {
         share += own;
         let with = station.thinned(share).map_or(0.0, |urgent| urgent.waiting_mean());
-        let wait = (with - waiting) / (own * station.arrival_rate());
+        let wait = (with - waiting) / (own * station.arrival_rate);
         waiting = with;
         wait
     };
     shares.iter().map(wait).collect()
 }
 
-/// residual/((1 − load of the more urgent)(1 − load with this class)), for each class.
-fn in_order(loads: &[Load], mut residual: impl FnMut(&Load) -> f64) -> Vec<f64> {
+/// residual/((1 − load of the more urgent)(1 − load with this class)), of load and residual of each class.
+fn in_order(classes: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     let mut before = 0.0;
-    let wait = |load: &Load| {
-        let with = before + load.offered();
-        let wait = residual(load) / ((1.0 - before) * (1.0 - with));
+    let wait = |(offered, residual): (f64, f64)| {
+        let with = before + offered;
+        let wait = residual / ((1.0 - before) * (1.0 - with));
         before = with;
         wait
     };
-    loads.iter().map(wait).collect()
+    classes.map(wait).collect()
 }
 
 #[cfg(test)]

@@ -2,11 +2,8 @@
 
 use towtank_kernel::{Committed, Fault};
 
-use super::{Entity, Event, Network, Station};
+use super::{Entity, Event, Job, Network, Station};
 
-/// Checks the laws.
-///
-/// # Errors
 /// The first law that does not hold, and by how much.
 pub(super) fn audit(network: &Network, committed: &Committed<'_, Network>) -> Result<(), Fault> {
     let (mut created, mut came, mut finished, mut left) = (0, 0, 0, 0);
@@ -25,22 +22,20 @@ pub(super) fn audit(network: &Network, committed: &Committed<'_, Network>) -> Re
         }
     }
     for (id, entity) in committed.entities.iter().enumerate() {
-        match entity {
-            Entity::Source { created: here } => created += here,
-            Entity::Exit { left: here } => left += here,
-            Entity::Station(here) => {
-                came += here.came;
-                finished += here.finished;
-                station(network, (id, here), finishing[id].len() as u64, committed)?;
+        let [here_came, here_finished] = match entity {
+            Entity::Source { created: here } => {
+                created += here;
+                continue;
             }
-            Entity::Preemptive(here) => {
-                let [here_came, here_finished] = here.flow();
-                came += here_came;
-                finished += here_finished;
-                let audited = here.audit(network.stations[id].servers, &finishing[id]);
-                audited.map_err(|law| format!("at station {id} {law}"))?;
+            Entity::Exit { left: here } => {
+                left += here;
+                continue;
             }
+            Entity::Station(here) => station(here, (network, id), finishing[id].len(), committed),
+            Entity::Preemptive(here) => here.audit(network.stations[id].servers, &finishing[id]),
         }
+        .map_err(|law| format!("at station {id} {law}"))?;
+        (came, finished) = (came + here_came, finished + here_finished);
     }
     if created + finished != came + left + on_their_way {
         return Err(format!(
@@ -53,45 +48,43 @@ pub(super) fn audit(network: &Network, committed: &Committed<'_, Network>) -> Re
 }
 
 fn station(
-    network: &Network,
-    (id, station): (usize, &Station),
-    finishing: u64,
+    here: &Station,
+    (network, id): (&Network, usize),
+    ends: usize,
     committed: &Committed<'_, Network>,
-) -> Result<(), Fault> {
-    let (came, finished, number) = (station.came, station.finished, u64::from(station.number()));
-    if came != finished + number {
-        return Err(format!(
-            "{came} jobs came to station {id}, but {finished} were finished and {number} are there"
-        )
-        .into());
+) -> Result<[u64; 2], String> {
+    let (spec, came, serving) = (&network.stations[id], here.came, here.in_service as usize);
+    let waits = committed.statistics[id].times.waits.count();
+    let rank = |job: &Job| (if spec.order.is_fifo() { 0 } else { job.class }, job.arrived);
+    let in_time = |job: &Job| job.entered <= job.arrived && job.arrived <= committed.now;
+    let in_order = here.waiting.iter().all(in_time) && here.waiting.iter().is_sorted_by_key(rank);
+    let own = [
+        (ends == serving, format!("{serving} jobs are in service, but {ends} will be finished there")),
+        (in_order, "jobs wait in another order than they came".to_owned()),
+        (waits <= came, format!("{waits} waits were counted, but {came} jobs came")),
+    ];
+    laws([came, here.finished], [here.waiting.len(), serving, spec.servers as usize], own)
+}
+
+/// Checks the laws of every station, of the jobs that came and were finished and of those that wait and are
+/// in service, and then its own.
+pub(super) fn laws<const N: usize>(
+    [came, finished]: [u64; 2],
+    [waiting, serving, servers]: [usize; 3],
+    own: [(bool, String); N],
+) -> Result<[u64; 2], String> {
+    let number = (waiting + serving) as u64;
+    let idle = servers.saturating_sub(serving);
+    let all = [
+        (
+            came == finished + number,
+            format!("{came} jobs came, but {finished} were finished and {number} are there"),
+        ),
+        (serving <= servers, format!("{serving} jobs are in service, but there are {servers} servers")),
+        (idle == 0 || waiting == 0, format!("{waiting} jobs wait, though {idle} servers are idle")),
+    ];
+    match all.into_iter().chain(own).find(|(holds, _)| !holds) {
+        Some((_, law)) => Err(law),
+        None => Ok([came, finished]),
     }
-    let serving = station.in_service;
-    if finishing != u64::from(serving) {
-        return Err(format!(
-            "{serving} jobs are in service at station {id}, but {finishing} will be finished there"
-        )
-        .into());
-    }
-    let servers = network.stations[id].servers;
-    let waiting = station.waiting.len();
-    if serving > servers {
-        return Err(
-            format!("{serving} jobs are in service at station {id}, which has {servers} servers").into()
-        );
-    }
-    if serving < servers && waiting > 0 {
-        let idle = servers - serving;
-        return Err(format!("{waiting} jobs wait at station {id}, though {idle} servers are idle").into());
-    }
-    let fifo = network.stations[id].order.is_fifo();
-    let rank = |job: &super::Job| (if fifo { 0 } else { job.class }, job.arrived);
-    let early = |job: &super::Job| job.arrived < job.entered || job.arrived > committed.now;
-    if station.waiting.iter().any(early) || !station.waiting.iter().is_sorted_by_key(rank) {
-        return Err(format!("jobs wait at station {id} in another order than they came").into());
-    }
-    let busy = committed.statistics[id].waits.count();
-    if busy > came {
-        return Err(format!("{busy} waits were counted at station {id}, to which {came} jobs came").into());
-    }
-    Ok(())
 }

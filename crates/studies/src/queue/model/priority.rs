@@ -4,48 +4,11 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use towtank_kernel::{Context, Fault, TimerId};
-use towtank_metrics::Histogram;
 use towtank_units::{SimSpan, SimTime};
 
+use super::audit;
 use super::{Event, Job, Network, Part, within_time};
-
-/// The times of jobs of one class.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct OfClass {
-    /// Waits in nanoseconds.
-    pub waits: Histogram,
-    /// Responses in nanoseconds.
-    pub responses: Histogram,
-    /// Sojourns in nanoseconds.
-    pub sojourns: Histogram,
-}
-
-impl OfClass {
-    /// Adds one time.
-    pub fn add(&mut self, part: Part, span: SimSpan) {
-        match part {
-            Part::Wait => self.waits.record(span.as_ns()),
-            Part::Response => self.responses.record(span.as_ns()),
-            Part::Sojourn => self.sojourns.record(span.as_ns()),
-        }
-    }
-
-    /// Adds the times of another one.
-    pub fn merge(&mut self, other: &OfClass) {
-        self.waits.merge(&other.waits);
-        self.responses.merge(&other.responses);
-        self.sojourns.merge(&other.sojourns);
-    }
-}
-
-/// The entry of a class, in a list that grows with the classes that were seen.
-pub fn entry(classes: &mut Vec<OfClass>, class: u8) -> &mut OfClass {
-    let at = usize::from(class);
-    if classes.len() <= at {
-        classes.resize_with(at + 1, OfClass::default);
-    }
-    &mut classes[at]
-}
+use crate::queue::order::Order;
 
 /// A station at which a more urgent job takes the server of a less urgent one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,10 +17,10 @@ pub struct Preemptive {
     waiting: VecDeque<Visit>,
     serving: Vec<Serving>,
     /// When the number of jobs here last changed.
-    changed: SimTime,
+    pub changed: SimTime,
     /// Jobs that came, and that were finished.
-    came: u64,
-    finished: u64,
+    pub came: u64,
+    pub finished: u64,
 }
 
 /// A job at a station, with its work.
@@ -86,7 +49,7 @@ impl Network {
         let job = Job { arrived: context.now(), ..job };
         let work = self.draw_service(job, context);
         let visit = Visit { job, work, left: work };
-        if station.serving.len() < self.servers(context.me()) {
+        if station.serving.len() < self.spec(context.me()).servers as usize {
             self.begin(station, visit, context);
         } else if let Some(at) = station.less_urgent_than(job) {
             let stopped = station.serving.swap_remove(at);
@@ -95,8 +58,7 @@ impl Network {
             station.wait_first(Visit { left, ..stopped.visit });
             self.begin(station, visit, context);
         } else {
-            let place = station.waiting.partition_point(|other| other.job.class <= job.class);
-            station.waiting.insert(place, visit);
+            Order::Preemptive.enqueue(&mut station.waiting, visit, |visit| visit.job.class);
         }
         self.changed(&mut station.changed, [before, before + 1], context);
     }
@@ -136,57 +98,25 @@ impl Network {
 
 impl Preemptive {
     /// Jobs waiting and in service.
-    #[must_use]
     pub fn number(&self) -> u32 {
         (self.serving.len() + self.waiting.len()) as u32
-    }
-
-    /// When the number of jobs here last changed.
-    #[must_use]
-    pub fn changed(&self) -> SimTime {
-        self.changed
     }
 
     /// The place of the job in service that makes way for this one: of the least urgent ones, the last that
     /// came.
     fn less_urgent_than(&self, job: Job) -> Option<usize> {
-        let rank = |one: &Serving| (one.visit.job.class, one.visit.job.arrived);
-        let last = self.serving.iter().enumerate().max_by_key(|(at, one)| (rank(one), *at));
+        let last = self.serving.iter().enumerate().max_by_key(|(at, one)| (rank(&one.visit), *at));
         last.filter(|(_, one)| one.visit.job.class > job.class).map(|(at, _)| at)
     }
 
     /// Lets an interrupted job wait, before those of its class that came later.
     fn wait_first(&mut self, visit: Visit) {
-        let rank = |visit: &Visit| (visit.job.class, visit.job.arrived);
         let place = self.waiting.partition_point(|other| rank(other) < rank(&visit));
         self.waiting.insert(place, visit);
     }
 
-    /// Jobs that came and that were finished.
-    #[must_use]
-    pub fn flow(&self) -> [u64; 2] {
-        [self.came, self.finished]
-    }
-
     /// Checks the laws of a station with these servers, of which these services will end.
-    ///
-    /// # Errors
-    /// The law that does not hold.
-    pub(crate) fn audit(&self, servers: u32, ends: &[(SimTime, Job)]) -> Result<(), String> {
-        let (came, finished, number) = (self.came, self.finished, u64::from(self.number()));
-        if came != finished + number {
-            return Err(format!("{came} jobs came, but {finished} were finished and {number} are there"));
-        }
-        let (serving, waiting) = (self.serving.len(), self.waiting.len());
-        if serving > servers as usize {
-            return Err(format!("{serving} jobs are in service, but there are {servers} servers"));
-        }
-        if serving < servers as usize && waiting > 0 {
-            return Err(format!(
-                "{waiting} jobs wait, though {} servers are idle",
-                servers as usize - serving
-            ));
-        }
+    pub(crate) fn audit(&self, servers: u32, ends: &[(SimTime, Job)]) -> Result<[u64; 2], String> {
         // Ends of services that were interrupted are still among the events, and are dropped when they are
         // due.
         let mut wanted: Vec<(SimTime, Job)> =
@@ -195,24 +125,32 @@ impl Preemptive {
         let mut ends = ends.to_vec();
         ends.sort_unstable();
         let mut rest = ends.into_iter();
-        if !wanted.iter().all(|one| rest.any(|end| end == *one)) {
-            return Err(format!("{serving} jobs are in service, but not all of them will be finished"));
-        }
-        let rank = |visit: &Visit| (visit.job.class, visit.job.arrived);
-        if !self.waiting.iter().is_sorted_by_key(rank) {
-            return Err("jobs wait in another order than by class and arrival".to_owned());
-        }
         let least = self.serving.iter().map(|one| one.visit.job.class).max();
-        if let (Some(first), Some(least)) = (self.waiting.front(), least)
-            && first.job.class < least
-        {
-            return Err("a job waits while a less urgent one is served".to_owned());
-        }
-        if self.waiting.iter().any(|visit| visit.left > visit.work) {
-            return Err("a waiting job has more work left than it came with".to_owned());
-        }
-        Ok(())
+        let urgent = |visit: &Visit| least.is_some_and(|least| visit.job.class < least);
+        let own = [
+            (
+                wanted.iter().all(|one| rest.any(|end| end == *one)),
+                "not all jobs in service will be finished",
+            ),
+            (
+                self.waiting.iter().is_sorted_by_key(rank),
+                "jobs wait in another order than by class and arrival",
+            ),
+            (!self.waiting.front().is_some_and(urgent), "a job waits while a less urgent one is served"),
+            (
+                self.waiting.iter().all(|visit| visit.left <= visit.work),
+                "a waiting job has more work left than it came with",
+            ),
+        ];
+        let own = own.map(|(holds, law)| (holds, law.to_owned()));
+        let [waiting, serving] = [self.waiting.len(), self.serving.len()];
+        audit::laws([self.came, self.finished], [waiting, serving, servers as usize], own)
     }
+}
+
+/// Jobs wait in this order.
+fn rank(visit: &Visit) -> (u8, SimTime) {
+    (visit.job.class, visit.job.arrived)
 }
 
 #[cfg(test)]

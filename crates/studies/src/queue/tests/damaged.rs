@@ -16,7 +16,7 @@ fn finished() -> (Network, State) {
         let options = RunOptions { end: Some(SimTime::from_ns(ms * 1_000_000)), ..RunOptions::default() };
         let state = Finished::of(run(&network, options).unwrap());
         let waits =
-            |entity: &Entity| matches!(entity, Entity::Station(station) if !station.waiting().is_empty());
+            |entity: &Entity| matches!(entity, Entity::Station(station) if !station.waiting.is_empty());
         let goes = state.pending.iter().any(|one| matches!(one.event, Event::Arrive(_)));
         if goes && state.entities.iter().any(waits) {
             return (network, state);
@@ -27,7 +27,7 @@ fn finished() -> (Network, State) {
 
 fn busy(state: &mut State) -> (usize, &mut model::Station) {
     let found = state.entities.iter_mut().enumerate().find_map(|(id, entity)| match entity {
-        Entity::Station(station) if !station.waiting().is_empty() => Some((id, station)),
+        Entity::Station(station) if !station.waiting.is_empty() => Some((id, station)),
         _ => None,
     });
     found.expect("jobs wait somewhere")
@@ -68,18 +68,18 @@ fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
             state.pending[at].to = EntityId(99);
         }),
         ("a waiting job lost", "were finished and", |state| {
-            busy(state).1.waiting_mut().pop_front();
+            busy(state).1.waiting.pop_front();
         }),
         ("a waiting job doubled", "were finished and", |state| {
-            let waiting = busy(state).1.waiting_mut();
+            let waiting = &mut busy(state).1.waiting;
             let job = waiting[0];
             waiting.push_front(job);
         }),
         ("a waiting job at another station", "were finished and", |state| {
             let (from, station) = busy(state);
-            let job = station.waiting_mut().pop_front().unwrap();
+            let job = station.waiting.pop_front().unwrap();
             let Entity::Station(other) = &mut state.entities[(from + 1) % 3] else { return };
-            other.waiting_mut().push_back(job);
+            other.waiting.push_back(job);
         }),
         ("a job that came from nowhere", "jobs were created", |state| {
             state.entities.iter_mut().for_each(|entity| {
@@ -97,10 +97,10 @@ fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
         }),
         ("a job that waits since tomorrow", "in another order", |state| {
             let end = state.now;
-            busy(state).1.waiting_mut()[0].arrive_at(SimTime::from_ns(end.as_ns() + 1));
+            busy(state).1.waiting[0].arrived = SimTime::from_ns(end.as_ns() + 1);
         }),
         ("a wait that nobody had", "waits were counted", |state| {
-            (0..1_000_000).for_each(|_| state.statistics[0].waits.record(1));
+            (0..1_000_000).for_each(|_| state.statistics[0].times.waits.record(1));
         }),
     ];
     let (network, sound) = finished();

@@ -22,7 +22,7 @@ fn known(gate: &str, desk: &str, more: &str) -> [bool; 2] {
     let theory = theory(&format!("{ON}, {gate}"), desk, more);
     [0, 1].map(|at| {
         // Stations are in the order of their names.
-        theory.stations[1 - at].wait_mean().is_some()
+        theory.stations[1 - at].wait_mean.is_some()
     })
 }
 

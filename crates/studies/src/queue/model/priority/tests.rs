@@ -5,7 +5,6 @@ use towtank_testkit::Finished;
 
 use super::*;
 use crate::queue::model::Entity;
-use crate::queue::order::Order;
 use crate::queue::tests::settled;
 
 const URGENT: &str = "study = \"queue\"\nwarm_up = \"1s\"\nspan = \"1000s\"\n\
@@ -64,7 +63,7 @@ fn the_audit_notices_what_is_lost_or_out_of_order() {
             let stopped = here.serving.pop().unwrap();
             here.waiting.push_back(stopped.visit);
         }),
-        ("a service that never ends", "not all of them will be finished", |state| {
+        ("a service that never ends", "not all jobs in service will be finished", |state| {
             let until = station(state).serving[0].until;
             state.pending.retain(|one| one.key.at != until);
         }),
