@@ -99,6 +99,10 @@ fn law_of_chances(chances: &[f64], picks: u32) {
 /// Points of the integral: more change the result by less than 1e-6 for ratios of weights up to 1,000.
 const POINTS: usize = 600;
 
+/// A domain of more than this many times the weight of the lightest that fill a sample is in every sample:
+/// one in a million lacks it. The integral has no points at the times at which such clocks ring.
+const CERTAIN: f64 = 1e6;
+
 /// The probability that each is among the first `picks` that are drawn.
 #[must_use]
 pub fn drawn(weights: &[f64], picks: u32) -> Vec<f64> {
@@ -116,6 +120,13 @@ pub fn drawn(weights: &[f64], picks: u32) -> Vec<f64> {
     distinct.sort_by(f64::total_cmp);
     // Until the sample is complete, at least the lightest of those that are left ring.
     let slowest: f64 = distinct[..=count - picks].iter().sum();
+    let certain = |weight: f64| weight / sum > slowest * CERTAIN;
+    let heavy = some.iter().filter(|weight| certain(**weight)).count();
+    if heavy > 0 {
+        let light: Vec<f64> = weights.iter().map(|&one| if certain(one) { 0.0 } else { one }).collect();
+        let rest = drawn(&light, (picks - heavy) as u32);
+        return weights.iter().zip(rest).map(|(&one, rest)| if certain(one) { 1.0 } else { rest }).collect();
+    }
     distinct.dedup();
     let mut chances = vec![0.0; distinct.len()];
     for point in 0..POINTS {
@@ -139,7 +150,9 @@ pub fn drawn(weights: &[f64], picks: u32) -> Vec<f64> {
     let raw: Vec<f64> = weights.iter().map(|&weight| if weight > 0.0 { of(weight) } else { 0.0 }).collect();
     // What the integral misses is spread, so that the sum is exact.
     let total: f64 = raw.iter().sum();
-    raw.iter().map(|chance| (chance * picks as f64 / total).min(1.0)).collect()
+    let chances: Vec<f64> = raw.iter().map(|chance| (chance * picks as f64 / total).min(1.0)).collect();
+    law_of_chances(&chances, picks as u32);
+    chances
 }
 
 /// The probabilities that exactly 0, 1, … `picks` clocks rang before `time`.
@@ -231,13 +244,17 @@ mod tests {
 
     #[test]
     fn what_is_drawn_agrees_with_all_orders() {
-        let cases: [(&[f64], usize); 6] = [
+        let cases: [(&[f64], usize); 9] = [
             (&[2.0, 1.0, 1.0, 1.0], 3),
             (&[1.0, 1.0, 1.0, 1.0], 2),
             (&[5.0, 1.0, 2.0, 0.5, 3.0], 3),
             (&[100.0, 1.0, 1.0, 7.0], 2),
             (&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 4),
             (&[1000.0, 1.0, 1.0], 2),
+            // A former fault: where no point had a chance, each was certain, or the heavy ones were left out.
+            (&[1.0, 1e-320, 1e-320], 2),
+            (&[1.0, 2.0, 1e-30, 1e-30], 3),
+            (&[1e7, 2.0, 1.0, 1.0], 2),
         ];
         for (weights, picks) in cases {
             let (want, found) = (by_orders(weights, picks), drawn(weights, picks as u32));
