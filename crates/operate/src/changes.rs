@@ -510,7 +510,7 @@ fn check_groups(draft: &Draft, after: &Cluster) -> Problems {
     let groups: u64 = after.pools.iter().map(|pool| u64::from(pool.placed.pg_num)).sum();
     if groups > GROUPS_MAX {
         let message = format!("the pools would have {groups} groups, but the limit is {GROUPS_MAX}");
-        problems.push(draft.problem("pg_num", message).hint("set fewer"));
+        problems.refuse(draft, "pg_num", message, "set fewer");
     }
     problems
 }

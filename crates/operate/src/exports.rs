@@ -4,37 +4,14 @@
 #[cfg(test)]
 pub(crate) mod samples;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use towtank_ceph::{Export, JoinError, Joined, Named};
 use towtank_imports::ceph::{self, DeviceUse, OsdDump, PgDump, Report};
 use towtank_imports::{File, ImportError, Imported};
 use towtank_placement::crush::Map;
+use towtank_recovery::keys::Exports;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problem, Problems};
 use towtank_study::files::{Contents, Reader};
-
-/// The keys that name exports of a cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Exports {
-    /// The CRUSH map, as text, binary, or JSON of `ceph osd crush dump`. Left out: that of `report`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-aliases" = ["ceph_map", "map"]))]
-    pub crush_map: Option<String>,
-    /// Output of `ceph osd dump -f json`. Left out: that of `report`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-aliases" = ["ceph_dump"]))]
-    pub osd_dump: Option<String>,
-    /// Output of `ceph pg dump -f json`. Left out: groups of equal size, from the sums of `report`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pg_dump: Option<String>,
-    /// Output of `ceph osd df -f json`, for the fill of devices. Left out: that of `pg_dump`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub osd_df: Option<String>,
-    /// Output of `ceph report`, in place of single dumps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub report: Option<String>,
-}
 
 /// What states of placement groups mean to a study, by the words of the dump.
 pub type States = [(&'static str, &'static str)];
@@ -48,75 +25,73 @@ struct Read {
     report: Option<Named<Report>>,
 }
 
-impl Exports {
-    /// The key of the file that has the map.
-    #[must_use]
-    pub(crate) fn key_of_map(&self) -> &'static str {
-        if self.crush_map.is_some() { "crush_map" } else { "report" }
-    }
+/// The key of the file that has the map.
+pub(crate) fn key_of_map(exports: &Exports) -> &'static str {
+    if exports.crush_map.is_some() { "crush_map" } else { "report" }
+}
 
-    /// The key of the file that has the osd dump.
-    #[must_use]
-    pub(crate) fn key_of_dump(&self) -> &'static str {
-        if self.osd_dump.is_some() { "osd_dump" } else { "report" }
-    }
+/// The key of the file that has the osd dump.
+pub(crate) fn key_of_dump(exports: &Exports) -> &'static str {
+    if exports.osd_dump.is_some() { "osd_dump" } else { "report" }
+}
 
-    /// Reads and joins the exports.
-    ///
-    /// # Errors
-    /// Each problem with its place in `draft`.
-    pub fn load(&self, states: &'static States, draft: &Draft) -> Result<Joined, Problems> {
-        let mut warnings = Vec::new();
-        let Read { map, osd_dump, pg_dump, fill, report } = self.read_all(draft, &mut warnings)?;
-        let in_report = || report.as_ref().map(|report| (&report.value, report.file.clone()));
-        let map = map
-            .or_else(|| in_report().map(|(report, file)| Named { value: report.map.clone(), file }))
-            .ok_or_else(|| missing(draft, "crush_map", "`ceph osd getcrushmap -o FILE`"))?;
-        let osd_dump = osd_dump
-            .or_else(|| in_report().map(|(report, file)| Named { value: report.osd_dump.clone(), file }))
-            .ok_or_else(|| missing(draft, "osd_dump", "`ceph osd dump -f json`"))?;
-        let exports = towtank_ceph::Exports {
-            map,
-            osd_dump,
-            pg_dump,
-            report: report.as_ref().map(|report| &report.value),
-            report_file: self.report.as_deref().unwrap_or_default(),
-            fill,
-            states,
+/// Reads and joins the exports.
+///
+/// # Errors
+/// Each problem with its place in `draft`.
+pub fn load(exports: &Exports, states: &'static States, draft: &Draft) -> Result<Joined, Problems> {
+    let mut warnings = Vec::new();
+    let Read { map, osd_dump, pg_dump, fill, report } = read_all(exports, draft, &mut warnings)?;
+    let in_report = || report.as_ref().map(|report| (&report.value, report.file.clone()));
+    let map = map
+        .or_else(|| in_report().map(|(report, file)| Named { value: report.map.clone(), file }))
+        .ok_or_else(|| missing(draft, "crush_map", "`ceph osd getcrushmap -o FILE`"))?;
+    let osd_dump = osd_dump
+        .or_else(|| in_report().map(|(report, file)| Named { value: report.osd_dump.clone(), file }))
+        .ok_or_else(|| missing(draft, "osd_dump", "`ceph osd dump -f json`"))?;
+    let read = towtank_ceph::Exports {
+        map,
+        osd_dump,
+        pg_dump,
+        report: report.as_ref().map(|report| &report.value),
+        report_file: exports.report.as_deref().unwrap_or_default(),
+        fill,
+        states,
+    };
+    let mut joined = towtank_ceph::join(read).map_err(|errors| problems(exports, &errors, draft))?;
+    warnings.append(&mut joined.warnings);
+    Ok(Joined { warnings, ..joined })
+}
+
+/// Why the exports do not fit together, each reason at the key of the faulty file.
+fn problems(exports: &Exports, errors: &[JoinError], draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    for error in errors {
+        let key = match (error, error.export()) {
+            (JoinError::NoGroups, _) => {
+                problems.push(missing(draft, "pg_dump", "`ceph pg dump -f json`"));
+                continue;
+            }
+            (_, Export::OsdDump) => key_of_dump(exports),
+            (_, Export::PgDump) => "pg_dump",
         };
-        let mut joined = towtank_ceph::join(exports).map_err(|errors| self.problems(&errors, draft))?;
-        warnings.append(&mut joined.warnings);
-        Ok(Joined { warnings, ..joined })
+        problems.refuse(draft, key, error.to_string(), error.hint());
     }
+    problems
+}
 
-    /// Why the exports do not fit together, each reason at the key of the faulty file.
-    fn problems(&self, errors: &[JoinError], draft: &Draft) -> Problems {
-        let mut problems = Problems::new();
-        for error in errors {
-            problems.push(match (error, error.export()) {
-                (JoinError::NoGroups, _) => missing(draft, "pg_dump", "`ceph pg dump -f json`"),
-                (error, Export::OsdDump) => {
-                    draft.problem(self.key_of_dump(), error.to_string()).hint(error.hint())
-                }
-                (error, Export::PgDump) => draft.problem("pg_dump", error.to_string()).hint(error.hint()),
-            });
-        }
-        problems
-    }
-
-    fn read_all(&self, draft: &Draft, warnings: &mut Vec<Warning>) -> Result<Read, Problems> {
-        let mut problems = Problems::new();
-        let mut reader = Reader { draft, warnings, problems: &mut problems };
-        let read = Read {
-            map: named(&mut reader, self.crush_map.is_some(), "crush_map", ceph::read_map),
-            osd_dump: named(&mut reader, self.osd_dump.is_some(), "osd_dump", ceph::read_osd_dump),
-            pg_dump: named(&mut reader, self.pg_dump.is_some(), "pg_dump", ceph::read_pg_dump),
-            fill: named(&mut reader, self.osd_df.is_some(), "osd_df", ceph::read_osd_df)
-                .map(|fill| fill.value),
-            report: named(&mut reader, self.report.is_some(), "report", ceph::read_report),
-        };
-        problems.into_result(read)
-    }
+fn read_all(exports: &Exports, draft: &Draft, warnings: &mut Vec<Warning>) -> Result<Read, Problems> {
+    let mut problems = Problems::new();
+    let mut reader = Reader { draft, warnings, problems: &mut problems };
+    let read = Read {
+        map: named(&mut reader, exports.crush_map.is_some(), "crush_map", ceph::read_map),
+        osd_dump: named(&mut reader, exports.osd_dump.is_some(), "osd_dump", ceph::read_osd_dump),
+        pg_dump: named(&mut reader, exports.pg_dump.is_some(), "pg_dump", ceph::read_pg_dump),
+        fill: named(&mut reader, exports.osd_df.is_some(), "osd_df", ceph::read_osd_df)
+            .map(|fill| fill.value),
+        report: named(&mut reader, exports.report.is_some(), "report", ceph::read_report),
+    };
+    problems.into_result(read)
 }
 
 /// Reads the file of a key, if the scenario has it.

@@ -26,6 +26,7 @@ use self::failing::Failure;
 use self::groups::Groups;
 use self::machines::Machines;
 pub(crate) use self::machines::write_rate;
+use crate::exports;
 use towtank_rebuild::affected::Affected;
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::hardware::Hardware;
@@ -34,14 +35,13 @@ use towtank_rebuild::model::{Limits, Queues};
 use towtank_rebuild::recovery::{Later, Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_recovery::checks::Fleet;
-use towtank_recovery::keys::Keys;
+use towtank_recovery::keys::{Exports, Keys};
 use towtank_recovery::levers::Other;
 use towtank_recovery::queue::{Mclock, Profile};
 use towtank_recovery::settings::{Settings, Usual, memory_of_machines};
 use towtank_report::Warning;
 use towtank_study::RunContext;
 
-use crate::exports::Exports;
 use crate::features;
 use crate::flags::ClusterFlags;
 
@@ -145,12 +145,17 @@ impl Ready {
         }
         let usual = Usual { of_ceph: true, grouped: true, has_queue: true, peering: asked.start };
         let settings = Settings::of(&mut keys, usual);
-        let mut problems = check_pools(&cluster, asked.exports.key_of_dump(), draft);
-        warnings.extend(features::check(&osd_dump, asked.exports.key_of_dump(), draft, &mut problems));
+        let mut problems = check_pools(&cluster, exports::key_of_dump(asked.exports), draft);
+        warnings.extend(features::check(
+            &osd_dump,
+            exports::key_of_dump(asked.exports),
+            draft,
+            &mut problems,
+        ));
         settings.check_amounts(draft, &mut problems);
         if settings.order == Order::Object {
             let message = "`order` is `object`, but the objects of a group are copied together";
-            problems.push(draft.problem("order", message).hint("set order = \"group\", or leave it out"));
+            problems.refuse(draft, "order", message, "set order = \"group\", or leave it out");
         }
         problems.into_result(())?;
         let mut problems = Problems::new();
@@ -158,8 +163,9 @@ impl Ready {
         let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), asked.keys, &settings);
         warnings.extend(machines.warnings.iter().cloned());
         let groups = Groups::new(cluster, machines).and_then(|groups| groups.followed_to(change.after));
-        let groups = groups
-            .map_err(|fault| draft.problem(asked.exports.key_of_map(), fault).hint("correct the map"))?;
+        let groups = groups.map_err(|fault| {
+            draft.problem(exports::key_of_map(asked.exports), fault).hint("correct the map")
+        })?;
         let failures = failing::resolve(asked.fail, &groups, draft, &mut problems);
         let usual = usual_redundancy(&groups.cluster);
         settings.check_clients(&asked.keys.clients, usual, fleet(&groups), draft, &mut problems);
@@ -355,13 +361,13 @@ fn check_pools(cluster: &Cluster, key: &str, draft: &Draft) -> Problems {
             "pool `{}` has {} shards, fewer than the {} data shards of an object",
             pool.name, pool.placed.size, pool.data_shards
         );
-        problems.push(draft.problem(key, message).hint("export the osd dump again, in full"));
+        problems.refuse(draft, key, message, "export the osd dump again, in full");
     }
     let groups = cluster.pools.iter().flat_map(|pool| &pool.groups);
     let objects: u64 = groups.map(Groups::objects).fold(0, u64::saturating_add);
     if objects > OBJECTS_MAX {
         let message = format!("the groups hold {objects} objects, more than the limit of {OBJECTS_MAX}");
-        problems.push(draft.problem("pg_dump", message).hint("check `num_objects` of the dump"));
+        problems.refuse(draft, "pg_dump", message, "check `num_objects` of the dump");
     }
     problems
 }

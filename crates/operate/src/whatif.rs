@@ -36,16 +36,12 @@ use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
 use crate::asked::VERBS;
 use towtank_study::{
-    Flag, Measure, Ordered, Points, Presentation, Question, Replicate, RunContext, StudyError,
+    Flag, Measure, Ordered, Points, Presentation, Question, Replicate, RunContext, StudyError, flag,
 };
 
 /// The study of a change.
 #[derive(Clone, Copy, Debug)]
 pub struct Whatif;
-
-const fn flag(name: &'static str, key: &'static str) -> Flag {
-    Flag { name, key }
-}
 
 const FLAGS: &[Flag] = &[
     flag("crush-map", "crush_map"),

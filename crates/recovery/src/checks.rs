@@ -32,15 +32,15 @@ impl Settings {
         let legal = 512..=1 << 30;
         if !legal.contains(&self.unit.get()) {
             let message = format!("`unit` is {}, but it must lie from 512B to 1GiB", self.unit);
-            problems.push(draft.problem("unit", message).hint("Ceph and the published study use 4MiB"));
+            problems.refuse(draft, "unit", message, "Ceph and the published study use 4MiB");
         }
         if self.window as usize > WINDOW_MAX {
             let message = format!("`window` is {}, but the limit is {WINDOW_MAX}", self.window);
-            problems.push(draft.problem("window", message).hint("use larger units"));
+            problems.refuse(draft, "window", message, "use larger units");
         }
         if self.backfillfull_ratio > Percent::FULL {
             let message = format!("`backfillfull_ratio` is {}, more than 100%", self.backfillfull_ratio);
-            problems.push(draft.problem("backfillfull_ratio", message).hint("Ceph's default is 90%"));
+            problems.refuse(draft, "backfillfull_ratio", message, "Ceph's default is 90%");
         }
     }
 
@@ -50,7 +50,7 @@ impl Settings {
             let unused = if self.usual.of_ceph { &QUEUE[2..] } else { &QUEUE[..] };
             for key in unused.iter().filter(|key| draft.says(key)) {
                 let message = format!("`{key}` describes mClock, but the queue is not mClock");
-                problems.push(draft.problem(key, message).hint("set queue = \"mclock\", or leave it out"));
+                problems.refuse(draft, key, message, "set queue = \"mclock\", or leave it out");
             }
             return Vec::new();
         };
@@ -60,7 +60,7 @@ impl Settings {
                 mclock.release
             );
             let hint = "leave it out: from 18 on an object counts its bytes";
-            problems.push(draft.problem("recovery_cost", message).hint(hint));
+            problems.refuse(draft, "recovery_cost", message, hint);
         }
         let mut warnings = Vec::new();
         let overridden = [
@@ -116,12 +116,12 @@ impl Settings {
         let legal = 512..=64 << 20;
         if let Some(size) = asked.client_size.filter(|size| !legal.contains(&size.get())) {
             let message = format!("`client_size` is {size}, but it must lie from 512B to 64MiB");
-            problems.push(draft.problem("client_size", message).hint("leave it out for 64KiB"));
+            problems.refuse(draft, "client_size", message, "leave it out for 64KiB");
             return;
         }
         if let Some(read) = asked.client_read.filter(|&read| read > Percent::FULL) {
             let message = format!("`client_read` is {read}, more than 100%");
-            problems.push(draft.problem("client_read", message).hint("leave it out for 70%"));
+            problems.refuse(draft, "client_read", message, "leave it out for 70%");
             return;
         }
         let Some(load) = self.load(redundancy) else {
@@ -130,14 +130,13 @@ impl Settings {
             for key in keys.filter(|key| left_out && draft.says(key)) {
                 let message =
                     format!("`{key}` describes clients, but `client_load` and `client_depth` are left out");
-                problems
-                    .push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
+                problems.refuse(draft, key, message, "set client_load = \"1000/s\", or leave it out");
             }
             return;
         };
         if asked.client_load.is_some() && asked.client_depth.is_some() {
             let message = "`client_load` and `client_depth` both say how many operations clients request";
-            problems.push(draft.problem("client_depth", message).hint("leave one of them out"));
+            problems.refuse(draft, "client_depth", message, "leave one of them out");
         }
         let Arrivals::Open(rate) = load.arrivals else { return };
         self.check_profile(&load, rate, fleet, draft, problems);
@@ -150,8 +149,7 @@ impl Settings {
                 rate,
                 100.0 * CLIENTS_MAX
             );
-            problems
-                .push(draft.problem("client_load", message).hint("lower it, or set more or faster disks"));
+            problems.refuse(draft, "client_load", message, "lower it, or set more or faster disks");
         }
     }
 
@@ -193,7 +191,7 @@ impl Settings {
             );
             let hint =
                 "set client_load to at most 90 % of that, set `client_depth`, or choose another profile";
-            problems.push(draft.problem("client_load", message).hint(hint));
+            problems.refuse(draft, "client_load", message, hint);
         }
     }
 }

@@ -28,6 +28,28 @@ pub struct Keys {
     pub delays: Delays,
 }
 
+/// The keys that name exports of a cluster of Ceph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Exports {
+    /// The CRUSH map, as text, binary, or JSON of `ceph osd crush dump`. Left out: that of `report`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-aliases" = ["ceph_map", "map"]))]
+    pub crush_map: Option<String>,
+    /// Output of `ceph osd dump -f json`. Left out: that of `report`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-aliases" = ["ceph_dump"]))]
+    pub osd_dump: Option<String>,
+    /// Output of `ceph pg dump -f json`. Left out: groups of equal size, from the sums of `report`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pg_dump: Option<String>,
+    /// Output of `ceph osd df -f json`, for the fill of devices. Left out: that of `pg_dump`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub osd_df: Option<String>,
+    /// Output of `ceph report`, in place of single dumps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
+}
+
 /// The speeds of machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Machines {

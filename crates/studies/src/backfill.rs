@@ -28,16 +28,12 @@ use self::scenario::{Scenario, Settled};
 use crate::simulating::simulate;
 use towtank_study::add_run;
 use towtank_study::{
-    Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError, Subcommand,
+    Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError, Subcommand, flag,
 };
 
 /// The backfill study.
 #[derive(Clone, Copy, Debug)]
 pub struct Backfill;
-
-const fn flag(name: &'static str, key: &'static str) -> Flag {
-    Flag { name, key }
-}
 
 const FLAGS: &[Flag] = &[
     flag("preset", "preset"),

@@ -29,16 +29,12 @@ use self::scenario::{Ready, Scenario, Settled};
 use crate::simulating::simulate;
 use towtank_study::add_run;
 use towtank_study::{
-    Flag, Measure, Points, Presentation, Question, Replicate, RunContext, Search, StudyError,
+    Flag, Measure, Points, Presentation, Question, Replicate, RunContext, Search, StudyError, flag,
 };
 
 /// The study of parallel file systems.
 #[derive(Clone, Copy, Debug)]
 pub struct Pfs;
-
-const fn flag(name: &'static str, key: &'static str) -> Flag {
-    Flag { name, key }
-}
 
 const FLAGS: &[Flag] = &[
     flag("preset", "preset"),

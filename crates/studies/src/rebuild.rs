@@ -33,6 +33,7 @@ pub(crate) mod settled;
 mod units;
 mod view;
 
+use towtank_recovery::keys::Exports;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
 
@@ -40,23 +41,14 @@ use self::complete::Complete;
 use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
 use self::settled::Settled;
-use towtank_study::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+use towtank_study::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError, flag};
 
 /// The rebuild study.
 #[derive(Clone, Copy, Debug)]
 pub struct Rebuild;
 
-const fn flag(name: &'static str, key: &'static str) -> Flag {
-    Flag { name, key }
-}
-
 const FLAGS: &[Flag] = &[
     flag("preset", "preset"),
-    flag("crush-map", "crush_map"),
-    flag("osd-dump", "osd_dump"),
-    flag("pg-dump", "pg_dump"),
-    flag("osd-df", "osd_df"),
-    flag("report", "report"),
     flag("ring", "ring"),
     flag("ring-after", "ring_after"),
     flag("servers", "servers"),
@@ -106,6 +98,11 @@ const FLAGS: &[Flag] = &[
     flag("noout", "noout"),
     flag("units", "units"),
     flag("within", "within"),
+    flag("crush-map", "crush_map"),
+    flag("osd-dump", "osd_dump"),
+    flag("pg-dump", "pg_dump"),
+    flag("osd-df", "osd_df"),
+    flag("report", "report"),
 ];
 
 impl Question for Rebuild {
@@ -127,6 +124,7 @@ impl Question for Rebuild {
         "towtank rebuild --replicates 10 --fail-if 'time_to_full_redundancy_s > 6h'",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
+    const ELSEWHERE: &'static [&'static str] = &["crush_map", "osd_dump", "pg_dump", "osd_df", "report"];
     const MEMORY_KEYS: &'static [&'static str] = &["objects", "per_server"];
     const PUBLISHED: &'static [&'static str] = &[
         "qos-mclock",
@@ -147,7 +145,7 @@ impl Question for Rebuild {
     type Kept = Kept;
 
     fn check(scenario: Scenario, draft: &Draft) -> Result<Complete, Problems> {
-        if scenario.is_real() {
+        if scenario.exports != Exports::default() {
             return Err(of_ceph::refused(&scenario, draft).into());
         }
         scenario.complete(draft)

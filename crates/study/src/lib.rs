@@ -34,7 +34,7 @@ pub use points::{Point, Points};
 pub use question::{Question, Replicate, add_run, outcome, prepared};
 pub use study::{
     Flag, Found, Given, MeasureSpec, Ordered, Output, PointResult, Prepared, Presentation, Search, Study,
-    Subcommand, SubcommandFlag, Summary, TrialError, Trials,
+    Subcommand, SubcommandFlag, Summary, TrialError, Trials, flag,
 };
 pub use texts::{Texts, keys_of};
 

@@ -32,6 +32,8 @@ pub trait Question: Sized + Sync + 'static {
     const EXAMPLES: &'static [&'static str] = &[];
     /// As [`Study::flags`].
     const FLAGS: &'static [Flag];
+    /// As [`Study::elsewhere`].
+    const ELSEWHERE: &'static [&'static str] = &[];
 
     /// Flags whose order counts.
     const ORDERED: Option<Ordered> = None;
@@ -145,6 +147,10 @@ impl<Q: Question> Study for Q {
 
     fn flags(&self) -> &'static [Flag] {
         Q::FLAGS
+    }
+
+    fn elsewhere(&self) -> &'static [&'static str] {
+        Q::ELSEWHERE
     }
 
     fn ordered(&self) -> Option<Ordered> {

@@ -40,6 +40,11 @@ pub trait Study: Sync {
     /// `--set`.
     fn flags(&self) -> &'static [Flag];
 
+    /// Keys that are known only so that a refusal can say which study has them: help leaves out their flags.
+    fn elsewhere(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Flags whose order counts, if there are any.
     fn ordered(&self) -> Option<Ordered> {
         None
@@ -111,6 +116,12 @@ pub struct Flag {
     /// The scenario key it sets: `cluster.servers`, `stations[0].servers`. Its help text is the key's
     /// description in the schema.
     pub key: &'static str,
+}
+
+/// A flag of this name for this key.
+#[must_use]
+pub const fn flag(name: &'static str, key: &'static str) -> Flag {
+    Flag { name, key }
 }
 
 /// Keys whose flags are made in the order of the command line.

@@ -24,7 +24,7 @@ pub(super) fn study_command(study: &'static dyn Study) -> clap::Command {
     let schema = study.schema().to_value();
     let mut command = clap::Command::new(study.name());
     for (at, flag) in study.flags().iter().enumerate() {
-        command = command.arg(study_flag(flag, &schema).hide_short_help(at >= SHORT_FLAGS));
+        command = command.arg(study_flag(study, flag, &schema).hide_short_help(at >= SHORT_FLAGS));
     }
     for subcommand in study.subcommands() {
         command = command.subcommand(command_of(subcommand));
@@ -32,7 +32,7 @@ pub(super) fn study_command(study: &'static dyn Study) -> clap::Command {
     if let Some(search) = study.search() {
         let mut inner = clap::Command::new(search.name).about(search.about).after_help(search.help);
         for flag in study.flags() {
-            inner = inner.arg(study_flag(flag, &schema));
+            inner = inner.arg(study_flag(study, flag, &schema));
         }
         command = command.subcommand(SearchFlags::augment_args(inner).about(search.about));
     }
@@ -83,7 +83,7 @@ pub fn given(subcommand: &Subcommand, matches: &ArgMatches) -> Vec<(&'static str
     subcommand.flags.iter().filter_map(value).collect()
 }
 
-fn study_flag(flag: &Flag, schema: &Json) -> Arg {
+fn study_flag(study: &dyn Study, flag: &Flag, schema: &Json) -> Arg {
     let key = key_of(flag);
     let about = Description::of(schema, &key);
     let arg = Arg::new(flag.name)
@@ -92,6 +92,7 @@ fn study_flag(flag: &Flag, schema: &Json) -> Arg {
         .value_name(about.value_name)
         .help(about.help(flag.key))
         .help_heading(SCENARIO)
+        .hide(study.elsewhere().contains(&flag.key))
         .action(if about.is_list { ArgAction::Append } else { ArgAction::Set })
         .allow_negative_numbers(true);
     // A switch alone sets its key.

@@ -367,6 +367,17 @@ fn the_others() {
     ");
 }
 
+/// `rebuild` knows the flags of exports, to say which study has them, and does not offer them.
+#[test]
+fn flags_that_are_only_refused_are_not_offered() {
+    let offered = |study: &str| {
+        let text = help(&[study]);
+        let exports = ["--crush-map <", "--osd-dump <", "--pg-dump <", "--osd-df <", "--report <"];
+        exports.into_iter().filter(|flag| text.contains(flag)).count()
+    };
+    assert_eq!((offered("rebuild"), offered("whatif")), (0, 5));
+}
+
 #[test]
 fn the_version() {
     let version = Folder::new("version").run(&["--version"]).data();

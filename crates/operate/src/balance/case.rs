@@ -8,6 +8,7 @@ use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems, did_you_mean};
 
 use super::scenario::Scenario;
+use crate::exports;
 use crate::features;
 use crate::real::write_rate;
 use crate::states;
@@ -46,7 +47,8 @@ impl Ready {
     /// # Errors
     /// Each problem with its place in `draft`.
     pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
-        let Joined { cluster, mut warnings, osd_dump, states, .. } = scenario.exports.load(&STATES, draft)?;
+        let Joined { cluster, mut warnings, osd_dump, states, .. } =
+            exports::load(&scenario.exports, &STATES, draft)?;
         warnings.extend(features::named(&osd_dump));
         warnings.extend(states::of_sums(&states));
         let destinations = destinations(&scenario, &cluster, draft)?;
@@ -94,12 +96,12 @@ fn destinations(
             Some(item) => {
                 let own = cluster.type_of(item);
                 let message = format!("`destination` is \"{text}\": `{name}` is of type {own}");
-                problems.push(draft.problem("destination", message).hint(format!("write `{own}={name}`")));
+                problems.refuse(draft, "destination", message, format!("write `{own}={name}`"));
             }
             None => {
                 let message =
                     format!("`destination` is \"{text}\": there is no device or bucket called `{name}`");
-                problems.push(draft.problem("destination", message).hint(no_item(cluster, name)));
+                problems.refuse(draft, "destination", message, no_item(cluster, name));
             }
         }
     }

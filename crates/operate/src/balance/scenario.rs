@@ -2,11 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use towtank_recovery::keys::Exports;
 use towtank_units::Rate;
 
 use towtank_study::Texts;
-
-use crate::exports::Exports;
 
 /// The exports of a cluster, and the limits of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,6 +7,7 @@ use towtank_scenario::{Draft, Problems};
 use super::scenario::Scenario;
 use crate::asked::{Asked, Change};
 use crate::changes::{self, Changed};
+use crate::exports;
 use crate::features;
 use crate::flags::ClusterFlags;
 use crate::states;
@@ -49,7 +50,7 @@ impl Case {
     /// # Errors
     /// Each problem with its place in `draft`.
     pub fn of(scenario: &Scenario, draft: &Draft) -> Result<Case, Problems> {
-        let loaded = scenario.exports.load(&STATES, draft)?;
+        let loaded = exports::load(&scenario.exports, &STATES, draft)?;
         let Joined { cluster: before, mut warnings, osd_dump, states, .. } = loaded;
         warnings.extend(features::named(&osd_dump));
         warnings.extend(states::of_sums(&states));

@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use towtank_recovery::keys::Exports;
 use towtank_study::Texts;
 
 use crate::asked::{Keyed, MapChanges};
-use crate::exports::Exports;
 
 /// The exports of a cluster, and the changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

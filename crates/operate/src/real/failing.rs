@@ -55,7 +55,7 @@ pub fn resolve(asked: &[Asked<'_>], groups: &Groups, draft: &Draft, problems: &m
     // A device that is down already may be named, once.
     let all = vec![true; groups.machines.hardware.devices() as usize];
     for (message, hint) in struck_again(&words, all) {
-        problems.push(draft.problem("fail", message).hint(hint));
+        problems.refuse(draft, "fail", message, hint);
     }
     failures.into_iter().map(|(failure, _)| failure).collect()
 }

@@ -17,6 +17,7 @@ use super::later;
 use super::scenario::Scenario;
 use crate::asked::{Asked, timed};
 use crate::changes::{self, Changed};
+use crate::exports;
 use crate::features;
 use crate::flags::{self, ClusterFlags};
 use crate::preview::case::Case;
@@ -68,7 +69,7 @@ impl Ready {
     pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         let asked = Asked::of(&scenario.keyed(), draft)?;
         check_shares(&scenario, draft).into_result(())?;
-        let mut joined = scenario.exports.load(&STATES, draft)?;
+        let mut joined = exports::load(&scenario.exports, &STATES, draft)?;
         let mut said = features::named(&joined.osd_dump);
         said.extend(states::of_sums(&joined.states));
         let flags = ClusterFlags::of((&joined.cluster, &joined.osd_dump), &asked, draft, &mut said)?;
@@ -165,11 +166,11 @@ fn check_shares(scenario: &Scenario, draft: &Draft) -> Problems {
     let mut problems = Problems::new();
     if scenario.speed_spread.fraction_f64() > 0.9 {
         let message = format!("`speed_spread` is {}, at most 90%", scenario.speed_spread);
-        problems.push(draft.problem("speed_spread", message).hint("20% is what is taken if it is left out"));
+        problems.refuse(draft, "speed_spread", message, "20% is what is taken if it is left out");
     }
     if scenario.failure_rate.fraction_f64() > 1.0 {
         let message = format!("`failure_rate` is {} a year, more than all", scenario.failure_rate);
-        problems.push(draft.problem("failure_rate", message).hint("1.5% is what is taken if it is left out"));
+        problems.refuse(draft, "failure_rate", message, "1.5% is what is taken if it is left out");
     }
     problems
 }

@@ -103,7 +103,7 @@ fn check_keys(scenario: &Scenario, draft: &Draft) -> Problems {
     let mut problems = Problems::new();
     for (verb, message, hint) in changes.into_iter().filter(|change| scenario.keyed().has(change.0)) {
         let key = if draft.says(verb) { verb } else { "changes" };
-        problems.push(draft.problem(key, format!("`{verb}`: {message}")).hint(hint));
+        problems.refuse(draft, key, format!("`{verb}`: {message}"), hint);
     }
     let of_moves = keys_of::<preview::scenario::Scenario>();
     let is_change = |key: &String| changes.iter().any(|change| change.0 == key);
@@ -111,7 +111,7 @@ fn check_keys(scenario: &Scenario, draft: &Draft) -> Problems {
     let of_time = of_time.difference(&of_moves).filter(|key| *key != KEY && !is_change(key));
     for key in of_time.filter(|key| draft.says(key)) {
         let message = format!("`{key}` is about time or risk, and `moves_only` answers neither");
-        problems.push(draft.problem(key, message).hint("leave out one of them"));
+        problems.refuse(draft, key, message, "leave out one of them");
     }
     problems
 }

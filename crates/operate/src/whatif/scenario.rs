@@ -5,13 +5,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use towtank_recovery::keys::Keys;
+use towtank_recovery::keys::{Exports, Keys};
 use towtank_recovery::settings::PEERING;
 use towtank_study::Texts;
 use towtank_units::{Frequency, Percent, SimSpan};
 
 use crate::asked::{Keyed, MapChanges};
-use crate::exports::Exports;
 use crate::flags::SET;
 
 /// A cluster's exports, what is changed in it, and the speeds of its machines.

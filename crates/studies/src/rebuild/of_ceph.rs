@@ -14,9 +14,6 @@ use towtank_study::{Question, keys_of};
 /// The study to run.
 const STUDY: &str = "whatif";
 
-/// The keys that name exports.
-const EXPORTS: [&str; 5] = ["crush_map", "osd_dump", "pg_dump", "osd_df", "report"];
-
 /// The other keys that it has too, under the same names and flags: those of what recoveries share, and what
 /// fails.
 fn kept() -> BTreeSet<String> {
@@ -25,7 +22,7 @@ fn kept() -> BTreeSet<String> {
 
 /// The problem that exports are given, with what to run in place of this study.
 pub(super) fn refused(scenario: &Scenario, draft: &Draft) -> Problem {
-    let key = EXPORTS.into_iter().find(|key| draft.says(key)).unwrap_or("report");
+    let key = Rebuild::ELSEWHERE.iter().find(|key| draft.says(key)).unwrap_or(&"report");
     let message = format!(
         "`{key}` is an export of a cluster of Ceph, and `{}` is for clusters that a scenario describes and for rings of Swift",
         Rebuild::NAME
@@ -36,7 +33,7 @@ pub(super) fn refused(scenario: &Scenario, draft: &Draft) -> Problem {
         _ => Map::new(),
     };
     let shared = kept();
-    let has = |key: &str| EXPORTS.contains(&key) || shared.contains(key);
+    let has = |key: &str| Rebuild::ELSEWHERE.contains(&key) || shared.contains(key);
     let (mut kept, left_out): (Map<String, Value>, Map<String, Value>) =
         said.into_iter().partition(|(key, _)| has(key));
     // Groups are recovered there, never single objects.

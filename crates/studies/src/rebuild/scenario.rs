@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::placing::{Domain, LostSet};
-use towtank_recovery::keys::Keys;
+use towtank_recovery::keys::{Exports, Keys};
 use towtank_study::Texts;
 use towtank_units::{Bytes, SimSpan};
 
@@ -18,24 +18,9 @@ pub struct Scenario {
     /// Source of the defaults: the published study, or Ceph up to 16 as shipped.
     #[serde(default)]
     pub preset: Preset,
-    /// The CRUSH map of a cluster of Ceph: for `towtank whatif`. The same holds for the next four keys, which
-    /// this study refuses, with the command to run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-aliases" = ["ceph_map", "map"]))]
-    pub crush_map: Option<String>,
-    /// Output of `ceph osd dump`: for `towtank whatif`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-aliases" = ["ceph_dump"]))]
-    pub osd_dump: Option<String>,
-    /// Output of `ceph pg dump`: for `towtank whatif`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pg_dump: Option<String>,
-    /// Output of `ceph osd df`: for `towtank whatif`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub osd_df: Option<String>,
-    /// Output of `ceph report`: for `towtank whatif`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub report: Option<String>,
+    /// Exports of a cluster of Ceph, which this study refuses, with the command of `whatif` to run.
+    #[serde(flatten)]
+    pub exports: Exports,
     /// A ring of OpenStack Swift, as `swift-ring-builder FILE write_ring` writes it, in place of a generated
     /// cluster: its servers, disks, zones and partitions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,22 +171,15 @@ impl Scenario {
         self.groups.is_some_and(|groups| groups > 0) || self.groups_per_server.is_some()
     }
 
-    /// Whether the cluster comes from exports of a real one.
-    #[must_use]
-    pub(super) fn is_real(&self) -> bool {
-        let files = [&self.crush_map, &self.osd_dump, &self.pg_dump, &self.osd_df, &self.report];
-        files.into_iter().any(Option::is_some)
-    }
-
     /// Whether what failed is replaced or comes back in place, so that it is never marked out.
     #[must_use]
     pub(super) fn is_in_place(&self) -> bool {
         self.replace.is_some() || self.returns.is_some()
     }
 
-    /// Whether objects are placed by groups: those of exports, the partitions of a ring, or generated ones.
+    /// Whether objects are placed by groups: the partitions of a ring, or generated ones.
     #[must_use]
     pub(super) fn is_grouped(&self) -> bool {
-        self.is_real() || self.ring.is_some() || self.has_groups()
+        self.ring.is_some() || self.has_groups()
     }
 }

@@ -153,43 +153,36 @@ pub fn laws(outcome: &Outcome) -> Result<(), String> {
 
 #[test]
 fn the_laws_of_backfills_notice_what_breaks_them() {
-    let sound = || {
-        let mut outcome = Outcome::default();
+    let sound = super::outcome_of(&[
+        ("objects_stale", 10.0),
+        ("objects_recovered", 9.0),
+        ("objects_removed", 1.0),
+        ("objects_recovered_by_log", 0.0),
+        ("objects_looked_at", 12.0),
+        ("backfill_s", 2.0),
+        ("clean_s", 3.0),
+        ("recovery_read_bytes", 36.0),
+    ]);
+    for (looked, is_lawful) in [(12.0, true), (30.0, true), (31.0, false)] {
+        let mut outcome = sound.clone();
         for (name, value) in [
-            ("objects_stale", 10.0),
-            ("objects_recovered", 9.0),
-            ("objects_removed", 1.0),
-            ("objects_recovered_by_log", 0.0),
-            ("objects_looked_at", 12.0),
-            ("backfill_s", 2.0),
-            ("clean_s", 3.0),
-            ("recovery_read_bytes", 36.0),
+            ("scan_backfill_s", 2.0),
+            ("scan_objects_looked_at", 12.0),
+            ("sketch_objects_looked_at", looked),
+            ("sketch_objects_stale", 30.0),
+            ("sketch_clean_s", 3.0),
         ] {
             outcome.measure(name, value, "");
         }
-        outcome
-    };
-    assert_eq!(laws(&sound()), Ok(()));
-    for (looked, is_lawful) in [(12.0, true), (30.0, true), (31.0, false)] {
-        let mut outcome = sound();
-        for (name, value) in [("scan_backfill_s", 2.0), ("scan_objects_looked_at", 12.0)] {
-            outcome.measure(name, value, "");
-        }
-        outcome.measure("sketch_objects_looked_at", looked, "");
-        outcome.measure("sketch_objects_stale", 30.0, "");
-        outcome.measure("sketch_clean_s", 3.0, "");
         assert_eq!(laws(&outcome).is_ok(), is_lawful, "{looked} looked at");
     }
-    for (name, value) in [
+    let changed = [
         ("objects_recovered", 10.0),
         ("objects_looked_at", 8.0),
         ("backfill_s", 4.0),
         ("clean_s", -1.0),
         ("objects_stale", 9.0),
         ("recovery_read_bytes", 17.0),
-    ] {
-        let mut outcome = sound();
-        outcome.measure(name, value, "");
-        assert!(laws(&outcome).is_err(), "{name} = {value}");
-    }
+    ];
+    super::each_breaks(laws, &sound, &changed);
 }

@@ -495,6 +495,24 @@ fn random_placements_agree_on_all_executors_and_keep_their_laws() {
     soak(kind("place"));
 }
 
+/// A sound outcome with one of these values breaks a law.
+fn each_breaks(laws: fn(&Outcome) -> Result<(), String>, sound: &Outcome, changed: &[(&str, f64)]) {
+    assert_eq!(laws(sound), Ok(()));
+    for (name, value) in changed {
+        let unit = sound.measures.get(*name).map_or("", |measure| measure.unit());
+        let mut broken = sound.clone();
+        broken.measure(*name, *value, unit);
+        assert!(laws(&broken).is_err(), "{name} = {value} is not noticed");
+    }
+}
+
+/// An outcome with these values.
+fn outcome_of(values: &[(&str, f64)]) -> Outcome {
+    let mut outcome = Outcome::default();
+    values.iter().for_each(|(name, value)| outcome.measure(*name, *value, ""));
+    outcome
+}
+
 /// Outcomes that obey the laws of their study, each changed so that it does not.
 #[test]
 fn the_laws_of_changes_and_plans_notice_what_breaks_them() {
@@ -564,44 +582,29 @@ fn the_laws_of_rebuilds_notice_what_breaks_them() {
         Some(outcome)
     };
     let sound = (seed..).find_map(sound).expect("some scenario ends well");
-    assert_eq!((kind.laws)(&sound), Ok(()));
-    let broken = |what: &str, change: &dyn Fn(&mut Outcome)| {
-        let mut outcome = sound.clone();
-        change(&mut outcome);
-        assert!((kind.laws)(&outcome).is_err(), "{what} is not noticed");
-    };
     let value = |name: &str| sound.measures[name].value().unwrap();
-    let (rate, ideal) = (value("aggregate_rate_bytes_per_s"), value("ideal_rate_bytes_per_s"));
-    broken("a rate above the ideal", &|outcome| {
-        outcome.measure("aggregate_rate_bytes_per_s", 1.01 * ideal, "bytes/s");
-    });
-    broken("a bound below the rate", &|outcome| {
-        outcome.measure("bound_rate_bytes_per_s", 0.99 * rate, "bytes/s");
-    });
-    broken("a disk busy for longer than there is time", &|outcome| {
-        outcome.measure("disk_busy_max", 1.001, "fraction");
-    });
-    broken("transfers longer than the whole", &|outcome| {
-        outcome.measure("transfer_s", 2.0 * value("time_to_full_redundancy_s"), "s");
-    });
-    broken("a lost object in a cluster that is safe", &|outcome| {
-        outcome.measure("lost_objects", 1.0, "objects");
-    });
-    broken("an affected object that is neither rebuilt nor reported", &|outcome| {
-        outcome.measure("objects_affected", value("objects_rebuilt") + 1.0, "objects");
-    });
+    // A rate above the ideal, a bound below the rate, a disk busy for longer than there is time, transfers
+    // longer than the whole, a lost object in a cluster that is safe, and an affected one left out.
+    let changed = [
+        ("aggregate_rate_bytes_per_s", 1.01 * value("ideal_rate_bytes_per_s")),
+        ("bound_rate_bytes_per_s", 0.99 * value("aggregate_rate_bytes_per_s")),
+        ("disk_busy_max", 1.001),
+        ("transfer_s", 2.0 * value("time_to_full_redundancy_s")),
+        ("lost_objects", 1.0),
+        ("objects_affected", value("objects_rebuilt") + 1.0),
+    ];
+    each_breaks(kind.laws, &sound, &changed);
     let back = |seed: u64| {
         let checked = check(&(kind.scenario)(&mut draws(seed))).ok()?;
         let outcome = run(&checked, seed, (Executor::Sequential, 1)).ok()?;
         let value = |name: &str| outcome.measures.get(name)?.value();
         (value("objects_unwritten")? > 0.0 && value("objects_rebuilt")? == 0.0).then_some(outcome)
     };
-    let mut back = (1..).find_map(back).expect("some devices come back with all that they had");
-    assert_eq!((kind.laws)(&back), Ok(()));
-    back.measure("time_to_full_redundancy_s", 0.0, "s");
-    assert!((kind.laws)(&back).is_err(), "copies that were never missing, but came back, are not noticed");
-    broken("a progress that ends too soon", &|outcome| {
-        let observed = outcome.series.get_mut("observed").unwrap();
-        observed["rebuilt"] = (observed["rebuilt"].as_u64().unwrap() + 1).into();
-    });
+    // Copies that were never missing, but came back.
+    let back = (1..).find_map(back).expect("some devices come back with all that they had");
+    each_breaks(kind.laws, &back, &[("time_to_full_redundancy_s", 0.0)]);
+    let mut ends_too_soon = sound.clone();
+    let observed = ends_too_soon.series.get_mut("observed").unwrap();
+    observed["rebuilt"] = (observed["rebuilt"].as_u64().unwrap() + 1).into();
+    assert!((kind.laws)(&ends_too_soon).is_err(), "a progress that ends too soon is not noticed");
 }

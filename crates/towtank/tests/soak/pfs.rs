@@ -330,30 +330,20 @@ pub fn laws(outcome: &Outcome) -> Result<(), String> {
 
 #[test]
 fn the_laws_of_file_systems_notice_what_breaks_them() {
-    let sound = || {
-        let mut outcome = Outcome::default();
-        for (name, value) in [
-            ("latency_mean_s", 0.5),
-            ("makespan_s", 2.0),
-            ("requests_per_s", 10.0),
-            ("disk_busy", 0.4),
-            ("share[a]", 0.3),
-            ("share[b]", 0.7),
-        ] {
-            outcome.measure(name, value, "");
-        }
-        outcome
-    };
-    assert_eq!(laws(&sound()), Ok(()));
-    for (name, value) in [
+    let sound = super::outcome_of(&[
+        ("latency_mean_s", 0.5),
+        ("makespan_s", 2.0),
+        ("requests_per_s", 10.0),
+        ("disk_busy", 0.4),
+        ("share[a]", 0.3),
+        ("share[b]", 0.7),
+    ]);
+    let changed = [
         ("latency_mean_s", 2.5),
         ("disk_busy", 1.1),
         ("share[a]", 0.4),
         ("makespan_s", -1.0),
         ("share[b]", 1.2),
-    ] {
-        let mut outcome = sound();
-        outcome.measure(name, value, "");
-        assert!(laws(&outcome).is_err(), "{name} = {value}");
-    }
+    ];
+    super::each_breaks(laws, &sound, &changed);
 }

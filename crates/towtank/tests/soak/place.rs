@@ -93,18 +93,14 @@ fn the_laws_of_placements_notice_what_breaks_them() {
          heavy_servers = 4\nheavy_weight = 10.0\n";
     let checked = super::check(text).unwrap();
     let outcome = super::run(&checked, 1, (towtank_kernel::Executor::Sequential, 1)).unwrap();
-    assert_eq!(laws(&outcome), Ok(()));
     let unplaced = outcome.measures["unplaced"].value().unwrap();
     assert!(unplaced > 0.0, "{unplaced}");
-    for (name, unit, value) in [
-        ("unplaced", "", unplaced + 1.0),
-        ("unplaced_fraction", "fraction", 0.0),
-        ("moved_fraction", "fraction", 1.01),
-        ("rebuilt_max", "", 1e9),
-        ("peers_min", "servers", 1e9),
-    ] {
-        let mut broken = outcome.clone();
-        broken.measure(name, value, unit);
-        assert!(laws(&broken).is_err(), "{name}");
-    }
+    let changed = [
+        ("unplaced", unplaced + 1.0),
+        ("unplaced_fraction", 0.0),
+        ("moved_fraction", 1.01),
+        ("rebuilt_max", 1e9),
+        ("peers_min", 1e9),
+    ];
+    super::each_breaks(laws, &outcome, &changed);
 }

@@ -22,6 +22,13 @@ macro_rules! filled {
 }
 pub(super) use filled;
 
+/// A section with these keys as given, and then those that have rules of their own.
+macro_rules! with {
+    ($section:ident, $given:ident: $($key:ident),*; $($own:ident),*) => {
+        $section { $($key: $given.$key,)* $($own,)* }
+    };
+}
+
 impl Scenario {
     /// The value with defaults of the preset filled in.
     pub(super) fn with_preset(
@@ -34,46 +41,26 @@ impl Scenario {
             one.trace.is_none() && matches!(one.workload, Workload::Read | Workload::Mix)
         };
         let named = if self.schedulers.is_empty() { vec![self.scheduler.clone()] } else { self.schedulers };
-        let settled = Scenario {
-            write_first: self.write_first.unwrap_or(applications.values().any(reads)),
-            stripe_count: self.stripe_count.unwrap_or(self.servers),
-            layout: self.layout.filter(|text| text.trim() != "striped"),
-            schedulers: named.iter().filter_map(|text| text.parse().ok()).collect(),
-            proxies: self.proxies.filter(|_| self.scheduler_at == SchedulerAt::Proxy),
-            sample: self.sample.or(shipped.sample).unwrap_or_default(),
-            alone: self.alone.unwrap_or((2..=4).contains(&applications.len())),
-            network: self.network.filled(&shipped.network, self.server.handshake.unwrap_or(false)),
-            metadata: self.metadata.filled(&shipped.metadata),
-            client: self.client.filled(&shipped.client),
-            server: self.server.filled(&shipped.server),
-            cache: self.cache.filled(&shipped.cache),
-            disk: self.disk.filled(&shipped.disk),
-            applications,
-            preset: self.preset,
-            servers: self.servers,
-            stripe: self.stripe,
-            replicas: self.replicas,
-            scheduler_at: self.scheduler_at,
-            rules: self.rules,
-            duration: self.duration,
-            // What the applications above have of these is what counts.
-            clients: self.clients,
-            weights: self.weights,
-            workload: self.workload,
-            trace: self.trace,
-            read_share: self.read_share,
-            files: self.files,
-            file_size: self.file_size,
-            request_size: self.request_size,
-            order: self.order,
-            sharing: self.sharing,
-            flows: self.flows,
-            think_time: self.think_time,
-            arrival_rate: self.arrival_rate,
-            fsync: self.fsync,
-            scheduler: self.scheduler,
-        };
-        if self.sample.or(shipped.sample).is_some() {
+        let write_first = self.write_first.unwrap_or(applications.values().any(reads));
+        let stripe_count = self.stripe_count.unwrap_or(self.servers);
+        let layout = self.layout.filter(|text| text.trim() != "striped");
+        let schedulers = named.iter().filter_map(|text| text.parse().ok()).collect();
+        let proxies = self.proxies.filter(|_| self.scheduler_at == SchedulerAt::Proxy);
+        let given = self.sample.or(shipped.sample);
+        let sample = given.unwrap_or_default();
+        let alone = self.alone.unwrap_or((2..=4).contains(&applications.len()));
+        let network = self.network.filled(&shipped.network, self.server.handshake.unwrap_or(false));
+        let metadata = self.metadata.filled(&shipped.metadata);
+        let client = self.client.filled(&shipped.client);
+        let server = self.server.filled(&shipped.server);
+        let cache = self.cache.filled(&shipped.cache);
+        let disk = self.disk.filled(&shipped.disk);
+        // What the applications have of the keys from `clients` to `fsync` is what counts.
+        let settled = with!(Scenario, self: preset, servers, stripe, replicas, scheduler, scheduler_at, rules,
+            duration, clients, weights, workload, trace, read_share, files, file_size, request_size, order,
+            sharing, flows, think_time, arrival_rate, fsync; applications, write_first, stripe_count, layout,
+            schedulers, proxies, sample, alone, network, metadata, client, server, cache, disk);
+        if given.is_some() {
             return settled;
         }
         let sample = settled.hundredth(replays);
