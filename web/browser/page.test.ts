@@ -86,6 +86,45 @@ test("planted barriers are found", async () => {
   expect(found).toContain("image-alt");
 });
 
+describe("a figure that leaves the page", () => {
+  test("is a picture, or a drawing with its caption and source", async () => {
+    await browser.open(page("rebuild"), { width: 1400, height: 900, scheme: "light" });
+    const files = await browser.evaluate(async () => {
+      const made: Blob[] = [];
+      // What a link saves is not in reach of a test; what it is made from is.
+      URL.createObjectURL = (blob) => `#${made.push(blob as Blob)}`;
+      HTMLAnchorElement.prototype.click = () => {};
+      const figure = document.querySelector("#figure-bytes");
+      const press = (name: string): void =>
+        [...(figure?.querySelectorAll("button") ?? [])].find((each) => each.textContent === name)?.click();
+      press("SVG");
+      press("PNG");
+      for (let wait = 0; made.length < 2 && wait < 100; wait += 1) await new Promise((resolve) => setTimeout(resolve, 50));
+      const [drawing, picture] = made;
+      const head = new DataView((await picture?.arrayBuffer()) ?? new ArrayBuffer(0));
+      return { svg: await drawing?.text(), magic: head.getUint32(0).toString(16), width: head.getUint32(16) };
+    });
+    expect(files.magic).toBe("89504e47");
+    expect(files.width).toBeGreaterThan(800);
+    expect(files.svg).toContain("scenario 9f2c4e51d07ab836");
+    expect(browser.errors).toEqual([]);
+  });
+
+  test("has an address at which the page opens", async () => {
+    const view = { width: 1400, height: 900, scheme: "light" } as const;
+    const top = (): Promise<number | undefined> =>
+      browser.evaluate(() => document.getElementById("figure-clients")?.getBoundingClientRect().top);
+    // Planted: without the address, the figure is far below.
+    await browser.open(page("rebuild"), view);
+    expect(await top()).toBeGreaterThan(900);
+    // From one part of a page to another nothing is loaded, so another page lies between.
+    await browser.open(page("queue"), view);
+    await browser.open(`${page("rebuild")}#figure-clients`, view);
+    await browser.settled();
+    expect(Math.abs((await top()) ?? 1e6)).toBeLessThan(40);
+  });
+});
+
 describe("a replicate that is chosen", () => {
   const members = (): Promise<number> => browser.evaluate(() => document.querySelectorAll("#figure-flows .member").length);
 

@@ -55,11 +55,26 @@ export function prose(text: string): Child[] {
 
 /** Hands the reader a file made in the page. */
 export function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  saveBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
+}
+
+/** The same with bytes. */
+export function saveBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob);
   const link = h("a", { href: url, download: name });
   document.body.append(link);
   link.click();
   link.remove();
   // The browser reads the blob after the click has returned.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Puts text on the clipboard; false where the browser does not let the page. */
+export async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,7 @@
 // Where the page starts.
 
 import "./style.css";
+import { followAddress } from "./links";
 import { render } from "./page";
 import { prepare } from "./paper";
 import { applyTheme } from "./theme";
@@ -9,6 +10,7 @@ applyTheme();
 const root = document.getElementById("page");
 const data = document.getElementById("report");
 if (root !== null) render(root, data?.textContent ?? "");
+followAddress();
 
 let restore: (() => void) | null = null;
 addEventListener("beforeprint", () => {

@@ -10,6 +10,7 @@ import type { Figure, Report } from "./report";
 import { origin, scenario } from "./scenario";
 import { groups, hero } from "./measures";
 import { chapter, claims, points, section, studyTable, warnings } from "./sections";
+import { source } from "./source";
 import { themeButton } from "./theme";
 
 /** Fills the page from the text in its data element. */
@@ -45,6 +46,7 @@ function body(report: Report, json: string): Part[] {
     if (content !== null) parts.push([short, section(id, title, content)]);
   };
   const main = mainFigure(report);
+  const of = source(report);
   const chapters = report.chapters ?? [];
   const placed = new Set(chapters.flatMap((each) => each.parts.flatMap((part) => part.figures)));
   const others = report.figures.filter((figure) => figure !== main && !placed.has(figure.id));
@@ -54,7 +56,7 @@ function body(report: Report, json: string): Part[] {
   add("compared", compared?.title ?? "", () => (compared === undefined ? null : studyTable(compared)));
   add("summary", "Measures", () => groups(report));
   add("figures", "Figures", () =>
-    others.length === 0 ? null : h("div", { class: "figures" }, ...others.map((each) => figureElement(each))),
+    others.length === 0 ? null : h("div", { class: "figures" }, ...others.map((each) => figureElement(each, { source: of }))),
   );
   // A chapter has its own claims, beside the figures that they are about.
   add("claims", "Claims", () => (chapters.length > 0 ? null : claims(report)));
@@ -102,7 +104,7 @@ function front(report: Report): HTMLElement {
       warnings(report),
       facts(report),
     ),
-    figure === undefined ? null : h("div", { class: "shown" }, figureElement(figure, "h2")),
+    figure === undefined ? null : h("div", { class: "shown" }, figureElement(figure, { source: source(report), heading: "h2" })),
   );
 }
 

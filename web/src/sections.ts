@@ -5,8 +5,10 @@ import { type Exact, numberOf, settingText } from "./data";
 import { h, prose } from "./dom";
 import { figureElement } from "./figures/figure";
 import { digits, quantity, range, Shown } from "./human";
+import { anchor } from "./links";
 import { headline, titleOf } from "./measures";
 import type { Chapter, Claim, Measure, Part, Reading, Report, Table, Tolerance } from "./report";
+import { source } from "./source";
 import { type Heading, type Shown as Cell, tableElement } from "./table";
 
 /** A part with its heading, which the list of contents links to. */
@@ -92,7 +94,7 @@ export function studyTable(table: Table): HTMLElement {
   return h(
     "div",
     { class: "study-table" },
-    h("h3", { id: `table-${table.id}` }, prose(table.title)),
+    h("div", { class: "head" }, h("h3", { id: `table-${table.id}` }, prose(table.title)), anchor(`table-${table.id}`, table.title)),
     table.about === "" ? null : h("p", { class: "about" }, prose(table.about)),
     tableElement(headings, rows, { label: table.title, csv: { name: `${table.id}.csv`, text: () => csvTable(table) } }),
   );
@@ -176,7 +178,7 @@ export function chapter(of: Chapter, report: Report): HTMLElement {
       "div",
       { class: "part" },
       h("h3", { class: "of-part" }, prose(each.title)),
-      drawn.length > 0 && h("div", { class: "figures" }, ...drawn.map((each) => figureElement(each))),
+      drawn.length > 0 && h("div", { class: "figures" }, ...drawn.map((each) => figureElement(each, { source: source(report) }))),
       ...tables.map(studyTable),
       // Most claims of a part have one source, which would fill a column for nothing.
       judged.length > 0 && h("p", { class: "about" }, `Claims of: ${[...new Set(judged.map((claim) => claim.source))].join("; ")}.`),

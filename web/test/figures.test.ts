@@ -4,7 +4,9 @@ import { numericAxis } from "../src/figures/axis";
 import { sharedPrefix } from "../src/figures/chord";
 import { ownerOf, seriesLegend } from "../src/figures/drawing";
 import { draw, figureElement } from "../src/figures/figure";
-import { svgFile } from "../src/figures/svgfile";
+import { inLines, svgFile } from "../src/figures/svgfile";
+import { figureCsv } from "../src/csv";
+import { reveal } from "../src/links";
 import type { Figure, Kind } from "../src/report";
 import { reports } from "./golden";
 
@@ -69,11 +71,55 @@ test("a figure that cannot be drawn says so in its own place", async () => {
 test("the downloaded drawing stands alone", () => {
   document.documentElement.style.setProperty("--series-1", "#0072b2");
   const figure = figures.find((each) => each.id === "speedup") as Figure;
-  const file = svgFile(draw(figure.kind, 560), figure.title);
+  const words = { title: figure.title, caption: figure.caption, source: ["osd.3 fails", "Towtank 1.2.3 · seed 7"] };
+  const file = svgFile(draw(figure.kind, 560), words);
   expect(file).toContain("#0072b2");
   expect(file).not.toContain("var(--series-1)");
   expect(file).toContain(figure.title);
   expect(file).not.toContain("<style");
+  // The caption is in lines that fit, and no word of it is lost.
+  const lines = [...file.matchAll(/<text y="\d+">([^<]*)<\/text>/g)].map((found) => found[1] ?? "");
+  expect(lines.join(" ")).toContain(figure.caption);
+  expect(lines.slice(-2)).toEqual(["osd.3 fails", "Towtank 1.2.3 · seed 7"]);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(560 / 5.5);
+});
+
+test("lines part between words", () => {
+  expect(inLines("one two  three", 7)).toEqual(["one two", "three"]);
+  expect(inLines("a_word_that_is_too_long b", 5)).toEqual(["a_word_that_is_too_long", "b"]);
+  expect(inLines("", 5)).toEqual([]);
+});
+
+test("the data of a figure can be copied, and a browser that does not let the page says what to do", async () => {
+  const figure = figures.find((each) => each.id === "speedup") as Figure;
+  const element = figureElement(figure);
+  const button = [...element.querySelectorAll("button")].find((each) => each.textContent === "Copy data");
+  const written: string[] = [];
+  const clipboard = (writeText: (text: string) => Promise<void>): void =>
+    void Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true });
+  clipboard(async (text) => void written.push(text));
+  button?.click();
+  await settled();
+  expect(written).toEqual([figureCsv(figure)]);
+  expect(element.querySelector(".said")?.textContent).toBe("copied");
+  clipboard(() => Promise.reject(new Error("not allowed")));
+  button?.click();
+  await settled();
+  expect(element.querySelector(".said")?.textContent).toContain("use CSV");
+});
+
+test("a link to a part unfolds what it lies in", () => {
+  const element = figureElement(figures.find((each) => each.id === "speedup") as Figure);
+  const folded = document.createElement("details");
+  folded.append(element);
+  document.body.replaceChildren(folded);
+  const link = element.querySelector("a.anchor")?.getAttribute("href") ?? "";
+  expect(link).toBe("#figure-speedup");
+  expect(reveal("#figure-nothing")).toBe(false);
+  expect(folded.open).toBe(false);
+  expect(reveal(link)).toBe(true);
+  expect(folded.open).toBe(true);
+  expect(reveal("#%")).toBe(false);
 });
 
 test("any of the flows can be chosen, and the drawing, its name and its file follow", async () => {

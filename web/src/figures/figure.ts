@@ -1,8 +1,9 @@
-// A figure on the page: title, legend, drawing, caption, and its file. Where there are several drawings to choose from,
+// A figure on the page: title, legend, drawing, caption, and its files. Where there are several drawings to choose from,
 // a list above the legend chooses one. A figure that fails to draw says so in its own place and leaves the page alone.
 
 import { figureCsv } from "../csv";
-import { download, h, prose } from "../dom";
+import { copy, download, h, prose } from "../dom";
+import { anchor } from "../links";
 import type { Figure, Kind } from "../report";
 import { drawBar } from "./bar";
 import { drawBox } from "./box";
@@ -12,6 +13,7 @@ import { drawEcdf, drawHistogram } from "./distribution";
 import type { Drawing, LegendEntry } from "./drawing";
 import { drawHeatmap } from "./heatmap";
 import { drawLine } from "./line";
+import { savePicture } from "./picture";
 import { svgFile } from "./svgfile";
 import { swatch } from "./swatch";
 import { drawTimeline } from "./timeline";
@@ -77,42 +79,83 @@ function chosen(kind: Kind, at: number): Kind {
   return other === undefined ? kind : { ...kind, ...other };
 }
 
+/** How a figure stands on the page. */
+export interface Placed {
+  /** What its files say of where it comes from, in lines. */
+  source?: readonly string[];
+  heading?: "h2" | "h3";
+}
+
 /** The figure as a part of the page; it draws itself when it knows its width, and again when that changes. */
-export function figureElement(figure: Figure, heading: "h2" | "h3" = "h3"): HTMLElement {
+export function figureElement(figure: Figure, { source = [], heading = "h3" }: Placed = {}): HTMLElement {
+  const id = `figure-${figure.id}`;
   const stage = h("div", { class: "stage" });
   const legend = h("div", { class: "legend" });
-  const save = h("button", { type: "button", class: "quiet small", title: "download the drawing as SVG" }, "SVG");
-  const data = h("button", { type: "button", class: "quiet small", title: "download the data as CSV" }, "CSV");
-  data.addEventListener("click", () => download(`figure-${figure.id}.csv`, "text/csv", figureCsv(figure)));
   const names = choices(figure.kind);
   const list = h("select", {}, ...names.map((name, at) => h("option", { value: at }, name)));
-  const element = h(
-    "figure",
-    { class: isWide(figure.kind) ? "figure wide" : "figure", id: `figure-${figure.id}` },
-    h("div", { class: "head" }, h(heading, {}, prose(figure.title)), h("span", { class: "saves" }, data, save)),
-    names.length > 0 && h("label", { class: "choice" }, "Shown: ", list),
-    legend,
-    stage,
-    figure.caption !== "" && h("figcaption", {}, prose(figure.caption)),
-  );
   let current: Drawing | null = null;
-  save.addEventListener("click", () => {
-    if (current !== null) download(`${figure.id}.svg`, "image/svg+xml", svgFile(current, shown().title.replaceAll("`", "")));
-  });
   const shown = (): Figure => {
     const at = Math.max(0, list.selectedIndex);
     const name = names[at] ?? "";
     return { ...figure, title: name === "" ? figure.title : `${figure.title}: ${name}`, kind: chosen(figure.kind, at) };
   };
+  const file = (): string => {
+    if (current === null) throw new Error("there is no drawing");
+    const plain = (text: string): string => text.replaceAll("`", "");
+    return svgFile(current, { title: plain(shown().title), caption: plain(figure.caption), source });
+  };
+  const saves = saveButtons(figure, file);
+  const element = h(
+    "figure",
+    { class: isWide(figure.kind) ? "figure wide" : "figure", id },
+    h("div", { class: "head" }, h(heading, {}, prose(figure.title)), anchor(id, figure.title)),
+    names.length > 0 && h("label", { class: "choice" }, "Shown: ", list),
+    legend,
+    stage,
+    figure.caption !== "" && h("figcaption", {}, prose(figure.caption)),
+    saves.element,
+  );
   let drawn = 0;
   const redraw = (width: number): void => {
     drawn = width;
     current = attempt(shown(), width, stage, legend);
-    save.hidden = current === null;
+    saves.drawn(current !== null);
   };
   list.addEventListener("change", () => redraw(drawn));
   followWidth(stage, redraw);
   return element;
+}
+
+/** The buttons below a figure: its data on the clipboard and as a file, and its drawing as files. */
+function saveButtons(figure: Figure, file: () => string): { element: HTMLElement; drawn: (is: boolean) => void } {
+  const button = (name: string, title: string, act: () => void): HTMLButtonElement =>
+    h("button", { type: "button", class: "quiet small", title, onclick: act }, name);
+  const said = h("span", { class: "said", role: "status" });
+  const say = (text: string): void => {
+    said.textContent = text;
+    setTimeout(() => (said.textContent = ""), 4000);
+  };
+  const copied = async (): Promise<void> => say((await copy(figureCsv(figure))) ? "copied" : "this browser does not let the page copy: use CSV");
+  const pictured = async (): Promise<void> => {
+    try {
+      await savePicture(`${figure.id}.png`, file());
+    } catch {
+      say("this browser makes no PNG: use SVG");
+    }
+  };
+  const drawings = [
+    button("SVG", "download the drawing as SVG", () => download(`${figure.id}.svg`, "image/svg+xml", file())),
+    button("PNG", "download the drawing as PNG", () => void pictured()),
+  ];
+  const element = h(
+    "div",
+    { class: "saves" },
+    said,
+    button("Copy data", "copy the data as CSV", () => void copied()),
+    button("CSV", "download the data as CSV", () => download(`figure-${figure.id}.csv`, "text/csv", figureCsv(figure))),
+    ...drawings,
+  );
+  return { element, drawn: (is) => drawings.forEach((each) => (each.hidden = !is)) };
 }
 
 function attempt(figure: Figure, width: number, stage: HTMLElement, legend: HTMLElement): Drawing | null {
