@@ -69,6 +69,29 @@ export function notAsChosen(): string[] {
   });
 }
 
+/** What a figure of a report has, as far as it is looked at here. */
+interface OverTime {
+  kind: { type: string; series?: { name: string; points?: { x: number | null }[] }[] };
+  bands?: { name: string; from: number; to: number }[];
+}
+
+/** What is wrong with a figure that shows a course: it starts at zero, and its phases follow each other to its end. */
+export function offCourse({ kind, bands = [] }: OverTime): string[] {
+  const faults: string[] = [];
+  if (kind.type !== "line") return [`it is a ${kind.type}`];
+  const xs = (kind.series ?? []).map((series) => (series.points ?? []).map((point) => point.x ?? Number.NaN));
+  for (const each of xs) if (each[0] !== 0) faults.push(`a line starts at ${each[0]}`);
+  if (bands.length === 0) return [...faults, "it has no phases"];
+  const end = Math.max(...xs.flat());
+  bands.forEach((band, at) => {
+    const before = bands[at - 1]?.to ?? 0;
+    if (band.from !== before) faults.push(`${band.name} starts at ${band.from}, not at ${before}`);
+  });
+  const last = bands.at(-1)?.to ?? 0;
+  if (Math.abs(last / end - 1) > 1e-6) faults.push(`the phases end at ${last}, and the lines at ${end}`);
+  return faults;
+}
+
 /** Where things lie, in pixels from the top of the page; null for what is not there. */
 export interface Places {
   figureTop: number | null;

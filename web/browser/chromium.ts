@@ -121,6 +121,18 @@ export class Chromium {
     await this.call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
   }
 
+  /** Drags the mouse from one place of the window to another, in pixels. */
+  async drag(from: readonly [number, number], to: readonly [number, number]): Promise<void> {
+    const mouse = (type: string, [x, y]: readonly [number, number], held: boolean): Promise<unknown> =>
+      this.call("Input.dispatchMouseEvent", { type, x, y, button: "left", buttons: held ? 1 : 0, clickCount: 1 });
+    await mouse("mouseMoved", from, false);
+    await mouse("mousePressed", from, true);
+    for (const share of [0.3, 0.7, 1]) {
+      await mouse("mouseMoved", [from[0] + share * (to[0] - from[0]), from[1] + share * (to[1] - from[1])], true);
+    }
+    await mouse("mouseReleased", to, false);
+  }
+
   /** What a function returns in the page. It is sent as text, so it knows nothing but its argument. */
   async evaluate<T, A = undefined>(run: (argument: A) => T | Promise<T>, argument?: A): Promise<T> {
     const expression = `(${run.toString()})(${JSON.stringify(argument) ?? ""})`;

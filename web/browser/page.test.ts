@@ -125,6 +125,47 @@ describe("a figure that leaves the page", () => {
   });
 });
 
+describe("a drawing", () => {
+  const ticks = (): Promise<number[]> =>
+    browser.evaluate(() =>
+      [...document.querySelectorAll('#figure-progress [aria-label="x-axis tick label"] text')].map((each) => Number(each.textContent)),
+    );
+
+  test("is zoomed by the mouse, and its axis comes back", async () => {
+    await browser.open(page("rebuild"), { width: 1400, height: 900, scheme: "light" });
+    const box = await browser.evaluate(() => {
+      const svg = document.querySelector("#figure-progress .stage svg");
+      svg?.scrollIntoView({ block: "center", behavior: "instant" });
+      const { left, top, width, height } = svg?.getBoundingClientRect() ?? new DOMRect();
+      return { left, top, width, height };
+    });
+    const all = await ticks();
+    const at = (share: number): [number, number] => [box.left + share * box.width, box.top + box.height / 2];
+    await browser.drag(at(0.5), at(0.8));
+    const part = await ticks();
+    expect(Math.min(...part)).toBeGreaterThan(Math.min(...all));
+    expect(Math.max(...part)).toBeLessThan(Math.max(...all));
+    expect(await barriers(browser)).toEqual([]);
+    expect(await browser.evaluate(badLabels)).toEqual([]);
+    await browser.evaluate(() => {
+      const buttons = [...document.querySelectorAll<HTMLElement>("#figure-progress .saves button")];
+      buttons.find((each) => each.textContent === "Show all of the axis")?.click();
+    });
+    expect(await ticks()).toEqual(all);
+    // Planted: a drag that is no longer than a click's trembling zooms nothing.
+    await browser.drag(at(0.5), [at(0.5)[0] + 3, at(0.5)[1]]);
+    expect(await ticks()).toEqual(all);
+    expect(browser.errors).toEqual([]);
+  });
+
+  test("names its phases", async () => {
+    await browser.open(page("rebuild"), { width: 390, height: 844, scheme: "light" });
+    const said = await browser.evaluate(() => document.querySelector("#figure-progress .stage svg")?.textContent ?? "");
+    expect(said).toContain("all is well");
+    expect(said).not.toContain("wait");
+  });
+});
+
 describe("a replicate that is chosen", () => {
   const members = (): Promise<number> => browser.evaluate(() => document.querySelectorAll("#figure-flows .member").length);
 

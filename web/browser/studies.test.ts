@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embed } from "../test/golden";
 import { barriers } from "./access";
-import { badLabels, belowTheFold, notAsChosen, overflows, places } from "./checks";
+import { badLabels, belowTheFold, notAsChosen, offCourse, overflows, places } from "./checks";
 import { Chromium } from "./chromium";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -43,6 +43,21 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.stop();
   rmSync(folder, { recursive: true });
+});
+
+test.each(["rebuild", "whatif"])("the main figure of %s shows the course", (name) => {
+  const out = join(folder, `course-${name}`);
+  execFileSync(program, [...(RUNS[name] ?? []), "--quiet", "--out", out], { cwd: cluster });
+  const { figures, main_figure, answer } = JSON.parse(readFileSync(join(out, "report.json"), "utf8"));
+  const figure = figures.find((each: { id: string }) => each.id === main_figure);
+  expect(answer.course.length).toBeGreaterThan(1);
+  expect(offCourse(figure)).toEqual([]);
+  // Planted: a line that starts with its first object, a phase that is missing, and none at all.
+  const [first, ...others] = figure.kind.series;
+  const late = { ...figure.kind, series: [{ ...first, points: first.points.slice(1) }, ...others] };
+  expect(offCourse({ ...figure, kind: late }).join()).toContain("a line starts at");
+  expect(offCourse({ ...figure, bands: figure.bands.slice(0, -1) }).length).toBeGreaterThan(0);
+  expect(offCourse({ ...figure, bands: [] })).toEqual(["it has no phases"]);
 });
 
 describe.each(Object.keys(RUNS))("the page of %s", (name) => {

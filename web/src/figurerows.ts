@@ -2,7 +2,7 @@
 // `web/test/golden/figures.json`, which has each kind of figure.
 
 import type { Field } from "./data";
-import type { BoxStats, Figure, Kind, Num, Reference } from "./report";
+import type { Band, BoxStats, Figure, Kind, Num, Reference } from "./report";
 
 type Place = { name: string; x: Num; y: Num };
 type Of<T extends Kind["type"]> = Extract<Kind, { type: T }>;
@@ -12,7 +12,7 @@ export function rows(figure: Figure): Field[][] {
   const { kind } = figure;
   switch (kind.type) {
     case "line":
-      return lineRows(kind);
+      return [...lineRows(kind), ...bandRows(figure.bands ?? [], kind)];
     case "box":
       return [
         ["role", "category", "quantity", "unit", "value"],
@@ -60,6 +60,11 @@ function lineRows(kind: Of<"line">): Field[][] {
     ...kind.series.flatMap(({ name, points }) => points.map((p): Field[] => ["data", name, x, y, p.x, p.y, p.low, p.high])),
     ...places(kind.references).map((p): Field[] => ["reference", p.name, x, y, p.x, p.y, null, null]),
   ];
+}
+
+/** A row for each end of a band. */
+function bandRows(bands: readonly Band[], { x, y }: Of<"line">): Field[][] {
+  return bands.flatMap(({ name, from, to }) => [from, to].map((at): Field[] => ["band", name, x.unit, y.unit, at, null, null, null]));
 }
 
 function boxRows(box: BoxStats, unit: string): Field[][] {

@@ -1,6 +1,7 @@
 // Where the page starts.
 
 import "./style.css";
+import { followNames } from "./linked";
 import { followAddress } from "./links";
 import { render } from "./page";
 import { prepare } from "./paper";
@@ -11,6 +12,7 @@ const root = document.getElementById("page");
 const data = document.getElementById("report");
 if (root !== null) render(root, data?.textContent ?? "");
 followAddress();
+if (root !== null) followNames(root);
 
 let restore: (() => void) | null = null;
 addEventListener("beforeprint", () => {

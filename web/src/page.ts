@@ -5,6 +5,7 @@ import { tableFiles } from "./csv";
 import { parse, restore } from "./data";
 import { download, h, prose } from "./dom";
 import { errorBox, figureElement } from "./figures/figure";
+import { saysNothing } from "./figures/look";
 import { digits } from "./human";
 import type { Figure, Report } from "./report";
 import { origin, scenario } from "./scenario";
@@ -49,14 +50,17 @@ function body(report: Report, json: string): Part[] {
   const of = source(report);
   const chapters = report.chapters ?? [];
   const placed = new Set(chapters.flatMap((each) => each.parts.flatMap((part) => part.figures)));
-  const others = report.figures.filter((figure) => figure !== main && !placed.has(figure.id));
+  const rest = report.figures.filter((figure) => figure !== main && !placed.has(figure.id));
+  const others = rest.filter((figure) => !saysNothing(figure.kind));
   const tabled = new Set(chapters.flatMap((each) => each.parts.flatMap((part) => part.tables ?? [])));
   const compared = report.tables.find((table) => table.id === report.answer.compared);
   const tables = report.tables.filter((table) => !tabled.has(table.id) && table !== compared);
-  add("compared", compared?.title ?? "", () => (compared === undefined ? null : studyTable(compared)));
+  add("compared", compared?.title ?? "", () => (compared === undefined ? null : studyTable(compared, report)));
   add("summary", "Measures", () => groups(report));
   add("figures", "Figures", () =>
-    others.length === 0 ? null : h("div", { class: "figures" }, ...others.map((each) => figureElement(each, { source: of }))),
+    rest.length === 0
+      ? null
+      : h("div", {}, h("div", { class: "figures" }, ...others.map((each) => figureElement(each, { source: of }))), leftOut(rest)),
   );
   // A chapter has its own claims, beside the figures that they are about.
   add("claims", "Claims", () => (chapters.length > 0 ? null : claims(report)));
@@ -65,12 +69,18 @@ function body(report: Report, json: string): Part[] {
   });
   add("points", "Points", () => points(report));
   add("tables", "Tables", () =>
-    tables.length === 0 ? null : h("div", {}, ...tables.map((table) => guarded(() => studyTable(table)))),
+    tables.length === 0 ? null : h("div", {}, ...tables.map((table) => guarded(() => studyTable(table, report)))),
   );
   add("scenario", "Scenario", () => scenario(report));
   add("origin", "Origin", () => origin(report));
   add("data", "Data", () => downloads(report, json));
   return parts;
+}
+
+/** Distributions of one value, which are not drawn. */
+function leftOut(figures: readonly Figure[]): HTMLElement | null {
+  const titles = figures.filter((figure) => saysNothing(figure.kind)).map((figure) => figure.title);
+  return titles.length === 0 ? null : h("p", { class: "about left-out" }, `Not drawn, since there is one value only: ${titles.join("; ")}.`);
 }
 
 function top(report: Report): HTMLElement {
@@ -80,7 +90,7 @@ function top(report: Report): HTMLElement {
 
 /** The figure that shows the answer: the report's choice, else its first one that is in no chapter. */
 function mainFigure(report: Report): Figure | undefined {
-  const first = (report.chapters ?? []).length > 0 ? undefined : report.figures[0];
+  const first = (report.chapters ?? []).length > 0 ? undefined : report.figures.find((figure) => !saysNothing(figure.kind));
   return report.figures.find((figure) => figure.id === report.main_figure) ?? first;
 }
 

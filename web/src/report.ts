@@ -157,6 +157,8 @@ export interface Figure {
   caption: string;
   /** The type of the figure, with its data. */
   kind: Kind;
+  /** Stretches of a numeric horizontal axis that have a name, such as the phases of a recovery; absent if there are none. */
+  bands?: Band[];
 }
 
 /** A type of figure, with its data. */
@@ -459,6 +461,16 @@ export interface BarSeries {
   low: Num[];
   /** Upper ends of the intervals, one per category; empty if there are none. */
   high: Num[];
+}
+
+/** A stretch of the horizontal axis with a name: a phase. */
+export interface Band {
+  /** Its name. */
+  name: string;
+  /** Where it starts on the horizontal axis. */
+  from: Num;
+  /** Where it ends. */
+  to: Num;
 }
 
 /** A published statement compared with our result. */

@@ -5,6 +5,7 @@ import { type Exact, numberOf, settingText } from "./data";
 import { h, prose } from "./dom";
 import { figureElement } from "./figures/figure";
 import { digits, quantity, range, Shown } from "./human";
+import { marked, rowNames } from "./linked";
 import { anchor } from "./links";
 import { headline, titleOf } from "./measures";
 import type { Chapter, Claim, Measure, Part, Reading, Report, Table, Tolerance } from "./report";
@@ -63,7 +64,13 @@ export function points(report: Report): HTMLElement | null {
   ]);
   const file = tableFiles(report).find((each) => each.name === "summary.csv");
   const csv = file === undefined ? {} : { csv: { name: file.name, text: file.text } };
-  return tableElement(headings, rows, { label: "points of the sweep", ...csv });
+  return tableElement(headings, rows, { label: "points of the sweep", ...csv, names: pointNames(report) });
+}
+
+/** The names of points where marks have them: a point goes by its settings. */
+function pointNames(report: Report): (string | null)[] {
+  const names = marked(report);
+  return report.points.map((point) => [point.label, point.label.replaceAll("=", " = ")].find((name) => names.has(name)) ?? null);
 }
 
 function settingCell(value: unknown): Cell {
@@ -80,7 +87,7 @@ function measureCell(measure: Measure | undefined, shown: Shown | undefined): Ce
 }
 
 /** A study's own table. */
-export function studyTable(table: Table): HTMLElement {
+export function studyTable(table: Table, report: Report): HTMLElement {
   const units = table.columns.map((column, at) => {
     const values = table.rows.map((row) => numberOf(row[at] as Exact)).filter((value) => value !== null);
     return Shown.column(values, column.unit);
@@ -96,7 +103,11 @@ export function studyTable(table: Table): HTMLElement {
     { class: "study-table" },
     h("div", { class: "head" }, h("h3", { id: `table-${table.id}` }, prose(table.title)), anchor(`table-${table.id}`, table.title)),
     table.about === "" ? null : h("p", { class: "about" }, prose(table.about)),
-    tableElement(headings, rows, { label: table.title, csv: { name: `${table.id}.csv`, text: () => csvTable(table) } }),
+    tableElement(headings, rows, {
+      label: table.title,
+      csv: { name: `${table.id}.csv`, text: () => csvTable(table) },
+      names: rowNames(table, marked(report)),
+    }),
   );
 }
 
@@ -179,7 +190,7 @@ export function chapter(of: Chapter, report: Report): HTMLElement {
       { class: "part" },
       h("h3", { class: "of-part" }, prose(each.title)),
       drawn.length > 0 && h("div", { class: "figures" }, ...drawn.map((each) => figureElement(each, { source: source(report) }))),
-      ...tables.map(studyTable),
+      ...tables.map((table) => studyTable(table, report)),
       // Most claims of a part have one source, which would fill a column for nothing.
       judged.length > 0 && h("p", { class: "about" }, `Claims of: ${[...new Set(judged.map((claim) => claim.source))].join("; ")}.`),
       judged.length > 0 && claimTable(judged, { label: `claims: ${each.title}` }, false),

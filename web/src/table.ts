@@ -27,6 +27,8 @@ interface Options {
   csv?: { name: string; text: () => string };
   /** What the table is, for readers who hear it. */
   label: string;
+  /** The name of each row, by which marks of figures find it; null where there is no such mark. */
+  names?: readonly (string | null)[];
 }
 
 /** A table in a frame that scrolls sideways when the screen is narrow. */
@@ -35,12 +37,13 @@ export function tableElement(headings: readonly Heading[], given: readonly (read
   const frame = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `table: ${options.label}` });
   const tools = h("div", { class: "tools" });
   // A row in which nothing stands tells nothing.
+  const named = new Map(given.map((row, at) => [row, options.names?.[at] ?? null]));
   const rows = given.filter((row) => row.some((cell) => typeof cell.text !== "string" || cell.text !== ""));
   let order = [...rows];
   let all = rows.length <= ROWS + 5;
   const fill = (): void => {
     const visible = all ? order : order.slice(0, ROWS);
-    body.replaceChildren(...visible.map((row) => rowElement(row, headings)));
+    body.replaceChildren(...visible.map((row) => rowElement(row, headings, named.get(row) ?? null)));
   };
   const heads = headings.map((heading, at) => {
     const head = h("th", { scope: "col", class: heading.numeric ? "number" : null, title: heading.title });
@@ -74,10 +77,10 @@ export function tableElement(headings: readonly Heading[], given: readonly (read
   return h("div", { class: "table" }, frame, tools);
 }
 
-function rowElement(row: readonly Shown[], headings: readonly Heading[]): HTMLElement {
+function rowElement(row: readonly Shown[], headings: readonly Heading[], name: string | null): HTMLElement {
   return h(
     "tr",
-    {},
+    { "data-name": name },
     ...row.map((cell, at) => {
       const classes = [headings[at]?.numeric === true ? "number" : "", cell.class ?? ""].filter((name) => name !== "");
       return h("td", { class: classes.length > 0 ? classes.join(" ") : null, title: cell.title }, cell.text);

@@ -10,7 +10,7 @@ use crate::slowest::{Runs, SERVERS_DRAWN};
 /// A figure of its parts.
 #[must_use]
 pub fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
-    Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), kind }
+    Figure::new(id, title, caption, kind)
 }
 
 /// The parts of a time, one bar a point; parts that no point has are left out.

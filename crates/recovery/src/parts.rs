@@ -23,6 +23,20 @@ pub const DOWN_OUT: &str = "until the failed devices are marked out (`down_out`)
 /// The time until devices are back.
 pub const IN_PLACE: &str = "until what failed is replaced or back";
 
+/// The parts in a figure over time, in the order of time.
+pub mod phases {
+    /// Until the failure is noticed.
+    pub const DETECTION: &str = "detection";
+    /// Until devices are marked out.
+    pub const DOWN_OUT: &str = "wait until marked out";
+    /// Until devices are back.
+    pub const IN_PLACE: &str = "replaced or back";
+    /// Until the first object moves.
+    pub const START: &str = "peering";
+    /// The rest.
+    pub const TRANSFERS: &str = "transfers";
+}
+
 /// The rest, where several things happen: from one failure or change of the map to the next.
 const BETWEEN: &str = "before or between transfers";
 

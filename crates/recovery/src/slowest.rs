@@ -93,7 +93,7 @@ impl<'v, 'a> Slowest<'v, 'a> {
     }
 
     fn figure(&self, (id, title): (&str, &str), about: &str, kind: Kind) -> Option<Figure> {
-        Some(Figure { id: id.to_owned(), title: title.to_owned(), caption: about.to_owned(), kind })
+        Some(Figure::new(id, title, about, kind))
     }
 
     fn traffic(&self) -> Option<Figure> {

@@ -19,10 +19,14 @@ pub struct Figure {
     pub caption: String,
     /// The type of the figure, with its data.
     pub kind: Kind,
+    /// Stretches of a numeric horizontal axis that have a name, such as the phases of a recovery; absent if
+    /// there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
 }
 
 impl Figure {
-    /// A figure of this id, title and caption.
+    /// A figure without bands.
     #[must_use]
     pub fn new(
         id: impl Into<String>,
@@ -30,7 +34,38 @@ impl Figure {
         caption: impl Into<String>,
         kind: Kind,
     ) -> Self {
-        Self { id: id.into(), title: title.into(), caption: caption.into(), kind }
+        Self { id: id.into(), title: title.into(), caption: caption.into(), kind, bands: Vec::new() }
+    }
+
+    /// With bands.
+    #[must_use]
+    pub fn with_bands(self, bands: Vec<Band>) -> Self {
+        Self { bands, ..self }
+    }
+}
+
+/// A stretch of the horizontal axis with a name: a phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Band {
+    /// Its name.
+    pub name: String,
+    /// Where it starts on the horizontal axis.
+    pub from: Num,
+    /// Where it ends.
+    pub to: Num,
+}
+
+impl Band {
+    /// Bands that follow each other from zero on, each with its length; those of no length are left out.
+    #[must_use]
+    pub fn one_after_the_other<'n>(parts: impl IntoIterator<Item = (&'n str, f64)>) -> Vec<Self> {
+        let mut at = 0.0;
+        let mut band = |(name, length): (&str, f64)| {
+            let from = at;
+            at += length;
+            (length > 0.0).then(|| Self { name: name.to_owned(), from: from.into(), to: at.into() })
+        };
+        parts.into_iter().filter_map(&mut band).collect()
     }
 }
 
@@ -410,4 +445,30 @@ pub struct BarSeries {
     /// Upper ends of the intervals, one per category; empty if there are none.
     #[serde(default)]
     pub high: Vec<Num>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_follow_each_other_and_those_of_no_length_are_left_out() {
+        let bands = Band::one_after_the_other([("detection", 20.0), ("wait", 0.0), ("transfers", 5.0)]);
+        let found: Vec<_> = bands.iter().map(|band| (band.name.as_str(), band.from, band.to)).collect();
+        assert_eq!(
+            found,
+            [("detection", Num::from(0.0), Num::from(20.0)), ("transfers", Num::from(20.0), Num::from(25.0))]
+        );
+    }
+
+    #[test]
+    fn a_figure_without_bands_is_written_as_before() {
+        let kind = Kind::Timeline { x: Axis::linear("time", "s"), lanes: Vec::new() };
+        let figure = Figure::new("lanes", "Lanes", "", kind);
+        let text = serde_json::to_string(&figure).unwrap();
+        assert!(!text.contains("bands"), "{text}");
+        assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
+        let banded = figure.with_bands(Band::one_after_the_other([("wait", 1.0)]));
+        assert!(serde_json::to_string(&banded).unwrap().contains("\"bands\""));
+    }
 }

@@ -45,7 +45,7 @@ pub use answer::{Answer, Label, Line, Step};
 pub use chapter::{Chapter, Part};
 pub use claim::{Claim, ClaimDraft, Reading, Tolerance, Verdict};
 pub use figure::{
-    Axis, BarSeries, Bin, BoxSeries, BoxStats, ChordFlows, CurvePoint, Draw, EcdfSeries, Figure,
+    Axis, Band, BarSeries, Bin, BoxSeries, BoxStats, ChordFlows, CurvePoint, Draw, EcdfSeries, Figure,
     HistogramSeries, Kind, Lane, LineSeries, Mark, PlacedBox, Reference, Scale, Span,
 };
 pub use interval::Interval;

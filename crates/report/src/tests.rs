@@ -151,7 +151,7 @@ fn figures() -> impl Strategy<Value = Figure> {
                     references: Vec::new(),
                 };
             }
-            Figure { id: "any".to_owned(), title, caption: String::new(), kind }
+            Figure::new("any", title, "", kind)
         },
     )
 }

@@ -140,7 +140,7 @@ impl<'a> Drawn<'a> {
     pub fn figure(&self, x: Axis, series: Vec<LineSeries>) -> Figure {
         let y = Axis::linear(self.label, self.unit);
         let kind = Kind::Line { x, y, series, references: Vec::new() };
-        Figure { id: self.id.to_owned(), title: self.title.to_owned(), caption: String::new(), kind }
+        Figure::new(self.id.to_owned(), self.title.to_owned(), "", kind)
     }
 }
 

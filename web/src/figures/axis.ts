@@ -29,7 +29,8 @@ export interface NumericAxis {
   floor: number;
 }
 
-interface Wishes {
+/** What a drawing wants of an axis. */
+export interface AxisWishes {
   /** Length of the axis in pixels. */
   pixels: number;
   /** Room a tick wants along the axis, in pixels. */
@@ -48,7 +49,7 @@ export function upright(scale: Axis["scale"]): number {
 }
 
 /** An axis over some values; missing ones are left out. */
-export function numericAxis(axis: Axis, values: readonly (Num | undefined)[], wishes: Wishes): NumericAxis {
+export function numericAxis(axis: Axis, values: readonly (Num | undefined)[], wishes: AxisWishes): NumericAxis {
   const log = axis.scale === "log";
   const found = values.filter((value): value is number => typeof value === "number" && (!log || value > 0));
   const shown = Shown.column(found, axis.unit);
@@ -71,7 +72,7 @@ export function numericAxis(axis: Axis, values: readonly (Num | undefined)[], wi
   };
 }
 
-function linearDomain(values: readonly number[], count: number, wishes: Wishes): [number, number] {
+function linearDomain(values: readonly number[], count: number, wishes: AxisWishes): [number, number] {
   let [low, high] = extent(values);
   if (low === undefined || high === undefined) return [0, 1];
   // A line that starts near zero is read best from zero; one that varies little far away from it is not.
@@ -115,7 +116,7 @@ function logTicks([low, high]: readonly [number, number], count: number): number
 }
 
 /** Whether every anchor can have its own tick with its label not touching the next. */
-function fits(anchors: readonly number[], domain: readonly [number, number], log: boolean, wishes: Wishes): boolean {
+function fits(anchors: readonly number[], domain: readonly [number, number], log: boolean, wishes: AxisWishes): boolean {
   if (anchors.length < 2) return false;
   const place = (value: number): number => (log ? Math.log(value) : value);
   const [start, stop] = [place(domain[0]), place(domain[1])];

@@ -2,9 +2,10 @@
 
 import * as Plot from "@observablehq/plot";
 import { quantity, range } from "../human";
+import { nameOf } from "../linked";
 import type { Kind, Num } from "../report";
 import { bandAxis, numericAxis, type NumericAxis, upright } from "./axis";
-import { base, dashedEntries, type Drawing, heightFor, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
+import { base, belowCut, dashedEntries, type Drawing, heightFor, type Look, named, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
 type Bar = Extract<Kind, { type: "bar" }>;
@@ -23,12 +24,12 @@ interface Piece {
   to: number;
 }
 
-export function drawBar(kind: Bar, width: number): Drawing {
+export function drawBar(kind: Bar, width: number, { cut }: Look = {}): Drawing {
   const height = heightFor(width);
   const beside = width >= NAMES_BESIDE;
   const pieces = kind.stacked ? stacked(kind) : sideBySide(kind);
   const ends = pieces.flatMap((piece) => [piece.from, piece.to, piece.low, piece.high]);
-  const y = numericAxis(kind.y, [...ends, ...referenceValues(kind.references, "y")], {
+  const y = numericAxis(kind.y, belowCut([...ends, ...referenceValues(kind.references, "y")], cut), {
     pixels: height - 74,
     spacing: upright(kind.y.scale),
     zero: true,
@@ -51,13 +52,13 @@ export function drawBar(kind: Bar, width: number): Drawing {
           labelArrow: "none",
           labelAnchor: "center",
         }),
-        ...bars(kind, pieces, y),
+        ...bars(kind, pieces, y, cut != null),
         Plot.ruleY([y.scale.type === "log" ? y.floor : 0], { stroke: "var(--axis)" }),
         ...referenceMarks(kind.references, null, y, [], beside),
       ],
     }),
   );
-  const entries = kind.series.map((series, at) => ({ name: series.name, colour: seriesColour(at), form: "area" as const }));
+  const entries = kind.series.map((series, at) => ({ name: series.name, colour: seriesColour(at), series: series.name, form: "area" as const }));
   const across = kind.references.filter((each) => each.type === "horizontal");
   const lines = beside ? [] : across.map((each) => each.name);
   return {
@@ -67,7 +68,7 @@ export function drawBar(kind: Bar, width: number): Drawing {
   };
 }
 
-function bars(kind: Bar, pieces: readonly Piece[], y: NumericAxis): Plot.Markish[] {
+function bars(kind: Bar, pieces: readonly Piece[], y: NumericAxis, clip: boolean): Plot.Markish[] {
   const wide = 0.76 / (kind.stacked ? 1 : Math.max(1, kind.series.length));
   const start = (piece: Piece): number => piece.category - 0.38 + (kind.stacked ? 0 : piece.series * wide);
   const middle = (piece: Piece): number => start(piece) + wide / 2;
@@ -83,6 +84,8 @@ function bars(kind: Bar, pieces: readonly Piece[], y: NumericAxis): Plot.Markish
       fillOpacity: 0.88,
       insetLeft: kind.stacked ? 0 : 0.75,
       insetRight: kind.stacked ? 0 : 0.75,
+      clip,
+      ...named(known.map((piece) => nameOf(kind.x, kind.categories[piece.category] ?? ""))),
     }),
     Plot.ruleX(whiskers, {
       x: middle,
@@ -91,9 +94,17 @@ function bars(kind: Bar, pieces: readonly Piece[], y: NumericAxis): Plot.Markish
       stroke: "var(--ink)",
       strokeWidth: 1.5,
       marker: "tick",
+      clip,
     }),
-    pointerTip(known, { x: middle, y: (piece) => (y.clipped(piece.from) + y.clipped(piece.to)) / 2 }, (piece) => tip(piece, kind)),
+    ...(clip ? [beyond(known.filter((piece) => y.clipped(piece.to) > y.scale.domain[1]), middle, kind)] : []),
+    pointerTip(known, { x: middle, y: (piece) => (y.clipped(piece.from) + Math.min(y.scale.domain[1], y.clipped(piece.to))) / 2 }, (piece) => tip(piece, kind)),
   ];
+}
+
+/** The values of bars that end above the axis, at their cut ends. */
+function beyond(pieces: readonly Piece[], middle: (piece: Piece) => number, kind: Bar): Plot.Markish {
+  const text = (piece: Piece): string => `↑ ${quantity(kind.stacked ? piece.to : (piece.value ?? 0), kind.y.unit)}`;
+  return Plot.text(pieces, { x: middle, frameAnchor: "top", dy: -8, text, fill: "var(--ink)" });
 }
 
 function sideBySide(kind: Bar): Piece[] {

@@ -2,9 +2,10 @@
 
 import * as Plot from "@observablehq/plot";
 import { quantity } from "../human";
+import { nameOf } from "../linked";
 import type { BoxStats, Kind, Num } from "../report";
 import { bandAxis, numericAxis, upright } from "./axis";
-import { base, type Drawing, heightFor, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
+import { base, belowCut, type Drawing, heightFor, type Look, named, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
 type Box = Extract<Kind, { type: "box" }>;
@@ -14,11 +15,11 @@ interface Place {
   box: BoxStats;
 }
 
-export function drawBox(kind: Box, width: number): Drawing {
+export function drawBox(kind: Box, width: number, { cut }: Look = {}): Drawing {
   // Boxes are read by their heights. A tall drawing also fills its card beside a round one.
   const height = Math.max(heightFor(width), Math.min(430, Math.round(width * 0.8)));
   const values = kind.boxes.flatMap((box) => [box.low, box.q1, box.median, box.q3, box.high, box.mean, ...box.outliers]);
-  const y = numericAxis(kind.y, [...values, ...referenceValues(kind.references, "y")], {
+  const y = numericAxis(kind.y, belowCut([...values, ...referenceValues(kind.references, "y")], cut), {
     pixels: height - 74,
     spacing: upright(kind.y.scale),
   });
@@ -33,6 +34,7 @@ export function drawBox(kind: Box, width: number): Drawing {
   // Of one run there is no distribution: it is a dot.
   const boxes = places.filter((place) => place.box.n > 1);
   const single = places.filter((place) => place.box.n <= 1);
+  const clip = cut != null;
   const half = Math.max(3, Math.min(28, (width - left) / places.length / 3));
   const svg = svgOf(
     Plot.plot({
@@ -50,8 +52,8 @@ export function drawBox(kind: Box, width: number): Drawing {
           labelAnchor: "center",
         }),
         ...referenceMarks(kind.references, null, y),
-        Plot.ruleX(boxes, { x, y1: to((box) => box.low), y2: to((box) => box.q1), stroke: "var(--ink)" }),
-        Plot.ruleX(boxes, { x, y1: to((box) => box.q3), y2: to((box) => box.high), stroke: "var(--ink)" }),
+        Plot.ruleX(boxes, { x, y1: to((box) => box.low), y2: to((box) => box.q1), stroke: "var(--ink)", clip }),
+        Plot.ruleX(boxes, { x, y1: to((box) => box.q3), y2: to((box) => box.high), stroke: "var(--ink)", clip }),
         Plot.barY(boxes, {
           x,
           y1: to((box) => box.q1),
@@ -59,14 +61,16 @@ export function drawBox(kind: Box, width: number): Drawing {
           fill: colour,
           fillOpacity: 0.3,
           stroke: colour,
+          clip,
+          ...named(boxes.map((place) => nameOf(kind.x, place.box.label))),
         }),
-        Plot.tickY(boxes, { x, y: to((box) => box.median), stroke: colour, strokeWidth: 2.5 }),
+        Plot.tickY(boxes, { x, y: to((box) => box.median), stroke: colour, strokeWidth: 2.5, clip }),
         ...[(box: BoxStats) => box.low, (box: BoxStats) => box.high].map((read) =>
-          Plot.tickY(boxes, { x, y: to(read), stroke: "var(--ink)", insetLeft: half / 2, insetRight: half / 2 }),
+          Plot.tickY(boxes, { x, y: to(read), stroke: "var(--ink)", insetLeft: half / 2, insetRight: half / 2, clip }),
         ),
-        Plot.dot(beyond, { x: "at", y: "value", r: 2.5, stroke: colour }),
-        Plot.dot(boxes, { x, y: to((box) => box.mean), r: 3, fill: "var(--ink)", stroke: "var(--surface)" }),
-        Plot.dot(single, { x, y: to((box) => box.median), r: 5, fill: colour, stroke: "var(--surface)" }),
+        Plot.dot(beyond, { x: "at", y: "value", r: 2.5, stroke: colour, clip }),
+        Plot.dot(boxes, { x, y: to((box) => box.mean), r: 3, fill: "var(--ink)", stroke: "var(--surface)", clip }),
+        Plot.dot(single, { x, y: to((box) => box.median), r: 5, fill: colour, stroke: "var(--surface)", clip, ...named(single.map((place) => nameOf(kind.x, place.box.label))) }),
         pointerTip(places, { x, y: to((box) => box.median) }, (place) => tip(place.box, kind), "x"),
       ],
     }),

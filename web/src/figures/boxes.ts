@@ -65,7 +65,7 @@ export function drawBoxes(kind: Boxes, width: number): Drawing {
       ],
     }),
   );
-  const entries = names.map((name, at) => ({ name, colour: seriesColour(at), form: "area" as const }));
+  const entries = names.map((name, at) => ({ name, colour: seriesColour(at), series: name, form: "area" as const }));
   return {
     svg,
     legend: seriesLegend(entries, kind.references),

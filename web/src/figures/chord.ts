@@ -6,6 +6,7 @@ import { type Chord, type ChordGroup, chordDirected, ribbonArrow } from "d3-chor
 import { arc } from "d3-shape";
 import { s } from "../dom";
 import { quantity } from "../human";
+import { nameOf } from "../linked";
 import type { Kind } from "../report";
 import { cut } from "./axis";
 import type { Drawing, LegendEntry } from "./drawing";
@@ -187,6 +188,7 @@ function memberMark(group: ChordGroup, layout: Layout, chords: readonly Chord[])
     {
       class: "member",
       "data-member": at,
+      "data-name": nameOf("server", name),
       "data-tip": about,
       tabindex: 0,
       role: "listitem",

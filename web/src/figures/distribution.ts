@@ -3,11 +3,15 @@
 import * as Plot from "@observablehq/plot";
 import { digits, quantity } from "../human";
 import type { Bin, Kind, Num } from "../report";
-import { numericAxis, upright } from "./axis";
+import { numericAxis, type NumericAxis, upright } from "./axis";
 import {
+  acrossAxis,
+  acrossOf,
   base,
   type Drawing,
   heightFor,
+  inZoom,
+  type Look,
   pointerTip,
   referenceMarks,
   referenceValues,
@@ -21,7 +25,7 @@ import { seriesColour, seriesDash } from "./palette";
 type Histogram = Extract<Kind, { type: "histogram" }>;
 type Ecdf = Extract<Kind, { type: "ecdf" }>;
 
-export function drawHistogram(kind: Histogram, width: number): Drawing {
+export function drawHistogram(kind: Histogram, width: number, { zoom }: Look = {}): Drawing {
   const height = heightFor(width);
   const bins = kind.series.flatMap((series) => series.bins);
   const y = numericAxis(kind.y, [...bins.map((bin) => bin.height), ...referenceValues(kind.references, "y")], {
@@ -31,11 +35,8 @@ export function drawHistogram(kind: Histogram, width: number): Drawing {
   });
   const left = y.room + 18;
   const ends = bins.flatMap((bin) => [bin.from, bin.to]);
-  const x = numericAxis(kind.x, [...ends, ...referenceValues(kind.references, "x")], {
-    pixels: width - left - 18,
-    spacing: 62,
-    tight: true,
-  });
+  const xs = [...ends, ...referenceValues(kind.references, "x")];
+  const x = acrossAxis(kind.x, xs, { pixels: width - left - 18, spacing: 62, tight: true }, zoom);
   const many = kind.series.length > 1;
   // On a logarithmic axis a bin that starts at zero starts at the edge, and so do bars on a logarithmic height.
   const from = (bin: Bin): number => bin.from === null ? Number.NaN : x.clipped(bin.from);
@@ -64,9 +65,9 @@ export function drawHistogram(kind: Histogram, width: number): Drawing {
         ...xAxis(x),
         ...marks,
         Plot.ruleY([y.scale.domain[0]], { stroke: "var(--axis)" }),
-        ...referenceMarks(kind.references, x, y, kind.series.map((series) => series.name)),
+        ...referenceMarks(inZoom(kind.references, zoom), x, y, kind.series.map((series) => series.name)),
         pointerTip(
-          data.filter(({ bin }) => (bin.height ?? 0) > 0),
+          data.filter(({ bin }) => (bin.height ?? 0) > 0 && between(x, (from(bin) + x.to(bin.to)) / 2)),
           { x: ({ bin }) => (from(bin) + x.to(bin.to)) / 2, y: ({ bin }) => y.to(bin.height) },
           ({ bin, name }) =>
             [
@@ -78,12 +79,18 @@ export function drawHistogram(kind: Histogram, width: number): Drawing {
       ],
     }),
   );
-  const entries = kind.series.map((series, at) => ({ name: series.name, colour: seriesColour(at), form: "area" as const }));
+  const entries = kind.series.map((series, at) => ({ name: series.name, colour: seriesColour(at), series: series.name, form: "area" as const }));
   return {
     svg,
+    across: acrossOf(svg, x, left),
     legend: seriesLegend(entries, kind.references),
     description: `Histogram of ${x.label}: ${kind.series.map((series) => series.name).join(", ")}`,
   };
+}
+
+/** Whether a place lies on an axis. */
+function between({ scale: { domain } }: NumericAxis, value: number): boolean {
+  return value >= domain[0] && value <= domain[1];
 }
 
 /** The silhouette of overlapping bars, which keeps them apart. */
@@ -97,7 +104,7 @@ interface Step {
   name: string;
 }
 
-export function drawEcdf(kind: Ecdf, width: number): Drawing {
+export function drawEcdf(kind: Ecdf, width: number, { zoom }: Look = {}): Drawing {
   const height = heightFor(width);
   const steps = kind.series.map((series) =>
     series.points.map(([value, share]): Step => ({
@@ -115,7 +122,7 @@ export function drawEcdf(kind: Ecdf, width: number): Drawing {
   );
   const left = y.room + 18;
   const xs = [...all.map((step) => step.value), ...referenceValues(kind.references, "x")];
-  const x = numericAxis(kind.x, xs, { pixels: width - left - 18, spacing: 62, tight: true });
+  const x = acrossAxis(kind.x, xs, { pixels: width - left - 18, spacing: 62, tight: true }, zoom);
   const lines = steps.map((series, at) => {
     const line = {
       x: (step: Step) => x.to(step.value),
@@ -123,6 +130,7 @@ export function drawEcdf(kind: Ecdf, width: number): Drawing {
       curve: "step-after" as const,
       stroke: seriesColour(at),
       strokeWidth: 2,
+      clip: true as const,
     };
     const dash = seriesDash(at);
     return Plot.line(series, dash === undefined ? line : { ...line, strokeDasharray: dash });
@@ -135,10 +143,10 @@ export function drawEcdf(kind: Ecdf, width: number): Drawing {
       marks: [
         ...yAxis(y),
         ...xAxis(x),
-        ...referenceMarks(kind.references, x, y, kind.series.map((series) => series.name)),
+        ...referenceMarks(inZoom(kind.references, zoom), x, y, kind.series.map((series) => series.name)),
         ...lines,
         pointerTip(
-          all.filter((step) => !Number.isNaN(x.to(step.value)) && !Number.isNaN(y.to(step.share))),
+          all.filter((step) => between(x, x.to(step.value)) && !Number.isNaN(y.to(step.share))),
           { x: (step) => x.to(step.value), y: (step) => y.to(step.share) },
           (step) =>
             [
@@ -153,11 +161,13 @@ export function drawEcdf(kind: Ecdf, width: number): Drawing {
   const entries = kind.series.map((series, at) => ({
     name: series.name,
     colour: seriesColour(at),
+    series: series.name,
     form: "line" as const,
     dash: seriesDash(at),
   }));
   return {
     svg,
+    across: acrossOf(svg, x, left),
     legend: seriesLegend(entries, kind.references),
     description: `Distribution of ${x.label}: ${kind.series.map((series) => series.name).join(", ")}`,
   };

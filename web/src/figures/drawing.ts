@@ -1,9 +1,11 @@
 // What a figure's drawing consists of, and what all drawings made with Observable Plot share.
 
 import * as Plot from "@observablehq/plot";
-import type { Reference } from "../report";
-import type { NumericAxis } from "./axis";
+import type { Axis, Band, Num, Reference } from "../report";
+import { type AxisWishes, numericAxis, type NumericAxis } from "./axis";
+import type { Cut } from "./look";
 import { seriesColour } from "./palette";
+import type { Across, Stretch } from "./zoom";
 
 /** An entry of a legend. */
 export interface LegendEntry {
@@ -12,6 +14,8 @@ export interface LegendEntry {
   /** How its swatch looks. */
   form: "line" | "dash" | "area" | "dot";
   dash?: string | undefined;
+  /** The series that the entry shows and hides. */
+  series?: string;
 }
 
 /** A finished drawing. */
@@ -22,6 +26,48 @@ export interface Drawing {
   ramp?: SVGSVGElement;
   /** For readers who do not see it. */
   description: string;
+  /** Its horizontal axis, where that can be zoomed. */
+  across?: Across;
+}
+
+/** What of a figure is drawn, beside its data. */
+export interface Look {
+  /** Stretches of the horizontal axis that have a name. */
+  bands?: readonly Band[];
+  /** The part of the horizontal axis that is drawn; all of it where there is none. */
+  zoom?: Stretch | null;
+  /** Where the vertical axis ends for the sake of most values. */
+  cut?: Cut | null;
+}
+
+/** The values that an axis reaches: those below the cut. */
+export function belowCut(values: readonly (number | null | undefined)[], end: Cut | null | undefined): (number | null | undefined)[] {
+  return end == null ? [...values] : values.filter((value) => value == null || value <= end.limit);
+}
+
+/** The references of the part of the horizontal axis that is drawn. */
+export function inZoom(references: readonly Reference[], zoom: Stretch | null | undefined): readonly Reference[] {
+  if (zoom == null) return references;
+  return references.filter((each) => each.type !== "vertical" || (each.at !== null && each.at >= zoom[0] && each.at <= zoom[1]));
+}
+
+/** A horizontal axis over some values, or over the part of it that is drawn. */
+export function acrossAxis(axis: Axis, values: readonly (Num | undefined)[], wishes: AxisWishes, zoom: Stretch | null | undefined): NumericAxis {
+  if (zoom == null) return numericAxis(axis, values, wishes);
+  return numericAxis(axis, zoom, { pixels: wishes.pixels, spacing: wishes.spacing, zero: false, tight: true });
+}
+
+/** How the pixels of a plot belong to its horizontal axis. */
+export function acrossOf(svg: SVGSVGElement, axis: NumericAxis, left: number, top = 34): Across {
+  const scale = (svg as unknown as { scale: (name: string) => Plot.Scale | undefined }).scale("x");
+  const [width, height] = [Number(svg.getAttribute("width")), Number(svg.getAttribute("height"))];
+  return {
+    left,
+    right: width - 18,
+    top,
+    bottom: height - 40,
+    at: (pixel) => Number(scale?.invert?.(pixel) ?? Number.NaN) * axis.shown.factor,
+  };
 }
 
 /** Height of a figure of ordinary shape. */
@@ -231,6 +277,18 @@ export function pointerTip<T>(
     lineHeight: 1.3,
     lineWidth: 26,
   } as Plot.TipOptions);
+}
+
+/** Puts a name on each mark, by which rows of tables find it; one name for each datum, or one for all. */
+export function named(names: readonly string[] | string): { render: Plot.RenderFunction } {
+  return {
+    render: (index, scales, values, dimensions, context, next) => {
+      const group = next?.(index, scales, values, dimensions, context) ?? null;
+      if (typeof names === "string") group?.setAttribute("data-name", names);
+      else [...(group?.children ?? [])].forEach((each, at) => each.setAttribute("data-name", names[index[at] ?? -1] ?? ""));
+      return group;
+    },
+  };
 }
 
 /** The svg of a plot without legends of its own. */

@@ -3,6 +3,7 @@
 
 import { figureCsv } from "../csv";
 import { copy, download, h, prose } from "../dom";
+import { quantity } from "../human";
 import { anchor } from "../links";
 import type { Figure, Kind } from "../report";
 import { drawBar } from "./bar";
@@ -10,27 +11,29 @@ import { drawBox } from "./box";
 import { drawBoxes } from "./boxes";
 import { drawChord } from "./chord";
 import { drawEcdf, drawHistogram } from "./distribution";
-import type { Drawing, LegendEntry } from "./drawing";
+import type { Drawing, LegendEntry, Look } from "./drawing";
 import { drawHeatmap } from "./heatmap";
+import { cut, type Cut, series, without } from "./look";
 import { drawLine } from "./line";
 import { savePicture } from "./picture";
 import { svgFile } from "./svgfile";
 import { swatch } from "./swatch";
 import { drawTimeline } from "./timeline";
+import { inside, type Stretch, zoomable } from "./zoom";
 
 /** Draws any kind of figure at a width. */
-export function draw(kind: Kind, width: number): Drawing {
+export function draw(kind: Kind, width: number, look: Look = {}): Drawing {
   switch (kind.type) {
     case "line":
-      return drawLine(kind, width);
+      return drawLine(kind, width, look);
     case "box":
-      return drawBox(kind, width);
+      return drawBox(kind, width, look);
     case "boxes":
       return drawBoxes(kind, width);
     case "histogram":
-      return drawHistogram(kind, width);
+      return drawHistogram(kind, width, look);
     case "ecdf":
-      return drawEcdf(kind, width);
+      return drawEcdf(kind, width, look);
     case "heatmap":
       return drawHeatmap(kind, width);
     case "timeline":
@@ -38,7 +41,7 @@ export function draw(kind: Kind, width: number): Drawing {
     case "chord":
       return drawChord(kind, width);
     case "bar":
-      return drawBar(kind, width);
+      return drawBar(kind, width, look);
     default: {
       const unknown: never = kind;
       throw new Error(`this page knows no figure of type ${JSON.stringify((unknown as { type?: unknown }).type)}`);
@@ -86,44 +89,129 @@ export interface Placed {
   heading?: "h2" | "h3";
 }
 
+/** What the reader has chosen of a figure. */
+interface Chosen {
+  hidden: Set<string>;
+  zoom: Stretch | null;
+  /** Whether the axis reaches extremes that squash the rest. */
+  whole: boolean;
+}
+
 /** The figure as a part of the page; it draws itself when it knows its width, and again when that changes. */
 export function figureElement(figure: Figure, { source = [], heading = "h3" }: Placed = {}): HTMLElement {
   const id = `figure-${figure.id}`;
   const stage = h("div", { class: "stage" });
   const legend = h("div", { class: "legend" });
+  const note = h("p", { class: "cut" });
   const names = choices(figure.kind);
   const list = h("select", {}, ...names.map((name, at) => h("option", { value: at }, name)));
-  let current: Drawing | null = null;
+  const state: Chosen = { hidden: new Set(), zoom: null, whole: false };
+  let [current, drawn]: [Drawing | null, number] = [null, 0];
+  let full: Stretch | null = null;
   const shown = (): Figure => {
     const at = Math.max(0, list.selectedIndex);
     const name = names[at] ?? "";
-    return { ...figure, title: name === "" ? figure.title : `${figure.title}: ${name}`, kind: chosen(figure.kind, at) };
+    return { ...figure, title: name === "" ? figure.title : `${figure.title}: ${name}`, kind: without(chosen(figure.kind, at), state.hidden) };
   };
+  const end = (): Cut | null => (state.whole ? null : cut(shown().kind));
   const file = (): string => {
     if (current === null) throw new Error("there is no drawing");
     const plain = (text: string): string => text.replaceAll("`", "");
-    return svgFile(current, { title: plain(shown().title), caption: plain(figure.caption), source });
+    const beyond = end();
+    const caption = beyond === null ? figure.caption : `${figure.caption} ${beyondText(beyond, shown().kind)}`;
+    return svgFile(current, { title: plain(shown().title), caption: plain(caption), source });
   };
   const saves = saveButtons(figure, file);
-  const element = h(
+  const reset = h("button", { type: "button", class: "quiet small", onclick: () => show(null) }, "Show all of the axis");
+  saves.element.prepend(reset);
+  const redraw = (width = drawn): void => {
+    drawn = width;
+    const focus = document.activeElement instanceof HTMLElement && legend.contains(document.activeElement) ? document.activeElement.dataset["series"] : undefined;
+    current = attempt(shown(), { bands: figure.bands ?? [], zoom: state.zoom, cut: end() }, width, stage);
+    if (state.zoom === null && current?.across !== undefined) full = [current.across.at(current.across.left), current.across.at(current.across.right)];
+    fillLegend(legend, current, state.hidden, (name) => toggle(name));
+    const entries = [...legend.querySelectorAll<HTMLElement>("[data-series]")];
+    if (focus !== undefined) entries.find((each) => each.dataset["series"] === focus)?.focus();
+    fillNote(note, state.whole, cut(shown().kind), shown().kind, () => {
+      state.whole = !state.whole;
+      redraw();
+    });
+    saves.drawn(current !== null);
+    reset.hidden = state.zoom === null;
+  };
+  const show = (stretch: Stretch | null): void => {
+    state.zoom = stretch === null || full === null ? null : inside(stretch, full);
+    redraw();
+  };
+  const toggle = (name: string): void => {
+    if (!state.hidden.delete(name)) state.hidden.add(name);
+    // A figure without any series would be an end that nothing leads out of.
+    if (series(figure.kind).every((each) => state.hidden.has(each))) state.hidden.clear();
+    redraw();
+  };
+  if (canZoom(figure.kind)) {
+    const keys = "arrow keys move, plus and minus zoom, 0 shows all";
+    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", `${figure.title.replaceAll("`", "")}: ${keys}`]] as const) {
+      stage.setAttribute(name, value);
+    }
+    stage.classList.add("zoomable");
+    zoomable(stage, { now: () => (current?.across === undefined ? null : { svg: current.svg, across: current.across }), show });
+  }
+  list.addEventListener("change", () => redraw());
+  followWidth(stage, redraw);
+  return h(
     "figure",
     { class: isWide(figure.kind) ? "figure wide" : "figure", id },
     h("div", { class: "head" }, h(heading, {}, prose(figure.title)), anchor(id, figure.title)),
     names.length > 0 && h("label", { class: "choice" }, "Shown: ", list),
     legend,
+    note,
     stage,
     figure.caption !== "" && h("figcaption", {}, prose(figure.caption)),
     saves.element,
   );
-  let drawn = 0;
-  const redraw = (width: number): void => {
-    drawn = width;
-    current = attempt(shown(), width, stage, legend);
-    saves.drawn(current !== null);
+}
+
+/** Whether the horizontal axis of a figure can be zoomed: it has numbers, and more than a few places. */
+function canZoom(kind: Kind): boolean {
+  if (kind.type === "line") return kind.series.some((each) => each.points.length > ZOOM_LEAST);
+  return kind.type === "ecdf" || kind.type === "histogram";
+}
+
+/** Fewer points than these have no part that is worth a closer look. */
+const ZOOM_LEAST = 8;
+
+/** Legend entries of series are buttons that hide and show them. */
+function fillLegend(legend: HTMLElement, drawing: Drawing | null, hidden: ReadonlySet<string>, toggle: (name: string) => void): void {
+  const item = (entry: LegendEntry): HTMLElement => {
+    const name = entry.series;
+    if (name === undefined) return h("span", { class: "entry" }, swatch(entry), entry.name);
+    const is = !hidden.has(name);
+    const about = is ? "hide this series" : "show this series";
+    return h(
+      "button",
+      { type: "button", class: "entry", "data-series": name, "aria-pressed": String(is), title: about, onclick: () => toggle(name) },
+      swatch(entry),
+      entry.name,
+    );
   };
-  list.addEventListener("change", () => redraw(drawn));
-  followWidth(stage, redraw);
-  return element;
+  legend.replaceChildren(...(drawing?.legend ?? []).map(item), ...(drawing?.ramp === undefined ? [] : [drawing.ramp]));
+  legend.hidden = legend.childElementCount === 0;
+}
+
+/** What lies beyond the axis, in words. */
+function beyondText({ beyond }: Cut, kind: Kind): string {
+  const unit = "y" in kind && typeof kind.y !== "string" ? kind.y.unit : "";
+  const names = beyond.slice(0, 2).map((each) => `${each.name} (up to ${quantity(each.most, unit)})`);
+  const more = beyond.length - names.length;
+  return `Beyond the axis: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`;
+}
+
+function fillNote(note: HTMLElement, whole: boolean, found: Cut | null, kind: Kind, change: () => void): void {
+  note.hidden = found === null;
+  if (found === null) return;
+  const button = h("button", { type: "button", class: "quiet small", onclick: change }, whole ? "Cut the axis" : "Show all values");
+  note.replaceChildren(whole ? "" : `${beyondText(found, kind)} `, button);
 }
 
 /** The buttons below a figure: its data on the clipboard and as a file, and its drawing as files. */
@@ -158,19 +246,16 @@ function saveButtons(figure: Figure, file: () => string): { element: HTMLElement
   return { element, drawn: (is) => drawings.forEach((each) => (each.hidden = !is)) };
 }
 
-function attempt(figure: Figure, width: number, stage: HTMLElement, legend: HTMLElement): Drawing | null {
+function attempt(figure: Figure, look: Look, width: number, stage: HTMLElement): Drawing | null {
   try {
-    const drawing = draw(figure.kind, width);
+    const drawing = draw(figure.kind, width, look);
     drawing.svg.setAttribute("role", figure.kind.type === "chord" ? "list" : "img");
     drawing.svg.setAttribute("aria-label", `${figure.title.replaceAll("`", "")}. ${drawing.description}`);
     // The marks of a drawing have labels, which only elements with a role may have.
     for (const marks of drawing.svg.querySelectorAll("g[aria-label]:not([role])")) marks.setAttribute("role", "group");
     stage.replaceChildren(drawing.svg);
-    legend.replaceChildren(...drawing.legend.map(legendItem), ...(drawing.ramp === undefined ? [] : [drawing.ramp]));
-    legend.hidden = legend.childElementCount === 0;
     return drawing;
   } catch (error) {
-    legend.hidden = true;
     stage.replaceChildren(errorBox(`This figure could not be drawn: ${error instanceof Error ? error.message : String(error)}`));
     return null;
   }
@@ -179,10 +264,6 @@ function attempt(figure: Figure, width: number, stage: HTMLElement, legend: HTML
 /** Something went wrong, in its own place. */
 export function errorBox(text: string): HTMLElement {
   return h("p", { class: "error", role: "alert" }, text, " The numbers are in the report's JSON.");
-}
-
-function legendItem(entry: LegendEntry): HTMLElement {
-  return h("span", { class: "entry" }, swatch(entry), entry.name);
 }
 
 /** Calls back with the element's width, now and whenever it changes by more than a scroll bar's trembling. */

@@ -4,9 +4,10 @@
 import * as Plot from "@observablehq/plot";
 import { s } from "../dom";
 import { quantity } from "../human";
+import { nameOf } from "../linked";
 import type { Kind, Num } from "../report";
 import { bandAxis, CHARACTER, cut, numericAxis, type NumericAxis } from "./axis";
-import { base, type Drawing, pointerTip, svgOf } from "./drawing";
+import { base, type Drawing, named, pointerTip, svgOf } from "./drawing";
 
 type Heatmap = Extract<Kind, { type: "heatmap" }>;
 
@@ -58,7 +59,7 @@ export function drawHeatmap(kind: Heatmap, width: number): Drawing {
         },
       ),
       Plot.cell(missing, { x: "column", y: "row", fill: "var(--missing)", inset: 0.5 }),
-      Plot.cell(known, { x: "column", y: "row", fill: (square: Square) => colour.to(square.value), inset: 0.5 }),
+      Plot.cell(known, { x: "column", y: "row", fill: (square: Square) => colour.to(square.value), inset: 0.5, ...named(known.map((square) => nameOf(kind.y, kind.rows[square.row] ?? ""))) }),
       pointerTip(squares, { x: (square) => square.column, y: (square) => square.row }, (square) => tip(square, kind)),
     ],
   });

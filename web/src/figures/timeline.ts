@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import { quantity } from "../human";
 import type { Kind, Mark, Span } from "../report";
 import { CHARACTER, cut, numericAxis } from "./axis";
-import { base, type Drawing, pointerTip, svgOf, xAxis } from "./drawing";
+import { base, type Drawing, named, pointerTip, svgOf, xAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
 type Timeline = Extract<Kind, { type: "timeline" }>;
@@ -37,7 +37,7 @@ export function drawTimeline(kind: Timeline, width: number): Drawing {
           kind.lanes.map((_, index) => index).filter((index) => index % stride === 0),
           { label: null, tickFormat: (index: number) => cut(kind.lanes[index]?.name ?? "", characters), tickSize: 0 },
         ),
-        Plot.barX(spans, { y: lane, x1: from, x2: to, fill: (each: { span: Span }) => colour(each.span.what), insetLeft: 0.5, rx: 2 }),
+        Plot.barX(spans, { y: lane, x1: from, x2: to, fill: (each: { span: Span }) => colour(each.span.what), insetLeft: 0.5, rx: 2, ...named(spans.map((each) => kind.lanes[each.lane]?.name ?? "")) }),
         Plot.tickX(marks, { y: lane, x: at, stroke: "var(--ink)", strokeWidth: 2 }),
         Plot.dot(marks, { y: lane, x: at, symbol: "diamond", r: 4.5, fill: "var(--ink)", stroke: "var(--surface)" }),
         ...markNames(marks, at, lane, x.scale.domain),

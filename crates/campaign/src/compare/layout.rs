@@ -186,12 +186,8 @@ fn ratio_figure(sides: &[Side], others: &[Against<'_>], main: &[Main]) -> Option
         stacked: false,
         references: vec![Reference::Horizontal { name: "equal".to_owned(), at: 1.0.into() }],
     };
-    (!shown.is_empty()).then(|| Figure {
-        id: "ratios".to_owned(),
-        title: format!("Ratios to {a}"),
-        caption: format!("Each main measure divided by that of {a}; those that are equal are left out."),
-        kind,
-    })
+    let caption = format!("Each main measure divided by that of {a}; those that are equal are left out.");
+    (!shown.is_empty()).then(|| Figure::new("ratios", format!("Ratios to {a}"), caption, kind))
 }
 
 fn line_figures(key: &str, sides: &[Side], others: &[Against<'_>]) -> Vec<Figure> {
@@ -213,17 +209,14 @@ fn line_figures(key: &str, sides: &[Side], others: &[Against<'_>]) -> Vec<Figure
             LineSeries { name: side.shown(), points, draw: Draw::Line }
         };
         let title = title_of(sides.iter(), name, unit);
-        Figure {
-            id: format!("compare_{name}"),
-            title: title.clone(),
-            caption: "Means over replicates with their 95 % intervals.".to_owned(),
-            kind: Kind::Line {
-                x: Axis::linear(key, ""),
-                y: Axis::linear(title, unit),
-                series: sides.iter().map(line).collect(),
-                references: Vec::new(),
-            },
-        }
+        let kind = Kind::Line {
+            x: Axis::linear(key, ""),
+            y: Axis::linear(title.clone(), unit),
+            series: sides.iter().map(line).collect(),
+            references: Vec::new(),
+        };
+        let caption = "Means over replicates with their 95 % intervals.";
+        Figure::new(format!("compare_{name}"), title, caption, kind)
     };
     measures(others).iter().take(FIGURES_MAX).map(figure).collect()
 }

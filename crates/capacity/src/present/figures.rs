@@ -20,7 +20,7 @@ pub(super) fn series(name: impl Into<String>, points: Vec<CurvePoint>, draw: Dra
 
 /// A figure with an id, a title and a caption.
 pub(super) fn figure(id: &str, title: &str, caption: impl Into<String>, kind: Kind) -> Figure {
-    Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.into(), kind }
+    Figure::new(id, title, caption.into(), kind)
 }
 
 /// Estimated against measured rates: dots on the diagonal are exact.

@@ -75,12 +75,12 @@ fn fill(kept: &Kept) -> Figure {
     let references =
         [("nearfull", limits.nearfull), ("backfillfull", limits.backfillfull), ("full", limits.full)]
             .map(|(name, limit)| (name.to_owned(), Num::from((limit * 1e5).round() / 1e3)));
-    Figure {
-        id: "fill".to_owned(),
-        title: "Fill of the devices".to_owned(),
-        caption: "Groups where the map puts them; ideal is what weight, override and rule give.".to_owned(),
-        kind: by_device(&devices, Axis::linear("fill", "percent"), lines, references.into()),
-    }
+    Figure::new(
+        "fill",
+        "Fill of the devices",
+        "Groups where the map puts them; ideal is what weight, override and rule give.",
+        by_device(&devices, Axis::linear("fill", "percent"), lines, references.into()),
+    )
 }
 
 fn shards(kept: &Kept) -> Figure {
@@ -89,26 +89,25 @@ fn shards(kept: &Kept) -> Figure {
         ("ideal", |device| device.shards.1),
         ("after the plan", |device| device.shards.2 as f64),
     ];
-    Figure {
-        id: "shards".to_owned(),
-        title: "Copies and shards on the devices".to_owned(),
-        caption: "Of all pools; where the map puts them, as weight, override and rule would give them, and after the plan."
-            .to_owned(),
-        kind: by_device(&shown(kept), Axis::linear("shards", ""), lines, Vec::new()),
-    }
+    Figure::new(
+        "shards",
+        "Copies and shards on the devices",
+        "Of all pools; where the map puts them, as weight, override and rule would give them, and after the plan.",
+        by_device(&shown(kept), Axis::linear("shards", ""), lines, Vec::new()),
+    )
 }
 
 fn causes(kept: &Kept) -> Figure {
     let even = kept.causes.first().map_or(0.0, |cause| 100.0 * cause.fill);
     let known = || kept.causes.iter().skip(1).filter(|cause| cause.added.is_some());
     let name = |name: &str| name.replace('_', " ");
-    Figure {
-        id: "causes".to_owned(),
-        title: "What makes the fullest device so full".to_owned(),
-        caption: format!(
+    Figure::new(
+        "causes",
+        "What makes the fullest device so full",
+        format!(
             "Each bar is what one fact adds to an even fill of {even:.1} %; together they are the fill that is reported."
         ),
-        kind: Kind::Bar {
+        Kind::Bar {
             x: "cause".to_owned(),
             y: Axis::linear("added", "percent points"),
             categories: known().map(|cause| name(cause.kind.name())).collect(),
@@ -116,7 +115,7 @@ fn causes(kept: &Kept) -> Figure {
             stacked: false,
             references: Vec::new(),
         },
-    }
+    )
 }
 
 /// For a sweep: what each plan wins.
@@ -125,11 +124,11 @@ pub fn plans(views: &[View<'_>]) -> Figure {
     let tib = |value: Option<f64>| value.unwrap_or(0.0) / (1u64 << 40) as f64;
     let of =
         |name: &str, measure: &str| series(name, views.iter().map(|view| tib(view.point.value(measure))));
-    Figure {
-        id: "plans".to_owned(),
-        title: "What fits after each plan".to_owned(),
-        caption: "All pools grow in proportion. At best: every group as well as its rule allows.".to_owned(),
-        kind: Kind::Bar {
+    Figure::new(
+        "plans",
+        "What fits after each plan",
+        "All pools grow in proportion. At best: every group as well as its rule allows.",
+        Kind::Bar {
             x: "point".to_owned(),
             y: Axis::linear("usable", "TiB"),
             categories: views.iter().map(|view| view.point.label()).collect(),
@@ -141,5 +140,5 @@ pub fn plans(views: &[View<'_>]) -> Figure {
             stacked: false,
             references: Vec::new(),
         },
-    }
+    )
 }

@@ -165,11 +165,11 @@ fn in_and_out(moves: &Moves) -> Figure {
     } else {
         format!(" {left_out} devices with less to move are left out.")
     };
-    Figure {
-        id: "in_and_out".to_owned(),
-        title: "Data moved to and from each device".to_owned(),
-        caption: format!("Bytes of copies and shards.{more}"),
-        kind: Kind::Bar {
+    Figure::new(
+        "in_and_out",
+        "Data moved to and from each device",
+        format!("Bytes of copies and shards.{more}"),
+        Kind::Bar {
             x: "device".to_owned(),
             y: Axis::linear("moved", "bytes"),
             categories: drawn.iter().map(|device| device.name.clone()).collect(),
@@ -177,10 +177,11 @@ fn in_and_out(moves: &Moves) -> Figure {
             stacked: false,
             references: Vec::new(),
         },
-    }
+    )
 }
 
-fn fill(moves: &Moves) -> Option<Figure> {
+/// How full devices are before and after, with the limits of the cluster.
+pub(crate) fn fill(moves: &Moves) -> Option<Figure> {
     let known: Vec<(&DeviceMoves, (f64, f64))> =
         moves.devices.values().filter_map(|device| Some((device, device.fill()?))).collect();
     if known.is_empty() {
@@ -219,12 +220,12 @@ fn fill(moves: &Moves) -> Option<Figure> {
             tail: false,
         }
     };
-    Some(Figure {
-        id: "fill".to_owned(),
-        title: "Fill of the devices".to_owned(),
-        caption: "Used space that devices report, minus outgoing and plus incoming objects.".to_owned(),
+    Some(Figure::new(
+        "fill",
+        "Fill of the devices",
+        "Used space that devices report, minus outgoing and plus incoming objects.",
         kind,
-    })
+    ))
 }
 
 /// Flows between devices, or between hosts where there are too many devices.
@@ -262,13 +263,12 @@ fn chord(moves: &Moves) -> Option<Figure> {
         matrix[place(from)][place(to)] += bytes;
     }
     let what = if by_device { "device" } else { "host" };
-    Some(Figure {
-        id: "flows".to_owned(),
-        title: format!("Flows from {what} to {what}"),
-        caption: "From the device that gives up a copy or shard to the one that gets it; a missing one comes from the primary of \
-                  its group. In the cluster, the primary copies in both cases."
-            .to_owned(),
-        kind: Kind::Chord {
+    Some(Figure::new(
+        "flows",
+        format!("Flows from {what} to {what}"),
+        "From the device that gives up a copy or shard to the one that gets it; a missing one comes from the primary of \
+                  its group. In the cluster, the primary copies in both cases.",
+        Kind::Chord {
             value: Axis::linear("moved", "bytes"),
             labels,
             groups: if by_device { groups } else { Vec::new() },
@@ -276,7 +276,7 @@ fn chord(moves: &Moves) -> Option<Figure> {
             name: String::new(),
             others: Vec::new(),
         },
-    })
+    ))
 }
 
 /// For a sweep: each point with the minimum that its outcome could cost.
@@ -308,11 +308,11 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
         low: Vec::new(),
         high: Vec::new(),
     };
-    let figure = Figure {
-        id: "moved".to_owned(),
-        title: "Data that each change moves".to_owned(),
-        caption: "Data to move, and the least that the same outcome could cost.".to_owned(),
-        kind: Kind::Bar {
+    let figure = Figure::new(
+        "moved",
+        "Data that each change moves",
+        "Data to move, and the least that the same outcome could cost.",
+        Kind::Bar {
             x: "change".to_owned(),
             y: Axis::linear("moved", "bytes"),
             categories: views.iter().map(View::label).collect(),
@@ -320,7 +320,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
             stacked: false,
             references: Vec::new(),
         },
-    };
+    );
     Presentation {
         answer: Answer::of(best_of(views)).comparing("changes"),
         tables: vec![table],

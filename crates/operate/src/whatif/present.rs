@@ -1,12 +1,13 @@
 //! Tables and figures of an answer.
 
-use towtank_report::{Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Table, human};
+use towtank_report::{Axis, Band, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Table, human};
 
 use super::Whatif;
 use super::answer::{GROUPS_A_DEVICE, View, answer, compared};
-use crate::preview::present::pools;
+use crate::preview::present::{fill, pools};
 use towtank_recovery::figures::{self, of_machines, written};
 use towtank_recovery::levers::Cost;
+use towtank_recovery::parts::phases;
 use towtank_recovery::slowest::{Runs, Slowest};
 use towtank_recovery::tables;
 use towtank_study::{Points, Presentation};
@@ -25,6 +26,7 @@ pub fn present(points: &Points<'_, Whatif>) -> Presentation {
         tables.extend(tried(first));
         tables.extend(slowest.as_ref().map(tables::servers));
         figures.extend(exposed(first));
+        figures.extend(fill(&first.kept.moves));
         figures.extend(of_machines(&first.kept.observed.work));
     }
     tables.push(tables::resources(&runs));
@@ -201,17 +203,20 @@ fn exposed(view: &View<'_>) -> Option<Figure> {
     if series.is_empty() || view.value("time_to_full_redundancy_s").is_none() {
         return None;
     }
-    Some(Figure {
-        id: "exposed".to_owned(),
-        title: "Data that lack a copy, by how many are left".to_owned(),
-        caption: "In proportion to what has been written of each kind, in the first replicate.".to_owned(),
-        kind: Kind::Line {
-            x: Axis::linear("time", "s"),
-            y: Axis::linear("data", "GiB"),
-            series,
-            references: Vec::new(),
-        },
-    })
+    Some(
+        Figure::new(
+            "exposed",
+            "Data that lack a copy, by how many are left",
+            "In proportion to what has been written of each kind, in the first replicate.",
+            Kind::Line {
+                x: Axis::linear("time", "s"),
+                y: Axis::linear("data", "GiB"),
+                series,
+                references: Vec::new(),
+            },
+        )
+        .with_bands(phases(view)),
+    )
 }
 
 const GIB: f64 = 1_073_741_824.0;
@@ -229,16 +234,29 @@ fn progress(views: &[View<'_>]) -> Figure {
         }
         LineSeries { name: human::heading(&name(view)), points, draw: Draw::Step }
     };
-    Figure {
-        id: "progress".to_owned(),
-        title: "What is left to move".to_owned(),
-        caption: "Bytes of copies and shards that are not yet where they belong, in the first replicate."
-            .to_owned(),
-        kind: Kind::Line {
-            x: Axis::linear("time", "s"),
-            y: Axis::linear("left", "GiB"),
-            series: views.iter().map(line).collect(),
-            references: Vec::new(),
-        },
-    }
+    let kind = Kind::Line {
+        x: Axis::linear("time", "s"),
+        y: Axis::linear("left", "GiB"),
+        series: views.iter().map(line).collect(),
+        references: Vec::new(),
+    };
+    let about = "Bytes of copies and shards that are not yet where they belong, in the first replicate.";
+    let bands = if let [view] = views { phases(view) } else { Vec::new() };
+    Figure::new("progress", "What is left to move", about, kind).with_bands(bands)
+}
+
+/// What passes before objects move, and the transfers, in the first replicate. Nothing where things happen
+/// one after the other over a long time, since their waits overlap.
+fn phases(view: &View<'_>) -> Vec<Band> {
+    let observed = &view.kept.observed;
+    let (Some([detection, down_out, start]), false) = (observed.waited, observed.lasts) else {
+        return Vec::new();
+    };
+    let end = observed.work.progress.last().map_or(0.0, |(at, _)| *at);
+    Band::one_after_the_other([
+        (phases::DETECTION, detection),
+        (phases::DOWN_OUT, down_out),
+        (phases::START, start),
+        (phases::TRANSFERS, end - detection - down_out - start),
+    ])
 }

@@ -1,7 +1,8 @@
 //! The data of a figure as a tidy table: a row per drawn value, the unit in a column of its own.
 //!
 //! `role` is `data`, or `reference` for what the data are compared with (an ideal, a limit). A reference line
-//! that is parallel to an axis has a value in one of the two coordinates only.
+//! that is parallel to an axis has a value in one of the two coordinates only. A `band` of the horizontal axis has
+//! a row for each of its ends.
 //!
 //! The page has the same rules in `web/src/figurerows.ts`; both are checked against
 //! `web/test/golden/figures.json`.
@@ -14,8 +15,17 @@ use crate::{
 
 /// The data of a figure; the columns depend on its kind.
 pub(super) fn table(figure: &Figure) -> Table {
+    let gap = Num::MISSING;
     match &figure.kind {
-        Kind::Line { x, y, series, references } => lines(figure, [x, y], series, references),
+        Kind::Line { x, y, series, references } => {
+            let mut rows = lines(figure, [x, y], series, references);
+            for band in &figure.bands {
+                for at in [band.from, band.to] {
+                    rows.push(&["band", &band.name, &x.unit, &y.unit], &[at, gap, gap, gap]);
+                }
+            }
+            rows.table
+        }
         Kind::Box { y, boxes, references, .. } => boxed(figure, y, boxes, references),
         Kind::Boxes { x, y, series, references } => placed_boxes(figure, [x, y], series, references),
         Kind::Histogram { x, y, series, references } => histograms(figure, [x, y], series, references),
@@ -91,7 +101,7 @@ fn places(reference: &Reference) -> Vec<Place<'_>> {
     }
 }
 
-fn lines(figure: &Figure, [x, y]: [&Axis; 2], series: &[LineSeries], references: &[Reference]) -> Table {
+fn lines(figure: &Figure, [x, y]: [&Axis; 2], series: &[LineSeries], references: &[Reference]) -> Rows {
     let mut rows = Rows::new(figure, &["role", "series", "x_unit", "y_unit"], &["x", "y", "low", "high"]);
     for each in series {
         for point in &each.points {
@@ -103,7 +113,7 @@ fn lines(figure: &Figure, [x, y]: [&Axis; 2], series: &[LineSeries], references:
         let numbers = [place.x, place.y, Num::MISSING, Num::MISSING];
         rows.push(&["reference", place.name, &x.unit, &y.unit], &numbers);
     }
-    rows.table
+    rows
 }
 
 fn histograms(
@@ -307,7 +317,8 @@ mod tests {
         let figures = over_axes().into_iter().chain(over_names());
         let cases: Vec<String> = figures
             .map(|kind| {
-                let whole = json!({ "id": "f", "title": "F", "caption": "", "kind": kind });
+                let bands = json!([{ "name": "wait, all", "from": 0, "to": 20.5 }]);
+                let whole = json!({ "id": "f", "title": "F", "caption": "", "kind": kind, "bands": bands });
                 let figure: Figure = serde_json::from_value(whole).unwrap();
                 json!({ "figure": figure, "csv": csv::figure(&figure) }).to_string()
             })

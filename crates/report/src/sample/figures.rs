@@ -2,7 +2,7 @@
 
 use super::{Noise, SERVERS, STREAMS, rebuild_seconds};
 use crate::{
-    Axis, BarSeries, Bin, BoxSeries, BoxStats, ChordFlows, CurvePoint, Draw, EcdfSeries, Figure,
+    Axis, Band, BarSeries, Bin, BoxSeries, BoxStats, ChordFlows, CurvePoint, Draw, EcdfSeries, Figure,
     HistogramSeries, Kind, Lane, LineSeries, Mark, Num, PlacedBox, Reference, Span,
 };
 
@@ -25,7 +25,7 @@ pub(crate) fn all(servers: usize) -> Vec<Figure> {
 }
 
 fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
-    Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), kind }
+    Figure::new(id, title, caption, kind)
 }
 
 /// Log-log, with intervals and the ideal line.
@@ -87,6 +87,7 @@ fn progress() -> Figure {
             ],
         },
     )
+    .with_bands(Band::one_after_the_other([("all is well", 600.0), ("wait", 0.0), ("rebuild", 3000.0)]))
 }
 
 /// A box at each place of a numeric axis, log-log, with the ideal line.

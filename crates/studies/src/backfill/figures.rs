@@ -85,11 +85,11 @@ fn bars(views: &[View<'_>], Drawn { id, title, measure, label, unit, .. }: Drawn
     };
     let values: Vec<Num> = rows().map(|(view, method)| view.mean(method, measure).into()).collect();
     let none = vec![Num::MISSING; values.len()];
-    Figure {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        caption: String::new(),
-        kind: Kind::Bar {
+    Figure::new(
+        id,
+        title,
+        "",
+        Kind::Bar {
             x: "discovery".to_owned(),
             y: Axis::linear(label, unit),
             categories: rows().map(|(view, method)| name(view, method)).collect(),
@@ -97,5 +97,5 @@ fn bars(views: &[View<'_>], Drawn { id, title, measure, label, unit, .. }: Drawn
             stacked: false,
             references: Vec::new(),
         },
-    }
+    )
 }

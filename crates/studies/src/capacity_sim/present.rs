@@ -189,20 +189,20 @@ fn constants(views: &[View<'_>]) -> Figure {
     } else {
         said += " Means with their 95 % confidence interval.";
     }
-    Figure {
-        id: "constant".to_owned(),
-        title: "Capacity constant by mix".to_owned(),
-        caption: format!(
+    Figure::new(
+        "constant",
+        "Capacity constant by mix",
+        format!(
             "C at each mix, relative to C at pure reads: 100 % everywhere if the method holds. Above 100 %, the cluster does more \
              of a mix than predicted.{said}"
         ),
-        kind: Kind::Line {
+        Kind::Line {
             x: Axis::linear("reads", "%"),
             y: Axis::linear("C relative to pure reads", "%"),
             series,
             references: vec![Reference::Horizontal { name: "the method".to_owned(), at: Num::from(100.0) }],
         },
-    }
+    )
 }
 
 /// A line under the name of its first point, and the number of the others.
@@ -249,11 +249,11 @@ fn map(views: &[View<'_>]) -> Option<Figure> {
         let (column, row) = (at(0, &columns)?, at(1, &rows)?);
         values[row][column] = Num::from(view.mean("error_worst").map(|error| error * 100.0));
     }
-    Some(Figure {
-        id: "map".to_owned(),
-        title: "Largest error by settings".to_owned(),
-        caption: "The largest absolute error of the three mixes.".to_owned(),
-        kind: Kind::Heatmap {
+    Some(Figure::new(
+        "map",
+        "Largest error by settings",
+        "The largest absolute error of the three mixes.",
+        Kind::Heatmap {
             x: across.clone(),
             y: down.clone(),
             columns,
@@ -261,7 +261,7 @@ fn map(views: &[View<'_>]) -> Option<Figure> {
             value: Axis::linear("error", "%"),
             values,
         },
-    })
+    ))
 }
 
 /// The busy share of the disks per window, in the first replicate of a point.
@@ -282,20 +282,20 @@ fn control(view: &View<'_>) -> Figure {
         name: format!("{reads} reads"),
         at: Num::from(f64::from(at) * control.phase.as_ns() as f64 / 1e6),
     }));
-    Figure {
-        id: "control".to_owned(),
-        title: "Utilisation of the disks while the mix changes".to_owned(),
-        caption: format!(
+    Figure::new(
+        "control",
+        "Utilisation of the disks while the mix changes",
+        format!(
             "The first replicate of {}. The offered load exceeds the capacity; operations that are not admitted are rejected.",
             view.name()
         ),
-        kind: Kind::Line {
+        Kind::Line {
             x: Axis::linear("time", "ms"),
             y: Axis::linear("utilisation of the disks", "%"),
             series: view.point.kept[0].measured.controlled.iter().map(line).collect(),
             references,
         },
-    }
+    )
 }
 
 fn warnings(views: &[View<'_>]) -> Vec<Warning> {

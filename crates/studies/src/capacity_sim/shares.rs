@@ -167,15 +167,14 @@ fn rates(view: &MixView<'_>) -> Figure {
         let (low, high) = (range(|range| range.0), range(|range| range.1));
         BarSeries { name: name.to_owned(), values: of(&|mean| Some(mean.mean)), low, high }
     };
-    Figure {
-        id: "mixes".to_owned(),
-        title: "Rate of the mix of sizes by meaning of its shares".to_owned(),
-        caption: "The shares of the mix were held as shares of operations, of operations in flight (concurrency) or of capacity. \
+    Figure::new(
+        "mixes",
+        "Rate of the mix of sizes by meaning of its shares",
+        "The shares of the mix were held as shares of operations, of operations in flight (concurrency) or of capacity. \
                   Beside each rate is its estimate for shares of that kind, and the estimate if the shares are mistaken for those \
                   of another kind: (7) of the paper for shares of operations or concurrency, 1/Σ(p/T) for shares of capacity. \
-                  Means with their 95 % confidence interval."
-            .to_owned(),
-        kind: Kind::Bar {
+                  Means with their 95 % confidence interval.",
+        Kind::Bar {
             x: "shares held".to_owned(),
             y: Axis::linear("rate", "operations/s"),
             categories: Shares::ALL
@@ -190,20 +189,20 @@ fn rates(view: &MixView<'_>) -> Figure {
             stacked: false,
             references: Vec::new(),
         },
-    }
+    )
 }
 
 fn errors(views: &[MixView<'_>]) -> Figure {
     let own = |shares: Shares| dots(views, format!("shares of {}", shares.name()), shares, shares);
-    Figure {
-        id: "mixes".to_owned(),
-        title: "Errors of mixes of sizes by meaning of their shares".to_owned(),
-        caption: format!(
+    Figure::new(
+        "mixes",
+        "Errors of mixes of sizes by meaning of their shares",
+        format!(
             "One dot for each point and kind of shares: the estimate for shares of that kind, over the simulated rate, minus 1. \
              {MEANS}"
         ),
-        kind: errors_over_rates(Shares::ALL.into_iter().map(own).collect()),
-    }
+        errors_over_rates(Shares::ALL.into_iter().map(own).collect()),
+    )
 }
 
 /// On axes of its own: beside errors of several hundred percent nothing else could be read.
@@ -211,15 +210,15 @@ fn errors_mistaken(views: &[MixView<'_>]) -> Figure {
     let of = |shares: Shares| {
         dots(views, format!("shares of {}", shares.name()), shares, mistaken(Shares::Operations))
     };
-    Figure {
-        id: "mixes_mistaken".to_owned(),
-        title: "Errors where shares of operations are counted as shares of capacity".to_owned(),
-        caption: format!(
+    Figure::new(
+        "mixes_mistaken",
+        "Errors where shares of operations are counted as shares of capacity",
+        format!(
             "One dot for each point: the estimate by (7) of the paper, which is for shares of capacity, over the rate that was \
              simulated with shares of operations, minus 1. The other figure of mixes has the errors of the right estimates. {MEANS}"
         ),
-        kind: errors_over_rates(vec![of(Shares::Operations)]),
-    }
+        errors_over_rates(vec![of(Shares::Operations)]),
+    )
 }
 
 const MEANS: &str = "Means with their 95 % confidence interval.";

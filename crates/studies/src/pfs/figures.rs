@@ -1,5 +1,5 @@
 //! The figures of a file system: throughput of applications over time, latencies of requests, busy shares;
-//! lines over a swept key.
+//! lines over a swept number, or bars of applications where what is swept is none.
 
 use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference};
 
@@ -29,7 +29,7 @@ pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
 }
 
 fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
-    Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), kind }
+    Figure::new(id, title, caption, kind)
 }
 
 /// Bytes that servers moved for each application per sample, in the first replicate.
@@ -121,29 +121,118 @@ fn parts(view: &View<'_>) -> Figure {
     )
 }
 
-/// Shares against weights, where there are several applications.
+/// Shares of the service, where there are several applications: by point where all points have the same
+/// weights, against the weights where these differ.
 fn shares(views: &[View<'_>]) -> Option<Figure> {
-    let mut points = Vec::new();
-    for view in views.iter().filter(|view| view.scenario.applications.len() > 1) {
+    let several: Vec<&View<'_>> = views.iter().filter(|view| view.scenario.applications.len() > 1).collect();
+    let all = of_applications(&several, "share", 100.0);
+    let same = all.iter().all(|one| one.found.iter().all(|found| found.ideal == one.found[0].ideal));
+    if all.is_empty() || !same || views.len() == 1 {
+        return (!all.is_empty()).then(|| against_weights(&all));
+    }
+    let ideal = |one: &Application| Reference::Horizontal {
+        name: format!("{} by weight", one.name),
+        at: one.found[0].ideal.into(),
+    };
+    let references = all.iter().map(ideal).collect();
+    let about =
+        "Of the bytes that servers moved while all applications had requests; means over the replicates.";
+    let kind = by_point(&several, &all, Axis::linear("share of the service", "%"), references);
+    Some(figure("shares", "Share of each application", about, kind))
+}
+
+/// Throughput and latency of each application at each point, where no number is swept.
+fn applications(views: &[View<'_>]) -> Vec<Figure> {
+    let views: Vec<&View<'_>> = views.iter().collect();
+    let mib = 1.0 / f64::from(1 << 20);
+    let drawn = [
+        Drawn::of("throughput", "Throughput of each application", "throughput_bytes_per_s")
+            .on("throughput", "MiB/s")
+            .times(mib),
+        Drawn::of("latency_p99", "99th percentile of latency of each application", "latency_p99_s")
+            .on("99th percentile of latency", "ms")
+            .times(1e3),
+    ];
+    let of = |drawn: Drawn<'_>| {
+        let all = of_applications(&views, drawn.measure, drawn.factor);
+        let axis = Axis::linear(drawn.label, drawn.unit);
+        let draw = || {
+            figure(drawn.id, drawn.title, "Means over the replicates.", by_point(&views, &all, axis, vec![]))
+        };
+        (!all.is_empty()).then(draw)
+    };
+    drawn.into_iter().filter_map(of).collect()
+}
+
+/// A measure of an application, at each point that has it.
+struct Application {
+    name: String,
+    found: Vec<Found>,
+}
+
+struct Found {
+    /// Number of the point.
+    point: usize,
+    /// The application's share of the weights, in percent.
+    ideal: f64,
+    /// The value, and its interval.
+    value: [Num; 3],
+}
+
+/// A measure of each application, times a factor.
+fn of_applications(views: &[&View<'_>], measure: &str, factor: f64) -> Vec<Application> {
+    let mut all: Vec<Application> = Vec::new();
+    for (point, view) in views.iter().enumerate() {
         let weights: u32 = view.scenario.applications.values().map(|one| one.weight).sum();
         for (name, application) in &view.scenario.applications {
-            if let Some(share) = view.point.mean(&format!("share[{name}]")) {
-                let ideal = 100.0 * f64::from(application.weight) / f64::from(weights);
-                points.push(CurvePoint::new(ideal, 100.0 * share.mean));
+            let Some(mean) = view.point.mean(&format!("{measure}[{name}]")) else { continue };
+            let ends = [Some(mean.mean), mean.range.map(|range| range.0), mean.range.map(|range| range.1)];
+            let value = ends.map(|end| Num::from(end.map(|end| end * factor)));
+            let ideal = 100.0 * f64::from(application.weight) / f64::from(weights);
+            let found = Found { point, ideal, value };
+            match all.iter_mut().find(|one| one.name == *name) {
+                Some(one) => one.found.push(found),
+                None => all.push(Application { name: name.clone(), found: vec![found] }),
             }
         }
     }
-    if points.is_empty() {
-        return None;
+    all
+}
+
+/// A bar for each application at each point. Dots over the weights would lie on each other where these are
+/// the same.
+fn by_point(views: &[&View<'_>], all: &[Application], y: Axis, references: Vec<Reference>) -> Kind {
+    let bars = |one: &Application| {
+        let of = |end: usize| {
+            let at = |point| one.found.iter().find(|found| found.point == point);
+            (0..views.len()).map(|point| at(point).map_or(Num::MISSING, |found| found.value[end])).collect()
+        };
+        BarSeries { name: one.name.clone(), values: of(0), low: of(1), high: of(2) }
+    };
+    Kind::Bar {
+        x: "point".to_owned(),
+        y,
+        categories: views.iter().map(|view| view.point.label()).collect(),
+        series: all.iter().map(bars).collect(),
+        stacked: false,
+        references,
     }
+}
+
+/// A dot for each application at each point.
+fn against_weights(all: &[Application]) -> Figure {
+    let dots = |one: &Application| {
+        let points = one.found.iter().map(|found| CurvePoint::new(found.ideal, found.value[0])).collect();
+        LineSeries { name: one.name.clone(), points, draw: Draw::Points }
+    };
     let even = vec![CurvePoint::new(0.0, 0.0), CurvePoint::new(100.0, 100.0)];
     let kind = Kind::Line {
         x: Axis::linear("share of the weights", "%"),
         y: Axis::linear("share of the service", "%"),
-        series: vec![LineSeries { name: "applications".to_owned(), points, draw: Draw::Points }],
+        series: all.iter().map(dots).collect(),
         references: vec![Reference::Curve { name: "by weight".to_owned(), points: even }],
     };
-    Some(figure("shares", "Shares against weights", "", kind))
+    figure("shares", "Shares against weights", "", kind)
 }
 
 /// Throughput and latency over the swept number with the most values.
@@ -152,7 +241,7 @@ fn lines(views: &[View<'_>]) -> Vec<Figure> {
     let numbers = SweptNumber::all(&points).into_iter();
     let Some(over) = numbers.max_by(|left, right| (left.count, &left.key).cmp(&(right.count, &right.key)))
     else {
-        return Vec::new();
+        return applications(views);
     };
     let line = |drawn: Drawn<'_>| line(views, &over, drawn);
     let mib = 1.0 / f64::from(1 << 20);

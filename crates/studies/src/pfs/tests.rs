@@ -1,6 +1,6 @@
 //! The study against closed forms, its own invariants, and deliberately wrong results.
 
-use towtank_report::{Claim, Verdict};
+use towtank_report::{Claim, Kind, Num, Verdict};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
@@ -380,4 +380,39 @@ fn what_most_take_at_most_is_not_below_the_mean() {
     let outcome = outcome(text, 1);
     let (mean, most) = (value(&outcome, "latency_mean_s"), value(&outcome, "latency_p99_s"));
     assert!(most >= mean, "{most} s, {mean} s on average");
+}
+
+/// Five schedulers were drawn as one series of dots, on the two shares of the weights. Where weights are what
+/// is swept, dots against weights stay.
+#[test]
+fn applications_are_told_apart_where_schedulers_are_swept() {
+    let shares = |points: [&str; 2]| {
+        let prepared = points.map(|text| check(&format!("{SHARES}\n{text}")).expect("it is sound"));
+        let outcomes = prepared.each_ref().map(|one| {
+            let mut outcome = Outcome::default();
+            outcome.measure("share[app1]", 0.25, "fraction");
+            outcome.measure("share[app2]", 0.75, "fraction");
+            outcome.series = one.run(&RunContext::alone(Seed(1), 0)).expect("it runs").series;
+            [outcome]
+        });
+        let resolved = prepared.each_ref().map(|one| one.resolved());
+        let settings = ["sfq:4", "fifo:4"].map(|name| [("scheduler".to_owned(), name.into())]);
+        let results = [0, 1].map(|at| PointResult {
+            settings: &settings[at],
+            scenario: &resolved[at],
+            outcomes: &outcomes[at],
+        });
+        let figures = Pfs.present(&results).figures;
+        figures.into_iter().find(|figure| figure.id == "shares").expect("it is drawn").kind
+    };
+    let Kind::Bar { series, categories, references, .. } = shares(["weights = \"1:3\""; 2]) else {
+        panic!("points of the same weights are bars")
+    };
+    assert_eq!(series.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["app1", "app2"]);
+    assert_eq!(series[1].values, [Num::from(75.0); 2]);
+    assert_eq!((categories.len(), references.len()), (2, 2));
+    let Kind::Line { series, .. } = shares(["weights = \"1:3\"", "weights = \"1:1\""]) else {
+        panic!("points of different weights are dots")
+    };
+    assert_eq!(series.len(), 2);
 }

@@ -80,27 +80,25 @@ fn loads(views: &[View<'_>]) -> Figure {
         };
         view.observed().flat_map(one).collect()
     };
-    Figure {
-        id: "loads".to_owned(),
-        title: "Load of the servers".to_owned(),
-        caption: "Load over the load expected from the weights, for each server of each replicate."
-            .to_owned(),
-        kind: Kind::Ecdf {
+    Figure::new(
+        "loads",
+        "Load of the servers",
+        "Load over the load expected from the weights, for each server of each replicate.",
+        Kind::Ecdf {
             x: Axis::linear("load over expected load", ""),
             series: views.iter().map(|view| EcdfSeries::of(&*view.label, &relative(view))).collect(),
             references: vec![Reference::Vertical { name: "expected".to_owned(), at: Num::from(1.0) }],
             tail: false,
         },
-    }
+    )
 }
 
 fn balance(views: &[View<'_>]) -> Figure {
-    Figure {
-        id: "balance".to_owned(),
-        title: "Spread of the loads".to_owned(),
-        caption: "Standard deviation of load over expected load, as counted and for independent draws."
-            .to_owned(),
-        kind: Kind::Bar {
+    Figure::new(
+        "balance",
+        "Spread of the loads",
+        "Standard deviation of load over expected load, as counted and for independent draws.",
+        Kind::Bar {
             x: "placement".to_owned(),
             y: Axis::linear("standard deviation", "percent"),
             categories: labels(views),
@@ -111,53 +109,49 @@ fn balance(views: &[View<'_>]) -> Figure {
             stacked: false,
             references: Vec::new(),
         },
-    }
+    )
 }
 
 fn peers(views: &[View<'_>]) -> Figure {
     let samples = |view: &View<'_>| -> Vec<f64> {
         view.observed().flat_map(|observed| observed.peers.iter().copied().map(f64::from)).collect()
     };
-    Figure {
-        id: "peers".to_owned(),
-        title: "Peers of each server".to_owned(),
-        caption:
-            "Other servers that each one shares data with. With few peers, rebuilds are slow, but fewer sets of failures lose data."
-                .to_owned(),
-        kind: Kind::Box {
+    Figure::new(
+        "peers",
+        "Peers of each server",
+        "Other servers that each one shares data with. With few peers, rebuilds are slow, but fewer sets of failures lose data.",
+        Kind::Box {
             x: "placement".to_owned(),
             y: Axis::linear("peers", "servers"),
             boxes: views.iter().map(|view| BoxStats::of(&*view.label, &samples(view))).collect(),
             references: Vec::new(),
         },
-    }
+    )
 }
 
 fn rebuild(views: &[View<'_>]) -> Figure {
     let samples = |view: &View<'_>| -> Vec<f64> {
         view.observed().flat_map(|observed| observed.rebuilt.iter().map(|count| *count as f64)).collect()
     };
-    Figure {
-        id: "rebuild".to_owned(),
-        title: "Copies that each survivor rebuilds when the last server fails".to_owned(),
-        caption: "For each survivor of each replicate. The survivor with the most copies determines how long the rebuild takes."
-            .to_owned(),
-        kind: Kind::Box {
+    Figure::new(
+        "rebuild",
+        "Copies that each survivor rebuilds when the last server fails",
+        "For each survivor of each replicate. The survivor with the most copies determines how long the rebuild takes.",
+        Kind::Box {
             x: "placement".to_owned(),
             y: Axis::linear("rebuilt", "copies"),
             boxes: views.iter().map(|view| BoxStats::of(&*view.label, &samples(view))).collect(),
             references: Vec::new(),
         },
-    }
+    )
 }
 
 fn moved(views: &[View<'_>]) -> Figure {
-    Figure {
-        id: "moved".to_owned(),
-        title: "Copies that the change moves".to_owned(),
-        caption: "Share of all copies, and the minimum share that must move to match the new weights."
-            .to_owned(),
-        kind: Kind::Bar {
+    Figure::new(
+        "moved",
+        "Copies that the change moves",
+        "Share of all copies, and the minimum share that must move to match the new weights.",
+        Kind::Bar {
             x: "placement".to_owned(),
             y: Axis::linear("copies", "percent"),
             categories: labels(views),
@@ -168,5 +162,5 @@ fn moved(views: &[View<'_>]) -> Figure {
             stacked: false,
             references: Vec::new(),
         },
-    }
+    )
 }

@@ -99,11 +99,11 @@ fn bars(
             high: end(|range| range.1),
         }
     });
-    Figure {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        caption: "Means over the replicates with their 95 % confidence interval.".to_owned(),
-        kind: Kind::Bar {
+    Figure::new(
+        id,
+        title,
+        "Means over the replicates with their 95 % confidence interval.",
+        Kind::Bar {
             x: "protocol".to_owned(),
             y: Axis::linear(axis, unit),
             categories: views.iter().map(View::name).collect(),
@@ -111,7 +111,7 @@ fn bars(
             stacked: false,
             references: Vec::new(),
         },
-    }
+    )
 }
 
 fn distribution(views: &[View<'_>], id: &str, title: &str, of: fn(&View<'_>) -> Histogram) -> Figure {
@@ -124,17 +124,17 @@ fn distribution(views: &[View<'_>], id: &str, title: &str, of: fn(&View<'_>) -> 
         });
         EcdfSeries { name: view.name(), points: points.collect() }
     };
-    Figure {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        caption: "Share of operations with at most this latency, over all replicates.".to_owned(),
-        kind: Kind::Ecdf {
+    Figure::new(
+        id,
+        title,
+        "Share of operations with at most this latency, over all replicates.",
+        Kind::Ecdf {
             x: Axis::log("latency", "us"),
             series: views.iter().map(of).collect(),
             references: Vec::new(),
             tail: false,
         },
-    }
+    )
 }
 
 /// The puts of the first replicate: when each ended, in milliseconds, and how long it took, in microseconds.
@@ -178,18 +178,12 @@ fn sorted(views: &[View<'_>]) -> Option<Figure> {
         LineSeries { name: view.name(), points: curve(&latencies), draw: Draw::Line }
     };
     let series: Vec<LineSeries> = views.iter().map(of).filter(|line| !line.points.is_empty()).collect();
-    (!series.is_empty()).then(|| Figure {
-        id: "sorted_latency".to_owned(),
-        title: "Put latency, sorted".to_owned(),
-        caption: "Every put of the first replicate, from the fastest to the slowest. Each lies within 0.1 % of the curve."
-            .to_owned(),
-        kind: Kind::Line {
+    (!series.is_empty()).then(|| Figure::new("sorted_latency", "Put latency, sorted", "Every put of the first replicate, from the fastest to the slowest. Each lies within 0.1 % of the curve.", Kind::Line {
             x: Axis::linear("put", ""),
             y: Axis::linear("latency", "us"),
             series,
             references: Vec::new(),
-        },
-    })
+        }))
 }
 
 fn over_time(views: &[View<'_>]) -> Option<Figure> {
@@ -198,17 +192,18 @@ fn over_time(views: &[View<'_>]) -> Option<Figure> {
         LineSeries { name: view.name(), points, draw: Draw::Points }
     };
     let series: Vec<LineSeries> = views.iter().map(of).filter(|line| !line.points.is_empty()).collect();
-    (!series.is_empty()).then(|| Figure {
-        id: "latency_over_time".to_owned(),
-        title: "Put latency over time".to_owned(),
-        caption: "Puts of the first replicate, at the time of their last acknowledgement, warm-up included."
-            .to_owned(),
-        kind: Kind::Line {
-            x: Axis::linear("time", "ms"),
-            y: Axis::linear("latency", "us"),
-            series,
-            references: Vec::new(),
-        },
+    (!series.is_empty()).then(|| {
+        Figure::new(
+            "latency_over_time",
+            "Put latency over time",
+            "Puts of the first replicate, at the time of their last acknowledgement, warm-up included.",
+            Kind::Line {
+                x: Axis::linear("time", "ms"),
+                y: Axis::linear("latency", "us"),
+                series,
+                references: Vec::new(),
+            },
+        )
     })
 }
 
@@ -242,14 +237,8 @@ fn timeline(view: &View<'_>) -> Option<Figure> {
     // Few servers of a group read within so short a time, so empty lanes of readers are removed.
     lanes.retain(|lane| !lane.name.ends_with(TO_READERS) || !lane.spans.is_empty());
     let drawn = lanes.iter().any(|lane| !lane.spans.is_empty());
-    drawn.then(|| Figure {
-        id: format!("windows_{}", view.name().replace(|c: char| !c.is_ascii_alphanumeric(), "_")),
-        title: format!("Reservations of one group: {}", view.name()),
-        caption: "The servers of the first group at the beginning of the first replicate: windows offered to gateways, the part \
-                  of them that was accepted for data, and the writes that follow."
-            .to_owned(),
-        kind: Kind::Timeline { x: Axis::linear("time", "us"), lanes },
-    })
+    drawn.then(|| Figure::new(format!("windows_{}", view.name().replace(|c: char| !c.is_ascii_alphanumeric(), "_")), format!("Reservations of one group: {}", view.name()), "The servers of the first group at the beginning of the first replicate: windows offered to gateways, the part \
+                  of them that was accepted for data, and the writes that follow.", Kind::Timeline { x: Axis::linear("time", "us"), lanes }))
 }
 
 #[cfg(test)]

@@ -93,15 +93,15 @@ fn line(views: &[View<'_>], across: &SweptNumber, drawn: Drawn<'_>) -> Figure {
     let key = across.key.rsplit('.').next().unwrap_or(&across.key).replace('_', " ");
     let is_wide = ends.0 > 0.0 && ends.1 / ends.0 > WIDE;
     let of_y = if is_wide { Axis::log } else { Axis::linear };
-    Figure {
-        id: drawn.id.to_owned(),
-        title: format!("{}, by {key}", drawn.title),
-        caption: "Means over the replicates with their 95 % confidence interval.".to_owned(),
-        kind: Kind::Line {
+    Figure::new(
+        drawn.id.to_owned(),
+        format!("{}, by {key}", drawn.title),
+        "Means over the replicates with their 95 % confidence interval.",
+        Kind::Line {
             x: across.axis(&key, across.ratio() > WIDE),
             y: of_y(drawn.label.to_owned(), drawn.unit.to_owned()),
             series,
             references: Vec::new(),
         },
-    }
+    )
 }

@@ -1,11 +1,13 @@
 //! The figures of a rebuild.
 
 use towtank_recovery::figures::{figure, times, written};
+use towtank_recovery::parts::phases;
 use towtank_recovery::slowest::Runs;
 use towtank_report::{
-    Axis, BoxSeries, BoxStats, CurvePoint, Draw, Figure, Kind, LineSeries, Num, PlacedBox, Reference,
+    Axis, Band, BoxSeries, BoxStats, CurvePoint, Draw, Figure, Kind, LineSeries, Num, PlacedBox, Reference,
 };
 
+use super::present::FOLLOWS;
 use super::view::{View, placed};
 
 const GIB: f64 = 1_073_741_824.0;
@@ -144,10 +146,13 @@ fn progress(views: &[View<'_>]) -> Figure {
         let seen = view.observed[0];
         let total = seen.progress.iter().map(|(_, bytes)| bytes).sum::<u64>().saturating_add(seen.unfinished);
         let mut sum = 0;
-        let points = seen.progress.iter().map(|&(at, bytes)| {
+        let finished = seen.progress.iter().map(|&(at, bytes)| {
             sum += bytes;
             CurvePoint::new(at, 100.0 * sum as f64 / total.max(1) as f64)
         });
+        // Nothing is rebuilt before the transfers start.
+        let waits = seen.progress.first().is_none_or(|&(at, _)| at > 0.0);
+        let points = waits.then(|| CurvePoint::new(0.0, 0.0)).into_iter().chain(finished);
         let name = if views.len() == 1 { "rebuilt".to_owned() } else { view.name() };
         LineSeries { name, points: points.collect(), draw: Draw::Line }
     };
@@ -169,4 +174,26 @@ fn progress(views: &[View<'_>]) -> Figure {
             references: Vec::new(),
         },
     )
+    .with_bands(if let [view] = views { phases(view) } else { Vec::new() })
+}
+
+/// The phases of the first replicate. Nothing where they do not follow each other, as where several devices
+/// fail one after the other, or where a part of the time is not known.
+fn phases(view: &View<'_>) -> Vec<Band> {
+    let first = |measure: &str| {
+        let values = view.values(measure);
+        (values.len() == view.observed.len()).then(|| values[0])
+    };
+    let parts = [
+        (phases::DETECTION, "detection_s"),
+        (phases::DOWN_OUT, "down_out_s"),
+        (phases::IN_PLACE, "in_place_s"),
+        (phases::START, "peering_s"),
+        (phases::TRANSFERS, "transfer_s"),
+    ]
+    .map(|(name, measure)| (name, first(measure).unwrap_or(0.0)));
+    let all: f64 = parts.iter().map(|(_, span)| span).sum();
+    let is_whole =
+        first("time_to_full_redundancy_s").is_some_and(|whole| (all / whole - 1.0).abs() < FOLLOWS);
+    if is_whole && view.observed[0].failed.len() == 1 { Band::one_after_the_other(parts) } else { Vec::new() }
 }

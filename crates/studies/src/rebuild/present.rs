@@ -137,7 +137,7 @@ fn course(view: &View<'_>, failed: &str) -> Vec<Step> {
 }
 
 /// The waits and the transfers follow each other where their sum is the whole time, but for this share.
-const FOLLOWS: f64 = 1e-6;
+pub(super) const FOLLOWS: f64 = 1e-6;
 
 /// The parts of the time until all copies are back, the longest first.
 fn time_in_parts(view: &View<'_>) -> Option<String> {

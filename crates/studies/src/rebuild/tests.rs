@@ -3,6 +3,7 @@
 mod coarse;
 mod in_place;
 mod mended;
+mod phases;
 mod progress;
 mod slowest;
 mod travels;

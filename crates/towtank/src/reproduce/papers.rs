@@ -256,18 +256,20 @@ pub(super) fn tally(bound: &Bound) -> Option<Figure> {
         low: Vec::new(),
         high: Vec::new(),
     });
-    (!bound.claims.is_empty()).then(|| Figure {
-        id: "claims-by-source".to_owned(),
-        title: "Claims by source".to_owned(),
-        caption: "Fitted claims were used to calibrate a model and prove nothing.".to_owned(),
-        kind: Kind::Bar {
-            x: "source".to_owned(),
-            y: towtank_report::Axis::linear("claims", ""),
-            categories: chapters.iter().map(|chapter| chapter.short.clone()).collect(),
-            series: series.collect(),
-            stacked: true,
-            references: Vec::new(),
-        },
+    (!bound.claims.is_empty()).then(|| {
+        Figure::new(
+            "claims-by-source",
+            "Claims by source",
+            "Fitted claims were used to calibrate a model and prove nothing.",
+            Kind::Bar {
+                x: "source".to_owned(),
+                y: towtank_report::Axis::linear("claims", ""),
+                categories: chapters.iter().map(|chapter| chapter.short.clone()).collect(),
+                series: series.collect(),
+                stacked: true,
+                references: Vec::new(),
+            },
+        )
     })
 }
 

@@ -234,17 +234,17 @@ fn figures(fitted: &Fitted) -> Vec<Figure> {
             draw: Draw::Line,
         },
     ];
-    figures.push(Figure {
-        id: "predictions".to_owned(),
-        title: "Predicted and measured times".to_owned(),
-        caption: "Each dot is a point; on the line the simulation is right.".to_owned(),
-        kind: Kind::Line {
+    figures.push(Figure::new(
+        "predictions",
+        "Predicted and measured times",
+        "Each dot is a point; on the line the simulation is right.",
+        Kind::Line {
             x: Axis::log("measured", "s"),
             y: Axis::log("predicted", "s"),
             series,
             references: Vec::new(),
         },
-    });
+    ));
     figures
 }
 
@@ -265,17 +265,17 @@ fn over_stale(cases: &[Predicted], objects: u32) -> Figure {
             }
         }
     }
-    Figure {
-        id: format!("time_{objects}"),
-        title: format!("Time of the backfill of {objects} objects"),
-        caption: "Lines: measured. Dots: predicted.".to_owned(),
-        kind: Kind::Line {
+    Figure::new(
+        format!("time_{objects}"),
+        format!("Time of the backfill of {objects} objects"),
+        "Lines: measured. Dots: predicted.",
+        Kind::Line {
             x: Axis::linear("written while the replica was away", "%"),
             y: Axis::linear("time", "s"),
             series,
             references: Vec::new(),
         },
-    }
+    )
 }
 
 fn warnings((objects, stale): Point) -> Vec<String> {

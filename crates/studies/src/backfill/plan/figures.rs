@@ -41,7 +41,7 @@ pub fn all(pool: &Pool, plan: &Plan) -> Vec<Figure> {
 }
 
 fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
-    Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), kind }
+    Figure::new(id, title, caption, kind)
 }
 
 /// Seconds of each discovery, for outages from a hundredth of the plan's to ten times it.

@@ -56,11 +56,11 @@ fn figure(id: &str, title: &str, things: &str, caption: &str, tally: &SizeTally)
         name,
         bins: bins.iter().map(|bin| bar(bin, share(bin))).collect(),
     };
-    Figure {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        caption: caption.to_owned(),
-        kind: Kind::Histogram {
+    Figure::new(
+        id,
+        title,
+        caption,
+        Kind::Histogram {
             x: Axis::log("size", "bytes"),
             y: Axis::linear("share", "fraction"),
             series: vec![
@@ -69,7 +69,7 @@ fn figure(id: &str, title: &str, things: &str, caption: &str, tally: &SizeTally)
             ],
             references: Vec::new(),
         },
-    }
+    )
 }
 
 fn bar(bin: &TallyBin, height: f64) -> Bin {

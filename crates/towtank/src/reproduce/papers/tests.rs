@@ -9,11 +9,11 @@ fn bars(id: &str, categories: &[&str]) -> Figure {
     let numbers: Vec<Num> = (0..categories.len()).map(|at| Num::from(at as f64)).collect();
     let series =
         BarSeries { name: "stored".to_owned(), values: numbers.clone(), low: numbers, high: Vec::new() };
-    Figure {
-        id: id.to_owned(),
-        title: "Chunks stored per second".to_owned(),
-        caption: String::new(),
-        kind: Kind::Bar {
+    Figure::new(
+        id,
+        "Chunks stored per second",
+        "",
+        Kind::Bar {
             x: "protocol".to_owned(),
             y: Axis::linear("chunks", "1/s"),
             categories: categories.iter().map(|name| (*name).to_owned()).collect(),
@@ -21,7 +21,7 @@ fn bars(id: &str, categories: &[&str]) -> Figure {
             stacked: false,
             references: Vec::new(),
         },
-    }
+    )
 }
 
 #[test]
