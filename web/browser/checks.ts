@@ -69,6 +69,28 @@ export function notAsChosen(): string[] {
   });
 }
 
+/** Words that are parted inside: a word of letters and digits that stands in two lines. Hashes are too long for a line. */
+export function partedWords(): string[] {
+  const longest = 24;
+  const found: string[] = [];
+  const walker = document.createTreeWalker(document.querySelector("#page") ?? document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (parent === null || parent.closest("svg, script, option") !== null || parent.getClientRects().length === 0) continue;
+    for (const word of (node.textContent ?? "").matchAll(/[\p{L}\p{N}]{2,}/gu)) {
+      if (word[0].length > longest) continue;
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const boxes = [...range.getClientRects()].filter((box) => box.width > 0);
+      if (new Set(boxes.map((box) => Math.round(box.top))).size > 1) {
+        found.push(`"${word[0]}" in ${parent.tagName.toLowerCase()}.${parent.getAttribute("class") ?? ""}`);
+      }
+    }
+  }
+  return [...new Set(found)].slice(0, 8);
+}
+
 /** What a figure of a report has, as far as it is looked at here. */
 interface OverTime {
   kind: { type: string; series?: { name: string; points?: { x: number | null }[] }[] };

@@ -148,6 +148,14 @@ export class Chromium {
     return Buffer.from(String(data), "base64");
   }
 
+  /** How many sheets the opened page takes on paper. */
+  async sheets(): Promise<number> {
+    await this.call("Emulation.setEmulatedMedia", { media: "", features: [] });
+    const { data } = await this.call("Page.printToPDF", { preferCSSPageSize: true, printBackground: true });
+    const text = Buffer.from(String(data), "base64").toString("latin1");
+    return [...text.matchAll(/\/Type\s*\/Page\b/g)].length;
+  }
+
   async stop(): Promise<void> {
     const ended = new Promise((resolve) => this.child.once("exit", resolve));
     this.session = undefined;

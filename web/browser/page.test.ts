@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embed, text } from "../test/golden";
 import { barriers } from "./access";
-import { badLabels, belowTheFold, notAsChosen, overflows, places } from "./checks";
+import { badLabels, belowTheFold, notAsChosen, overflows, partedWords, places } from "./checks";
 import { Chromium } from "./chromium";
 
 const SIZES = [
@@ -16,7 +16,7 @@ const SIZES = [
   { width: 1400, height: 900 },
 ];
 /** The width of a sheet of A4 between its margins, in pixels. */
-const PAPER = { width: 688, height: 1000, scheme: "light", print: true } as const;
+const PAPER = { width: 703, height: 1000, scheme: "light", print: true } as const;
 
 const bundle = join(dirname(fileURLToPath(import.meta.url)), "../../crates/report/assets/report.html");
 const folder = mkdtempSync(join(tmpdir(), "towtank-pages-"));
@@ -48,6 +48,7 @@ describe.each(["queue", "rebuild"])("the report %s", (name) => {
       expect(browser.errors).toEqual([]);
       expect(await browser.evaluate(overflows)).toEqual([]);
       expect(await browser.evaluate(badLabels)).toEqual([]);
+      expect(await browser.evaluate(partedWords)).toEqual([]);
       expect(belowTheFold(found, view.height, view.width >= 1400)).toEqual([]);
       const theme = await browser.evaluate(() => document.documentElement.dataset["theme"]);
       expect(theme).toBe(view.scheme);
@@ -65,6 +66,7 @@ describe.each(["queue", "rebuild"])("the report %s", (name) => {
     expect(browser.errors).toEqual([]);
     expect(await browser.evaluate(overflows)).toEqual([]);
     expect(await browser.evaluate(badLabels)).toEqual([]);
+    expect(await browser.evaluate(partedWords)).toEqual([]);
     expect(await browser.evaluate(() => [...document.querySelectorAll("details")].filter((each) => !each.open).length)).toBe(0);
   });
 
@@ -238,6 +240,20 @@ describe("a planted violation is noticed:", () => {
       if (table !== null) table.style.width = "2000px";
     });
     expect((await browser.evaluate(overflows)).length).toBeGreaterThan(0);
+  });
+
+  test("a word that is parted, and a page that takes more sheets", async () => {
+    await browser.open(page("queue"), view);
+    const before = await browser.sheets();
+    await browser.open(page("queue"), view);
+    await browser.evaluate(() => {
+      const narrow = document.createElement("p");
+      narrow.textContent = "redundancy";
+      narrow.style.cssText = "width: 40px; overflow-wrap: anywhere; margin-bottom: 300mm";
+      document.querySelector("main")?.append(narrow);
+    });
+    expect((await browser.evaluate(partedWords)).join()).toContain('"redundancy"');
+    expect(await browser.sheets()).toBeGreaterThan(before);
   });
 
   test("a label on another, and one beside its figure", async () => {

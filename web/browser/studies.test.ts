@@ -8,13 +8,15 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embed } from "../test/golden";
 import { barriers } from "./access";
-import { badLabels, belowTheFold, notAsChosen, offCourse, overflows, places } from "./checks";
+import { badLabels, belowTheFold, notAsChosen, offCourse, overflows, partedWords, places } from "./checks";
 import { Chromium } from "./chromium";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const program = process.env["TOWTANK"] ?? join(root, "target/debug/towtank");
 const bundle = join(root, "crates/report/assets/report.html");
 const folder = mkdtempSync(join(tmpdir(), "towtank-studies-"));
+/** Sheets of A4 that a page may take. */
+const SHEETS = 6;
 const cluster = join(root, "docs/examples/cluster");
 const exports = ["--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
 let browser: Chromium;
@@ -30,6 +32,7 @@ const RUNS: Record<string, string[]> = {
   preview: ["preview", ...exports, "--mark-out", "osd.5"],
   put: ["put"],
   queue: ["run", "queue-network"],
+  "pfs-schedulers": ["run", "pfs-schedulers", "--replicates", "2"],
   "queue-load": ["run", "queue-load"],
   rebuild: ["rebuild", "--objects", "20000", "--replicates", "3"],
   whatif: ["whatif", ...exports, "--fail", "osd.3"],
@@ -82,6 +85,7 @@ describe.each(Object.keys(RUNS))("the page of %s", (name) => {
     expect(await browser.evaluate(overflows)).toEqual([]);
     expect(await browser.evaluate(badLabels)).toEqual([]);
     expect(await browser.evaluate(notAsChosen)).toEqual([]);
+    expect(await browser.evaluate(partedWords)).toEqual([]);
     expect(belowTheFold(await browser.evaluate(places), view.height, view.width >= 1400)).toEqual([]);
   });
 
@@ -112,9 +116,12 @@ describe.each(Object.keys(RUNS))("the page of %s", (name) => {
     for (const line of shown.lines) expect(words(screen)).toContain(words(line));
   });
 
-  test("loses nothing on paper", async () => {
-    await browser.open(page, { width: 688, height: 1000, scheme: "light", print: true });
+  test("loses nothing on paper, and takes few sheets", async () => {
+    await browser.open(page, { width: 703, height: 1000, scheme: "light", print: true });
     expect(await browser.evaluate(overflows)).toEqual([]);
     expect(await browser.evaluate(badLabels)).toEqual([]);
+    expect(await browser.evaluate(partedWords)).toEqual([]);
+    await browser.open(page, { width: 1400, height: 900, scheme: "light" });
+    expect(await browser.sheets()).toBeLessThanOrEqual(SHEETS);
   });
 });

@@ -45,12 +45,24 @@ function append(element: Element, children: readonly Child[]): void {
   }
 }
 
-/** Text in which `names` stand between backticks, as elements. */
+/** Names up to this many characters are not parted. */
+const WHOLE = 24;
+
+/** Text in which `names` stand between backticks, as elements. A number and its per cent stay together. */
 export function prose(text: string): Child[] {
   const parts = text.split("`");
+  const plain = (part: string): string => part.replace(/(\d) %/g, "$1\u00a0%");
   // An odd backtick is one that means itself.
-  if (parts.length % 2 === 0) return [text];
-  return parts.map((part, at) => (at % 2 === 0 ? part : h("code", {}, part)));
+  if (parts.length % 2 === 0) return [plain(text)];
+  return parts.map((part, at) => (at % 2 === 0 ? plain(part) : h("code", { class: part.length <= WHOLE ? "whole" : null }, part)));
+}
+
+/** Behind which signs a name may be parted; numbers such as 1,024, 0.5 and 10:23 stay whole. */
+const PARTS = /(?<=[_=+/\]])(?=.)|(?<=[.:])(?=[A-Za-z_])|(?<=,)(?!\d{3}\b)(?=.)/;
+
+/** A name such as `time_to_clean_s` or `sizes=[64KiB,1MiB]` that may be parted behind its signs, but not inside its words. */
+export function identifier(name: string): Child[] {
+  return name.split(PARTS).flatMap((part, at): Child[] => (at === 0 ? [part] : [h("wbr"), part]));
 }
 
 /** Hands the reader a file made in the page. */

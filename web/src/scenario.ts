@@ -1,7 +1,7 @@
 // Where the numbers come from: the resolved scenario, seed, versions and digest.
 
 import { settingText } from "./data";
-import { h } from "./dom";
+import { h, identifier } from "./dom";
 import type { Report } from "./report";
 
 /** Every scenario value under its dotted key, which is how `--set` names it. */
@@ -15,7 +15,7 @@ export function flat(value: unknown, prefix = ""): [string, string][] {
 /** The scenario, folded. */
 export function scenario(report: Report): HTMLElement {
   const rows = flat(report.scenario).map(([key, value]) =>
-    h("tr", {}, h("th", { scope: "row" }, key), h("td", { class: value === "null" ? "none" : null }, value === "null" ? "not set" : value)),
+    h("tr", {}, h("th", { scope: "row" }, identifier(key)), h("td", { class: value === "null" ? "none" : null }, value === "null" ? "not set" : identifier(value))),
   );
   return h(
     "details",

@@ -1,7 +1,6 @@
 // Sortable tables. A click on a heading sorts by it, a second one the other way round; missing values stay last.
 
-import { h } from "./dom";
-import { download } from "./dom";
+import { download, h, identifier } from "./dom";
 
 /** A cell: what is shown, what it is sorted by, and what is said on hover. */
 export interface Shown {
@@ -55,7 +54,7 @@ export function tableElement(headings: readonly Heading[], given: readonly (read
       fill();
     };
     const unit = heading.unit === undefined || heading.unit === "" ? null : h("span", { class: "unit" }, heading.unit);
-    head.append(h("button", { type: "button", onclick: sort }, h("span", {}, heading.name), unit));
+    head.append(h("button", { type: "button", onclick: sort }, h("span", {}, identifier(heading.name)), unit));
     return head;
   });
   fill();
@@ -74,7 +73,7 @@ export function tableElement(headings: readonly Heading[], given: readonly (read
     const save = (): void => download(csv.name, "text/csv", csv.text());
     tools.append(h("button", { type: "button", class: "quiet small", onclick: save }, csv.name));
   }
-  return h("div", { class: "table" }, frame, tools);
+  return h("div", { class: "table", "data-rows": rows.length, "data-file": csv?.name }, frame, tools);
 }
 
 function rowElement(row: readonly Shown[], headings: readonly Heading[], name: string | null): HTMLElement {
@@ -83,7 +82,7 @@ function rowElement(row: readonly Shown[], headings: readonly Heading[], name: s
     { "data-name": name },
     ...row.map((cell, at) => {
       const classes = [headings[at]?.numeric === true ? "number" : "", cell.class ?? ""].filter((name) => name !== "");
-      return h("td", { class: classes.length > 0 ? classes.join(" ") : null, title: cell.title }, cell.text);
+      return h("td", { class: classes.length > 0 ? classes.join(" ") : null, title: cell.title }, typeof cell.text === "string" ? identifier(cell.text) : cell.text);
     }),
   );
 }

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { describe, expect, test } from "vitest";
-import { numericAxis } from "../src/figures/axis";
+import { numericAxis, plainNames } from "../src/figures/axis";
 import { sharedPrefix } from "../src/figures/chord";
 import { ownerOf, seriesLegend } from "../src/figures/drawing";
 import { draw, figureElement } from "../src/figures/figure";
@@ -179,6 +179,13 @@ test("axes choose their unit, keep near zeros and read well on logarithms", () =
   expect(log.ticks).toEqual([1, 10, 100, 1000, 10_000, 100_000, 1_000_000].filter((_, at) => at % (log.ticks.length < 7 ? 2 : 1) === 0));
   expect(log.to(0)).toBeNaN();
   expect(log.clipped(0)).toBe(log.floor);
+});
+
+test("what all categories have in common is said once", () => {
+  expect(plainNames("point", ["scheduler = fifo", "scheduler = sfq"])).toEqual({ axis: "scheduler", names: ["fifo", "sfq"] });
+  for (const names of [["scheduler = fifo"], ["scheduler = fifo", "disks = 3"], ["a", "b"]]) {
+    expect(plainNames("point", names)).toEqual({ axis: "point", names });
+  }
 });
 
 test("labels lose what all of them share", () => {

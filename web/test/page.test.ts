@@ -6,6 +6,8 @@ import { flat } from "../src/scenario";
 import { embed, reports, text } from "./golden";
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+/** The text of an element, with spaces that keep a number and its unit together as ordinary ones. */
+const plain = (element: Element | null) => element?.textContent?.replaceAll("\u00a0", " ");
 let root: HTMLElement;
 
 beforeEach(() => {
@@ -18,7 +20,7 @@ test("a whole report is shown, and nothing in it fails", async () => {
     render(root, embed(json));
     await settled();
     expect(root.querySelectorAll(".error").length).toBe(0);
-    expect(root.querySelector("h1")?.textContent).toBe(report.answer.finding);
+    expect(plain(root.querySelector("h1"))).toBe(report.answer.finding);
     expect(root.querySelector(".of")?.textContent).toBe(report.title);
     expect(root.querySelectorAll(".course li").length).toBe(report.answer.course?.length ?? 0);
     expect([...root.querySelectorAll(".lines dd")].length).toBe(report.answer.lines?.length ?? 0);
@@ -68,7 +70,7 @@ test("cards carry value, unit, interval and n, or why there is no value", () => 
 test("the status, the main number and the main figure come first, the other measures folded below", () => {
   render(root, embed(text("queue.json")));
   expect(root.querySelector(".status")?.textContent).toBe("! At risk");
-  expect(root.querySelector(".standing .why")?.textContent).toBe("the desk is busy 80 % of the time");
+  expect(plain(root.querySelector(".standing .why"))).toBe("the desk is busy 80 % of the time");
   expect(root.querySelector(".front figure")?.id).toBe("figure-latency-tail");
   expect(root.querySelectorAll("details.group[open]").length).toBe(0);
   expect([...root.querySelectorAll(".group > summary")].map((each) => each.textContent)).toEqual([
@@ -124,20 +126,37 @@ test("paper gets wide tables in parts that each have the first column, and gives
   const tables = (): number => root.querySelectorAll(".scroll > table").length;
   const wide = document.createElement("div");
   wide.className = "scroll";
-  const cells = Array.from({ length: 20 }, (_, at) => `<td>c${at}</td>`).join("");
+  const cells = Array.from({ length: 20 }, (_, at) => `<td>c${at}${at === 0 ? "" : "_of_eleven"}</td>`).join("");
   wide.innerHTML = `<table><tbody><tr>${cells}</tr></tbody></table>`;
   root.append(wide);
   const before = tables();
   const restore = prepare(root);
   const parts = [...wide.querySelectorAll("table")].filter((table) => !table.hidden);
-  expect(parts.map((table) => table.rows[0]?.cells[0]?.textContent)).toEqual(["c0", "c0", "c0"]);
+  expect(parts.length).toBeGreaterThan(1);
+  expect(new Set(parts.map((table) => table.rows[0]?.cells[0]?.textContent))).toEqual(new Set(["c0"]));
   const others = parts.flatMap((table) => [...(table.rows[0]?.cells ?? [])].slice(1).map((cell) => cell.textContent));
-  expect(others).toEqual(Array.from({ length: 19 }, (_, at) => `c${at + 1}`));
+  expect(others).toEqual(Array.from({ length: 19 }, (_, at) => `c${at + 1}_of_eleven`));
   expect(root.querySelectorAll("details:not([open])").length).toBe(0);
   restore();
   expect(tables()).toBe(before);
   expect(wide.querySelector("table")?.hidden).toBe(false);
   expect(root.querySelectorAll("details:not([open])").length).toBeGreaterThan(0);
+});
+
+test("paper gets the first rows of long tables, a count of all, and figures of half a sheet, and gives them back", async () => {
+  render(root, embed(text("rebuild.json")));
+  await settled();
+  const table = [...root.querySelectorAll<HTMLElement>(".table")].find((each) => Number(each.dataset["rows"]) > 30);
+  const rows = (): number => table?.querySelectorAll("tbody tr").length ?? 0;
+  const width = (): string | null | undefined => root.querySelector("#figure-spread svg")?.getAttribute("width");
+  const [before, wide] = [rows(), width()];
+  const restore = prepare(root);
+  expect([...(table?.querySelectorAll("table:not([hidden])") ?? [])].map((part) => part.querySelectorAll("tbody tr").length)).toContain(8);
+  expect(table?.querySelector(".rest")?.textContent).toBe(`The first 8 of ${table?.dataset["rows"]} rows; all are in ${table?.dataset["file"]}.`);
+  expect(Number(width())).toBeLessThan(340);
+  restore();
+  expect([rows(), width()]).toEqual([before, wide]);
+  expect(root.querySelectorAll(".rest").length).toBe(0);
 });
 
 test("a seed that no double holds is shown exactly", () => {

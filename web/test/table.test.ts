@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { expect, test } from "vitest";
 import { sorted, tableElement } from "../src/table";
+import { identifier } from "../src/dom";
 
 const column = (...keys: (number | string | null)[]) => keys.map((key) => [{ key, text: String(key) }]);
 const order = (rows: readonly (readonly { key: number | string | null }[])[]) => rows.map((row) => row[0]?.key);
@@ -39,4 +40,12 @@ test("long tables show their first rows, and all when asked; sorting sees all", 
   expect(table.querySelector("td")?.textContent).toBe("59");
   (table.querySelector(".tools button") as HTMLButtonElement).click();
   expect(count()).toBe(60);
+});
+
+test("names are parted behind their signs, and numbers are not", () => {
+  const parts = (name: string) => identifier(name).filter((part) => typeof part === "string");
+  expect(parts("time_to_clean_s")).toEqual(["time_", "to_", "clean_", "s"]);
+  expect(parts("disk.latency=5us")).toEqual(["disk.", "latency=", "5us"]);
+  expect(parts("64KiB,1MiB")).toEqual(["64KiB,", "1MiB"]);
+  for (const whole of ["1,024", "0.5", "10:23", "sfq:8", "redundancy"]) expect(parts(whole)).toEqual([whole]);
 });

@@ -144,6 +144,17 @@ export interface BandAxis {
 /** Lines that an upright name may take. */
 const LINES = 4;
 
+/**
+ * Names of categories and of their axis as they are drawn: what all categories have in common, `scheduler = `, is said once,
+ * as the name of the axis.
+ */
+export function plainNames(axis: string, names: readonly string[]): { axis: string; names: readonly string[] } {
+  const key = /^([\w.[\]-]+) = /.exec(names[0] ?? "")?.[1];
+  const prefix = `${key} = `;
+  if (key === undefined || names.length < 2 || !names.every((name) => name.startsWith(prefix))) return { axis, names };
+  return { axis: key, names: names.map((name) => name.slice(prefix.length)) };
+}
+
 /** Names along a horizontal axis of `pixels`, which begins `left` pixels from the edge of the drawing. */
 export function bandAxis(names: readonly string[], pixels: number, left: number): BandAxis {
   const step = pixels / Math.max(1, names.length);

@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import { quantity, range } from "../human";
 import { nameOf } from "../linked";
 import type { Kind, Num } from "../report";
-import { bandAxis, numericAxis, type NumericAxis, upright } from "./axis";
+import { bandAxis, numericAxis, type NumericAxis, plainNames, upright } from "./axis";
 import { base, belowCut, dashedEntries, type Drawing, heightFor, type Look, named, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
@@ -35,7 +35,8 @@ export function drawBar(kind: Bar, width: number, { cut }: Look = {}): Drawing {
     zero: true,
   });
   const left = y.room + 18;
-  const band = bandAxis(kind.categories, width - left - 18, left);
+  const plain = plainNames(kind.x, kind.categories);
+  const band = bandAxis(plain.names, width - left - 18, left);
   const svg = svgOf(
     Plot.plot({
       ...base(width, height, { left, bottom: band.room + 20 }),
@@ -45,7 +46,7 @@ export function drawBar(kind: Bar, width: number, { cut }: Look = {}): Drawing {
       marks: [
         ...yAxis(y),
         Plot.axisX(band.ticks, {
-          label: kind.x,
+          label: plain.axis,
           tickFormat: (at: number) => band.text[at] ?? "",
           tickRotate: band.rotate,
           tickSize: 0,

@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import { quantity } from "../human";
 import { nameOf } from "../linked";
 import type { BoxStats, Kind, Num } from "../report";
-import { bandAxis, numericAxis, upright } from "./axis";
+import { bandAxis, numericAxis, plainNames, upright } from "./axis";
 import { base, belowCut, type Drawing, heightFor, type Look, named, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
@@ -25,7 +25,8 @@ export function drawBox(kind: Box, width: number, { cut }: Look = {}): Drawing {
   });
   const left = y.room + 18;
   const names = kind.boxes.map((box) => box.label);
-  const band = bandAxis(names, width - left - 18, left);
+  const plain = plainNames(kind.x, names);
+  const band = bandAxis(plain.names, width - left - 18, left);
   const places = kind.boxes.map((box, at): Place => ({ at, box }));
   const x = (place: Place): number => place.at;
   const to = (read: (box: BoxStats) => Num) => (place: Place) => y.to(read(place.box));
@@ -44,7 +45,7 @@ export function drawBox(kind: Box, width: number, { cut }: Look = {}): Drawing {
       marks: [
         ...yAxis(y),
         Plot.axisX(band.ticks, {
-          label: kind.x,
+          label: plain.axis,
           tickFormat: (at: number) => band.text[at] ?? "",
           tickRotate: band.rotate,
           tickSize: 0,

@@ -5,6 +5,7 @@ import { figureCsv } from "../csv";
 import { copy, download, h, prose } from "../dom";
 import { quantity } from "../human";
 import { anchor } from "../links";
+import { WIDTH } from "../paper";
 import type { Figure, Kind } from "../report";
 import { drawBar } from "./bar";
 import { drawBox } from "./box";
@@ -161,7 +162,7 @@ export function figureElement(figure: Figure, { source = [], heading = "h3" }: P
   followWidth(stage, redraw);
   return h(
     "figure",
-    { class: isWide(figure.kind) ? "figure wide" : "figure", id },
+    { class: `figure${isWide(figure.kind) ? " wide" : ""}${figure.kind.type === "timeline" ? " lanes" : ""}`, id },
     h("div", { class: "head" }, h(heading, {}, prose(figure.title)), anchor(id, figure.title)),
     names.length > 0 && h("label", { class: "choice" }, "Shown: ", list),
     legend,
@@ -275,6 +276,12 @@ function followWidth(element: HTMLElement, redraw: (width: number) => void): voi
     drawn = width;
     redraw(width);
   };
+  element.addEventListener(WIDTH, (event) => {
+    const width: unknown = (event as CustomEvent).detail;
+    if (typeof width !== "number") return look();
+    drawn = width;
+    redraw(width);
+  });
   // Before the element stands in the page it has no width.
   queueMicrotask(look);
   if (typeof ResizeObserver === "undefined") return;
