@@ -48,10 +48,13 @@ function append(element: Element, children: readonly Child[]): void {
 /** Names up to this many characters are not parted. */
 const WHOLE = 24;
 
-/** Text in which `names` stand between backticks, as elements. A number and its per cent stay together. */
+/** The space between a number and its unit. */
+const UNIT = /(\d) (?=(?:%|[KMGTP]iB(?:\/s)?|[mµ]?s|min|h)(?![\w]))/g;
+
+/** Text in which `names` stand between backticks, as elements. A number and its unit stay together. */
 export function prose(text: string): Child[] {
   const parts = text.split("`");
-  const plain = (part: string): string => part.replace(/(\d) %/g, "$1\u00a0%");
+  const plain = (part: string): string => part.replace(UNIT, "$1\u00a0");
   // An odd backtick is one that means itself.
   if (parts.length % 2 === 0) return [plain(text)];
   return parts.map((part, at) => (at % 2 === 0 ? plain(part) : h("code", { class: part.length <= WHOLE ? "whole" : null }, part)));

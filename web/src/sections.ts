@@ -114,7 +114,7 @@ export function studyTable(table: Table, report: Report): HTMLElement {
 function studyCell(cell: Exact, shown: Shown | undefined): Cell {
   if (cell === null) return { text: "", key: null };
   if (typeof cell === "boolean") return { text: cell ? "yes" : "no", key: Number(cell) };
-  if (typeof cell === "string") return { text: cell, key: cell, class: cell.length <= 24 ? "short" : undefined };
+  if (typeof cell === "string") return { text: cell, key: cell, class: cell.length <= 24 ? "short" : "long" };
   if (typeof cell === "object") return { text: "–", key: null, title: cell.reason, class: "none" };
   const value = Number(cell);
   return { text: shown?.digits(value) ?? String(cell), key: value, title: String(cell) };
