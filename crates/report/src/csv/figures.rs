@@ -1,8 +1,8 @@
 //! The data of a figure as a tidy table: a row per drawn value, the unit in a column of its own.
 //!
 //! `role` is `data`, or `reference` for what the data are compared with (an ideal, a limit). A reference line
-//! that is parallel to an axis has a value in one of the two coordinates only. A `band` of the horizontal axis has
-//! a row for each of its ends.
+//! that is parallel to an axis has a value in one of the two coordinates only. A `band` of the horizontal
+//! axis has a row for each of its ends.
 //!
 //! The page has the same rules in `web/src/figurerows.ts`; both are checked against
 //! `web/test/golden/figures.json`.

@@ -7,8 +7,7 @@ use towtank_report::{
     Axis, Band, BoxSeries, BoxStats, CurvePoint, Draw, Figure, Kind, LineSeries, Num, PlacedBox, Reference,
 };
 
-use super::present::FOLLOWS;
-use super::view::{View, placed};
+use super::view::{FOLLOWS, View, placed};
 
 const GIB: f64 = 1_073_741_824.0;
 

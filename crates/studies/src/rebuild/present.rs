@@ -9,7 +9,7 @@ use towtank_report::{
 use super::Rebuild;
 use super::figures;
 use super::settled::Settled;
-use super::view::View;
+use super::view::{FOLLOWS, View};
 use crate::published::is_published;
 use towtank_recovery::figures::of_machines;
 use towtank_recovery::levers::{advice, tried_in};
@@ -135,9 +135,6 @@ fn course(view: &View<'_>, failed: &str) -> Vec<Step> {
     course.extend(Step::over(&full, "all copies are back"));
     course
 }
-
-/// The waits and the transfers follow each other where their sum is the whole time, but for this share.
-pub(super) const FOLLOWS: f64 = 1e-6;
 
 /// The parts of the time until all copies are back, the longest first.
 fn time_in_parts(view: &View<'_>) -> Option<String> {

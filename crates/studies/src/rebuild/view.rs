@@ -9,6 +9,9 @@ use towtank_recovery::slowest::Runs;
 use towtank_study::points::text;
 use towtank_study::{Point, PointResult};
 
+/// The waits and the transfers follow each other where their sum is the whole time, but for this share.
+pub(super) const FOLLOWS: f64 = 1e-6;
+
 /// One point with the results of its replicates.
 pub struct View<'a> {
     pub(super) point: &'a Point<'a, Rebuild>,
