@@ -307,7 +307,7 @@ fn recovery(name: &str, called: &str, verdict: Option<Status>, clean: Option<f64
         references: Vec::new(),
     };
     let (title, caption) = ("Progress".to_owned(), String::new());
-    report.figures = vec![Figure { id: "progress".to_owned(), title, caption, kind }];
+    report.figures = vec![Figure::new("progress", title, caption, kind)];
     side
 }
 
