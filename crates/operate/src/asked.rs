@@ -9,8 +9,6 @@ use towtank_study::Texts;
 use towtank_units::SimSpan;
 
 use crate::changes::Step;
-use crate::flags::SET;
-use crate::real::failing;
 
 /// The keys that change the map of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -132,12 +130,6 @@ impl Change {
         Step { key, verb, text, written }
     }
 
-    /// As a failure.
-    #[must_use]
-    pub fn failing(&self) -> failing::Asked<'_> {
-        failing::Asked { key: &self.key, written: &self.written, name: &self.text, at: self.at }
-    }
-
     /// A problem with it.
     pub fn problem(&self, draft: &Draft, message: &str) -> Problem {
         let message = format!("`{}` has \"{}\": {message}", self.key, self.written);
@@ -176,6 +168,9 @@ pub(crate) const VERBS: &[&str] = &[
     "upmap",
     "upmap_items",
 ];
+
+/// The verb that sets a flag.
+pub(crate) const SET: &str = "set_flag";
 
 /// Those that change a map.
 pub(crate) const MAP_VERBS: &[&str] = VERBS.split_at(5).1;

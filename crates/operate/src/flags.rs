@@ -1,8 +1,8 @@
 //! Flags of a cluster: those that its exports have, and those that are set and unset as planned.
 //!
 //! What each does is read from Ceph 15 to 20 (`OSD::activate_map`, `PrimaryLogPG::start_recovery_ops`,
-//! `OSDMonitor::can_mark_out` and its like). A flag that is not in these lists is named in the answer: what it
-//! does is not known here.
+//! `OSDMonitor::can_mark_out` and its like). A flag that is not in these lists is named in the answer: what
+//! it does is not known here.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems, did_you_mean};
 use towtank_units::{SimSpan, SimTime};
 
-use crate::asked::{Asked, Change};
+use crate::asked::{Asked, Change, SET};
 
 /// Flags that change what is answered here.
 const EFFECTIVE: [&str; 8] =
@@ -181,9 +181,6 @@ impl ClusterFlags {
         problems
     }
 }
-
-/// The verb that sets a flag.
-pub(crate) const SET: &str = "set_flag";
 
 /// What is wrong with the name of a flag, and a hint.
 fn wrong(flag: &str) -> Option<(String, String)> {

@@ -1,11 +1,11 @@
 //! Studies of real clusters of Ceph, from their exports: what a change moves, how long it takes and what is
 //! at risk, and how to balance a cluster.
 //!
-//! - `exports`: the keys that name exports, read and joined; `features`: what of them is not modelled; `flags`:
-//!   flags of the cluster, now and as planned;
+//! - `exports`: the keys that name exports, read and joined; `features`: what of them is not modelled;
+//!   `flags`: flags of the cluster, now and as planned;
 //! - `asked`: changes, in the order in which they are made; `changes`: a map with them made;
-//! - `real`: machines and groups from exports, and what a recovery of them takes; `states`: what the states of
-//!   groups tell;
+//! - `real`: machines and groups from exports, and what a recovery of them takes; `states`: what the states
+//!   of groups tell;
 //! - `preview`, `whatif`, `balance`: the studies.
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks; a cluster is never contacted.

@@ -8,7 +8,8 @@ pub(crate) fn groups(count: u64, verb: (&str, &str)) -> String {
     if count == 1 { format!("1 group {}", verb.0) } else { format!("{count} groups {}", verb.1) }
 }
 
-/// What is unsafe or not known by the states of so many groups, the worst first; empty where there is nothing.
+/// What is unsafe or not known by the states of so many groups, the worst first; empty where there is
+/// nothing.
 pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     let mut found: Vec<(Status, String)> =
         states.unplaced.iter().map(|text| (Status::Unknown, text.clone())).collect();

@@ -12,6 +12,7 @@
 //! - `case`: the cluster before, after, and in the end;
 //! - `later`: later changes, and devices that come back;
 //! - `exposure`: what further failures would lose; `unavailable`: what waits for devices that are down;
+//!   `halted`: what flags stop;
 //! - `moves_only`: the same where only what moves is asked;
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
@@ -19,6 +20,7 @@
 mod answer;
 mod case;
 mod exposure;
+mod halted;
 mod later;
 mod measures;
 mod moves_only;

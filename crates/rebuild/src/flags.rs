@@ -60,7 +60,7 @@ impl FlagsOverTime {
 
     /// The first moment from `from` on at which a flag is not set; none if it is never unset.
     #[must_use]
-    pub fn first_without(&self, from: SimTime, flag: fn(Flags) -> bool) -> Option<SimTime> {
+    pub(crate) fn first_without(&self, from: SimTime, flag: fn(Flags) -> bool) -> Option<SimTime> {
         if !flag(self.at(from)) {
             return Some(from);
         }

@@ -82,7 +82,8 @@ fn go(
     if shard.is_whole() { whole(&ran, flags) } else { Ok(part(&ran, shard, flags)) }
 }
 
-/// Refuses the name of a device or bucket as the directory of results: `ceph osd out osd.6` takes a device out.
+/// Refuses the name of a device or bucket as the directory of results: `ceph osd out osd.6` takes a device
+/// out.
 fn refuse_part_as_out(out: Option<&Path>) -> Result<(), Problem> {
     let Some(name) = out.and_then(Path::to_str).filter(|name| names_part(name)) else { return Ok(()) };
     let message = format!("--out is the directory of the results, and `{name}` names a part of a cluster");

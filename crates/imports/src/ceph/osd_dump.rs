@@ -302,8 +302,8 @@ impl OsdDump {
         }
     }
 
-    /// The name of the oldest release that devices may run, where the dump says it: Ceph writes `unknown` if no
-    /// release was ever required.
+    /// The name of the oldest release that devices may run, where the dump says it: Ceph writes `unknown` if
+    /// no release was ever required.
     #[must_use]
     pub fn release_name(&self) -> Option<&str> {
         self.require_osd_release.as_str().filter(|name| !name.is_empty() && *name != "unknown")

@@ -248,7 +248,9 @@ impl Tally {
                 moves.disagreeing_example = unit.id.to_string();
             }
         }
-        self.note_devices(held, target, unit.shard);
+        if is_read {
+            self.note_devices(held, target, unit.shard);
+        }
         self.note_flows(&changes, primary, unit.shard);
     }
 

@@ -85,7 +85,7 @@ fn of_what_moves() -> Vec<Row> {
             Ok(seen.moves.moved_fraction())
         })
         .titled("Share of all data to move"),
-        Row::new("moved_groups", "groups", "placement groups with data to copy", |seen| {
+        Row::new("moved_groups", "groups", "placement groups to copy, also those without objects", |seen| {
             Ok(seen.moves.moved_groups as f64)
         })
         .titled("Placement groups with data to move"),

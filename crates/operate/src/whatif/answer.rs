@@ -5,7 +5,8 @@ use towtank_metrics::{Better, Chance};
 use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 
 use super::Whatif;
-use super::observed::{Halted, Kept};
+use super::halted::Halted;
+use super::observed::Kept;
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use towtank_recovery::levers::{Tried, advice, by_time, tried_in};

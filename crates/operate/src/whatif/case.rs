@@ -15,11 +15,11 @@ use towtank_units::{Bytes, SimSpan};
 
 use super::later;
 use super::scenario::Scenario;
-use crate::asked::{Asked, timed};
+use crate::asked::{self, Asked, SET, timed};
 use crate::changes::{self, Changed};
 use crate::exports;
 use crate::features;
-use crate::flags::{self, ClusterFlags};
+use crate::flags::ClusterFlags;
 use crate::preview::case::Case;
 use crate::real::{self, Change, Staged, failing};
 use crate::states;
@@ -87,7 +87,7 @@ impl Ready {
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
         let end = after.last().expect("there is a stage at the beginning").clone();
         let change = Change { after, disks };
-        let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(crate::asked::Change::failing).collect();
+        let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(failing_of).collect();
         let exact_objects =
             if scenario.exact { u64::MAX } else { scenario.exact_objects.unwrap_or(EXACT_OBJECTS) };
         let of_cluster = real::Asked {
@@ -109,7 +109,7 @@ impl Ready {
             change.timed(&format!("{} {verb}", change.text))
         }));
         words.extend(asked.flags.iter().map(|change| {
-            let verb = if change.verb == flags::SET { "set" } else { "unset" };
+            let verb = if change.verb == SET { "set" } else { "unset" };
             change.timed(&format!("`{}` {verb}", change.text))
         }));
         let asks = !words.is_empty();
@@ -138,6 +138,10 @@ impl Ready {
     pub fn memory_estimate(&self) -> Bytes {
         Bytes::new(self.staged.affected.objects() as u64 * 96 + self.real.memory_estimate().get())
     }
+}
+
+fn failing_of(change: &asked::Change) -> failing::Asked<'_> {
+    failing::Asked { key: &change.key, written: &change.written, name: &change.text, at: change.at }
 }
 
 /// The cluster after each change of the map, and how many explicit mappings the monitors drop.

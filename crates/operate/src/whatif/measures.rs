@@ -16,6 +16,7 @@ pub fn measures() -> Vec<Row> {
     measures.extend(work::of_rates());
     measures.extend(of_moves());
     measures.extend(of_risk());
+    measures.extend(of_exposure());
     measures.extend(of_groups());
     measures.extend(of_devices());
     measures.extend(work::of_machines());
@@ -90,7 +91,7 @@ fn of_moves() -> Vec<Row> {
             Ok(seen.moves.moved_fraction())
         })
         .titled("Share of all data to move"),
-        Row::new("moved_groups", "groups", "placement groups with data to copy", |seen| {
+        Row::new("moved_groups", "groups", "placement groups to copy, also those without objects", |seen| {
             Ok(seen.moves.moved_groups as f64)
         })
         .titled("Placement groups with data to move"),
@@ -167,6 +168,11 @@ fn of_risk() -> Vec<Row> {
             |seen| Ok(seen.recovered.unwritten as f64),
         )
         .only_where(|seen| seen.recovered.taken_back.iter().any(Option::is_some)),
+    ]
+}
+
+fn of_exposure() -> Vec<Row> {
+    vec![
         Row::new(
             "one_copy_bytes",
             "bytes",

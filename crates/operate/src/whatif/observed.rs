@@ -5,16 +5,15 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::affected::Held;
-use towtank_rebuild::failures::Struck;
-use towtank_rebuild::flags::FlagsOverTime;
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
-use towtank_rebuild::recovery::{Later, Recovered, Recovery, Waiting};
+use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
 use towtank_report::{Outcome, Warning, human};
 use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::case::Ready;
 use super::exposure::Exposure;
+use super::halted::{Halted, halted};
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
@@ -50,21 +49,6 @@ pub struct Seen {
     pub upmaps_dropped: usize,
     /// The share of devices that fails in a year.
     pub failure_rate: Percent,
-}
-
-/// What flags keep from happening.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Halted {
-    /// The flag because of which objects are not copied in the end, and these objects.
-    pub copies: Option<(String, u64)>,
-    /// Whether some of these lack a copy or shard.
-    pub lacking: bool,
-    /// What fails and is never marked down, since `nodown` is set.
-    pub unseen: Vec<String>,
-    /// Whether clients are paused at the beginning.
-    pub paused: bool,
-    /// When all groups are clean without the flag, where they become so.
-    pub without_s: Option<f64>,
 }
 
 /// When all has moved with slower and with faster disks; nothing if that was stopped before it was known.
@@ -144,18 +128,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let exact_objects = ready.real.exact_objects;
     let estimate::Ran { mut recovered, estimate, note } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, exact_objects, context))?;
-    let mut unavailable = Unavailable::of(ready);
-    if !recovery.struck.windows(2).all(|pair| pair[0].at == pair[1].at) {
-        // Between failures that follow each other a group may find other devices.
-        unavailable.lost_empty = 0;
-    }
-    let waits = unavailable.objects.min(recovered.stuck.lost);
-    recovered.stuck.lost -= waits;
-    recovered.stuck.unavailable += waits;
-    if recovery.struck.iter().any(|struck| recovery.moments_of(struck).0.is_none()) {
-        // What is never marked down is gone all the same.
-        recovered.stuck.lost = recovered.stuck.lost.max(unavailable.lost_objects);
-    }
+    let unavailable = Unavailable::set_apart(ready, &recovery, &mut recovered);
     let resources = resources(&recovery, &recovered);
     let estimate = context
         .within(all * own..all * own, |context| Estimate::or_of(estimate, &recovery, &recovered, context))?;
@@ -165,17 +138,8 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     })?;
     let spread = context
         .within(all..1.0, |context| spread(&recovery, &recovered, (permille, estimate.as_ref()), context))?;
-    let mut beside = Outcome {
-        digest: recovered.digests.first().map(ToString::to_string),
-        events: recovered.events,
-        partial: recovered.partial,
-        warnings: ready.case.warnings.clone(),
-        ..Outcome::default()
-    };
-    beside.warnings.extend(staged.warnings.iter().cloned());
-    beside.warnings.extend(lacked(staged.lacking, ready.asks));
-    beside.warnings.extend(dangers::warnings(&moves));
-    beside.warnings.extend(note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
+    let beside =
+        beside(ready, &recovered, &moves, note.into_iter().chain(estimate.as_ref().map(Estimate::note)));
     let start = ready.start.as_secs_f64();
     // Trials count from the first failure.
     let first = staged.struck.iter().map(|struck| struck.at).min().unwrap_or_default().as_secs_f64();
@@ -209,6 +173,28 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         failure_rate: ready.scenario.failure_rate,
     };
     Ok(Replicate { seen: Ok(seen), beside })
+}
+
+/// What stands beside the results; `notes` are those on how they were found.
+fn beside(
+    ready: &Ready,
+    recovered: &Recovered,
+    moves: &Moves,
+    notes: impl Iterator<Item = Warning>,
+) -> Outcome {
+    let staged = &ready.staged;
+    let mut beside = Outcome {
+        digest: recovered.digests.first().map(ToString::to_string),
+        events: recovered.events,
+        partial: recovered.partial,
+        warnings: ready.case.warnings.clone(),
+        ..Outcome::default()
+    };
+    beside.warnings.extend(staged.warnings.iter().cloned());
+    beside.warnings.extend(lacked(staged.lacking, ready.asks));
+    beside.warnings.extend(dangers::warnings(moves));
+    beside.warnings.extend(notes);
+    beside
 }
 
 /// What the machines did, with times that count from the change, and how many of them are left.
@@ -254,34 +240,6 @@ fn affected(ready: &Ready) -> Option<[u64; 2]> {
     };
     let hit = || (0..affected.records()).filter(is_hit);
     Some([hit().count() as u64, hit().map(|record| affected.objects_of(record)).sum()])
-}
-
-/// What flags keep from happening, and what would be without.
-fn halted(
-    ready: &Ready,
-    (recovery, recovered): (&Recovery<'_>, &Recovered),
-    context: &RunContext<'_>,
-) -> Result<Halted, StudyError> {
-    let stuck = recovered.stuck;
-    let is_unseen = |struck: &&Struck| recovery.moments_of(struck).0.is_none();
-    let mut halted = Halted {
-        copies: stuck.flag.map(|flag| (flag.to_owned(), stuck.flagged + stuck.unmoved_by_flag)),
-        lacking: stuck.flagged > 0,
-        unseen: ready.staged.struck.iter().filter(is_unseen).map(|struck| struck.name.clone()).collect(),
-        paused: ready.paused,
-        without_s: None,
-    };
-    if halted.copies.is_some() && !context.stopped() {
-        let later = Later { flags: FlagsOverTime::NEVER, ..recovery.later.clone() };
-        let free = Recovery { later: &later, quiet: false, clients: None, ..recovery.clone() };
-        let ran =
-            context.within(1.0..1.0, |context| estimate::run(&free, ready.real.exact_objects, context))?;
-        let Recovered { stuck, partial, .. } = ran.recovered;
-        let ends = !partial && !stuck.any() && stuck.unmoved + stuck.held_bytes == 0;
-        let scale = |at: SimTime| ready.start.as_secs_f64() + at.as_secs_f64();
-        halted.without_s = ends.then(|| scale(ran.recovered.last()));
-    }
-    Ok(halted)
 }
 
 /// What passes before objects move. Nothing is marked out that comes back, or if `noout` is set, and nothing
@@ -428,8 +386,8 @@ impl Seen {
         }
     }
 
-    /// Groups that lack copies of objects though they are on all their devices: when they have them again is not
-    /// modelled.
+    /// Groups that lack copies of objects though they are on all their devices: when they have them again is
+    /// not modelled.
     fn behind(&self) -> Option<String> {
         let behind = self.moves.states.behind;
         let groups = human::plural(behind as f64, ["group lacks", "groups lack"]);

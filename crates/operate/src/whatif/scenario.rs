@@ -10,8 +10,7 @@ use towtank_recovery::settings::PEERING;
 use towtank_study::Texts;
 use towtank_units::{Frequency, Percent, SimSpan};
 
-use crate::asked::{Keyed, MapChanges};
-use crate::flags::SET;
+use crate::asked::{Keyed, MapChanges, SET};
 
 /// A cluster's exports, what is changed in it, and the speeds of its machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
+use towtank_rebuild::recovery::{Recovered, Recovery};
 use towtank_report::human;
 
 use super::case::Ready;
@@ -28,8 +29,7 @@ pub struct Unavailable {
 
 impl Unavailable {
     /// Counts them, with all devices gone that fail and do not come back with their data.
-    #[must_use]
-    pub fn of(ready: &Ready) -> Unavailable {
+    fn of(ready: &Ready) -> Unavailable {
         let staged = &ready.staged;
         let (affected, hardware) = (&staged.affected, &staged.hardware);
         let down: BTreeSet<DeviceId> = ready.real.groups.down().into_iter().collect();
@@ -55,8 +55,8 @@ impl Unavailable {
         let mut holders: BTreeSet<DeviceId> = BTreeSet::new();
         for record in unread {
             let objects = affected.objects_of(record);
-            // A group that is served now takes writes, or was whole without what is down: what is down may be old,
-            // and counts for nothing. Of one that is not served, any device that is down may hold the rest.
+            // A group that is served now takes writes, or was whole without what is down: what is down may be
+            // old, and counts for nothing. Of one that is not served, any device that is down may hold the rest.
             let is_served = count(record, &|_| true) >= needs(record);
             if !may_wait || is_served || lost.contains(&affected.name(record).0) {
                 found.lost_objects += objects;
@@ -79,6 +79,28 @@ impl Unavailable {
         found.devices = holders.len() as u64;
         let servers: BTreeSet<u32> = holders.iter().map(|device| hardware.server_of(*device)).collect();
         found.hosts = servers.into_iter().map(|server| hardware.server_name(server)).collect();
+        found
+    }
+
+    /// Counts them, and takes them out of what is lost in a recovery.
+    pub(super) fn set_apart(
+        ready: &Ready,
+        recovery: &Recovery<'_>,
+        recovered: &mut Recovered,
+    ) -> Unavailable {
+        let mut found = Unavailable::of(ready);
+        if !recovery.struck.windows(2).all(|pair| pair[0].at == pair[1].at) {
+            // Between failures that follow each other a group may find other devices.
+            found.lost_empty = 0;
+        }
+        let stuck = &mut recovered.stuck;
+        let waits = found.objects.min(stuck.lost);
+        stuck.lost -= waits;
+        stuck.unavailable += waits;
+        if recovery.struck.iter().any(|struck| recovery.moments_of(struck).0.is_none()) {
+            // What is never marked down is gone all the same.
+            stuck.lost = stuck.lost.max(found.lost_objects);
+        }
         found
     }
 

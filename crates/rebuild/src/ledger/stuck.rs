@@ -5,8 +5,8 @@
 pub struct Stuck {
     /// Too few copies or shards are left.
     pub lost: u64,
-    /// Too few are left that answer, and devices that are down hold more: what is down is the caller's to know,
-    /// who moves these from `lost`.
+    /// Too few are left that answer, and devices that are down hold more: what is down is the caller's to
+    /// know, who moves these from `lost`.
     pub unavailable: u64,
     /// A failed device is not out yet, or never will be.
     pub waiting: u64,

@@ -1,5 +1,5 @@
-//! Flags of a cluster, now and as planned: each stops what it stops in Ceph, and nothing is safe that it keeps
-//! from being rebuilt.
+//! Flags of a cluster, now and as planned: each stops what it stops in Ceph, and nothing is safe that it
+//! keeps from being rebuilt.
 
 use towtank_report::{Answer, Status};
 
@@ -26,7 +26,8 @@ fn status(answer: &Answer) -> Status {
 
 const FAILS: &str = "fail = \"osd.13\"\n";
 
-/// What lacks a copy is not rebuilt under `norecover` and `nobackfill`, and the answer says what unsetting does.
+/// What lacks a copy is not rebuilt under `norecover` and `nobackfill`, and the answer says what unsetting
+/// does.
 #[test]
 fn nothing_is_safe_that_a_flag_keeps_from_being_rebuilt() {
     let (free, _) = with("", FAILS);

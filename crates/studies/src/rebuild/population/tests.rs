@@ -147,7 +147,7 @@ fn refusals() {
     4: `cut.txt`: line 2: `total_count` is 40, but the bins hold 1 files
        the file may be cut short; rounding may lose at most one file per bin
     4: `sizes.csv`: the file contains no JSON
-       export it with `-f json`, as in `ceph osd dump -f json`
+       it should be the output of `ceph pg dump -f json`
     4: `population.chunk` is given, but the layout `whole` does not use it
        leave it out, or set `population.layout` to "chunks"
     4: `population.chunk` is given, but the layout `stripe` does not use it

@@ -134,8 +134,8 @@ impl Judge<'_> {
         }
     }
 
-    /// A measure has a value within the bounds. Where groups are unknown, or a device lacks objects that no export
-    /// names, a reason is as true as 0.
+    /// A measure has a value within the bounds. Where groups are unknown, or a device lacks objects that no
+    /// export names, a reason is as true as 0.
     fn counts(&mut self, law: &'static str, measure: &str, want: Count) {
         let found = self.said.value(measure);
         let is_open = self.facts.unknown + self.facts.behind > 0 && want.sure == 0;
@@ -431,8 +431,8 @@ pub(super) fn alone(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken {
 /// A report alone gives the verdict and the counts of the whole set of exports.
 pub(super) fn alike(cluster: &Cluster, whole: &Said, alone: &Said) -> Broken {
     let mut broken = Vec::new();
-    // Of a full cluster, the report lacks the fill of each device; and of a group that is on too few devices, that one
-    // of them lacks objects too.
+    // Of a full cluster, the report lacks the fill of each device; and of a group that is on too few devices,
+    // that one of them lacks objects too.
     let serving = |group: &Group| group.acting.iter().filter(|osd| **osd != NONE).count();
     let is_hidden = |group: &Group| group.behind && serving(group) < cluster.pool(group).width as usize;
     let hides = cluster.groups.iter().any(is_hidden) && alone.verdict != Status::Safe;
