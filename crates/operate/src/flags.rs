@@ -173,7 +173,7 @@ impl ClusterFlags {
                 let hint = if self.has(flag, change.at) {
                     format!("unset it before: --unset-flag {flag}{at}")
                 } else {
-                    format!("the device, its host or its class has the flag: export again without it")
+                    "the device, its host or its class has the flag: export again without it".to_owned()
                 };
                 problems.push(change.problem(draft, &message).hint(hint));
             }

@@ -56,7 +56,8 @@ impl Unavailable {
         for record in unread {
             let objects = affected.objects_of(record);
             // A group that is served now takes writes, or was whole without what is down: what is down may be
-            // old, and counts for nothing. Of one that is not served, any device that is down may hold the rest.
+            // old, and counts for nothing. Of one that is not served, any device that is down may hold the
+            // rest.
             let is_served = count(record, &|_| true) >= needs(record);
             if !may_wait || is_served || lost.contains(&affected.name(record).0) {
                 found.lost_objects += objects;
