@@ -8,6 +8,7 @@ use towtank_streams::Seed;
 
 use super::*;
 use crate::failures::{Failing, Failure, strike};
+use crate::flags::{Flags, FlagsOverTime};
 use crate::ledger::{Backfill, Gather, Order, Source};
 use crate::model::{Costs, Queues, Sharing, Throttle};
 use crate::placing::{LostSet, Placing};
@@ -66,6 +67,7 @@ struct Course {
     limits: Limits,
     returns: Option<Comes>,
     order: Order,
+    flags: FlagsOverTime,
     seed: Seed,
 }
 
@@ -103,6 +105,7 @@ impl Course {
             limits: sample::limits(),
             returns: None,
             order: Order::FewestCopies,
+            flags: FlagsOverTime::NEVER,
             seed: Seed(3),
         }
     }
@@ -134,7 +137,8 @@ impl Course {
         let once = self.returns.is_some_and(|comes| comes.once);
         let to_each = if once { ToEach::Once } else { ToEach::PerSecond(rate) };
         let writes = Writes { to_each, log: 5, ..Writes::default() };
-        let later = Later { returns: returns.into_iter().collect(), writes, ..Later::default() };
+        let flags = self.flags.clone();
+        let later = Later { returns: returns.into_iter().collect(), writes, flags, ..Later::default() };
         check(&Recovery {
             hardware: &hardware,
             limits: &self.limits,
@@ -196,14 +200,54 @@ fn course() -> impl Strategy<Value = Course> {
                     Comes { after, empty, rate, once }
                 }),
                 order: if shuffled { Order::Random } else { Order::FewestCopies },
+                flags: FlagsOverTime::NEVER,
                 seed: Seed(seed),
             }
         },
     )
 }
 
+/// Flags that are set and unset, and of which none is left in the end.
+fn flags() -> impl Strategy<Value = FlagsOverTime> {
+    let set =
+        any::<(bool, bool, bool, bool, bool)>().prop_map(|(recovery, backfill, rebalance, out, down)| {
+            Flags {
+                no_recovery: recovery,
+                no_backfill: backfill,
+                no_rebalance: rebalance,
+                no_out: out,
+                no_down: down,
+            }
+        });
+    prop::collection::btree_map(0u64..4_000, set, 1..4).prop_map(|changes| {
+        let at = |us: u64| SimTime::ZERO.saturating_add(SimSpan::from_us(us));
+        let changes = changes.into_iter().map(|(us, flags)| (at(us), flags));
+        FlagsOverTime { changes: changes.chain([(at(5_000), Flags::default())]).collect() }
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Flags that are unset in the end delay a recovery, whatever they stopped meanwhile, and lose nothing.
+    #[test]
+    fn flags_delay_and_lose_nothing(course in course(), flags in flags()) {
+        let free = course.run();
+        let held = Course { flags, ..course.clone() }.run();
+        held.assert_adds_up();
+        prop_assert_eq!(held.stuck.flagged + held.stuck.unmoved_by_flag, 0, "no flag is left");
+        if course.failures.len() == 1 && course.returns.is_none() {
+            prop_assert_eq!((held.jobs, held.bytes, held.stuck), (free.jobs, free.bytes, free.stuck));
+            prop_assert!(held.first_transfer >= free.first_transfer);
+        }
+        let never = Flags { no_recovery: true, ..Flags::default() };
+        let never = FlagsOverTime { changes: vec![(SimTime::ZERO, never)] };
+        let none = Course { flags: never, ..course.clone() }.run();
+        prop_assert_eq!(none.jobs, 0);
+        if course.failures.len() == 1 && course.returns.is_none() {
+            prop_assert_eq!(none.stuck.flagged > 0, free.jobs > 0, "what is copied without the flag waits with it");
+        }
+    }
 
     /// A part is the beginning of the whole: an earlier one has written no more, and one that ends after the
     /// whole is the whole.
