@@ -383,9 +383,27 @@ fn machines(draw: Draw<'_>, text: &mut String) {
             let _ = writeln!(text, "{key} = {}", draw(2) == 0);
         }
     }
+    flags(draw, text);
     if draw(4) == 0 {
         let (rate, spread) = (draw(100), draw(90));
         let _ = writeln!(text, "failure_rate = \"{rate}%\"\nspeed_spread = \"{spread}%\"");
+    }
+}
+
+/// Flags that are set for a while, or for good. What keeps devices from being up or in is refused with some
+/// changes, so that the cases by hand have it.
+fn flags(draw: Draw<'_>, text: &mut String) {
+    let all = ["norecover", "nobackfill", "norebalance", "noout", "nodown"];
+    let set: Vec<&str> = all.into_iter().filter(|_| draw(12) == 0).collect();
+    let mut list = |key: &str, times: &mut dyn FnMut() -> u64| {
+        let flags = set.iter().map(|flag| format!("\"{flag}@{}s\"", times()));
+        let _ = writeln!(text, "{key} = [{}]", flags.collect::<Vec<_>>().join(", "));
+    };
+    if !set.is_empty() {
+        list("set_flag", &mut || draw(900));
+        if draw(3) > 0 {
+            list("unset_flag", &mut || 900 + draw(4_000));
+        }
     }
 }
 
