@@ -27,6 +27,13 @@ pub struct GroupStates {
     pub behind: u64,
     /// The copies that these lack, where an export counts them.
     pub behind_copies: u64,
+    /// Groups that serve no requests while their devices come to an agreement, or for a reason that their state
+    /// does not tell.
+    pub unsettled: u64,
+    /// Groups of which a scrub found damaged copies.
+    pub inconsistent: u64,
+    /// Groups that wait for room on a device.
+    pub toofull: u64,
     /// Groups whose sums are guesses, since they were split and not scrubbed since (`stats_invalid`).
     pub guessed: u64,
     /// Groups, or pools of a report, that have bytes and no count of objects.
@@ -35,6 +42,44 @@ pub struct GroupStates {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<String>,
 }
+
+/// The words of which states of groups are made (`pg_state_string` of Ceph 12 to 20).
+const WORDS: [&str; 34] = [
+    "active",
+    "clean",
+    "unknown",
+    "stale",
+    "creating",
+    "down",
+    "recovery_unfound",
+    "backfill_unfound",
+    "premerge",
+    "scrubbing",
+    "deep",
+    "degraded",
+    "inconsistent",
+    "peering",
+    "repair",
+    "recovering",
+    "forced_recovery",
+    "backfill_wait",
+    "incomplete",
+    "undersized",
+    "remapped",
+    "activating",
+    "backfilling",
+    "forced_backfill",
+    "backfill_toofull",
+    "recovery_wait",
+    "recovery_toofull",
+    "peered",
+    "snaptrim",
+    "snaptrim_wait",
+    "snaptrim_error",
+    "failed_repair",
+    "laggy",
+    "wait",
+];
 
 impl GroupStates {
     /// Counts the groups of a dump; those that it lacks are in an unknown state.
@@ -45,6 +90,8 @@ impl GroupStates {
         for stat in &dump.groups {
             let Some(size) = sizes.get(&stat.group.pool) else { continue };
             states.add(Stated::of(stat), 1);
+            states.add_words(&|word| stat.is(word), 1);
+            states.note_words(&stat.state);
             let copies = behind(stat, *size);
             states.behind += u64::from(copies.is_some());
             states.behind_copies += copies.unwrap_or(0);
@@ -63,11 +110,13 @@ impl GroupStates {
             let is = |word: &str| of.is(word);
             states.stated += of.groups;
             states.add(Stated::by(&is), of.groups);
+            states.add_words(&is, of.groups);
+            states.note_words(&of.state);
             let behind = is("degraded") && !is("undersized");
             states.behind += if behind { of.groups } else { 0 };
         }
         states.uncounted = report.pools.iter().filter(|(_, sum)| is_uncounted(*sum)).count() as u64;
-        states.unplaced = unplaced(cluster, report);
+        states.unplaced.extend(unplaced(cluster, report));
         states
     }
 
@@ -76,6 +125,24 @@ impl GroupStates {
         self.inactive += if inactive { groups } else { 0 };
         self.lost += if lost { groups } else { 0 };
         self.unknown += if unknown { groups } else { 0 };
+    }
+
+    fn add_words(&mut self, is: &dyn Fn(&str) -> bool, groups: u64) {
+        let any = |words: &[&str]| words.iter().any(|word| is(word));
+        let is_settled = any(&["active", "peered", "unknown", "stale", "down", "incomplete"]);
+        self.unsettled += if is_settled { 0 } else { groups };
+        self.inconsistent += if any(&["inconsistent", "failed_repair"]) { groups } else { 0 };
+        self.toofull += if any(&["backfill_toofull", "recovery_toofull"]) { groups } else { 0 };
+    }
+
+    /// Names words of a state that are none of Ceph's.
+    fn note_words(&mut self, state: &str) {
+        for word in state.split('+').filter(|word| !WORDS.contains(word)) {
+            let text = format!("`{word}` is no state of groups that is known here");
+            if !self.unplaced.contains(&text) {
+                self.unplaced.push(text);
+            }
+        }
     }
 
     /// A count by state; nothing where no export has states.

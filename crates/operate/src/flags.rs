@@ -155,7 +155,8 @@ impl ClusterFlags {
             .filter(|flag| self.has(flag, SimSpan::ZERO))
             .map(|flag| format!("`{flag}`"))
             .collect();
-        let text = || format!("nothing of this moves while {} is set", set.join(" and "));
+        let verb = if set.len() == 1 { "is" } else { "are" };
+        let text = || format!("nothing of this moves while {} {verb} set", set.join(" and "));
         (!set.is_empty()).then(|| Warning::danger(text()))
     }
 

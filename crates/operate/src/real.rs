@@ -96,7 +96,7 @@ pub(crate) struct Staged {
     pub later: Later,
     /// Whether each device fails.
     pub failing: Vec<bool>,
-    /// Groups that lack copies or shards before anything fails, and that what fails does not touch.
+    /// Groups that lack copies or shards before anything fails.
     pub lacking: u64,
     /// Bytes on each device.
     pub used: Vec<u64>,

@@ -27,6 +27,9 @@ pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     };
     let rest = format!("{copies} on devices that serve them, and no export says on which");
     say(Status::Unknown, states.behind, ("lacks", "lack"), &rest);
+    let full = " for room (`backfill_toofull`), whatever the fill of the devices says";
+    say(Status::Unknown, states.toofull, ("waits", "wait"), full);
+    say(Status::AtRisk, states.inconsistent, ("is", "are"), " inconsistent: a scrub found damaged copies");
     if states.stated == 0 && all > 0 {
         found.push((Status::Unknown, "the states of groups are in no export".to_owned()));
     }
@@ -68,6 +71,9 @@ mod tests {
             unknown: 3,
             behind: 1,
             behind_copies: 40,
+            unsettled: 0,
+            inconsistent: 1,
+            toofull: 3,
             guessed: 5,
             uncounted: 6,
             unplaced: vec!["more than is placed".to_owned()],
@@ -82,6 +88,8 @@ mod tests {
                 "NotSafe: 2 groups serve no requests now",
                 "Unknown: 3 groups are in an unknown state",
                 "Unknown: 1 group lacks 40 copies of objects on devices that serve them, and no export says on which",
+                "Unknown: 3 groups wait for room (`backfill_toofull`), whatever the fill of the devices says",
+                "AtRisk: 1 group is inconsistent: a scrub found damaged copies",
             ]
         );
         let sums: Vec<String> = of_sums(&states).into_iter().map(|warning| warning.text).collect();

@@ -476,7 +476,10 @@ impl<'a> Ledger<'a> {
                 continue;
             }
             let home = if by_place { Some(wanted[place]) } else { next.next() };
-            match home.filter(|home| *home != NOWHERE && !holders.contains(home)) {
+            // A map may name a device twice, which holds one copy all the same.
+            let is_free =
+                |home: &DeviceId| *home != NOWHERE && !holders.contains(home) && !aims.contains(home);
+            match home.filter(is_free) {
                 Some(home) if standing.down[home.index()] => waits = true,
                 Some(home) => {
                     assert!(!out_of(standing, home), "a record finds a home that is given up");

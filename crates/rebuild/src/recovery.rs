@@ -258,7 +258,11 @@ impl Recovery<'_> {
     pub fn moments_of(&self, struck: &Struck) -> (Option<SimTime>, Option<SimTime>) {
         let flags = &self.later.flags;
         let missed = SimTime::ZERO.saturating_add(struck.at).saturating_add(self.waiting.detection);
-        let down = flags.first_without(missed, |flags| flags.no_down);
+        let was_down = struck.devices.iter().all(|device| self.down.contains(device));
+        let down = match was_down {
+            true => Some(missed),
+            false => flags.first_without(missed, |flags| flags.no_down),
+        };
         let stays = self.waiting.noout || struck.noout || (struck.rack && !self.waiting.rack_out);
         let due = down.filter(|_| !stays).map(|down| down.saturating_add(self.waiting.down_out));
         let out = due.and_then(|due| flags.first_without(due, |flags| flags.no_out));

@@ -44,7 +44,8 @@ impl<'a> Against<'a> {
 
     /// Whether it is the first result once more.
     pub(crate) fn is_same_as(&self, first: &Side) -> bool {
-        first.report.digest.is_some() && first.report.digest == self.side.report.digest
+        let [one, other] = [&first.report, &self.side.report];
+        one.digest.is_some() && one.digest == other.digest && one.answer.verdict == other.answer.verdict
     }
 
     /// Whether no value differs.

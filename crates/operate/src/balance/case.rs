@@ -8,8 +8,10 @@ use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems, did_you_mean};
 
 use super::scenario::Scenario;
+use crate::asked::Asked;
 use crate::exports;
 use crate::features;
+use crate::flags::ClusterFlags;
 use crate::real::write_rate;
 use crate::states;
 
@@ -51,6 +53,8 @@ impl Ready {
             exports::load(&scenario.exports, &STATES, draft)?;
         warnings.extend(features::named(&osd_dump));
         warnings.extend(states::of_sums(&states));
+        let flags = ClusterFlags::of((&cluster, &osd_dump), &Asked::default(), draft, &mut warnings)?;
+        warnings.extend(flags.of_moves());
         let destinations = destinations(&scenario, &cluster, draft)?;
         if let Some(pool) =
             cluster.pools.iter().find(|pool| cluster.map.choose_args_for(pool.placed.id).is_some())

@@ -170,7 +170,7 @@ impl Groups {
                 let lacks = list.contains(&NOWHERE);
                 let touches = list.iter().any(|device| *device != NOWHERE && failing[device.index()]);
                 let moves = wanted.iter().any(|wanted| self.differs(&list, &wanted[unit_at], own));
-                lacking += u64::from(lacks && !touches && unit.bytes + unit.objects > 0);
+                lacking += u64::from(lacks);
                 if lacks || touches || moves {
                     records.push((kind as u16, number, list, unit, own.redundancy.data));
                 }

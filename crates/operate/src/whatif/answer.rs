@@ -220,13 +220,13 @@ fn stopped(view: &View<'_>) -> Vec<String> {
         said.push(format!("{groups} too few devices left, and serve no requests"));
     }
     match copies {
-        Some((flag, _)) if *lacking && flag == "norecover" => {
-            said.push(format!("while `{flag}` is set nothing is rebuilt but what clients wait for"));
+        Some((flags, _)) if *lacking && flags.contains("norecover") => {
+            said.push(format!("nothing but what clients wait for is rebuilt with {flags} set"));
         }
-        Some((flag, _)) if *lacking => said.push(format!("while `{flag}` is set no group is backfilled")),
-        Some((flag, objects)) => {
+        Some((flags, _)) if *lacking => said.push(format!("no group is backfilled with {flags} set")),
+        Some((flags, objects)) => {
             let objects = human::plural(*objects as f64, ["object stays", "objects stay"]);
-            said.push(format!("{objects} where they are while `{flag}` is set"));
+            said.push(format!("{objects} where they are with {flags} set"));
         }
         None => {}
     }
@@ -293,8 +293,9 @@ fn how_long(view: &View<'_>) -> String {
     let Some(clean) = view.value("time_to_clean_s") else {
         let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");
         let halted = &view.kept.observed.halted;
-        if let (Some((flag, _)), true, false) = (&halted.copies, halted.lacking, view.some("moved_objects")) {
-            return format!("nothing is rebuilt while `{flag}` is set");
+        if let (Some((flags, _)), true, false) = (&halted.copies, halted.lacking, view.some("moved_objects"))
+        {
+            return format!("nothing is rebuilt with {flags} set");
         }
         let end = view.shown("time_to_end_s", "s").filter(|_| view.some("time_to_end_s"));
         let end = end.map_or(String::new(), |end| format!("; what can move has moved after {end}"));
@@ -445,11 +446,9 @@ fn small(share: f64, exposed: bool) -> String {
 /// The changes that help, the best first; or that none does.
 fn help(view: &View<'_>) -> Vec<String> {
     let halted = &view.kept.observed.halted;
-    if let (Some((flag, _)), Some(clean)) = (&halted.copies, halted.without_s) {
-        return vec![format!(
-            "`ceph osd unset {flag}`: all groups are clean after {}",
-            human::quantity(clean, "s")
-        )];
+    if let (Some(_), Some(clean)) = (&halted.copies, halted.without_s) {
+        let clean = human::quantity(clean, "s");
+        return vec![format!("{}: all groups are clean after {clean}", halted.unset)];
     }
     let outcome = &view.point.result.outcomes[0];
     let Some(first) = outcome.measures.get("time_to_clean_s").and_then(Measurement::value) else {

@@ -115,7 +115,7 @@ impl Ready {
         let asks = !words.is_empty();
         let later::Added { start: start_of_moves, back, back_with_data } =
             later::add(&mut staged, &asked, (&scenario, asks), (&real, &flags), draft)?;
-        let (after, dropped) = given_up(end, &real, &back);
+        let (after, dropped) = given_up(end, (&real, &staged), &back);
         let upmaps_dropped = upmaps_dropped + dropped;
         let case = Case {
             before: start,
@@ -244,6 +244,8 @@ fn replace(
                     acting.retain(|id| *id != osd);
                 }
                 group.primary = group.primary.filter(|primary| *primary != osd);
+                // The dump is of the cluster before, in which the device may have been down.
+                group.up = None;
             }
         }
         words.push(format!("{text} replaced"));
@@ -267,11 +269,16 @@ fn classed(cluster: &Cluster, joined: &Joined, scenario: &Scenario) -> Cluster {
 
 /// The cluster when what fails has been given up, without what comes back; what is never given up stays in,
 /// and is down. With the number of explicit mappings that the monitors drop then.
-fn given_up(after: Cluster, real: &real::Ready, back: &BTreeSet<DeviceId>) -> (Cluster, usize) {
+fn given_up(
+    after: Cluster,
+    (real, staged): (&real::Ready, &Staged),
+    back: &BTreeSet<DeviceId>,
+) -> (Cluster, usize) {
     let mut end = after;
-    let waiting = real.waiting();
-    for struck in real.struck() {
-        let stays = waiting.noout || (struck.rack && !waiting.rack_out);
+    let context = RunContext::alone(Seed(0), 0);
+    let recovery = real.recovery(staged, &context);
+    for struck in &staged.struck {
+        let stays = recovery.moments_of(struck).1.is_none();
         for device in struck.devices.iter().filter(|device| !back.contains(device)) {
             let osd = real.groups.machines.osds[device.index()];
             if let Some(state) = end.device_mut(osd) {

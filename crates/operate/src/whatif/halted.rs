@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::failures::Struck;
-use towtank_rebuild::flags::FlagsOverTime;
+use towtank_rebuild::flags::{Flags, FlagsOverTime};
 use towtank_rebuild::recovery::{Later, Recovered, Recovery};
 use towtank_recovery::estimate;
 use towtank_study::{RunContext, StudyError};
@@ -13,11 +13,13 @@ use super::case::Ready;
 /// What flags keep from happening.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Halted {
-    /// The flag because of which objects are not copied in the end, and these objects.
+    /// The flags because of which objects are not copied in the end, in words, and these objects.
     pub copies: Option<(String, u64)>,
+    /// What unsets them.
+    pub unset: String,
     /// Whether some of these lack a copy or shard.
     pub lacking: bool,
-    /// What fails and is never marked down, since `nodown` is set.
+    /// What fails and is not marked down when it is missed, since `nodown` is set.
     pub unseen: Vec<String>,
     /// Whether clients are paused at the beginning.
     pub paused: bool,
@@ -32,16 +34,33 @@ pub(super) fn halted(
     context: &RunContext<'_>,
 ) -> Result<Halted, StudyError> {
     let stuck = recovered.stuck;
-    let is_unseen = |struck: &&Struck| recovery.moments_of(struck).0.is_none();
+    let is_unseen = |struck: &&Struck| {
+        let missed = SimTime::ZERO.saturating_add(struck.at).saturating_add(recovery.waiting.detection);
+        recovery.moments_of(struck).0 != Some(missed)
+    };
+    let last = recovery.later.flags.changes.last().map(|(_, flags)| *flags).unwrap_or_default();
+    let set = [
+        ("norecover", last.no_recovery),
+        ("nobackfill", last.no_backfill),
+        ("norebalance", last.no_rebalance),
+    ];
+    let set = || set.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag);
+    let in_words = set().map(|flag| format!("`{flag}`")).collect::<Vec<_>>().join(" and ");
+    let unset = set().map(|flag| format!("`ceph osd unset {flag}`")).collect::<Vec<_>>().join(", ");
     let mut halted = Halted {
-        copies: stuck.flag.map(|flag| (flag.to_owned(), stuck.flagged + stuck.unmoved_by_flag)),
+        copies: stuck.flag.map(|_| (in_words, stuck.flagged + stuck.unmoved_by_flag)),
+        unset,
         lacking: stuck.flagged > 0,
         unseen: ready.staged.struck.iter().filter(is_unseen).map(|struck| struck.name.clone()).collect(),
         paused: ready.paused,
         without_s: None,
     };
     if halted.copies.is_some() && !context.stopped() {
-        let later = Later { flags: FlagsOverTime::NEVER, ..recovery.later.clone() };
+        let free = |(at, flags): &(SimTime, Flags)| {
+            (*at, Flags { no_out: flags.no_out, no_down: flags.no_down, ..Flags::default() })
+        };
+        let flags = FlagsOverTime { changes: recovery.later.flags.changes.iter().map(free).collect() };
+        let later = Later { flags, ..recovery.later.clone() };
         let free = Recovery { later: &later, quiet: false, clients: None, ..recovery.clone() };
         let ran =
             context.within(1.0..1.0, |context| estimate::run(&free, ready.real.exact_objects, context))?;

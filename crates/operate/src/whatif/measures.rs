@@ -131,14 +131,14 @@ fn of_risk() -> Vec<Row> {
         })
         .only_where(|seen| seen.fails),
         Row::new("lost_objects", "objects", "objects of which too few copies or shards are left", |seen| {
-            Ok(seen.recovered.stuck.lost as f64)
+            seen.at_least(seen.recovered.stuck.lost)
         })
         .titled("Objects lost for good"),
         Row::new(
             "unavailable_objects",
             "objects",
             "objects that wait for devices which are down: too few copies or shards are left without these",
-            |seen| Ok(seen.recovered.stuck.unavailable as f64),
+            |seen| seen.at_least(seen.recovered.stuck.unavailable),
         )
         .titled("Objects that wait for devices that are down"),
         Row::new(
@@ -225,7 +225,7 @@ fn of_groups() -> Vec<Row> {
             "below_min_size",
             "groups",
             "maximum number of placement groups that accepted no writes at the same time",
-            |seen| Ok(seen.recovered.below_min_size as f64),
+            |seen| seen.at_least(seen.recovered.below_min_size),
         )
         .titled("Maximum of groups that accepted no writes"),
         Row::new(

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::affected::Held;
+use towtank_rebuild::failures::Struck;
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
@@ -49,6 +50,8 @@ pub struct Seen {
     pub upmaps_dropped: usize,
     /// The share of devices that fails in a year.
     pub failure_rate: Percent,
+    /// What fails and is never marked down.
+    pub never_down: Vec<String>,
 }
 
 /// When all has moved with slower and with faster disks; nothing if that was stopped before it was known.
@@ -159,7 +162,10 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         halted,
         unavailable,
     };
+    let is_never_down = |struck: &&Struck| recovery.moments_of(struck).0.is_none();
+    let never_down = staged.struck.iter().filter(is_never_down).map(|struck| struck.name.clone()).collect();
     let seen = Seen {
+        never_down,
         moves,
         exposure,
         recovered,
@@ -269,11 +275,11 @@ fn permille(ready: &Ready, moves: &Moves) -> u64 {
     }
 }
 
-/// Groups that lack copies, and that nothing which fails here has touched.
+/// Groups that lack copies before anything fails.
 fn lacked(groups: u64, asks: bool) -> Option<Warning> {
     let rest = if asks { "; these are rebuilt too, if they have a target" } else { "" };
-    let count = human::digits(groups as f64);
-    let text = || format!("{count} groups lack copies or shards at the beginning{rest}");
+    let lack = human::plural(groups as f64, ["group lacks", "groups lack"]);
+    let text = || format!("{lack} copies or shards at the beginning{rest}");
     (groups > 0).then(|| Warning::danger(text()))
 }
 
@@ -370,12 +376,18 @@ impl Seen {
         }
         match () {
             () if states.behind > 0 => self.behind(),
-            () if states.unknown > 0 => Some(format!("the state of {} is not known", count(states.unknown))),
-            () if self.moves.disagreeing > 0 => {
-                Some("the map and the dump of groups are of different times".to_owned())
+            () if states.unsettled > 0 => {
+                Some(format!("what becomes of {} that serve no requests", count(states.unsettled)))
             }
+            () if states.unknown > 0 => Some(format!("the state of {} is not known", count(states.unknown))),
             () => None,
         }
+    }
+
+    /// Why the future is not known, where the exports leave that open.
+    fn doubt_of_moves(&self) -> Option<String> {
+        let times = || "the map and the dump of groups are of different times".to_owned();
+        self.doubt().or_else(|| (self.moves.disagreeing > 0).then(times))
     }
 
     /// A count of what is at risk: where not all is known it may be more, and then it is never 0.
@@ -396,7 +408,11 @@ impl Seen {
 
     /// Why nothing is said of time: something is to be copied of which no export says what.
     fn idle_in_doubt(&self) -> Option<String> {
-        self.doubt().filter(|_| self.recovered.jobs == 0)
+        let states = &self.moves.states;
+        let lost = human::plural(states.lost as f64, ["group has", "groups have"]);
+        let lost = || (states.lost > 0).then(|| format!("{lost} unfound data"));
+        let is_open = states.behind + states.unknown + states.unsettled > 0;
+        self.doubt_of_moves().filter(|_| is_open || self.recovered.jobs == 0).or_else(lost)
     }
 
     /// Objects that lack nothing, and that a flag keeps where they are.
@@ -409,7 +425,7 @@ impl Seen {
 
     /// What fails and is never marked down.
     fn unseen(&self) -> Option<String> {
-        let names = &self.observed.halted.unseen;
+        let names = &self.never_down;
         let first = names.first()?;
         let who = if names.len() == 1 { first.clone() } else { format!("{} failures", names.len()) };
         Some(format!("`nodown` is set, so that {who} is not marked down and nothing of it is rebuilt"))
@@ -530,7 +546,7 @@ impl Seen {
         }
         match left(&self.recovered, self.timing.waiting).or_else(|| self.unseen()) {
             Some(reason) => Err(format!("it is not known how long data are at risk: {reason}")),
-            None if self.doubt().is_some() => Err(self.doubt().unwrap_or_default()),
+            None if self.doubt_of_moves().is_some() => Err(self.doubt_of_moves().unwrap_or_default()),
             None => Ok(self.exposure.loss(self.failure_rate, (self.until(0), self.until(1)))),
         }
     }

@@ -574,7 +574,7 @@ fn what_is_unsafe_is_shown_before_assumptions() {
     let warnings = outcome(&Whatif, four(&[[0, 1, none]], Some(3)), &asks).warnings;
     let ordered = |texts: &[String]| {
         let place = |word: &str| texts.iter().position(|text| text.contains(word)).expect(word);
-        place("lack copies") < place("names no release") && place("lack copies") < place("is out already")
+        place("lacks copies") < place("names no release") && place("lacks copies") < place("is out already")
     };
     let as_made: Vec<String> = warnings.iter().map(|warning| warning.text.clone()).collect();
     assert!(!ordered(&as_made), "they are made in another order: {as_made:?}");

@@ -47,7 +47,6 @@ impl Unavailable {
         let is_unread = |record: &usize| count(*record, &|device| !gone(device)) < needs(*record);
         let unread: Vec<usize> = (0..affected.records()).filter(is_unread).collect();
         let Some(homes) = affected.homes.as_ref().filter(|_| !unread.is_empty()) else { return found };
-        let may_wait = down.iter().any(|device| !gone(*device));
         let lost = ready.real.groups.stated_lost();
         let none = vec![false; hardware.devices() as usize];
         // No change of the map: where the groups belong now, if all devices are up.
@@ -59,7 +58,7 @@ impl Unavailable {
             // old, and counts for nothing. Of one that is not served, any device that is down may hold the
             // rest.
             let is_served = count(record, &|_| true) >= needs(record);
-            if !may_wait || is_served || lost.contains(&affected.name(record).0) {
+            if is_served || lost.contains(&affected.name(record).0) {
                 found.lost_objects += objects;
                 found.lost_empty += u64::from(objects == 0);
                 continue;

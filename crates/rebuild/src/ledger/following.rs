@@ -54,7 +54,8 @@ impl Placed<'_> {
         let away = |place: usize| self.wanted[place] != self.holders[place];
         for (place, aim) in aims.iter_mut().enumerate() {
             let home = self.wanted[place];
-            *aim = if away(place) && self.answers(home) { home } else { NOWHERE };
+            let is_first = !self.wanted[..place].contains(&home);
+            *aim = if away(place) && is_first && self.answers(home) { home } else { NOWHERE };
         }
         self.make_way(aims);
     }

@@ -71,7 +71,7 @@ fn small(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Fold
     let dump = format!(r#"{{"pools":[{pool}],"osds":[{}]}}"#, osds.join(","));
     let group = |(seed, (objects, bytes)): (usize, &(u64, u64))| {
         format!(
-            r#"{{"pgid":"1.{seed:x}","state":"unknown","up":[],"acting":[],"stat_sum":{{"num_bytes":{bytes},"num_objects":{objects}}}}}"#
+            r#"{{"pgid":"1.{seed:x}","state":"active+clean","up":[],"acting":[],"stat_sum":{{"num_bytes":{bytes},"num_objects":{objects}}}}}"#
         )
     };
     let stats: Vec<String> = groups.iter().enumerate().map(group).collect();

@@ -379,7 +379,8 @@ fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
     if judge.cluster.counts_objects && !of_none {
         judge.counts("failed: objects affected", "objects_affected", facts.hit_objects);
     }
-    if facts.unread.sure == 0 {
+    // Under `nodown` what fails is never out, so that nothing moves away from it.
+    if facts.unread.sure == 0 && !judge.cluster.has_flag("nodown") {
         let [now, later] = [false, true].map(|out| to_move(&judge.cluster.after(devices, out)));
         judge.moved("failed: bytes to move", "moved_bytes", [now.bytes, later.bytes]);
     }
@@ -436,6 +437,8 @@ pub(super) fn alike(cluster: &Cluster, whole: &Said, alone: &Said) -> Broken {
     let serving = |group: &Group| group.acting.iter().filter(|osd| **osd != NONE).count();
     let is_hidden = |group: &Group| group.behind && serving(group) < cluster.pool(group).width as usize;
     let hides = cluster.groups.iter().any(is_hidden) && alone.verdict != Status::Safe;
+    // Of groups that nobody reports, it does not say which they are.
+    let hides = hides || (facts(cluster, &[]).unknown > 0 && alone.verdict == Status::Unknown);
     if whole.verdict != alone.verdict && cluster.is_roomy && !hides {
         let how = format!(
             "{:?} ({}) with all exports, {:?} ({}) with the report",
@@ -453,7 +456,10 @@ pub(super) fn alike(cluster: &Cluster, whole: &Said, alone: &Said) -> Broken {
         ("report alone: the same groups below min_size", "below_min_size"),
     ] {
         let [one, other] = [whole, alone].map(|said| said.value(measure));
-        let holds = one.zip(other).map_or(one == other, |(one, other)| (one - other).abs() <= silent);
+        // Where its states show more than its maps do, the report has a reason in place of 0.
+        let says_why = alone.says_why_not(measure) && one.is_none_or(|one| one <= silent);
+        let holds =
+            says_why || one.zip(other).map_or(one == other, |(one, other)| (one - other).abs() <= silent);
         if !holds {
             broken.push((law, format!("{measure}: {one:?} with all exports, {other:?} with the report")));
         }
