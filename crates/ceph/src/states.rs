@@ -27,8 +27,8 @@ pub struct GroupStates {
     pub behind: u64,
     /// The copies that these lack, where an export counts them.
     pub behind_copies: u64,
-    /// Groups that serve no requests while their devices come to an agreement, or for a reason that their state
-    /// does not tell.
+    /// Groups that serve no requests while their devices come to an agreement, or for a reason that their
+    /// state does not tell.
     pub unsettled: u64,
     /// Groups of which a scrub found damaged copies.
     pub inconsistent: u64,
