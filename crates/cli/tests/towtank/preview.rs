@@ -304,11 +304,11 @@ fn messy_exports_are_read() {
     exit 0
     ");
     folder.write("pg_dump.json.gz", "dumped all\n");
-    assert_snapshot!(preview(&folder, &[]), @r"
+    assert_snapshot!(preview(&folder, &[]), @"
     error: `pg_dump.json.gz`: the file contains no JSON
       --> --pg-dump pg_dump.json.gz
                     ^^^^^^^^^^^^^^^
-    hint: export it with `-f json`, as in `ceph osd dump -f json`
+    hint: it should be the output of `ceph pg dump -f json`
     exit 2
     ");
     folder.write("pg_dump.json.gz", &example("pg_dump.json.gz")[..200]);
