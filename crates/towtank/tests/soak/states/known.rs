@@ -4,5 +4,9 @@
 /// The law, and what is wrong.
 pub(super) type Known = (&'static str, &'static str);
 
-/// None at present.
-pub(super) const KNOWN: [Known; 0] = [];
+/// Each is broken in about one of 1,000 clusters.
+pub(super) const KNOWN: [Known; 3] = [
+    ("failed: bytes to move", "not found out: seeds 20837 and two more of those from 20001 to 21500"),
+    ("failed: hosts critical", "not found out: seed 21034"),
+    ("now: objects that are not counted are not 0", "a group without bytes may have objects: seed 20189"),
+];
