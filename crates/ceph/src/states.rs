@@ -177,7 +177,7 @@ fn unplaced(cluster: &Cluster, report: &Report) -> Vec<String> {
     let count = |fits: &dyn Fn(&GroupsInState) -> bool| -> u64 {
         report.states.iter().filter(|of| fits(of)).map(|of| of.groups).sum()
     };
-    let Some(placed) = Placed::of(cluster) else { return Vec::new() };
+    let placed = Placed::of(cluster);
     let mut said = Vec::new();
     let mut compare = |what: &str, states: u64, placed: u64| {
         if states > placed {
@@ -216,27 +216,25 @@ struct Placed {
 }
 
 impl Placed {
-    fn of(cluster: &Cluster) -> Option<Placed> {
-        let mut laid_out = LaidOut::new(cluster).ok()?;
+    fn of(cluster: &Cluster) -> Placed {
         let mut placed = Placed::default();
         for pool in &cluster.pools {
-            let seeds: Vec<u32> = (0..pool.placed.pg_num).collect();
-            for (group, place) in pool.groups.iter().zip(laid_out.place_all(&pool.placed, &seeds)) {
-                let held = group.acting.as_ref().unwrap_or(&place.acting.devices);
+            let coded = pool.placed.kind == RuleKind::Erasure;
+            for group in &pool.groups {
+                let (Some(held), Some(up)) = (&group.acting, &group.up) else { continue };
                 let holders = held.iter().copied().filter(|id| *id != NONE);
                 placed.undersized += u64::from(holders.clone().count() < pool.placed.size as usize);
-                let coded = pool.placed.kind == RuleKind::Erasure;
-                placed.remapped += u64::from(differs(held, &place.up.devices, coded));
+                placed.remapped += u64::from(differs(held, up, coded));
                 holders.for_each(|id| *placed.served.entry(id).or_default() += 1);
             }
         }
-        Some(placed)
+        placed
     }
 }
 
 impl Cluster {
-    /// Writes down where each group is of which no dump says it: where the map and its temporary mappings
-    /// have it served. Nothing is done where the map cannot be compiled.
+    /// Writes down where each group is of which no dump says it, and where it should be: where the map and
+    /// its temporary mappings have it. Nothing is done where the map cannot be compiled.
     pub(crate) fn settle(&mut self) {
         let open = |pool: &PoolState| pool.groups.iter().any(|group| group.acting.is_none());
         if !self.pools.iter().any(open) {
@@ -249,6 +247,7 @@ impl Cluster {
             let (seeds, groups): (Vec<u32>, Vec<&mut Group>) = open.unzip();
             for (group, place) in groups.into_iter().zip(laid_out.place_all(&of_plain.placed, &seeds)) {
                 group.acting = Some(place.acting.devices);
+                group.up = Some(place.up.devices);
                 group.primary = group.primary.or(place.acting.primary);
             }
         }

@@ -48,6 +48,16 @@ pub(crate) struct ClusterFlags {
     of_devices: BTreeSet<(String, ItemId)>,
 }
 
+/// Devices that start.
+pub(crate) struct Boot<'a> {
+    /// Why they do.
+    pub(crate) change: &'a Change,
+    /// The devices.
+    pub(crate) devices: Vec<ItemId>,
+    /// Whether they were out, so that they are to be marked in.
+    pub(crate) was_out: bool,
+}
+
 impl ClusterFlags {
     /// The flags of the exports, changed as the user asks.
     ///
@@ -161,9 +171,9 @@ impl ClusterFlags {
     }
 
     /// Refuses devices that are to be up or in while a flag keeps them from it.
-    pub(crate) fn check_boots(&self, boots: &[(&Change, Vec<ItemId>, bool)], draft: &Draft) -> Problems {
+    pub(crate) fn check_boots(&self, boots: &[Boot<'_>], draft: &Draft) -> Problems {
         let mut problems = Problems::new();
-        for (change, devices, was_out) in boots {
+        for Boot { change, devices, was_out } in boots {
             for flag in ["noup", "noin"].into_iter().filter(|flag| *flag == "noup" || *was_out) {
                 let Some(device) = devices.iter().find(|device| self.holds(flag, **device, change.at)) else {
                     continue;

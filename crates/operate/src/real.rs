@@ -70,7 +70,7 @@ pub struct Ready {
     pub(crate) exact_objects: u64,
     pub(crate) groups: Arc<Groups>,
     failures: Vec<Failure>,
-    flags: ClusterFlags,
+    pub(crate) flags: ClusterFlags,
     warnings: Vec<Warning>,
 }
 

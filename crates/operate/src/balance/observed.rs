@@ -330,15 +330,12 @@ fn safety(ready: &Ready, spread: &Spread) -> Safety {
         states: ready.states.clone(),
         ..Safety::default()
     };
-    let mut placed = spread.groups.iter();
     for pool in &ready.cluster.pools {
         for group in &pool.groups {
-            let place = placed.next();
             if group.stated.is_some_and(|stated| stated.unknown) {
                 continue;
             }
-            let held = group.acting.as_ref().or(place.map(|place| &place.up));
-            let held = held.map_or(0, |devices| devices.iter().filter(|id| **id != NONE).count());
+            let held = group.acting.iter().flatten().filter(|id| **id != NONE).count();
             safety.short += u64::from(held < pool.placed.size as usize);
         }
     }

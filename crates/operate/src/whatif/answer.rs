@@ -5,7 +5,7 @@ use towtank_metrics::{Better, Chance};
 use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 
 use super::Whatif;
-use super::halted::Halted;
+use super::halted::{self, Halted};
 use super::observed::Kept;
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
@@ -230,8 +230,7 @@ fn stopped(view: &View<'_>) -> Vec<String> {
         }
         None => {}
     }
-    if let Some(first) = unseen.first() {
-        let who = if unseen.len() == 1 { first.clone() } else { format!("{} failures", unseen.len()) };
+    if let Some(who) = halted::who(unseen) {
         said.push(format!(
             "while `nodown` is set {who} is not marked down: requests to its groups wait, and nothing is rebuilt"
         ));

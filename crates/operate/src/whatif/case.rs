@@ -40,8 +40,6 @@ pub struct Ready {
     pub(crate) back: BTreeSet<DeviceId>,
     /// Those that come back with their data.
     pub(crate) back_with_data: BTreeSet<DeviceId>,
-    /// Whether clients are paused at the beginning.
-    pub(crate) paused: bool,
     /// Whether anything is asked for.
     pub asks: bool,
     /// Whether something fails, or is replaced.
@@ -113,7 +111,7 @@ impl Ready {
             change.timed(&format!("`{}` {verb}", change.text))
         }));
         let asks = !words.is_empty();
-        let later::Added { start: start_of_moves, back, back_with_data } =
+        let later::Added { start: begins, back, back_with_data } =
             later::add(&mut staged, &asked, (&scenario, asks), (&real, &flags), draft)?;
         let (after, dropped) = given_up(end, (&real, &staged), &back);
         let upmaps_dropped = upmaps_dropped + dropped;
@@ -127,9 +125,8 @@ impl Ready {
             limits,
         };
         let lasts = asked.lasts();
-        let start = start_of_moves;
-        let paused = flags.has("pause", SimSpan::ZERO);
-        Ok(Ready { scenario, case, real, staged, back, back_with_data, paused, asks, fails, lasts, start })
+        let start = begins;
+        Ok(Ready { scenario, case, real, staged, back, back_with_data, asks, fails, lasts, start })
     }
 
     /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress

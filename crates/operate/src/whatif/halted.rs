@@ -6,7 +6,7 @@ use towtank_rebuild::flags::{Flags, FlagsOverTime};
 use towtank_rebuild::recovery::{Later, Recovered, Recovery};
 use towtank_recovery::estimate;
 use towtank_study::{RunContext, StudyError};
-use towtank_units::SimTime;
+use towtank_units::{SimSpan, SimTime};
 
 use super::case::Ready;
 
@@ -21,10 +21,21 @@ pub struct Halted {
     pub lacking: bool,
     /// What fails and is not marked down when it is missed, since `nodown` is set.
     pub unseen: Vec<String>,
+    /// What of that never is.
+    pub never_down: Vec<String>,
     /// Whether clients are paused at the beginning.
     pub paused: bool,
     /// When all groups are clean without the flag, where they become so.
     pub without_s: Option<f64>,
+}
+
+/// One failure by its name, or how many there are; none where there are none.
+pub(super) fn who(failures: &[String]) -> Option<String> {
+    match failures {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("{} failures", several.len())),
+    }
 }
 
 /// What flags keep from happening, and what would be without.
@@ -34,9 +45,12 @@ pub(super) fn halted(
     context: &RunContext<'_>,
 ) -> Result<Halted, StudyError> {
     let stuck = recovered.stuck;
-    let is_unseen = |struck: &&Struck| {
-        let missed = SimTime::ZERO.saturating_add(struck.at).saturating_add(recovery.waiting.detection);
-        recovery.moments_of(struck).0 != Some(missed)
+    let missed =
+        |struck: &Struck| SimTime::ZERO.saturating_add(struck.at).saturating_add(recovery.waiting.detection);
+    let down = |struck: &Struck| recovery.moments_of(struck).0;
+    let named = |fits: &dyn Fn(&Struck) -> bool| {
+        let struck = ready.staged.struck.iter().filter(|struck| fits(struck));
+        struck.map(|struck| struck.name.clone()).collect()
     };
     let last = recovery.later.flags.changes.last().map(|(_, flags)| *flags).unwrap_or_default();
     let set = [
@@ -51,8 +65,9 @@ pub(super) fn halted(
         copies: stuck.flag.map(|_| (in_words, stuck.flagged + stuck.unmoved_by_flag)),
         unset,
         lacking: stuck.flagged > 0,
-        unseen: ready.staged.struck.iter().filter(is_unseen).map(|struck| struck.name.clone()).collect(),
-        paused: ready.paused,
+        unseen: named(&|struck| down(struck) != Some(missed(struck))),
+        never_down: named(&|struck| down(struck).is_none()),
+        paused: ready.real.flags.has("pause", SimSpan::ZERO),
         without_s: None,
     };
     if halted.copies.is_some() && !context.stopped() {

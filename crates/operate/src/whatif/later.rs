@@ -13,7 +13,7 @@ use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
 use super::scenario::Scenario;
 use crate::asked::{Asked, Change};
-use crate::flags::ClusterFlags;
+use crate::flags::{Boot, ClusterFlags};
 use crate::real::groups::Groups;
 use crate::real::{self, Staged, failing};
 use towtank_recovery::log;
@@ -86,16 +86,20 @@ fn check_boots(
 ) -> Problems {
     let osd = |device: &DeviceId| real.groups.machines.osds[device.index()];
     let Waiting { detection, down_out, noout, .. } = real.waiting();
-    let mut boots: Vec<(&Change, Vec<ItemId>, bool)> = Vec::new();
+    let boot = |change, devices: &[DeviceId], was_out| {
+        let devices: Vec<ItemId> = devices.iter().map(osd).collect();
+        Boot { change, devices, was_out }
+    };
+    let mut boots: Vec<Boot<'_>> = Vec::new();
     for (change, devices) in returns {
         let given_up =
             last_failure(struck, change, devices).saturating_add(detection).saturating_add(down_out);
         let was_out = change.verb != "returns" || (!noout && change.at >= given_up);
-        boots.push((change, devices.iter().map(osd).collect(), was_out));
+        boots.push(boot(*change, devices, was_out));
     }
     for change in &asked.replace {
         let named = failing::named(&change.verb, &change.text, &real.groups);
-        boots.extend(named.ok().map(|(devices, _)| (change, devices.iter().map(osd).collect(), true)));
+        boots.extend(named.ok().map(|(devices, _)| boot(change, &devices, true)));
     }
     let mut problems = flags.check_boots(&boots, draft);
     for change in asked.map.iter().filter(|change| change.verb == "add_host") {

@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use towtank_rebuild::affected::Held;
-use towtank_rebuild::failures::Struck;
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
 use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
@@ -14,7 +13,7 @@ use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::case::Ready;
 use super::exposure::Exposure;
-use super::halted::{Halted, halted};
+use super::halted::{self, Halted};
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
@@ -50,8 +49,6 @@ pub struct Seen {
     pub upmaps_dropped: usize,
     /// The share of devices that fails in a year.
     pub failure_rate: Percent,
-    /// What fails and is never marked down.
-    pub never_down: Vec<String>,
 }
 
 /// When all has moved with slower and with faster disks; nothing if that was stopped before it was known.
@@ -150,7 +147,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let seconds = |steps: &Vec<(SimTime, u64)>| {
         steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
     };
-    let halted = halted(ready, (&recovery, &recovered), context)?;
+    let halted = halted::halted(ready, (&recovery, &recovered), context)?;
     let (work, survivors) = work(ready, &recovered, (&resources, &tried));
     let observed = Observed {
         changes: ready.case.changes.clone(),
@@ -162,10 +159,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         halted,
         unavailable,
     };
-    let is_never_down = |struck: &&Struck| recovery.moments_of(struck).0.is_none();
-    let never_down = staged.struck.iter().filter(is_never_down).map(|struck| struck.name.clone()).collect();
     let seen = Seen {
-        never_down,
         moves,
         exposure,
         recovered,
@@ -425,9 +419,7 @@ impl Seen {
 
     /// What fails and is never marked down.
     fn unseen(&self) -> Option<String> {
-        let names = &self.never_down;
-        let first = names.first()?;
-        let who = if names.len() == 1 { first.clone() } else { format!("{} failures", names.len()) };
+        let who = halted::who(&self.observed.halted.never_down)?;
         Some(format!("`nodown` is set, so that {who} is not marked down and nothing of it is rebuilt"))
     }
 
@@ -488,7 +480,6 @@ impl Seen {
         let reason = left(&self.recovered, self.timing.waiting)
             .or_else(|| self.unseen())
             .or(short)
-            .or_else(|| self.behind())
             .or_else(|| self.idle_in_doubt());
         let until = || {
             // Copies that moved before the failure was detected were missing until then.
@@ -544,9 +535,10 @@ impl Seen {
         if self.recovered.stuck.lost > 0 {
             return Ok(1.0);
         }
-        match left(&self.recovered, self.timing.waiting).or_else(|| self.unseen()) {
-            Some(reason) => Err(format!("it is not known how long data are at risk: {reason}")),
-            None if self.doubt_of_moves().is_some() => Err(self.doubt_of_moves().unwrap_or_default()),
+        let unfinished = left(&self.recovered, self.timing.waiting).or_else(|| self.unseen());
+        let unfinished = unfinished.map(|why| format!("it is not known how long data are at risk: {why}"));
+        match unfinished.or_else(|| self.doubt_of_moves()) {
+            Some(reason) => Err(reason),
             None => Ok(self.exposure.loss(self.failure_rate, (self.until(0), self.until(1)))),
         }
     }
