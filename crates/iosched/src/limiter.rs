@@ -27,6 +27,12 @@ impl Limiter {
         self.last = Some(tag);
         tag.instant()
     }
+
+    /// When the last request goes; none before the first.
+    #[must_use]
+    pub fn last(&self) -> Option<SimTime> {
+        self.last.map(Tag::instant)
+    }
 }
 
 #[cfg(test)]

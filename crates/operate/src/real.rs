@@ -175,13 +175,21 @@ impl Ready {
         Ok(Ready { keys, settings, exact_objects, groups: Arc::new(groups), failures, flags, warnings })
     }
 
+    /// Whether the speed is assumed of disks that sleep after each object.
+    pub(crate) fn guesses_pace(&self) -> bool {
+        self.groups.machines.guesses_pace
+    }
+
     /// The limits, with those of each device class.
     fn limits(&self) -> Limits {
         let paces = self.groups.machines.paces.clone();
         // The sleep that the report shows is the longest of all classes.
         let sleep = paces.iter().map(|pace| pace.sleep).max().unwrap_or_default();
         let queues = self.settings.mclock.map(|mclock| self.queues(&mclock));
-        Limits { paces, sleep, ..self.settings.limits(queues) }
+        let limits = self.settings.limits(queues);
+        // Disks that do not sleep lose no time to items that start nothing.
+        let maps = limits.maps.filter(|_| limits.queues.is_some() || !sleep.is_zero());
+        Limits { paces, sleep, maps, ..limits }
     }
 
     /// The queues of all devices.
@@ -276,6 +284,7 @@ impl Ready {
                 source: settings.source,
                 gather: settings.gather,
                 order: settings.order,
+                ties: Some(context.seed),
                 seed: context.seed,
                 reserve: staged.limits.reservations.is_some(),
                 backfill: settings.backfill,

@@ -25,6 +25,7 @@ mod later;
 mod measures;
 mod moves_only;
 mod observed;
+mod orders;
 mod present;
 mod scenario;
 mod unavailable;

@@ -66,6 +66,8 @@ pub struct Rules {
     pub gather: Gather,
     /// Which objects or groups a driver rebuilds first.
     pub order: Order,
+    /// What decides among groups of equal rank: chance, drawn from this seed; none if it is their numbers.
+    pub ties: Option<Seed>,
     /// The replicate's seed.
     pub seed: Seed,
     /// Whether tasks reserve their targets.

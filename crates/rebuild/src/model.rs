@@ -14,6 +14,7 @@
 //! - `shared`, `sharing`: devices that clients and the rebuild share by weight;
 //! - `resource`: the resources of a server that units pass;
 //! - `driver`: jobs, tasks, reservations and sleeps;
+//! - `maps`: work items of groups that wait, and the maps with which they come;
 //! - `queue`: operation queues that limit recovery;
 //! - `over_time`: counts over a time of unknown length;
 //! - `slack`: how soon another server can be affected by an event;
@@ -25,6 +26,7 @@ mod audit;
 mod clients;
 mod driver;
 mod event;
+mod maps;
 mod over_time;
 mod queue;
 mod resource;
@@ -47,6 +49,7 @@ use towtank_units::{Rate, SimSpan, SimTime};
 pub use self::clients::{Arrivals, Clients, Latencies, Load, Weights};
 use self::event::plain;
 pub use self::event::{Event, Kind};
+pub use self::maps::{Made, Maps, Timer};
 pub use self::over_time::{BINS, OverTime, Rows};
 pub use self::queue::{Costs, Flow, Queues, Sharing, Throttle};
 use self::resource::Resource;
@@ -80,13 +83,15 @@ pub struct Limits {
     pub server_rate: Option<Rate>,
     /// For each class of disk, values that replace `streams` and `sleep`; empty if all classes are alike.
     pub paces: Vec<Pace>,
-    /// Whether a group has one object in progress, and begins with a work item that moves nothing, as in
-    /// Ceph: a driver that sleeps then sleeps once more for each group.
+    /// Whether a group has one object in progress, as in Ceph: each begins with a work item, one more comes
+    /// before the first and two after the last, and items of a device that sleeps come a sleep apart.
     pub serial: bool,
     /// The work of a driver on each job before its first unit.
     pub job_cost: SimSpan,
     /// Queues that limit recovery, if devices have such.
     pub queues: Option<Queues>,
+    /// The maps with which groups that wait for reservations get work items, if these cost anything.
+    pub maps: Option<Maps>,
 }
 
 /// How a class of disk drives its jobs.
@@ -125,6 +130,8 @@ pub struct Rebuild<'a> {
     dead: Vec<bool>,
     slack: Slack,
     clients: Option<Clients>,
+    /// When other maps are asked for.
+    changes: Vec<SimTime>,
     /// Bytes over all targets: those of this plan, and those that earlier phases made durable.
     planned: u64,
     before: u64,
@@ -152,6 +159,8 @@ pub struct Counts {
     pub reserving: SimSpan,
     /// Total time that drivers slept although they had work.
     pub sleeping: SimSpan,
+    /// Total time that work items waited for those of other groups.
+    pub idling: SimSpan,
     /// Latencies of clients, if there are clients.
     pub clients: Option<Box<Latencies>>,
 }
@@ -186,8 +195,13 @@ pub enum Sample {
     Restored(SimTime),
     /// A task has all its reservations, after this wait.
     Reserved(SimSpan),
-    /// A driver sleeps this long.
-    Slept(SimSpan),
+    /// A driver sleeps, or a work item waits for its time.
+    Slept {
+        /// For itself.
+        own: SimSpan,
+        /// For items of other groups.
+        others: SimSpan,
+    },
     /// A client has its reply.
     Client {
         /// Whether it was a write.
@@ -216,7 +230,10 @@ impl Statistics for Counts {
             Sample::Prior { bytes, at, priority } => self.by_priority.add(usize::from(priority), at, bytes),
             Sample::Restored(at) => self.restored.add(at, &1),
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
-            Sample::Slept(span) => self.sleeping = self.sleeping.saturating_add(span),
+            Sample::Slept { own, others } => {
+                self.sleeping = self.sleeping.saturating_add(own);
+                self.idling = self.idling.saturating_add(others);
+            }
             Sample::Client { write, latency, at } => {
                 self.clients.get_or_insert_default().add(write, latency, at);
             }
@@ -235,6 +252,7 @@ impl Statistics for Counts {
         }
         self.reserving = self.reserving.saturating_add(other.reserving);
         self.sleeping = self.sleeping.saturating_add(other.sleeping);
+        self.idling = self.idling.saturating_add(other.idling);
         if let Some(theirs) = &other.clients {
             self.clients.get_or_insert_default().merge(theirs);
         }
@@ -310,7 +328,14 @@ impl<'a> Rebuild<'a> {
         let slack = Slack::new(hardware, plan, limits);
         let bytes = |job| plan.bytes_over_targets(job);
         let planned = plan.jobs().iter().map(bytes).fold(0, u64::saturating_add);
-        Rebuild { hardware, plan, limits, dead: Vec::new(), slack, clients: None, planned, before: 0 }
+        let (dead, changes) = (Vec::new(), Vec::new());
+        Rebuild { hardware, plan, limits, dead, slack, clients: None, changes, planned, before: 0 }
+    }
+
+    /// Sets when the map changes for other reasons than groups that are complete.
+    #[must_use]
+    pub fn with_changes(self, changes: Vec<SimTime>) -> Rebuild<'a> {
+        Rebuild { changes, ..self }
     }
 
     /// Counts the bytes of earlier phases as done in the progress of this one.
@@ -363,9 +388,13 @@ impl<'a> Rebuild<'a> {
         EntityId(self.hardware.servers() + rack)
     }
 
-    /// The entity that counts the servers that still drive something: the last one.
+    /// The entity that makes maps and counts the servers that still drive something: the last one.
     fn monitor(&self) -> EntityId {
         EntityId(self.servers_and_racks())
+    }
+
+    fn has_monitor(&self) -> bool {
+        self.clients.is_some() || self.limits.maps.is_some()
     }
 
     fn servers_and_racks(&self) -> u32 {
@@ -409,7 +438,7 @@ impl Model for Rebuild<'_> {
     const AUDITS_PENDING: bool = true;
 
     fn entities(&self) -> u32 {
-        self.servers_and_racks() + u32::from(self.clients.is_some())
+        self.servers_and_racks() + u32::from(self.has_monitor())
     }
 
     fn links(&self) -> Links {
@@ -433,10 +462,10 @@ impl Model for Rebuild<'_> {
 
     fn create(&self, id: EntityId) -> Entity {
         if id.0 >= self.hardware.servers() {
-            if self.clients.is_some() && id == self.monitor() {
+            if self.has_monitor() && id == self.monitor() {
                 let driving = (0..self.hardware.servers()).filter(|&server| self.drives(server)).count();
                 assert!(driving <= self.plan.tasks().len(), "{driving} servers drive fewer tasks");
-                return Entity::Monitor { driving: driving as u32 };
+                return Entity::Monitor { driving: driving as u32, made: Made::default() };
             }
             assert!(id.0 < self.servers_and_racks(), "entity {id} is neither a server nor a rack");
             let lines = self.clients.as_ref().map(|clients| [line(clients), line(clients)]);
@@ -448,13 +477,20 @@ impl Model for Rebuild<'_> {
             let tasks = self.plan.tasks_of(device);
             // With one job of each group in progress, there is no use for more slots than groups.
             let streams = if self.limits.serial { streams.min(tasks.len().max(1) as u32) } else { streams };
-            Device::new(tasks, if sleep.is_zero() { streams } else { 1 })
+            Device::new(tasks, if sleep.is_zero() || self.limits.serial { streams } else { 1 })
         };
         Entity::Server(Server::new(devices.map(device).collect(), self.clients.as_ref()))
     }
 
     fn start(&self, entity: &mut Entity, context: &mut Context<'_, Self>) -> Result<(), Fault> {
-        let Entity::Server(server) = entity else { return Ok(()) };
+        let server = match entity {
+            Entity::Server(server) => server,
+            Entity::Monitor { .. } => {
+                self.await_changes(context);
+                return Ok(());
+            }
+            Entity::Rack(_) => return Ok(()),
+        };
         let me = context.me().0;
         for device in self.hardware.devices_of(me).filter(|&device| !self.is_dead(device)) {
             self.go_on(server, device, context);
@@ -479,7 +515,10 @@ impl Model for Rebuild<'_> {
             }
             Entity::Server(server) => self.at_server(server, event, context),
             Entity::Rack(rack) => self.at_rack(rack, event, context),
-            Entity::Monitor { driving } => Ok(self.one_less(driving, context)),
+            Entity::Monitor { driving, .. } if event.kind == Kind::Idle => {
+                Ok(self.one_less(driving, context))
+            }
+            Entity::Monitor { made, .. } => Ok(self.make_map(made, event, context)),
         }
     }
 
@@ -525,7 +564,7 @@ impl Model for Rebuild<'_> {
     fn describe(&self, id: EntityId) -> String {
         match id.0.checked_sub(self.hardware.servers()) {
             None => format!("server {id}"),
-            Some(_) if self.clients.is_some() && id == self.monitor() => "the monitor".to_owned(),
+            Some(_) if self.has_monitor() && id == self.monitor() => "the monitor".to_owned(),
             Some(rack) => format!("the uplink of rack {rack}"),
         }
     }
@@ -561,6 +600,12 @@ impl Rebuild<'_> {
                 self.reservation(server, event, context)?;
                 Ok(before)
             }
+            Kind::Map => {
+                let before = Undo::whole(server);
+                self.take_map(server, context);
+                Ok(before)
+            }
+            Kind::Changed | Kind::Due => Err("a server is no monitor".into()),
             Kind::Up | Kind::Down | Kind::Served | Kind::Arrive | Kind::Idle | Kind::Over => {
                 Err("a server without clients received a client event".into())
             }

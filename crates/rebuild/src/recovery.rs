@@ -205,6 +205,8 @@ pub struct Recovered {
     pub reserving: SimSpan,
     /// Time spent sleeping.
     pub sleeping: SimSpan,
+    /// Time for which work items waited for those of other groups.
+    pub idling: SimSpan,
     /// For each device and shard of a queue, the longest time that the limit of a flow takes for its steps,
     /// summed over phases.
     pub limited: BTreeMap<(DeviceId, u32), SimSpan>,
@@ -445,6 +447,7 @@ impl Recovery<'_> {
             uplinks: vec![[SimSpan::ZERO; 2]; self.hardware.racks() as usize],
             reserving: SimSpan::ZERO,
             sleeping: SimSpan::ZERO,
+            idling: SimSpan::ZERO,
             limited: BTreeMap::new(),
             drivers: 0,
             below: Vec::new(),
@@ -474,7 +477,8 @@ impl Recovery<'_> {
         let model = Rebuild::new(self.hardware, &planned.plan, self.limits)
             .after(found.bytes)
             .with_dead(standing.stopped.clone())
-            .with_clients(self.clients(|device| !standing.stopped[device.index()]));
+            .with_clients(self.clients(|device| !standing.stopped[device.index()]))
+            .with_changes(self.other_maps(phase));
         let span = until.map(|until| SimTime::ZERO.saturating_add(until.since(from)));
         // Each phase counts from zero, so it needs its own random draws.
         let seed = simulator.seed().part(found.digests.len() as u32);
@@ -512,6 +516,34 @@ impl Recovery<'_> {
         found.drivers = found.drivers.max((0..self.hardware.devices()).filter(drives).count() as u64);
         ledger.settle(planned, |job| progress[job as usize]);
         Ok(())
+    }
+}
+
+impl Recovery<'_> {
+    /// When devices that are marked down or out, come back, or change their places ask for maps within a
+    /// phase, from its begin on. Each of these takes two maps or more, since the groups that it affects peer.
+    fn other_maps(&self, Phase { from, until }: Phase) -> Vec<SimTime> {
+        let Some(maps) = self.limits.maps else { return Vec::new() };
+        let peering = self.waiting.peering;
+        let before = |at: SimTime| at.checked_since(SimTime::ZERO.saturating_add(peering));
+        let mut all: Vec<SimTime> = Vec::new();
+        for (down, out) in self.struck.iter().map(|struck| self.moments_of(struck)) {
+            all.extend(down);
+            all.extend(out.and_then(before).map(|at| SimTime::ZERO.saturating_add(at)));
+        }
+        let changes = self.later.changes.iter().filter_map(|at| before(*at));
+        all.extend(changes.map(|at| SimTime::ZERO.saturating_add(at)));
+        all.extend(
+            self.later
+                .returns
+                .iter()
+                .filter_map(|back| before(back.at))
+                .map(|at| SimTime::ZERO.saturating_add(at)),
+        );
+        // The second map lets the groups serve, and a third one has their temporary mapping.
+        let each = all.into_iter().flat_map(|at| [at, at.saturating_add(maps.apart)]);
+        let within = each.filter(|at| *at >= from && until.is_none_or(|until| *at < until));
+        within.map(|at| SimTime::ZERO.saturating_add(at.since(from))).collect()
     }
 }
 
@@ -592,6 +624,7 @@ impl Recovered {
         self.jobs += counts.jobs;
         self.reserving = self.reserving.saturating_add(counts.reserving);
         self.sleeping = self.sleeping.saturating_add(counts.sleeping);
+        self.idling = self.idling.saturating_add(counts.idling);
         let later = |at: SimTime| from.saturating_add(at.min(ended).since(SimTime::ZERO));
         for (mine, last) in self.last_by_spare.iter_mut().zip(counts.last) {
             if last > SimTime::ZERO {

@@ -68,6 +68,7 @@ pub fn limits() -> Limits {
         server_rate: None,
         paces: Vec::new(),
         serial: false,
+        maps: None,
         job_cost: SimSpan::ZERO,
         queues: None,
     }

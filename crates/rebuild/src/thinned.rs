@@ -22,6 +22,7 @@ use crate::failures::Struck;
 use crate::flags::FlagsOverTime;
 use crate::in_all::InAll;
 use crate::ledger::{Backfill, Rules};
+use crate::model::{Limits, Maps};
 use crate::recovery::{Busy, Later, Recovered, Recovery, Waiting};
 
 /// How many objects a group keeps on average: then an operation for each group counts as 1 % of its
@@ -35,6 +36,7 @@ pub struct Thinned {
     struck: Vec<Struck>,
     later: Later,
     waiting: Waiting,
+    limits: Limits,
     /// The time to begin a backfill.
     begin: SimSpan,
     by: u32,
@@ -42,6 +44,16 @@ pub struct Thinned {
 
 fn part(span: SimSpan, by: u32) -> SimSpan {
     SimSpan::from_ns(span.as_ns() / u64::from(by))
+}
+
+/// Maps come at their times, and items that start nothing do not become fewer with the objects.
+fn thinned_limits(limits: &Limits, by: u32) -> Limits {
+    let maps = limits.maps.map(|maps| Maps {
+        soon: part(maps.soon, by),
+        apart: part(maps.apart, by),
+        one_in: maps.one_in.saturating_mul(by),
+    });
+    Limits { maps, ..limits.clone() }
 }
 
 impl Thinned {
@@ -86,6 +98,7 @@ impl Thinned {
                 peering: part(waiting.peering, by),
                 ..waiting
             },
+            limits: thinned_limits(recovery.limits, by),
             begin: part(recovery.rules.backfill.begin, by),
             by,
         }
@@ -106,6 +119,7 @@ impl Thinned {
             struck: &self.struck,
             later: &self.later,
             waiting: self.waiting,
+            limits: &self.limits,
             rules: Rules { backfill: Backfill { begin: self.begin, ..rules.backfill }, ..rules },
             ..whole.clone()
         }
@@ -141,6 +155,7 @@ impl Thinned {
             &mut found.ideal,
             &mut found.reserving,
             &mut found.sleeping,
+            &mut found.idling,
         ];
         spans.into_iter().chain(&mut found.active).for_each(|span| *span = times(*span));
         found.uplinks.iter_mut().flatten().for_each(|span| *span = times(*span));

@@ -8,7 +8,7 @@ use crate::resources::{Kind, Resource, of_kind};
 #[must_use]
 pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) -> Option<String> {
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    let waits = [Kind::Sleep, Kind::Reservations];
+    let waits = [Kind::Sleep, Kind::IdleItems, Kind::Reservations];
     let top = resources.iter().find(|resource| !waits.contains(&resource.kind))?;
     let mean = |kind: Kind| of_kind(resources, kind).map_or(0.0, |resource| resource.mean);
     // The shares over all leading disks are small where a few of them lead much longer than the others. So
@@ -20,6 +20,14 @@ pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) 
             "the sleep after each object: disks slept {} of the time, and groups waited {} of it for reserved disks",
             percent(slept),
             percent(waits)
+        ));
+    }
+    let others = mean(Kind::IdleItems);
+    if others > slept.max(waits) && idle(others) {
+        return Some(format!(
+            "work items of groups that wait for reservations: they start nothing, but each takes a sleep, {} of the time \
+             of all leading disks",
+            percent(others)
         ));
     }
     if slept > 0.5 || (idle(slept) && slept >= waits) {

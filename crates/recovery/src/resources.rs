@@ -29,6 +29,9 @@ pub enum Kind {
     /// The recovery sleep.
     #[serde(rename = "sleep")]
     Sleep,
+    /// The turns of work items of groups that wait for reservations, for which others wait.
+    #[serde(rename = "items of waiting groups")]
+    IdleItems,
     /// The limits of mClock on recovery.
     #[serde(rename = "mClock limits")]
     Queue,
@@ -54,6 +57,7 @@ impl Kind {
             Kind::Uplinks => "rack uplinks",
             Kind::Reservations => "reservations",
             Kind::Sleep => "sleep",
+            Kind::IdleItems => "items of waiting groups",
             Kind::Queue => "mClock limits",
             Kind::StreamLimit => "stream limit",
             Kind::RateCap => "rate cap",
@@ -139,6 +143,9 @@ pub fn resources_without(
     }
     if !limits.sleep.is_zero() {
         all.push(part(Kind::Sleep, recovered.sleeping, 1.0));
+        if limits.maps.is_some() {
+            all.push(part(Kind::IdleItems, recovered.idling, 1.0));
+        }
     }
     if limits.queues.is_some() {
         let flows = recovered.limited.iter().map(|((device, shard), taken)| {
@@ -190,6 +197,7 @@ mod tests {
             Kind::Uplinks,
             Kind::Reservations,
             Kind::Sleep,
+            Kind::IdleItems,
             Kind::Queue,
             Kind::StreamLimit,
             Kind::RateCap,

@@ -2,7 +2,7 @@
 
 use towtank_devices::{CardSpec, DiskSpec, SeekRow};
 use towtank_rebuild::ledger::{Backfill, Gather, Order, Source};
-use towtank_rebuild::model::{Arrivals, Limits, Queues, Weights};
+use towtank_rebuild::model::{Arrivals, Limits, Maps, Queues, Weights};
 use towtank_rebuild::recovery::Waiting;
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
@@ -109,6 +109,9 @@ pub const PEERING: SimSpan = SimSpan::from_ms(3_100);
 /// work on objects that had been altered: fitted to 20 runs with 5,000 to 20,000 objects of 1 KiB. Runs with
 /// eight groups began as soon as those with one.
 const BACKFILL: Backfill = Backfill { begin: SimSpan::from_ms(320), look: SimSpan::from_us(22) };
+
+/// `paxos_min_wait` and `paxos_propose_interval`, with their defaults in Ceph 15 to 21.
+const MAPS: Maps = Maps { soon: SimSpan::from_ms(50), apart: SimSpan::from_secs(1), one_in: 1 };
 
 /// The release that is assumed if exports name none.
 const RELEASE_USUAL: u32 = 16;
@@ -238,8 +241,22 @@ impl Settings {
             paces: Vec::new(),
             serial: self.is_serial(),
             job_cost: self.object_cost,
+            maps: self.maps(queues.as_ref()),
             queues,
         }
+    }
+
+    /// The maps with which groups that wait for reservations get work items. These cost something where
+    /// devices sleep, and where a queue limits what an item costs in bytes.
+    fn maps(&self, queues: Option<&Queues>) -> Option<Maps> {
+        let costs = match queues {
+            Some(queues) => queues
+                .throttles
+                .iter()
+                .any(|throttle| throttle.item.is_none() && throttle.limits.iter().any(Option::is_some)),
+            None => !self.recovery_sleep.is_zero(),
+        };
+        (self.is_serial() && self.reservations().is_some() && costs).then_some(MAPS)
     }
 
     /// The delays between a failure and its recovery.

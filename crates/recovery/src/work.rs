@@ -152,6 +152,16 @@ fn of_utilisation<S: Work>() -> Vec<Measure<S>> {
             |seen: &S| Ok(mean_of(seen, Kind::Sleep)),
         )
         .titled("Time in recovery sleep"),
+        Measure::new(
+            "idle_items_share",
+            "fraction",
+            "share of the transfer time that leading disks slept for work items of groups that wait, which start nothing",
+            |seen: &S| {
+                let idle = resource(seen, Kind::IdleItems).map(|resource| resource.mean);
+                idle.ok_or_else(|| "no group waits for a disk that sleeps".to_owned())
+            },
+        )
+        .titled("Time for work items of waiting groups"),
     ]
 }
 

@@ -31,6 +31,8 @@ pub struct Machines {
     pub paces: Vec<Pace>,
     /// For each class present, whether its disks rotate.
     pub rotates: Vec<bool>,
+    /// Whether the speed is assumed of disks that sleep after each object.
+    pub guesses_pace: bool,
     /// Warnings for the reader.
     pub warnings: Vec<Warning>,
 }
@@ -163,6 +165,11 @@ impl Machines {
         let hardware = Hardware::new(layout, disks, settings.card(), uplinks, settings.unit);
         Machines {
             hardware: hardware.with_names(names),
+            guesses_pace: asked.machines.disk_read.is_none()
+                && asked.machines.disk_write.is_none()
+                && asked.machines.seeks.is_none()
+                && asked.machines.io_cost.is_none()
+                && paces.iter().any(|pace| !pace.sleep.is_zero()),
             devices: osds.iter().copied().zip((0..).map(DeviceId)).collect(),
             osds,
             paces,

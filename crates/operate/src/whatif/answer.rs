@@ -7,6 +7,7 @@ use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 use super::Whatif;
 use super::halted::{self, Halted};
 use super::observed::Kept;
+use super::orders;
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
@@ -109,6 +110,9 @@ pub fn answer(view: &View<'_>) -> Answer {
     }
     for help in help(view) {
         answer.push(Label::Try, help);
+    }
+    if let Some(range) = range(view) {
+        answer.push(Label::Assumed, range);
     }
     // Where some data stay behind there is no time until all groups are clean.
     let end = view.value("time_to_clean_s").is_none().then_some("time_to_end_s");
@@ -316,13 +320,36 @@ fn how_long(view: &View<'_>) -> String {
     if let (Some(fast), Some(slow)) = (view.value("time_to_clean_fast_s"), view.value("time_to_clean_slow_s"))
         && spread.fraction_f64() > 0.0
     {
-        let (low, high) = (fast.min(slow).min(clean), slow.max(fast).max(clean));
-        text += &match interval(low, high) {
-            Some(range) => format!(" ({range} if disks are {spread} faster or slower)"),
-            None => format!(" (also if disks are {spread} faster or slower)"),
+        let [low, high] = ["time_to_clean_low_s", "time_to_clean_high_s"].map(|end| view.value(end));
+        let low = low.unwrap_or(clean).min(fast).min(slow);
+        let high = high.unwrap_or(clean).max(slow).max(fast);
+        text += &match (interval(low, high), view.kept.observed.orders) {
+            (Some(range), Some(_)) => format!(" ({range})"),
+            (Some(range), None) => format!(" ({range} if disks are {spread} faster or slower)"),
+            (None, _) => format!(" (also if disks are {spread} faster or slower)"),
         };
     }
     text
+}
+
+/// What the range of the time covers.
+fn range(view: &View<'_>) -> Option<String> {
+    let orders = view.kept.observed.orders?;
+    view.value("time_to_clean_s").filter(|clean| *clean > 0.0)?;
+    let [low, high] = orders::SHARES.map(|share| (100.0 * share).round());
+    let spread = view.point.scenario.speed_spread;
+    let fast = view.kept.observed.fast_permille.map(|fast| fast as f64 / 1e3 - 1.0);
+    let disks = match fast {
+        None => String::new(),
+        Some(fast) if fast > spread.fraction_f64() => {
+            format!("; disks {spread} slower to {} times as fast as assumed", human::digits(fast + 1.0))
+        }
+        Some(_) => format!("; disks {spread} slower or faster"),
+    };
+    Some(format!(
+        "the time is the median of {} orders of groups, which is chance, and its range {low} to {high} % of them{disks}",
+        orders.drawn
+    ))
 }
 
 /// The parts of the time until all groups are clean, the longest first.

@@ -33,7 +33,15 @@ fn of_times() -> Vec<Row> {
             Seen::clean,
         )
         .titled("Time until all groups are clean"),
-        Row::new("time_to_clean_fast_s", "s", "the same with disks faster by `speed_spread`", |seen| {
+        Row::new("time_to_clean_low_s", "s", "the lower end of its range: drawn orders of groups, other disks", |seen| {
+            seen.clean_range(0)
+        })
+        .titled("Time until all groups are clean, lower end"),
+        Row::new("time_to_clean_high_s", "s", "the upper end of its range: drawn orders of groups, other disks", |seen| {
+            seen.clean_range(1)
+        })
+        .titled("Time until all groups are clean, upper end"),
+        Row::new("time_to_clean_fast_s", "s", "the same with disks faster by `speed_spread`, or four times as fast where the speed of disks that sleep is assumed", |seen| {
             seen.clean_at(1)
         })
         .titled("Time until all groups are clean, faster disks"),

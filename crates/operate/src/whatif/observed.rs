@@ -14,6 +14,7 @@ use towtank_units::{Percent, SimSpan, SimTime};
 use super::case::Ready;
 use super::exposure::Exposure;
 use super::halted::{self, Halted};
+use super::orders::{self, Orders};
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
@@ -92,6 +93,12 @@ pub struct Observed {
     /// What waits for devices that are down.
     #[serde(default)]
     pub unavailable: Unavailable,
+    /// How the time depends on the order of groups, where that is chance.
+    #[serde(default)]
+    pub orders: Option<Orders>,
+    /// The speed of faster disks in thousandths of the assumed speed, where such disks were tried.
+    #[serde(default)]
+    pub fast_permille: Option<u64>,
 }
 
 /// The kept results of a replicate.
@@ -119,12 +126,32 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
     let moves = context.within(0.0..0.0, |context| Moves::of(&ready.case, context))?;
     let Some(moves) = moves else { return Ok(stopped()) };
     let staged = &ready.staged;
-    let exposure = Exposure::of(&staged.affected, &staged.hardware, &staged.failing);
     let recovery = Recovery { used: left_on(ready, &moves), ..ready.real.recovery(staged, context) };
+    let drawn = context.within(0.0..ORDERS_SHARE, |context| orders::draw(&recovery, context))?;
+    let recovery = match drawn {
+        Some((seed, _)) => orders::with_ties(&recovery, seed),
+        None => recovery,
+    };
+    let orders = drawn.map(|(_, orders)| orders);
+    context.within(ORDERS_SHARE..1.0, |context| in_order(ready, moves, (recovery, orders), context))
+}
+
+/// The part of a replicate's time in which orders of groups are drawn, as its progress shows it. A guess.
+const ORDERS_SHARE: f64 = 0.2;
+
+/// Runs the recovery whose order of groups has been chosen.
+fn in_order(
+    ready: &Ready,
+    moves: Moves,
+    (recovery, orders): (Recovery<'_>, Option<Orders>),
+    context: &RunContext<'_>,
+) -> Result<Replicate<Seen>, StudyError> {
+    let staged = &ready.staged;
+    let exposure = Exposure::of(&staged.affected, &staged.hardware, &staged.failing);
     let permille = permille(ready, &moves);
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
-    let all = if permille > 0 { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
+    let all = if permille.is_some() { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
     let exact_objects = ready.real.exact_objects;
     let estimate::Ran { mut recovered, estimate, note } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, exact_objects, context))?;
@@ -158,6 +185,8 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
         halted,
         unavailable,
+        orders,
+        fast_permille: permille.filter(|_| spread.is_some()).map(|[_, fast]| fast),
     };
     let seen = Seen {
         moves,
@@ -260,14 +289,18 @@ fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
     parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
 }
 
-/// By how much disks are slower and faster in other recoveries, in thousandths; 0 where there are none.
-/// Groups that are never clean are not so with other disks either.
-fn permille(ready: &Ready, moves: &Moves) -> u64 {
-    match moves.groups_short {
-        0 => (ready.scenario.speed_spread.fraction_f64() * 1e3).round() as u64,
-        _ => 0,
-    }
+/// How fast the slower and the faster disks of other recoveries are, in thousandths; none where there are no
+/// such recoveries. Groups that are never clean are not so with other disks either.
+fn permille(ready: &Ready, moves: &Moves) -> Option<[u64; 2]> {
+    let spread = (ready.scenario.speed_spread.fraction_f64() * 1e3).round() as u64;
+    let faster = if ready.real.guesses_pace() { FASTER_MOST } else { 1_000 + spread };
+    (moves.groups_short == 0 && spread > 0).then(|| [1_000 - spread, faster.max(1_000 + spread)])
 }
+
+/// What an object takes besides the sleep after it was 8 ms on a machine whose disks Ceph took for rotating
+/// ones (16.2.15, objects of 4 KiB to 4 MiB), a quarter of what a nearline disk takes by its data sheet. So
+/// where the speed of such disks is assumed, they may be this fast, in thousandths of the assumed speed.
+pub(super) const FASTER_MOST: u64 = 4_000;
 
 /// Groups that lack copies before anything fails.
 fn lacked(groups: u64, asks: bool) -> Option<Warning> {
@@ -292,15 +325,13 @@ fn left_on(ready: &Ready, moves: &Moves) -> Vec<u64> {
 fn spread(
     recovery: &Recovery<'_>,
     recovered: &Recovered,
-    (permille, estimate): (u64, Option<&Estimate>),
+    (permille, estimate): (Option<[u64; 2]>, Option<&Estimate>),
     context: &RunContext<'_>,
 ) -> Result<Option<Spread>, StudyError> {
     let stuck = recovered.stuck;
     let is_left = stuck.any() || stuck.unmoved > 0 || stuck.held_bytes > 0;
     let ended = !recovered.partial && !is_left && recovered.jobs > 0;
-    if !ended || permille == 0 {
-        return Ok(None);
-    }
+    let Some([slower, faster]) = permille.filter(|_| ended) else { return Ok(None) };
     if context.stopped() {
         // To set up a large recovery takes longer than a user waits.
         return Ok(Some(Err(Stopped)));
@@ -311,7 +342,7 @@ fn spread(
         let changed = Recovery { hardware: &hardware, quiet: false, ..base.clone() };
         context.within(part, |context| running::run(&changed, context))
     };
-    let [slow, fast] = [at(1_000 - permille, 0.0..0.5)?, at(1_000 + permille, 0.5..1.0)?];
+    let [slow, fast] = [at(slower, 0.0..0.5)?, at(faster, 0.5..1.0)?];
     let ends = |recovered: &Recovered| match estimate {
         Some(_) => SimTime::from_ns((recovered.last().as_secs_f64() * scale * 1e9) as u64),
         None => recovered.last(),
@@ -457,6 +488,27 @@ impl Seen {
             Some(Ok(spread)) => Ok(self.counted(spread[which])),
             Some(Err(Stopped)) => Err("the run was stopped before other disks were tried".to_owned()),
         }
+    }
+
+    /// The lower (0) and the upper (1) end of the range of that time: with slower and with faster disks, and
+    /// with the orders of groups that are drawn.
+    pub(super) fn clean_range(&self, end: usize) -> Value {
+        let (clean, slow, fast) = (self.clean()?, self.clean_at(0)?, self.clean_at(1)?);
+        let by_order = self.observed.orders.map_or([0.0; 2], |orders| orders.range_s);
+        let begin = self.counted(self.recovered.first_transfer).min(clean);
+        let by_size = (clean - begin) * self.guessed_sizes();
+        Ok(match end {
+            0 => (clean.min(slow).min(fast) - by_order[0] - by_size).max(begin),
+            _ => clean.max(slow).max(fast) + by_order[1] + by_size,
+        })
+    }
+
+    /// By how much the objects that the busiest server takes may differ from the guess of Ceph, which divides
+    /// those of a group that is split evenly, as a share: objects fall into groups by their hash, so four
+    /// counts in five are within 1.28 standard deviations. 0 where no group is a guess.
+    pub(super) fn guessed_sizes(&self) -> f64 {
+        let most = self.observed.work.servers.iter().map(|server| server.rebuilt).max().unwrap_or(0);
+        if self.moves.states.guessed == 0 || most == 0 { 0.0 } else { 1.28 / (most as f64).max(1.64).sqrt() }
     }
 
     /// Until all has moved that can.

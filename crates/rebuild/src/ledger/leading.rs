@@ -7,7 +7,7 @@
 use towtank_streams::{Draws, Purpose, Uniform};
 
 use super::order::Turn;
-use super::{Aimed, Gather, Ledger, Source, following, once, returning};
+use super::{Aimed, Gather, Ledger, Source, following, once, order, returning};
 use crate::plan::{DeviceId, NOWHERE, Plan};
 
 const SOURCE: Purpose = Purpose(43);
@@ -118,7 +118,8 @@ impl Ledger<'_> {
         let follows = self.affected.follows;
         let priority = if follows { following::priority(spare, missing) } else { spare as u8 };
         let rank = self.rules.order.rank(priority, self.affected.numbers[record], self.rules.seed);
-        Turn { driver, rank, priority, record: record as u32, source }
+        let tie = order::tie(self.rules.ties, self.affected.numbers[record]);
+        Turn { driver, rank, tie, priority, record: record as u32, source }
     }
 
     /// Whether a record is read from one device, which is known without a look at its places.

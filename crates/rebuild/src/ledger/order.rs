@@ -33,6 +33,8 @@ pub(super) struct Turn {
     pub driver: DeviceId,
     /// What the order sorts by.
     pub rank: u64,
+    /// What decides among equal ranks.
+    pub tie: u64,
     /// The priority by what the record has to spare.
     pub priority: u8,
     /// The record.
@@ -42,6 +44,12 @@ pub(super) struct Turn {
 }
 
 const ORDER: Purpose = Purpose(48);
+const TIES: Purpose = Purpose(49);
+
+/// What decides among records of equal rank. As with a drawn order, a record keeps its place in later phases.
+pub(super) fn tie(seed: Option<Seed>, number: u64) -> u64 {
+    seed.map_or(0, |seed| Draws::new(seed, u32::MAX - 3, number).of(TIES).next_u64())
+}
 
 impl Order {
     /// Whether this is the default.

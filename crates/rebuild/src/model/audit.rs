@@ -12,6 +12,7 @@
 //! - Liveness: if nothing is in flight, all tasks are finished, except those that wait for a dead device.
 //! - Work items: each job in a slot has units in flight, or one work item in the queue of its driver, or its
 //!   driver sleeps. A task whose jobs are done has one more.
+//! - Times of work items: as many are pending as wait for their time. A map is due if one was asked for.
 //! - Servers: none drives more jobs than it may, nor started units sooner than its rate allows.
 //! - Clients: each operation that was requested has its reply, its parts in flight, or a place in a queue.
 
@@ -21,10 +22,11 @@ use towtank_devices::{Broken, Lane};
 use towtank_kernel::{Committed, Fault};
 use towtank_units::{Bytes, SimSpan, SimTime};
 
+use super::driver::WORKED;
 use super::event::{Event, Kind};
 use super::server::{Device, Entity, Server, Slot, WINDOW_MAX};
 use super::shared::SharedLine;
-use super::{DeviceId, Rebuild};
+use super::{DeviceId, Rebuild, Timer};
 use crate::plan::Job;
 
 /// Bytes by device and by server.
@@ -53,6 +55,8 @@ pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>)
     audit.bytes()?;
     audit.reservations()?;
     audit.rests()?;
+    audit.timers()?;
+    audit.maps(committed)?;
     audit.items()?;
     audit.last_items()?;
     audit.finished()?;
@@ -306,6 +310,44 @@ impl<'a> Audit<'a> {
             .into()),
             None => Ok(()),
         }
+    }
+
+    /// Each item that waits for its time is an event, and none has a time behind the last one.
+    fn timers(&self) -> Result<(), Fault> {
+        let mut waiting: BTreeMap<DeviceId, u32> = BTreeMap::new();
+        let own = |event: &&Event| {
+            let item = event.kind == Kind::Empty || (event.kind == Kind::Start && event.unit != WORKED);
+            item && !event.marks.is_client() && self.model.is_timed(event.driver)
+        };
+        for event in self.events.iter().filter(own) {
+            *waiting.entry(event.driver).or_default() += 1;
+        }
+        for (id, device) in self.devices() {
+            let found = waiting.remove(&id).unwrap_or(0);
+            if found != device.timer.waiting {
+                return Err(format!(
+                    "{} items of device {} wait for their time, but {found} are pending",
+                    device.timer.waiting, id.0
+                )
+                .into());
+            }
+            if device.timer != Timer::default() && !self.model.is_timed(id) {
+                return Err(format!("device {} does not sleep, and its items have times", id.0).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// A map is due exactly if the monitor says so.
+    fn maps(&self, committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Fault> {
+        let due = self.events.iter().filter(|event| event.kind == Kind::Due).count();
+        for entity in committed.entities {
+            let Entity::Monitor { made, .. } = entity else { continue };
+            if due != usize::from(made.due) || (made.asked && !made.due) {
+                return Err(format!("{due} maps are due, and the monitor has {made:?}").into());
+            }
+        }
+        Ok(())
     }
 
     /// Each job in a slot has units in flight, or exactly one work item or work of its driver, or its disk

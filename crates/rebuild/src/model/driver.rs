@@ -10,7 +10,7 @@ use super::{DeviceId, Rebuild, Sample};
 use crate::plan::Task;
 
 /// The unit of a [`Kind::Start`] after the driver's own work.
-const WORKED: u32 = 2;
+pub(super) const WORKED: u32 = 2;
 
 /// Position of a slot: the device, its index in the server, and the number of the slot.
 #[derive(Clone, Copy)]
@@ -153,13 +153,8 @@ impl Rebuild<'_> {
             bytes: job.bytes,
             ..Slot::EMPTY
         };
-        let first = self.limits.serial && self.plan.task(task).jobs.start == number;
-        let sleep = self.limits.pace(self.hardware, at.device).sleep;
-        if self.is_queued() {
+        if self.has_items(at.device) {
             self.queue_item(server, (at.device, at.slot), (task, number), context);
-        } else if first && !sleep.is_zero() {
-            // The first work item of a group moves nothing, and the driver sleeps after it too.
-            self.rest(&mut server.devices[at.place], (task, at.device), sleep, context);
         } else {
             self.start_units(server, at, context);
         }
@@ -197,17 +192,6 @@ impl Rebuild<'_> {
         device.asleep = Some(context.now());
         let wake = self.about(Kind::Wake, task, driver, driver);
         context.send(context.me(), sleep, wake);
-    }
-
-    /// Starts the jobs that waited for the sleep after the first work item of their group.
-    fn start_waiting(&self, server: &mut Server, device: DeviceId, context: &mut Context<'_, Self>) {
-        let place = self.hardware.place_of(device);
-        for slot in 0..server.devices[place].slots.len() {
-            let Slot { job, flying, .. } = server.devices[place].slots[slot];
-            if job != Slot::NONE && flying == 0 {
-                self.start_units(server, At { device, place, slot }, context);
-            }
-        }
     }
 
     /// The work item of a job has left the queue.
@@ -378,13 +362,14 @@ impl Rebuild<'_> {
         if self.plan.task(task).below && (whole || !self.plan.grouped()) {
             context.record(Sample::Restored(now));
         }
-        match (whole, self.is_queued()) {
+        let has_items = self.has_items(at.device);
+        match (whole, has_items) {
             (true, true) => self.queue_last_items(server, at.device, task, context),
             (true, false) => self.end_task(server, at.device, task, context)?,
             (false, _) => {}
         }
         let sleep = self.limits.pace(self.hardware, at.device).sleep;
-        if !sleep.is_zero() {
+        if !sleep.is_zero() && !has_items {
             self.rest(&mut server.devices[at.place], (task, at.device), sleep, context);
         }
         self.refill(server, at, context);
@@ -426,6 +411,7 @@ impl Rebuild<'_> {
         let place = active.iter().position(|active| active.task == task);
         let ended = active.remove(place.ok_or("a task ends that is not active")?);
         assert_eq!(ended.left, 0, "task {task} ends before its jobs are done");
+        self.ask_for_map(task, context);
         for &target in self.plan.reserves(self.plan.task(task)) {
             self.tell(target, self.about(Kind::Release, task, target, device), context);
         }
@@ -440,6 +426,7 @@ impl Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) -> Result<Undo, Fault> {
         let undo = Undo::device(self, server, self.hardware.place_of(item.driver));
+        self.turn_comes(server, item.driver);
         if let Some(more) = item.unit.checked_sub(1) {
             self.queue_empty(server, item.driver, (item.job, more), context);
         } else {
@@ -528,9 +515,8 @@ impl Rebuild<'_> {
                 let sleep = self.limits.pace(self.hardware, event.driver).sleep;
                 assert_eq!(rested, sleep, "a disk rests for as long as it should");
                 if device.is_unfinished() {
-                    context.record(Sample::Slept(rested));
+                    context.record(Sample::Slept { own: rested, others: SimSpan::ZERO });
                 }
-                self.start_waiting(server, event.driver, context);
                 self.go_on(server, event.driver, context);
             }
         }

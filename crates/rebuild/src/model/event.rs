@@ -51,6 +51,12 @@ pub enum Kind {
     Pull,
     /// A work item of a task whose jobs are done leaves the queue; as many follow as its unit says.
     Empty,
+    /// A group is complete and asks the monitor for a change of the map.
+    Changed,
+    /// The monitor makes a map.
+    Due,
+    /// A map arrives at a server.
+    Map,
 }
 
 /// Flags that travel with a unit, so that no lookup is needed.

@@ -25,6 +25,7 @@ use towtank_iosched::Limiter;
 use towtank_kernel::Context;
 use towtank_units::{Rate, SimSpan};
 
+use super::driver::WORKED;
 use super::event::{Event, Kind};
 use super::server::{Server, shared};
 use super::shared::Gate;
@@ -225,6 +226,44 @@ impl Rebuild<'_> {
         gates[at].limiter.admit(context.now(), cost, limit).since(context.now())
     }
 
+    /// A map gives each group of a device that waits for reservations a work item, which takes part of the
+    /// limit of its flow. One that is still in the queue is not added again.
+    pub(super) fn charge_idle_items(
+        &self,
+        server: &mut Server,
+        device: DeviceId,
+        context: &Context<'_, Self>,
+    ) {
+        let (Some(queues), Some(maps)) = (&self.limits.queues, self.limits.maps) else { return };
+        let throttle = &queues.throttles[self.hardware.class_of(device)];
+        let own = &mut server.devices[self.hardware.place_of(device)];
+        for flow in &mut own.flows {
+            let Some(limit) = throttle.limits[usize::from(flow.moves)] else { continue };
+            let rate = Rate::from_bytes_per_second(limit).expect("a limit of zero is refused");
+            let is_its = |task: &u32| {
+                self.plan.only_moves(*task) == flow.moves
+                    && queues.shard(self.plan.task(*task).group, throttle.shards) == flow.shard
+            };
+            let wants = |task: u32| self.plan.reserves(self.plan.task(task)).len();
+            let asking = own.active.iter().filter(|active| (active.reserved as usize) < wants(active.task));
+            let waiting = own.tasks.clone().chain(asking.map(|active| active.task)).filter(is_its);
+            let cost_of = |task: u32| {
+                let bytes =
+                    throttle.item.unwrap_or_else(|| self.plan.job(self.plan.task(task).jobs.start).bytes);
+                throttle.costs.of(bytes) / u64::from(maps.one_in)
+            };
+            let cost: u64 = waiting.map(cost_of).sum();
+            let ahead =
+                flow.limiter.last().and_then(|last| last.checked_since(context.now())).unwrap_or_default();
+            let there = rate.bytes_in(ahead).get();
+            if cost > there {
+                let more = cost - there;
+                flow.taken = flow.taken.saturating_add(rate.span_for(towtank_units::Bytes::new(more)));
+                flow.limiter.admit(context.now(), more, limit);
+            }
+        }
+    }
+
     /// The bytes that a work item or a context of a job counts for.
     fn item(&self, device: DeviceId, job: u32) -> u64 {
         let throttle =
@@ -269,6 +308,10 @@ impl Rebuild<'_> {
     }
 
     fn queue_start(&self, server: &mut Server, item: &Event, task: u32, context: &mut Context<'_, Self>) {
+        if self.is_timed(item.device) {
+            let wait = self.take_turn(server, item.device, item.unit == 0, context);
+            return context.send(context.me(), wait, *item);
+        }
         let step = Step { device: item.device, task, sender: None, bytes: self.item(item.device, item.job) };
         let wait = self.admit(server, &step, context);
         context.send(context.me(), wait, *item);
@@ -294,8 +337,12 @@ impl Rebuild<'_> {
         (task, more): (u32, u32),
         context: &mut Context<'_, Self>,
     ) {
-        let bytes = self.item(device, self.plan.task(task).jobs.end - 1);
-        let wait = self.admit(server, &Step { device, task, sender: None, bytes }, context);
+        let wait = if self.is_timed(device) {
+            self.take_turn(server, device, false, context)
+        } else {
+            let bytes = self.item(device, self.plan.task(task).jobs.end - 1);
+            self.admit(server, &Step { device, task, sender: None, bytes }, context)
+        };
         let item = Event { unit: more, ..self.about(Kind::Empty, task, device, device) };
         context.send(context.me(), wait, item);
     }
@@ -311,6 +358,9 @@ impl Rebuild<'_> {
         let device = if arrives { event.device } else { event.driver };
         let place = self.hardware.place_of(device);
         let undo = Undo::device(self, server, place);
+        if event.kind == Kind::Start && event.unit != WORKED {
+            self.turn_comes(server, device);
+        }
         // Jobs are looked up by their slot only where it is: at the driver.
         let task = match event.kind {
             Kind::Push | Kind::Pull => self.plan.task_of(event.job),

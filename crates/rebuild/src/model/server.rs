@@ -10,7 +10,7 @@ use towtank_kernel::prefetch;
 use towtank_units::SimTime;
 
 use super::shared::{Shared, SharedLine};
-use super::{Clients, Event, Flow};
+use super::{Clients, Event, Flow, Made, Timer};
 use crate::plan::DeviceId;
 
 /// The maximum number of units of a job in flight.
@@ -23,10 +23,12 @@ pub enum Entity {
     Server(Server),
     /// Both directions of a rack's uplink.
     Rack(Box<Rack>),
-    /// Counts the servers that still drive something, where clients must learn when to stop.
+    /// Makes maps, and counts the servers that still drive something, where clients must learn when to stop.
     Monitor {
         /// The number of these servers.
         driving: u32,
+        /// The maps.
+        made: Made,
     },
 }
 
@@ -108,6 +110,8 @@ pub struct Device {
     pub asking: VecDeque<Asking>,
     /// The flows of its queue, in order; none where no queue limits recovery.
     pub flows: Vec<Flow>,
+    /// The times of its work items, where they sleep.
+    pub timer: Timer,
 }
 
 /// A task that waits for a reservation.
@@ -220,6 +224,7 @@ impl Device {
             granted: 0,
             asking: VecDeque::new(),
             flows: Vec::new(),
+            timer: Timer::default(),
         }
     }
 }

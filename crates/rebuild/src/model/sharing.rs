@@ -64,6 +64,8 @@ impl Rebuild<'_> {
             Kind::Empty => drop(self.emptied(server, event, context)?),
             Kind::Arrive => self.client_comes(server, context),
             Kind::Over => shared(server).over = true,
+            Kind::Map => self.take_map(server, context),
+            Kind::Changed | Kind::Due => return Err("a server is no monitor".into()),
             Kind::Up | Kind::Down | Kind::Idle => return Err("a server is no uplink".into()),
         }
         self.tell_if_idle(server, context);

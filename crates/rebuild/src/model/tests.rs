@@ -44,12 +44,19 @@ fn setting() -> impl Strategy<Value = Setting> {
     });
     let rate = || prop::option::weighted(0.3, (10u64..2_000).prop_map(|mega| sample::rate(mega * 1_000_000)));
     let whole = (prop::option::weighted(0.3, 1u32..4), rate());
-    let limits =
-        (1u32..6, 1u32..4, 1u32..3, 0u64..3, rate(), rate(), (queues(), any::<bool>(), 0u64..3, whole));
+    let limits = (
+        1u32..6,
+        1u32..4,
+        1u32..3,
+        0u64..3,
+        rate(),
+        rate(),
+        (queues(), any::<bool>(), 0u64..3, whole, maps()),
+    );
     let tasks = prop::sample::select(vec![Tasks::Drivers, Tasks::Groups, Tasks::Reserving]);
     (size, tasks, limits).prop_flat_map(|(size, tasks, limits)| {
-        let (window, streams, reservations, rest, stream_rate, device_rate, (queues, serial, cost, whole)) =
-            limits;
+        let (window, streams, reservations, rest, stream_rate, device_rate, others) = limits;
+        let (queues, serial, cost, whole, maps) = others;
         let sleep = SimSpan::from_us(rest * 40);
         let reservations = (tasks == Tasks::Reserving).then_some(reservations);
         let queues = queues.filter(|_| tasks != Tasks::Drivers);
@@ -58,10 +65,18 @@ fn setting() -> impl Strategy<Value = Setting> {
         let spans = Limits { sleep, stream_rate, device_rate, job_cost, ..sample::limits() };
         let (server_streams, server_rate) = whole;
         let spans = Limits { server_streams, server_rate, ..spans };
-        let limits = Limits { window, streams, reservations, serial, queues, ..spans };
+        let maps = maps.filter(|_| serial && reservations.is_some());
+        let limits = Limits { window, streams, reservations, serial, queues, maps, ..spans };
         let jobs = prop::collection::vec(drawn(size.servers * size.disks), 1..12);
         jobs.prop_map(move |jobs| Setting { size, tasks, limits: limits.clone(), jobs })
     })
+}
+
+/// Maps soon after each other, or later.
+fn maps() -> impl Strategy<Value = Option<Maps>> {
+    let span = |us: std::ops::Range<u64>| us.prop_map(SimSpan::from_us);
+    let maps = (span(1..30), span(1..300), 1u32..4);
+    prop::option::of(maps.prop_map(|(soon, apart, one_in)| Maps { soon, apart, one_in }))
 }
 
 /// No clients, some at random, or some that wait for replies.
@@ -479,24 +494,98 @@ proptest! {
     }
 }
 
-/// A group whose objects go one by one: the disk sleeps after its first work item, and after each object.
+/// A group whose objects go one by one: its first work item moves nothing, and each waits for a sleep.
 #[test]
 fn a_group_begins_with_a_sleep() {
     let limits = Limits { sleep: SimSpan::from_ms(1), serial: true, ..sample::limits() };
     let last = |groups: &[(u32, u32)]| *by_queue(groups, &limits).last().expect("objects are copied");
     let one = last(&[(0, 1)]);
-    assert!((0.001..0.001_05).contains(&one), "{one}");
-    assert!((0.003..0.003_1).contains(&last(&[(0, 3)])));
-    assert!((0.005..0.005_2).contains(&last(&[(0, 2), (1, 2)])));
+    assert!((0.002..0.002_05).contains(&one), "{one}");
+    assert!((0.004..0.004_1).contains(&last(&[(0, 3)])));
+    // Two groups whose items take turns: two items that move nothing, and four with an object each.
+    assert!((0.006..0.006_2).contains(&last(&[(0, 2), (1, 2)])));
     // The driver's own work comes before each object, and not before the work item that moves nothing.
     let works = Limits { job_cost: SimSpan::from_ms(10), ..limits.clone() };
     let last = by_queue(&[(0, 3)], &works).pop().expect("objects are copied");
-    assert!((0.033..0.033_3).contains(&last), "{last}");
+    assert!((0.034..0.034_3).contains(&last), "{last}");
     // Without a sleep, two objects of one group follow each other, and two groups work side by side.
     let awake = Limits { sleep: SimSpan::ZERO, ..limits };
     let last = |groups: &[(u32, u32)]| *by_queue(groups, &awake).last().expect("objects are copied");
     let (alone, after, beside) = (last(&[(0, 1)]), last(&[(0, 2)]), last(&[(0, 1), (1, 1)]));
     assert!(after > 1.9 * alone && beside < 1.9 * alone, "{alone}, {after}, {beside}");
+}
+
+/// When disk 0 has copied groups of `objects` each to disk 1, one group after the other, with a map that
+/// others ask for after 5.5 ms.
+fn with_maps(groups: u32, objects: u32, limits: &Limits) -> (f64, Counts) {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
+    let mut plan = Plan::new().of_groups(true);
+    plan.next_driver();
+    for group in 0..groups {
+        plan.next_task(group, (0, false), &[DeviceId(1)]);
+        (0..objects).for_each(|_| plan.next_job(UNIT, 0, &[DeviceId(0)], &[DeviceId(1)]));
+    }
+    plan.next_driver();
+    let model = Rebuild::new(&hardware, &plan, limits).with_changes(vec![SimTime::from_ns(5_500_000)]);
+    let counts: Counts = outcome(&model, RunOptions::default()).merged_statistics();
+    (counts.last.iter().max().expect("a row").as_secs_f64(), counts)
+}
+
+/// With each map, each group that waits takes a sleep, whatever the group copies whose turn it is.
+#[test]
+fn items_of_groups_that_wait_take_their_turns() {
+    let maps = |one_in| Some(Maps { soon: SimSpan::from_us(1), apart: SimSpan::from_secs(9), one_in });
+    let sleep = SimSpan::from_ms(1);
+    let none = Limits { sleep, serial: true, reservations: Some(1), ..sample::limits() };
+    let with = |one_in| Limits { maps: maps(one_in), ..none.clone() };
+    for waiting in 0..5 {
+        let ((before, _), (after, counts)) =
+            (with_maps(1 + waiting, 20, &none), with_maps(1 + waiting, 20, &with(1)));
+        // The only map comes while the first group is copied. A group that is complete asks for another,
+        // which is made nine seconds later.
+        let lost = f64::from(waiting) * 0.001;
+        assert!((after - before - lost).abs() < 0.000_2, "{waiting} groups wait: {after} after {before}");
+        assert!((counts.idling.as_secs_f64() - lost).abs() < 0.000_2, "{waiting} groups: {}", counts.idling);
+    }
+    // Where an object stands for ten, the items of groups that wait take a tenth, and so do those before and
+    // behind the objects of a group: one and two.
+    let ((before, _), (after, _)) = (with_maps(5, 20, &none), with_maps(5, 20, &with(10)));
+    let less = 5.0 * 0.000_9 + 4.0 * 2.0 * 0.000_9;
+    assert!((after - (before + 4.0 * 0.000_1 - less)).abs() < 0.000_2, "{after} after {before}");
+    // An item that is in the queue is not added again: of three maps in 2 ms, two find all items there.
+    let busy =
+        Limits { maps: Some(Maps { apart: SimSpan::from_us(900), ..with(1).maps.expect("maps") }), ..none };
+    let (_, counts) = with_maps(9, 3, &busy);
+    let most = u64::from(9u32 * 8 / 2 * 2) * 1_000_000;
+    assert!(counts.idling.as_ns() < most, "{} of {most}", counts.idling);
+}
+
+/// The monitor makes as many maps as its intervals allow: one for several changes, and two for the last.
+#[test]
+fn changes_share_maps() {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
+    let plan = sample::plan(&hardware, Tasks::Reserving, &[]);
+    let maps = Some(Maps { soon: SimSpan::from_ms(50), apart: SimSpan::from_secs(1), one_in: 1 });
+    let limits =
+        Limits { sleep: SimSpan::from_ms(1), serial: true, reservations: Some(1), maps, ..sample::limits() };
+    let made = |changes_ms: &[u64]| {
+        let changes = changes_ms.iter().map(|ms| SimTime::from_ns(ms * 1_000_000)).collect();
+        let model = Rebuild::new(&hardware, &plan, &limits).with_changes(changes);
+        let done = outcome(&model, RunOptions::default());
+        let made = done.entities.iter().find_map(|entity| match entity {
+            Entity::Monitor { made, .. } => Some(*made),
+            _ => None,
+        });
+        let made = made.expect("a monitor");
+        (made.count, made.last.map(|last| last.as_ns() / 1_000_000))
+    };
+    assert_eq!(made(&[]), (0, None));
+    // At 50 ms, and the map that lets the groups serve a second later.
+    assert_eq!(made(&[0]), (2, Some(1_050)));
+    assert_eq!(made(&[0, 10, 40]), (2, Some(1_050)));
+    // What comes meanwhile is in the second map, and has one of its own behind it.
+    assert_eq!(made(&[0, 60, 900]), (3, Some(2_050)));
+    assert_eq!(made(&[0, 5_000]), (4, Some(6_050)));
 }
 
 /// Every disk of a server that sleeps after each job sleeps as often as it drives one.
@@ -525,7 +614,7 @@ fn counts_join_in_any_order() {
         done(7, 9_000_000, 9),
         Sample::Restored(SimTime::from_ns(2_000)),
         Sample::Reserved(SimSpan::from_ns(40)),
-        Sample::Slept(SimSpan::from_ns(3)),
+        Sample::Slept { own: SimSpan::from_ns(3), others: SimSpan::from_ns(5) },
         client(true, 90),
         client(false, 800),
         done(1, 70, 1),
@@ -614,6 +703,10 @@ fn damage_to_a_state_is_noticed() {
         server(state, |server| server.devices[0].asleep = Some(SimTime::ZERO));
     });
     assert!(asleep.contains("rests, but is woken 0 times"), "{asleep}");
+    let timer = state.complaint(&model, "timer", |state| {
+        server(state, |server| server.devices[0].timer.waiting = 1);
+    });
+    assert!(timer.contains("1 items of device") && timer.contains("but 0 are pending"), "{timer}");
     let item = state.complaint(&model, "item", |state| {
         let mut one = state.pending[0].clone();
         one.event = Event { kind: Kind::Start, slot: 0, driver: DeviceId(0), ..one.event };

@@ -4,11 +4,11 @@
 use towtank_devices::{Disk, Lane, LineMark, Link, Uplink, Way};
 use towtank_units::SimTime;
 
-use super::Rebuild;
 use super::event::{Event, Kind};
 use super::resource::Resource;
 use super::saved::Saved;
 use super::server::{Device, Entity, Rack, Server, Together, WINDOW_MAX};
+use super::{Made, Rebuild};
 
 /// What is needed to undo an event.
 #[derive(Debug, PartialEq)]
@@ -39,6 +39,8 @@ pub enum Undo {
     Rack(Box<RackBefore>),
     /// How many servers still drove something.
     Driving(u32),
+    /// The maps that were made.
+    Made(Box<Made>),
     /// The event was dropped by something dead.
     Swallowed,
 }
@@ -81,7 +83,7 @@ impl Undo {
         }
         let starts_jobs = matches!(event.kind, Kind::Ack | Kind::Grant | Kind::Wake | Kind::Empty)
             && !event.marks.is_client();
-        if starts_jobs && model.limits.server_streams.is_some() {
+        if (starts_jobs && model.limits.server_streams.is_some()) || event.kind == Kind::Map {
             return Undo::whole(server);
         }
         model.save(server, event).map_or(Undo::Nothing, Undo::Saved)
@@ -112,8 +114,12 @@ impl Undo {
                 restore_rack(rack, *before);
                 return;
             }
-            (Entity::Monitor { driving }, Undo::Driving(before)) => {
+            (Entity::Monitor { driving, .. }, Undo::Driving(before)) => {
                 *driving = before;
+                return;
+            }
+            (Entity::Monitor { made, .. }, Undo::Made(before)) => {
+                *made = *before;
                 return;
             }
             (Entity::Rack(_) | Entity::Monitor { .. }, _) => return,
@@ -121,7 +127,7 @@ impl Undo {
         };
         let bytes = u64::from(event.bytes);
         match undo {
-            Undo::Nothing | Undo::Uplink { .. } | Undo::Rack(_) | Undo::Driving(_) => {}
+            Undo::Nothing | Undo::Uplink { .. } | Undo::Rack(_) | Undo::Driving(_) | Undo::Made(_) => {}
             Undo::Disk { place, before } => {
                 give_back(&mut server.devices[usize::from(place)], before, event);
             }

@@ -150,6 +150,7 @@ impl Course {
                 source: Source::Primary,
                 gather: Gather::Primary,
                 order: self.order,
+                ties: None,
                 seed: self.seed,
                 reserve: self.limits.reservations.is_some(),
                 backfill: Backfill { begin: SimSpan::from_us(30), look: SimSpan::from_us(2) },

@@ -131,6 +131,7 @@ impl Staged {
                 source: settings.source,
                 gather: settings.gather,
                 order: settings.order,
+                ties: settings.is_serial().then_some(context.seed),
                 seed: context.seed,
                 reserve: limits.reservations.is_some(),
                 backfill: settings.backfill,

@@ -1,0 +1,118 @@
+//! The order in which groups of equal priority get their reservations, which is chance in Ceph: it is drawn
+//! several times, the recovery with the median time is the one that is presented, and the times between
+//! which most of the others lie are its range.
+//!
+//! These recoveries have some of their objects in place of all where there are many, so that together they
+//! take about as long as two of the whole.
+
+use serde::{Deserialize, Serialize};
+use towtank_rebuild::ledger::{Order, Rules};
+use towtank_rebuild::recovery::{Recovered, Recovery};
+use towtank_rebuild::thinned::Thinned;
+use towtank_streams::Seed;
+use towtank_study::{RunContext, StudyError};
+
+use towtank_recovery::running;
+
+/// How many orders are drawn: an odd number, so that one of them has the median time.
+pub const DRAWN: usize = 17;
+
+/// The shares of the orders that are below the range, and up to its end.
+pub const SHARES: [f64; 2] = [0.1, 0.9];
+
+/// All of these recoveries together have about this many objects, or twice those of the recovery itself.
+const OBJECTS: usize = 400_000;
+
+/// With fewer objects in a group on average, what is done once for a group would count too much.
+const OF_A_GROUP: usize = 20;
+
+/// The times of the drawn orders.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Orders {
+    /// How many.
+    pub drawn: usize,
+    /// How many seconds a recovery takes less with one order in ten, and more with another one in ten, than
+    /// with the median one.
+    pub range_s: [f64; 2],
+}
+
+/// Draws orders: the seed of the one with the median time, and how the others differ. None where chance has
+/// no part in the order, little is copied, or the user stopped it.
+///
+/// # Errors
+/// When the model fails.
+pub fn draw(recovery: &Recovery<'_>, context: &RunContext<'_>) -> Result<Option<(Seed, Orders)>, StudyError> {
+    let Some(thinned) = cheap(recovery) else { return Ok(None) };
+    let first = recovery.rules.ties.unwrap_or(recovery.rules.seed);
+    let mut all: Vec<(f64, Seed)> = Vec::with_capacity(DRAWN);
+    for number in 0..DRAWN {
+        let seed = first.part(number as u32);
+        let one = Recovery { clients: None, quiet: false, ..with_ties(recovery, seed) };
+        let parts = [number, number + 1].map(|number| number as f64 / DRAWN as f64);
+        let found = context.within(parts[0]..parts[1], |context| run(&one, thinned.as_ref(), context))?;
+        if found.partial || context.stopped() || found.jobs == 0 {
+            return Ok(None);
+        }
+        all.push((found.last().as_secs_f64(), seed));
+    }
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (median, seed) = all[DRAWN / 2];
+    let times: Vec<f64> = all.iter().map(|(time, _)| *time).collect();
+    let range_s = SHARES.map(|share| (quantile(&times, share) - median).abs());
+    Ok(Some((seed, Orders { drawn: DRAWN, range_s })))
+}
+
+/// The recovery with groups of equal priority in the order that a seed gives. Which objects are written while
+/// devices are away is drawn from it too.
+pub fn with_ties<'a>(recovery: &Recovery<'a>, seed: Seed) -> Recovery<'a> {
+    let own = if recovery.later.returns.is_empty() { recovery.rules.seed } else { seed };
+    Recovery { rules: Rules { ties: Some(seed), seed: own, ..recovery.rules }, ..recovery.clone() }
+}
+
+/// How the recovery is made cheap enough to run many times: with some of its objects, or as it is. None if
+/// it cannot, or if chance has no part in it.
+fn cheap(recovery: &Recovery<'_>) -> Option<Option<Thinned>> {
+    let (affected, rules) = (recovery.affected, recovery.rules);
+    let by_chance = rules.ties.is_some() && rules.order == Order::FewestCopies;
+    let waits = affected.grouped && affected.records() > 1 && recovery.limits.reservations.is_some();
+    if !by_chance || !waits {
+        return None;
+    }
+    let (objects, each) = (affected.objects(), OBJECTS / DRAWN);
+    if objects <= each {
+        return Some(None);
+    }
+    let by = objects.div_ceil(each).min(objects / affected.records() / OF_A_GROUP);
+    // Twice the objects of the recovery itself are allowed, where its groups are small.
+    let fits = objects / by.max(1) <= each.max(2 * objects / DRAWN);
+    (fits && recovery.later.returns.is_empty()).then(|| Some(Thinned::by(recovery, by as u32)))
+}
+
+fn run(
+    recovery: &Recovery<'_>,
+    thinned: Option<&Thinned>,
+    context: &RunContext<'_>,
+) -> Result<Recovered, StudyError> {
+    match thinned {
+        Some(thinned) => Ok(thinned.whole(recovery, running::run(&thinned.of(recovery), context)?)),
+        None => running::run(recovery, context),
+    }
+}
+
+/// The value below which a share of sorted values lies, between two of them where it falls there.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = share * (sorted.len() - 1) as f64;
+    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    below + (above - below) * at.fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_lies_between_its_neighbours() {
+        let all = [1.0, 2.0, 4.0, 8.0, 16.0];
+        assert_eq!([0.0, 0.1, 0.5, 0.9, 1.0].map(|share| quantile(&all, share)), [1.0, 1.4, 4.0, 12.8, 16.0]);
+    }
+}
