@@ -175,6 +175,11 @@ impl Ready {
         Ok(Ready { keys, settings, exact_objects, groups: Arc::new(groups), failures, flags, warnings })
     }
 
+    /// The bytes of a client's write, where they are given or follow from a load.
+    pub(crate) fn bytes_of_a_write(&self) -> Option<u64> {
+        self.keys.clients.client_size.map(Bytes::get)
+    }
+
     /// Whether the speed is assumed of disks that sleep after each object.
     pub(crate) fn guesses_pace(&self) -> bool {
         self.groups.machines.guesses_pace

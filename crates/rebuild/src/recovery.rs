@@ -78,7 +78,7 @@ impl Later {
     pub const NOTHING: &Later = &Later {
         changes: Vec::new(),
         returns: Vec::new(),
-        writes: Writes { to_each: ToEach::PerSecond(0.0), log: 0, leads_most: LEADS_MOST },
+        writes: Writes { to_each: ToEach::PerSecond(0.0), log: 0, leads_most: LEADS_MOST, size: None },
         flags: FlagsOverTime::NEVER,
     };
 }

@@ -127,7 +127,9 @@ impl Settings {
         let Some(load) = self.load(redundancy) else {
             let keys = ["client_read", "client_size", "client_weight"].into_iter();
             let left_out = asked.client_load.is_none();
-            for key in keys.filter(|key| left_out && draft.says(key)) {
+            // What clients write while a device is away has a size too.
+            let counts = |key: &str| key == "client_size" && draft.says("client_writes");
+            for key in keys.filter(|key| left_out && draft.says(key) && !counts(key)) {
                 let message =
                     format!("`{key}` describes clients, but `client_load` and `client_depth` are left out");
                 problems.refuse(draft, key, message, "set client_load = \"1000/s\", or leave it out");

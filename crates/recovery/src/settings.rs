@@ -105,6 +105,14 @@ pub struct ClientLoad {
 /// a sleep of 0.1 s earlier. Other measured starts, with peering of many groups, were 3 to 6 s.
 pub const PEERING: SimSpan = SimSpan::from_ms(3_100);
 
+/// The same after other changes of the map: 2.3 to 2.5 s after explicit mappings, weights and an added host,
+/// with that sleep.
+pub const AFTER_MAP: SimSpan = SimSpan::from_ms(2_300);
+
+/// The same after a device came back: 1.1 to 1.2 s with its data where the log says what it lacks, and 1.75 s
+/// where it is backfilled.
+pub const AFTER_BOOT: [SimSpan; 2] = [SimSpan::from_ms(1_000), SimSpan::from_ms(1_600)];
+
 /// Backfills of Ceph 16.2.15 without sleep took 0.32 s, and 22 us for each object of the group, besides the
 /// work on objects that had been altered: fitted to 20 runs with 5,000 to 20,000 objects of 1 KiB. Runs with
 /// eight groups began as soon as those with one.

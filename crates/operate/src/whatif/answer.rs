@@ -6,7 +6,7 @@ use towtank_report::{Answer, Label, Measurement, Standing, Status, Step, human};
 
 use super::Whatif;
 use super::halted::{self, Halted};
-use super::observed::Kept;
+use super::observed::{Kept, LEASE_S, PEERS_S};
 use super::orders;
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
@@ -52,6 +52,16 @@ impl<'a> View<'a> {
     /// Whether the user asks for any change.
     fn asks(&self) -> bool {
         !self.kept.observed.changes.is_empty()
+    }
+
+    /// Whether what is written is a bound: of objects that clients wrote while a device was away, Ceph copies
+    /// the ranges that were written.
+    fn is_bound(&self) -> bool {
+        let clients = &self.point.scenario.keys.clients;
+        let scenario = &self.point.scenario;
+        let returns = |text: &String| text.starts_with("returns ");
+        let any = !scenario.returns.is_empty() || scenario.changes.all().iter().any(returns);
+        any && clients.client_size.is_none() && clients.client_load.is_none()
     }
 
     fn some(&self, measure: &str) -> bool {
@@ -120,6 +130,7 @@ pub fn answer(view: &View<'_>) -> Answer {
         .line(Label::Moves, what_moves(view))
         .line(Label::Risk, risk(view))
         .line(Label::Clients, clients(view))
+        .line(Label::Clients, pause(view))
         .by_measures(["time_to_clean_s"].into_iter().chain(end).chain(work::COMPARED_BY))
 }
 
@@ -273,11 +284,16 @@ fn what_is_written(view: &View<'_>) -> String {
     let objects = view.value("moved_objects").unwrap_or(0.0);
     let written = match objects > 0.0 {
         true => format!(
-            "{} in {} objects are written until the end",
+            "{}{} in {} objects are written until the end",
+            if view.is_bound() { "at most " } else { "" },
             view.shown("written_bytes", "bytes").unwrap_or_default(),
             human::digits(objects)
         ),
         false => "nothing is written".to_owned(),
+    };
+    let written = match view.is_bound() {
+        true => format!("{written} (whole objects, where clients write parts of them: `--client-size`)"),
+        false => written,
     };
     let end = match moves.moved_shards {
         0 => "then all groups are where they are now".to_owned(),
@@ -390,6 +406,26 @@ fn clients(view: &View<'_>) -> String {
         }
         _ => "not simulated, since no client load was given (`--client-load`)".to_owned(),
     }
+}
+
+/// For how long groups serve no requests.
+fn pause(view: &View<'_>) -> String {
+    let [least, most] = PEERS_S.map(|span| human::digits(span));
+    let Some(longest) = view.value("pause_s") else {
+        let reason = view.reason("pause_s").unwrap_or("the reason is not known");
+        return format!("how long groups serve no requests is not known: {reason}");
+    };
+    let peers =
+        format!("each group that moves serves no requests for {least} to {most} s in all, while it peers");
+    if longest <= PEERS_S[1] {
+        return peers;
+    }
+    let detection = human::quantity(longest - PEERS_S[1] - LEASE_S, "s");
+    format!(
+        "{peers}; those on what fails also until that is detected ({detection}), and up to {} s for a read lease if the \
+         machine or its network fails, not only the daemon",
+        human::digits(LEASE_S)
+    )
 }
 
 /// The rates of clients that wait for replies: a result.

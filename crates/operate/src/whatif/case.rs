@@ -8,6 +8,7 @@ use towtank_placement::crush::pools::FULL;
 use towtank_placement::crush::{NONE, RuleKind};
 use towtank_rebuild::plan::DeviceId;
 use towtank_recovery::estimate::EXACT_OBJECTS;
+use towtank_recovery::settings::PEERING;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
@@ -91,7 +92,7 @@ impl Ready {
         let of_cluster = real::Asked {
             exports: &scenario.exports,
             keys: &scenario.keys,
-            start: scenario.start,
+            start: scenario.start.unwrap_or(PEERING),
             exact_objects,
             fail: &fail,
             flags: &flags,

@@ -17,6 +17,7 @@ use crate::flags::{Boot, ClusterFlags};
 use crate::real::groups::Groups;
 use crate::real::{self, Staged, failing};
 use towtank_recovery::log;
+use towtank_recovery::settings::{AFTER_BOOT, AFTER_MAP};
 
 /// Adds what happens later. Times of the recovery count from the first object that can move, except where
 /// something fails at once: returns when that is, and the devices that come back.
@@ -31,9 +32,12 @@ pub fn add(
     draft: &Draft,
 ) -> Result<Added, Problems> {
     let returns = returns(asked, real, &staged.struck, draft, &mut staged.warnings)?;
-    let begins = if asks { scenario.start } else { SimSpan::ZERO };
-    let start = if asked.fails_at_once() { SimSpan::ZERO } else { begins };
-    let moment = |at: SimSpan| SimTime::ZERO.saturating_add(at.saturating_add(begins).saturating_sub(start));
+    let after = |usual: SimSpan| if asks { scenario.start.unwrap_or(usual) } else { SimSpan::ZERO };
+    let start = if asked.fails_at_once() { SimSpan::ZERO } else { after(AFTER_MAP) };
+    let moment_after = |at: SimSpan, usual: SimSpan| {
+        SimTime::ZERO.saturating_add(at.saturating_add(after(usual)).saturating_sub(start))
+    };
+    let moment = |at: SimSpan| moment_after(at, AFTER_MAP);
     let detection = real.waiting().detection;
     check_boots(asked, &returns, (real, flags), &staged.struck, draft).into_result(())?;
     let mut back = Vec::with_capacity(returns.len());
@@ -46,8 +50,10 @@ pub fn add(
                 change.text
             )));
         }
-        let at = moment(change.at.max(missed.saturating_add(SimSpan::from_ns(1))));
-        back.push(Return { at, devices: devices.clone(), empty: change.verb != "returns" });
+        let empty = change.verb != "returns";
+        let up = change.at.max(missed.saturating_add(SimSpan::from_ns(1)));
+        let at = moment_after(up, AFTER_BOOT[usize::from(empty)]);
+        back.push(Return { at, devices: devices.clone(), empty });
     }
     staged.later = Later {
         changes: asked.stages().iter().skip(1).map(|(at, _)| moment(*at)).collect(),
@@ -206,7 +212,12 @@ fn writes(scenario: &Scenario, asked: &Asked, real: &real::Ready, draft: &Draft)
     let devices = cluster.devices().len() as u64;
     let log = scenario.log_entries.map_or_else(|| log::entries(shards / devices.max(1)), u64::from);
     let leads_most = scenario.async_recovery_min_cost.map_or(LEADS_MOST, u64::from);
-    Ok(Writes { to_each: ToEach::PerSecond(rate / objects.max(1) as f64), log, leads_most })
+    Ok(Writes {
+        to_each: ToEach::PerSecond(rate / objects.max(1) as f64),
+        log,
+        leads_most,
+        size: real.bytes_of_a_write(),
+    })
 }
 
 /// The share of reads where it is left out, as in a rebuild.

@@ -77,6 +77,14 @@ fn of_times() -> Vec<Row> {
         Row::new("down_out_s", "s", "from then until the failed devices are marked out", Seen::down_out)
             .titled("Time from detection until marked out")
             .only_where(|seen| seen.fails),
+        Row::new(
+            "pause_s",
+            "s",
+            "the longest time for which a group serves no requests: until a failure is detected, a read lease ends, and \
+             the group has peered",
+            Seen::pause,
+        )
+        .titled("Longest pause of a group"),
         Row::new("start_s", "s", "from a new map until the first object can move", |seen| seen.start())
             .titled("Time from a new map until objects move")
             .formerly("peering_s"),

@@ -27,6 +27,9 @@ pub struct Writes {
     /// A device that lacks more entries of a group's log does not lead the group until it is up to date
     /// (`osd_async_recovery_min_cost` of Ceph).
     pub leads_most: u64,
+    /// Bytes of a write, which is what is copied of an object where the log tells what is missing; whole
+    /// objects if none.
+    pub size: Option<u64>,
 }
 
 /// What clients write to each object while a device is away.
@@ -49,7 +52,7 @@ pub const LEADS_MOST: u64 = 100;
 
 impl Default for Writes {
     fn default() -> Writes {
-        Writes { to_each: ToEach::default(), log: 0, leads_most: LEADS_MOST }
+        Writes { to_each: ToEach::default(), log: 0, leads_most: LEADS_MOST, size: None }
     }
 }
 
@@ -177,6 +180,19 @@ impl Returning {
     /// needed.
     pub(super) fn needs_backfill(&self, copy: &Back, objects: usize) -> bool {
         self.writes.is_some_and(|writes| self.entries(copy, objects) > writes.log as f64)
+    }
+
+    /// How many bytes of an object that was written are copied to a device that came back: the ranges that
+    /// were written, where the log of its group of so many objects tells which these are.
+    pub(super) fn copied(&self, copy: &Back, objects: usize, bytes: u64) -> u64 {
+        let Some(size) = self.writes.and_then(|writes| writes.size) else { return bytes };
+        if self.needs_backfill(copy, objects) {
+            return bytes;
+        }
+        // How often an object was written that was written at all.
+        let expected = self.entries(copy, objects) / objects.max(1) as f64;
+        let often = if expected > 0.0 { expected / -libm::expm1(-expected) } else { 1.0 };
+        bytes.min((size as f64 * often).ceil() as u64).max(1)
     }
 
     /// Whether the device of a copy leads a group of so many objects although it lacks some of them.

@@ -198,7 +198,7 @@ fn later(complete: &Complete, struck: &[Struck]) -> Later {
     };
     let writes = scenario.replace.is_none().then(|| {
         let leads_most = scenario.async_recovery_min_cost.map_or(LEADS_MOST, u64::from);
-        Writes { to_each: ToEach::Once, log: log_entries(complete), leads_most }
+        Writes { to_each: ToEach::Once, log: log_entries(complete), leads_most, size: None }
     });
     let known = scenario.settings.detection.saturating_add(span);
     let back = |struck: &Struck| Return {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const ONCE: Writes = Writes { to_each: ToEach::Once, log: 500, leads_most: LEADS_MOST };
+const ONCE: Writes = Writes { to_each: ToEach::Once, log: 500, leads_most: LEADS_MOST, size: None };
 
 /// A group of so many objects on these devices, of which some come back after they were away for these
 /// seconds, those that are away for longest first.
