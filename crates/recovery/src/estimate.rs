@@ -49,13 +49,14 @@ pub struct Estimate {
 
 impl Estimate {
     /// Thins a recovery that ran to its end. None if it is not large, or the thinned one takes longer or
-    /// shorter by more than [`ERROR_MAX`].
+    /// shorter by more than `error_max`.
     ///
     /// # Errors
     /// When the model fails.
     pub fn of(
         recovery: &Recovery<'_>,
         recovered: &Recovered,
+        error_max: f64,
         context: &RunContext<'_>,
     ) -> Result<Option<Estimate>, StudyError> {
         if recovered.partial || recovered.jobs == 0 || recovery.affected.records() < GROUPS {
@@ -66,7 +67,7 @@ impl Estimate {
         };
         let found = running::run(&Recovery { quiet: false, ..thinned.of(recovery) }, context)?;
         let estimate = Estimate::new(thinned, recovered, (found.last_write, found.events));
-        Ok((!found.partial && estimate.error().abs() <= ERROR_MAX).then_some(estimate))
+        Ok((!found.partial && estimate.error().abs() <= error_max).then_some(estimate))
     }
 
     /// The estimate that there is already, or a new one.
@@ -75,13 +76,13 @@ impl Estimate {
     /// When the model fails.
     pub fn or_of(
         estimate: Option<Estimate>,
-        recovery: &Recovery<'_>,
-        recovered: &Recovered,
+        (recovery, recovered): (&Recovery<'_>, &Recovered),
+        error_max: f64,
         context: &RunContext<'_>,
     ) -> Result<Option<Estimate>, StudyError> {
         match estimate {
             Some(estimate) => Ok(Some(estimate)),
-            None => Estimate::of(recovery, recovered, context),
+            None => Estimate::of(recovery, recovered, error_max, context),
         }
     }
 
@@ -124,6 +125,16 @@ impl Estimate {
     }
 }
 
+/// When a recovery is estimated.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The objects up to which it is not.
+    pub exact_objects: u64,
+    /// The share by which estimates may differ: [`ERROR_MAX`], or more where the order of groups is chance and
+    /// makes a larger difference.
+    pub error_max: f64,
+}
+
 /// The result of a recovery, and how it was found.
 pub struct Ran {
     /// The result.
@@ -139,10 +150,11 @@ pub struct Ran {
 ///
 /// # Errors
 /// When the model fails.
-pub fn run(recovery: &Recovery<'_>, exact_objects: u64, context: &RunContext<'_>) -> Result<Ran, StudyError> {
+pub fn run(recovery: &Recovery<'_>, limits: Limits, context: &RunContext<'_>) -> Result<Ran, StudyError> {
+    let exact_objects = limits.exact_objects;
     let many = recovery.affected.objects() as u64 > exact_objects && recovery.affected.records() >= GROUPS;
     match three(recovery).filter(|_| many) {
-        Some(three) => checked(recovery, three, exact_objects, context),
+        Some(three) => checked(recovery, three, limits, context),
         None => Ok(Ran { recovered: running::run(recovery, context)?, estimate: None, note: None }),
     }
 }
@@ -168,7 +180,7 @@ pub fn differences(found: &[&Recovered]) -> f64 {
 pub fn checked(
     recovery: &Recovery<'_>,
     [fine, other, rough]: [Thinned; 3],
-    exact_objects: u64,
+    limits: Limits,
     context: &RunContext<'_>,
 ) -> Result<Ran, StudyError> {
     let run = |thinned: &Thinned, quiet: bool, part: std::ops::Range<f64>| {
@@ -190,13 +202,18 @@ pub fn checked(
     }
     let last_write = third.last_write;
     let error = differences(&[&recovered, &second, &rough.whole(recovery, third)]);
-    if empty || error > ERROR_MAX {
-        let note = Some(differ(parts, error)).filter(|_| !empty);
+    if empty || error > limits.error_max {
+        let note = Some(differ(parts, error, limits.error_max)).filter(|_| !empty);
         let recovered = context.within(0.5..1.0, |context| running::run(recovery, context))?;
         return Ok(Ran { recovered, estimate: None, note });
     }
-    let note =
-        Some(estimated(recovery.affected.objects(), exact_objects, parts, error, recovered.interrupted));
+    let note = Some(estimated(
+        recovery.affected.objects(),
+        limits.exact_objects,
+        parts,
+        error,
+        recovered.interrupted,
+    ));
     let estimate = Estimate::new(rough, &recovered, (last_write, events));
     Ok(Ran { recovered, estimate: Some(estimate), note })
 }
@@ -222,11 +239,11 @@ fn estimated(
     ))
 }
 
-fn differ([fine, other, rough]: [u32; 3], error: f64) -> Warning {
+fn differ([fine, other, rough]: [u32; 3], error: f64, error_max: f64) -> Warning {
     Warning::note(format!(
         "all objects were simulated, because estimates with one in {fine}, in {other} and in {rough} differ by {}, \
          more than {}: the time depends on the order in which groups are copied",
         human::quantity(error, "fraction"),
-        human::quantity(ERROR_MAX, "fraction")
+        human::quantity(error_max, "fraction")
     ))
 }

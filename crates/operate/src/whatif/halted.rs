@@ -42,6 +42,7 @@ pub(super) fn who(failures: &[String]) -> Option<String> {
 pub(super) fn halted(
     ready: &Ready,
     (recovery, recovered): (&Recovery<'_>, &Recovered),
+    limits: estimate::Limits,
     context: &RunContext<'_>,
 ) -> Result<Halted, StudyError> {
     let stuck = recovered.stuck;
@@ -77,8 +78,7 @@ pub(super) fn halted(
         let flags = FlagsOverTime { changes: recovery.later.flags.changes.iter().map(free).collect() };
         let later = Later { flags, ..recovery.later.clone() };
         let free = Recovery { later: &later, quiet: false, clients: None, ..recovery.clone() };
-        let ran =
-            context.within(1.0..1.0, |context| estimate::run(&free, ready.real.exact_objects, context))?;
+        let ran = context.within(1.0..1.0, |context| estimate::run(&free, limits, context))?;
         let Recovered { stuck, partial, .. } = ran.recovered;
         let ends = !partial && !stuck.any() && stuck.unmoved + stuck.held_bytes == 0;
         let scale = |at: SimTime| ready.start.as_secs_f64() + at.as_secs_f64();

@@ -19,7 +19,7 @@ use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::real::Staged;
-use towtank_recovery::estimate::{self, Estimate};
+use towtank_recovery::estimate::{self, ERROR_MAX, Estimate};
 use towtank_recovery::levers::{self, Settings, Tried};
 use towtank_recovery::observed::{Observed as Work, Parts, ServerSeen, bare, left, transfer};
 use towtank_recovery::resources::{Resource, resources};
@@ -152,13 +152,15 @@ fn in_order(
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
     let all = if permille.is_some() { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
-    let exact_objects = ready.real.exact_objects;
+    let error_max = orders.map_or(ERROR_MAX, |orders| orders.share.max(ERROR_MAX));
+    let limits = estimate::Limits { exact_objects: ready.real.exact_objects, error_max };
     let estimate::Ran { mut recovered, estimate, note } =
-        context.within(0.0..all * own, |context| estimate::run(&recovery, exact_objects, context))?;
+        context.within(0.0..all * own, |context| estimate::run(&recovery, limits, context))?;
     let unavailable = Unavailable::set_apart(ready, &recovery, &mut recovered);
     let resources = resources(&recovery, &recovered);
-    let estimate = context
-        .within(all * own..all * own, |context| Estimate::or_of(estimate, &recovery, &recovered, context))?;
+    let estimate = context.within(all * own..all * own, |context| {
+        Estimate::or_of(estimate, (&recovery, &recovered), error_max, context)
+    })?;
     let mut tried = context.within(all * own..all, |context| {
         let settings = Settings { window: false, others: ready.real.alternatives() };
         levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
@@ -174,7 +176,7 @@ fn in_order(
     let seconds = |steps: &Vec<(SimTime, u64)>| {
         steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
     };
-    let halted = halted::halted(ready, (&recovery, &recovered), context)?;
+    let halted = halted::halted(ready, (&recovery, &recovered), limits, context)?;
     let (work, survivors) = work(ready, &recovered, (&resources, &tried));
     let observed = Observed {
         changes: ready.case.changes.clone(),

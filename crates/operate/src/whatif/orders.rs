@@ -34,6 +34,8 @@ pub struct Orders {
     /// How many seconds a recovery takes less with one order in ten, and more with another one in ten, than
     /// with the median one.
     pub range_s: [f64; 2],
+    /// Half of that range, as a share of the time from the first object to the last.
+    pub share: f64,
 }
 
 /// Draws orders: the seed of the one with the median time, and how the others differ. None where chance has
@@ -45,6 +47,7 @@ pub fn draw(recovery: &Recovery<'_>, context: &RunContext<'_>) -> Result<Option<
     let Some(thinned) = cheap(recovery) else { return Ok(None) };
     let first = recovery.rules.ties.unwrap_or(recovery.rules.seed);
     let mut all: Vec<(f64, Seed)> = Vec::with_capacity(DRAWN);
+    let mut moving = 0.0f64;
     for number in 0..DRAWN {
         let seed = first.part(number as u32);
         let one = Recovery { clients: None, quiet: false, ..with_ties(recovery, seed) };
@@ -53,13 +56,15 @@ pub fn draw(recovery: &Recovery<'_>, context: &RunContext<'_>) -> Result<Option<
         if found.partial || context.stopped() || found.jobs == 0 {
             return Ok(None);
         }
+        moving = moving.max(found.moving.as_secs_f64());
         all.push((found.last().as_secs_f64(), seed));
     }
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (median, seed) = all[DRAWN / 2];
     let times: Vec<f64> = all.iter().map(|(time, _)| *time).collect();
     let range_s = SHARES.map(|share| (quantile(&times, share) - median).abs());
-    Ok(Some((seed, Orders { drawn: DRAWN, range_s })))
+    let share = if moving > 0.0 { range_s.iter().sum::<f64>() / 2.0 / moving } else { 0.0 };
+    Ok(Some((seed, Orders { drawn: DRAWN, range_s, share })))
 }
 
 /// The recovery with groups of equal priority in the order that a seed gives. Which objects are written while

@@ -230,8 +230,8 @@ const FOUR: &str =
     "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\nstart = \"0s\"\nspeed_spread = \"0%\"\n";
 
 /// One group on three of four devices, worked by hand: with osd.3 out all groups belong on the others, so the
-/// copy of osd.3 moves to the device that has none. The disks sleep 0.1 s before the first of 10 objects and
-/// between them; an object takes less than a tenth of a second.
+/// copy of osd.3 moves to the device that has none. The disks sleep 0.1 s before the search for what is
+/// missing, before the first of 10 objects, and between them; an object takes less than a tenth of a second.
 #[test]
 fn one_copy_moves_in_the_time_of_its_rests() {
     let seen = outcome(&Whatif, four(&[[0, 1, 3]], None), &format!("{FOUR}mark_out = \"osd.3\""));
@@ -244,7 +244,7 @@ fn one_copy_moves_in_the_time_of_its_rests() {
     // The backfill takes 0.32 s to begin, and 22 us for each object. Two seeks, a read of 200 MB/s, a write
     // of 190 MB/s and the card: nothing else in the way.
     let each = 0.008 + 0.004 + 4.194_304 / 200.0 + 4.194_304 / 190.0 + 4.194_304 / 1_250.0;
-    assert!((time - (0.320_22 + 1.0 + 10.0 * each)).abs() < 0.02, "{time}, {each} each");
+    assert!((time - (0.320_22 + 1.1 + 10.0 * each)).abs() < 0.02, "{time}, {each} each");
 }
 
 /// With `min_size` 2 of three copies, two failures leave one copy: each device that holds it is critical.
@@ -359,21 +359,25 @@ fn profiles_are_in_order_and_releases_have_their_queues() {
 }
 
 /// The same cluster with WPQ and the default sleep of 0.1 s, nothing fitted: osd.3 out took 31.0 and 27.8 s
-/// from the first object to the last, and its empty return 44.1 s. The objects are those that moved there.
+/// from the first object to the last, and its empty return 44.1 s. The objects are those that moved there. Its
+/// disks were files in the memory of a machine, and do not seek. Of the times of 17 drawn orders, the median is
+/// compared, with a larger tolerance than before the order was drawn (1.15): both measured ones of osd.3 are
+/// near the lower end of their range, 30.6 s.
 #[test]
 fn a_live_cluster_with_rests_took_somewhat_longer() {
     for (of, change, took) in
         [("lost", AT_ONCE, [31.0, 27.8]), ("return", "reweight = \"osd.3=1\"", [44.1, 44.1])]
     {
         let (folder, exports) = of_live(of);
-        let seen = outcome(&Whatif, folder, &format!("{exports}{change}"));
+        let disks = "disk_read = \"2GB/s\"\ndisk_write = \"2GB/s\"\nseeks = \"none\"";
+        let seen = outcome(&Whatif, folder, &format!("{exports}{change}\n{disks}"));
         assert_eq!(value(&seen, "moved_objects"), 259.0, "{of}");
         assert_eq!(value(&seen, "moved_groups"), 20.0, "{of}");
         assert_eq!(value(&seen, "written_bytes"), 1_086_324_736.0, "{of}");
         for took in took {
             let ratio = value(&seen, "transfer_s") / took;
             println!("{of}: {ratio} of {took} s");
-            assert!((0.8..1.15).contains(&ratio), "{of}: {ratio} of {took} s");
+            assert!((0.9..1.2).contains(&ratio), "{of}: {ratio} of {took} s");
         }
     }
 }

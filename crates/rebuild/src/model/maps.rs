@@ -20,8 +20,9 @@ use std::hash::{Hash, Hasher};
 use towtank_kernel::{Context, EntityId};
 use towtank_units::{SimSpan, SimTime};
 
+use super::driver::TURN;
 use super::event::{Event, Kind, plain};
-use super::server::Server;
+use super::server::{Device, Server};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild, Sample};
 
@@ -90,24 +91,51 @@ impl Rebuild<'_> {
         self.is_queued() || self.is_timed(device)
     }
 
-    /// The sleep of an item.
-    fn sleep(&self, device: DeviceId, starts: bool) -> SimSpan {
-        let sleep = self.limits.pace(self.hardware, device).sleep;
-        match self.limits.maps {
-            Some(maps) if !starts => SimSpan::from_ns(sleep.as_ns() / u64::from(maps.one_in)),
-            _ => sleep,
-        }
+    /// For how many items an object stands.
+    fn one_in(&self) -> u32 {
+        self.limits.maps.map_or(1, |maps| maps.one_in)
     }
 
-    /// How long the next item of a device waits for its time.
+    /// The sleep of one item.
+    fn sleep(&self, device: DeviceId) -> SimSpan {
+        let sleep = self.limits.pace(self.hardware, device).sleep;
+        SimSpan::from_ns((sleep.as_ns() / u64::from(self.one_in())).max(1))
+    }
+
+    /// How many groups of a device wait for reservations.
+    fn waiting(&self, own: &Device) -> u64 {
+        let wants = |task: u32| self.plan.reserves(self.plan.task(task)).len();
+        let asking = own.active.iter().filter(|active| (active.reserved as usize) < wants(active.task));
+        (own.tasks.len() + asking.count()) as u64
+    }
+
+    /// The item of an object enters the queue. An object that stands for several takes their turns one after
+    /// the other, since items of groups that wait come between them; `done` says how many it has had.
+    pub(super) fn take_turns_of(
+        &self,
+        server: &mut Server,
+        item: &Event,
+        done: u32,
+        context: &mut Context<'_, Self>,
+    ) {
+        let all = self.one_in();
+        assert!(done < all, "an object takes turn {done} of {all}");
+        let waits = self.waiting(&server.devices[self.hardware.place_of(item.device)]);
+        let turns = if waits > 0 { 1 } else { all - done };
+        let wait = self.take_turn(server, item.device, turns, context);
+        let (unit, bytes) = if done + turns < all { (TURN, done + turns) } else { (0, 0) };
+        context.send(context.me(), wait, Event { unit, bytes, ..*item });
+    }
+
+    /// How long the next item of a device waits for its time, or for that of so many in a row.
     pub(super) fn take_turn(
         &self,
         server: &mut Server,
         device: DeviceId,
-        starts: bool,
+        turns: u32,
         context: &mut Context<'_, Self>,
     ) -> SimSpan {
-        let (now, sleep) = (context.now(), self.sleep(device, starts));
+        let (now, sleep) = (context.now(), self.sleep(device).saturating_mul(u64::from(turns)));
         let timer = &mut server.devices[self.hardware.place_of(device)].timer;
         timer.last = timer.last.max(now).saturating_add(sleep);
         timer.waiting += 1;
@@ -127,15 +155,12 @@ impl Rebuild<'_> {
     /// A new map has come: each group that waits for reservations gets a work item that starts nothing.
     pub(super) fn take_map(&self, server: &mut Server, context: &mut Context<'_, Self>) {
         for device in self.hardware.devices_of(context.me().0).filter(|&device| !self.is_dead(device)) {
-            let own = &server.devices[self.hardware.place_of(device)];
-            let wants = |task: u32| self.plan.reserves(self.plan.task(task)).len();
-            let asking = own.active.iter().filter(|active| (active.reserved as usize) < wants(active.task));
-            let waits = own.tasks.len() + asking.count();
+            let waits = self.waiting(&server.devices[self.hardware.place_of(device)]);
             if waits == 0 {
                 continue;
             }
             if self.is_timed(device) {
-                self.add_idle_items(server, device, waits as u64, context.now());
+                self.add_idle_items(server, device, waits, context.now());
             } else if self.is_queued() {
                 self.charge_idle_items(server, device, context);
             }
@@ -143,11 +168,11 @@ impl Rebuild<'_> {
     }
 
     fn add_idle_items(&self, server: &mut Server, device: DeviceId, waits: u64, now: SimTime) {
-        let (own, idle) = (self.sleep(device, true), self.sleep(device, false).as_ns().max(1));
+        let idle = self.sleep(device).as_ns();
         let timer = &mut server.devices[self.hardware.place_of(device)].timer;
         // What waits is behind each other without gaps, so the last time tells how many wait.
         let ahead = timer.last.checked_since(now).unwrap_or_default().as_ns();
-        let there = ahead.saturating_sub(own.as_ns() * u64::from(timer.waiting)).div_ceil(idle);
+        let there = ahead.div_ceil(idle).saturating_sub(u64::from(timer.waiting));
         let span = SimSpan::from_ns(idle.saturating_mul(waits.saturating_sub(there)));
         timer.last = timer.last.max(now).saturating_add(span);
     }

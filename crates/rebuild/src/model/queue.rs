@@ -25,7 +25,7 @@ use towtank_iosched::Limiter;
 use towtank_kernel::Context;
 use towtank_units::{Rate, SimSpan};
 
-use super::driver::WORKED;
+use super::driver::{TURN, WORKED};
 use super::event::{Event, Kind};
 use super::server::{Server, shared};
 use super::shared::Gate;
@@ -309,7 +309,10 @@ impl Rebuild<'_> {
 
     fn queue_start(&self, server: &mut Server, item: &Event, task: u32, context: &mut Context<'_, Self>) {
         if self.is_timed(item.device) {
-            let wait = self.take_turn(server, item.device, item.unit == 0, context);
+            if item.unit == 0 {
+                return self.take_turns_of(server, item, 0, context);
+            }
+            let wait = self.take_turn(server, item.device, 1, context);
             return context.send(context.me(), wait, *item);
         }
         let step = Step { device: item.device, task, sender: None, bytes: self.item(item.device, item.job) };
@@ -338,7 +341,7 @@ impl Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) {
         let wait = if self.is_timed(device) {
-            self.take_turn(server, device, false, context)
+            self.take_turn(server, device, 1, context)
         } else {
             let bytes = self.item(device, self.plan.task(task).jobs.end - 1);
             self.admit(server, &Step { device, task, sender: None, bytes }, context)
@@ -369,6 +372,10 @@ impl Rebuild<'_> {
         let (sender, bytes, then) = match event.kind {
             Kind::Start if event.unit == 1 => {
                 self.queue_start(server, &Event { unit: 0, ..*event }, task, context);
+                return undo;
+            }
+            Kind::Start if event.unit == TURN => {
+                self.take_turns_of(server, event, event.bytes, context);
                 return undo;
             }
             Kind::Start => {

@@ -9,6 +9,7 @@ use towtank_rebuild::thinned::Thinned;
 use towtank_streams::{Draws, Purpose, Uniform as _};
 
 use super::*;
+use crate::whatif::orders;
 use towtank_recovery::estimate::{self, ERROR_MAX, Ran, differences, three};
 
 /// One pool of three copies on hosts with equal disks.
@@ -148,6 +149,42 @@ fn an_accepted_estimate_is_like_the_recovery_with_all_objects() {
     assert!(quantiles(accepted)[0] <= ERROR_MAX, "{found:?}");
 }
 
+/// For drawn recoveries under WPQ, in which the order of groups is chance and a different order follows from
+/// anything: the median time over orders with some of the objects, and the range of orders, beside those with
+/// all of them. `COARSE=60` draws more.
+#[test]
+fn the_median_of_orders_does_not_depend_on_the_objects_left_out() {
+    let count = std::env::var("COARSE").ok().and_then(|count| count.parse::<u32>().ok()).unwrap_or(2);
+    let mut off = Vec::new();
+    for turn in (0..count).map(|turn| 3 * turn) {
+        let (cluster, text) = drawn(turn, 200);
+        let ready = ready(cluster, &text);
+        let context = RunContext::alone(Seed(u64::from(turn)), 0);
+        let recovery = Recovery { quiet: false, ..ready.real.recovery(&ready.staged, &context) };
+        let times = |thinned: Option<&Thinned>| {
+            let of = |number: u32| {
+                let one = orders::with_ties(&recovery, Seed(7).part(number));
+                let found = match thinned {
+                    Some(thinned) => thinned.whole(&one, thinned.of(&one).run(&context).unwrap()),
+                    None => one.run(&context).unwrap(),
+                };
+                found.last().since(found.first_transfer).as_secs_f64()
+            };
+            let mut times: Vec<f64> = (0..orders::DRAWN as u32).map(of).collect();
+            times.sort_by(f64::total_cmp);
+            times
+        };
+        let (all, some) = (times(None), times(Some(&Thinned::by(&recovery, 5))));
+        let middle = orders::DRAWN / 2;
+        let error = some[middle] / all[middle] - 1.0;
+        let half = |times: &[f64]| (times[orders::DRAWN - 2] - times[1]) / 2.0 / times[middle];
+        println!("{turn}: median {error:.4} off; half a range {:.3} and {:.3}", half(&all), half(&some));
+        off.push(error.abs());
+    }
+    println!("{:.4?}", quantiles(off.clone()));
+    assert!(quantiles(off.clone())[0] <= ERROR_MAX, "{off:?}");
+}
+
 const EXPORTS: &str = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\nspeed_spread = \"0%\"\nfail = \"host=h1\"\n";
 
 /// A recovery that is large enough, with the keys of a scenario.
@@ -155,6 +192,8 @@ fn large(keys: &str) -> (Cluster, String) {
     let cluster = Cluster { hosts: 7, disks: 2, class: "hdd", groups: 1_493, objects: 455 };
     (cluster, format!("{EXPORTS}queue = \"mclock\"\nceph_release = 16\n{keys}"))
 }
+
+const LIMITS: estimate::Limits = estimate::Limits { exact_objects: 100_000, error_max: ERROR_MAX };
 
 /// A wrong estimate is noticed, and all objects are simulated: here its first backfills take days to begin.
 #[test]
@@ -169,7 +208,7 @@ fn a_wrong_estimate_is_refused() {
         let wrong = Recovery { rules, ..whole.clone() };
         let [fine, other, rough] = three(&whole).expect("groups are large");
         let rough = Thinned::by(&wrong, rough.one_in());
-        estimate::checked(&whole, [fine, other, rough], 100_000, &context).unwrap()
+        estimate::checked(&whole, [fine, other, rough], LIMITS, &context).unwrap()
     };
     let note = |ran: &Ran| ran.note.as_ref().expect("there is a note").text.clone();
     let sound = run(1);

@@ -253,7 +253,7 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
 
 /// Compares every measured backfill with the model; the guide has the table. The cost per object is fitted to
 /// these rows, as are those of the start and of a look at an object. With the sleep, which determines the
-/// time, the two agree within a tenth. Without it, and with 1,000 operations or more, the model is up to half
+/// time, the model is up to 15 % too slow, since it seeks (10 % before work items were modelled). Without it, and with 1,000 operations or more, the model is up to half
 /// too slow on flash, as the measured devices were; with fewer it is up to twice too slow; with seeks it is
 /// too slow. The misses are asserted too, so that the guide stays correct.
 #[test]
@@ -288,7 +288,7 @@ fn every_live_backfill_stands_beside_the_model() {
         in_guide &= guide.contains(&row);
         table += &row;
         if sleeps {
-            assert!((of_hdd - 1.0).abs() < 0.1, "{operations} took {hdd} s, not {took} s");
+            assert!((1.0..1.15).contains(&of_hdd), "{operations} took {hdd} s, not {took} s");
         } else {
             let within = if operations < 1_000 { 0.7..2.0 } else { 0.9..1.5 };
             assert!(of_hdd > 1.5, "{operations}: {hdd} s, measured {took} s");
