@@ -15,6 +15,7 @@ use towtank_study::{PointResult, Prepared, Study};
 
 mod coarse;
 mod estimated;
+mod events;
 mod flags;
 mod later;
 mod moves_only;
