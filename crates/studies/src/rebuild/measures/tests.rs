@@ -70,6 +70,7 @@ fn seen() -> Seen {
     };
     seen.observed.resources = vec![
         resource(Kind::Sleep, 0.91, 0.09),
+        resource(Kind::IdleItems, 0.93, 0.07),
         resource(Kind::Disks, 0.92, 0.45),
         resource(Kind::Uplinks, 0.55, 0.01),
         resource(Kind::Reservations, 0.93, 0.15),
@@ -115,6 +116,7 @@ fn each_measure_has_its_own_value() {
         ("uplink_busy_max", 0.55),
         ("reserving_share", 0.15),
         ("sleeping_share", 0.09),
+        ("idle_items_share", 0.07),
         ("max_device_fill", 0.7),
         ("client_operations", 4.0),
         ("client_operations_per_s", 0.25),
