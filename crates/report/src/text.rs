@@ -16,6 +16,7 @@ use crate::{
 #[cfg(test)]
 pub(crate) use brief::broken;
 pub use brief::{Rest, SCREEN_LINES, brief};
+pub use grid::wrap;
 use grid::{Align, Grid};
 pub use printable::{is_obeyed, printable, printable_lines};
 

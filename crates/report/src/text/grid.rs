@@ -269,7 +269,8 @@ fn length(text: &str) -> usize {
 
 /// Breaks at spaces, and inside a word only when the word alone is too long; then after a character that
 /// joins names, if there is one. Returns at least one line.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     if length(text) <= width {
         return vec![text.to_owned()];

@@ -79,6 +79,31 @@ pub(super) fn placed(claims: &[Named<'_>]) -> Vec<(&'static str, &'static str, u
     placed.into_iter().map(with_titles).collect()
 }
 
+/// A paper, as a list of scenarios names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaperName {
+    /// Its name in lists and on axes.
+    pub short: &'static str,
+    /// Its title.
+    pub title: &'static str,
+}
+
+/// The paper whose set-up a scenario is, by the scenario's name: the first that has a figure or claims of it.
+pub(crate) fn paper_of(scenario: &str) -> Option<PaperName> {
+    let of = |paper: &&Paper, whole: bool| {
+        paper.sections.iter().any(|section| {
+            let about = |about: &About| match about.scenario.strip_suffix('*') {
+                Some(start) => !whole && scenario.starts_with(start),
+                None => about.scenario == scenario,
+            };
+            section.figures.iter().any(|drawn| drawn.scenario == scenario) || section.claims.iter().any(about)
+        })
+    };
+    let named = PAPERS.iter().find(|paper| of(paper, true));
+    let paper = named.or_else(|| PAPERS.iter().find(|paper| of(paper, false)))?;
+    Some(PaperName { short: paper.short, title: paper.title })
+}
+
 /// The figures of a scenario that the page shows.
 pub(super) fn figures_of(scenario: &str) -> impl Iterator<Item = &'static str> {
     drawn().filter(move |drawn| drawn.scenario == scenario).map(|drawn| drawn.id)
