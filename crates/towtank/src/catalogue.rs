@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use crate::reproduce::{PaperName, paper_of};
-
 /// A built-in scenario, which needs no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
@@ -21,12 +19,6 @@ impl Builtin {
     #[must_use]
     pub fn name(&self) -> &'static str {
         Path::new(self.path).file_stem().and_then(|stem| stem.to_str()).unwrap_or(self.path)
-    }
-
-    /// The paper whose set-up it is, if it is one.
-    #[must_use]
-    pub fn paper(&self) -> Option<PaperName> {
-        if self.path.starts_with("papers/") { paper_of(self.name()) } else { None }
     }
 }
 
@@ -51,21 +43,6 @@ mod tests {
             let text = std::fs::read_to_string(Path::new(folder).join(builtin.path)).expect(builtin.path);
             assert_eq!(text, builtin.text, "{} is not the one that was built in", builtin.path);
         }
-    }
-
-    #[test]
-    fn every_scenario_of_a_paper_says_which() {
-        let papers = ALL.iter().filter(|builtin| builtin.path.starts_with("papers/"));
-        let without: Vec<&str> =
-            papers.filter(|builtin| builtin.paper().is_none()).map(Builtin::name).collect();
-        // It is beside the paper's: the paper keeps the number of groups.
-        assert_eq!(without, ["rebuild-density"]);
-        let of = |path| Builtin { path, text: "" }.paper().map(|paper| paper.short);
-        assert_eq!(of("papers/put-6x18.toml"), Some("Replicast"));
-        assert_eq!(of("papers/rebuild-64.toml"), Some("Data placement"));
-        // Planted: a scenario that no paper has, and one of our own with a name like those of a paper.
-        assert_eq!(of("papers/tea.toml"), None);
-        assert_eq!(of("put-racks.toml"), None);
     }
 
     #[test]

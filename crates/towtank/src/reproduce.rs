@@ -20,8 +20,7 @@ use crate::measured::{self, CAPACITY};
 use crate::{Document, Observer, Options, Registry, Trouble, files, laws, run};
 
 pub use listed::{Announced, Estimate, Listing, QUICK_SECONDS};
-pub use papers::PaperName;
-pub(crate) use papers::paper_of;
+pub use papers::{PaperName, paper_of};
 
 /// Which published scenarios are wanted.
 #[derive(Clone, Copy, Debug, Default)]

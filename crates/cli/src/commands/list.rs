@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use towtank::{Builtin, PaperName, Registry, Trouble, heading};
+use towtank::{Builtin, PaperName, Registry, Trouble, heading, paper_of};
 use towtank_report::text::wrap;
 use towtank_scenario::{Problem, did_you_mean};
 use towtank_study::Study;
@@ -33,7 +33,7 @@ impl Entry {
     fn of(builtin: &Builtin) -> Entry {
         let table: toml::Table = builtin.text.parse().unwrap_or_default();
         let word = |key: &str| table.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
-        Entry { builtin: *builtin, study: word("study"), title: word("title"), paper: builtin.paper() }
+        Entry { builtin: *builtin, study: word("study"), title: word("title"), paper: paper_of(builtin) }
     }
 
     /// The heading that it stands under: its paper, or its study.

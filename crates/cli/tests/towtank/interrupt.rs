@@ -74,7 +74,7 @@ fn finished_versions_are_kept() {
         "{said}"
     );
     assert!(folder.path().join("o/a/report.json").exists() && !folder.path().join("o/c").exists(), "{said}");
-    // A former fault: the page of a comparison that was stopped had some of the versions, as if they were all.
+    // A former fault: the page of a comparison that was stopped had some of the versions, as if it were all.
     assert_eq!(said.stdout, "");
     assert!(said.stderr.contains("so there is no comparison"), "{said}");
     assert!(!folder.path().join("o/report.html").exists());

@@ -5,6 +5,7 @@ mod contents;
 
 use towtank_report::{BarSeries, Chapter, Claim, Figure, Kind, Num, Part, Table, Verdict};
 
+use crate::Builtin;
 use contents::PAPERS;
 
 /// The chapter of claims that belong to no paper here: those of scenarios that a caller added.
@@ -88,8 +89,13 @@ pub struct PaperName {
     pub title: &'static str,
 }
 
-/// The paper whose set-up a scenario is, by the scenario's name: the first that has a figure or claims of it.
-pub(crate) fn paper_of(scenario: &str) -> Option<PaperName> {
+/// The paper whose set-up a built-in scenario is, if it is one: the first that has a figure or claims of it.
+#[must_use]
+pub fn paper_of(builtin: &Builtin) -> Option<PaperName> {
+    let scenario = builtin.name();
+    if !builtin.path.starts_with("papers/") {
+        return None;
+    }
     let of = |paper: &&Paper, whole: bool| {
         paper.sections.iter().any(|section| {
             let about = |about: &About| match about.scenario.strip_suffix('*') {
