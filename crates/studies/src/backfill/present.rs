@@ -181,7 +181,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> Vec<String> {
     let of = |view: &View<'_>| -> Vec<(String, Vec<Option<f64>>)> {
         let methods = view.methods().into_iter().filter(|method| *method != "scan");
         let candidate = |method: &'static str| {
-            (format!("{method} with {}", view.label), view.by_replicate(method, "share_of_scan"))
+            (format!("{method} with {}", view.point.said()), view.by_replicate(method, "share_of_scan"))
         };
         methods.map(candidate).collect()
     };
