@@ -1,5 +1,5 @@
-//! Settings of a sweep's points for people: `service = {"erlang":{"phases":4}}` is `erlang (phases 4)` under a
-//! head that names the key. CSV, JSON and labels that figures go by keep what a scenario has.
+//! Settings of a sweep's points for people: `service = {"erlang":{"phases":4}}` is `erlang (phases 4)` under
+//! a head that names the key. CSV, JSON and labels that figures go by keep what a scenario has.
 
 use serde_json::Value;
 

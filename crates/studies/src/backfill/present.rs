@@ -116,6 +116,9 @@ fn answer(view: &View<'_>) -> Vec<String> {
     sentences
 }
 
+/// The time of something that happens in a run, if it does.
+type TimeOf = fn(&Run) -> Option<f64>;
+
 /// What happens when. With several discoveries each has its own course, so none is given; nor is there one
 /// where not all groups become clean.
 fn course(view: &View<'_>) -> Vec<Step> {
@@ -126,14 +129,14 @@ fn course(view: &View<'_>) -> Vec<Step> {
     } else {
         ["the first backfill begins", "every backfill knows what to look at", "the last backfill ends"]
     };
-    let steps: [(&str, fn(&Run) -> Option<f64>); 5] = [
+    let steps: [(&str, TimeOf); 5] = [
         (begins, |run| run.course.begun_s),
         (knows, |run| run.course.discovered_s),
         ("log recovery ends", |run| run.course.log_ended_s),
         (ends, |run| run.course.ended_s),
         ("all groups are clean", |run| run.clean_s),
     ];
-    let of = |step: fn(&Run) -> Option<f64>| view.runs(method).filter_map(step).collect::<Vec<f64>>();
+    let of = |step: TimeOf| view.runs(method).filter_map(step).collect::<Vec<f64>>();
     let runs = view.runs(method).count();
     if runs == 0 || of(|run| run.clean_s).len() < runs {
         return Vec::new();
