@@ -3,6 +3,7 @@
 //! Flags of a study are derived from its scenario: [`towtank_study::Study::flags`] names them, the schema
 //! describes them.
 
+mod front;
 mod search_flags;
 mod study_flags;
 
@@ -30,7 +31,7 @@ use study_flags::{study_command, study_name};
     version,
     arg_required_else_help = true,
     disable_help_subcommand = true,
-    after_help = "Begin with `towtank list`. Each study is a command of its own: `towtank queue --help`.\n\
+    after_help = "Begin with `towtank list`; `towtank COMMAND -h` shows examples.\n\
                   Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130 interrupted."
 )]
 pub(crate) struct Towtank {
@@ -127,7 +128,14 @@ pub struct ScenarioFlags {
     )]
     pub seed: Option<String>,
     /// Replicates of each point; from 2 on, results have 95 % intervals [default: the scenario's, or 1]
-    #[arg(long, value_name = "N", env = "TOWTANK_REPLICATES", hide_env = true, help_heading = SCENARIO)]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "TOWTANK_REPLICATES",
+        hide_env = true,
+        allow_negative_numbers = true,
+        help_heading = SCENARIO
+    )]
     pub replicates: Option<String>,
 }
 
@@ -150,7 +158,7 @@ pub struct RunFlags {
     #[command(flatten)]
     pub machine: MachineFlags,
     /// Run only part I of N, counted from 1; `towtank merge` joins the parts
-    #[arg(long, value_name = "I/N", env = "TOWTANK_SHARD", hide_env = true, requires = "out", hide_short_help = true, help_heading = RUNNING)]
+    #[arg(long, value_name = "I/N", env = "TOWTANK_SHARD", hide_env = true, requires = "out", allow_negative_numbers = true, hide_short_help = true, help_heading = RUNNING)]
     pub shard: Option<Shard>,
     #[command(flatten)]
     pub keep: KeepFlags,
@@ -166,7 +174,7 @@ pub struct RunFlags {
 #[derive(Clone, Debug, Args)]
 pub struct MachineFlags {
     /// Number of runs in parallel [default: as many as the cores allow]
-    #[arg(long, value_name = "N", env = "TOWTANK_JOBS", hide_env = true, value_parser = at_least_one::<NonZeroUsize>, help_heading = RUNNING)]
+    #[arg(long, value_name = "N", env = "TOWTANK_JOBS", hide_env = true, value_parser = at_least_one::<NonZeroUsize>, allow_negative_numbers = true, help_heading = RUNNING)]
     pub jobs: Option<NonZeroUsize>,
     /// Executor of the kernel; it does not change the result
     #[arg(
@@ -181,7 +189,7 @@ pub struct MachineFlags {
     )]
     pub executor: Executor,
     /// Threads per run, for the conservative and the optimistic executor [default: all cores]
-    #[arg(long, value_name = "N", env = "TOWTANK_WORKERS", hide_env = true, value_parser = at_least_one::<NonZeroU32>, hide_short_help = true, help_heading = RUNNING)]
+    #[arg(long, value_name = "N", env = "TOWTANK_WORKERS", hide_env = true, value_parser = at_least_one::<NonZeroU32>, allow_negative_numbers = true, hide_short_help = true, help_heading = RUNNING)]
     pub workers: Option<NonZeroU32>,
     /// Use more threads than cores; write into a directory that has other results
     #[arg(long, hide_short_help = true, help_heading = RUNNING)]
@@ -221,11 +229,21 @@ const SCENARIO: &str = "Scenario";
 const RUNNING: &str = "Running";
 /// `towtank list`.
 #[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLES)]
 pub struct List {
+    /// Only what has all these words in its name, title, study or paper; the name of a study means that study
+    /// alone
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
     /// What to print on stdout
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ListFormat::Text)]
     pub format: ListFormat,
 }
+
+const LIST_EXAMPLES: &str = "Examples:
+  towtank list put
+  towtank list replicast table
+  towtank list longhorn";
 
 /// What lists are printed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -326,7 +344,7 @@ fn with_studies(registry: &Registry, help: Help, is_named: impl Fn(&str) -> bool
         let study = if is_named(study.name()) { study_command(*study) } else { study_name(*study) };
         command = command.subcommand(study.display_order(10 + position));
     }
-    with_help(command, help)
+    front::with_page(with_help(command, help))
 }
 
 /// The help in one layout for `-h` and `--help`: one or two lines per flag, not four. Environment variables

@@ -23,7 +23,7 @@ use towtank_placement::crush::{Ask, Map, Mapper, Mappings, Workspace};
 use towtank_scenario::{Document, Problem, Setting, did_you_mean};
 use towtank_streams::Seed;
 use towtank_studies::rebuild::{benchmark, generated::course};
-use towtank_study::{RunContext, StopAsked, Study};
+use towtank_study::{RunContext, StopAsked, Study, StudyError};
 use towtank_units::{Bytes, SimSpan, SimTime};
 
 use crate::crush::read_either;
@@ -533,7 +533,11 @@ impl Rebuild {
             let complete = benchmark::scenario(self.servers, self.fail, &self.per_server.to_string());
             course(&complete, &context, false)
         });
-        let Some(course) = course.map_err(Trouble::failed)? else { return Ok(Value::Null) };
+        let trouble = |error: StudyError| match error {
+            StudyError::Run(RunError::Options(message)) => Trouble::input(message),
+            error => Trouble::failed(error),
+        };
+        let Some(course) = course.map_err(trouble)? else { return Ok(Value::Null) };
         let recovered = &course.recovered;
         let units = recovered.work.units;
         Ok(json!({

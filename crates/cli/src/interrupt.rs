@@ -241,10 +241,12 @@ fn is_endless() -> bool {
 
 /// The exit code of a command during which a signal came: it may not have been complete at that time.
 pub(crate) fn marked(exit: Exit) -> Exit {
-    match exit {
-        Exit::Done | Exit::GateNotMet if STOP.raised() && !is_endless() => Exit::Interrupted,
-        exit => exit,
-    }
+    if STOP.raised() && !is_endless() { marked_by_signal(exit) } else { exit }
+}
+
+/// A gate is judged on complete results alone. Where it is not met, that has been said, and the code agrees.
+fn marked_by_signal(exit: Exit) -> Exit {
+    if exit == Exit::Done { Exit::Interrupted } else { exit }
 }
 
 fn end(words: &str) -> ! {
@@ -319,6 +321,19 @@ mod tests {
             (Stage::None, true, Some(ms(100)), ms(900), false),
         ] {
             assert_eq!(waits(stage, loses, spent, elapsed), want, "{stage:?} {loses} {spent:?} {elapsed:?}");
+        }
+    }
+
+    /// A former fault: the text said `gate not met`, and the code that the run was interrupted.
+    #[test]
+    fn a_gate_that_was_said_to_be_missed_is_the_exit_code_too() {
+        for (exit, want) in [
+            (Exit::Done, Exit::Interrupted),
+            (Exit::Interrupted, Exit::Interrupted),
+            (Exit::GateNotMet, Exit::GateNotMet),
+            (Exit::BadInput, Exit::BadInput),
+        ] {
+            assert_eq!(marked_by_signal(exit), want, "{exit:?}");
         }
     }
 

@@ -1,7 +1,12 @@
 //! Numbers for people: four digits, a unit that keeps them short, separated thousands.
 //!
 //! The page has the same rules in `web/src/human.ts`; both are checked against `web/test/golden/human.json`.
-//! JSON and CSV do not use this module.
+//! JSON and CSV do not use this module. `setting` has the settings of points in words.
+
+mod setting;
+
+pub(crate) use setting::of_keys;
+pub use setting::{setting, settings};
 
 /// Digits kept of a number below a thousand; above, all digits before the point.
 const SIGNIFICANT: i32 = 4;

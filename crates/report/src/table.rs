@@ -150,6 +150,21 @@ impl Table {
         &self.columns
     }
 
+    /// The same with these columns behind those of text at the beginning, in this order.
+    pub(crate) fn with_first(mut self, names: &[String]) -> Self {
+        let texts = self.columns.iter().take_while(|column| column.kind == ColumnKind::Text).count();
+        let place = |at: usize| {
+            let chosen = names.iter().position(|name| *name == self.columns[at].name);
+            if at < texts { (0, 0) } else { (1, chosen.unwrap_or(names.len())) }
+        };
+        let mut order: Vec<usize> = (0..self.columns.len()).collect();
+        order.sort_by_key(|at| place(*at));
+        let sorted = |cells: &[Cell]| order.iter().map(|at| cells[*at].clone()).collect();
+        self.rows = self.rows.iter().map(|row| sorted(row)).collect();
+        self.columns = order.iter().map(|at| self.columns[*at].clone()).collect();
+        self
+    }
+
     /// The rows.
     #[must_use]
     pub fn rows(&self) -> &[Vec<Cell>] {

@@ -16,6 +16,7 @@ use crate::{
 #[cfg(test)]
 pub(crate) use brief::broken;
 pub use brief::{Rest, SCREEN_LINES, brief};
+pub use grid::wrap;
 use grid::{Align, Grid};
 pub use printable::{is_obeyed, printable, printable_lines};
 
@@ -277,8 +278,8 @@ fn points_grid(report: &Report, chosen: &[String], title: impl Fn(&str) -> Strin
         .into_iter()
         .map(|(name, measure)| point_column(report, (name, &title(name)), measure.unit()))
         .collect();
-    let names = short_names(&keys);
-    let key_columns = names.iter().map(|name| (*name, Align::Number));
+    let names: Vec<String> = short_names(&keys).into_iter().map(&title).collect();
+    let key_columns = names.iter().map(|name| (name.as_str(), Align::Number));
     let columns: Vec<(&str, Align)> =
         key_columns.chain(results.iter().map(|(head, _)| (head.as_str(), Align::Number))).collect();
     let mut grid = Grid::new(&columns).keys(keys.len());
@@ -329,7 +330,7 @@ fn headed(title: &str, unit: &str) -> String {
 }
 
 fn setting_text(value: &serde_json::Value) -> String {
-    printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    printable(&human::setting(value))
 }
 
 fn spread(measure: &Measure, shown: &human::Shown) -> String {

@@ -13,7 +13,7 @@ mod wording;
 use serde_json::Value as Json;
 
 use crate::flag::FlagName;
-use crate::key::KeyPath;
+use crate::key::{KeyPath, Segment};
 use crate::node::{Entry, Node, Table, Value};
 use crate::suggest::{did_you_mean, nearest};
 use crate::{Problem, Problems, header_keys};
@@ -219,29 +219,54 @@ impl<'a> Checker<'a> {
         let target = if quantity { &Json::Null } else { self.resolve(property) };
         let about = wording::summary(property).or_else(|| wording::summary(target));
         let example = self.example(property, 0);
+        let flags = self.flags.unwrap_or_default();
+        if flags.iter().all(|flag| flag.key != below)
+            && let Some(all) = self.flags_below(flags, property, &below)
+        {
+            let hint = format!("add {all}");
+            return self.push(node, &below, Problem::new(format!("`{below}` is missing")).hint(hint));
+        }
         let add = match self.flags {
             None => format!("add `{key} = {example}`{}", bracketed(path, "").under()),
             Some(flags) => match flags.iter().find(|flag| flag.key == below) {
                 Some(FlagName { flag, .. }) => format!("add {flag} {}", example.trim_matches('"')),
-                None => match self.flags_below(flags, &below) {
-                    Some(all) => format!("add {all}"),
-                    None => format!("add --set '{below}={}'", example.trim_matches('"')),
-                },
+                None => format!("add --set '{below}={}'", example.trim_matches('"')),
             },
         };
         let hint = about.map_or_else(|| add.clone(), |about| format!("{add}: {about}"));
         self.push(node, &below, Problem::new(format!("`{below}` is missing")).hint(hint));
     }
 
-    /// The flags that set parts of a key, which make the whole of it together.
-    fn flags_below(&self, flags: &[FlagName], key: &KeyPath) -> Option<String> {
-        let of = |flag: &&FlagName| {
-            let rest = flag.key.to_string().strip_prefix(&key.to_string()).map(str::to_owned);
-            rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+    /// The flags that set parts of a key, which make the whole of it together, each with a legal value.
+    fn flags_below(&self, flags: &[FlagName], property: &'a Json, key: &KeyPath) -> Option<String> {
+        let depth = key.segments().len();
+        let is_below = |flag: &&FlagName| {
+            let segments = flag.key.segments();
+            segments.len() > depth && segments.starts_with(key.segments())
         };
-        let names: Vec<&str> =
-            flags.iter().filter(of).map(|flag| flag.flag.as_str()).take(FLAGS_MAX).collect();
-        (!names.is_empty()).then(|| names.join(" and "))
+        let with_value = |flag: &FlagName| {
+            let of = flag.key.segments()[depth..].iter().try_fold(property, |at, part| self.part(at, part));
+            let example = of.map_or_else(|| "…".to_owned(), |property| self.example(property, 0));
+            // A flag of Python ends so, and its value is written as in a file.
+            match flag.flag.ends_with('=') {
+                true => format!("{}{example}", flag.flag),
+                false => format!("{} {}", flag.flag, example.trim_matches('"')),
+            }
+        };
+        let all: Vec<String> = flags.iter().filter(is_below).map(with_value).take(FLAGS_MAX).collect();
+        (!all.is_empty()).then(|| all.join(" and "))
+    }
+
+    /// The schema of a part of what another describes.
+    fn part(&self, schema: &'a Json, part: &Segment) -> Option<&'a Json> {
+        let target = self.resolve(schema);
+        match part {
+            Segment::Key(key) => target
+                .get("properties")
+                .and_then(|all| all.get(key))
+                .or_else(|| target.get("additionalProperties")),
+            Segment::Index(_) => target.get("items"),
+        }
     }
 
     /// A legal value in its written form, as an example.

@@ -111,8 +111,11 @@ impl Draft {
                 .hint("run the scenario from a file")
         })?;
         let bytes = files.read(name).map_err(|reason| {
-            self.problem(key, format!("cannot read `{name}`: {reason}"))
-                .hint("paths are relative to the directory of the scenario file")
+            let hint = match self.flags {
+                Some(_) => "check the path",
+                None => "paths are relative to the directory of the scenario file",
+            };
+            self.problem(key, format!("cannot read `{name}`: {reason}")).hint(hint)
         })?;
         let input = Input { key: path, path: name.clone(), hash: hash_of_bytes(&bytes), bytes: bytes.into() };
         let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use serde_json::Value as Json;
 use towtank_metrics::MeanInterval;
-use towtank_report::{Cell, Column, Interval, Outcome};
+use towtank_report::{Cell, Column, Interval, Outcome, human};
 
 use crate::{MeasureSpec, PointResult, Question};
 
@@ -65,6 +65,12 @@ impl<'a, Q: Question> Point<'a, Q> {
     /// One cell per measure: its mean.
     pub fn means(&self, measures: &[MeasureSpec]) -> impl Iterator<Item = Cell> {
         measures.iter().map(|measure| Cell::from(self.value(measure.name)))
+    }
+
+    /// The swept values in a sentence: `servers 2, disk 1GB/s`; empty without a sweep.
+    #[must_use]
+    pub fn said(&self) -> String {
+        human::settings(self.result.settings)
     }
 
     /// The swept keys with their values: `servers = 2, disk = 1GB/s`; empty without a sweep.

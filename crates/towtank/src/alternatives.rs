@@ -21,7 +21,7 @@ pub struct Alternative {
 /// The result of several versions.
 #[derive(Clone, Debug)]
 pub struct Alternatives {
-    /// The comparison of those that have a result, or the report of the only one; `None` if none has.
+    /// The comparison; `None` if it was stopped before each version had a result.
     pub report: Option<Report>,
     /// Whether it was stopped.
     pub interrupted: bool,
@@ -34,7 +34,8 @@ pub struct Alternatives {
 /// Runs versions of a scenario one after the other, and compares all with the first.
 ///
 /// The options' `out` receives the comparison, and a folder with the runs and the report of each version:
-/// `a`, `b` and so on. Their `shard` is ignored.
+/// `a`, `b` and so on. Where it was stopped before each version had a result, there are only the folders: a
+/// comparison of some would look like that of all. Their `shard` is ignored.
 ///
 /// # Errors
 /// When there are fewer than two versions, one cannot be run, they cannot be compared, or a file cannot be
@@ -59,12 +60,9 @@ pub fn run_alternatives(
         }
     }
     let report = match &all.sides[..] {
-        [] => None,
-        [only] => Some(only.report.clone()),
+        sides if sides.len() < versions.len() => None,
         // What is done so far may have nothing in common with the first yet.
-        [first, ..] if all.interrupted => {
-            Some(compare_sides(&all.sides, registry).unwrap_or_else(|_| first.report.clone()))
-        }
+        sides if all.interrupted => compare_sides(sides, registry).ok(),
         sides => Some(compare_sides(sides, registry)?),
     };
     if let (Some(report), Some(dir)) = (&report, &options.out) {

@@ -72,7 +72,9 @@ pub use observer::{Observer, Remark, Which};
 pub use options::Options;
 pub use preview::{MemoryPreview, preview_of_memory};
 pub use registry::{NameTaken, Registry, studies};
-pub use reproduce::{Announced, Estimate, Listing, QUICK_SECONDS, Wanted, listing, reproduce};
+pub use reproduce::{
+    Announced, Estimate, Listing, PaperName, QUICK_SECONDS, Wanted, listing, paper_of, reproduce,
+};
 pub use run::{Done, Run, run};
 pub use scenario::{Scenario, heading};
 pub use search::{Searched, search};

@@ -107,7 +107,7 @@ impl Registry {
             if self.named(name).is_some() {
                 let message = format!("`{name}` is a study, and `run` takes a scenario");
                 let hint = format!(
-                    "`towtank {name} --help` shows how to ask it; `towtank list` shows scenarios of it"
+                    "`towtank {name} -h` shows how to ask it; `towtank list {name}` lists scenarios of it"
                 );
                 return Problem::new(message).hint(hint);
             }

@@ -20,6 +20,7 @@ use crate::measured::{self, CAPACITY};
 use crate::{Document, Observer, Options, Registry, Trouble, files, laws, run};
 
 pub use listed::{Announced, Estimate, Listing, QUICK_SECONDS};
+pub use papers::{PaperName, paper_of};
 
 /// Which published scenarios are wanted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,6 +103,9 @@ fn chosen(registry: &Registry, wanted: Wanted<'_>) -> Result<Vec<&'static str>, 
         let measured = || (name == CAPACITY).then(|| measured::PUBLISHED.to_vec());
         let found = of_study.or_else(measured).or_else(one);
         let found = found.ok_or_else(|| unknown(name, published().chain(studies_with_some(registry))))?;
+        if found.is_empty() {
+            return Err(unpublished(name, registry));
+        }
         chosen.extend(found);
     }
     let mut seen = Vec::new();
@@ -119,6 +123,16 @@ fn unknown(name: &str, published: impl Iterator<Item = &'static str>) -> Problem
     let hint = did_you_mean(name, names.iter().copied())
         .unwrap_or_else(|| format!("these can be reproduced: {}", names.join(", ")));
     Problem::new(format!("`{name}` is neither a published scenario nor a study")).hint(hint)
+}
+
+/// A study of which nothing is compared with published values.
+fn unpublished(study: &str, registry: &Registry) -> Problem {
+    let studies: Vec<&str> = studies_with_some(registry).collect();
+    let hint = format!(
+        "these have published results: {}; `towtank reproduce --list` names the scenarios",
+        studies.join(", ")
+    );
+    Problem::new(format!("no published results of the study `{study}` are known")).hint(hint)
 }
 
 /// The names of the studies with published scenarios.

@@ -40,10 +40,14 @@ fn pair(a: &Side, b: &Side) -> Vec<Warning> {
     let both = |one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
         format!("{one} in {}, {other} in {}", a.name, b.name)
     };
-    let studies = format!("the studies differ ({})", both(&left.study, &right.study));
+    let studies = format!(
+        "they are results of different studies ({}): measures of one name may mean different things",
+        both(&left.study, &right.study)
+    );
     tell(left.study != right.study, Warning::unknown, studies);
+    // Each study counts the versions of its own results.
     tell(
-        left.results_version != right.results_version,
+        left.study == right.study && left.results_version != right.results_version,
         Warning::unknown,
         format!(
             "the results versions differ ({}): the model itself changed between them",

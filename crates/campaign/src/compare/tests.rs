@@ -179,8 +179,7 @@ fn readers_learn_what_else_differs() {
     let report = compare(&a, &b).unwrap();
     insta::assert_snapshot!(Warning::texts(report.warnings.clone()).join("\n"), @"
     B is partial: not all of its runs are done
-    the studies differ (toy in A, other in B)
-    the results versions differ (1 in A, 2 in B): the model itself changed between them
+    they are results of different studies (toy in A, other in B): measures of one name may mean different things
     they were made by different versions of Towtank (0.1.0 in A, 9.9.9 in B)
     the seeds differ (7 in A, 9 in B): replicates cannot be paired, so the noise of both adds up
     the numbers of replicates differ (3 in A, 4 in B)
@@ -191,6 +190,15 @@ fn readers_learn_what_else_differs() {
     key,a,b,meaning
     rate,1GiB/s,2GiB/s,
     ");
+    // Results of one study say that its model changed; those of two studies have versions of their own.
+    b.report.study = "toy".to_owned();
+    let texts = Warning::texts(compare(&a, &b).unwrap().warnings);
+    assert!(
+        texts.contains(
+            &"the results versions differ (1 in A, 2 in B): the model itself changed between them".to_owned()
+        ),
+        "{texts:?}"
+    );
     let mut hashed = toy("B", &examples::plan(&[8], 3));
     hashed.report.scenario_hash = "another".to_owned();
     let report = compare(&toy("A", &examples::plan(&[8], 3)), &hashed).unwrap();

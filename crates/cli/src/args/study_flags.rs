@@ -1,5 +1,6 @@
 //! The command of a study: its flags are short names of scenario keys, with help from the scenario's schema.
 
+use std::cell::LazyCell;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args as _};
@@ -130,6 +131,7 @@ pub(crate) fn named_flags(study: &dyn Study) -> Vec<FlagName> {
 /// become one list, if more than one of them is given.
 pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
     let in_order = in_order(study, matches);
+    let schema = LazyCell::new(|| study.schema().to_value());
     let given = study.flags().iter().filter_map(|flag| {
         if in_order.is_some() && study.ordered().is_some_and(|ordered| is_of(&ordered, flag)) {
             return None;
@@ -142,9 +144,9 @@ pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>,
             _ => serde_json::json!(values).to_string(),
         };
         let name = format!("--{}", flag.name);
-        // A change of a cluster names something in it, also where the name looks like a number.
-        let is_name = study.ordered().is_some_and(|ordered| is_of(&ordered, flag));
-        if is_name && value.trim().parse::<f64>().is_ok() {
+        // What fails or changes has a name, also where the name looks like a number.
+        let looks_like_number = values.len() == 1 && value.trim().parse::<f64>().is_ok();
+        if looks_like_number && Description::of(&schema, &key_of(flag)).takes_texts {
             return Some(Ok(Setting::of_text(&name, &key_of(flag), value.trim())));
         }
         Some(Setting::of_flag(&name, &key_of(flag), &value))
@@ -194,6 +196,8 @@ struct Description {
     value_name: &'static str,
     /// Whether the key takes one text or several, so that its flag may be repeated.
     is_list: bool,
+    /// Whether it takes a text or several, and no number.
+    takes_texts: bool,
     /// Flags for the key's aliases.
     aliases: Vec<String>,
 }
@@ -208,10 +212,19 @@ impl Description {
         }
         let summary = property.get("description").and_then(Json::as_str).map(|text| text.replace('\n', " "));
         let default = property.get("default").filter(|default| !default.is_null()).map(plain);
-        let is_list =
-            branches(place).any(|branch| branch.get("type").and_then(Json::as_str) == Some("array"));
+        let kinds: Vec<&str> =
+            branches(place).filter_map(|branch| branch.get("type").and_then(Json::as_str)).collect();
+        let is_list = kinds.contains(&"array");
+        let takes_texts = is_list && kinds.contains(&"string") && kinds.len() == 2;
         let aliases = other_names(property).map(|name| name.replace('_', "-")).collect();
-        Description { summary, default, value_name: value_name(place, property), is_list, aliases }
+        Description {
+            summary,
+            default,
+            value_name: value_name(place, property),
+            is_list,
+            takes_texts,
+            aliases,
+        }
     }
 
     fn help(&self, key: &str) -> String {

@@ -150,6 +150,11 @@ fn alternatives(registry: &Registry, document: Document, flags: &RunFlags) -> Re
     interrupt::keeps_in(out);
     let watching = Watching::new(flags.output.quiet);
     let ran = towtank::run_alternatives(&versions, registry, &flags.machine.options(out), &watching)?;
+    if ran.report.is_none() && ran.done.runs > 0 {
+        screen::say("interrupted before every version had a result, so there is no comparison\n");
+        say_interrupted(ran.done, flags);
+        return Ok(Exit::Interrupted);
+    }
     finish(ran.report.as_ref(), (ran.interrupted, ran.done), &ran.unmet, flags)
 }
 

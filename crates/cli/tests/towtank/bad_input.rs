@@ -428,6 +428,48 @@ fn flags_that_are_none() {
     For more information, try '--help'.
     exit 2
     ");
+    assert_snapshot!(run(&["counter.toml", "--replicates", "-1"]), @"
+    error: `replicates` is -1, but it must be from 1 to 1000000
+      --> --replicates -1
+                       ^^
+    hint: set `replicates` to a value from 1 to 1000000
+    exit 2
+    ");
+    assert_snapshot!(run(&["counter.toml", "--jobs", "-1"]), @"
+    error: invalid value '-1' for '--jobs <N>': it must be a whole number from 1
+
+    For more information, try '--help'.
+    exit 2
+    ");
+    assert_snapshot!(run(&["queue"]), @"
+    error: `queue` is a study, and `run` takes a scenario
+    hint: `towtank queue -h` shows how to ask it; `towtank list queue` lists scenarios of it
+    exit 2
+    ");
+    assert_snapshot!(Folder::new("none").run(&["queue"]), @"
+    error: `stations` is missing
+    hint: add --arrival-rate 70/s and --service-rate 100/s
+    exit 2
+    ");
+    assert_snapshot!(Folder::new("none").run(&["rebuild", "--fail", "3"]), @"
+    error: `fail` names `3`, which is no server, disk or rack
+      --> --fail 3
+                 ^
+    hint: write server, disk or rack to have one drawn, or name it: server=5, disk=3, rack=1
+    exit 2
+    ");
+    assert_snapshot!(Folder::new("none").run(&["whatif", "--crush-map", "nosuch.txt"]), @"
+    error: cannot read `nosuch.txt`: no such file or directory
+      --> --crush-map nosuch.txt
+                      ^^^^^^^^^^
+    hint: check the path
+    exit 2
+    ");
+    assert_snapshot!(Folder::new("none").run(&["reproduce", "whatif", "--list"]), @"
+    error: no published results of the study `whatif` are known
+    hint: these have published results: queue, place, rebuild, backfill, pfs, put, capacity; `towtank reproduce --list` names the scenarios
+    exit 2
+    ");
     assert_snapshot!(run(&["counter.toml", "--jobs", "0"]), @"
     error: invalid value '0' for '--jobs <N>': it must be a whole number from 1
 

@@ -77,6 +77,9 @@ fn flags_that_make_no_sense_are_refused() {
     error: `workers` is 2, but the sequential executor uses one
     hint: choose conservative or optimistic
     ");
+    // A former fault: this one ended as if the tool had failed.
+    let said = folder.run(&["bench", "rebuild", "--servers", "8", "--executor", "check", "--workers", "2"]);
+    assert_eq!(said.code, 2, "{said}");
 }
 
 const MAP: &str = "\

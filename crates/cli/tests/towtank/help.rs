@@ -5,34 +5,56 @@ use insta::assert_snapshot;
 use crate::tool::Folder;
 
 fn help(args: &[&str]) -> String {
-    Folder::new("help").run(&[args, &["--help"]].concat()).of_queue_alone().data()
+    Folder::new("help").run(&[args, &["--help"]].concat()).data()
 }
 
 #[test]
 fn without_a_word_it_says_what_there_is() {
-    let said = Folder::new("nothing").run(&[]).of_queue_alone();
+    let said = Folder::new("nothing").run(&[]);
     assert_snapshot!(said, @"
     What-if answers for distributed storage, from simulation
 
     Usage: towtank <COMMAND>
 
-    Commands:
-      run           Run a scenario: a file, or a built-in one by its name
+    About a cluster that runs, from its exports or measurements:
+      whatif        What a change of a Ceph cluster moves, how long it takes, and
+                    what is at risk
+      preview       What moves if I change the map of a Ceph cluster
+      balance       How evenly a Ceph cluster is filled, why not, and which moves
+                    win space back
+      capacity      Estimate operations per second of any mix of reads, writes and
+                    sizes, from two measurements
+      crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
+
+    About systems that a scenario describes:
+      rebuild       How long it takes to restore redundancy after a failure, and
+                    what limits the rebuild
+      backfill      How long it takes to bring a replica up to date after an outage
+      place         How evenly an algorithm spreads data, which servers share it,
+                    and what a change moves
+      put           How fast gateways store chunks on servers with UCH-CCP,
+                    Replicast-M or Replicast-H
+      pfs           What throughput and latency applications get from a parallel
+                    file system, by scheduler
+      capacity-sim  Whether rates of pure reads and pure writes predict those of
+                    mixes on a simulated cluster
       queue         How long do jobs wait at a queue, or in a network of queues
-                    moves
-                    scheduler
-                    cluster
+
+    Scenarios and results:
       list          List the studies and the built-in scenarios
       show          Print a built-in scenario, to read or to copy
       schema        Print the JSON Schema of a study's scenario files, for editors
-      reproduce     Run published set-ups and compare the results with the published values
+      run           Run a scenario: a file, or a built-in one by its name
       compare       Compare the reports of two or more runs
       merge         Join the results of `--shard` runs from several directories
-      crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
-      capacity      Estimate operations per second of any mix of reads, writes and sizes, from two
-                    measurements
-      store         Run a replicated object store on this machine, with the same protocol as the
-                    simulator
+      reproduce     Run published set-ups and compare the results with the published
+                    values
+
+    The store:
+      store         Run a replicated object store on this machine, with the same
+                    protocol as the simulator
+
+    The tool itself:
       bench         Measure the simulator itself
       completions   Print a completion script for a shell
       man           Print the manual page, or that of one command
@@ -41,7 +63,7 @@ fn without_a_word_it_says_what_there_is() {
       -V, --version  Print version
       -h, --help     Print help
 
-    Begin with `towtank list`. Each study is a command of its own: `towtank queue --help`.
+    Begin with `towtank list`; `towtank COMMAND -h` shows examples.
     Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130 interrupted.
     exit 2
     ");
@@ -54,23 +76,45 @@ fn the_whole() {
 
     Usage: towtank <COMMAND>
 
-    Commands:
-      run           Run a scenario: a file, or a built-in one by its name
+    About a cluster that runs, from its exports or measurements:
+      whatif        What a change of a Ceph cluster moves, how long it takes, and
+                    what is at risk
+      preview       What moves if I change the map of a Ceph cluster
+      balance       How evenly a Ceph cluster is filled, why not, and which moves
+                    win space back
+      capacity      Estimate operations per second of any mix of reads, writes and
+                    sizes, from two measurements
+      crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
+
+    About systems that a scenario describes:
+      rebuild       How long it takes to restore redundancy after a failure, and
+                    what limits the rebuild
+      backfill      How long it takes to bring a replica up to date after an outage
+      place         How evenly an algorithm spreads data, which servers share it,
+                    and what a change moves
+      put           How fast gateways store chunks on servers with UCH-CCP,
+                    Replicast-M or Replicast-H
+      pfs           What throughput and latency applications get from a parallel
+                    file system, by scheduler
+      capacity-sim  Whether rates of pure reads and pure writes predict those of
+                    mixes on a simulated cluster
       queue         How long do jobs wait at a queue, or in a network of queues
-                    moves
-                    scheduler
-                    cluster
+
+    Scenarios and results:
       list          List the studies and the built-in scenarios
       show          Print a built-in scenario, to read or to copy
       schema        Print the JSON Schema of a study's scenario files, for editors
-      reproduce     Run published set-ups and compare the results with the published values
+      run           Run a scenario: a file, or a built-in one by its name
       compare       Compare the reports of two or more runs
       merge         Join the results of `--shard` runs from several directories
-      crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
-      capacity      Estimate operations per second of any mix of reads, writes and sizes, from two
-                    measurements
-      store         Run a replicated object store on this machine, with the same protocol as the
-                    simulator
+      reproduce     Run published set-ups and compare the results with the published
+                    values
+
+    The store:
+      store         Run a replicated object store on this machine, with the same
+                    protocol as the simulator
+
+    The tool itself:
       bench         Measure the simulator itself
       completions   Print a completion script for a shell
       man           Print the manual page, or that of one command
@@ -79,7 +123,7 @@ fn the_whole() {
       -V, --version  Print version
       -h, --help     Print help
 
-    Begin with `towtank list`. Each study is a command of its own: `towtank queue --help`.
+    Begin with `towtank list`; `towtank COMMAND -h` shows examples.
     Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130 interrupted.
     ");
 }
@@ -235,11 +279,20 @@ fn the_others() {
     assert_snapshot!(help(&["list"]), @"
     List the studies and the built-in scenarios
 
-    Usage: towtank list [OPTIONS]
+    Usage: towtank list [OPTIONS] [WORD]...
+
+    Arguments:
+      [WORD]...  Only what has all these words in its name, title, study or paper; the name of a study
+                 means that study alone
 
     Options:
           --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json]
       -h, --help             Print help
+
+    Examples:
+      towtank list put
+      towtank list replicast table
+      towtank list longhorn
     ");
     assert_snapshot!(help(&["show"]), @"
     Print a built-in scenario, to read or to copy
@@ -421,7 +474,7 @@ fn manual_pages_are_pages() {
 }
 
 fn short(args: &[&str]) -> String {
-    Folder::new("short-help").run(&[args, &["-h"]].concat()).of_queue_alone().data()
+    Folder::new("short-help").run(&[args, &["-h"]].concat()).data()
 }
 
 #[test]

@@ -74,7 +74,13 @@ fn finished_versions_are_kept() {
         "{said}"
     );
     assert!(folder.path().join("o/a/report.json").exists() && !folder.path().join("o/c").exists(), "{said}");
-    assert!(said.stdout.contains("B is partial: not all of its runs are done"), "{said}");
+    // A former fault: the page of a comparison that was stopped had some of the versions, as if it were all.
+    assert_eq!(said.stdout, "");
+    assert!(said.stderr.contains("so there is no comparison"), "{said}");
+    assert!(!folder.path().join("o/report.html").exists());
+    for kept in ["o/a", "o/b"] {
+        assert!(folder.path().join(kept).join("campaign.json").exists(), "{kept}");
+    }
 }
 
 #[test]

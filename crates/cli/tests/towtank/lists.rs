@@ -14,39 +14,95 @@ fn data(args: &[&str]) -> String {
     Folder::with_counter("lists").run(args).data()
 }
 
-/// The list without other studies and their scenarios, and without its columns, so that a new study changes
-/// only its own tests.
-fn list_of_queue() -> String {
-    let all = json(&data(&["list", "--format", "json"]));
-    let others: Vec<&str> = ["studies", "scenarios"]
-        .iter()
-        .flat_map(|kind| all[kind].as_array().expect("a list"))
-        .filter(|each| each["study"] != "queue" && each["name"] != "queue")
-        .map(|each| each["name"].as_str().expect("text"))
-        .collect();
-    let text = data(&["list"]);
-    let lines =
-        text.lines().filter_map(|line| match line.strip_prefix("  ").and_then(|rest| rest.split_once(' ')) {
-            Some((name, _)) if others.contains(&name) => None,
-            Some((name, about)) => Some(format!("  {name}  {}", about.trim_start())),
-            None => Some(line.to_owned()),
-        });
-    lines.collect::<Vec<_>>().join("\n")
+#[test]
+fn the_list_of_a_study() {
+    assert_snapshot!(data(&["list", "queue"]), @"
+    Studies, each a command of its own (towtank STUDY -h):
+      queue             How long do jobs wait at a queue, or in a network of queues
+
+    Scenarios (towtank run NAME; towtank show NAME prints one to copy):
+
+    queue:
+      queue-load        The wait at one counter, by its load
+      queue-mm1         M/M/1: one queue, one server
+      queue-network     A network of queues: gate, workers, database, disk
+      queue-priorities  Priorities: urgent jobs at one server
+      queue-service     M/G/1: the wait at one counter, by the distribution of service times
+    ");
 }
 
 #[test]
-fn the_list() {
-    assert_snapshot!(list_of_queue(), @"
-    Studies, each a command of its own (towtank STUDY --help):
-      queue  How long do jobs wait at a queue, or in a network of queues
-
+fn the_list_by_words_of_papers_and_titles() {
+    assert_snapshot!(data(&["list", "Replicast", "table 2"]), @r#"
     Scenarios (towtank run NAME; towtank show NAME prints one to copy):
-      queue-load  The wait at one counter, by its load
-      queue-mm1  M/M/1: one queue, one server
-      queue-network  A network of queues: gate, workers, database, disk
-      queue-priorities  Priorities: urgent jobs at one server
-      queue-service  M/G/1: the wait at one counter, by the distribution of service times
+
+    put, as in "Scalable object storage with resource reservations and dynamic load balancing":
+      put-table2-128k  Table 2: 128 KiB chunks, disks of 400 MiB/s
+      put-table2-16k   Table 2: 16 KiB chunks, disks of 400 MiB/s
+      put-table2-1m    Table 2: 1 MiB chunks, disks of 400 MiB/s
+    "#);
+    assert_snapshot!(data(&["list", "longhorn"]), @"
+    Scenarios (towtank run NAME; towtank show NAME prints one to copy):
+
+    rebuild:
+      rebuild-longhorn  A replica of a Longhorn volume is rebuilt
     ");
+    assert_snapshot!(Folder::new("list").run(&["list", "no-such-thing"]), @"
+    error: no study and no scenario has `no-such-thing`
+    hint: `towtank list` lists all; words of names, titles, studies and papers are looked for
+    exit 2
+    ");
+    assert_snapshot!(Folder::new("list").run(&["list", "queue-netwrok"]), @"
+    error: no study and no scenario has `queue-netwrok`
+    hint: did you mean `queue-network`?
+    exit 2
+    ");
+    let json = json(&data(&["list", "put", "6x18", "--format", "json"]));
+    assert_eq!(json["studies"], serde_json::json!([]));
+    assert_eq!(json["scenarios"][0]["name"], "put-6x18");
+    let paper = "Scalable object storage with resource reservations and dynamic load balancing";
+    assert_eq!(json["scenarios"][0]["paper"], paper);
+}
+
+/// Scenarios that stand under a wrong heading: each heading has the study, and the paper if there is one.
+fn misplaced(text: &str, list: &Value) -> Vec<String> {
+    let mut heading = "";
+    let mut wrong = Vec::new();
+    for line in text.lines() {
+        let name = line.strip_prefix("  ").and_then(|rest| rest.split_whitespace().next());
+        let entry = list["scenarios"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .find(|one| Some(one["name"].as_str()) == Some(name));
+        match (name, entry) {
+            (None, _) => heading = line,
+            (Some(name), Some(entry)) => {
+                let study = entry["study"].as_str().expect("text");
+                let want = match entry["paper"].as_str() {
+                    Some(paper) => format!("{study}, as in \"{paper}\":"),
+                    None => format!("{study}:"),
+                };
+                wrong.extend((heading != want).then(|| name.to_owned()));
+            }
+            (Some(_), None) => {}
+        }
+    }
+    wrong
+}
+
+#[test]
+fn the_list_has_every_scenario_once_under_its_study_and_paper() {
+    let (text, list) = (data(&["list"]), json(&data(&["list", "--format", "json"])));
+    let scenarios = text.split_once("Scenarios (").expect("it has some").1;
+    assert_eq!(misplaced(scenarios, &list), [""; 0]);
+    for entry in list["scenarios"].as_array().expect("a list") {
+        let name = entry["name"].as_str().expect("text");
+        assert_eq!(scenarios.matches(&format!("\n  {name} ")).count(), 1, "{name}");
+    }
+    // Planted: a scenario under the heading of another study.
+    let moved = scenarios.replacen("\n\nplace:", "\n\nqueue:", 1);
+    assert_eq!(misplaced(&moved, &list), ["place-algorithms"]);
 }
 
 #[test]

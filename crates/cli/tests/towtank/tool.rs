@@ -123,23 +123,6 @@ impl Said {
         words.map(mask).collect()
     }
 
-    /// The same without the list lines of other studies and their scenarios, so that a new study changes only
-    /// its own tests.
-    pub fn of_queue_alone(mut self) -> Said {
-        let others: Vec<&str> =
-            towtank::studies().iter().map(|study| study.name()).filter(|name| *name != "queue").collect();
-        let is_other = |line: &&str| {
-            let word = line.strip_prefix("  ").and_then(|line| line.split_whitespace().next());
-            word.is_some_and(|word| {
-                others.iter().any(|study| word == *study || word.starts_with(&format!("{study}-")))
-            })
-        };
-        for text in [&mut self.stdout, &mut self.stderr] {
-            *text = text.split_inclusive('\n').filter(|line| !is_other(line)).collect();
-        }
-        self
-    }
-
     /// A short form for snapshots: the answer, the warnings and the exit code, without title and tables.
     pub fn brief(&self) -> String {
         let front = self.stdout.lines().skip(1).take_while(|line| !line.starts_with("Summary"));

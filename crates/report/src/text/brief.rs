@@ -208,7 +208,8 @@ fn warnings(report: &Report, style: Style, which: fn(Severity) -> bool) -> Vec<V
 /// What is compared; of a report without a table of it, its points, or the main measures of the only one.
 fn compared(report: &Report, style: Style) -> Vec<String> {
     if let Some(compared) = super::compared(report) {
-        return lines(&grid::titled(compared).for_screen().render(style));
+        let compared = compared.clone().with_first(&report.answer.measures);
+        return lines(&grid::titled(&compared).for_screen().render(style));
     }
     if !report.answer.course.is_empty() {
         return Vec::new();
@@ -358,6 +359,34 @@ mod tests {
         let mut first = beside(6);
         first.answer.by_column = false;
         assert!(!left_out(&shown(&first, Style { colour: false, width: 60 }), 6).is_empty());
+    }
+
+    /// A former fault: the table had no room for the column that the finding is about.
+    #[test]
+    fn the_measures_of_the_finding_are_the_first_columns() {
+        let mut columns = vec![crate::Column::text("point")];
+        columns.extend((0..12).map(|at| crate::Column::number(format!("measure_{at}"), "")));
+        let mut table = Table::new("points", "Points", columns);
+        for row in 0..2 {
+            let label = crate::Cell::Text(format!("read_share = {row}5%"));
+            let cells = (0..12).map(|at| crate::Cell::from(f64::from(100 * row + at)));
+            table.push(std::iter::once(label).chain(cells).collect());
+        }
+        let answer = crate::Answer::of("They differ.").comparing("points");
+        let of = |answer| {
+            shown(
+                &Report { answer, tables: vec![table.clone()], ..Report::default() },
+                Style { colour: false, width: 60 },
+            )
+        };
+        let chosen = of(answer.clone().by_measures(["measure_11", "measure_7"]));
+        let heads =
+            chosen.lines().find(|line| line.starts_with("Read share")).expect("points have their key");
+        assert!(heads.find("Measure 11") < heads.find("Measure 7"), "{chosen}");
+        assert!(heads.contains("Measure 7") && heads.contains("Measure 0"), "{chosen}");
+        assert!(chosen.contains("\n05 % ") && chosen.contains("\n15 % "), "{chosen}");
+        // Planted: without the measures of the finding, they have no room.
+        assert!(!of(answer).contains("Measure 11"));
     }
 
     #[test]

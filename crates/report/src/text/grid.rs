@@ -202,9 +202,18 @@ pub(crate) fn of_table(table: &Table) -> Grid {
     with_heads(table, |column| column.name.clone())
 }
 
-/// The same with words in its heads.
+/// The same with words in its heads, and points by their keys: a column for each, with values alone.
 pub(crate) fn titled(table: &Table) -> Grid {
-    with_heads(table, |column| crate::title::of(&column.name, &column.unit))
+    let mut grid = with_heads(table, |column| crate::title::of(&column.name, &column.unit));
+    let Some(at) = table.columns().iter().position(|column| column.name == "point") else { return grid };
+    let labels: Vec<String> = grid.rows.iter().map(|(row, _)| row[at].clone()).collect();
+    let Some(columns) = crate::human::of_keys(&labels) else { return grid };
+    let heads = columns.iter().map(|(key, _)| (crate::title::capital(key), Align::Text));
+    grid.heads.splice(at..=at, heads);
+    for (number, (row, _)) in grid.rows.iter_mut().enumerate() {
+        row.splice(at..=at, columns.iter().map(|(_, values)| values[number].clone()));
+    }
+    if at < grid.keys { Grid { keys: grid.keys - 1 + columns.len(), ..grid } } else { grid }
 }
 
 fn with_heads(table: &Table, head: impl Fn(&Column) -> String) -> Grid {
@@ -269,7 +278,8 @@ fn length(text: &str) -> usize {
 
 /// Breaks at spaces, and inside a word only when the word alone is too long; then after a character that
 /// joins names, if there is one. Returns at least one line.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     if length(text) <= width {
         return vec![text.to_owned()];

@@ -99,7 +99,8 @@ fn a_sweep_with_claims_and_warnings() {
 
 /// Why the points of a sweep do not begin with the headline measure; `None` if they do.
 fn buried(shown: &str, keys: &[&str], headline: &str) -> Option<String> {
-    let head = shown.lines().find(|line| line.trim_start().starts_with(keys[0])).unwrap_or_default();
+    let begins = |line: &&str| line.trim_start().to_lowercase().starts_with(keys[0]);
+    let head = shown.lines().find(begins).unwrap_or_default();
     let first = head.split_whitespace().nth(keys.len()).unwrap_or("missing");
     (first != headline).then(|| format!("the first measure is {first}"))
 }

@@ -117,12 +117,31 @@ impl<'a> Checker<'a> {
                 wanted.dedup();
                 let message =
                     format!("`{path}` is {}, but it must be {}", node.quoted(), wanted.join(" or "));
-                let hint = format!("change `{path}`; `towtank schema` shows its forms");
+                let hint = match self.any_text(branches) {
+                    // What is meant as a name may look like a number.
+                    Some(text) if is_bare(node) => wording::mismatch_hint(node, text, path),
+                    _ => format!("change `{path}`; `towtank schema` shows its forms"),
+                };
                 self.problems
                     .push(Problem::new(message).hint(hint).at(node.place.clone()).of_key(path.clone()));
             }
         }
     }
+
+    /// The form that takes any text, if there is one.
+    fn any_text(&self, branches: &[&'a Json]) -> Option<&'a Json> {
+        let is_any = |schema: &&Json| {
+            wording::types(schema).contains(&"string")
+                && schema.get("enum").is_none()
+                && schema.get("const").is_none()
+        };
+        branches.iter().map(|branch| self.resolve(branch)).find(is_any)
+    }
+}
+
+/// Whether a value is written without quotes and brackets.
+fn is_bare(node: &Node) -> bool {
+    matches!(node.value, Value::Integer(_) | Value::Float(_) | Value::Bool(_) | Value::Moment(_))
 }
 
 /// The key whose fixed text distinguishes the forms.

@@ -52,6 +52,22 @@ pub struct Run {
     /// Bytes that recoveries read, where an object is rebuilt from several shards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<u64>,
+    /// When what happens, from the devices' return.
+    #[serde(default)]
+    pub course: Course,
+}
+
+/// The times of what happens in a run, in seconds from the devices' return; none of what does not happen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// The first backfill begins: groups have peered, and the first has its reservations.
+    pub begun_s: Option<f64>,
+    /// The last backfill knows which objects to look at.
+    pub discovered_s: Option<f64>,
+    /// The last backfill ends.
+    pub ended_s: Option<f64>,
+    /// The last log recovery ends.
+    pub log_ended_s: Option<f64>,
 }
 
 impl Run {
@@ -77,6 +93,7 @@ impl Run {
         let tally = |of: fn(&towtank_backfill::Tally) -> u64| {
             all().filter_map(|filled| Some(of(&filled.ended?.1))).sum::<u64>()
         };
+        let discovered = all().filter_map(|filled| Some(seconds(filled.discovered?.0)));
         let touched = spec.touched().count() as u64;
         let away = |group: u32| spec.up(group).iter().filter(|device| spec.was_away(**device)).count() as u64;
         let by_log = || {
@@ -117,6 +134,12 @@ impl Run {
                 });
                 read.sum()
             }),
+            course: Course {
+                begun_s: began.map(seconds),
+                discovered_s: discovered.reduce(f64::max).filter(|_| unfinished == 0),
+                ended_s: last.filter(|_| unfinished == 0),
+                log_ended_s: by_log().map(|(_, ended)| ended).reduce(f64::max),
+            },
         }
     }
 }

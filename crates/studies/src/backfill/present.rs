@@ -1,11 +1,13 @@
 //! The answer and the tables of a backfill: one row per point and discovery.
 
+use std::cmp::Ordering;
+
 use towtank_metrics::{Better, Chance};
-use towtank_report::{Answer, Cell, Column, Standing, Status, Table, Warning, human};
+use towtank_report::{Answer, Cell, Column, Standing, Status, Step, Table, Warning, human};
 
 use super::Backfill;
 use super::figures;
-use super::observed::prefix;
+use super::observed::{Run, prefix};
 use super::published;
 use super::view::View;
 use crate::published::is_published;
@@ -21,10 +23,11 @@ pub fn present(points: &Points<'_, Backfill>) -> Presentation {
     let published: Vec<&View<'_>> = views.iter().filter(as_published).collect();
     let claims = published::claims(&published);
     let figures = figures::all(&views, points.swept);
+    let said = Answer::of_sentences(if points.swept { answer_of_sweep(&views) } else { answer(first) });
     Presentation {
         headline: headline(points, &views),
         main_figure: figures.first().map(|figure| figure.id.clone()),
-        answer: Answer::of_sentences(if points.swept { answer_of_sweep(&views) } else { answer(first) })
+        answer: Answer { course: if points.swept { Vec::new() } else { course(first) }, ..said }
             .with_verdict(Some(status(&views)))
             .comparing("discoveries"),
         tables: vec![discoveries(&views, points.swept)],
@@ -113,6 +116,51 @@ fn answer(view: &View<'_>) -> Vec<String> {
     sentences
 }
 
+/// The time of something that happens in a run, if it does.
+type TimeOf = fn(&Run) -> Option<f64>;
+
+/// What happens when. With several discoveries each has its own course, so none is given; nor is there one
+/// where not all groups become clean.
+fn course(view: &View<'_>) -> Vec<Step> {
+    let [method] = view.methods()[..] else { return Vec::new() };
+    let one = view.runs(method).all(|run| run.backfills.0 == 1);
+    let [begins, knows, ends] = if one {
+        ["the backfill begins", "it is known what to look at", "the backfill ends"]
+    } else {
+        ["the first backfill begins", "every backfill knows what to look at", "the last backfill ends"]
+    };
+    let steps: [(&str, TimeOf); 5] = [
+        (begins, |run| run.course.begun_s),
+        (knows, |run| run.course.discovered_s),
+        ("log recovery ends", |run| run.course.log_ended_s),
+        (ends, |run| run.course.ended_s),
+        ("all groups are clean", |run| run.clean_s),
+    ];
+    let of = |step: TimeOf| view.runs(method).filter_map(step).collect::<Vec<f64>>();
+    let runs = view.runs(method).count();
+    if runs == 0 || of(|run| run.clean_s).len() < runs {
+        return Vec::new();
+    }
+    let known = steps.into_iter().filter_map(|(what, step)| Step::over(&of(step), what));
+    let mut course: Vec<Step> = known.collect();
+    course.sort_by(|one, next| one.at_s.get().partial_cmp(&next.at_s.get()).unwrap_or(Ordering::Equal));
+    let back = match view.scenario.down {
+        1 => "the device is back".to_owned(),
+        down => format!("{down} devices are back"),
+    };
+    course.insert(0, Step::at(0.0, back));
+    // What happens at one time on the clock is one step.
+    course.into_iter().fold(Vec::new(), |mut joined: Vec<Step>, step| {
+        match joined.last_mut() {
+            Some(before) if before.when() == step.when() => {
+                *before = Step { what: format!("{}, {}", before.what, step.what), ..step };
+            }
+            _ => joined.push(step),
+        }
+        joined
+    })
+}
+
 /// What is said where no discovery has a time.
 fn without_time(view: &View<'_>) -> String {
     let by_log = view.methods().first().and_then(|method| view.mean(method, "objects_recovered_by_log"));
@@ -136,7 +184,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> Vec<String> {
     let of = |view: &View<'_>| -> Vec<(String, Vec<Option<f64>>)> {
         let methods = view.methods().into_iter().filter(|method| *method != "scan");
         let candidate = |method: &'static str| {
-            (format!("{method} with {}", view.label), view.by_replicate(method, "share_of_scan"))
+            (format!("{method} with {}", view.point.said()), view.by_replicate(method, "share_of_scan"))
         };
         methods.map(candidate).collect()
     };

@@ -114,7 +114,11 @@ fn table_2(views: &[&View<'_>]) -> Vec<Claim> {
         let view = find(views, 1_000 * thousands, stale, 16_384)?;
         let name = format!("table_2_{thousands}k_{stale}pct");
         let statement = format!("a scan of {thousands},000 objects of which {stale} % are stale");
-        let ours = reading(&view.values("scan", "backfill_s"));
+        let scans = view.values("scan", "backfill_s");
+        if scans.is_empty() {
+            return None;
+        }
+        let ours = reading(&scans);
         let draft = draft(&name, &statement, seconds, ours, Tolerance::Relative { fraction: OF_LINES });
         let note = match thousands {
             5 => "fitted: `cached_objects` makes comparing free here, a hypothesis that these rows suggested",

@@ -1,6 +1,6 @@
 //! The study against closed forms, its own invariants, and deliberately wrong rules.
 
-use towtank_report::{Outcome, Verdict};
+use towtank_report::{Outcome, Step, Verdict};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
@@ -194,6 +194,60 @@ fn claims(text: &str, replicates: u64) -> Vec<towtank_report::Claim> {
         .collect();
     let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
     Backfill.present(&[point]).claims
+}
+
+/// A former fault: where trees alone were asked for, their time was judged as that of the published scan.
+#[test]
+fn a_claim_about_scans_needs_a_scan() {
+    let of = |discovery: &str| claims(&PUBLISHED.replace("scan,merkle", discovery), 1);
+    let has = |claims: &[towtank_report::Claim]| claims.iter().any(|claim| claim.name.starts_with("table_2"));
+    assert!(has(&of("scan")) && has(&of("scan,merkle")));
+    assert!(!has(&of("merkle")));
+}
+
+/// What is wrong with the course of a backfill, by its measures.
+fn disorder(course: &[Step], outcome: &Outcome) -> Option<String> {
+    let at = |step: &Step| step.at_s.get().expect("each step has a time");
+    let (first, last) = (course.first()?, course.last()?);
+    let find = |words: &str| course.iter().find(|step| step.what.contains(words)).map(at);
+    let taken = find("backfill ends").zip(find("backfill begins")).map(|(end, begin)| end - begin);
+    let wrong = [
+        (at(first) != 0.0, "it does not begin with the return"),
+        (!course.is_sorted_by(|one, next| at(one) <= at(next)), "its steps are not in order"),
+        (at(last) != value(outcome, "clean_s"), "it does not end when all is clean"),
+        (
+            taken.is_none_or(|taken| (taken - value(outcome, "backfill_s")).abs() > 1.0),
+            "the backfill takes another time",
+        ),
+    ];
+    wrong.into_iter().find_map(|(wrong, what)| wrong.then(|| what.to_owned()))
+}
+
+#[test]
+fn the_course_has_the_times_of_the_measures() {
+    for text in [
+        "discovery = \"merkle\"\nobjects_per_group = 5000",
+        "discovery = \"scan\"\nobjects_per_group = 3000\ndown = 2\ngroups = 3\ndevices = 4",
+    ] {
+        let (prepared, outcome) = (check(text).expect("it is sound"), outcome(text, 2));
+        let outcomes = [outcome.clone()];
+        let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
+        let course = Backfill.present(&[point]).answer.course;
+        assert!(course.len() >= 3, "{course:?}");
+        assert_eq!(disorder(&course, &outcome), None, "{course:?}");
+        // Planted: steps in another order, and one that is late.
+        let mut turned = course.clone();
+        turned.swap(1, 2);
+        assert!(disorder(&turned, &outcome).is_some());
+        let mut late = course.clone();
+        late.last_mut().expect("it has steps").at_s = towtank_report::Num::from(1e6);
+        assert!(disorder(&late, &outcome).is_some());
+    }
+    // Several discoveries have several courses, of which none is shown.
+    let text = "objects_per_group = 2000";
+    let (prepared, outcomes) = (check(text).expect("it is sound"), [outcome(text, 2)]);
+    let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
+    assert!(Backfill.present(&[point]).answer.course.is_empty());
 }
 
 const PUBLISHED: &str =

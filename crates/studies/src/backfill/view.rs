@@ -28,23 +28,27 @@ impl<'a> View<'a> {
     /// The values of a measure of a discovery, one per replicate that has it.
     #[must_use]
     pub fn values(&self, method: &str, measure: &str) -> Vec<f64> {
-        self.point.values(&self.name_of(method, measure))
+        self.point.values(&self.name_of(method, measure).unwrap_or_default())
     }
 
     /// The mean of those values.
     #[must_use]
     pub fn mean(&self, method: &str, measure: &str) -> Option<f64> {
-        self.point.value(&self.name_of(method, measure))
+        self.point.value(&self.name_of(method, measure)?)
     }
 
     /// The values of a measure of a discovery by replicate, to be compared in pairs.
     #[must_use]
     pub(crate) fn by_replicate(&self, method: &str, measure: &str) -> Vec<Option<f64>> {
-        by_replicate(self.point.result, &self.name_of(method, measure))
+        by_replicate(self.point.result, &self.name_of(method, measure).unwrap_or_default())
     }
 
-    fn name_of(&self, method: &str, measure: &str) -> String {
-        if self.methods().len() == 1 { measure.to_owned() } else { format!("{}{measure}", prefix(method)) }
+    /// The name of a measure of a discovery; `None` if the discovery was not asked for. The measures of a
+    /// single one have no prefix.
+    fn name_of(&self, method: &str, measure: &str) -> Option<String> {
+        let methods = self.methods();
+        let prefix = if methods.len() == 1 { String::new() } else { prefix(method) };
+        methods.contains(&method).then(|| format!("{prefix}{measure}"))
     }
 
     /// The runs of a discovery.

@@ -95,7 +95,7 @@ pub fn present(points: &Points<'_, CapacitySim>) -> Presentation {
     Presentation {
         headline: points.first_measure([asked, "error_worst", "reads_per_second"]),
         main_figure: figures.first().map(|figure| figure.id.clone()),
-        answer: answer(&views, shares::answer(&mixes)).comparing(compared),
+        answer: answer(&views, shares::answer(&mixes)).comparing(compared).by_measures([asked]),
         tables,
         figures,
         claims: Vec::new(),

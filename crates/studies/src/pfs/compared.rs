@@ -44,7 +44,7 @@ impl Compared {
     fn of(views: &[View<'_>], Name { measure, unit, title, better }: Name<'_>) -> Option<Compared> {
         let samples: Vec<Vec<Option<f64>>> =
             views.iter().map(|view| by_replicate(view.point.result, measure)).collect();
-        let labels = views.iter().map(|view| view.label.clone());
+        let labels = views.iter().map(View::said);
         let ranked = Ranked::of(labels.zip(samples.iter().cloned()).collect(), better, Chance::Seeds);
         let order = &ranked.ranking().order;
         let (best, worst) = (*order.first()?, *order.last()?);

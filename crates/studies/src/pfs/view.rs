@@ -3,6 +3,7 @@
 use super::Pfs;
 use super::observed::{Run, Server};
 use super::scenario::Settled;
+use towtank_report::human;
 use towtank_study::Point;
 
 /// The name of the disks in the table of parts.
@@ -25,6 +26,14 @@ impl<'a> View<'a> {
     /// The view of a point.
     pub fn of(point: &'a Point<'a, Pfs>) -> View<'a> {
         View { point, scenario: &point.scenario, label: point.label() }
+    }
+
+    /// The point in a sentence. A scheduler says by itself what it is: `sfq:8`.
+    pub(super) fn said(&self) -> String {
+        match self.point.result.settings {
+            [(key, value)] if key == "scheduler" => human::setting(value),
+            _ => self.point.said(),
+        }
     }
 
     /// The mean of a measure.

@@ -17,7 +17,9 @@ pub(super) fn answer(views: &[View<'_>]) -> Answer {
         [one] => Answer::of(of_one(one).unwrap_or_default()),
         all => {
             let sentences = [evenness(all), unplaced(all), movement(all), draws(all), one_run(all)];
-            Answer::of_sentences(sentences.into_iter().flatten()).comparing("placements")
+            let measures = ["load_deviation", "moved_over_minimum"];
+            let answer = Answer::of_sentences(sentences.into_iter().flatten());
+            answer.comparing("placements").by_measures(measures)
         }
     }
 }

@@ -46,7 +46,7 @@ fn by_rate(views: &[View<'_>]) -> Ranked {
         };
         puts.into_iter().zip(gets).map(sum).collect()
     };
-    let candidates = views.iter().map(|view| (view.name(), rates(view))).collect();
+    let candidates = views.iter().map(|view| (view.said(), rates(view))).collect();
     Ranked::of(candidates, Better::Higher, Chance::Seeds)
 }
 
@@ -85,7 +85,7 @@ fn status(views: &[View<'_>]) -> Option<Standing> {
     let of = |view: &View<'_>| {
         let counted = NOT_WELL.iter().filter_map(|(measure, status, words)| {
             let count = view.mean(measure).filter(|mean| mean.mean > 0.0)?.mean;
-            Some(Standing::new(*status, format!("{}: {} {words}", view.name(), human::digits(count))))
+            Some(Standing::new(*status, format!("{}: {} {words}", view.said(), human::digits(count))))
         });
         let late = too_short(&[view]).filter(|_| is_too_short(view));
         let late = late.or_else(|| overload(view)).or_else(|| cut_off(view));
@@ -129,7 +129,7 @@ fn too_short(views: &[&View<'_>]) -> Option<String> {
         [one] => human::quantity(one.spans_s().into_iter().fold(0.0, f64::max), "s"),
         _ => "span".to_owned(),
     };
-    let mut names: Vec<String> = views.iter().take(NAMED_MAX).map(|view| view.name()).collect();
+    let mut names: Vec<String> = views.iter().take(NAMED_MAX).map(|view| view.said()).collect();
     if views.len() > NAMED_MAX {
         names.push(format!("and {} more", views.len() - NAMED_MAX));
     }
@@ -160,7 +160,7 @@ fn overload(view: &View<'_>) -> Option<String> {
     Some(format!(
         "{} cannot serve the arrival rate: {served_shown} of {asked_shown}, {} %. {} chunks wait when the run ends, and the longer \
          the run, the more: latencies depend on `duration`.",
-        view.name(),
+        view.said(),
         human::digits(100.0 * served / asked),
         human::digits(waiting)
     ))
@@ -206,7 +206,7 @@ fn by_latency(views: &[&View<'_>]) -> String {
         true => ("get", "get_latency_mean_us"),
         false => ("put", "put_latency_mean_us"),
     };
-    let candidates = views.iter().map(|view| (view.name(), view.by_replicate(measure))).collect();
+    let candidates = views.iter().map(|view| (view.said(), view.by_replicate(measure))).collect();
     let ranked = Ranked::of(candidates, Better::Lower, Chance::Seeds);
     if ranked.is_tied() || ranked.ends().is_none() {
         return String::new();
@@ -227,7 +227,7 @@ fn rates_and_latencies(view: &View<'_>) -> Option<String> {
     let (rates, latencies): (Vec<String>, Vec<String>) = [puts, gets].into_iter().flatten().unzip();
     let (rates, latencies) = (rates.join(" and "), latencies.join(" and "));
     (!rates.is_empty())
-        .then(|| format!("{}: {rates}, disks {busy} % busy, {latencies} on average", view.name()))
+        .then(|| format!("{}: {rates}, disks {busy} % busy, {latencies} on average", view.said()))
 }
 
 /// The number per second, and how long each takes.
@@ -286,7 +286,7 @@ const PUTS_FOR_TAIL: u64 = 1_000;
 fn warnings(views: &[View<'_>]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for view in views {
-        let (puts, name) = (view.latencies().count(), view.name());
+        let (puts, name) = (view.latencies().count(), view.said());
         if puts < PUTS_FOR_TAIL && view.settled.spec.read_share < Percent::FULL {
             warnings.push(Warning::unknown(format!(
                 "{name}: {puts} puts are too few for p99.9; lengthen `duration` or add replicates"

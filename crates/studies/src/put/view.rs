@@ -2,6 +2,7 @@
 
 use towtank_metrics::{Histogram, MeanInterval};
 use towtank_negotiation::Protocol;
+use towtank_report::human;
 use towtank_units::Percent;
 
 use super::Put;
@@ -108,6 +109,13 @@ impl<'a> View<'a> {
         self.settled.spec.read_share > Percent::ZERO
     }
 
+    /// The name of the view in a sentence: `replicast-m, uplink 10GB/s`.
+    pub(super) fn said(&self) -> String {
+        let own = std::iter::once(self.protocol.name().to_owned());
+        let others = human::settings(&other_settings(self.result.settings));
+        own.chain(Some(others).filter(|others| !others.is_empty())).collect::<Vec<_>>().join(", ")
+    }
+
     /// The name of the view: its protocol and its label.
     #[must_use]
     pub fn name(&self) -> String {
@@ -118,9 +126,13 @@ impl<'a> View<'a> {
     }
 }
 
-/// The swept keys with their values, without the protocol, which is shown anyway.
+/// The swept keys without the protocol, which is shown anyway.
+fn other_settings(settings: &[(String, serde_json::Value)]) -> Vec<(String, serde_json::Value)> {
+    settings.iter().filter(|(key, _)| key != "protocol").cloned().collect()
+}
+
+/// The swept keys with their values, without the protocol.
 fn label(settings: &[(String, serde_json::Value)]) -> String {
     let setting = |(key, value): &(String, serde_json::Value)| format!("{key} = {}", points::text(value));
-    let shown = settings.iter().filter(|(key, _)| key != "protocol");
-    shown.map(setting).collect::<Vec<_>>().join(", ")
+    other_settings(settings).iter().map(setting).collect::<Vec<_>>().join(", ")
 }

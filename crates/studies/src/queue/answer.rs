@@ -102,7 +102,7 @@ pub(crate) fn of_sweep(views: &[View<'_>]) -> Answer {
 
 /// Where a measure is shortest and longest, as far as the replicates tell.
 fn compared(views: &[View<'_>], measure: &str, what: &str) -> Option<String> {
-    let sample = |view: &View<'_>| (view.label.clone(), by_replicate(view.point.result, measure));
+    let sample = |view: &View<'_>| (view.point.said(), by_replicate(view.point.result, measure));
     let waits = Ranked::of(views.iter().map(sample).collect(), Better::Lower, Chance::Seeds);
     let ends = waits.ends().filter(|_| waits.ranking().order.len() > 1)?;
     Some(if waits.is_tied() {

@@ -5,6 +5,7 @@ mod contents;
 
 use towtank_report::{BarSeries, Chapter, Claim, Figure, Kind, Num, Part, Table, Verdict};
 
+use crate::Builtin;
 use contents::PAPERS;
 
 /// The chapter of claims that belong to no paper here: those of scenarios that a caller added.
@@ -77,6 +78,36 @@ pub(super) fn placed(claims: &[Named<'_>]) -> Vec<(&'static str, &'static str, u
         None => (OTHER, OTHER, claim),
     };
     placed.into_iter().map(with_titles).collect()
+}
+
+/// A paper, as a list of scenarios names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaperName {
+    /// Its name in lists and on axes.
+    pub short: &'static str,
+    /// Its title.
+    pub title: &'static str,
+}
+
+/// The paper whose set-up a built-in scenario is, if it is one: the first that has a figure or claims of it.
+#[must_use]
+pub fn paper_of(builtin: &Builtin) -> Option<PaperName> {
+    let scenario = builtin.name();
+    if !builtin.path.starts_with("papers/") {
+        return None;
+    }
+    let of = |paper: &&Paper, whole: bool| {
+        paper.sections.iter().any(|section| {
+            let about = |about: &About| match about.scenario.strip_suffix('*') {
+                Some(start) => !whole && scenario.starts_with(start),
+                None => about.scenario == scenario,
+            };
+            section.figures.iter().any(|drawn| drawn.scenario == scenario) || section.claims.iter().any(about)
+        })
+    };
+    let named = PAPERS.iter().find(|paper| of(paper, true));
+    let paper = named.or_else(|| PAPERS.iter().find(|paper| of(paper, false)))?;
+    Some(PaperName { short: paper.short, title: paper.title })
 }
 
 /// The figures of a scenario that the page shows.

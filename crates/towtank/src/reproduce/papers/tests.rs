@@ -158,3 +158,19 @@ fn every_section_is_about_a_published_scenario() {
         }
     }
 }
+
+#[test]
+fn every_scenario_of_a_paper_says_which() {
+    let registry = crate::Registry::builtin();
+    let papers = registry.scenarios().iter().filter(|builtin| builtin.path.starts_with("papers/"));
+    let without: Vec<&str> =
+        papers.filter(|builtin| paper_of(builtin).is_none()).map(Builtin::name).collect();
+    // It is beside the paper's: the paper keeps the number of groups.
+    assert_eq!(without, ["rebuild-density"]);
+    let of = |path| paper_of(&Builtin { path, text: "" }).map(|paper| paper.short);
+    assert_eq!(of("papers/put-6x18.toml"), Some("Replicast"));
+    assert_eq!(of("papers/rebuild-64.toml"), Some("Data placement"));
+    // Planted: a scenario that no paper has, and one of our own with a name like those of a paper.
+    assert_eq!(of("papers/tea.toml"), None);
+    assert_eq!(of("put-racks.toml"), None);
+}
