@@ -32,7 +32,7 @@ const OBJECTS_FINE: usize = 200_000;
 /// recoveries have another order. Chosen after a trial of 480 groups without sleep was 22 % off, although
 /// the recovery without a change was within [`ERROR_MAX`]. Above it, 60 trials of drawn recoveries were at
 /// most 0.4 % off (`whatif/tests/estimated.rs`).
-const GROUPS: usize = 500;
+pub const GROUPS: usize = 500;
 
 /// Recoveries of more objects are estimated unless `exact_objects` says otherwise. A choice: a failed
 /// device of 2 TiB has half as many objects of 4 MiB, and a run of so many takes about five seconds.
@@ -49,17 +49,18 @@ pub struct Estimate {
 
 impl Estimate {
     /// Thins a recovery that ran to its end. None if it is not large, or the thinned one takes longer or
-    /// shorter by more than `error_max`.
+    /// shorter by more than the limit.
     ///
     /// # Errors
     /// When the model fails.
     pub fn of(
         recovery: &Recovery<'_>,
         recovered: &Recovered,
-        error_max: f64,
+        limits: Limits,
         context: &RunContext<'_>,
     ) -> Result<Option<Estimate>, StudyError> {
-        if recovered.partial || recovered.jobs == 0 || recovery.affected.records() < GROUPS {
+        let few = recovery.affected.records() < limits.groups_least;
+        if recovered.partial || recovered.jobs == 0 || few {
             return Ok(None);
         }
         let Some(thinned) = Thinned::to(recovery, OBJECTS).filter(|_| !context.stopped()) else {
@@ -67,7 +68,7 @@ impl Estimate {
         };
         let found = running::run(&Recovery { quiet: false, ..thinned.of(recovery) }, context)?;
         let estimate = Estimate::new(thinned, recovered, (found.last_write, found.events));
-        Ok((!found.partial && estimate.error().abs() <= error_max).then_some(estimate))
+        Ok((!found.partial && estimate.error().abs() <= limits.error_max).then_some(estimate))
     }
 
     /// The estimate that there is already, or a new one.
@@ -77,12 +78,12 @@ impl Estimate {
     pub fn or_of(
         estimate: Option<Estimate>,
         (recovery, recovered): (&Recovery<'_>, &Recovered),
-        error_max: f64,
+        limits: Limits,
         context: &RunContext<'_>,
     ) -> Result<Option<Estimate>, StudyError> {
         match estimate {
             Some(estimate) => Ok(Some(estimate)),
-            None => Estimate::of(recovery, recovered, error_max, context),
+            None => Estimate::of(recovery, recovered, limits, context),
         }
     }
 
@@ -133,6 +134,9 @@ pub struct Limits {
     /// The share by which estimates may differ: [`ERROR_MAX`], or more where the order of groups is chance and
     /// makes a larger difference.
     pub error_max: f64,
+    /// The groups from which on it is: [`GROUPS`], or any number where it is known what difference their order
+    /// makes.
+    pub groups_least: usize,
 }
 
 /// The result of a recovery, and how it was found.
@@ -152,7 +156,8 @@ pub struct Ran {
 /// When the model fails.
 pub fn run(recovery: &Recovery<'_>, limits: Limits, context: &RunContext<'_>) -> Result<Ran, StudyError> {
     let exact_objects = limits.exact_objects;
-    let many = recovery.affected.objects() as u64 > exact_objects && recovery.affected.records() >= GROUPS;
+    let many = recovery.affected.objects() as u64 > exact_objects
+        && recovery.affected.records() >= limits.groups_least;
     match three(recovery).filter(|_| many) {
         Some(three) => checked(recovery, three, limits, context),
         None => Ok(Ran { recovered: running::run(recovery, context)?, estimate: None, note: None }),

@@ -153,7 +153,8 @@ fn in_order(
     let own = levers::own_share(context);
     let all = if permille.is_some() { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
     let error_max = orders.map_or(ERROR_MAX, |orders| orders.share.max(ERROR_MAX));
-    let limits = estimate::Limits { exact_objects: ready.real.exact_objects, error_max };
+    let groups_least = if orders.is_some() { 1 } else { GROUPS };
+    let limits = estimate::Limits { exact_objects: ready.real.exact_objects, error_max, groups_least };
     let estimate::Ran { mut recovered, estimate, note } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, limits, context))?;
     let unavailable = Unavailable::set_apart(ready, &recovery, &mut recovered);
