@@ -19,7 +19,7 @@ use super::unavailable::Unavailable;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::real::Staged;
-use towtank_recovery::estimate::{self, ERROR_MAX, Estimate};
+use towtank_recovery::estimate::{self, ERROR_MAX, Estimate, GROUPS};
 use towtank_recovery::levers::{self, Settings, Tried};
 use towtank_recovery::observed::{Observed as Work, Parts, ServerSeen, bare, left, transfer};
 use towtank_recovery::resources::{Resource, resources};
@@ -160,7 +160,7 @@ fn in_order(
     let unavailable = Unavailable::set_apart(ready, &recovery, &mut recovered);
     let resources = resources(&recovery, &recovered);
     let estimate = context.within(all * own..all * own, |context| {
-        Estimate::or_of(estimate, (&recovery, &recovered), error_max, context)
+        Estimate::or_of(estimate, (&recovery, &recovered), limits, context)
     })?;
     let mut tried = context.within(all * own..all, |context| {
         let settings = Settings { window: false, others: ready.real.alternatives() };

@@ -10,7 +10,7 @@ use towtank_streams::{Draws, Purpose, Uniform as _};
 
 use super::*;
 use crate::whatif::orders;
-use towtank_recovery::estimate::{self, ERROR_MAX, Ran, differences, three};
+use towtank_recovery::estimate::{self, ERROR_MAX, GROUPS, Ran, differences, three};
 
 /// One pool of three copies on hosts with equal disks.
 #[derive(Clone, Copy, Debug)]
@@ -193,7 +193,8 @@ fn large(keys: &str) -> (Cluster, String) {
     (cluster, format!("{EXPORTS}queue = \"mclock\"\nceph_release = 16\n{keys}"))
 }
 
-const LIMITS: estimate::Limits = estimate::Limits { exact_objects: 100_000, error_max: ERROR_MAX };
+pub(super) const LIMITS: estimate::Limits =
+    estimate::Limits { exact_objects: 100_000, error_max: ERROR_MAX, groups_least: GROUPS };
 
 /// A wrong estimate is noticed, and all objects are simulated: here its first backfills take days to begin.
 #[test]

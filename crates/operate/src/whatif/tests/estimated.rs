@@ -3,8 +3,9 @@
 use towtank_rebuild::recovery::Recovery;
 use towtank_streams::{Draws, Purpose, Uniform as _};
 
+use super::coarse::LIMITS;
 use super::*;
-use towtank_recovery::estimate::{ERROR_MAX, Estimate};
+use towtank_recovery::estimate::Estimate;
 use towtank_recovery::levers::{self, Settings, Tried};
 use towtank_recovery::resources::resources;
 
@@ -34,7 +35,7 @@ fn both(folder: Folder, text: &str) -> (Vec<Tried>, Vec<Tried>, Option<f64>) {
     let recovery: Recovery<'_> = ready.real.recovery(&ready.staged, &context);
     let recovered = recovery.run(&context).unwrap();
     let resources = resources(&recovery, &recovered);
-    let estimate = Estimate::of(&recovery, &recovered, ERROR_MAX, &context).unwrap();
+    let estimate = Estimate::of(&recovery, &recovered, LIMITS, &context).unwrap();
     let tried = |estimate| {
         let settings = Settings { window: false, others: ready.real.alternatives() };
         levers::tried(&recovery, &recovered, (&resources, settings), estimate, &context).unwrap()
