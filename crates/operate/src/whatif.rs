@@ -10,9 +10,10 @@
 //!
 //! - `scenario`: the keys of a scenario;
 //! - `case`: the cluster before, after, and in the end;
+//! - `stages`: the map over time, with devices that are down and are marked out;
 //! - `later`: later changes, and devices that come back;
 //! - `exposure`: what further failures would lose; `unavailable`: what waits for devices that are down;
-//!   `halted`: what flags stop;
+//!   `halted`: what flags stop; `waits`: what keeps in what is down;
 //! - `moves_only`: the same where only what moves is asked;
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
@@ -27,7 +28,9 @@ mod moves_only;
 mod observed;
 mod present;
 mod scenario;
+mod stages;
 mod unavailable;
+mod waits;
 
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
@@ -119,7 +122,7 @@ impl Question for Whatif {
          once; --drain and --mark-out empty a device that still serves. Changes are made in the order of the command \
          line; a time behind an @ (--drain host=h1@2h) makes one later, also while an earlier one is under way. Not \
          modelled: what balancer and autoscaler do next.";
-    const RESULTS_VERSION: u32 = 12;
+    const RESULTS_VERSION: u32 = 13;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank whatif --report ceph-report.json --fail osd.3 --returns osd.3@40min --client-writes 200/s",
         "towtank whatif --report ceph-report.json --add-host h9=4x3.6:hdd --drain host=h1@2h",

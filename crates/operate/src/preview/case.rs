@@ -19,6 +19,8 @@ pub struct Case {
     pub before: Cluster,
     /// The cluster as it would be; the groups are those of `before`.
     pub after: Cluster,
+    /// The cluster without the changes, but for its groups, where it does not stay as it is.
+    pub left_alone: Option<Cluster>,
     /// What the exports say of the states of groups.
     pub states: GroupStates,
     /// Warnings about the exports and about the changes.
@@ -65,7 +67,8 @@ impl Case {
         let limits = FillLimits::of(&osd_dump);
         let flags = ClusterFlags::of((&before, &osd_dump), &asked, draft, &mut warnings)?;
         warnings.extend(flags.of_moves());
-        Ok(Case { before, after, states, warnings, upmaps_dropped, changes: words, limits })
+        let left_alone = None;
+        Ok(Case { before, after, left_alone, states, warnings, upmaps_dropped, changes: words, limits })
     }
 }
 

@@ -117,6 +117,7 @@ impl Moves {
         let mut tally = Tally { moves: Moves::default(), flows: BTreeMap::new() };
         let mut before = laid_out(&case.before)?;
         let mut after = laid_out(&case.after)?;
+        let mut left_alone = case.left_alone.as_ref().map(laid_out).transpose()?;
         let total: u64 = case.before.pools.iter().map(|pool| pool.groups.len() as u64).sum();
         for (old, new) in case.before.pools.iter().zip(&case.after.pools) {
             tally.moves.pools.push(PoolMoves { name: old.name.clone(), ..PoolMoves::default() });
@@ -136,9 +137,13 @@ impl Moves {
                     |groups| units.iter().map(|&(unit, _)| stable_mod(unit, groups)).collect::<Vec<_>>();
                 let sources = seeds(old.placed.pg_num);
                 let now = before.place_all(&old.placed, &sources);
+                let anyway = left_alone.as_mut().map(|alone| alone.place_all(&old.placed, &sources));
                 let then = after.place_all(&new.placed, &seeds(new.placed.pg_num));
-                for (((&(unit, bytes), source), now), then) in units.iter().zip(sources).zip(now).zip(then) {
+                let units = (0..).zip(units).zip(sources).zip(now).zip(then);
+                for ((((at, &(unit, bytes)), source), now), then) in units {
+                    let anyway = anyway.as_ref().map_or(&now, |anyway: &Vec<GroupPlacement>| &anyway[at]);
                     tally.add(Unit {
+                        anyway: anyway.up.devices.clone(),
                         id: PgId { pool: old.placed.id, seed: source },
                         pool: &old.placed,
                         min_size: old.min_size,
@@ -184,6 +189,8 @@ struct Unit<'a> {
     group: &'a Group,
     now: GroupPlacement,
     then: GroupPlacement,
+    /// Where it would be in the end without the change.
+    anyway: Vec<ItemId>,
     shard: u64,
     /// Copies or shards that are enough to read it.
     data: u32,
@@ -206,7 +213,7 @@ impl Tally {
         let is_read = count(held) >= u64::from(unit.data);
         let gains = |target| Gains::between(held, target, coded);
         let changes = if is_read { gains(target) } else { Gains::none() };
-        let pending = if is_read { gains(&unit.now.up.devices).gained.len() as u64 } else { 0 };
+        let pending = if is_read { gains(&unit.anyway).gained.len() as u64 } else { 0 };
         let moves = &mut self.moves;
         let stored = count(held) * unit.shard;
         let moved = changes.gained.len() as u64 * unit.shard;

@@ -26,6 +26,8 @@ pub struct Groups {
     /// The same cluster after each change of its map, in order, where there are any: then groups belong where
     /// they put them, and what is left of them moves there too.
     changed: Vec<(Cluster, Mapper)>,
+    /// Devices that are down and are replaced later: they count as failing at the beginning.
+    replaced: BTreeSet<DeviceId>,
 }
 
 /// Finds where the records of one run belong.
@@ -57,7 +59,14 @@ impl Groups {
     /// The fault of a map that cannot be compiled.
     pub fn new(cluster: Cluster, machines: Machines) -> Result<Groups, String> {
         let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
-        Ok(Groups { cluster, machines, mapper, changed: Vec::new() })
+        Ok(Groups { cluster, machines, mapper, changed: Vec::new(), replaced: BTreeSet::new() })
+    }
+
+    /// The same, of which these devices are down and are replaced later.
+    #[must_use]
+    pub(super) fn with_replaced(self, osds: &BTreeSet<ItemId>) -> Groups {
+        let replaced = osds.iter().filter_map(|osd| self.machines.devices.get(osd)).copied().collect();
+        Groups { replaced, ..self }
     }
 
     /// The same groups, to be moved to where each of `changed` puts them, one after another.
@@ -114,13 +123,14 @@ impl Groups {
         placed.into_iter().map(|placed| placed.up.devices).collect()
     }
 
-    /// Devices that are not serving, neither now nor after the change.
+    /// Devices that are not serving, neither now nor after the change, without those that are replaced later.
     pub fn down(&self) -> Vec<DeviceId> {
         let serves = |osd: ItemId| {
             self.cluster.serves(osd) || self.changed.iter().any(|(cluster, _)| cluster.serves(osd))
         };
         let devices = self.machines.devices.iter();
-        devices.filter(|(osd, _)| !serves(**osd)).map(|(_, device)| *device).collect()
+        let down = devices.filter(|(osd, device)| !serves(**osd) && !self.replaced.contains(device));
+        down.map(|(_, device)| *device).collect()
     }
 
     fn kind(pool: &PoolState) -> Kind {

@@ -25,7 +25,7 @@ use towtank_recovery::log;
 /// Each return that cannot be, with its place in `draft`.
 pub fn add(
     staged: &mut Staged,
-    asked: &Asked,
+    (asked, times): (&Asked, &[SimSpan]),
     (scenario, asks): (&Scenario, bool),
     (real, flags): (&real::Ready, &ClusterFlags),
     draft: &Draft,
@@ -49,11 +49,22 @@ pub fn add(
         let at = moment(change.at.max(missed.saturating_add(SimSpan::from_ns(1))));
         back.push(Return { at, devices: devices.clone(), empty: change.verb != "returns" });
     }
+    // Where nothing is asked, what is under way goes on at once; a new map takes its time all the same.
+    let map_at = |at: SimSpan| if asks { moment(at) } else { moment(at.saturating_add(scenario.start)) };
+    let osds = &real.groups.machines.osds;
+    let down = real.groups.down();
+    let struck = staged.struck.iter().flat_map(|struck| &struck.devices);
+    let failing: Vec<ItemId> = struck
+        .filter(|device| !down.contains(device))
+        .map(|device| osds[device.index()])
+        .filter(|osd| real.groups.cluster.serves(*osd))
+        .collect();
+    staged.warnings.extend(flags.nodown_of_some(&failing));
     staged.later = Later {
-        changes: asked.stages().iter().skip(1).map(|(at, _)| moment(*at)).collect(),
+        changes: times.iter().skip(1).map(|at| map_at(*at)).collect(),
         returns: back,
         writes: writes(scenario, asked, real, draft)?,
-        flags: flags.over_time(moment),
+        flags: flags.over_time(&failing, moment),
     };
     for struck in &mut staged.struck {
         struck.at = struck.at.saturating_sub(start);

@@ -144,13 +144,14 @@ fn of_risk() -> Vec<Row> {
         Row::new(
             "stuck_objects",
             "objects",
-            "objects that lack a copy or shard and have no target device for it, or no room there",
+            "objects that lack a copy or shard and get none: what is down stays in, or there is no target device or no \
+             room there",
             |seen| {
                 let stuck = seen.recovered.stuck;
                 Ok((stuck.waiting + stuck.homeless + stuck.full) as f64)
             },
         )
-        .titled("Objects without a target device"),
+        .titled("Objects that get no new copy"),
         Row::new(
             "halted_objects",
             "objects",

@@ -14,7 +14,9 @@ use towtank_units::{Percent, SimSpan, SimTime};
 use super::case::Ready;
 use super::exposure::Exposure;
 use super::halted::{self, Halted};
+use super::stages::DownAndIn;
 use super::unavailable::Unavailable;
+use super::waits;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::real::Staged;
@@ -49,6 +51,8 @@ pub struct Seen {
     pub upmaps_dropped: usize,
     /// The share of devices that fails in a year.
     pub failure_rate: Percent,
+    /// What objects wait for whose devices stay in although they are down.
+    pub waits: String,
 }
 
 /// When all has moved with slower and with faster disks; nothing if that was stopped before it was known.
@@ -92,6 +96,12 @@ pub struct Observed {
     /// What waits for devices that are down.
     #[serde(default)]
     pub unavailable: Unavailable,
+    /// What becomes of devices that are down and in.
+    #[serde(default)]
+    pub down: DownAndIn,
+    /// Whether what fails first is never marked out.
+    #[serde(default)]
+    pub stays_in: bool,
 }
 
 /// The kept results of a replicate.
@@ -153,11 +163,13 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         changes: ready.case.changes.clone(),
         fails: ready.fails,
         lasts: ready.lasts,
-        waited: Some(waited(ready, &recovered)),
+        waited: Some(waited(ready, (&recovery, &recovered))),
         work,
         by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
         halted,
         unavailable,
+        down: ready.down.clone(),
+        stays_in: staged.struck.first().is_some_and(|first| recovery.moments_of(first).1.is_none()),
     };
     let seen = Seen {
         moves,
@@ -171,6 +183,7 @@ pub fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, S
         timing: Timing { start_s: start, waiting: ready.real.waiting() },
         upmaps_dropped: ready.case.upmaps_dropped,
         failure_rate: ready.scenario.failure_rate,
+        waits: waits::waits(ready, &recovery),
     };
     Ok(Replicate { seen: Ok(seen), beside })
 }
@@ -192,6 +205,7 @@ fn beside(
     };
     beside.warnings.extend(staged.warnings.iter().cloned());
     beside.warnings.extend(lacked(staged.lacking, ready.asks));
+    beside.warnings.extend(ready.down.staying());
     beside.warnings.extend(dangers::warnings(moves));
     beside.warnings.extend(notes);
     beside
@@ -244,9 +258,10 @@ fn affected(ready: &Ready) -> Option<[u64; 2]> {
 
 /// What passes before objects move. Nothing is marked out that comes back, or if `noout` is set, and nothing
 /// waits for it where objects move before, since other things are done or the devices were out already.
-fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
-    let Waiting { detection, down_out, peering, noout, .. } = ready.real.waiting();
+fn waited(ready: &Ready, (recovery, recovered): (&Recovery<'_>, &Recovered)) -> [f64; 3] {
+    let Waiting { detection, down_out, peering, .. } = ready.real.waiting();
     let first = ready.staged.struck.first().map(|struck| struck.at);
+    let given_up = ready.staged.struck.first().is_some_and(|struck| recovery.moments_of(struck).1.is_some());
     let moves = transfer(recovered).map(|_| recovered.first_transfer);
     // After this span, and after peering, objects have begun to move at the earliest.
     let passes = |span: SimSpan| {
@@ -254,7 +269,7 @@ fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
         let at = first.map(|first| SimTime::ZERO.saturating_add(begins(first)));
         at.is_some_and(|at| moves.is_none_or(|moves| moves >= at))
     };
-    let is_given_up = !noout && !ready.lasts && passes(detection.saturating_add(down_out));
+    let is_given_up = given_up && !ready.lasts && passes(detection.saturating_add(down_out));
     // What is under way at the beginning waits for nothing.
     let parts = [(detection, passes(detection)), (down_out, is_given_up), (peering, ready.asks)];
     parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
@@ -347,7 +362,7 @@ impl Seen {
 
     /// Why not all is done, where not all is.
     pub fn left(&self) -> Option<String> {
-        let left = left(&self.recovered, self.timing.waiting);
+        let left = left(&self.recovered, &self.waits);
         let unmoved = self.recovered.stuck.unmoved;
         let full = (unmoved > 0).then(|| {
             format!(
@@ -477,7 +492,7 @@ impl Seen {
     pub fn full(&self) -> Value {
         let more = self.moves.groups_short > self.moves.safety.short_now;
         let short = self.short().filter(|_| more);
-        let reason = left(&self.recovered, self.timing.waiting)
+        let reason = left(&self.recovered, &self.waits)
             .or_else(|| self.unseen())
             .or(short)
             .or_else(|| self.idle_in_doubt());
@@ -501,7 +516,7 @@ impl Seen {
     /// From the detection of a failure until its devices are marked out.
     pub(crate) fn down_out(&self) -> Value {
         match self.observed.waited {
-            _ if self.timing.waiting.noout => Err("`noout` is set".to_owned()),
+            _ if self.observed.stays_in => Err(format!("it is not marked out: objects {}", self.waits)),
             _ if self.observed.lasts => {
                 Err("what happens later may come before the failed devices are marked out".to_owned())
             }
@@ -526,7 +541,7 @@ impl Seen {
     /// Until nothing is left with a single copy.
     pub(super) fn two_copies(&self) -> Value {
         let doubt = || self.idle_in_doubt();
-        let reason = bare(&self.recovered, self.timing.waiting).or_else(|| self.unseen()).or_else(doubt);
+        let reason = bare(&self.recovered, &self.waits).or_else(|| self.unseen()).or_else(doubt);
         reason.map_or_else(|| Ok(self.until(0)), Err)
     }
 
@@ -535,7 +550,7 @@ impl Seen {
         if self.recovered.stuck.lost > 0 {
             return Ok(1.0);
         }
-        let unfinished = left(&self.recovered, self.timing.waiting).or_else(|| self.unseen());
+        let unfinished = left(&self.recovered, &self.waits).or_else(|| self.unseen());
         let unfinished = unfinished.map(|why| format!("it is not known how long data are at risk: {why}"));
         match unfinished.or_else(|| self.doubt_of_moves()) {
             Some(reason) => Err(reason),

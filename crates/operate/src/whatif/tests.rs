@@ -14,6 +14,7 @@ use crate::exports::samples::{EXAMPLE, Folder, example, files};
 use towtank_study::{PointResult, Prepared, Study};
 
 mod coarse;
+mod down;
 mod estimated;
 mod flags;
 mod later;

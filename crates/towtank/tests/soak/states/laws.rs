@@ -154,17 +154,11 @@ impl Judge<'_> {
         self.law(of_empty, !lacks, || format!("{found:?}, and the truth {sure}, of which {empty} are empty"));
     }
 
-    /// A measure has one of two values, where all groups are known.
-    fn moved(&mut self, law: &'static str, measure: &str, want: [u64; 2]) {
+    /// A measure has this value, where all groups are known.
+    fn moved(&mut self, law: &'static str, measure: &str, want: u64) {
         let found = self.said.value(measure);
-        let holds = self.facts.unknown > 0
-            || found.is_some_and(|found| want.iter().any(|want| found == *want as f64));
-        self.law(law, holds, || {
-            format!(
-                "{measure} is {found:?}, and the truth {}, or {} once all that is down is out",
-                want[0], want[1]
-            )
-        });
+        let holds = self.facts.unknown > 0 || found == Some(want as f64);
+        self.law(law, holds, || format!("{measure} is {found:?}, and the truth {want}"));
     }
 
     fn safe_is_said(&mut self, law: &'static str, danger: bool, what: &str) {
@@ -225,14 +219,14 @@ pub(super) fn now(cluster: &Cluster, said: &Said) -> Broken {
     judge.broken
 }
 
-/// Data to move: what is missing and misplaced, also where devices that are down are marked out meanwhile.
+/// Data to move: what is missing and misplaced once devices that are down are marked out.
 fn moves(judge: &mut Judge<'_>) {
-    let [now, later] = [false, true].map(|out| to_move(&judge.cluster.after(&[], out)));
-    judge.moved("now: bytes to move", "moved_bytes", [now.bytes, later.bytes]);
-    judge.moved("now: bytes pending", "pending_bytes", [now.bytes, later.bytes]);
+    let later = to_move(&judge.cluster.after(&[]));
+    judge.moved("now: bytes to move", "moved_bytes", later.bytes);
+    judge.moved("now: bytes pending", "pending_bytes", later.bytes);
     // Groups without objects count too, as they do for Ceph.
-    judge.moved("now: groups to move", "moved_groups", [now.groups, later.groups]);
-    let never = judge.facts.unread.sure > 0 || (now.homeless > 0 && later.homeless > 0);
+    judge.moved("now: groups to move", "moved_groups", later.groups);
+    let never = judge.facts.unread.sure > 0 || later.homeless > 0;
     let holds = !never || judge.said.says_why_not("time_to_clean_s");
     let clean = judge.said.value("time_to_clean_s");
     judge.law("now: what is never clean has no time", holds, || format!("time_to_clean_s is {clean:?}"));
@@ -269,7 +263,7 @@ fn moves_only(cluster: &Cluster) -> bool {
 fn times(judge: &mut Judge<'_>) {
     let facts = judge.facts.clone();
     let [clean, full] = ["time_to_clean_s", "time_to_full_redundancy_s"].map(|name| judge.said.value(name));
-    let stays = facts.unread.sure > 0 || facts.homeless > 0;
+    let stays = facts.unread.sure > 0 || to_move(&judge.cluster.after(&[])).homeless > 0;
     judge.law("now: a move takes time", facts.waiting == 0 || clean != Some(0.0), || {
         format!("time_to_clean_s is 0, and {} groups are to be copied", facts.waiting)
     });
@@ -381,8 +375,8 @@ fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
     }
     // Under `nodown` what fails is never out, so that nothing moves away from it.
     if facts.unread.sure == 0 && !judge.cluster.has_flag("nodown") {
-        let [now, later] = [false, true].map(|out| to_move(&judge.cluster.after(devices, out)));
-        judge.moved("failed: bytes to move", "moved_bytes", [now.bytes, later.bytes]);
+        let later = to_move(&judge.cluster.after(devices));
+        judge.moved("failed: bytes to move", "moved_bytes", later.bytes);
     }
     let full = said.value("time_to_full_redundancy_s");
     let hit = facts.hit.sure > 0;
