@@ -20,6 +20,9 @@ pub struct GroupStates {
     pub inactive: u64,
     /// Groups with data that were found on no device.
     pub lost: u64,
+    /// Groups of which nobody knows whether their data are lost: `incomplete`.
+    #[serde(default)]
+    pub incomplete: u64,
     /// Groups that nobody has reported, or not for a while.
     pub unknown: u64,
     /// Groups on as many devices as they should be, of which some lack copies of objects: which of them do is
@@ -121,9 +124,10 @@ impl GroupStates {
     }
 
     fn add(&mut self, stated: Stated, groups: u64) {
-        let Stated { inactive, lost, unknown } = stated;
+        let Stated { inactive, lost, incomplete, unknown } = stated;
         self.inactive += if inactive { groups } else { 0 };
         self.lost += if lost { groups } else { 0 };
+        self.incomplete += if incomplete { groups } else { 0 };
         self.unknown += if unknown { groups } else { 0 };
     }
 

@@ -20,6 +20,9 @@ pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     };
     say(Status::NotSafe, states.lost, ("has", "have"), " unfound data now");
     say(Status::NotSafe, states.inactive, ("serves", "serve"), " no requests now");
+    let open = " `incomplete`: whether their data are lost is not known until other devices come back or an operator \
+                decides (`ceph pg PGID query` says which devices they ask for)";
+    say(Status::Unknown, states.incomplete, ("is", "are"), open);
     say(Status::Unknown, states.unknown, ("is", "are"), " in an unknown state");
     let copies = match states.behind_copies {
         0 => " copies of objects".to_owned(),
@@ -68,6 +71,7 @@ mod tests {
             stated: 8,
             inactive: 2,
             lost: 1,
+            incomplete: 2,
             unknown: 3,
             behind: 1,
             behind_copies: 40,
@@ -86,6 +90,8 @@ mod tests {
                 "Unknown: more than is placed",
                 "NotSafe: 1 group has unfound data now",
                 "NotSafe: 2 groups serve no requests now",
+                "Unknown: 2 groups are `incomplete`: whether their data are lost is not known until other devices come \
+                 back or an operator decides (`ceph pg PGID query` says which devices they ask for)",
                 "Unknown: 3 groups are in an unknown state",
                 "Unknown: 1 group lacks 40 copies of objects on devices that serve them, and no export says on which",
                 "Unknown: 3 groups wait for room (`backfill_toofull`), whatever the fill of the devices says",

@@ -283,7 +283,9 @@ pub fn digest(recovered: &Recovered) -> String {
 /// left with no more, or are lost.
 pub fn bare(recovered: &Recovered, waits: &str) -> Option<String> {
     let stuck = recovered.stuck;
-    let is_bare = recovered.partial || stuck.lost + stuck.unavailable > 0 || stuck.least_spare == Some(0);
+    let is_bare = recovered.partial
+        || stuck.lost + stuck.unavailable + stuck.undecided > 0
+        || stuck.least_spare == Some(0);
     left(recovered, waits).filter(|_| is_bare)
 }
 
@@ -308,6 +310,7 @@ pub fn left(recovered: &Recovered, waits: &str) -> Option<String> {
     };
     say(stuck.lost, "are lost: too few copies or shards are left");
     say(stuck.unavailable, "wait for devices that are down and hold copies or shards of them");
+    say(stuck.undecided, "are in `incomplete` groups: it is not known whether they are lost");
     say(stuck.waiting, waits);
     say(stuck.homeless, "have no valid target left");
     say(stuck.full, "do not fit: their target would exceed `backfillfull_ratio`");

@@ -150,6 +150,12 @@ fn of_groups() -> Vec<Row> {
             seen.by_state(|states| states.lost)
         }),
         Row::new(
+            "groups_incomplete_now",
+            "groups",
+            "placement groups of which nobody knows whether their data are lost, now",
+            |seen| seen.by_state(|states| states.incomplete),
+        ),
+        Row::new(
             "groups_unknown_now",
             "groups",
             "placement groups whose state is unknown or stale now",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use towtank_ceph::{Cluster, Group, PoolState, parts_of, upmaps};
+use towtank_ceph::{Cluster, Group, PoolState, Stated, parts_of, upmaps};
 use towtank_placement::crush::objects::stable_mod;
 use towtank_placement::crush::pools::{Placer, Pool};
 use towtank_placement::crush::{ItemId, Mapper, NONE, RuleKind, Workspace};
@@ -247,15 +247,22 @@ impl Groups {
         (0u32..).zip(bytes.into_iter().zip(objects)).map(unit)
     }
 
-    /// The numbers of groups whose data were found on no device, by their state.
-    pub(crate) fn stated_lost(&self) -> BTreeSet<u64> {
+    /// The numbers of groups whose state fits.
+    pub(crate) fn stated(&self, fits: fn(Stated) -> bool) -> BTreeSet<u64> {
         let of_pool = |(at, pool): (usize, &PoolState)| {
-            let lost =
-                |unit: Unit| pool.groups[unit.source as usize].stated.is_some_and(|stated| stated.lost);
-            self.units(at).map(lost).collect::<Vec<bool>>()
+            let fits = |unit: Unit| pool.groups[unit.source as usize].stated.is_some_and(fits);
+            self.units(at).map(fits).collect::<Vec<bool>>()
         };
-        let lost = self.cluster.pools.iter().enumerate().flat_map(of_pool);
-        (0..).zip(lost).filter(|(_, lost)| *lost).map(|(number, _)| number).collect()
+        let all = self.cluster.pools.iter().enumerate().flat_map(of_pool);
+        (0..).zip(all).filter(|(_, fits)| *fits).map(|(number, _)| number).collect()
+    }
+
+    /// Whether a device is in none of the maps any more in the end.
+    pub(crate) fn is_removed(&self, device: DeviceId) -> bool {
+        let osd = self.machines.osds[device.index()];
+        self.changed
+            .last()
+            .is_some_and(|(end, _)| end.device(osd).is_none() && self.cluster.device(osd).is_some())
     }
 
     /// The number of the first group of each pool.

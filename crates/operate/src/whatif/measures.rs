@@ -131,7 +131,7 @@ fn of_risk() -> Vec<Row> {
         })
         .only_where(|seen| seen.fails),
         Row::new("lost_objects", "objects", "objects of which too few copies or shards are left", |seen| {
-            seen.at_least(seen.recovered.stuck.lost)
+            seen.lost()
         })
         .titled("Objects lost for good"),
         Row::new(
@@ -250,6 +250,12 @@ fn of_groups() -> Vec<Row> {
         Row::new("groups_lost_now", "groups", "placement groups with unfound data now", |seen| {
             by_state(seen, |states| states.lost)
         }),
+        Row::new(
+            "groups_incomplete_now",
+            "groups",
+            "placement groups of which nobody knows whether their data are lost, now",
+            |seen| by_state(seen, |states| states.incomplete),
+        ),
         Row::new(
             "groups_unknown_now",
             "groups",

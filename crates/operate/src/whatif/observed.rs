@@ -407,6 +407,22 @@ impl Seen {
         }
     }
 
+    /// Objects that are lost: where it is not known of some whether they are, it is never 0.
+    pub(super) fn lost(&self) -> Value {
+        let lost = self.recovered.stuck.lost;
+        match self.incomplete().filter(|_| lost == 0) {
+            Some(open) => Err(open),
+            None => self.at_least(lost),
+        }
+    }
+
+    /// Why it is not known whether data are lost, where groups are `incomplete`.
+    fn incomplete(&self) -> Option<String> {
+        let incomplete = self.moves.states.incomplete;
+        let groups = human::plural(incomplete as f64, ["group is", "groups are"]);
+        (incomplete > 0).then(|| format!("{groups} `incomplete`: whether their data are lost is not known"))
+    }
+
     /// Groups that lack copies of objects though they are on all their devices: when they have them again is
     /// not modelled.
     fn behind(&self) -> Option<String> {
@@ -421,7 +437,8 @@ impl Seen {
         let lost = human::plural(states.lost as f64, ["group has", "groups have"]);
         let lost = || (states.lost > 0).then(|| format!("{lost} unfound data"));
         let is_open = states.behind + states.unknown + states.unsettled > 0;
-        self.doubt_of_moves().filter(|_| is_open || self.recovered.jobs == 0).or_else(lost)
+        let doubt = self.doubt_of_moves().filter(|_| is_open || self.recovered.jobs == 0);
+        doubt.or_else(lost).or_else(|| self.incomplete().filter(|_| self.recovered.stuck.undecided == 0))
     }
 
     /// Objects that lack nothing, and that a flag keeps where they are.
@@ -552,7 +569,7 @@ impl Seen {
         }
         let unfinished = left(&self.recovered, &self.waits).or_else(|| self.unseen());
         let unfinished = unfinished.map(|why| format!("it is not known how long data are at risk: {why}"));
-        match unfinished.or_else(|| self.doubt_of_moves()) {
+        match unfinished.or_else(|| self.incomplete()).or_else(|| self.doubt_of_moves()) {
             Some(reason) => Err(reason),
             None => Ok(self.exposure.loss(self.failure_rate, (self.until(0), self.until(1)))),
         }

@@ -152,3 +152,64 @@ fn what_is_down_is_replaced_later() {
     };
     assert!(format!("{problems:?}").contains("what it lacks is not known"), "{problems:?}");
 }
+
+/// The exports in which osd.3 is down and a group of it waits for it, and another group is in this state.
+fn waiting_for_osd_3(other: &str) -> Folder {
+    let mut folder = with_down(&[3], &[]);
+    let text = crate::exports::samples::unpacked(&folder, "pg_dump.json.gz");
+    let mut dump: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut waits = false;
+    for group in dump["pg_map"]["pg_stats"].as_array_mut().unwrap() {
+        let serves = |osd: &serde_json::Value| *osd == 3;
+        if group["acting"].as_array().unwrap().iter().any(serves) {
+            for key in ["up", "acting"] {
+                group[key].as_array_mut().unwrap().retain(|osd| !serves(osd));
+            }
+            group["state"] = if waits { "active+undersized+degraded" } else { "down" }.into();
+            waits = true;
+        }
+        if group["pgid"] == "1.5" && !other.is_empty() {
+            group["state"] = other.into();
+            group["acting"].as_array_mut().unwrap().truncate(1);
+        }
+    }
+    folder.0.insert("pg_dump.json.gz".to_owned(), dump.to_string().into_bytes());
+    folder
+}
+
+/// Whatever takes away what a `down` group waits for, its data are lost; before, they waited for a device that
+/// had been removed.
+#[test]
+fn what_a_down_group_waits_for_is_lost_however_it_is_taken_away() {
+    let of = |text: &str| {
+        let (outcome, _) = said(waiting_for_osd_3(""), text);
+        ["lost_objects", "unavailable_objects"].map(|measure| outcome.measures[measure].value())
+    };
+    let [lost, waits] = of("");
+    assert_eq!(lost, Some(0.0));
+    assert!(waits > Some(0.0));
+    for text in ["fail", "remove", "replace"] {
+        assert_eq!(of(&format!("{text} = \"osd.3\"")), [waits, Some(0.0)], "{text}");
+    }
+    assert_eq!(of("replace = \"osd.3@1h\""), [waits, Some(0.0)]);
+    // Another device's failure takes nothing away that is down.
+    assert_eq!(of("fail = \"osd.13\"\nset_flag = \"norecover\"")[1], waits);
+}
+
+/// Whether data of an `incomplete` group are lost is not known: no number of lost objects, no probability.
+#[test]
+fn incomplete_groups_are_neither_lost_nor_kept() {
+    let (outcome, answer) = said(waiting_for_osd_3("incomplete"), "");
+    for measure in ["lost_objects", "data_loss_probability_fraction", "time_to_clean_s"] {
+        let reason = outcome.measures[measure].reason().expect(measure);
+        assert!(reason.contains("`incomplete`"), "{measure}: {reason}");
+    }
+    assert_eq!(outcome.measures["groups_incomplete_now"].value(), Some(1.0));
+    assert_eq!(outcome.measures["groups_lost_now"].value(), Some(0.0));
+    assert_eq!(answer.verdict.as_ref().unwrap().status(), towtank_report::Status::NotSafe);
+    assert!(!answer.prose().contains("100 %"), "{}", answer.prose());
+    // What is lost besides is: the group that waited for osd.3.
+    let (outcome, _) = said(waiting_for_osd_3("incomplete"), "fail = \"osd.3\"");
+    assert!(outcome.measures["lost_objects"].value() > Some(0.0));
+    assert_eq!(outcome.measures["data_loss_probability_fraction"].value(), Some(1.0));
+}

@@ -23,13 +23,15 @@ pub(super) enum Damage {
     Time(u32),
     /// In the record, a device of the first group that is whole holds nothing.
     Record,
+    /// A loss is sure, and nobody knows of what.
+    Probability,
     /// An export is taken away.
     Export,
 }
 
 const COUNTS: [&str; 13] = [
     "groups_short_now",
-    "groups_lost_now",
+    "groups_incomplete_now",
     "groups_inactive_now",
     "groups_unknown_now",
     "below_min_size",
@@ -96,6 +98,10 @@ fn damage(damage: Damage, asked: &Asked, cluster: &mut Cluster, said: &mut Said)
             }
         }
         Damage::Record => forget(cluster),
+        Damage::Probability => {
+            said.measures.insert("lost_objects".to_owned(), Err("groups are `incomplete`".to_owned()));
+            said.measures.insert("data_loss_probability_fraction".to_owned(), Ok(1.0));
+        }
         Damage::Export => {}
     }
 }
