@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use towtank_imports::ceph::{GroupStat, GroupSum, GroupsInState, PgDump, Report, Served};
+use towtank_imports::ceph::{GroupStat, GroupSum, GroupsInState, OsdDump, PgDump, PoolEntry, Report, Served};
 use towtank_placement::crush::{NONE, RuleKind};
 
 use crate::cluster::{Cluster, Group, PoolState, Stated};
@@ -41,6 +41,9 @@ pub struct GroupStates {
     pub guessed: u64,
     /// Groups, or pools of a report, that have bytes and no count of objects.
     pub uncounted: u64,
+    /// Pools of which nothing is written, or read, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stopped_pools: Vec<String>,
     /// Where the states show more than the exports place, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<String>,
@@ -154,6 +157,26 @@ impl GroupStates {
     pub fn known(&self, count: u64) -> Option<f64> {
         (self.stated > 0).then_some(count as f64)
     }
+}
+
+/// Pools that serve no requests, or only reads, because of a flag (`pg_pool_t::FLAG_FULL`, `FLAG_EIO`).
+pub(crate) fn stopped_pools(dump: &OsdDump) -> Vec<String> {
+    let of = |pool: &PoolEntry| {
+        let name = &pool.name;
+        match () {
+            () if pool.has_flag("eio") => {
+                Some(format!("pool `{name}` has the flag `eio`: its clients get errors"))
+            }
+            () if pool.has_flag("full_quota") => {
+                Some(format!("pool `{name}` is full by its quota (`full`): it takes no writes"))
+            }
+            () if pool.has_flag("full") => {
+                Some(format!("pool `{name}` has the flag `full`: it takes no writes"))
+            }
+            () => None,
+        }
+    };
+    dump.pools.iter().filter_map(of).collect()
 }
 
 /// Whether there are bytes, and no count of the objects that have them.

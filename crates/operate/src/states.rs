@@ -13,6 +13,7 @@ pub(crate) fn groups(count: u64, verb: (&str, &str)) -> String {
 pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     let mut found: Vec<(Status, String)> =
         states.unplaced.iter().map(|text| (Status::Unknown, text.clone())).collect();
+    found.extend(states.stopped_pools.iter().map(|text| (Status::NotSafe, text.clone())));
     let mut say = |status: Status, count: u64, verb: (&str, &str), rest: &str| {
         if count > 0 {
             found.push((status, groups(count, verb) + rest));
@@ -80,6 +81,7 @@ mod tests {
             toofull: 3,
             guessed: 5,
             uncounted: 6,
+            stopped_pools: vec!["a pool takes no writes".to_owned()],
             unplaced: vec!["more than is placed".to_owned()],
         };
         let words: Vec<String> =
@@ -88,6 +90,7 @@ mod tests {
             words,
             [
                 "Unknown: more than is placed",
+                "NotSafe: a pool takes no writes",
                 "NotSafe: 1 group has unfound data now",
                 "NotSafe: 2 groups serve no requests now",
                 "Unknown: 2 groups are `incomplete`: whether their data are lost is not known until other devices come \

@@ -49,6 +49,9 @@ pub struct Moves {
     pub disagreeing: u64,
     /// An example of these.
     pub disagreeing_example: String,
+    /// Groups that other devices serve by the dump than by the temporary mappings of the map.
+    #[serde(default)]
+    pub served_elsewhere: u64,
     /// The moves of each device.
     pub devices: BTreeMap<ItemId, DeviceMoves>,
     /// Bytes from device to device; a missing copy is rebuilt from the primary of the group.
@@ -153,6 +156,11 @@ impl Moves {
                         shard: bytes.div_ceil(u64::from(old.data_shards)),
                         data: old.data_shards,
                         first: unit == source,
+                        is_temporary: case
+                            .before
+                            .overlay
+                            .pg_temp
+                            .contains_key(&PgId { pool: old.placed.id, seed: source }),
                     });
                 }
             }
@@ -196,6 +204,8 @@ struct Unit<'a> {
     data: u32,
     /// Whether it keeps the id of the group that it comes from.
     first: bool,
+    /// Whether the map has a temporary mapping for it.
+    is_temporary: bool,
 }
 
 struct Tally {
@@ -254,6 +264,11 @@ impl Tally {
             if moves.disagreeing_example.is_empty() {
                 moves.disagreeing_example = unit.id.to_string();
             }
+        }
+        // What serves a group that cannot be read is not taken from the dump.
+        let serves = !unit.group.stated.is_some_and(|stated| stated.inactive);
+        if unit.first && unit.is_temporary && serves && unit.group.up.is_some() {
+            self.moves.served_elsewhere += u64::from(differs(held, &unit.now.acting.devices, coded));
         }
         if is_read {
             self.note_devices(held, target, unit.shard);

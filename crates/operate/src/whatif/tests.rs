@@ -18,6 +18,7 @@ mod down;
 mod estimated;
 mod flags;
 mod later;
+mod malformed;
 mod moves_only;
 mod real;
 mod rule;

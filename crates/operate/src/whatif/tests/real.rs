@@ -7,7 +7,7 @@ use towtank_rebuild::plan::NOWHERE;
 
 use super::outcome as outcome_of;
 use super::*;
-use crate::exports::samples::live;
+use crate::exports::samples::{live, placed};
 use crate::preview::Preview;
 use crate::real::groups::Groups;
 use towtank_recovery::observed::{Observed as Work, ServerSeen};
@@ -41,7 +41,12 @@ fn warns(outcome: &Outcome, text: &str) -> bool {
 
 /// A generated test cluster: racks of two hosts with one hdd each, one pool whose copies are in different
 /// buckets of type `domain`, and groups of the given objects and bytes where the map places them.
-fn small(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Folder {
+fn small(racks: i32, of: (u32, &str), groups: &[(u64, u64)]) -> Folder {
+    placed(unplaced(racks, of, groups))
+}
+
+/// The same before its groups are placed.
+fn unplaced(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Folder {
     let hosts = racks * 2;
     let mut map = String::new();
     (0..hosts).for_each(|osd| map += &format!("device {osd} osd.{osd} class hdd\n"));
@@ -83,17 +88,15 @@ const SMALL: &str = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"
 
 /// The generated cluster with these devices down, and where the map puts its groups.
 fn small_down(racks: i32, down: &[i32], text: &str) -> Outcome {
-    let mut folder = small(racks, (3, "host"), &[(10, 1_000_000); 32]);
-    let tunables = "tunable choose_local_tries 0\ntunable choose_local_fallback_tries 0\ntunable choose_total_tries 50\n\
-                    tunable chooseleaf_descend_once 1\ntunable chooseleaf_vary_r 1\ntunable chooseleaf_stable 1\n";
+    let mut folder = unplaced(racks, (3, "host"), &[(10, 1_000_000); 32]);
     let map = String::from_utf8(folder.0["map"].clone()).unwrap();
-    folder.0.insert("map".to_owned(), format!("{tunables}{map}").into_bytes());
+    folder.0.insert("map".to_owned(), format!("{TUNABLES}{map}").into_bytes());
     let mut dump: serde_json::Value = serde_json::from_slice(&folder.0["osds"]).unwrap();
     for osd in down {
         dump["osds"][*osd as usize]["up"] = 0.into();
     }
     folder.0.insert("osds".to_owned(), dump.to_string().into_bytes());
-    outcome_of(&Whatif, folder, &format!("{SMALL}{text}"))
+    outcome_of(&Whatif, placed(folder), &format!("{SMALL}{text}"))
 }
 
 /// A whole rack that is down stays in (`mon_osd_down_out_subtree_limit`), and the answer says so; half a rack
@@ -271,11 +274,11 @@ const TUNABLES: &str = "tunable choose_local_tries 0\ntunable choose_local_fallb
 /// other.
 fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     let cluster = |sizes: &[(u64, u64)]| {
-        let Folder(mut files) = small(2, (3, "host"), sizes);
+        let Folder(mut files) = unplaced(2, (3, "host"), sizes);
         let map = String::from_utf8(files["map"].clone()).unwrap();
         let map = map.replace("class hdd", &format!("class {class}"));
         files.insert("map".to_owned(), format!("{TUNABLES}{map}").into_bytes());
-        Folder(files)
+        placed(Folder(files))
     };
     let asked = ready(cluster(&[(1, 1024); 64]), &format!("{SMALL}fail = \"osd.2\""));
     let context = RunContext::alone(Seed(1), 1);
