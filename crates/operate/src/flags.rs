@@ -183,17 +183,19 @@ impl ClusterFlags {
         )))
     }
 
-    /// What they mean where only places of data are answered.
-    pub(crate) fn of_moves(&self) -> Option<Warning> {
-        let stop = ["norecover", "nobackfill", "norebalance"];
-        let set: Vec<String> = stop
-            .iter()
-            .filter(|flag| self.has(flag, SimSpan::ZERO))
-            .map(|flag| format!("`{flag}`"))
-            .collect();
-        let verb = if set.len() == 1 { "is" } else { "are" };
-        let text = || format!("nothing of this moves while {} {verb} set", set.join(" and "));
-        (!set.is_empty()).then(|| Warning::danger(text()))
+    /// What they mean where only places of data are answered, and something is to move.
+    pub(crate) fn of_moves(&self) -> Option<String> {
+        let is_set = |flag: &&&str| self.has(flag, SimSpan::ZERO);
+        let all: Vec<String> =
+            ["norecover", "nobackfill"].iter().filter(is_set).map(|flag| format!("`{flag}`")).collect();
+        let verb = if all.len() == 1 { "is" } else { "are" };
+        match all[..] {
+            [] if self.has("norebalance", SimSpan::ZERO) => {
+                Some("of this, what lacks no copy stays where it is while `norebalance` is set".to_owned())
+            }
+            [] => None,
+            _ => Some(format!("nothing of this moves while {} {verb} set", all.join(" and "))),
+        }
     }
 
     /// Refuses devices that are to be up or in while a flag keeps them from it.

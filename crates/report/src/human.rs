@@ -117,6 +117,14 @@ pub fn quantity(value: f64, unit: &str) -> String {
     Shown::fitting(value, unit).quantity(value)
 }
 
+/// A small probability in words, cut to two digits: `1 in 2,400`.
+#[must_use]
+pub fn odds(share: f64) -> String {
+    let odds = (1.0 / share) as u128;
+    let step = 10u128.pow(odds.max(1).ilog10().saturating_sub(1));
+    format!("1 in {}", digits((odds / step * step) as f64))
+}
+
 /// Quantities that one sentence compares, all in the unit of the largest: `0.86 min` and `1.19 min`.
 #[must_use]
 pub fn alike<const N: usize>(values: [f64; N], unit: &str) -> [String; N] {

@@ -221,10 +221,17 @@ fn part_of(some: RangeInclusive<u32>, all: u32) -> String {
     }
 }
 
+/// Smaller shares are shown as one in so many: as percentages they would have an exponent.
+const SMALL: f64 = 1e-6;
+
 /// Means with their units, padded so that the numbers end in one column.
 fn means<'a>(measures: impl Iterator<Item = &'a Measure>) -> Vec<String> {
     let parts: Vec<(String, String)> = measures
         .map(|measure| match measure.value() {
+            // Such a part of a whole is a probability.
+            Some(value) if matches!(measure.unit(), "fraction" | "share") && value > 0.0 && value < SMALL => {
+                (human::odds(value), String::new())
+            }
             Some(value) => {
                 let shown = human::Shown::fitting(value, measure.unit());
                 (shown.digits(value), printable(shown.unit()))
@@ -456,6 +463,10 @@ fn table(table: &Table, style: Style) -> String {
     let mut out = section(&printable(table.title()), style);
     if !table.description().is_empty() {
         out.push_str(&paragraph(&printable(table.description()), "", style, Ink::Faint));
+    }
+    // Commands are to be pasted: a part of them is no plan.
+    if table.columns().iter().any(|column| column.name == "command") {
+        return out + &grid::of_table(table).render(style);
     }
     out + &limited(grid::of_table(table), style, table.id())
 }

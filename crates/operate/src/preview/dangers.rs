@@ -93,6 +93,7 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
                at different times?";
         found.push((Status::Unknown, text));
     }
+    found.extend(moves.halts.iter().map(|text| (Status::AtRisk, text.clone())));
     found.extend(too_full(moves));
     found
 }

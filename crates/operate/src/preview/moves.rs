@@ -43,6 +43,9 @@ pub struct Moves {
     pub groups_homeless: u64,
     /// Counts of groups that are unsafe.
     pub safety: Safety,
+    /// What a flag keeps from moving, in words, where only the places of data are answered.
+    #[serde(default)]
+    pub halts: Option<String>,
     /// What the exports say of the states of groups.
     pub states: GroupStates,
     /// Groups for which the dump and the map disagree on the right devices.
@@ -304,6 +307,7 @@ impl Tally {
     fn finish(mut self, case: &Case) -> Moves {
         self.moves.safety.limits = case.limits;
         self.moves.states = case.states.clone();
+        self.moves.halts = case.halts.clone().filter(|_| self.moves.moved_shards > 0);
         let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;
         for id in 0..known {
             if case.before.device(id).is_some() || case.after.device(id).is_some() {

@@ -482,3 +482,39 @@ fn changes_that_contradict_each_other_are_refused() {
         case(changes);
     }
 }
+
+/// A fault that was mended: an answer was safe although a flag kept all of it from moving.
+#[test]
+fn what_a_flag_keeps_from_moving_is_not_safe() {
+    let with = |flags: &str, change: &str| {
+        answer(&planted("\"flags\": \"\"", &format!("\"flags\": \"{flags}\""), change))
+    };
+    let change = "reweight = \"osd.7=0.9\"";
+    for (flags, words) in [
+        ("nobackfill", "nothing of this moves while `nobackfill` is set"),
+        ("norecover,nobackfill", "nothing of this moves while `norecover` and `nobackfill` are set"),
+        ("norebalance", "of this, what lacks no copy stays where it is while `norebalance` is set"),
+    ] {
+        let text = with(flags, change);
+        assert!(text.starts_with("At risk: ") && text.contains(words), "{flags}: {text}");
+        // Where nothing is to move, nothing is kept from it.
+        let text = with(flags, "");
+        assert!(text.starts_with("Safe") && !text.contains("while"), "{flags}: {text}");
+    }
+    assert!(!answer(&case(change)).contains("while"));
+}
+
+/// A fault that was mended: nothing was to move, beside missing copies that counted as bytes to move.
+#[test]
+fn groups_that_wait_for_a_device_are_said_to_wait() {
+    let files = samples::live(&["crushmap.bin", "degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]).0;
+    let degraded = "crush_map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
+    let warnings = draft_case(files, degraded).unwrap().warnings;
+    let says = |words: &str| warnings.iter().any(|warning| warning.text.contains(words));
+    assert!(says("osd.2 is down and in: groups wait for it, and nothing of these moves"), "{warnings:?}");
+    assert!(
+        says("their missing copies are counted as bytes to move where the map has a device"),
+        "{warnings:?}"
+    );
+    assert!(case("").warnings.iter().all(|warning| !warning.text.contains("down and in")));
+}

@@ -452,9 +452,7 @@ fn small(share: f64, exposed: bool) -> String {
         "below 1 in 1,000,000,000".to_owned()
     } else if share < 0.1 {
         // Two digits: it is an estimate, and an upper one.
-        let odds = 1.0 / share;
-        let step = libm::pow(10.0, libm::floor(libm::log10(odds)) - 1.0);
-        format!("at most 1 in {}", human::digits(libm::floor(odds / step) * step))
+        format!("at most {}", human::odds(share))
     } else {
         format!("at most {:.0} %", 100.0 * share)
     }

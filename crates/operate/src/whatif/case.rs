@@ -127,6 +127,7 @@ impl Ready {
             upmaps_dropped,
             changes: words,
             limits,
+            halts: None,
         };
         let lasts = asked.lasts();
         let start = begins;
