@@ -60,8 +60,8 @@ pub struct Stated {
     pub inactive: bool,
     /// Some of its data were not found on any device.
     pub lost: bool,
-    /// Its devices do not have all of its history: whether its data are lost is open until others come back or
-    /// an operator decides.
+    /// Its devices do not have all of its history: whether its data are lost is open until others come back
+    /// or an operator decides.
     pub incomplete: bool,
     /// No device has reported it, or not for a while.
     pub unknown: bool,

@@ -194,7 +194,7 @@ fn summary(report: &Report, style: Style) -> Option<String> {
         return None;
     }
     let mut grid = Grid::new(&[("", Align::Text), ("mean", Align::Number), ("95 % interval", Align::Text)]);
-    for ((name, measure), mean) in report.summary.iter().zip(means(report.summary.values())) {
+    for ((name, measure), mean) in report.summary.iter().zip(means(report.summary.iter())) {
         grid.push(vec![printable(name), mean, interval(measure)]);
     }
     let title = match report.replicates {
@@ -221,21 +221,17 @@ fn part_of(some: RangeInclusive<u32>, all: u32) -> String {
     }
 }
 
-/// Smaller shares are shown as one in so many: as percentages they would have an exponent.
-const SMALL: f64 = 1e-6;
-
 /// Means with their units, padded so that the numbers end in one column.
-fn means<'a>(measures: impl Iterator<Item = &'a Measure>) -> Vec<String> {
+fn means<'a>(measures: impl Iterator<Item = (&'a String, &'a Measure)>) -> Vec<String> {
     let parts: Vec<(String, String)> = measures
-        .map(|measure| match measure.value() {
-            // Such a part of a whole is a probability.
-            Some(value) if matches!(measure.unit(), "fraction" | "share") && value > 0.0 && value < SMALL => {
-                (human::odds(value), String::new())
-            }
-            Some(value) => {
-                let shown = human::Shown::fitting(value, measure.unit());
-                (shown.digits(value), printable(shown.unit()))
-            }
+        .map(|(name, measure)| match measure.value() {
+            Some(value) => human::small_probability(name, value).map_or_else(
+                || {
+                    let shown = human::Shown::fitting(value, measure.unit());
+                    (shown.digits(value), printable(shown.unit()))
+                },
+                |odds| (odds, String::new()),
+            ),
             None => ("–".to_owned(), String::new()),
         })
         .collect();

@@ -32,8 +32,8 @@ pub(super) fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, 
         .ok_or_else(|| D::Error::custom(format!("{id} is not a device id; ids go from 0 to {DEVICE_ID_MAX}")))
 }
 
-/// The devices of a group; holes are -1 in some places and 2^31 - 1 in others. Each device is in it once: CRUSH
-/// draws none twice, and the monitors refuse mappings that name one twice.
+/// The devices of a group; holes are -1 in some places and 2^31 - 1 in others. Each device is in it once:
+/// CRUSH draws none twice, and the monitors refuse mappings that name one twice.
 pub(super) fn devices<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i32>, D::Error> {
     let ids = Vec::<i64>::deserialize(deserializer)?;
     let mut sorted = ids.clone();

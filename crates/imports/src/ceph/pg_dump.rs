@@ -106,8 +106,8 @@ impl GroupSum {
 }
 
 impl GroupStat {
-    /// Whether it serves requests by its state, and on no device: the primary of a group that serves is one of
-    /// its devices. What nobody has reported for a while may be out of date.
+    /// Whether it serves requests by its state, and on no device: the primary of a group that serves is one
+    /// of its devices. What nobody has reported for a while may be out of date.
     fn serves_from_nowhere(&self) -> bool {
         self.is("active") && !self.is("stale") && self.acting.iter().all(|device| *device == NONE)
     }

@@ -27,8 +27,8 @@ pub(crate) fn example() -> Folder {
 pub(crate) const EXAMPLE: &str =
     "crush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
 
-/// Exports with the names `map`, `osds` and `pgs`, of which each group without devices is served where the map
-/// puts it.
+/// Exports with the names `map`, `osds` and `pgs`, of which each group without devices is served where the
+/// map puts it.
 pub(crate) fn placed(folder: Folder) -> Folder {
     use towtank_imports::{File, ceph};
     use towtank_placement::crush::pools::{PgId, Placer};

@@ -266,7 +266,7 @@ fn main_measures(report: &Report, style: Style) -> String {
     order.extend(known.iter().enumerate().filter(|(at, _)| Some(*at) != headline).map(|(_, one)| *one));
     order.truncate(MEASURES);
     let mut grid = Grid::new(&[("", Align::Text), ("", Align::Number), ("", Align::Text)]);
-    for ((name, measure), mean) in order.iter().zip(means(order.iter().map(|(_, measure)| *measure))) {
+    for ((name, measure), mean) in order.iter().zip(means(order.iter().copied())) {
         let title = report.titles.get(*name).unwrap_or(name);
         grid.push(vec![printable(title), mean, interval(measure)]);
     }

@@ -287,9 +287,9 @@ fn risk_and_clients_stay_on_a_screen_full_of_warnings() {
 
 /// A probability of 2 in 100,000,000,000 was shown as `1.969e-9 %`.
 #[test]
-fn a_tiny_share_is_shown_as_one_in_so_many() {
+fn a_tiny_probability_is_shown_as_one_in_so_many() {
     let mut report = sample::queue();
-    report.summary.insert("loss".to_owned(), Measure::new(1.969e-11, "fraction", 1));
+    report.summary.insert("loss_probability".to_owned(), Measure::new(1.969e-11, "fraction", 1));
     let text = render(&report, Style::default());
     assert!(text.contains("1 in 50,000,000,000") && !text.contains("e-9 %"), "{text}");
     assert_eq!(human::odds(0.000_41), "1 in 2,400");

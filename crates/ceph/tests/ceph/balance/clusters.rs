@@ -27,8 +27,8 @@ pub struct PoolSpec {
     pub bytes: Vec<u64>,
 }
 
-/// The rules: copies on hosts, shards on hosts, copies on hosts of class ssd, two racks with two hosts each; and
-/// shards on as many hosts as there are.
+/// The rules: copies on hosts, shards on hosts, copies on hosts of class ssd, two racks with two hosts
+/// each; and shards on as many hosts as there are.
 const RULES: &str = "
 rule copies {\n id 0\n type replicated\n min_size 1\n max_size 10\n step take default\n step chooseleaf firstn 0 type host\n step emit\n}
 rule shards {\n id 1\n type erasure\n min_size 1\n max_size 10\n step set_chooseleaf_tries 5\n step set_choose_tries 100\n step take default\n step chooseleaf indep 0 type host\n step emit\n}

@@ -242,8 +242,9 @@ fn laws_hold_on_a_thousand_clusters() {
     );
 }
 
-/// A code with as many shards as there are hosts fills each host with one shard of each group, so that nothing
-/// is left over anywhere in the network of the bound: sums that are rounded apart made it half of what fits.
+/// A code with as many shards as there are hosts fills each host with one shard of each group, so that
+/// nothing is left over anywhere in the network of the bound: sums that are rounded apart made it half of
+/// what fits.
 #[test]
 fn a_code_as_wide_as_its_hosts_fits_at_best_what_fits_now() {
     let mut whole = 0;

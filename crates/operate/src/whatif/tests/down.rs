@@ -177,8 +177,8 @@ fn waiting_for_osd_3(other: &str) -> Folder {
     folder
 }
 
-/// Whatever takes away what a `down` group waits for, its data are lost; before, they waited for a device that
-/// had been removed.
+/// Whatever takes away what a `down` group waits for, its data are lost; before, they waited for a device
+/// that had been removed.
 #[test]
 fn what_a_down_group_waits_for_is_lost_however_it_is_taken_away() {
     let of = |text: &str| {

@@ -279,8 +279,8 @@ impl Cluster {
         raw.contains(&from) && self.devices[to as usize].weight > 0 && rest.all(|other| other != host)
     }
 
-    /// The cluster once the monitors have marked out what was down, and then these devices, which failed. They
-    /// mark out none under `noout`, none of a rack that is down as a whole, and of what was down none
+    /// The cluster once the monitors have marked out what was down, and then these devices, which failed.
+    /// They mark out none under `noout`, none of a rack that is down as a whole, and of what was down none
     /// while less than three quarters of all devices are in.
     pub(super) fn after(&self, failed: &[i32]) -> Cluster {
         let mut after = self.clone();

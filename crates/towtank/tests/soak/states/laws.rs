@@ -135,8 +135,8 @@ impl Judge<'_> {
         }
     }
 
-    /// A measure has a value within the bounds. Where groups are unknown, a device lacks objects that no export
-    /// names, or nobody has decided whether data are lost, a reason is as true as 0.
+    /// A measure has a value within the bounds. Where groups are unknown, a device lacks objects that no
+    /// export names, or nobody has decided whether data are lost, a reason is as true as 0.
     fn counts(&mut self, law: &'static str, measure: &str, want: Count) {
         let found = self.said.value(measure);
         let undecided = if measure == "lost_objects" { self.facts.undecided } else { 0 };
