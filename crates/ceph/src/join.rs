@@ -144,6 +144,18 @@ pub enum JoinError {
         /// The size of the pool.
         size: u32,
     },
+    /// A group has a device twice.
+    #[error("`{file}`: `{key}` of group {group} has osd.{device} twice, and a group has each device once")]
+    DeviceTwice {
+        /// The dump of groups.
+        file: String,
+        /// The group.
+        group: PgId,
+        /// `up` or `acting`.
+        key: &'static str,
+        /// The device.
+        device: i32,
+    },
     /// A group has a device that the osd dump lacks.
     #[error("`{file}`: `{key}` of group {group} has osd.{device}, which `{dump}` lacks")]
     NoDevice {
@@ -176,6 +188,7 @@ impl JoinError {
             Self::NotReady { .. }
             | Self::Twice { .. }
             | Self::TooMany { .. }
+            | Self::DeviceTwice { .. }
             | Self::NoDevice { .. }
             | Self::NoGroups => Export::PgDump,
         }
@@ -193,7 +206,7 @@ impl JoinError {
             Self::NotReady { .. } => {
                 "wait until `ceph pg dump -f json` says \"pg_ready\": true, and export it again".to_owned()
             }
-            Self::Twice { .. } => "export it again".to_owned(),
+            Self::Twice { .. } | Self::DeviceTwice { .. } => "export it again".to_owned(),
             Self::TooMany { .. } | Self::NoDevice { .. } => {
                 "export both at the same time: `ceph osd dump -f json` and `ceph pg dump -f json`".to_owned()
             }
@@ -437,6 +450,13 @@ fn misplaced(
         if own.len() > size as usize {
             let (devices, pool) = (own.len(), pool.name.clone());
             return Some(JoinError::TooMany { file, group, key, devices, pool, size });
+        }
+        // CRUSH draws none twice; but a device may serve two shards of a code for a while.
+        let is_shared = key == "acting" && pool.placed.kind == RuleKind::Erasure;
+        let mut sorted: Vec<i32> = own.iter().copied().filter(|id| *id != NONE && !is_shared).collect();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Some(JoinError::DeviceTwice { file, group, key, device: pair[0] });
         }
         let exists = |id: i32| devices.get(id as usize).is_some_and(|device| device.exists);
         if let Some(device) = own.iter().copied().find(|id| *id != NONE && !exists(*id)) {

@@ -6,9 +6,6 @@ use towtank_placement::crush::pools::PgId;
 
 use super::DEVICE_ID_MAX;
 
-/// A place without a device, as some dumps have it.
-const HOLE: i64 = NONE as i64;
-
 /// `2.3f`: the pool, and the group's number in hexadecimal.
 pub(super) fn group<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PgId, D::Error> {
     let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
@@ -32,19 +29,9 @@ pub(super) fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, 
         .ok_or_else(|| D::Error::custom(format!("{id} is not a device id; ids go from 0 to {DEVICE_ID_MAX}")))
 }
 
-/// The devices of a group; holes are -1 in some places and 2^31 - 1 in others. Each device is in it once:
-/// CRUSH draws none twice, and the monitors refuse mappings that name one twice.
+/// The devices of a group; holes are -1 in some places and 2^31 - 1 in others.
 pub(super) fn devices<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i32>, D::Error> {
     let ids = Vec::<i64>::deserialize(deserializer)?;
-    let mut sorted = ids.clone();
-    sorted.sort_unstable();
-    let twice = sorted.windows(2).find(|pair| pair[0] == pair[1] && !matches!(pair[0], -1 | HOLE));
-    if let Some(pair) = twice {
-        return Err(D::Error::custom(format!(
-            "osd.{} is named twice, and a group has each device once",
-            pair[0]
-        )));
-    }
     let one = |id: i64| match i32::try_from(id) {
         Ok(-1 | NONE) => Ok(NONE),
         Ok(id) if (0..=DEVICE_ID_MAX).contains(&id) => Ok(id),

@@ -31,6 +31,7 @@ pub(crate) const EXAMPLE: &str =
 /// map puts it.
 pub(crate) fn placed(folder: Folder) -> Folder {
     use towtank_imports::{File, ceph};
+    use towtank_placement::crush::NONE;
     use towtank_placement::crush::pools::{PgId, Placer};
     let Folder(mut files) = folder;
     let file = |name| File { name, bytes: files[name].as_slice() };
@@ -46,7 +47,14 @@ pub(crate) fn placed(folder: Folder) -> Folder {
         if stat["acting"].as_array().is_some_and(Vec::is_empty) {
             let place = placer.place(&pool.placed(), id.seed);
             (stat["up"], stat["acting"]) = (place.up.devices.into(), place.acting.devices.into());
-            stat["acting_primary"] = place.acting.primary.unwrap_or(-1).into();
+            if let Some(primary) = stat.get_mut("acting_primary") {
+                *primary = place.acting.primary.unwrap_or(-1).into();
+            }
+            // Nothing serves a group whose devices are all down.
+            let is_down = stat["acting"].as_array().is_some_and(|osds| osds.iter().all(|osd| *osd == NONE));
+            if is_down {
+                stat["state"] = "down".into();
+            }
         }
     }
     files.insert("pgs".to_owned(), groups.to_string().into_bytes());
