@@ -60,6 +60,9 @@ pub struct Stated {
     pub inactive: bool,
     /// Some of its data were not found on any device.
     pub lost: bool,
+    /// Its devices do not have all of its history: whether its data are lost is open until others come back
+    /// or an operator decides.
+    pub incomplete: bool,
     /// No device has reported it, or not for a while.
     pub unknown: bool,
 }
@@ -78,7 +81,8 @@ impl Stated {
         let unknown = any(&["unknown", "stale"]);
         Self {
             inactive: !unknown && !is("active"),
-            lost: any(&["incomplete", "recovery_unfound", "backfill_unfound"]),
+            lost: any(&["recovery_unfound", "backfill_unfound"]),
+            incomplete: is("incomplete"),
             unknown,
         }
     }

@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_imports::ceph::{DeviceUse, GroupSum, Medium, OsdDump, PgDump, PoolEntry, Report};
+use towtank_imports::ceph::{DeviceUse, GroupStat, GroupSum, Medium, OsdDump, PgDump, PoolEntry, Report};
 use towtank_placement::crush::pools::{Device, PgId};
-use towtank_placement::crush::{Map, RuleKind};
+use towtank_placement::crush::{Map, NONE, RuleKind};
 use towtank_report::{Severity, Warning};
 use towtank_units::Bytes;
 
 use crate::cluster::{Cluster, Group, PoolState, Stated};
 use crate::rule::rules_of;
-use crate::states::GroupStates;
+use crate::states::{self, GroupStates};
 use crate::tree::device_list;
 use crate::usage;
 
@@ -126,6 +126,50 @@ pub enum JoinError {
         /// The group.
         group: PgId,
     },
+    /// A group has more devices than its pool asks for.
+    #[error(
+        "`{file}`: `{key}` of group {group} has {devices} devices, more than the {size} of pool `{pool}` (`size`)"
+    )]
+    TooMany {
+        /// The dump of groups.
+        file: String,
+        /// The group.
+        group: PgId,
+        /// `up` or `acting`.
+        key: &'static str,
+        /// So many are in it.
+        devices: usize,
+        /// Its pool.
+        pool: String,
+        /// The size of the pool.
+        size: u32,
+    },
+    /// A group has a device twice.
+    #[error("`{file}`: `{key}` of group {group} has osd.{device} twice, and a group has each device once")]
+    DeviceTwice {
+        /// The dump of groups.
+        file: String,
+        /// The group.
+        group: PgId,
+        /// `up` or `acting`.
+        key: &'static str,
+        /// The device.
+        device: i32,
+    },
+    /// A group has a device that the osd dump lacks.
+    #[error("`{file}`: `{key}` of group {group} has osd.{device}, which `{dump}` lacks")]
+    NoDevice {
+        /// The dump of groups.
+        file: String,
+        /// The group.
+        group: PgId,
+        /// `up` or `acting`.
+        key: &'static str,
+        /// The device.
+        device: i32,
+        /// The osd dump.
+        dump: String,
+    },
     /// No export gives the sizes of groups.
     #[error("there is neither a dump of groups nor a report")]
     NoGroups,
@@ -141,7 +185,12 @@ impl JoinError {
     pub fn export(&self) -> Export {
         match self {
             Self::TooManyGroups { .. } | Self::NoRule { .. } | Self::NoProfile { .. } => Export::OsdDump,
-            Self::NotReady { .. } | Self::Twice { .. } | Self::NoGroups => Export::PgDump,
+            Self::NotReady { .. }
+            | Self::Twice { .. }
+            | Self::TooMany { .. }
+            | Self::DeviceTwice { .. }
+            | Self::NoDevice { .. }
+            | Self::NoGroups => Export::PgDump,
         }
     }
 
@@ -157,7 +206,10 @@ impl JoinError {
             Self::NotReady { .. } => {
                 "wait until `ceph pg dump -f json` says \"pg_ready\": true, and export it again".to_owned()
             }
-            Self::Twice { .. } => "export it again".to_owned(),
+            Self::Twice { .. } | Self::DeviceTwice { .. } => "export it again".to_owned(),
+            Self::TooMany { .. } | Self::NoDevice { .. } => {
+                "export both at the same time: `ceph osd dump -f json` and `ceph pg dump -f json`".to_owned()
+            }
             Self::NoGroups => "export it with `ceph pg dump -f json`".to_owned(),
         }
     }
@@ -168,7 +220,7 @@ impl JoinError {
 /// # Errors
 /// All errors in the pools, or else the first one in the groups.
 pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
-    let Exports { map, osd_dump, pg_dump, report, report_file, fill, states } = exports;
+    let Exports { map, osd_dump, pg_dump, report, report_file, fill, states: named } = exports;
     let pools = pools_of(&osd_dump, &map)?;
     let mut warnings = Vec::new();
     let overlay = osd_dump.value.overlay();
@@ -178,9 +230,11 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     let mut stated = Vec::new();
     let group_states = match (pg_dump, report) {
         (Some(Named { value: dump, file }), _) => {
-            take_groups(&mut cluster, &dump, &file, &mut warnings).map_err(|error| vec![error])?;
+            take_groups(&mut cluster, &dump, (&file, &osd_dump.file), &mut warnings)
+                .map_err(|error| vec![error])?;
+            note_negative(&dump, &file, &mut warnings);
             let count = |word: &str| dump.groups.iter().filter(|stat| stat.is(word)).count() as u64;
-            note_states(&count, (dump.groups.len() as u64, &file), states, &mut warnings);
+            note_states(&count, (dump.groups.len() as u64, &file), named, &mut warnings);
             note_entries(dump.groups.iter().map(|stat| stat.sum), &mut warnings);
             let group_states = GroupStates::of_dump(&cluster, &dump);
             let groups = cluster.pools.iter_mut().flat_map(|pool| &mut pool.groups);
@@ -195,7 +249,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
             share_sums(&mut cluster, report);
             let count = |word: &str| report.states.iter().filter(|of| of.is(word)).map(|of| of.groups).sum();
             let all = report.states.iter().map(|of| of.groups).sum();
-            note_states(&count, (all, report_file), states, &mut warnings);
+            note_states(&count, (all, report_file), named, &mut warnings);
             note_entries(report.pools.iter().map(|(_, sum)| *sum), &mut warnings);
             warnings.push(Warning::note(
                 "there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served where \
@@ -218,6 +272,7 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
              together, as if data lay where the map places them; set `osd_df` for what is used",
         ));
     }
+    let group_states = GroupStates { stopped_pools: states::stopped_pools(&osd_dump.value), ..group_states };
     let media = report.map(|report| report.media.iter().copied().collect()).unwrap_or_default();
     Ok(Joined { cluster, warnings, osd_dump: osd_dump.value, media, states: group_states })
 }
@@ -316,7 +371,7 @@ fn note_targets(dump: &OsdDump, warnings: &mut Vec<Warning>) {
 fn take_groups(
     cluster: &mut Cluster,
     dump: &PgDump,
-    file: &str,
+    (file, osd_dump): (&str, &str),
     warnings: &mut Vec<Warning>,
 ) -> Result<(), JoinError> {
     if dump.ready == Some(false) {
@@ -338,6 +393,9 @@ fn take_groups(
             *unknown_pools.entry(stat.group.pool).or_default() += 1;
             continue;
         };
+        if let Some(wrong) = misplaced(stat, pool, &cluster.overlay.devices, (file, osd_dump)) {
+            return Err(wrong);
+        }
         match pool.groups.get_mut(stat.group.seed as usize) {
             Some(group) => *group = Group::of(stat),
             None => beyond += 1,
@@ -373,6 +431,52 @@ fn take_groups(
         }
     }
     Ok(())
+}
+
+/// What is wrong with the devices of a group. What nobody has reported for a while may have devices that are
+/// gone since, and the size that its pool had.
+fn misplaced(
+    stat: &GroupStat,
+    pool: &PoolState,
+    devices: &[Device],
+    (file, dump): (&str, &str),
+) -> Option<JoinError> {
+    if stat.is("stale") || stat.is("unknown") {
+        return None;
+    }
+    let (file, group) = (file.to_owned(), stat.group);
+    for (key, own) in [("up", &stat.up), ("acting", &stat.acting)] {
+        let size = pool.placed.size;
+        if own.len() > size as usize {
+            let (devices, pool) = (own.len(), pool.name.clone());
+            return Some(JoinError::TooMany { file, group, key, devices, pool, size });
+        }
+        // CRUSH draws none twice; but a device may serve two shards of a code for a while.
+        let is_shared = key == "acting" && pool.placed.kind == RuleKind::Erasure;
+        let mut sorted: Vec<i32> = own.iter().copied().filter(|id| *id != NONE && !is_shared).collect();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Some(JoinError::DeviceTwice { file, group, key, device: pair[0] });
+        }
+        let exists = |id: i32| devices.get(id as usize).is_some_and(|device| device.exists);
+        if let Some(device) = own.iter().copied().find(|id| *id != NONE && !exists(*id)) {
+            return Some(JoinError::NoDevice { file, group, key, device, dump: dump.to_owned() });
+        }
+    }
+    None
+}
+
+/// Names groups whose sums are negative.
+fn note_negative(dump: &PgDump, file: &str, warnings: &mut Vec<Warning>) {
+    let mut negative = dump.groups.iter().filter(|stat| stat.sum.is_negative);
+    if let Some(first) = negative.next() {
+        let all = 1 + negative.count();
+        warnings.push(Warning::unknown(format!(
+            "`{file}` has {all} groups with negative sums, such as {}: Ceph's statistics of them are wrong until they are \
+             scrubbed, and what is negative counts as 0",
+            first.group
+        )));
+    }
 }
 
 /// Warns of groups in states that affect the result. `count` has the groups with a word in their state.

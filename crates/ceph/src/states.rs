@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use towtank_imports::ceph::{GroupStat, GroupSum, GroupsInState, PgDump, Report, Served};
+use towtank_imports::ceph::{GroupStat, GroupSum, GroupsInState, OsdDump, PgDump, PoolEntry, Report, Served};
 use towtank_placement::crush::{NONE, RuleKind};
 
 use crate::cluster::{Cluster, Group, PoolState, Stated};
@@ -20,6 +20,9 @@ pub struct GroupStates {
     pub inactive: u64,
     /// Groups with data that were found on no device.
     pub lost: u64,
+    /// Groups of which nobody knows whether their data are lost: `incomplete`.
+    #[serde(default)]
+    pub incomplete: u64,
     /// Groups that nobody has reported, or not for a while.
     pub unknown: u64,
     /// Groups on as many devices as they should be, of which some lack copies of objects: which of them do is
@@ -38,6 +41,9 @@ pub struct GroupStates {
     pub guessed: u64,
     /// Groups, or pools of a report, that have bytes and no count of objects.
     pub uncounted: u64,
+    /// Pools of which nothing is written, or read, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stopped_pools: Vec<String>,
     /// Where the states show more than the exports place, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<String>,
@@ -121,9 +127,10 @@ impl GroupStates {
     }
 
     fn add(&mut self, stated: Stated, groups: u64) {
-        let Stated { inactive, lost, unknown } = stated;
+        let Stated { inactive, lost, incomplete, unknown } = stated;
         self.inactive += if inactive { groups } else { 0 };
         self.lost += if lost { groups } else { 0 };
+        self.incomplete += if incomplete { groups } else { 0 };
         self.unknown += if unknown { groups } else { 0 };
     }
 
@@ -150,6 +157,26 @@ impl GroupStates {
     pub fn known(&self, count: u64) -> Option<f64> {
         (self.stated > 0).then_some(count as f64)
     }
+}
+
+/// Pools that serve no requests, or only reads, because of a flag (`pg_pool_t::FLAG_FULL`, `FLAG_EIO`).
+pub(crate) fn stopped_pools(dump: &OsdDump) -> Vec<String> {
+    let of = |pool: &PoolEntry| {
+        let name = &pool.name;
+        match () {
+            () if pool.has_flag("eio") => {
+                Some(format!("pool `{name}` has the flag `eio`: its clients get errors"))
+            }
+            () if pool.has_flag("full_quota") => {
+                Some(format!("pool `{name}` is full by its quota (`full`): it takes no writes"))
+            }
+            () if pool.has_flag("full") => {
+                Some(format!("pool `{name}` has the flag `full`: it takes no writes"))
+            }
+            () => None,
+        }
+    };
+    dump.pools.iter().filter_map(of).collect()
 }
 
 /// Whether there are bytes, and no count of the objects that have them.

@@ -11,6 +11,30 @@ const PLUGINS: [&str; 2] = ["jerasure", "isa"];
 /// A plugin of which any k shards give the data, and whose repairs read less in some releases.
 const CLAY: &str = "clay";
 
+/// Flags of pools that are known: those that change no answer, and those that are named elsewhere.
+const POOL_FLAGS: [&str; 20] = [
+    "hashpspool",
+    "full",
+    "ec_overwrites",
+    "incomplete_clones",
+    "nodelete",
+    "nopgchange",
+    "nosizechange",
+    "write_fadvise_dontneed",
+    "noscrub",
+    "nodeep-scrub",
+    "full_quota",
+    "nearfull",
+    "backfillfull",
+    "selfmanaged_snaps",
+    "pool_snaps",
+    "creating",
+    "eio",
+    "bulk",
+    "crimson",
+    "ec_optimizations",
+];
+
 /// What is not modelled in any answer.
 pub(crate) fn named(dump: &OsdDump) -> Vec<Warning> {
     let mut said = Vec::new();
@@ -42,6 +66,13 @@ pub(crate) fn named(dump: &OsdDump) -> Vec<Warning> {
         "`ec_optimizations`, which are not modelled: other devices may lead their groups",
     );
     said.extend([tiers, codes].into_iter().flatten().map(Warning::unknown));
+    for pool in &dump.pools {
+        let strange = pool.flags().filter(|flag| !POOL_FLAGS.contains(flag));
+        said.extend(strange.map(|flag| {
+            let name = &pool.name;
+            Warning::unknown(format!("pool `{name}` has the flag `{flag}`, and what it does is not modelled"))
+        }));
+    }
     let scaled = of(
         &|pool| pool.is_scaled() && (pool.has_flag("bulk") || pool.has_target_size()),
         ["is", "are"],

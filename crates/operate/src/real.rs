@@ -60,6 +60,8 @@ pub(crate) struct Asked<'a> {
     pub fail: &'a [failing::Asked<'a>],
     /// The flags of the cluster, now and as planned.
     pub flags: &'a ClusterFlags,
+    /// Devices that are down, and replaced by empty ones later.
+    pub replaced: &'a BTreeSet<i32>,
 }
 
 /// A checked scenario with the cluster of its exports.
@@ -109,7 +111,7 @@ pub(crate) struct Staged {
 }
 
 /// Ceph's `mon_osd_min_in_ratio`.
-const IN_RATIO_MIN: f64 = 0.75;
+pub(crate) const IN_RATIO_MIN: f64 = 0.75;
 
 impl Ready {
     /// Checks what is asked about exports that have been read, and what their map is changed to.
@@ -166,7 +168,9 @@ impl Ready {
         let groups = groups.map_err(|fault| {
             draft.problem(exports::key_of_map(asked.exports), fault).hint("correct the map")
         })?;
-        let failures = failing::resolve(asked.fail, &groups, draft, &mut problems);
+        let groups = groups.with_replaced(asked.replaced);
+        let mut failures = failing::resolve(asked.fail, &groups, draft, &mut problems);
+        failing::add_down(&mut failures, &groups, asked.replaced);
         let usual = usual_redundancy(&groups.cluster);
         settings.check_clients(&asked.keys.clients, usual, fleet(&groups), draft, &mut problems);
         problems.into_result(())?;

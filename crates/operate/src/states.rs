@@ -13,6 +13,7 @@ pub(crate) fn groups(count: u64, verb: (&str, &str)) -> String {
 pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     let mut found: Vec<(Status, String)> =
         states.unplaced.iter().map(|text| (Status::Unknown, text.clone())).collect();
+    found.extend(states.stopped_pools.iter().map(|text| (Status::NotSafe, text.clone())));
     let mut say = |status: Status, count: u64, verb: (&str, &str), rest: &str| {
         if count > 0 {
             found.push((status, groups(count, verb) + rest));
@@ -20,6 +21,9 @@ pub(crate) fn found(states: &GroupStates, all: u64) -> Vec<(Status, String)> {
     };
     say(Status::NotSafe, states.lost, ("has", "have"), " unfound data now");
     say(Status::NotSafe, states.inactive, ("serves", "serve"), " no requests now");
+    let open = " `incomplete`: whether their data are lost is not known until other devices come back or an operator \
+                decides (`ceph pg PGID query` says which devices they ask for)";
+    say(Status::Unknown, states.incomplete, ("is", "are"), open);
     say(Status::Unknown, states.unknown, ("is", "are"), " in an unknown state");
     let copies = match states.behind_copies {
         0 => " copies of objects".to_owned(),
@@ -68,6 +72,7 @@ mod tests {
             stated: 8,
             inactive: 2,
             lost: 1,
+            incomplete: 2,
             unknown: 3,
             behind: 1,
             behind_copies: 40,
@@ -76,6 +81,7 @@ mod tests {
             toofull: 3,
             guessed: 5,
             uncounted: 6,
+            stopped_pools: vec!["a pool takes no writes".to_owned()],
             unplaced: vec!["more than is placed".to_owned()],
         };
         let words: Vec<String> =
@@ -84,8 +90,11 @@ mod tests {
             words,
             [
                 "Unknown: more than is placed",
+                "NotSafe: a pool takes no writes",
                 "NotSafe: 1 group has unfound data now",
                 "NotSafe: 2 groups serve no requests now",
+                "Unknown: 2 groups are `incomplete`: whether their data are lost is not known until other devices come \
+                 back or an operator decides (`ceph pg PGID query` says which devices they ask for)",
                 "Unknown: 3 groups are in an unknown state",
                 "Unknown: 1 group lacks 40 copies of objects on devices that serve them, and no export says on which",
                 "Unknown: 3 groups wait for room (`backfill_toofull`), whatever the fill of the devices says",

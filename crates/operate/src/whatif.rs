@@ -10,9 +10,10 @@
 //!
 //! - `scenario`: the keys of a scenario;
 //! - `case`: the cluster before, after, and in the end;
+//! - `stages`: the map over time, with devices that are down and are marked out;
 //! - `later`: later changes, and devices that come back;
 //! - `exposure`: what further failures would lose; `unavailable`: what waits for devices that are down;
-//!   `halted`: what flags stop;
+//!   `halted`: what flags stop; `waits`: what keeps in what is down;
 //! - `moves_only`: the same where only what moves is asked;
 //! - `observed`, `measures`: one replicate and its measures;
 //! - `answer`, `present`: the answer in words, tables and figures.
@@ -28,7 +29,9 @@ mod observed;
 mod orders;
 mod present;
 mod scenario;
+mod stages;
 mod unavailable;
+mod waits;
 
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;

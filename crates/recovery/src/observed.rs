@@ -281,14 +281,23 @@ pub fn digest(recovered: &Recovered) -> String {
 
 /// Why it is not known when no object is left with a single copy, or with as few shards as it needs: some are
 /// left with no more, or are lost.
-pub fn bare(recovered: &Recovered, waiting: Waiting) -> Option<String> {
+pub fn bare(recovered: &Recovered, waits: &str) -> Option<String> {
     let stuck = recovered.stuck;
-    let is_bare = recovered.partial || stuck.lost + stuck.unavailable > 0 || stuck.least_spare == Some(0);
-    left(recovered, waiting).filter(|_| is_bare)
+    let is_bare = recovered.partial
+        || stuck.lost + stuck.unavailable + stuck.undecided > 0
+        || stuck.least_spare == Some(0);
+    left(recovered, waits).filter(|_| is_bare)
 }
 
-/// Why the rebuild is not complete, where not everything could be rebuilt.
-pub fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
+/// What objects wait for whose devices are never marked out, where nothing more is known than these delays.
+#[must_use]
+pub fn waits(waiting: Waiting) -> &'static str {
+    if waiting.noout { "wait because `noout` is set" } else { "wait for devices that are not marked out" }
+}
+
+/// Why the rebuild is not complete, where not everything could be rebuilt. `waits` is what objects do whose
+/// devices are not marked out.
+pub fn left(recovered: &Recovered, waits: &str) -> Option<String> {
     if recovered.partial {
         return Some("the run was stopped before everything was rebuilt".to_owned());
     }
@@ -301,12 +310,8 @@ pub fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
     };
     say(stuck.lost, "are lost: too few copies or shards are left");
     say(stuck.unavailable, "wait for devices that are down and hold copies or shards of them");
-    let why = if waiting.noout {
-        "wait because `noout` is set"
-    } else {
-        "wait for devices that are not marked out"
-    };
-    say(stuck.waiting, why);
+    say(stuck.undecided, "are in `incomplete` groups: it is not known whether they are lost");
+    say(stuck.waiting, waits);
     say(stuck.homeless, "have no valid target left");
     say(stuck.full, "do not fit: their target would exceed `backfillfull_ratio`");
     let flag = stuck.flag.unwrap_or_default();

@@ -122,6 +122,21 @@ pub fn quantity(value: f64, unit: &str) -> String {
     Shown::fitting(value, unit).quantity(value)
 }
 
+/// A small probability in words, cut to two digits: `1 in 2,400`.
+#[must_use]
+pub fn odds(share: f64) -> String {
+    let odds = (1.0 / share) as u128;
+    let step = 10u128.pow(odds.max(1).ilog10().saturating_sub(1));
+    format!("1 in {}", digits((odds / step * step) as f64))
+}
+
+/// The value of a measure that is a probability, as one in so many where as a percentage it would have an
+/// exponent; none for any other.
+#[must_use]
+pub fn small_probability(measure: &str, value: f64) -> Option<String> {
+    (measure.contains("probability") && value > 0.0 && value < 1e-6).then(|| odds(value))
+}
+
 /// Quantities that one sentence compares, all in the unit of the largest: `0.86 min` and `1.19 min`.
 #[must_use]
 pub fn alike<const N: usize>(values: [f64; N], unit: &str) -> [String; N] {

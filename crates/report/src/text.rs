@@ -195,7 +195,7 @@ fn summary(report: &Report, style: Style) -> Option<String> {
         return None;
     }
     let mut grid = Grid::new(&[("", Align::Text), ("mean", Align::Number), ("95 % interval", Align::Text)]);
-    for ((name, measure), mean) in report.summary.iter().zip(means(report.summary.values())) {
+    for ((name, measure), mean) in report.summary.iter().zip(means(report.summary.iter())) {
         grid.push(vec![printable(name), mean, interval(measure)]);
     }
     let title = match report.replicates {
@@ -223,13 +223,16 @@ fn part_of(some: RangeInclusive<u32>, all: u32) -> String {
 }
 
 /// Means with their units, padded so that the numbers end in one column.
-fn means<'a>(measures: impl Iterator<Item = &'a Measure>) -> Vec<String> {
+fn means<'a>(measures: impl Iterator<Item = (&'a String, &'a Measure)>) -> Vec<String> {
     let parts: Vec<(String, String)> = measures
-        .map(|measure| match measure.value() {
-            Some(value) => {
-                let shown = human::Shown::fitting(value, measure.unit());
-                (shown.digits(value), printable(shown.unit()))
-            }
+        .map(|(name, measure)| match measure.value() {
+            Some(value) => human::small_probability(name, value).map_or_else(
+                || {
+                    let shown = human::Shown::fitting(value, measure.unit());
+                    (shown.digits(value), printable(shown.unit()))
+                },
+                |odds| (odds, String::new()),
+            ),
             None => ("–".to_owned(), String::new()),
         })
         .collect();
@@ -457,6 +460,10 @@ fn table(table: &Table, style: Style) -> String {
     let mut out = section(&printable(table.title()), style);
     if !table.description().is_empty() {
         out.push_str(&paragraph(&printable(table.description()), "", style, Ink::Faint));
+    }
+    // Commands are to be pasted: a part of them is no plan.
+    if table.columns().iter().any(|column| column.name == "command") {
+        return out + &grid::of_table(table).render(style);
     }
     out + &limited(grid::of_table(table), style, table.id())
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use towtank_metrics::Better;
-use towtank_report::human::Shown;
+use towtank_report::human::{self, Shown};
 use towtank_report::{Cell, Column, Measure, Standing, Table};
 
 use super::Side;
@@ -111,7 +111,9 @@ impl Beside<'_> {
         let unit = first.map_or("", Measure::unit);
         let shown = Shown::column(measures().filter_map(Measure::value), unit);
         let value = |measure: Option<&Measure>| {
-            measure.map_or_else(|| "–".to_owned(), |one| value(one, &shown, unit))
+            let odds = |one: &Measure| human::small_probability(&main.name, one.value()?);
+            measure
+                .map_or_else(|| "–".to_owned(), |one| odds(one).unwrap_or_else(|| value(one, &shown, unit)))
         };
         let mut cells = vec![value(first)];
         for row in rows {
@@ -133,7 +135,7 @@ impl Beside<'_> {
 fn value(measure: &Measure, shown: &Shown, unit: &str) -> String {
     let Some(value) = measure.value() else { return "none".to_owned() };
     if measure.unit() != unit {
-        return towtank_report::human::quantity(value, measure.unit());
+        return human::quantity(value, measure.unit());
     }
     let Some((low, high)) = measure.interval() else { return shown.quantity(value) };
     let halves = [value - low, high - value].map(|half| shown.rough(half));

@@ -200,7 +200,7 @@ impl<'a> Best<'a> {
         for Drain { edge, limit, held, .. } in &self.devices {
             self.network.set(*edge, *limit.max(held));
         }
-        self.network.largest(self.source, self.sink) >= wanted
+        self.network.largest(self.source, self.sink) >= wanted - wanted / ROUNDED
     }
 
     /// Bytes that fit. `known` is an amount that is known to fit, from where the search begins.
@@ -227,6 +227,11 @@ impl<'a> Best<'a> {
         Room { bytes: low, device: None }
     }
 }
+
+/// Amounts are sums of floats, and of the same bytes in different orders: where a pool has as many shards as
+/// domains, each edge must be full to the last byte. One part in so many may be left over, which is less than
+/// the result is exact to, and keeps it a bound.
+const ROUNDED: u64 = 1_000_000_000;
 
 /// Halvings of the range in which the result lies.
 const STEPS: u32 = 28;

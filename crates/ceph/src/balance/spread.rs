@@ -203,8 +203,9 @@ impl Spread {
                         spread.disagreeing.1.get_or_insert_with(|| id.to_string());
                     }
                     let part = part_of_hashes(seed, pool.placed.pg_num) as f64 / (1u64 << 32) as f64;
-                    let sound =
-                        group.stated.is_none_or(|state| !(state.lost || state.inactive || state.unknown));
+                    let sound = group.stated.is_none_or(|state| {
+                        !(state.lost || state.incomplete || state.inactive || state.unknown)
+                    });
                     let settled = sound && !differs(held, &up, coded);
                     let raw = place.raw.devices;
                     let plain = real(&raw).filter(|id| cluster.serves(*id)).collect();

@@ -89,6 +89,23 @@ fn what_does_not_fit_is_refused_with_its_export_and_a_next_step() {
 }
 
 /// Entries of objects (omap) are copied too, so they count with the bytes of their groups, and that is said.
+/// A device of the map that the osd dump lacks, and one of the dump that the map lacks, are named.
+#[test]
+fn devices_that_only_one_export_has_are_named() {
+    let joined = joined(|_, osd_dump, pg_dump| {
+        osd_dump.osds[2].id = 7;
+        for stat in &mut pg_dump.groups {
+            for osds in [&mut stat.up, &mut stat.acting] {
+                osds.retain(|osd| *osd != 2);
+            }
+        }
+    });
+    let warnings = joined.unwrap_or_else(|errors| panic!("{errors:?}")).warnings;
+    for words in ["`map` contains osd.2, which `osds` lacks", "osd.7 of `osds` is in no bucket of `map`"] {
+        assert!(warnings.iter().any(|warning| warning.text.contains(words)), "{words}: {warnings:?}");
+    }
+}
+
 #[test]
 fn entries_count_as_bytes() {
     let bytes = |joined: &Joined| -> u64 {

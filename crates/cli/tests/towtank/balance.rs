@@ -37,8 +37,9 @@ fn the_whole_answer() {
     The plan, stage by stage
     Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
     in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
-    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
-    pools grow in proportion.
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Fill and
+    usable are those after the stage, with all copies where the map puts them. Usable: all pools grow in
+    proportion.
     stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
         1               2        73.48                3.466  osd.12                      70.86
         2               2        73.38                3.471  osd.12                      70.27
@@ -96,6 +97,7 @@ fn the_whole_answer() {
     groups_short_now                     0 groups
     groups_inactive_now                  0 groups
     groups_lost_now                      0 groups
+    groups_incomplete_now                0 groups
     groups_unknown_now                   0 groups
 
     Why the fullest device is so full
@@ -197,7 +199,7 @@ fn the_whole_answer() {
     osd.15               7.893           7.893                 7.341                 7.893
 
     seed 1, executor sequential, digest KEY, scenario
-    KEY, towtank 0.1.0 (results 3)
+    KEY, towtank 0.1.0 (results 4)
     --
     exit 0
     ");
@@ -245,8 +247,9 @@ fn a_full_device_comes_first() {
     The plan, stage by stage
     Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
     in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
-    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
-    pools grow in proportion.
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Fill and
+    usable are those after the stage, with all copies where the map puts them. Usable: all pools grow in
+    proportion.
     stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
         1               6        219.5                6.926  osd.12                      90.11
         2               6        217.8                3.439  osd.13                      84.26
@@ -285,8 +288,9 @@ fn a_device_that_uses_less_than_its_objects_is_reported() {
     The plan, stage by stage
     Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
     in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
-    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
-    pools grow in proportion.
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Fill and
+    usable are those after the stage, with all copies where the map puts them. Usable: all pools grow in
+    proportion.
     stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
         1               6        219.8                20.71  osd.14                      69.29
         2               7        255.2                24.04  osd.14                      68.13
@@ -316,7 +320,7 @@ fn exports_of_different_times_are_reported() {
     let folder =
         planted("balance_disagree", r#""up":[13,5,10],"acting":[13,5,10]"#, r#""up":[13,5],"acting":[13,5]"#);
     assert_snapshot!(brief(&folder, &[]), @"
-    an even fill 60.2 %.
+    the map puts them; weight and rule alone would make it 69.9 %, and an even fill 60.2 %.
     because     1 group is short of copies; nothing more fits after the loss of h0: a device would be
                 101 % full
 
@@ -326,8 +330,9 @@ fn exports_of_different_times_are_reported() {
     The plan, stage by stage
     Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
     in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
-    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Usable: all
-    pools grow in proportion.
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Fill and
+    usable are those after the stage, with all copies where the map puts them. Usable: all pools grow in
+    proportion.
     stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
         1               2        74.07                3.511  osd.2                       70.86
         2               2        73.7                 3.482  osd.8                       70.27
@@ -347,7 +352,8 @@ fn exports_of_different_times_are_reported() {
     try         9 moves in 4 stages (308.8 GiB, at least 13.49 min) win 538.4 GiB; the fullest device is
                 then 69.3 % full
     also        3.481 TiB more fit until a device is full, 4.099 TiB if every group were placed as well
-                as rule and class allow, 0 B after the loss of h0 (a device would be 101 % full)
+                as rule and class allow, 0 B after the loss of h0 (a device would be 101 % full), from
+                when all copies are where the map puts them
     exit 0
     ");
 }

@@ -44,6 +44,7 @@ fn the_whole_answer_at_eighty_columns() {
     groups_short_now           0 groups
     groups_inactive_now        0 groups
     groups_lost_now            0 groups
+    groups_incomplete_now      0 groups
     groups_unknown_now         0 groups
     fill_max_before        71.84 %
     fill_max_after         91.61 %
@@ -107,7 +108,7 @@ fn the_whole_answer_at_eighty_columns() {
     osd.6  osd.2         33.82
 
     seed 1, executor sequential, digest KEY, scenario
-    KEY, towtank 0.1.0 (results 2)
+    KEY, towtank 0.1.0 (results 3)
     --
     exit 0
     ");
@@ -209,22 +210,11 @@ fn exports_that_disagree_are_refused_or_reported() {
     ");
     folder.write("osd_dump.json", dump.replace("\"osd\":15,", "\"osd\":25,"));
     assert_snapshot!(brief(&folder, &[]), @"
-    possible is 143.2 GiB.
-    because     5 groups belong elsewhere by the map than by `pg_dump`: were they exported at different
-                times?
-
-    unknown     5 groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 2.6:
-                were they exported at different times?
-
-    Results of each pool
-    pool     groups  moved_groups  stored [TiB]  moved [GiB]
-    rbd         256             0        26.4            0
-    archive      32             5         3.633        143.2
-
-    note        `crush.txt` contains osd.15, which `osd_dump.json` lacks; nothing is placed there
-    note        osd.25 of `osd_dump.json` is in no bucket of `crush.txt`, so it gets no data
-    note        nothing is changed; data that moves is already in transit
-    exit 0
+    error: `pg_dump.json.gz`: `up` of group 2.6 has osd.15, which `osd_dump.json` lacks
+      --> --pg-dump pg_dump.json.gz
+                    ^^^^^^^^^^^^^^^
+    hint: export both at the same time: `ceph osd dump -f json` and `ceph pg dump -f json`
+    exit 2
     ");
     folder.write("osd_dump.json", "{}");
     assert_snapshot!(preview(&folder, &[]), @r"

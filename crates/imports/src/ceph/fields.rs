@@ -1,6 +1,6 @@
 //! Fields that are not plain numbers: groups, devices, fixed-point weights.
 
-use serde::de::{Deserialize, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use towtank_placement::crush::NONE;
 use towtank_placement::crush::pools::PgId;
 
@@ -60,10 +60,59 @@ pub(super) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D
     Ok(u64::deserialize(deserializer)? != 0)
 }
 
-/// A count that may be missing, or not a number.
+/// A count that may be missing, or not a number. Ceph holds it without a sign.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let number = Option::<f64>::deserialize(deserializer)?.unwrap_or(0.0);
-    Ok(number.max(0.0) as u64)
+    if number < 0.0 {
+        return Err(D::Error::custom(format!("{number} is negative, and a count is 0 at least")));
+    }
+    Ok(number as u64)
+}
+
+/// A sum over objects that may be missing: Ceph holds it with a sign, and it is negative where its statistics
+/// are wrong.
+pub(super) fn sum<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let number = Option::<f64>::deserialize(deserializer)?.unwrap_or(0.0);
+    if number.abs() > i64::MAX as f64 {
+        return Err(D::Error::custom(format!("{number} is more than a sum of 64 bits holds")));
+    }
+    Ok(number as i64)
+}
+
+/// Words separated by `,`, or a list of them.
+pub(super) fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct Words;
+    impl<'de> Visitor<'de> for Words {
+        type Value = Vec<String>;
+
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("words separated by `,`, or a list of words")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Vec<String>, E> {
+            let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+            Ok(words.map(str::to_owned).collect())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<String>, A::Error> {
+            let mut words = Vec::new();
+            while let Some(word) = list.next_element::<String>()? {
+                words.push(word);
+            }
+            Ok(words)
+        }
+    }
+    deserializer.deserialize_any(Words)
+}
+
+/// A fraction that may be missing, or not a number; 0 is one that is not set.
+pub(super) fn ratio<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    match Option::<f64>::deserialize(deserializer)? {
+        Some(ratio) if !(0.0..=1.0).contains(&ratio) => {
+            Err(D::Error::custom(format!("{ratio} is not between 0 and 1")))
+        }
+        ratio => Ok(ratio.filter(|ratio| *ratio > 0.0)),
+    }
 }
 
 #[cfg(test)]

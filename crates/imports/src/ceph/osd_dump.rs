@@ -47,20 +47,23 @@ pub struct OsdDump {
     /// The devices.
     pub osds: Vec<OsdEntry>,
     /// Flags separated by `,`: `noout,sortbitwise`.
-    #[serde(default)]
-    flags: serde_json::Value,
+    #[serde(default, deserialize_with = "fields::words")]
+    flags: Vec<String>,
+    /// The same as a list, from 12 on.
+    #[serde(default, deserialize_with = "fields::words")]
+    flags_set: Vec<String>,
     /// The oldest release that all devices run: `pacific`.
     #[serde(default)]
-    require_osd_release: serde_json::Value,
+    require_osd_release: Option<String>,
     /// Fraction of its size above which a device takes no backfill.
-    #[serde(default)]
-    backfillfull_ratio: serde_json::Value,
+    #[serde(default, deserialize_with = "fields::ratio")]
+    backfillfull_ratio: Option<f64>,
     /// Fraction of its size above which a device warns.
-    #[serde(default)]
-    nearfull_ratio: serde_json::Value,
+    #[serde(default, deserialize_with = "fields::ratio")]
+    nearfull_ratio: Option<f64>,
     /// Fraction of its size above which a device accepts no writes.
-    #[serde(default)]
-    full_ratio: serde_json::Value,
+    #[serde(default, deserialize_with = "fields::ratio")]
+    full_ratio: Option<f64>,
     #[serde(default)]
     pg_upmap: Vec<WholeMapping>,
     #[serde(default)]
@@ -117,8 +120,8 @@ pub struct PoolEntry {
     #[serde(default)]
     flags: u64,
     /// Names of flags separated by `,`: `hashpspool,bulk`.
-    #[serde(default)]
-    flags_names: String,
+    #[serde(default, deserialize_with = "fields::words")]
+    flags_names: Vec<String>,
     /// The profile of an erasure-coded pool.
     #[serde(default)]
     pub erasure_code_profile: String,
@@ -306,12 +309,13 @@ impl OsdDump {
     /// no release was ever required.
     #[must_use]
     pub fn release_name(&self) -> Option<&str> {
-        self.require_osd_release.as_str().filter(|name| !name.is_empty() && *name != "unknown")
+        self.require_osd_release.as_deref().filter(|name| !name.is_empty() && *name != "unknown")
     }
 
     /// The flags of the whole map, such as `noout`.
     pub fn flags(&self) -> impl Iterator<Item = &str> {
-        self.flags.as_str().unwrap_or_default().split(',').map(str::trim).filter(|flag| !flag.is_empty())
+        let more = self.flags_set.iter().filter(|flag| !self.flags.contains(flag));
+        self.flags.iter().chain(more).map(String::as_str)
     }
 
     /// Flags of single devices, of buckets and of device classes: the kind of thing, its name, and the flag.
@@ -341,19 +345,19 @@ impl OsdDump {
     /// The fraction of its size above which a device takes no backfill, if the dump gives one from 0 to 1.
     #[must_use]
     pub fn backfillfull_ratio(&self) -> Option<f64> {
-        part(&self.backfillfull_ratio)
+        self.backfillfull_ratio
     }
 
     /// The fraction of its size above which a device warns, if the dump gives one from 0 to 1.
     #[must_use]
     pub fn nearfull_ratio(&self) -> Option<f64> {
-        part(&self.nearfull_ratio)
+        self.nearfull_ratio
     }
 
     /// The fraction of its size above which a device accepts no writes, if the dump gives one from 0 to 1.
     #[must_use]
     pub fn full_ratio(&self) -> Option<f64> {
-        part(&self.full_ratio)
+        self.full_ratio
     }
 
     /// The plugin of a profile, such as `jerasure`; none if the dump does not say.
@@ -367,11 +371,6 @@ impl OsdDump {
     pub fn data_shards(&self, profile: &str) -> Option<u32> {
         self.erasure_code_profiles.get(profile)?.get("k")?.parse().ok().filter(|&shards| shards > 0)
     }
-}
-
-/// A ratio that is set: a dump has 0 for unset ones.
-fn part(ratio: &serde_json::Value) -> Option<f64> {
-    ratio.as_f64().filter(|ratio| *ratio > 0.0 && *ratio <= 1.0)
 }
 
 /// What a flag is set on that is not set on the whole map.
@@ -392,7 +391,12 @@ impl PoolEntry {
     /// Whether it has a flag such as `bulk`.
     #[must_use]
     pub fn has_flag(&self, flag: &str) -> bool {
-        self.flags_names.split(',').any(|own| own.trim() == flag)
+        self.flags_names.iter().any(|own| own == flag)
+    }
+
+    /// The names of its flags.
+    pub fn flags(&self) -> impl Iterator<Item = &str> {
+        self.flags_names.iter().map(String::as_str)
     }
 
     /// Whether it is a cache of another pool, or has one.

@@ -2,6 +2,7 @@
 //! of each group.
 
 use serde::Deserialize;
+use towtank_placement::crush::NONE;
 use towtank_placement::crush::pools::PgId;
 
 use super::fields;
@@ -45,24 +46,55 @@ pub struct GroupStat {
     pub stats_invalid: bool,
 }
 
-/// The size of a group.
+/// The size of a group; what is negative in the dump is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(from = "Sums")]
 pub struct GroupSum {
     /// Bytes of its objects, without copies.
-    #[serde(deserialize_with = "fields::count")]
     pub num_bytes: u64,
     /// Number of objects.
-    #[serde(default, deserialize_with = "fields::count")]
     pub num_objects: u64,
     /// Bytes of the entries of its objects (omap), as counted at the last deep scrub.
-    #[serde(default, deserialize_with = "fields::count")]
     pub num_omap_bytes: u64,
     /// Copies and shards of objects that are missing.
-    #[serde(default, deserialize_with = "fields::count")]
     pub num_objects_degraded: u64,
     /// Objects that are found on no device.
-    #[serde(default, deserialize_with = "fields::count")]
     pub num_objects_unfound: u64,
+    /// Whether some of these are negative in the dump: its statistics are wrong.
+    pub is_negative: bool,
+}
+
+/// The same as the dump has it.
+#[derive(Deserialize)]
+struct Sums {
+    #[serde(deserialize_with = "fields::sum")]
+    num_bytes: i64,
+    #[serde(default, deserialize_with = "fields::sum")]
+    num_objects: i64,
+    #[serde(default, deserialize_with = "fields::sum")]
+    num_omap_bytes: i64,
+    #[serde(default, deserialize_with = "fields::sum")]
+    num_objects_degraded: i64,
+    #[serde(default, deserialize_with = "fields::sum")]
+    num_objects_unfound: i64,
+}
+
+impl From<Sums> for GroupSum {
+    fn from(sums: Sums) -> GroupSum {
+        let Sums { num_bytes, num_objects, num_omap_bytes, num_objects_degraded, num_objects_unfound } = sums;
+        let all = [num_bytes, num_objects, num_omap_bytes, num_objects_degraded, num_objects_unfound];
+        let [num_bytes, num_objects, num_omap_bytes, num_objects_degraded, num_objects_unfound] =
+            all.map(|sum| u64::try_from(sum).unwrap_or(0));
+        let is_negative = all.iter().any(|sum| *sum < 0);
+        GroupSum {
+            num_bytes,
+            num_objects,
+            num_omap_bytes,
+            num_objects_degraded,
+            num_objects_unfound,
+            is_negative,
+        }
+    }
 }
 
 impl GroupSum {
@@ -74,6 +106,12 @@ impl GroupSum {
 }
 
 impl GroupStat {
+    /// Whether it serves requests by its state, and on no device: the primary of a group that serves is one
+    /// of its devices. What nobody has reported for a while may be out of date.
+    fn serves_from_nowhere(&self) -> bool {
+        self.is("active") && !self.is("stale") && self.acting.iter().all(|device| *device == NONE)
+    }
+
     /// Whether `word` is one of its state flags.
     #[must_use]
     pub fn is(&self, word: &str) -> bool {
@@ -116,17 +154,31 @@ pub fn read_pg_dump(file: File<'_>) -> Result<Imported<PgDump>, ImportError> {
     let is_list = bytes.iter().find(|byte| matches!(byte, b'{' | b'[')) == Some(&b'[');
     if is_list {
         let groups = read_json::<Vec<GroupStat>>(file, &bytes).map_err(hinted)?;
+        check(file.name, "", &groups.value)?;
         return Ok(groups.map(|groups| PgDump { ready: None, groups, devices: Vec::new() }));
     }
     let Imported { value: fields, notes } = read_json::<Fields>(file, &bytes).map_err(hinted)?;
     let Fields { pg_ready: ready, pg_map, pg_stats, osd_stats } = fields;
-    let (groups, devices) = match (pg_map, pg_stats) {
-        (Some(inner), _) => (inner.pg_stats, inner.osd_stats),
-        (None, Some(groups)) => (groups, osd_stats),
+    let (at, groups, devices) = match (pg_map, pg_stats) {
+        (Some(inner), _) => ("pg_map.pg_stats", inner.pg_stats, inner.osd_stats),
+        (None, Some(groups)) => ("pg_stats", groups, osd_stats),
         (None, None) => {
             return Err(hinted(ImportError::new(file.name, "it has neither `pg_map` nor `pg_stats`")));
         }
     };
+    check(file.name, at, &groups)?;
     let devices = devices.iter().map(Statistic::used).collect();
     Ok(Imported { value: PgDump { ready, groups, devices }, notes })
+}
+
+/// Checks what the types of the fields do not; `at` is the place of the groups in the file.
+fn check(file: &str, at: &str, groups: &[GroupStat]) -> Result<(), ImportError> {
+    let Some((number, stat)) = groups.iter().enumerate().find(|(_, stat)| stat.serves_from_nowhere()) else {
+        return Ok(());
+    };
+    let reason = format!(
+        "group {} is `{}` and has no device, but what is active is served by one at least",
+        stat.group, stat.state
+    );
+    Err(ImportError::new(file, reason).key(format!("{at}[{number}].acting")).hint("export it again"))
 }

@@ -75,7 +75,8 @@ pub fn answer(view: &View<'_>) -> Answer {
         if let Some(causes) = why(kept) {
             answer.push(Label::Limit, causes);
         }
-        answer.push(Label::Also, cost(whole));
+        let settled = settled(kept).map_or("", |_| ", from when all copies are where the map puts them");
+        answer.push(Label::Also, cost(whole) + settled);
     }
     answer.push(Label::Try, remedy(view));
     let moves: u64 = kept.stages.iter().map(|stage| stage.shards).sum();
@@ -104,13 +105,24 @@ fn fullest(kept: &Kept) -> Option<String> {
         Some(_) => format!("The fullest device, {}, is", fill.best()),
         None => format!("The fullest devices, {}, are", fill.best()),
     };
+    let settled = settled(kept).map_or(String::new(), |fill| format!(" now, and one {fill}"));
     Some(format!(
-        "{which} {} full; weight and rule alone would make it {}, and an even fill {}",
+        "{which} {} full{settled}; weight and rule alone would make it {}, and an even fill {}",
         percent(fullest),
         percent(by_weight),
         percent(even)
     ))
 }
+
+/// How full the fullest device is with all copies where the map puts them, where some are not there yet.
+fn settled(kept: &Kept) -> Option<String> {
+    let is_open = kept.safety.pending_bytes > 0 || kept.safety.short > 0;
+    let fill = kept.largest(|device| Some(device.fill?.0)).filter(|_| is_open)?;
+    Some(format!("{} {SETTLED}", percent(fill)))
+}
+
+/// The state of which all but the fill of now is: in words that follow a fill.
+const SETTLED: &str = "once all copies are where the map puts them";
 
 /// Where nobody knows the fill: the device that is farthest above its share.
 fn most_groups(kept: &Kept) -> Option<String> {
@@ -197,12 +209,18 @@ fn remedy(view: &View<'_>) -> String {
 /// A change of a pool's space by less than this part of it is not mentioned; the table has it.
 const POOL_CHANGE: f64 = 0.01;
 
+/// Nor is that of a pool with less than this part of all bytes: it is that of the few devices of its groups.
+const POOL_SHARE: f64 = 0.01;
+
 /// The pool that loses most by the plan and, if not all pools in proportion win anything, the one that wins
 /// most; all of them where they are equal.
 fn pools_alone(kept: &Kept, has_won: bool) -> String {
+    let stored: f64 = kept.pools.iter().map(|pool| pool.bytes as f64).sum();
     let change = |pool: &Pool| pool.fits.planned.bytes - pool.fits.now.bytes;
-    let notable =
-        |pool: &Pool| Some(change(pool)).filter(|change| change.abs() > POOL_CHANGE * pool.fits.now.bytes);
+    let notable = |pool: &Pool| {
+        let is_large = pool.bytes as f64 >= POOL_SHARE * stored;
+        Some(change(pool)).filter(|change| is_large && change.abs() > POOL_CHANGE * pool.fits.now.bytes)
+    };
     let pools = ranked(kept.pools.iter(), |pool| &pool.name, notable);
     let Some([most, least]) = pools.ends() else { return String::new() };
     let named = |names: String, count: usize| match count {

@@ -54,7 +54,7 @@ impl Ready {
         warnings.extend(features::named(&osd_dump));
         warnings.extend(states::of_sums(&states));
         let flags = ClusterFlags::of((&cluster, &osd_dump), &Asked::default(), draft, &mut warnings)?;
-        warnings.extend(flags.of_moves());
+        warnings.extend(flags.of_moves().map(Warning::danger));
         let destinations = destinations(&scenario, &cluster, draft)?;
         if let Some(pool) =
             cluster.pools.iter().find(|pool| cluster.map.choose_args_for(pool.placed.id).is_some())

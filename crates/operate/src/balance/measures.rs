@@ -200,6 +200,11 @@ fn of_groups() -> Vec<Row> {
         ),
         state("groups_inactive_now", "placement groups that serve no requests now", |states| states.inactive),
         state("groups_lost_now", "placement groups with unfound data now", |states| states.lost),
+        state(
+            "groups_incomplete_now",
+            "placement groups of which nobody knows whether their data are lost, now",
+            |states| states.incomplete,
+        ),
         state("groups_unknown_now", "placement groups whose state is unknown or stale now", |states| {
             states.unknown
         }),

@@ -228,7 +228,14 @@ fn by_hand_seen() -> Seen {
         fits: (0.0, 0.0),
     };
     let safety = Safety {
-        states: GroupStates { stated: 1, inactive: 31, lost: 32, unknown: 33, ..GroupStates::default() },
+        states: GroupStates {
+            stated: 1,
+            inactive: 31,
+            lost: 32,
+            incomplete: 97,
+            unknown: 33,
+            ..GroupStates::default()
+        },
         short: 34,
         pending_bytes: 35,
         upmaps: (36, 37, 38),
@@ -284,6 +291,7 @@ fn each_measure_has_its_own_value() {
         ("groups_short_now", 34.0),
         ("groups_inactive_now", 31.0),
         ("groups_lost_now", 32.0),
+        ("groups_incomplete_now", 97.0),
         ("groups_unknown_now", 33.0),
     ];
     by_hand::hold(measures::measures, &by_hand_seen(), &expected);

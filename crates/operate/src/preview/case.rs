@@ -1,6 +1,7 @@
 //! A cluster before and after the changes of a scenario.
 
-use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined};
+use towtank_ceph::{Cluster, FillLimits, GroupStates, Joined, device_list};
+use towtank_placement::crush::ItemId;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 
@@ -19,6 +20,8 @@ pub struct Case {
     pub before: Cluster,
     /// The cluster as it would be; the groups are those of `before`.
     pub after: Cluster,
+    /// The cluster without the changes, but for its groups, where it does not stay as it is.
+    pub left_alone: Option<Cluster>,
     /// What the exports say of the states of groups.
     pub states: GroupStates,
     /// Warnings about the exports and about the changes.
@@ -29,16 +32,18 @@ pub struct Case {
     pub changes: Vec<String>,
     /// The limits of fill of a device.
     pub limits: FillLimits,
+    /// What a flag keeps from moving, in words.
+    pub halts: Option<String>,
 }
 
 /// States of groups in which the dump does not tell everything.
 const STATES: [(&str, &str); 6] = [
     ("unknown", "their location is taken from the map"),
     ("stale", "they have not been reported for a while, so their sizes are old"),
-    ("degraded", "their missing copies are counted as bytes to move"),
+    ("degraded", "their missing copies are counted as bytes to move where the map has a device for them"),
     (
         "undersized",
-        "they have fewer copies than their pool requires; what comes back is counted as bytes to move",
+        "they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move",
     ),
     ("remapped", "they are not where they should be; data in transit is counted as bytes to move"),
     ("incomplete", "their data may be lost, which no change of the map repairs"),
@@ -64,9 +69,24 @@ impl Case {
         }
         let limits = FillLimits::of(&osd_dump);
         let flags = ClusterFlags::of((&before, &osd_dump), &asked, draft, &mut warnings)?;
-        warnings.extend(flags.of_moves());
-        Ok(Case { before, after, states, warnings, upmaps_dropped, changes: words, limits })
+        warnings.extend(down_and_in(&after));
+        let (left_alone, halts) = (None, flags.of_moves());
+        let changes = words;
+        Ok(Case { before, after, left_alone, states, warnings, upmaps_dropped, changes, limits, halts })
     }
+}
+
+/// Names devices that are down and in: groups wait for them, so that nothing moves until they are marked out.
+fn down_and_in(cluster: &Cluster) -> Option<Warning> {
+    let is_down = |id: &ItemId| cluster.device(*id).is_some_and(|own| !own.up && own.weight > 0);
+    let down: Vec<ItemId> = cluster.devices().into_iter().filter(is_down).collect();
+    let first = down.first()?;
+    let (who, whom, they) = if down.len() == 1 { ("is", "it", "it is") } else { ("are", "them", "they are") };
+    Some(Warning::note(format!(
+        "{} {who} down and in: groups wait for {whom}, and nothing of these moves until {they} marked out, which `towtank whatif` \
+         does after `down_out`; --mark-out osd.{first} shows what moves then",
+        device_list(&down)
+    )))
 }
 
 /// Only what moves in the end is answered, so that a time means nothing.

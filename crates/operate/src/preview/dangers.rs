@@ -87,6 +87,13 @@ fn found(moves: &Moves) -> Vec<(Status, String)> {
             + " elsewhere by the map than by `pg_dump`: were they exported at different times?";
         found.push((Status::Unknown, text));
     }
+    if moves.served_elsewhere > 0 {
+        let text = groups(moves.served_elsewhere, ("is", "are"))
+            + " served elsewhere by the temporary mappings of the map (`pg_temp`) than by `pg_dump`: were they exported \
+               at different times?";
+        found.push((Status::Unknown, text));
+    }
+    found.extend(moves.halts.iter().map(|text| (Status::AtRisk, text.clone())));
     found.extend(too_full(moves));
     found
 }

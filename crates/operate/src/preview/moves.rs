@@ -43,12 +43,18 @@ pub struct Moves {
     pub groups_homeless: u64,
     /// Counts of groups that are unsafe.
     pub safety: Safety,
+    /// What a flag keeps from moving, in words, where only the places of data are answered.
+    #[serde(default)]
+    pub halts: Option<String>,
     /// What the exports say of the states of groups.
     pub states: GroupStates,
     /// Groups for which the dump and the map disagree on the right devices.
     pub disagreeing: u64,
     /// An example of these.
     pub disagreeing_example: String,
+    /// Groups that other devices serve by the dump than by the temporary mappings of the map.
+    #[serde(default)]
+    pub served_elsewhere: u64,
     /// The moves of each device.
     pub devices: BTreeMap<ItemId, DeviceMoves>,
     /// Bytes from device to device; a missing copy is rebuilt from the primary of the group.
@@ -117,6 +123,7 @@ impl Moves {
         let mut tally = Tally { moves: Moves::default(), flows: BTreeMap::new() };
         let mut before = laid_out(&case.before)?;
         let mut after = laid_out(&case.after)?;
+        let mut left_alone = case.left_alone.as_ref().map(laid_out).transpose()?;
         let total: u64 = case.before.pools.iter().map(|pool| pool.groups.len() as u64).sum();
         for (old, new) in case.before.pools.iter().zip(&case.after.pools) {
             tally.moves.pools.push(PoolMoves { name: old.name.clone(), ..PoolMoves::default() });
@@ -136,9 +143,13 @@ impl Moves {
                     |groups| units.iter().map(|&(unit, _)| stable_mod(unit, groups)).collect::<Vec<_>>();
                 let sources = seeds(old.placed.pg_num);
                 let now = before.place_all(&old.placed, &sources);
+                let anyway = left_alone.as_mut().map(|alone| alone.place_all(&old.placed, &sources));
                 let then = after.place_all(&new.placed, &seeds(new.placed.pg_num));
-                for (((&(unit, bytes), source), now), then) in units.iter().zip(sources).zip(now).zip(then) {
+                let units = (0..).zip(units).zip(sources).zip(now).zip(then);
+                for ((((at, &(unit, bytes)), source), now), then) in units {
+                    let anyway = anyway.as_ref().map_or(&now, |anyway: &Vec<GroupPlacement>| &anyway[at]);
                     tally.add(Unit {
+                        anyway: anyway.up.devices.clone(),
                         id: PgId { pool: old.placed.id, seed: source },
                         pool: &old.placed,
                         min_size: old.min_size,
@@ -148,6 +159,11 @@ impl Moves {
                         shard: bytes.div_ceil(u64::from(old.data_shards)),
                         data: old.data_shards,
                         first: unit == source,
+                        is_temporary: case
+                            .before
+                            .overlay
+                            .pg_temp
+                            .contains_key(&PgId { pool: old.placed.id, seed: source }),
                     });
                 }
             }
@@ -184,11 +200,15 @@ struct Unit<'a> {
     group: &'a Group,
     now: GroupPlacement,
     then: GroupPlacement,
+    /// Where it would be in the end without the change.
+    anyway: Vec<ItemId>,
     shard: u64,
     /// Copies or shards that are enough to read it.
     data: u32,
     /// Whether it keeps the id of the group that it comes from.
     first: bool,
+    /// Whether the map has a temporary mapping for it.
+    is_temporary: bool,
 }
 
 struct Tally {
@@ -206,7 +226,7 @@ impl Tally {
         let is_read = count(held) >= u64::from(unit.data);
         let gains = |target| Gains::between(held, target, coded);
         let changes = if is_read { gains(target) } else { Gains::none() };
-        let pending = if is_read { gains(&unit.now.up.devices).gained.len() as u64 } else { 0 };
+        let pending = if is_read { gains(&unit.anyway).gained.len() as u64 } else { 0 };
         let moves = &mut self.moves;
         let stored = count(held) * unit.shard;
         let moved = changes.gained.len() as u64 * unit.shard;
@@ -248,6 +268,11 @@ impl Tally {
                 moves.disagreeing_example = unit.id.to_string();
             }
         }
+        // What serves a group that cannot be read is not taken from the dump.
+        let serves = !unit.group.stated.is_some_and(|stated| stated.inactive);
+        if unit.first && unit.is_temporary && serves && unit.group.up.is_some() {
+            self.moves.served_elsewhere += u64::from(differs(held, &unit.now.acting.devices, coded));
+        }
         if is_read {
             self.note_devices(held, target, unit.shard);
         }
@@ -282,6 +307,7 @@ impl Tally {
     fn finish(mut self, case: &Case) -> Moves {
         self.moves.safety.limits = case.limits;
         self.moves.states = case.states.clone();
+        self.moves.halts = case.halts.clone().filter(|_| self.moves.moved_shards > 0);
         let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;
         for id in 0..known {
             if case.before.device(id).is_some() || case.after.device(id).is_some() {

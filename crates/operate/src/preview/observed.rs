@@ -150,6 +150,12 @@ fn of_groups() -> Vec<Row> {
             seen.by_state(|states| states.lost)
         }),
         Row::new(
+            "groups_incomplete_now",
+            "groups",
+            "placement groups of which nobody knows whether their data are lost, now",
+            |seen| seen.by_state(|states| states.incomplete),
+        ),
+        Row::new(
             "groups_unknown_now",
             "groups",
             "placement groups whose state is unknown or stale now",
@@ -173,7 +179,14 @@ mod tests {
             ..DeviceMoves::default()
         };
         let safety = Safety { below_min_size: 3, short_now: 5, ..Safety::default() };
-        let states = GroupStates { stated: 1, inactive: 6, lost: 7, unknown: 8, ..GroupStates::default() };
+        let states = GroupStates {
+            stated: 1,
+            inactive: 6,
+            lost: 7,
+            incomplete: 91,
+            unknown: 8,
+            ..GroupStates::default()
+        };
         let moves = Moves {
             moved_bytes: 150,
             moved_shards: 20,
@@ -210,6 +223,7 @@ mod tests {
             ("groups_short_now", 5.0),
             ("groups_inactive_now", 6.0),
             ("groups_lost_now", 7.0),
+            ("groups_incomplete_now", 91.0),
             ("groups_unknown_now", 8.0),
             ("fill_max_before", 0.5),
             ("fill_max_after", 0.55),

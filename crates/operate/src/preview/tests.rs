@@ -336,11 +336,12 @@ fn real_exports_are_read_with_what_to_know() {
     insta::assert_snapshot!(all.join("\n"), @"
     At risk: 65 groups would be short of copies. osd.2 out: 0/65 (0.00 %) groups, 0 B/6 GiB (0.0 %) bytes to move; the least possible is 0 B.
     At risk: 76 groups would be short of copies (76 now). osd.2 out: 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
-      75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
-      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
+      75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
+      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
     At risk: 50 groups would be short of copies (76 now). host h9 added with osd.3: 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
-      75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
-      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
+      75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
+      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
+      osd.2 is down and in: groups wait for it, and nothing of these moves until it is marked out, which `towtank whatif` does after `down_out`; --mark-out osd.2 shows what moves then
     Safe: no group is short of copies or without a device, and no device is above a limit of fill. host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
       there is no `pg_dump`, so all groups of a pool are assumed to have the same size and to be served where the map and its temporary mappings (`pg_temp`) have them
     Unknown: 65 groups are short of copies now; 65 groups belong elsewhere by the map than by `pg_dump`: were they exported at different times? no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
@@ -348,8 +349,8 @@ fn real_exports_are_read_with_what_to_know() {
       `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 5, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 8 groups of pool 6, which the osd dump lacks; they are left out
-      75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
-      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what comes back is counted as bytes to move
+      75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move where the map has a device for them
+      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool requires; what the map has a device for is counted as bytes to move
       nothing is changed; data that moves is already in transit
       65 groups belong elsewhere by `crush_map` and `osd_dump` than by `pg_dump`, such as 1.0: were they exported at different times?
     ");
@@ -481,4 +482,40 @@ fn changes_that_contradict_each_other_are_refused() {
     ] {
         case(changes);
     }
+}
+
+/// A fault that was mended: an answer was safe although a flag kept all of it from moving.
+#[test]
+fn what_a_flag_keeps_from_moving_is_not_safe() {
+    let with = |flags: &str, change: &str| {
+        answer(&planted("\"flags\": \"\"", &format!("\"flags\": \"{flags}\""), change))
+    };
+    let change = "reweight = \"osd.7=0.9\"";
+    for (flags, words) in [
+        ("nobackfill", "nothing of this moves while `nobackfill` is set"),
+        ("norecover,nobackfill", "nothing of this moves while `norecover` and `nobackfill` are set"),
+        ("norebalance", "of this, what lacks no copy stays where it is while `norebalance` is set"),
+    ] {
+        let text = with(flags, change);
+        assert!(text.starts_with("At risk: ") && text.contains(words), "{flags}: {text}");
+        // Where nothing is to move, nothing is kept from it.
+        let text = with(flags, "");
+        assert!(text.starts_with("Safe") && !text.contains("while"), "{flags}: {text}");
+    }
+    assert!(!answer(&case(change)).contains("while"));
+}
+
+/// A fault that was mended: nothing was to move, beside missing copies that counted as bytes to move.
+#[test]
+fn groups_that_wait_for_a_device_are_said_to_wait() {
+    let files = samples::live(&["crushmap.bin", "degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]).0;
+    let degraded = "crush_map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
+    let warnings = draft_case(files, degraded).unwrap().warnings;
+    let says = |words: &str| warnings.iter().any(|warning| warning.text.contains(words));
+    assert!(says("osd.2 is down and in: groups wait for it, and nothing of these moves"), "{warnings:?}");
+    assert!(
+        says("their missing copies are counted as bytes to move where the map has a device"),
+        "{warnings:?}"
+    );
+    assert!(case("").warnings.iter().all(|warning| !warning.text.contains("down and in")));
 }

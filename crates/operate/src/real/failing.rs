@@ -60,6 +60,19 @@ pub fn resolve(asked: &[Asked<'_>], groups: &Groups, draft: &Draft, problems: &m
     failures.into_iter().map(|(failure, _)| failure).collect()
 }
 
+/// Devices that are down at the beginning, and are replaced later, have failed by then.
+pub(super) fn add_down(failures: &mut Vec<Failure>, groups: &Groups, osds: &BTreeSet<ItemId>) {
+    let named =
+        |failures: &[Failure], device| failures.iter().any(|failure| failure.devices.contains(device));
+    for osd in osds {
+        let device = groups.machines.devices.get(osd).filter(|device| !named(failures, device));
+        if let Some(device) = device.copied() {
+            let name = format!("osd.{osd}");
+            failures.insert(0, Failure { devices: vec![device], name, at: SimSpan::ZERO });
+        }
+    }
+}
+
 /// Finds a device by its name or number, or a bucket by its name, with its type or without: its devices, and
 /// its name.
 pub fn named(key: &str, text: &str, groups: &Groups) -> Result<(Vec<DeviceId>, String), Wrong> {
@@ -128,8 +141,9 @@ pub(super) fn strike(
     let osd = |device: &DeviceId| groups.machines.osds[device.index()];
     let strike = |failure: &Failure| {
         let Failure { devices, name, at } = failure.clone();
+        let due = at.saturating_add(waiting.detection).saturating_add(waiting.down_out);
         let (kept, given_up): (Vec<DeviceId>, Vec<DeviceId>) =
-            devices.into_iter().partition(|device| flags.of_device("noout", osd(device)));
+            devices.into_iter().partition(|device| flags.of_device("noout", osd(device), due));
         let of = move |(devices, noout)| Struck { at, devices, name: name.clone(), rack: false, noout };
         [(given_up, false), (kept, true)].into_iter().filter(|(devices, _)| !devices.is_empty()).map(of)
     };

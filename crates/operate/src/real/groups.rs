@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use towtank_ceph::{Cluster, Group, PoolState, parts_of, upmaps};
+use towtank_ceph::{Cluster, Group, PoolState, Stated, parts_of, upmaps};
 use towtank_placement::crush::objects::stable_mod;
 use towtank_placement::crush::pools::{Placer, Pool};
 use towtank_placement::crush::{ItemId, Mapper, NONE, RuleKind, Workspace};
@@ -26,6 +26,8 @@ pub struct Groups {
     /// The same cluster after each change of its map, in order, where there are any: then groups belong where
     /// they put them, and what is left of them moves there too.
     changed: Vec<(Cluster, Mapper)>,
+    /// Devices that are down and are replaced later: they count as failing at the beginning.
+    replaced: BTreeSet<DeviceId>,
 }
 
 /// Finds where the records of one run belong.
@@ -57,7 +59,14 @@ impl Groups {
     /// The fault of a map that cannot be compiled.
     pub fn new(cluster: Cluster, machines: Machines) -> Result<Groups, String> {
         let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
-        Ok(Groups { cluster, machines, mapper, changed: Vec::new() })
+        Ok(Groups { cluster, machines, mapper, changed: Vec::new(), replaced: BTreeSet::new() })
+    }
+
+    /// The same, of which these devices are down and are replaced later.
+    #[must_use]
+    pub(super) fn with_replaced(self, osds: &BTreeSet<ItemId>) -> Groups {
+        let replaced = osds.iter().filter_map(|osd| self.machines.devices.get(osd)).copied().collect();
+        Groups { replaced, ..self }
     }
 
     /// The same groups, to be moved to where each of `changed` puts them, one after another.
@@ -114,13 +123,14 @@ impl Groups {
         placed.into_iter().map(|placed| placed.up.devices).collect()
     }
 
-    /// Devices that are not serving, neither now nor after the change.
+    /// Devices that are not serving, neither now nor after the change, without those that are replaced later.
     pub fn down(&self) -> Vec<DeviceId> {
         let serves = |osd: ItemId| {
             self.cluster.serves(osd) || self.changed.iter().any(|(cluster, _)| cluster.serves(osd))
         };
         let devices = self.machines.devices.iter();
-        devices.filter(|(osd, _)| !serves(**osd)).map(|(_, device)| *device).collect()
+        let down = devices.filter(|(osd, device)| !serves(**osd) && !self.replaced.contains(device));
+        down.map(|(_, device)| *device).collect()
     }
 
     fn kind(pool: &PoolState) -> Kind {
@@ -237,15 +247,22 @@ impl Groups {
         (0u32..).zip(bytes.into_iter().zip(objects)).map(unit)
     }
 
-    /// The numbers of groups whose data were found on no device, by their state.
-    pub(crate) fn stated_lost(&self) -> BTreeSet<u64> {
+    /// The numbers of groups whose state fits.
+    pub(crate) fn stated(&self, fits: fn(Stated) -> bool) -> BTreeSet<u64> {
         let of_pool = |(at, pool): (usize, &PoolState)| {
-            let lost =
-                |unit: Unit| pool.groups[unit.source as usize].stated.is_some_and(|stated| stated.lost);
-            self.units(at).map(lost).collect::<Vec<bool>>()
+            let fits = |unit: Unit| pool.groups[unit.source as usize].stated.is_some_and(fits);
+            self.units(at).map(fits).collect::<Vec<bool>>()
         };
-        let lost = self.cluster.pools.iter().enumerate().flat_map(of_pool);
-        (0..).zip(lost).filter(|(_, lost)| *lost).map(|(number, _)| number).collect()
+        let all = self.cluster.pools.iter().enumerate().flat_map(of_pool);
+        (0..).zip(all).filter(|(_, fits)| *fits).map(|(number, _)| number).collect()
+    }
+
+    /// Whether a device is in none of the maps any more in the end.
+    pub(crate) fn is_removed(&self, device: DeviceId) -> bool {
+        let osd = self.machines.osds[device.index()];
+        self.changed
+            .last()
+            .is_some_and(|(end, _)| end.device(osd).is_none() && self.cluster.device(osd).is_some())
     }
 
     /// The number of the first group of each pool.

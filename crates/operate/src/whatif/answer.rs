@@ -124,6 +124,9 @@ pub fn answer(view: &View<'_>) -> Answer {
     if let Some(range) = range(view) {
         answer.push(Label::Assumed, range);
     }
+    if let Some(assumed) = view.kept.observed.down.assumed() {
+        answer.push(Label::Assumed, assumed);
+    }
     // Where some data stay behind there is no time until all groups are clean.
     let end = view.value("time_to_clean_s").is_none().then_some("time_to_end_s");
     answer
@@ -142,34 +145,49 @@ fn course(view: &View<'_>, what: &str) -> Vec<Step> {
     if nothing || view.kept.observed.lasts {
         return Vec::new();
     }
-    let mut course = vec![Step::at(0.0, what)];
+    let mut course = vec![(0.0, Step::at(0.0, what))];
     let [detection, down_out, start] = view.kept.observed.waited.unwrap_or_default();
     let mut at = 0.0;
     for (span, step) in [(detection, "detected"), (down_out, "marked out"), (start, "the first object moves")]
     {
         at += span;
-        course.extend((span > 0.0).then(|| Step::at(at, step)));
+        course.extend((span > 0.0).then(|| (at, Step::at(at, step))));
     }
+    let until = ends.unwrap_or(0.0);
+    for (at, devices) in view.kept.observed.down.out.iter().filter(|(at, _)| *at < until) {
+        course.push((*at, Step::at(*at, format!("{devices} marked out, down from the beginning"))));
+    }
+    course.extend(last_steps(view));
+    course.sort_by(|left, right| left.0.total_cmp(&right.0));
+    course.into_iter().map(|(_, step)| step).collect()
+}
+
+/// When all copies are back, and when all groups are clean or the last move has ended.
+fn last_steps(view: &View<'_>) -> Vec<(f64, Step)> {
+    let mut course = Vec::new();
+    let mut add = |measure: &str, what: String| {
+        let step = Step::over(&view.point.values(measure), what);
+        course.extend(step.map(|step| (view.value(measure).unwrap_or(0.0), step)));
+    };
     let full = view.value("time_to_full_redundancy_s").filter(|full| *full > 0.0);
     let apart = full.is_some() && full < view.value("time_to_clean_s");
     if apart {
-        course.extend(Step::over(&view.point.values("time_to_full_redundancy_s"), "all copies are back"));
+        add("time_to_full_redundancy_s", "all copies are back".to_owned());
     }
     let both = if full.is_some() && !apart {
         "all copies are back, all groups are clean"
     } else {
         "all groups are clean"
     };
-    let clean = view.point.values("time_to_clean_s");
-    if clean.is_empty() {
+    if view.value("time_to_clean_s").is_none() {
         let stays = match view.value("stuck_objects").filter(|stuck| *stuck > 0.0) {
             Some(stuck) => format!("; {} objects stay where they are", human::digits(stuck)),
             None => String::new(),
         };
         let end = format!("the last move has ended{}{stays}", written(view));
-        course.extend(Step::over(&view.point.values("time_to_end_s"), end));
+        add("time_to_end_s", end);
     }
-    course.extend(Step::over(&clean, format!("{both}{}", written(view))));
+    add("time_to_clean_s", format!("{both}{}", written(view)));
     course
 }
 
@@ -497,9 +515,7 @@ fn small(share: f64, exposed: bool) -> String {
         "below 1 in 1,000,000,000".to_owned()
     } else if share < 0.1 {
         // Two digits: it is an estimate, and an upper one.
-        let odds = 1.0 / share;
-        let step = libm::pow(10.0, libm::floor(libm::log10(odds)) - 1.0);
-        format!("at most 1 in {}", human::digits(libm::floor(odds / step) * step))
+        format!("at most {}", human::odds(share))
     } else {
         format!("at most {:.0} %", 100.0 * share)
     }

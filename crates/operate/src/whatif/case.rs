@@ -9,15 +9,14 @@ use towtank_placement::crush::{NONE, RuleKind};
 use towtank_rebuild::plan::DeviceId;
 use towtank_recovery::estimate::EXACT_OBJECTS;
 use towtank_recovery::settings::PEERING;
-use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems};
 use towtank_streams::Seed;
 use towtank_units::{Bytes, SimSpan};
 
 use super::later;
 use super::scenario::Scenario;
-use crate::asked::{self, Asked, SET, timed};
-use crate::changes::{self, Changed};
+use super::stages::{self, DownAndIn, Stages};
+use crate::asked::{self, Asked, SET};
 use crate::exports;
 use crate::features;
 use crate::flags::ClusterFlags;
@@ -49,6 +48,8 @@ pub struct Ready {
     pub lasts: bool,
     /// From the beginning to the first object that moves, where nothing fails at once.
     pub start: SimSpan,
+    /// What becomes of devices that are down and in.
+    pub down: DownAndIn,
 }
 
 /// States of groups in which the dump does not tell everything.
@@ -81,7 +82,8 @@ impl Ready {
         let start = joined.cluster.clone();
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
-        let (after, upmaps_dropped) = stages(&asked, (&scenario, draft), &start, &mut words, &mut warnings)?;
+        let course = stages::stages((&asked, &flags), (&scenario, draft), &start, &mut words, &mut warnings)?;
+        let Stages { times, after, upmaps_dropped, down, left_alone } = course;
         let mut disks = vec![classed(&start, &joined, &scenario)];
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
         let end = after.last().expect("there is a stage at the beginning").clone();
@@ -96,6 +98,7 @@ impl Ready {
             exact_objects,
             fail: &fail,
             flags: &flags,
+            replaced: &stages::replaced_later(&asked, &start),
         };
         let group_states = joined.states.clone();
         let real = real::Ready::of(of_cluster, joined, change, draft)?;
@@ -113,21 +116,23 @@ impl Ready {
         }));
         let asks = !words.is_empty();
         let later::Added { start: begins, back, back_with_data } =
-            later::add(&mut staged, &asked, (&scenario, asks), (&real, &flags), draft)?;
+            later::add(&mut staged, (&asked, &times), (&scenario, asks), (&real, &flags), draft)?;
         let (after, dropped) = given_up(end, (&real, &staged), &back);
         let upmaps_dropped = upmaps_dropped + dropped;
         let case = Case {
             before: start,
             after,
+            left_alone,
             states: group_states,
             warnings,
             upmaps_dropped,
             changes: words,
             limits,
+            halts: None,
         };
         let lasts = asked.lasts();
         let start = begins;
-        Ok(Ready { scenario, case, real, staged, back, back_with_data, asks, fails, lasts, start })
+        Ok(Ready { scenario, case, real, staged, back, back_with_data, asks, fails, lasts, start, down })
     }
 
     /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress
@@ -140,28 +145,6 @@ impl Ready {
 
 fn failing_of(change: &asked::Change) -> failing::Asked<'_> {
     failing::Asked { key: &change.key, written: &change.written, name: &change.text, at: change.at }
-}
-
-/// The cluster after each change of the map, and how many explicit mappings the monitors drop.
-fn stages(
-    asked: &Asked,
-    (scenario, draft): (&Scenario, &Draft),
-    start: &Cluster,
-    words: &mut Vec<String>,
-    warnings: &mut Vec<Warning>,
-) -> Result<(Vec<Cluster>, usize), Problems> {
-    let mut upmaps_dropped = 0;
-    let mut after: Vec<Cluster> = Vec::new();
-    for (at, steps) in asked.stages() {
-        let after_map = scenario.map.after_map.is_some() && after.is_empty();
-        let before = after.last().unwrap_or(start);
-        let changed = changes::apply(&changes::Asked { after_map, steps }, draft, before, warnings)?;
-        let Changed { after: then, upmaps_dropped: dropped, words: of_map } = changed;
-        words.extend(of_map.into_iter().map(|word| timed(word, at)));
-        upmaps_dropped += dropped;
-        after.push(then);
-    }
-    Ok((after, upmaps_dropped))
 }
 
 fn check_shares(scenario: &Scenario, draft: &Draft) -> Problems {
@@ -283,6 +266,13 @@ fn given_up(
                 state.up = false;
                 state.weight = if stays { state.weight } else { 0 };
             }
+        }
+    }
+    for device in back {
+        let osd = real.groups.machines.osds[device.index()];
+        if let Some(state) = end.device_mut(osd).filter(|state| !state.up) {
+            state.up = true;
+            state.weight = if state.weight == 0 { FULL } else { state.weight };
         }
     }
     let dropped = upmaps::drop_broken(&mut end);

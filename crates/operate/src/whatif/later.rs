@@ -17,7 +17,7 @@ use crate::flags::{Boot, ClusterFlags};
 use crate::real::groups::Groups;
 use crate::real::{self, Staged, failing};
 use towtank_recovery::log;
-use towtank_recovery::settings::{AFTER_BOOT, AFTER_MAP};
+use towtank_recovery::settings::{AFTER_BOOT, AFTER_MAP, PEERING};
 
 /// Adds what happens later. Times of the recovery count from the first object that can move, except where
 /// something fails at once: returns when that is, and the devices that come back.
@@ -26,7 +26,7 @@ use towtank_recovery::settings::{AFTER_BOOT, AFTER_MAP};
 /// Each return that cannot be, with its place in `draft`.
 pub fn add(
     staged: &mut Staged,
-    asked: &Asked,
+    (asked, times): (&Asked, &[SimSpan]),
     (scenario, asks): (&Scenario, bool),
     (real, flags): (&real::Ready, &ClusterFlags),
     draft: &Draft,
@@ -55,11 +55,23 @@ pub fn add(
         let at = moment_after(up, AFTER_BOOT[usize::from(empty)]);
         back.push(Return { at, devices: devices.clone(), empty });
     }
+    // Where nothing is asked, what is under way goes on at once; a new map takes its time all the same.
+    let marked_out = scenario.start.unwrap_or(PEERING);
+    let map_at = |at: SimSpan| if asks { moment(at) } else { moment(at.saturating_add(marked_out)) };
+    let osds = &real.groups.machines.osds;
+    let down = real.groups.down();
+    let struck = staged.struck.iter().flat_map(|struck| &struck.devices);
+    let failing: Vec<ItemId> = struck
+        .filter(|device| !down.contains(device))
+        .map(|device| osds[device.index()])
+        .filter(|osd| real.groups.cluster.serves(*osd))
+        .collect();
+    staged.warnings.extend(flags.nodown_of_some(&failing));
     staged.later = Later {
-        changes: asked.stages().iter().skip(1).map(|(at, _)| moment(*at)).collect(),
+        changes: times.iter().skip(1).map(|at| map_at(*at)).collect(),
         returns: back,
         writes: writes(scenario, asked, real, draft)?,
-        flags: flags.over_time(moment),
+        flags: flags.over_time(&failing, moment),
     };
     for struck in &mut staged.struck {
         struck.at = struck.at.saturating_sub(start);

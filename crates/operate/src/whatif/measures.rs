@@ -147,7 +147,7 @@ fn of_risk() -> Vec<Row> {
         })
         .only_where(|seen| seen.fails),
         Row::new("lost_objects", "objects", "objects of which too few copies or shards are left", |seen| {
-            seen.at_least(seen.recovered.stuck.lost)
+            seen.lost()
         })
         .titled("Objects lost for good"),
         Row::new(
@@ -160,13 +160,14 @@ fn of_risk() -> Vec<Row> {
         Row::new(
             "stuck_objects",
             "objects",
-            "objects that lack a copy or shard and have no target device for it, or no room there",
+            "objects that lack a copy or shard and get none: what is down stays in, or there is no target device or no \
+             room there",
             |seen| {
                 let stuck = seen.recovered.stuck;
                 Ok((stuck.waiting + stuck.homeless + stuck.full) as f64)
             },
         )
-        .titled("Objects without a target device"),
+        .titled("Objects that get no new copy"),
         Row::new(
             "halted_objects",
             "objects",
@@ -265,6 +266,12 @@ fn of_groups() -> Vec<Row> {
         Row::new("groups_lost_now", "groups", "placement groups with unfound data now", |seen| {
             by_state(seen, |states| states.lost)
         }),
+        Row::new(
+            "groups_incomplete_now",
+            "groups",
+            "placement groups of which nobody knows whether their data are lost, now",
+            |seen| by_state(seen, |states| states.incomplete),
+        ),
         Row::new(
             "groups_unknown_now",
             "groups",

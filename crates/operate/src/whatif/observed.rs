@@ -15,7 +15,9 @@ use super::case::Ready;
 use super::exposure::Exposure;
 use super::halted::{self, Halted};
 use super::orders::{self, Orders};
+use super::stages::DownAndIn;
 use super::unavailable::Unavailable;
+use super::waits;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::real::Staged;
@@ -50,6 +52,8 @@ pub struct Seen {
     pub upmaps_dropped: usize,
     /// The share of devices that fails in a year.
     pub failure_rate: Percent,
+    /// What objects wait for whose devices stay in although they are down.
+    pub waits: String,
 }
 
 /// When all has moved with slower and with faster disks; nothing if that was stopped before it was known.
@@ -99,6 +103,12 @@ pub struct Observed {
     /// The speed of faster disks in thousandths of the assumed speed, where such disks were tried.
     #[serde(default)]
     pub fast_permille: Option<u64>,
+    /// What becomes of devices that are down and in.
+    #[serde(default)]
+    pub down: DownAndIn,
+    /// Whether what fails first is never marked out.
+    #[serde(default)]
+    pub stays_in: bool,
 }
 
 /// The kept results of a replicate.
@@ -183,13 +193,15 @@ fn in_order(
         changes: ready.case.changes.clone(),
         fails: ready.fails,
         lasts: ready.lasts,
-        waited: Some(waited(ready, &recovered)),
+        waited: Some(waited(ready, (&recovery, &recovered))),
         work,
         by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
         halted,
         unavailable,
         orders,
         fast_permille: permille.filter(|_| spread.is_some()).map(|[_, fast]| fast),
+        down: ready.down.clone(),
+        stays_in: staged.struck.first().is_some_and(|first| recovery.moments_of(first).1.is_none()),
     };
     let seen = Seen {
         moves,
@@ -203,6 +215,7 @@ fn in_order(
         timing: Timing { start_s: start, waiting: ready.real.waiting() },
         upmaps_dropped: ready.case.upmaps_dropped,
         failure_rate: ready.scenario.failure_rate,
+        waits: waits::waits(ready, &recovery),
     };
     Ok(Replicate { seen: Ok(seen), beside })
 }
@@ -224,6 +237,7 @@ fn beside(
     };
     beside.warnings.extend(staged.warnings.iter().cloned());
     beside.warnings.extend(lacked(staged.lacking, ready.asks));
+    beside.warnings.extend(ready.down.staying());
     beside.warnings.extend(dangers::warnings(moves));
     beside.warnings.extend(notes);
     beside
@@ -276,9 +290,10 @@ fn affected(ready: &Ready) -> Option<[u64; 2]> {
 
 /// What passes before objects move. Nothing is marked out that comes back, or if `noout` is set, and nothing
 /// waits for it where objects move before, since other things are done or the devices were out already.
-fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
-    let Waiting { detection, down_out, peering, noout, .. } = ready.real.waiting();
+fn waited(ready: &Ready, (recovery, recovered): (&Recovery<'_>, &Recovered)) -> [f64; 3] {
+    let Waiting { detection, down_out, peering, .. } = ready.real.waiting();
     let first = ready.staged.struck.first().map(|struck| struck.at);
+    let given_up = ready.staged.struck.first().is_some_and(|struck| recovery.moments_of(struck).1.is_some());
     let moves = transfer(recovered).map(|_| recovered.first_transfer);
     // After this span, and after peering, objects have begun to move at the earliest.
     let passes = |span: SimSpan| {
@@ -286,7 +301,7 @@ fn waited(ready: &Ready, recovered: &Recovered) -> [f64; 3] {
         let at = first.map(|first| SimTime::ZERO.saturating_add(begins(first)));
         at.is_some_and(|at| moves.is_none_or(|moves| moves >= at))
     };
-    let is_given_up = !noout && !ready.lasts && passes(detection.saturating_add(down_out));
+    let is_given_up = given_up && !ready.lasts && passes(detection.saturating_add(down_out));
     // What is under way at the beginning waits for nothing.
     let start = if ready.staged.struck.is_empty() { ready.start } else { peering };
     let parts = [(detection, passes(detection)), (down_out, is_given_up), (start, ready.asks)];
@@ -390,7 +405,7 @@ impl Seen {
 
     /// Why not all is done, where not all is.
     pub fn left(&self) -> Option<String> {
-        let left = left(&self.recovered, self.timing.waiting);
+        let left = left(&self.recovered, &self.waits);
         let unmoved = self.recovered.stuck.unmoved;
         let full = (unmoved > 0).then(|| {
             format!(
@@ -435,6 +450,22 @@ impl Seen {
         }
     }
 
+    /// Objects that are lost: where it is not known of some whether they are, it is never 0.
+    pub(super) fn lost(&self) -> Value {
+        let lost = self.recovered.stuck.lost;
+        match self.incomplete().filter(|_| lost == 0) {
+            Some(open) => Err(open),
+            None => self.at_least(lost),
+        }
+    }
+
+    /// Why it is not known whether data are lost, where groups are `incomplete`.
+    fn incomplete(&self) -> Option<String> {
+        let incomplete = self.moves.states.incomplete;
+        let groups = human::plural(incomplete as f64, ["group is", "groups are"]);
+        (incomplete > 0).then(|| format!("{groups} `incomplete`: whether their data are lost is not known"))
+    }
+
     /// Groups that lack copies of objects though they are on all their devices: when they have them again is
     /// not modelled.
     fn behind(&self) -> Option<String> {
@@ -449,7 +480,8 @@ impl Seen {
         let lost = human::plural(states.lost as f64, ["group has", "groups have"]);
         let lost = || (states.lost > 0).then(|| format!("{lost} unfound data"));
         let is_open = states.behind + states.unknown + states.unsettled > 0;
-        self.doubt_of_moves().filter(|_| is_open || self.recovered.jobs == 0).or_else(lost)
+        let doubt = self.doubt_of_moves().filter(|_| is_open || self.recovered.jobs == 0);
+        doubt.or_else(lost).or_else(|| self.incomplete().filter(|_| self.recovered.stuck.undecided == 0))
     }
 
     /// Objects that lack nothing, and that a flag keeps where they are.
@@ -541,7 +573,7 @@ impl Seen {
     pub fn full(&self) -> Value {
         let more = self.moves.groups_short > self.moves.safety.short_now;
         let short = self.short().filter(|_| more);
-        let reason = left(&self.recovered, self.timing.waiting)
+        let reason = left(&self.recovered, &self.waits)
             .or_else(|| self.unseen())
             .or(short)
             .or_else(|| self.idle_in_doubt());
@@ -565,7 +597,7 @@ impl Seen {
     /// From the detection of a failure until its devices are marked out.
     pub(crate) fn down_out(&self) -> Value {
         match self.observed.waited {
-            _ if self.timing.waiting.noout => Err("`noout` is set".to_owned()),
+            _ if self.observed.stays_in => Err(format!("it is not marked out: objects {}", self.waits)),
             _ if self.observed.lasts => {
                 Err("what happens later may come before the failed devices are marked out".to_owned())
             }
@@ -602,7 +634,7 @@ impl Seen {
     /// Until nothing is left with a single copy.
     pub(super) fn two_copies(&self) -> Value {
         let doubt = || self.idle_in_doubt();
-        let reason = bare(&self.recovered, self.timing.waiting).or_else(|| self.unseen()).or_else(doubt);
+        let reason = bare(&self.recovered, &self.waits).or_else(|| self.unseen()).or_else(doubt);
         reason.map_or_else(|| Ok(self.until(0)), Err)
     }
 
@@ -611,9 +643,9 @@ impl Seen {
         if self.recovered.stuck.lost > 0 {
             return Ok(1.0);
         }
-        let unfinished = left(&self.recovered, self.timing.waiting).or_else(|| self.unseen());
+        let unfinished = left(&self.recovered, &self.waits).or_else(|| self.unseen());
         let unfinished = unfinished.map(|why| format!("it is not known how long data are at risk: {why}"));
-        match unfinished.or_else(|| self.doubt_of_moves()) {
+        match unfinished.or_else(|| self.incomplete()).or_else(|| self.doubt_of_moves()) {
             Some(reason) => Err(reason),
             None => Ok(self.exposure.loss(self.failure_rate, (self.until(0), self.until(1)))),
         }

@@ -31,13 +31,14 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub returns: Texts,
     /// Devices that are replaced by empty ones under the same number: `osd.3`; with a time, `osd.3@2h`, those
-    /// that have failed before.
+    /// that have failed before or are down in the exports.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub replace: Texts,
-    /// Flags of the cluster that are set, as `ceph osd set` does: `noout`, `norebalance@10min`.
+    /// Flags of the cluster that are set, as `ceph osd set` does: `noout`, `norebalance@10min`; and of a
+    /// device, a bucket or a class, as `ceph osd set-group` does: `noout:host=h1@1h`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub set_flag: Texts,
-    /// Flags that are unset, as `ceph osd unset` does: `noout@2h`.
+    /// Flags that are unset, as `ceph osd unset` and `unset-group` do: `noout@2h`.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub unset_flag: Texts,
     /// Changes of the map, one key for each kind.

@@ -14,10 +14,12 @@ use crate::exports::samples::{EXAMPLE, Folder, example, files};
 use towtank_study::{PointResult, Prepared, Study};
 
 mod coarse;
+mod down;
 mod estimated;
 mod events;
 mod flags;
 mod later;
+mod malformed;
 mod moves_only;
 mod real;
 mod rule;

@@ -21,6 +21,10 @@ pub struct Unavailable {
     pub devices: u64,
     /// The hosts of these.
     pub hosts: Vec<String>,
+    /// Groups that are `incomplete`, and their objects: nobody knows whether these are lost.
+    pub incomplete: u64,
+    /// Their objects.
+    pub incomplete_objects: u64,
     /// Objects of other groups of which too few copies or shards are left once all has failed that fails.
     pub lost_objects: u64,
     /// Such groups without objects: nothing is lost, and nobody serves them.
@@ -33,8 +37,16 @@ impl Unavailable {
         let staged = &ready.staged;
         let (affected, hardware) = (&staged.affected, &staged.hardware);
         let down: BTreeSet<DeviceId> = ready.real.groups.down().into_iter().collect();
-        let gone =
-            |device: DeviceId| staged.failing[device.index()] && !ready.back_with_data.contains(&device);
+        // What is down and removed takes its data with it; what serves leaves when it is empty.
+        let removed: BTreeSet<DeviceId> =
+            down.iter().copied().filter(|device| ready.real.groups.is_removed(*device)).collect();
+        let gone = |device: DeviceId| {
+            let fails = staged.failing[device.index()] && !ready.back_with_data.contains(&device);
+            fails || removed.contains(&device)
+        };
+        // Of what is down, nothing comes back.
+        let all_gone = (ready.fails || !staged.struck.is_empty() || !removed.is_empty())
+            && down.iter().all(|device| gone(*device));
         let mut found = Unavailable::default();
         let list = |record: usize| {
             let width = affected.kind(record).redundancy.width as usize;
@@ -47,7 +59,8 @@ impl Unavailable {
         let is_unread = |record: &usize| count(*record, &|device| !gone(device)) < needs(*record);
         let unread: Vec<usize> = (0..affected.records()).filter(is_unread).collect();
         let Some(homes) = affected.homes.as_ref().filter(|_| !unread.is_empty()) else { return found };
-        let lost = ready.real.groups.stated_lost();
+        let lost = ready.real.groups.stated(|stated| stated.lost);
+        let incomplete = ready.real.groups.stated(|stated| stated.incomplete);
         let none = vec![false; hardware.devices() as usize];
         // No change of the map: where the groups belong now, if all devices are up.
         let mut homes = homes.with_out(usize::MAX, &none);
@@ -58,7 +71,12 @@ impl Unavailable {
             // old, and counts for nothing. Of one that is not served, any device that is down may hold the
             // rest.
             let is_served = count(record, &|_| true) >= needs(record);
-            if is_served || lost.contains(&affected.name(record).0) {
+            if !is_served && incomplete.contains(&affected.name(record).0) {
+                found.incomplete += 1;
+                found.incomplete_objects += objects;
+                continue;
+            }
+            if is_served || all_gone || lost.contains(&affected.name(record).0) {
                 found.lost_objects += objects;
                 found.lost_empty += u64::from(objects == 0);
                 continue;
@@ -97,6 +115,9 @@ impl Unavailable {
         let waits = found.objects.min(stuck.lost);
         stuck.lost -= waits;
         stuck.unavailable += waits;
+        let open = found.incomplete_objects.min(stuck.lost);
+        stuck.lost -= open;
+        stuck.undecided += open;
         if recovery.struck.iter().any(|struck| recovery.moments_of(struck).0.is_none()) {
             // What is never marked down is gone all the same.
             stuck.lost = stuck.lost.max(found.lost_objects);

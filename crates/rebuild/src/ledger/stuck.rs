@@ -8,6 +8,8 @@ pub struct Stuck {
     /// Too few are left that answer, and devices that are down hold more: what is down is the caller's to
     /// know, who moves these from `lost`.
     pub unavailable: u64,
+    /// Too few are left that answer, and whether they are lost nobody has decided: the caller's to know, too.
+    pub undecided: u64,
     /// A failed device is not out yet, or never will be.
     pub waiting: u64,
     /// Placement names no other home.
@@ -38,7 +40,13 @@ impl Stuck {
     /// Objects that cannot be rebuilt, for any reason.
     #[must_use]
     pub fn objects(&self) -> u64 {
-        self.lost + self.unavailable + self.waiting + self.homeless + self.full + self.flagged
+        self.lost
+            + self.unavailable
+            + self.undecided
+            + self.waiting
+            + self.homeless
+            + self.full
+            + self.flagged
     }
 
     pub(super) fn note_spare(&mut self, spare: u32) {

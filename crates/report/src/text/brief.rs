@@ -14,6 +14,9 @@ pub const SCREEN_LINES: usize = 24;
 /// something else needs the room.
 const PART_LINES: usize = 9;
 
+/// The lines that are kept for what moves, what is at risk and what clients notice, whatever is above them.
+const KEPT_LINES: usize = 7;
+
 /// The lines that what stands side by side leaves to what is below it.
 const BELOW_LINES: usize = 4;
 
@@ -46,19 +49,21 @@ pub fn brief(report: &Report, style: Style, rest: Rest<'_>) -> String {
     let foot = |cut: bool| foot(report, style, rest, cut);
     let mut room = Room { lines: SCREEN_LINES.saturating_sub(head.len() + foot(true).len()), cut: false };
     // In the order of importance; shown in the order in which they are joined.
+    let answers = of(report, &[Label::Moves, Label::Risk, Label::Clients], style);
+    let kept = room.lines.min(answers.iter().map(Vec::len).sum::<usize>()).min(KEPT_LINES);
+    room.lines -= kept;
     let dangers = room.counted(warnings(report, style, |one| one != Severity::Note), PART_LINES);
     let steps = super::steps(&report.answer, style);
     let course = room.middle(steps.iter().map(|step| lines(step)).collect(), PART_LINES);
-    let of = |labels: &[Label]| -> Vec<Vec<String>> {
-        let lines = labels.iter().flat_map(|label| report.answer.of_label(*label));
-        lines.map(|one| line_of(one, style)).collect()
-    };
+    let of = |labels: &[Label]| of(report, labels, style);
     let limit = room.whole(of(&[Label::Limit, Label::Try]), PART_LINES);
     let compared = match super::compared(report).filter(|_| report.answer.by_column) {
         Some(table) => room.side_by_side(table, style),
         None => room.first(compared(report, style), SCREEN_LINES / 2),
     };
-    let more = room.whole(of(&[Label::Moves, Label::Risk, Label::Clients, Label::Also]), SCREEN_LINES);
+    room.lines += kept;
+    let mut more = room.each(answers);
+    more.extend(room.whole(of(&[Label::Also]), SCREEN_LINES));
     let claims = room.whole(claims_tally(report, style).map(|text| lines(&text)).into_iter().collect(), 3);
     let assumed = room.whole(of(&[Label::Assumed]), PART_LINES);
     let notes = room.whole(warnings(report, style, |one| one == Severity::Note), PART_LINES);
@@ -75,6 +80,12 @@ pub fn brief(report: &Report, style: Style, rest: Rest<'_>) -> String {
     let left = SCREEN_LINES.saturating_sub(all.len());
     all.extend(foot(room.cut).into_iter().take(left));
     all.join("\n") + "\n"
+}
+
+/// The lines of an answer with these labels, in the order of the labels.
+fn of(report: &Report, labels: &[Label], style: Style) -> Vec<Vec<String>> {
+    let lines = labels.iter().flat_map(|label| report.answer.of_label(*label));
+    lines.map(|one| line_of(one, style)).collect()
 }
 
 /// The lines that are left on a screen.
@@ -101,6 +112,25 @@ impl Room {
             break;
         }
         self.lines -= shown.len();
+        shown
+    }
+
+    /// Each item, or its first lines where the others need the rest: one line each at least.
+    fn each(&mut self, items: Vec<Vec<String>>) -> Vec<String> {
+        let mut shown = Vec::new();
+        let mut after = items.len();
+        for item in items {
+            after -= 1;
+            let most = self.lines.saturating_sub(after);
+            if item.len() > most && most == 1 {
+                // A mark alone would say nothing.
+                self.cut = true;
+                self.lines -= 1;
+                shown.extend(item.into_iter().take(1).map(|line| line + " …"));
+            } else {
+                shown.extend(self.first(item, most));
+            }
+        }
         shown
     }
 
@@ -237,7 +267,7 @@ fn main_measures(report: &Report, style: Style) -> String {
     order.extend(known.iter().enumerate().filter(|(at, _)| Some(*at) != headline).map(|(_, one)| *one));
     order.truncate(MEASURES);
     let mut grid = Grid::new(&[("", Align::Text), ("", Align::Number), ("", Align::Text)]);
-    for ((name, measure), mean) in order.iter().zip(means(order.iter().map(|(_, measure)| *measure))) {
+    for ((name, measure), mean) in order.iter().zip(means(order.iter().copied())) {
         let title = report.titles.get(*name).unwrap_or(name);
         grid.push(vec![printable(title), mean, interval(measure)]);
     }

@@ -1,7 +1,7 @@
 //! The terminal's view of the sample reports, as snapshots.
 
 use super::*;
-use crate::{Ordered, sample};
+use crate::{Column, Ordered, Step, sample};
 
 const NARROW: Style = Style { colour: false, width: 60 };
 
@@ -255,4 +255,53 @@ fn a_partial_report_says_so_first() {
     let stopped = Report { warnings: vec![Warning::unknown("the run was stopped")], ..report };
     let text = render(&stopped, Style::default());
     assert_eq!(text.matches("stopped").count(), 1, "one warning is enough: {text}");
+}
+
+/// What of the lines that must stay a screen has not; `None` if it has all and is no longer than a screen.
+fn dropped(screen: &str) -> Option<String> {
+    let has = |label: &str| screen.lines().any(|line| line.starts_with(label));
+    let missing = ["moves", "risk", "clients"].into_iter().find(|label| !has(label));
+    let long = (screen.lines().count() > SCREEN_LINES).then(|| "it is too long".to_owned());
+    missing.map(|label| format!("no {label}")).or(long)
+}
+
+/// Many warnings, a long course and long lines: what moves, what is at risk and what clients notice stay.
+#[test]
+fn risk_and_clients_stay_on_a_screen_full_of_warnings() {
+    let long = "a long sentence that takes several lines of a terminal of usual width, and goes on and on "
+        .repeat(4);
+    for (warnings, words) in [(0, "short"), (3, &long[..]), (30, "short"), (30, &long[..])] {
+        let mut report = sample::queue();
+        report.warnings = (0..warnings).map(|at| Warning::danger(format!("{at}: {words}"))).collect();
+        report.answer.push(Label::Limit, words);
+        for label in [Label::Moves, Label::Risk, Label::Clients] {
+            report.answer.push(label, words);
+        }
+        report.answer.course = (0..20).map(|at| Step::at(f64::from(at), words)).collect();
+        let screen = brief(&report, Style::default(), Rest::OF_COMMAND);
+        assert_eq!(dropped(&screen), None, "{warnings} warnings:\n{screen}");
+        // The check can fail.
+        let without: Vec<&str> = screen.lines().filter(|line| !line.starts_with("risk")).collect();
+        assert!(dropped(&without.join("\n")).is_some());
+    }
+}
+
+/// A probability of 2 in 100,000,000,000 was shown as `1.969e-9 %`.
+#[test]
+fn a_tiny_probability_is_shown_as_one_in_so_many() {
+    let mut report = sample::queue();
+    report.summary.insert("loss_probability".to_owned(), Measure::new(1.969e-11, "fraction", 1));
+    let text = render(&report, Style::default());
+    assert!(text.contains("1 in 50,000,000,000") && !text.contains("e-9 %"), "{text}");
+    assert_eq!(human::odds(0.000_41), "1 in 2,400");
+}
+
+/// A plan of which only the first commands are shown is none.
+#[test]
+fn a_table_of_commands_is_shown_whole() {
+    let mut table = Table::new("commands", "Commands", vec![Column::text("command")]);
+    (0..100).for_each(|at| table.push(vec![format!("ceph osd pg-upmap-items 1.{at:x} 3 4").into()]));
+    let report = Report { tables: vec![table], ..sample::queue() };
+    let text = render(&report, Style::default());
+    assert_eq!(text.matches("pg-upmap-items").count(), 100, "{text}");
 }

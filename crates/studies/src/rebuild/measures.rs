@@ -2,7 +2,7 @@
 
 use towtank_units::{SimSpan, SimTime};
 
-use towtank_recovery::observed::{ServerSeen, bare, left};
+use towtank_recovery::observed::{ServerSeen, bare, left, waits};
 
 use super::observed::Seen;
 use super::settled::Settled;
@@ -178,7 +178,7 @@ impl Seen {
     }
 
     fn full(&self) -> Value {
-        match left(self.recovered(), self.waiting) {
+        match left(self.recovered(), waits(self.waiting)) {
             Some(reason) => Err(reason),
             // What only moves to a new ring lacks no copy.
             None if self.replicate.affected.follows => Ok(self.until(MOVES as usize - 1)),
@@ -193,7 +193,7 @@ impl Seen {
 
     /// The last write of all, also of copies that only move.
     fn moved(&self) -> Value {
-        match left(self.recovered(), self.waiting) {
+        match left(self.recovered(), waits(self.waiting)) {
             Some(reason) => Err(reason),
             None if self.recovered().last() == SimTime::ZERO => Ok(0.0),
             None => Ok(self.since_failure(self.recovered().last())),
@@ -201,7 +201,7 @@ impl Seen {
     }
 
     fn two_copies(&self) -> Value {
-        bare(self.recovered(), self.waiting).map_or_else(|| Ok(self.until(0)), Err)
+        bare(self.recovered(), waits(self.waiting)).map_or_else(|| Ok(self.until(0)), Err)
     }
 
     fn down_out(&self) -> Value {

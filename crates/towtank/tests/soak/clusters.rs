@@ -129,13 +129,24 @@ impl Cluster {
         )
     }
 
+    /// Groups where the map puts them.
     fn groups(&self) -> String {
+        let map = towtank_placement::crush::text::compile(&self.map()).expect("a drawn map is sound");
+        let osds = self.osds();
+        let osds = towtank_imports::File { name: "osds", bytes: osds.as_bytes() };
+        let dump = towtank_imports::ceph::read_osd_dump(osds).expect("a drawn dump is sound").value;
+        let overlay = dump.overlay();
+        let placer = towtank_placement::crush::pools::Placer::new(&map, &overlay);
         let mut stats = Vec::new();
         for (number, pool) in self.pools.iter().enumerate() {
+            let of_dump = dump.pools[number].placed();
             for seed in 0..pool.groups {
                 let (objects, bytes) = pool.group(seed);
+                let place = placer.place(&of_dump, seed as u32);
+                let (up, acting) = (place.up.devices, place.acting.devices);
+                let primary = place.acting.primary.unwrap_or(-1);
                 stats.push(format!(
-                    r#"{{"pgid":"{}.{seed:x}","state":"active+clean","up":[],"acting":[],"acting_primary":-1,"stat_sum":{{"num_bytes":{bytes},"num_objects":{objects}}}}}"#,
+                    r#"{{"pgid":"{}.{seed:x}","state":"active+clean","up":{up:?},"acting":{acting:?},"acting_primary":{primary},"stat_sum":{{"num_bytes":{bytes},"num_objects":{objects}}}}}"#,
                     number + 1
                 ));
             }

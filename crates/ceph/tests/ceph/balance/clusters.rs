@@ -27,12 +27,14 @@ pub struct PoolSpec {
     pub bytes: Vec<u64>,
 }
 
-/// The rules: copies on hosts, shards on hosts, copies on hosts of class ssd, two racks with two hosts each.
+/// The rules: copies on hosts, shards on hosts, copies on hosts of class ssd, two racks with two hosts
+/// each; and shards on as many hosts as there are.
 const RULES: &str = "
 rule copies {\n id 0\n type replicated\n min_size 1\n max_size 10\n step take default\n step chooseleaf firstn 0 type host\n step emit\n}
 rule shards {\n id 1\n type erasure\n min_size 1\n max_size 10\n step set_chooseleaf_tries 5\n step set_choose_tries 100\n step take default\n step chooseleaf indep 0 type host\n step emit\n}
 rule racks {\n id 2\n type replicated\n min_size 1\n max_size 10\n step take default\n step choose firstn 2 type rack\n step chooseleaf firstn 2 type host\n step emit\n}
 rule devices {\n id 3\n type replicated\n min_size 1\n max_size 10\n step take default\n step choose firstn 0 type osd\n step emit\n}
+rule wide {\n id 5\n type erasure\n min_size 1\n max_size 20\n step set_chooseleaf_tries 5\n step set_choose_tries 2000\n step take default\n step chooseleaf indep 0 type host\n step emit\n}
 ";
 
 const SSD: &str = "
@@ -163,7 +165,7 @@ impl Draws {
         self.next() % count
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
     }
 }

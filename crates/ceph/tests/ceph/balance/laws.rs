@@ -7,7 +7,7 @@ use towtank_ceph::balance::{
     Applied, Best, Broken, Cause, Limits, Loss, Move, Picked, Spread, applied, causes, losses, plan, room,
 };
 
-use super::clusters::{drawn, limits};
+use super::clusters::{Draws, Host, PoolSpec, cluster, drawn, limits};
 
 /// An answer to every part of the question.
 struct Answer {
@@ -240,6 +240,34 @@ fn laws_hold_on_a_thousand_clusters() {
         moves > 5_000 && upmaps > 300 && spans > 500,
         "{moves} moves, {upmaps} mappings, {spans} in stages"
     );
+}
+
+/// A code with as many shards as there are hosts fills each host with one shard of each group, so that
+/// nothing is left over anywhere in the network of the bound: sums that are rounded apart made it half of
+/// what fits.
+#[test]
+fn a_code_as_wide_as_its_hosts_fits_at_best_what_fits_now() {
+    let mut whole = 0;
+    for seed in 0..2u64 {
+        let mut draws = Draws(seed);
+        let width = draws.pick(&[12usize, 12, 9]);
+        let host = |weight: f64| Host { rack: 0, class: "hdd", weights: vec![weight; 24] };
+        let weight = draws.pick(&[9.0, 10.69, 14.6]);
+        let hosts: Vec<Host> = (0..width).map(|_| host(weight)).collect();
+        let pg_num = draws.pick(&[1500u32, 2048]);
+        let each = (200 + draws.below(300)) * 1_000_000_007;
+        let bytes = vec![each; pg_num as usize];
+        let (size, data_shards) = (width as u32, width as u32 - 2);
+        let pool = PoolSpec { erasure: true, size, data_shards, pg_num, rule: 5, bytes };
+        let answer = answer(cluster(&hosts, &[pool], |_| 1.0));
+        no_more_than_the_best_fits_now(&answer).unwrap_or_else(|why| panic!("cluster {seed}: {why}"));
+        whole += u32::from(answer.spread.pools[0].shards == u64::from(pg_num) * u64::from(size));
+        // What fits now need not be told to the search.
+        let mix = answer.spread.alone(0);
+        let (now, found) = (answer.rooms[0].0, Best::of(&answer.spread).room(&mix, 0.0).bytes);
+        assert!(found >= now * (1.0 - 1e-6), "cluster {seed}: {now} now, and {found} at best");
+    }
+    assert!(whole > 0, "only {whole} clusters have all their shards");
 }
 
 /// A violation of each law, and the law that it breaks.

@@ -9,6 +9,7 @@ use towtank_rebuild::thinned::Thinned;
 use towtank_streams::{Draws, Purpose, Uniform as _};
 
 use super::*;
+use crate::exports::samples::placed;
 use crate::whatif::orders;
 use towtank_recovery::estimate::{self, ERROR_MAX, GROUPS, Ran, differences, three};
 
@@ -60,7 +61,7 @@ impl Cluster {
         let stats: Vec<String> = (0..groups).map(group).collect();
         let file = |name: &str, text: String| (name.to_owned(), text.into_bytes());
         let pgs = format!("[{}]", stats.join(","));
-        Folder([file("map", self.map()), file("osds", dump), file("pgs", pgs)].into())
+        placed(Folder([file("map", self.map()), file("osds", dump), file("pgs", pgs)].into()))
     }
 }
 

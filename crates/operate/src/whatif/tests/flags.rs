@@ -12,6 +12,11 @@ fn with(flags: &str, text: &str) -> (Outcome, Answer) {
     let planted = dump.replace("\"flags\": \"\"", &format!("\"flags\": \"{flags}\""));
     assert!(flags.is_empty() || planted != dump, "the dump takes other flags");
     folder.0.insert("osd_dump.json".to_owned(), planted.into_bytes());
+    said(folder, text)
+}
+
+/// The measures and the answer of exports with the names of the example.
+pub(super) fn said(folder: Folder, text: &str) -> (Outcome, Answer) {
     let prepared =
         prepared(&Whatif, folder, &format!("{EXAMPLE}{text}")).unwrap_or_else(|all| panic!("{all:?}"));
     let outcome = prepared.run(&RunContext::alone(Seed(3), 1)).unwrap();

@@ -223,16 +223,17 @@ fn a_device_that_was_down_before_does_not_come_back() {
     let down = || with_down(four(&[[0, 1, 3]], None), ("osds", "pgs"), 3);
     let text =
         |verb: &str| format!("{FOUR}fail = \"osd.3\"\n{verb} = \"osd.3@40min\"\nclient_writes = \"1/s\"");
+    let problems = prepared(&Whatif, down(), &text("returns")).err().expect("it is refused");
+    let messages = problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ");
+    assert!(
+        messages.contains("down in the exports already, so what it lacks is not known: osd.3"),
+        "{messages}"
+    );
     for verb in ["returns", "replace"] {
-        let problems = prepared(&Whatif, down(), &text(verb)).err().expect("it is refused");
-        let messages =
-            problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ");
-        assert!(
-            messages.contains("down in the exports already, so what it lacks is not known: osd.3"),
-            "{messages}"
-        );
         assert!(prepared(&Whatif, four(&[[0, 1, 3]], None), &text(verb)).is_ok(), "it may, if it was up");
     }
+    // An empty one lacks all of it.
+    assert!(prepared(&Whatif, down(), &text("replace")).is_ok());
     let mut cluster = example();
     let mut dump: Json = serde_json::from_slice(&cluster.0["osd_dump.json"]).expect("a dump");
     dump["osds"][5]["up"] = 0.into();

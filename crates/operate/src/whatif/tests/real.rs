@@ -7,7 +7,7 @@ use towtank_rebuild::plan::NOWHERE;
 
 use super::outcome as outcome_of;
 use super::*;
-use crate::exports::samples::live;
+use crate::exports::samples::{live, placed};
 use crate::preview::Preview;
 use crate::real::groups::Groups;
 use towtank_recovery::observed::{Observed as Work, ServerSeen};
@@ -41,7 +41,12 @@ fn warns(outcome: &Outcome, text: &str) -> bool {
 
 /// A generated test cluster: racks of two hosts with one hdd each, one pool whose copies are in different
 /// buckets of type `domain`, and groups of the given objects and bytes where the map places them.
-fn small(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Folder {
+fn small(racks: i32, of: (u32, &str), groups: &[(u64, u64)]) -> Folder {
+    placed(unplaced(racks, of, groups))
+}
+
+/// The same before its groups are placed.
+fn unplaced(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Folder {
     let hosts = racks * 2;
     let mut map = String::new();
     (0..hosts).for_each(|osd| map += &format!("device {osd} osd.{osd} class hdd\n"));
@@ -80,6 +85,48 @@ fn small(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Fold
 }
 
 const SMALL: &str = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\n";
+
+/// The generated cluster with these devices down, and where the map puts its groups.
+fn small_down(racks: i32, down: &[i32], text: &str) -> Outcome {
+    let mut folder = unplaced(racks, (3, "host"), &[(10, 1_000_000); 32]);
+    let map = String::from_utf8(folder.0["map"].clone()).unwrap();
+    folder.0.insert("map".to_owned(), format!("{TUNABLES}{map}").into_bytes());
+    let mut dump: serde_json::Value = serde_json::from_slice(&folder.0["osds"]).unwrap();
+    for osd in down {
+        dump["osds"][*osd as usize]["up"] = 0.into();
+    }
+    folder.0.insert("osds".to_owned(), dump.to_string().into_bytes());
+    outcome_of(&Whatif, placed(folder), &format!("{SMALL}{text}"))
+}
+
+/// A whole rack that is down stays in (`mon_osd_down_out_subtree_limit`), and the answer says so; half a rack
+/// does not.
+#[test]
+fn a_rack_that_is_down_stays_in() {
+    let outcome = small_down(3, &[0, 1], "");
+    assert!(value(&outcome, "stuck_objects") > 0.0);
+    let full = &outcome.measures["time_to_full_redundancy_s"];
+    assert!(full.reason().unwrap().contains("`mon_osd_down_out_subtree_limit`"), "{full:?}");
+    assert!(warns(&outcome, "osd.0, osd.1 because of a whole rack that is down"), "{:?}", outcome.warnings);
+    let by_hand = small_down(3, &[0, 1], "rack_out = true");
+    assert_eq!(value(&by_hand, "stuck_objects"), 0.0);
+    let half = small_down(3, &[0], "");
+    assert_eq!(value(&half, "stuck_objects"), 0.0);
+    // A rack whose other half fails before the time is over is down as a whole then.
+    let both = small_down(3, &[0], "fail = \"osd.1\"");
+    assert!(value(&both, "stuck_objects") > 0.0);
+}
+
+/// Of eight devices three are marked out, since before the third three quarters were in; a fourth stays in.
+#[test]
+fn no_more_is_marked_out_once_too_few_are_in() {
+    let three = small_down(4, &[0, 2, 4], "");
+    assert!(!warns(&three, "mon_osd_min_in_ratio"), "{:?}", three.warnings);
+    assert_eq!(value(&three, "stuck_objects"), 0.0);
+    let four = small_down(4, &[0, 2, 4, 6], "");
+    assert!(warns(&four, "osd.6 because of less than 75 % of devices in"), "{:?}", four.warnings);
+    assert!(value(&four, "stuck_objects") > 0.0);
+}
 
 /// Where groups belong when osd.5 is out, by osdmaptool 16.2.15 with `--mark-out 5`. Its dump is made before
 /// mappings are dropped, so groups with dropped mappings are left out.
@@ -227,11 +274,11 @@ const TUNABLES: &str = "tunable choose_local_tries 0\ntunable choose_local_fallb
 /// other.
 fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     let cluster = |sizes: &[(u64, u64)]| {
-        let Folder(mut files) = small(2, (3, "host"), sizes);
+        let Folder(mut files) = unplaced(2, (3, "host"), sizes);
         let map = String::from_utf8(files["map"].clone()).unwrap();
         let map = map.replace("class hdd", &format!("class {class}"));
         files.insert("map".to_owned(), format!("{TUNABLES}{map}").into_bytes());
-        Folder(files)
+        placed(Folder(files))
     };
     let asked = ready(cluster(&[(1, 1024); 64]), &format!("{SMALL}fail = \"osd.2\""));
     let context = RunContext::alone(Seed(1), 1);
@@ -327,7 +374,8 @@ fn a_device_that_is_down_already_may_fail() {
     let outcome = run(&ready(folder(), text));
     assert!(warns(&outcome, "`noout` is set, so failed devices"), "{:?}", outcome.warnings);
     assert!(warns(&outcome, "osd.2 no longer served"), "{:?}", outcome.warnings);
-    assert!(reason(&outcome, "time_to_full_redundancy_s").contains("because `noout` is set"));
+    let why = reason(&outcome, "time_to_full_redundancy_s");
+    assert!(why.contains("which stays in because of `noout` (`ceph osd unset noout`)"), "{why}");
     let outcome = run(&ready(folder(), &format!("{text}noout = false\n")));
     assert!(reason(&outcome, "time_to_full_redundancy_s").contains("have no valid target left"));
     let two_left = run(&ready(folder(), &text.replace("osd.2", "osd.1")));

@@ -279,9 +279,10 @@ impl Cluster {
         raw.contains(&from) && self.devices[to as usize].weight > 0 && rest.all(|other| other != host)
     }
 
-    /// The cluster once the monitors have marked out these devices, which have failed, and if `all` those
-    /// that were down. They mark out none under `noout`, and none of a rack that is down as a whole.
-    pub(super) fn after(&self, failed: &[i32], all: bool) -> Cluster {
+    /// The cluster once the monitors have marked out what was down, and then these devices, which failed.
+    /// They mark out none under `noout`, none of a rack that is down as a whole, and of what was down none
+    /// while less than three quarters of all devices are in.
+    pub(super) fn after(&self, failed: &[i32]) -> Cluster {
         let mut after = self.clone();
         failed.iter().for_each(|osd| after.devices[*osd as usize].up = false);
         let of_rack = |rack: u32| after.hosts.iter().filter(move |host| host.rack == rack);
@@ -291,9 +292,14 @@ impl Cluster {
             let host = self.host_of(osd).expect("each has a host");
             self.has_flag("noout") || racks.contains(&self.hosts[host].rack)
         };
-        let down = (0..self.devices.len() as i32).filter(|osd| !after.is_up(*osd));
-        let marked = down.filter(|osd| (all || failed.contains(osd)) && !stays(*osd));
-        marked.collect::<Vec<_>>().into_iter().for_each(|osd| after.devices[osd as usize].weight = 0);
+        let down = (0..self.devices.len() as i32).filter(|osd| !after.is_up(*osd) && !failed.contains(osd));
+        let due: Vec<i32> = down.chain(failed.iter().copied()).filter(|osd| !stays(*osd)).collect();
+        for osd in due {
+            let within = after.devices.iter().filter(|osd| osd.weight > 0).count();
+            if failed.contains(&osd) || 4 * within >= 3 * after.devices.len() {
+                after.devices[osd as usize].weight = 0;
+            }
+        }
         after.place();
         after
     }

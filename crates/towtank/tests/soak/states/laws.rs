@@ -42,7 +42,7 @@ impl Said {
 }
 
 /// All laws, each with damage that breaks it.
-pub(super) const LAWS: [(&str, Damage); 70] = [
+pub(super) const LAWS: [(&str, Damage); 71] = [
     ("all: there is an answer", Damage::Export),
     ("now: short groups", Damage::Record),
     ("now: groups below min_size", Damage::More),
@@ -68,7 +68,8 @@ pub(super) const LAWS: [(&str, Damage); 70] = [
     ("now: norebalance leaves no time to clean", Damage::Time(5)),
     ("now: objects that are not counted are not 0", Damage::Time(0)),
     ("moves only: short groups", Damage::More),
-    ("moves only: lost groups", Damage::More),
+    ("moves only: incomplete groups", Damage::More),
+    ("failed: no probability while nobody knows what is lost", Damage::Probability),
     ("moves only: inactive groups", Damage::More),
     ("moves only: unknown groups", Damage::More),
     ("moves only: not safe while below min_size", Damage::Verdict(Status::Safe)),
@@ -134,11 +135,12 @@ impl Judge<'_> {
         }
     }
 
-    /// A measure has a value within the bounds. Where groups are unknown, or a device lacks objects that no
-    /// export names, a reason is as true as 0.
+    /// A measure has a value within the bounds. Where groups are unknown, a device lacks objects that no
+    /// export names, or nobody has decided whether data are lost, a reason is as true as 0.
     fn counts(&mut self, law: &'static str, measure: &str, want: Count) {
         let found = self.said.value(measure);
-        let is_open = self.facts.unknown + self.facts.behind > 0 && want.sure == 0;
+        let undecided = if measure == "lost_objects" { self.facts.undecided } else { 0 };
+        let is_open = self.facts.unknown + self.facts.behind + undecided > 0 && want.sure == 0;
         let says_why = is_open && self.said.says_why_not(measure);
         let holds = says_why || found.is_some_and(|found| want.holds(found));
         let said = self.said.measures.get(measure).cloned();
@@ -154,17 +156,11 @@ impl Judge<'_> {
         self.law(of_empty, !lacks, || format!("{found:?}, and the truth {sure}, of which {empty} are empty"));
     }
 
-    /// A measure has one of two values, where all groups are known.
-    fn moved(&mut self, law: &'static str, measure: &str, want: [u64; 2]) {
+    /// A measure has this value, where all groups are known.
+    fn moved(&mut self, law: &'static str, measure: &str, want: u64) {
         let found = self.said.value(measure);
-        let holds = self.facts.unknown > 0
-            || found.is_some_and(|found| want.iter().any(|want| found == *want as f64));
-        self.law(law, holds, || {
-            format!(
-                "{measure} is {found:?}, and the truth {}, or {} once all that is down is out",
-                want[0], want[1]
-            )
-        });
+        let holds = self.facts.unknown > 0 || found == Some(want as f64);
+        self.law(law, holds, || format!("{measure} is {found:?}, and the truth {want}"));
     }
 
     fn safe_is_said(&mut self, law: &'static str, danger: bool, what: &str) {
@@ -225,14 +221,14 @@ pub(super) fn now(cluster: &Cluster, said: &Said) -> Broken {
     judge.broken
 }
 
-/// Data to move: what is missing and misplaced, also where devices that are down are marked out meanwhile.
+/// Data to move: what is missing and misplaced once devices that are down are marked out.
 fn moves(judge: &mut Judge<'_>) {
-    let [now, later] = [false, true].map(|out| to_move(&judge.cluster.after(&[], out)));
-    judge.moved("now: bytes to move", "moved_bytes", [now.bytes, later.bytes]);
-    judge.moved("now: bytes pending", "pending_bytes", [now.bytes, later.bytes]);
+    let later = to_move(&judge.cluster.after(&[]));
+    judge.moved("now: bytes to move", "moved_bytes", later.bytes);
+    judge.moved("now: bytes pending", "pending_bytes", later.bytes);
     // Groups without objects count too, as they do for Ceph.
-    judge.moved("now: groups to move", "moved_groups", [now.groups, later.groups]);
-    let never = judge.facts.unread.sure > 0 || (now.homeless > 0 && later.homeless > 0);
+    judge.moved("now: groups to move", "moved_groups", later.groups);
+    let never = judge.facts.unread.sure > 0 || later.homeless > 0;
     let holds = !never || judge.said.says_why_not("time_to_clean_s");
     let clean = judge.said.value("time_to_clean_s");
     judge.law("now: what is never clean has no time", holds, || format!("time_to_clean_s is {clean:?}"));
@@ -269,7 +265,7 @@ fn moves_only(cluster: &Cluster) -> bool {
 fn times(judge: &mut Judge<'_>) {
     let facts = judge.facts.clone();
     let [clean, full] = ["time_to_clean_s", "time_to_full_redundancy_s"].map(|name| judge.said.value(name));
-    let stays = facts.unread.sure > 0 || facts.homeless > 0;
+    let stays = facts.unread.sure > 0 || to_move(&judge.cluster.after(&[])).homeless > 0;
     judge.law("now: a move takes time", facts.waiting == 0 || clean != Some(0.0), || {
         format!("time_to_clean_s is 0, and {} groups are to be copied", facts.waiting)
     });
@@ -318,7 +314,7 @@ pub(super) fn shown(cluster: &Cluster, said: &Said) -> Broken {
     let facts = facts(cluster, &[]);
     let mut judge = Judge { cluster, facts: facts.clone(), said, broken: Vec::new() };
     judge.counts("moves only: short groups", "groups_short_now", facts.short);
-    judge.counts("moves only: lost groups", "groups_lost_now", facts.lost);
+    judge.counts("moves only: incomplete groups", "groups_incomplete_now", facts.lost);
     judge.counts("moves only: inactive groups", "groups_inactive_now", facts.inactive);
     let of = |what: Shown| cluster.groups.iter().filter(|group| group.shown == what).count() as u64;
     let silent = Count { sure: of(Shown::Unknown) + of(Shown::Stale), perhaps: of(Shown::Left) };
@@ -351,6 +347,10 @@ pub(super) fn failed(cluster: &Cluster, devices: &[i32], said: &Said) -> Broken 
         let holds = facts.lost_objects.sure == 0 || said.value("lost_objects") != Some(0.0);
         judge.law("failed: objects that are not counted are not 0", holds, || "lost_objects is 0".to_owned());
     }
+    let sure = said.value("data_loss_probability_fraction") == Some(1.0);
+    let law = "failed: no probability while nobody knows what is lost";
+    let holds = !(sure && said.value("lost_objects").is_none());
+    judge.law(law, holds, || format!("a loss is sure, and {} groups are undecided", facts.undecided));
     judge.counts("failed: bytes with one copy", "one_copy_bytes", facts.last_bytes);
     if facts.unknown + facts.behind == 0 {
         let [osds, hosts] = [facts.next.len(), facts.next_hosts.len()].map(|len| len as u64);
@@ -381,8 +381,8 @@ fn hits(judge: &mut Judge<'_>, devices: &[i32]) {
     }
     // Under `nodown` what fails is never out, so that nothing moves away from it.
     if facts.unread.sure == 0 && !judge.cluster.has_flag("nodown") {
-        let [now, later] = [false, true].map(|out| to_move(&judge.cluster.after(devices, out)));
-        judge.moved("failed: bytes to move", "moved_bytes", [now.bytes, later.bytes]);
+        let later = to_move(&judge.cluster.after(devices));
+        judge.moved("failed: bytes to move", "moved_bytes", later.bytes);
     }
     let full = said.value("time_to_full_redundancy_s");
     let hit = facts.hit.sure > 0;

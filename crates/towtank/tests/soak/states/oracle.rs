@@ -83,6 +83,8 @@ pub(super) struct Facts {
     /// Groups that cannot be read now, and their objects.
     pub(super) unread: Count,
     pub(super) unread_objects: Count,
+    /// Groups that are `incomplete`: the exports do not say whether their data are lost.
+    pub(super) undecided: u64,
     /// Groups of which the dump has no news.
     pub(super) unknown: u64,
     /// Groups with a device that lacks some objects, which a log names.
@@ -144,7 +146,10 @@ fn count(cluster: &Cluster, group: &Group, failed: &[i32], facts: &mut Facts) {
     let before = gone && cluster.live(group).len() + cluster.asleep(group) >= data;
     let lost = unread && left.len() + asleep < data;
     facts.lost.add(clear && lost && !before, !clear || before, 1);
-    facts.lost_objects.add(clear && lost && !before, !clear || before, group.objects);
+    let open = gone && !before;
+    facts.undecided += u64::from(known && open);
+    let lost = lost && !open;
+    facts.lost_objects.add(clear && lost && !before, !clear || before || open, group.objects);
     facts.unread.add(clear && unread, !clear, 1);
     facts.unread_objects.add(clear && unread, !clear, group.objects);
     facts.unknown += u64::from(!known);

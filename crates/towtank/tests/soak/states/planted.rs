@@ -23,13 +23,15 @@ pub(super) enum Damage {
     Time(u32),
     /// In the record, a device of the first group that is whole holds nothing.
     Record,
+    /// A loss is sure, and nobody knows of what.
+    Probability,
     /// An export is taken away.
     Export,
 }
 
 const COUNTS: [&str; 13] = [
     "groups_short_now",
-    "groups_lost_now",
+    "groups_incomplete_now",
     "groups_inactive_now",
     "groups_unknown_now",
     "below_min_size",
@@ -46,7 +48,7 @@ const COUNTS: [&str; 13] = [
 /// An answer that breaks no law.
 fn sound(cluster: &Cluster, asked: &Asked) -> Said {
     let failed = asked.failed();
-    let (facts, moves) = (facts(cluster, failed), laws::to_move(&cluster.after(failed, false)));
+    let (facts, moves) = (facts(cluster, failed), laws::to_move(&cluster.after(failed)));
     let silent = |group: &&super::cluster::Group| matches!(group.shown, Shown::Unknown | Shown::Stale);
     let silent = cluster.groups.iter().filter(silent).count() as u64;
     let counts = [
@@ -96,6 +98,10 @@ fn damage(damage: Damage, asked: &Asked, cluster: &mut Cluster, said: &mut Said)
             }
         }
         Damage::Record => forget(cluster),
+        Damage::Probability => {
+            said.measures.insert("lost_objects".to_owned(), Err("groups are `incomplete`".to_owned()));
+            said.measures.insert("data_loss_probability_fraction".to_owned(), Ok(1.0));
+        }
         Damage::Export => {}
     }
 }
@@ -211,4 +217,20 @@ fn every_bad_state_is_drawn() {
     }
     let few: Vec<_> = drawn.iter().filter(|(_, times)| **times < 3).collect();
     assert!(few.is_empty(), "{few:?} of {drawn:?}");
+}
+
+/// An answer in which what is down stays in, as if the monitors did nothing.
+#[test]
+fn what_is_down_and_never_marked_out_is_noticed() {
+    let now = Asked::Now;
+    let differs = |cluster: &Cluster| {
+        laws::to_move(cluster).bytes != laws::to_move(&cluster.after(&[])).bytes
+            && facts(cluster, &[]).unknown == 0
+    };
+    let cluster = (1..=300).map(Cluster::of).find(differs).expect("one of them has a device down and in");
+    let mut said = sound(&cluster, &now);
+    let stays = laws::to_move(&cluster).bytes as f64;
+    said.measures.insert("moved_bytes".to_owned(), Ok(stays));
+    let found = broken(&cluster, &now, &said);
+    assert_eq!(found.iter().map(|(law, _)| *law).collect::<Vec<_>>(), ["now: bytes to move"], "{found:?}");
 }

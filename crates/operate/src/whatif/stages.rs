@@ -1,0 +1,307 @@
+//! The cluster after each change of its map, in order of time: what a user asks for, and what the monitors do
+//! by themselves about devices that are down in the exports.
+//!
+//! A device that is down and in is marked out when `down_out` has passed, as `OSDMonitor::tick` does. Since
+//! when it is down is in no export, so the time counts from the beginning: an upper bound. `noout` of the map
+//! or of what the device is in keeps it in, while its time runs on; so do a whole rack that is down
+//! (`mon_osd_down_out_subtree_limit`) and too few devices that are in (`mon_osd_min_in_ratio`). What fails
+//! here has its times from the recovery, but for `noout` of a part of the cluster that is unset later.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use towtank_ceph::{Cluster, PoolState, device_list, upmaps};
+use towtank_placement::crush::ItemId;
+use towtank_placement::crush::pools::FULL;
+use towtank_report::{Warning, human};
+use towtank_scenario::{Draft, Problems};
+use towtank_units::SimSpan;
+
+use super::scenario::Scenario;
+use crate::asked::{Asked, Change, timed};
+use crate::changes::{self, Changed};
+use crate::flags::{ClusterFlags, Flagged};
+use crate::real::IN_RATIO_MIN;
+
+/// The course of the map.
+pub(super) struct Stages {
+    /// When each stage begins, the first at the beginning.
+    pub(super) times: Vec<SimSpan>,
+    /// The cluster in each.
+    pub(super) after: Vec<Cluster>,
+    /// Explicit mappings that the monitors drop.
+    pub(super) upmaps_dropped: usize,
+    /// What becomes of devices that are down.
+    pub(super) down: DownAndIn,
+    /// The cluster without what is asked, but for its groups; none if it stays as it is.
+    pub(super) left_alone: Option<Cluster>,
+}
+
+/// What becomes of devices that are down and in at the beginning.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DownAndIn {
+    /// When some are marked out, in seconds, and which.
+    pub out: Vec<(f64, String)>,
+    /// Why the others stay in, and which these are.
+    pub stay: Vec<(String, String)>,
+}
+
+impl DownAndIn {
+    /// What is assumed of those that are marked out.
+    pub(super) fn assumed(&self) -> Option<String> {
+        let of = |(at, devices): &(f64, String)| format!("{devices} after {}", human::quantity(*at, "s"));
+        let all: Vec<String> = self.out.iter().map(of).collect();
+        let since =
+            "their time (`down_out`) counts from the beginning, since no export says when they failed";
+        (!all.is_empty()).then(|| format!("what is down and in is marked out: {}; {since}", all.join(", ")))
+    }
+
+    /// What is to be said of those that stay in.
+    pub(super) fn staying(&self) -> Option<Warning> {
+        let of = |(why, devices): &(String, String)| format!("{devices} because of {why}");
+        let all: Vec<String> = self.stay.iter().map(of).collect();
+        (!all.is_empty()).then(|| Warning::note(format!("down and not marked out: {}", all.join(", "))))
+    }
+}
+
+/// What the monitors do at some time.
+#[derive(Default)]
+struct Acts {
+    out: BTreeSet<ItemId>,
+    back: BTreeSet<ItemId>,
+}
+
+/// All that decides when a device is marked out.
+struct Monitors<'a> {
+    start: &'a Cluster,
+    flags: &'a ClusterFlags,
+    /// When each device fails, and when it comes back.
+    fails: BTreeMap<ItemId, SimSpan>,
+    returns: BTreeMap<ItemId, SimSpan>,
+    detection: SimSpan,
+    down_out: SimSpan,
+    /// Whether the user says that nothing is marked out.
+    noout: bool,
+    rack_out: bool,
+}
+
+impl Monitors<'_> {
+    /// When a device is marked out at the earliest, if the recovery of failures does not see to it; or why it
+    /// stays in.
+    fn due(&self, device: ItemId) -> Option<Result<SimSpan, String>> {
+        let failed = self.fails.get(&device);
+        let was_down = self.start.device(device).is_some_and(|own| !own.up && own.weight > 0);
+        let due = match failed {
+            Some(at) => at.saturating_add(self.detection).saturating_add(self.down_out),
+            None if was_down => self.down_out,
+            None => return None,
+        };
+        if failed.is_some() && (self.noout || !self.flags.of_device("noout", device, due)) {
+            return None;
+        }
+        if self.noout {
+            return Some(Err("`noout`, as you say".to_owned()));
+        }
+        Some(self.flags.first_without("noout", device, due).ok_or_else(|| {
+            let held = self.flags.holder("noout", device, SimSpan::MAX);
+            kept_by(held.expect("what is never free of a flag has it in the end"))
+        }))
+    }
+
+    /// Why a device is not marked out at a time at which no flag keeps it in.
+    fn keeps(&self, cluster: &Cluster, device: ItemId, at: SimSpan) -> Option<String> {
+        let away = |(_, failed): &(&ItemId, &SimSpan), span: SimSpan| failed.saturating_add(span) <= at;
+        let is_back = |device: &ItemId| self.returns.get(device).is_some_and(|back| *back <= at);
+        let gone = |span: SimSpan| -> BTreeSet<ItemId> {
+            let gone = self.fails.iter().filter(|one| away(one, span) && !is_back(one.0));
+            gone.map(|(device, _)| *device).collect()
+        };
+        if !self.rack_out && cluster.in_dead_rack(device, &gone(self.detection)) {
+            return Some("a whole rack that is down (`mon_osd_down_out_subtree_limit`)".to_owned());
+        }
+        let is_out = |device: &ItemId| self.flags.holder("noout", *device, at).is_none();
+        let mut out = gone(self.detection.saturating_add(self.down_out));
+        out.retain(|device| !self.noout && is_out(device));
+        (cluster.share_in(&out) < IN_RATIO_MIN).then(|| {
+            format!("less than {:.0} % of devices in (`mon_osd_min_in_ratio`)", 100.0 * IN_RATIO_MIN)
+        })
+    }
+}
+
+/// What keeps a device in, in words with the command that ends it.
+pub(super) fn kept_by(flag: &Flagged) -> String {
+    format!("{} (`{}`)", flag.in_words(), flag.unset())
+}
+
+/// The stages of a map.
+///
+/// # Errors
+/// Each change that cannot be made, with its place in `draft`.
+pub(super) fn stages(
+    (asked, flags): (&Asked, &ClusterFlags),
+    (scenario, draft): (&Scenario, &Draft),
+    start: &Cluster,
+    words: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Stages, Problems> {
+    let monitors = monitors(asked, flags, scenario, start);
+    let mut stay: BTreeMap<String, BTreeSet<ItemId>> = BTreeMap::new();
+    let mut acts = acts(&monitors, &mut stay);
+    let mut stages = Stages {
+        times: Vec::new(),
+        after: Vec::new(),
+        upmaps_dropped: 0,
+        down: DownAndIn::default(),
+        left_alone: None,
+    };
+    let mut by_itself: Vec<ItemId> = Vec::new();
+    let mut steps: BTreeMap<SimSpan, _> = asked.stages().into_iter().collect();
+    let times: BTreeSet<SimSpan> = steps.keys().chain(acts.keys()).copied().collect();
+    for at in times {
+        let before = stages.after.last().unwrap_or(start);
+        let by_user = steps.remove(&at);
+        let mut then = match &by_user {
+            Some(steps) => {
+                let after_map = scenario.map.after_map.is_some() && stages.after.is_empty();
+                let asked = changes::Asked { after_map, steps: steps.clone() };
+                let Changed { after, upmaps_dropped, words: of_map } =
+                    changes::apply(&asked, draft, before, warnings)?;
+                words.extend(of_map.into_iter().map(|word| timed(word, at)));
+                stages.upmaps_dropped += upmaps_dropped;
+                after
+            }
+            None => before.clone(),
+        };
+        let Acts { out, back } = acts.remove(&at).unwrap_or_default();
+        let out = mark_out(&monitors, (&mut then, at), &out, &mut stay);
+        if !out.is_empty() {
+            stages.upmaps_dropped += upmaps::drop_broken(&mut then);
+            let were_down = out.iter().filter(|device| !monitors.fails.contains_key(device));
+            let were_down: Vec<ItemId> = were_down.copied().collect();
+            if !were_down.is_empty() {
+                stages.down.out.push((at.as_secs_f64(), device_list(&were_down)));
+                by_itself.extend(were_down);
+            }
+        }
+        back.iter().for_each(|device| mark_in((&mut then, start), *device));
+        if by_user.is_some() || !out.is_empty() || !back.is_empty() {
+            stages.times.push(at);
+            stages.after.push(then);
+        }
+    }
+    let listed = |(why, devices): (String, BTreeSet<ItemId>)| {
+        (why, device_list(&devices.into_iter().collect::<Vec<_>>()))
+    };
+    stages.down.stay = stay.into_iter().map(listed).collect();
+    stages.left_alone = left_alone(start, &by_itself);
+    Ok(stages)
+}
+
+/// A cluster of which only these devices are marked out, without its groups; none where there are none.
+fn left_alone(start: &Cluster, out: &[ItemId]) -> Option<Cluster> {
+    let mut alone = (!out.is_empty()).then(|| Cluster {
+        map: start.map.clone(),
+        overlay: start.overlay.clone(),
+        pools: start.pools.iter().map(PoolState::without_groups).collect(),
+        fill: BTreeMap::new(),
+    })?;
+    for device in out {
+        if let Some(own) = alone.device_mut(*device) {
+            own.weight = 0;
+        }
+    }
+    upmaps::drop_broken(&mut alone);
+    Some(alone)
+}
+
+fn monitors<'a>(
+    asked: &Asked,
+    flags: &'a ClusterFlags,
+    scenario: &Scenario,
+    start: &'a Cluster,
+) -> Monitors<'a> {
+    let delays = &scenario.keys.delays;
+    // What a name does not mean is refused elsewhere.
+    let below = |change: &Change| {
+        let name = change.text.split_once('=').map_or(change.text.as_str(), |(_, name)| name.trim());
+        start.item(name).map(|item| start.devices_below(item)).unwrap_or_default()
+    };
+    let of = |changes: &[Change]| {
+        let each =
+            changes.iter().flat_map(|change| below(change).into_iter().map(|device| (device, change.at)));
+        each.collect::<BTreeMap<ItemId, SimSpan>>()
+    };
+    let (mut fails, returns) = (of(&asked.fail), of(&asked.returns));
+    for device in replaced_later(asked, start) {
+        fails.entry(device).or_insert(SimSpan::ZERO);
+    }
+    Monitors {
+        start,
+        flags,
+        fails,
+        returns,
+        detection: delays.detection.unwrap_or(SimSpan::from_secs(20)),
+        down_out: delays.down_out.unwrap_or(SimSpan::from_secs(600)),
+        noout: delays.noout == Some(true),
+        rack_out: delays.rack_out == Some(true),
+    }
+}
+
+/// Devices that are down in the exports, and replaced by empty ones later.
+pub(super) fn replaced_later(asked: &Asked, start: &Cluster) -> BTreeSet<ItemId> {
+    let replaced = asked.returns.iter().filter(|change| change.verb == "replace");
+    let items = replaced.filter_map(|change| start.item(&change.text)).filter(|item| *item >= 0);
+    items.filter(|item| !start.serves(*item)).collect()
+}
+
+/// What is due when; what never is goes to `stay`.
+fn acts(monitors: &Monitors<'_>, stay: &mut BTreeMap<String, BTreeSet<ItemId>>) -> BTreeMap<SimSpan, Acts> {
+    let mut acts: BTreeMap<SimSpan, Acts> = BTreeMap::new();
+    for device in monitors.start.devices() {
+        let back = monitors.returns.get(&device);
+        match monitors.due(device) {
+            Some(Ok(at)) if back.is_none_or(|back| *back > at) => {
+                acts.entry(at).or_default().out.insert(device);
+                // `mon_osd_auto_mark_auto_out_in`.
+                if let Some(back) = back {
+                    acts.entry(*back).or_default().back.insert(device);
+                }
+            }
+            Some(Err(why)) if !monitors.fails.contains_key(&device) => {
+                stay.entry(why).or_default().insert(device);
+            }
+            _ => {}
+        }
+    }
+    acts
+}
+
+/// Marks devices out, one after the other, and tells which; those that the monitors keep in go to `stay`.
+fn mark_out(
+    monitors: &Monitors<'_>,
+    (cluster, at): (&mut Cluster, SimSpan),
+    due: &BTreeSet<ItemId>,
+    stay: &mut BTreeMap<String, BTreeSet<ItemId>>,
+) -> Vec<ItemId> {
+    let mut out = Vec::new();
+    for &device in due {
+        if cluster.device(device).is_none_or(|own| own.weight == 0) {
+            continue;
+        }
+        if let Some(why) = monitors.keeps(cluster, device, at) {
+            stay.entry(why).or_default().insert(device);
+        } else if let Some(own) = cluster.device_mut(device) {
+            own.weight = 0;
+            out.push(device);
+        }
+    }
+    out
+}
+
+/// Marks a device in again, with the weight that it had.
+fn mark_in((cluster, start): (&mut Cluster, &Cluster), device: ItemId) {
+    let had = start.device(device).map_or(FULL, |own| own.weight);
+    if let Some(own) = cluster.device_mut(device).filter(|own| own.weight == 0) {
+        own.weight = had;
+    }
+}
