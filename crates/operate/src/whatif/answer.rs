@@ -129,12 +129,14 @@ pub fn answer(view: &View<'_>) -> Answer {
     }
     // Where some data stay behind there is no time until all groups are clean.
     let end = view.value("time_to_clean_s").is_none().then_some("time_to_end_s");
-    answer
+    let mut answer = answer
         .line(Label::Moves, what_moves(view))
         .line(Label::Risk, risk(view))
-        .line(Label::Clients, clients(view))
-        .line(Label::Clients, pause(view))
-        .by_measures(["time_to_clean_s"].into_iter().chain(end).chain(work::COMPARED_BY))
+        .line(Label::Clients, clients(view));
+    if let Some(pause) = pause(view) {
+        answer.push(Label::Clients, pause);
+    }
+    answer.by_measures(["time_to_clean_s"].into_iter().chain(end).chain(work::COMPARED_BY))
 }
 
 /// What happens when, from the change on.
@@ -427,23 +429,26 @@ fn clients(view: &View<'_>) -> String {
 }
 
 /// For how long groups serve no requests.
-fn pause(view: &View<'_>) -> String {
-    let [least, most] = PEERS_S.map(|span| human::digits(span));
+fn pause(view: &View<'_>) -> Option<String> {
+    let [least, most] = PEERS_S.map(human::digits);
     let Some(longest) = view.value("pause_s") else {
         let reason = view.reason("pause_s").unwrap_or("the reason is not known");
-        return format!("how long groups serve no requests is not known: {reason}");
+        return Some(format!("how long groups serve no requests is not known: {reason}"));
     };
+    if longest == 0.0 {
+        return None;
+    }
     let peers =
         format!("each group that moves serves no requests for {least} to {most} s in all, while it peers");
     if longest <= PEERS_S[1] {
-        return peers;
+        return Some(peers);
     }
     let detection = human::quantity(longest - PEERS_S[1] - LEASE_S, "s");
-    format!(
+    Some(format!(
         "{peers}; those on what fails also until that is detected ({detection}), and up to {} s for a read lease if the \
          machine or its network fails, not only the daemon",
         human::digits(LEASE_S)
-    )
+    ))
 }
 
 /// The rates of clients that wait for replies: a result.

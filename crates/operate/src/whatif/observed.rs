@@ -616,7 +616,7 @@ impl Seen {
     /// The longest time for which a group serves no requests because it peers, and before that because a
     /// failure is not detected or a read lease still runs.
     pub(super) fn pause(&self) -> Value {
-        let moves = self.recovered.jobs > 0 || self.moves.moved_groups > 0;
+        let moves = self.recovered.jobs > 0;
         let hit = self.affected.is_some_and(|[groups, _]| groups > 0);
         if let (true, Some(reason)) = (hit, self.unseen()) {
             return Err(reason);

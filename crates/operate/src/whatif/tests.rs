@@ -126,7 +126,8 @@ fn faster_disks_take_no_longer() {
         let at = |measure: &str| value(&usual, measure);
         assert!(at("time_to_clean_fast_s") <= at("time_to_clean_s"), "{change}");
         assert!(at("time_to_clean_s") <= at("time_to_clean_slow_s"), "{change}");
-        let twice = "\ndisk_read = \"1100MB/s\"\ndisk_write = \"1000MB/s\"\nseeks = \"none\"";
+        let twice =
+            "\ndisk_read = \"1100MB/s\"\ndisk_write = \"1000MB/s\"\nseeks = \"none\"\nnic = \"5GB/s\"";
         let faster = with_room(&format!("{change}{twice}"));
         assert!(value(&faster, "time_to_clean_s") <= at("time_to_clean_s"), "{change}");
         assert_eq!(value(&faster, "moved_bytes"), at("moved_bytes"), "{change}");

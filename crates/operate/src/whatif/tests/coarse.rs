@@ -125,7 +125,8 @@ fn errors(turns: u32, most: u64) -> Vec<[f64; 2]> {
         println!("1 in {parts:?}: {:.4} differ, {:.4} off in {cluster:?} {asked:?}", both[0], both[1]);
         both
     };
-    (0..turns).map(error).collect()
+    // With sleeps, any difference leads to another order: the next test is about these.
+    (0..).filter(|turn| turn % 3 != 0).take(turns as usize).map(error).collect()
 }
 
 fn quantiles(mut errors: Vec<f64>) -> [f64; 3] {
@@ -139,7 +140,7 @@ fn quantiles(mut errors: Vec<f64>) -> [f64; 3] {
 #[test]
 fn an_accepted_estimate_is_like_the_recovery_with_all_objects() {
     let number = |name: &str| std::env::var(name).ok().and_then(|count| count.parse::<u32>().ok());
-    let found = errors(number("COARSE").unwrap_or(3), u64::from(number("COARSE_OBJECTS").unwrap_or(900)));
+    let found = errors(number("COARSE").unwrap_or(6), u64::from(number("COARSE_OBJECTS").unwrap_or(900)));
     let off = |accepted: bool| {
         let is = |[stated, _]: &&[f64; 2]| (*stated <= ERROR_MAX) == accepted;
         found.iter().filter(is).map(|[_, off]| *off).collect::<Vec<f64>>()
