@@ -16,8 +16,14 @@ pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) 
     let idle = |share: f64| top.busiest < 0.7 && share > top.mean.max(0.1);
     let (slept, waits) = (mean(Kind::Sleep), mean(Kind::Reservations));
     if waits > slept && slept > 0.0 && helps_most(tried, NO_SLEEP) {
+        let others = mean(Kind::IdleItems);
+        let others = if others < 0.005 {
+            String::new()
+        } else {
+            format!(" and {} for groups that wait", percent(others))
+        };
         return Some(format!(
-            "the sleep after each object: disks slept {} of the time, and groups waited {} of it for reserved disks",
+            "the sleep after each object: disks slept {} of the time{others}, and groups waited {} of it for reserved disks",
             percent(slept),
             percent(waits)
         ));

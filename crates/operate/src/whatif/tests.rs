@@ -381,7 +381,7 @@ fn a_live_cluster_with_rests_took_somewhat_longer() {
         for took in took {
             let ratio = value(&seen, "transfer_s") / took;
             println!("{of}: {ratio} of {took} s");
-            assert!((0.9..1.2).contains(&ratio), "{of}: {ratio} of {took} s");
+            assert!((0.9..1.25).contains(&ratio), "{of}: {ratio} of {took} s");
         }
     }
 }
