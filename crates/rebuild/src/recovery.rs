@@ -623,8 +623,12 @@ impl Recovered {
         self.bytes += counts.bytes;
         self.jobs += counts.jobs;
         self.reserving = self.reserving.saturating_add(counts.reserving);
-        self.sleeping = self.sleeping.saturating_add(counts.sleeping);
-        self.idling = self.idling.saturating_add(counts.idling);
+        // Items that are queued when the last object is done still have their sleeps before them.
+        let drives = (0..hardware.devices()).filter(|&device| !plan.tasks_of(DeviceId(device)).is_empty());
+        let most = ended.since(SimTime::ZERO).saturating_mul(drives.count() as u64);
+        let sleeping = counts.sleeping.min(most);
+        self.sleeping = self.sleeping.saturating_add(sleeping);
+        self.idling = self.idling.saturating_add(counts.idling.min(most.saturating_sub(sleeping)));
         let later = |at: SimTime| from.saturating_add(at.min(ended).since(SimTime::ZERO));
         for (mine, last) in self.last_by_spare.iter_mut().zip(counts.last) {
             if last > SimTime::ZERO {

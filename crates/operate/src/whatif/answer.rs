@@ -54,6 +54,13 @@ impl<'a> View<'a> {
         !self.kept.observed.changes.is_empty()
     }
 
+    /// How many times as fast as assumed the faster disks are, where they are faster than the spread says.
+    fn times_as_fast(&self) -> Option<String> {
+        let times = self.kept.observed.fast_permille? as f64 / 1e3;
+        let more = times - 1.0 > self.point.scenario.speed_spread.fraction_f64() + 1e-9;
+        more.then(|| human::digits(times))
+    }
+
     /// Whether what is written is a bound: of objects that clients wrote while a device was away, Ceph copies
     /// the ranges that were written.
     fn is_bound(&self) -> bool {
@@ -353,16 +360,17 @@ fn how_long(view: &View<'_>) -> String {
     let end = if full == Some(clean) { "all copies are back" } else { "all groups are clean" };
     text += &format!("{end} after {}", human::quantity(clean, "s"));
     let spread = view.point.scenario.speed_spread;
-    if let (Some(fast), Some(slow)) = (view.value("time_to_clean_fast_s"), view.value("time_to_clean_slow_s"))
-        && spread.fraction_f64() > 0.0
-    {
-        let [low, high] = ["time_to_clean_low_s", "time_to_clean_high_s"].map(|end| view.value(end));
-        let low = low.unwrap_or(clean).min(fast).min(slow);
-        let high = high.unwrap_or(clean).max(slow).max(fast);
-        text += &match (interval(low, high), view.kept.observed.orders) {
+    let ends = ["time_to_clean_low_s", "time_to_clean_high_s"].map(|end| view.value(end));
+    if let [Some(low), Some(high)] = ends {
+        let disks = match view.times_as_fast() {
+            Some(times) => format!("{spread} slower to {times} times as fast"),
+            None => format!("{spread} faster or slower"),
+        };
+        text += &match (interval(clean, [low, high]), view.kept.observed.orders) {
             (Some(range), Some(_)) => format!(" ({range})"),
-            (Some(range), None) => format!(" ({range} if disks are {spread} faster or slower)"),
-            (None, _) => format!(" (also if disks are {spread} faster or slower)"),
+            (Some(range), None) => format!(" ({range} if disks are {disks})"),
+            (None, None) if spread.fraction_f64() > 0.0 => format!(" (also if disks are {disks})"),
+            (None, _) => String::new(),
         };
     }
     text
@@ -374,13 +382,10 @@ fn range(view: &View<'_>) -> Option<String> {
     view.value("time_to_clean_s").filter(|clean| *clean > 0.0)?;
     let [low, high] = orders::SHARES.map(|share| (100.0 * share).round());
     let spread = view.point.scenario.speed_spread;
-    let fast = view.kept.observed.fast_permille.map(|fast| fast as f64 / 1e3 - 1.0);
-    let disks = match fast {
-        None => String::new(),
-        Some(fast) if fast > spread.fraction_f64() => {
-            format!("; disks {spread} slower to {} times as fast as assumed", human::digits(fast + 1.0))
-        }
-        Some(_) => format!("; disks {spread} slower or faster"),
+    let disks = match (view.kept.observed.fast_permille, view.times_as_fast()) {
+        (None, _) => String::new(),
+        (_, Some(times)) => format!("; disks {spread} slower to {times} times as fast as assumed"),
+        (_, None) => format!("; disks {spread} slower or faster"),
     };
     Some(format!(
         "the time is the median of {} orders of groups, which is chance, and its range {low} to {high} % of them{disks}",
@@ -404,9 +409,10 @@ fn time(view: &View<'_>) -> Option<String> {
 const START: &str = "until the first object moves (`start`)";
 
 /// A range in words; none where both ends read the same.
-fn interval(low: f64, high: f64) -> Option<String> {
-    let shown = human::Shown::fitting(high, "s");
-    (shown.digits(low) != shown.digits(high)).then(|| human::range(low, high, "s"))
+fn interval(time: f64, [low, high]: [f64; 2]) -> Option<String> {
+    let shown = human::Shown::fitting(time, "s");
+    let differ = shown.digits(low) != shown.digits(high);
+    differ.then(|| format!("{} to {}", shown.digits(low), shown.quantity(high)))
 }
 
 fn clients(view: &View<'_>) -> String {
@@ -607,9 +613,9 @@ mod tests {
 
     #[test]
     fn an_interval_of_two_equal_numbers_is_none() {
-        assert_eq!(interval(100.0, 100.0), None);
-        assert_eq!(interval(3_000.0, 3_000.001), None);
-        assert!(interval(100.0, 140.0).unwrap().contains(" to "));
+        assert_eq!(interval(100.0, [100.0; 2]), None);
+        assert_eq!(interval(3_000.0, [3_000.0, 3_000.001]), None);
+        assert!(interval(120.0, [100.0, 140.0]).unwrap().contains(" to "));
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub fn add(
         changes: times.iter().skip(1).map(|at| map_at(*at)).collect(),
         returns: back,
         writes: writes(scenario, asked, real, draft)?,
-        flags: flags.over_time(&failing, moment),
+        flags: flags.over_time(&failing, |at| SimTime::ZERO.saturating_add(at.saturating_sub(start))),
     };
     for struck in &mut staged.struck {
         struck.at = struck.at.saturating_sub(start);

@@ -303,7 +303,9 @@ fn waited(ready: &Ready, (recovery, recovered): (&Recovery<'_>, &Recovered)) -> 
     };
     let is_given_up = given_up && !ready.lasts && passes(detection.saturating_add(down_out));
     // What is under way at the beginning waits for nothing.
-    let start = if ready.staged.struck.is_empty() { ready.start } else { peering };
+    // What happens later has its own start.
+    let usual = if ready.staged.struck.is_empty() { ready.start } else { peering };
+    let start = if ready.lasts { SimSpan::ZERO } else { usual };
     let parts = [(detection, passes(detection)), (down_out, is_given_up), (start, ready.asks)];
     parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
 }
@@ -540,9 +542,10 @@ impl Seen {
         let (clean, slow, fast) = (self.clean()?, self.clean_at(0)?, self.clean_at(1)?);
         let by_order = self.observed.orders.map_or([0.0; 2], |orders| orders.range_s);
         let begin = self.counted(self.recovered.first_transfer).min(clean);
-        let by_size = (clean - begin) * self.guessed_sizes();
+        let moving = self.recovered.moving.as_secs_f64().min(clean - begin);
+        let by_size = moving * self.guessed_sizes();
         Ok(match end {
-            0 => (clean.min(slow).min(fast) - by_order[0] - by_size).max(begin),
+            0 => (clean.min(slow).min(fast) - by_order[0] - by_size).max(clean - moving),
             _ => clean.max(slow).max(fast) + by_order[1] + by_size,
         })
     }
@@ -609,6 +612,9 @@ impl Seen {
     /// From a new map until the first object can move.
     pub fn start(&self) -> Value {
         let any = transfer(&self.recovered).is_some();
+        if self.observed.lasts {
+            return Err("what happens later has its own time until objects move".to_owned());
+        }
         let span = if self.fails { self.timing.waiting.peering.as_secs_f64() } else { self.timing.start_s };
         if any { Ok(span) } else { Err("nothing was transferred".to_owned()) }
     }
@@ -617,6 +623,16 @@ impl Seen {
     /// failure is not detected or a read lease still runs.
     pub(super) fn pause(&self) -> Value {
         let moves = self.recovered.jobs > 0;
+        let Halted { paused, unseen, .. } = &self.observed.halted;
+        if *paused {
+            return Err("clients are paused (`pause`)".to_owned());
+        }
+        if !unseen.is_empty() {
+            return Err("`nodown` is set, so that requests to what fails wait".to_owned());
+        }
+        if self.recovered.below_min_size > 0 {
+            return Err("groups below `min_size` take no writes until they have enough copies".to_owned());
+        }
         let hit = self.affected.is_some_and(|[groups, _]| groups > 0);
         if let (true, Some(reason)) = (hit, self.unseen()) {
             return Err(reason);
