@@ -641,20 +641,6 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// How many bytes of an object are copied to devices that lack it: all, unless each of them came back
-    /// and the log tells what was written. Of a code whole shards are copied.
-    fn copied(&self, record: usize, lacking: &[DeviceId], bytes: u64) -> u64 {
-        if self.affected.kind(record).redundancy.data > 1 {
-            return bytes;
-        }
-        let objects = self.affected.sizes(record).len();
-        let of = |device: &DeviceId| {
-            let copy = self.kept(record).find(|copy| copy.device == *device);
-            copy.map_or(bytes, |copy| self.returning.copied(copy, objects, bytes))
-        };
-        lacking.iter().map(of).max().unwrap_or(bytes)
-    }
-
     /// Objects of a record that are not yet on all its new homes.
     fn open(&self, record: usize) -> usize {
         let first = self.affected.first_object(record);

@@ -334,7 +334,7 @@ impl<'a> Rebuild<'a> {
 
     /// Sets when the map changes for other reasons than groups that are complete.
     #[must_use]
-    pub fn with_changes(self, changes: Vec<SimTime>) -> Rebuild<'a> {
+    pub(crate) fn with_changes(self, changes: Vec<SimTime>) -> Rebuild<'a> {
         Rebuild { changes, ..self }
     }
 

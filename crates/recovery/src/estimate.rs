@@ -131,11 +131,11 @@ impl Estimate {
 pub struct Limits {
     /// The objects up to which it is not.
     pub exact_objects: u64,
-    /// The share by which estimates may differ: [`ERROR_MAX`], or more where the order of groups is chance and
-    /// makes a larger difference.
+    /// The share by which estimates may differ: [`ERROR_MAX`], or more where the order of groups is chance
+    /// and makes a larger difference.
     pub error_max: f64,
-    /// The groups from which on it is: [`GROUPS`], or any number where it is known what difference their order
-    /// makes.
+    /// The groups from which on it is: [`GROUPS`], or any number where it is known what difference their
+    /// order makes.
     pub groups_least: usize,
 }
 

@@ -15,10 +15,10 @@ use towtank_study::{RunContext, StudyError};
 use towtank_recovery::running;
 
 /// How many orders are drawn: an odd number, so that one of them has the median time.
-pub const DRAWN: usize = 17;
+pub(super) const DRAWN: usize = 17;
 
 /// The shares of the orders that are below the range, and up to its end.
-pub const SHARES: [f64; 2] = [0.1, 0.9];
+pub(super) const SHARES: [f64; 2] = [0.1, 0.9];
 
 /// All of these recoveries together have about this many objects, or twice those of the recovery itself.
 const OBJECTS: usize = 400_000;
@@ -69,7 +69,7 @@ pub fn draw(recovery: &Recovery<'_>, context: &RunContext<'_>) -> Result<Option<
 
 /// The recovery with groups of equal priority in the order that a seed gives. Which objects are written while
 /// devices are away is drawn from it too.
-pub fn with_ties<'a>(recovery: &Recovery<'a>, seed: Seed) -> Recovery<'a> {
+pub(super) fn with_ties<'a>(recovery: &Recovery<'a>, seed: Seed) -> Recovery<'a> {
     let own = if recovery.later.returns.is_empty() { recovery.rules.seed } else { seed };
     Recovery { rules: Rules { ties: Some(seed), seed: own, ..recovery.rules }, ..recovery.clone() }
 }

@@ -363,10 +363,10 @@ fn profiles_are_in_order_and_releases_have_their_queues() {
 }
 
 /// The same cluster with WPQ and the default sleep of 0.1 s, nothing fitted: osd.3 out took 31.0 and 27.8 s
-/// from the first object to the last, and its empty return 44.1 s. The objects are those that moved there. Its
-/// disks were files in the memory of a machine, and do not seek. Of the times of 17 drawn orders, the median is
-/// compared, with a larger tolerance than before the order was drawn (1.15): both measured ones of osd.3 are
-/// near the lower end of their range, 30.6 s.
+/// from the first object to the last, and its empty return 44.1 s. The objects are those that moved there.
+/// Its disks were files in the memory of a machine, and do not seek. Of the times of 17 drawn orders, the
+/// median is compared, with a larger tolerance than before the order was drawn (1.15): both measured ones of
+/// osd.3 are near the lower end of their range, 30.6 s.
 #[test]
 fn a_live_cluster_with_rests_took_somewhat_longer() {
     for (of, change, took) in

@@ -4,8 +4,8 @@
 //! least `min_size` of its copies are left, each write to an object drawn at random, so an object was written
 //! after a time t with probability 1 - exp(-rate t); or, where all data were written meanwhile, each object
 //! once. If the log of the group covers all these writes, they are known from the log; else both sides list
-//! all objects of the group and compare them (a backfill). An object is copied as a whole, although Ceph may
-//! copy less of it.
+//! all objects of the group and compare them (a backfill), and objects are copied as a whole. Of one that
+//! the log names, as many bytes are copied as clients wrote, where that is known.
 //!
 //! A device that lacks few entries of the log leads the groups whose first device it is at once, and pulls
 //! what it lacks. Else another device leads until it is up to date.
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::SimSpan;
 
+use super::Ledger;
 use crate::plan::DeviceId;
 
 /// What clients write while devices are away, and how much of it logs remember.
@@ -199,5 +200,21 @@ impl Returning {
     pub(super) fn leads(&self, copy: &Back, objects: usize) -> bool {
         let most = self.writes.unwrap_or_default().leads_most as f64;
         !self.needs_backfill(copy, objects) && self.entries(copy, objects) <= most
+    }
+}
+
+impl Ledger<'_> {
+    /// How many bytes of an object are copied to devices that lack it: all, unless each of them came back
+    /// and the log tells what was written. Of a code whole shards are copied.
+    pub(super) fn copied(&self, record: usize, lacking: &[DeviceId], bytes: u64) -> u64 {
+        if self.affected.kind(record).redundancy.data > 1 {
+            return bytes;
+        }
+        let objects = self.affected.sizes(record).len();
+        let of = |device: &DeviceId| {
+            let copy = self.kept(record).find(|copy| copy.device == *device);
+            copy.map_or(bytes, |copy| self.returning.copied(copy, objects, bytes))
+        };
+        lacking.iter().map(of).max().unwrap_or(bytes)
     }
 }

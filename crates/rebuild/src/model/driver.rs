@@ -12,8 +12,8 @@ use crate::plan::Task;
 /// The unit of a [`Kind::Start`] after the driver's own work.
 pub(super) const WORKED: u32 = 2;
 
-/// The unit of a [`Kind::Start`] of an object that stands for several and has had some of their turns, as many
-/// as its bytes.
+/// The unit of a [`Kind::Start`] of an object that stands for several and has had some of their turns, as
+/// many as its bytes.
 pub(super) const TURN: u32 = 3;
 
 /// Position of a slot: the device, its index in the server, and the number of the slot.

@@ -6,8 +6,8 @@
 //! reservations starts nothing, but takes its turn: with WPQ a sleep of the whole device, with mClock (from
 //! 17.2.7 on) the cost of an object. So groups that wait slow down the one that is copied.
 //!
-//! - *Maps*: changes that are asked for while a map is due share it. A map is made [`Maps::soon`] after it was
-//!   asked for, but no sooner than [`Maps::apart`] after the one before.
+//! - *Maps*: changes that are asked for while a map is due share it. A map is made [`Maps::soon`] after it
+//!   was asked for, but no sooner than [`Maps::apart`] after the one before.
 //! - *The timer*: the items of a device get times that are a sleep apart, in the order in which they are
 //!   queued. Items that start nothing need no events: they only move the time of the next one.
 //!

@@ -114,15 +114,11 @@ impl Undo {
                 restore_rack(rack, *before);
                 return;
             }
-            (Entity::Monitor { driving, .. }, Undo::Driving(before)) => {
-                *driving = before;
+            (Entity::Monitor { driving, made }, undo) => {
+                restore_monitor((driving, made), undo);
                 return;
             }
-            (Entity::Monitor { made, .. }, Undo::Made(before)) => {
-                *made = *before;
-                return;
-            }
-            (Entity::Rack(_) | Entity::Monitor { .. }, _) => return,
+            (Entity::Rack(_), _) => return,
             (Entity::Server(server), undo) => (server, undo),
         };
         let bytes = u64::from(event.bytes);
@@ -186,6 +182,15 @@ pub struct RackBefore {
     pub uplink: Uplink,
     /// The mark.
     pub mark: LineMark<Event>,
+}
+
+/// Restores what the monitor counts, or the maps that it made.
+fn restore_monitor((driving, made): (&mut u32, &mut Made), undo: Undo) {
+    match undo {
+        Undo::Driving(before) => *driving = before,
+        Undo::Made(before) => *made = *before,
+        _ => {}
+    }
 }
 
 /// Restores a shared uplink and one of its queues.

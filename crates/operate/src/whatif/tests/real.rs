@@ -300,9 +300,10 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
 
 /// Compares every measured backfill with the model; the guide has the table. The cost per object is fitted to
 /// these rows, as are those of the start and of a look at an object. With the sleep, which determines the
-/// time, the model is up to 15 % too slow, since it seeks (10 % before work items were modelled). Without it, and with 1,000 operations or more, the model is up to half
-/// too slow on flash, as the measured devices were; with fewer it is up to twice too slow; with seeks it is
-/// too slow. The misses are asserted too, so that the guide stays correct.
+/// time, the model is up to 15 % too slow, since it seeks (10 % before work items were modelled). Without it,
+/// and with 1,000 operations or more, the model is up to half too slow on flash, as the measured devices
+/// were; with fewer it is up to twice too slow; with seeks it is too slow. The misses are asserted too, so
+/// that the guide stays correct.
 #[test]
 fn every_live_backfill_stands_beside_the_model() {
     let (mut table, mut in_guide) = (String::new(), true);
