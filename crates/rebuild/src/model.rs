@@ -49,7 +49,7 @@ use towtank_units::{Rate, SimSpan, SimTime};
 pub use self::clients::{Arrivals, Clients, Latencies, Load, Weights};
 use self::event::plain;
 pub use self::event::{Event, Kind};
-pub use self::maps::{Made, Maps, Timer};
+pub use self::maps::{Idling, Made, Maps, Timer};
 pub use self::over_time::{BINS, OverTime, Rows};
 pub use self::queue::{Costs, Flow, Queues, Sharing, Throttle};
 use self::resource::Resource;
@@ -160,7 +160,7 @@ pub struct Counts {
     /// Total time that drivers slept although they had work.
     pub sleeping: SimSpan,
     /// Total time that work items waited for those of other groups.
-    pub idling: SimSpan,
+    pub idling: Idling,
     /// Latencies of clients, if there are clients.
     pub clients: Option<Box<Latencies>>,
 }
@@ -232,7 +232,7 @@ impl Statistics for Counts {
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
             Sample::Slept { own, others } => {
                 self.sleeping = self.sleeping.saturating_add(own);
-                self.idling = self.idling.saturating_add(others);
+                self.idling = Idling(self.idling.0.saturating_add(others));
             }
             Sample::Client { write, latency, at } => {
                 self.clients.get_or_insert_default().add(write, latency, at);
@@ -252,7 +252,7 @@ impl Statistics for Counts {
         }
         self.reserving = self.reserving.saturating_add(other.reserving);
         self.sleeping = self.sleeping.saturating_add(other.sleeping);
-        self.idling = self.idling.saturating_add(other.idling);
+        self.idling = Idling(self.idling.0.saturating_add(other.idling.0));
         if let Some(theirs) = &other.clients {
             self.clients.get_or_insert_default().merge(theirs);
         }

@@ -602,7 +602,7 @@ impl Recovered {
         let most = ended.since(SimTime::ZERO).saturating_mul(drives.count() as u64);
         let sleeping = counts.sleeping.min(most);
         self.sleeping = self.sleeping.saturating_add(sleeping);
-        self.idling = self.idling.saturating_add(counts.idling.min(most.saturating_sub(sleeping)));
+        self.idling = self.idling.saturating_add(counts.idling.0.min(most.saturating_sub(sleeping)));
         let later = |at: SimTime| from.saturating_add(at.min(ended).since(SimTime::ZERO));
         for (mine, last) in self.last_by_spare.iter_mut().zip(counts.last) {
             if last > SimTime::ZERO {

@@ -76,6 +76,19 @@ impl Hash for Timer {
     }
 }
 
+/// Total time that work items waited for those of other groups. Where there are none it is no part of
+/// digests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Idling(pub SimSpan);
+
+impl Hash for Idling {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if !self.0.is_zero() {
+            self.0.hash(state);
+        }
+    }
+}
+
 impl Rebuild<'_> {
     /// Whether the work items of a device wait for its timer.
     #[inline]

@@ -545,7 +545,11 @@ fn items_of_groups_that_wait_take_their_turns() {
         // which is made nine seconds later.
         let lost = f64::from(waiting) * 0.001;
         assert!((after - before - lost).abs() < 0.000_2, "{waiting} groups wait: {after} after {before}");
-        assert!((counts.idling.as_secs_f64() - lost).abs() < 0.000_2, "{waiting} groups: {}", counts.idling);
+        assert!(
+            (counts.idling.0.as_secs_f64() - lost).abs() < 0.000_2,
+            "{waiting} groups: {}",
+            counts.idling.0
+        );
     }
     // Where an object stands for ten, the items of groups that wait take a tenth, and so do those before and
     // behind the objects of a group: one and two.
@@ -557,7 +561,7 @@ fn items_of_groups_that_wait_take_their_turns() {
         Limits { maps: Some(Maps { apart: SimSpan::from_us(900), ..with(1).maps.expect("maps") }), ..none };
     let (_, counts) = with_maps(9, 3, &busy);
     let most = u64::from(9u32 * 8 / 2 * 2) * 1_000_000;
-    assert!(counts.idling.as_ns() < most, "{} of {most}", counts.idling);
+    assert!(counts.idling.0.as_ns() < most, "{} of {most}", counts.idling.0);
 }
 
 /// The monitor makes as many maps as its intervals allow: one for several changes, and two for the last.
