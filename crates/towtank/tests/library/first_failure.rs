@@ -71,8 +71,9 @@ fn its_gates_are_judged() {
 fn what_has_published_nothing_reproduces_nothing() {
     let names = ["first-failure".to_owned()];
     let wanted = Wanted { names: &names, ..Wanted::default() };
-    let report = reproduce(&registry(), wanted, &Options::default(), &());
-    assert!(report.expect("there is nothing to go wrong").claims.is_empty());
+    let refused = reproduce(&registry(), wanted, &Options::default(), &()).map(|report| report.claims);
+    let refused = refused.expect_err("there is nothing to reproduce").to_string();
+    assert!(refused.contains("no published results of the study `first-failure` are known"), "{refused}");
 }
 
 /// `docs/writing-a-study.md` quotes a piece of the example; line breaks may differ.
