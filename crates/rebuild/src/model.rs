@@ -70,8 +70,8 @@ pub struct Limits {
     /// Tasks that a device drives at the same time, and the same number again for which it is a target; none
     /// if nothing is reserved.
     pub reservations: Option<u32>,
-    /// How long a driver sleeps after a job. With a sleep it drives one job at a time, as a recovery queue
-    /// with a sleep does.
+    /// How long a driver sleeps after a job, and drives no other; where groups have one object in progress,
+    /// how far apart its work items are.
     pub sleep: SimSpan,
     /// Maximum rate of one job.
     pub stream_rate: Option<Rate>,

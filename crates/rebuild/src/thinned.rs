@@ -9,9 +9,12 @@
 //! An object that is left stands for those that are left out: the room on devices, and all counts of
 //! objects and of bytes, are those of all objects.
 //!
-//! Left out: what is done once for a group rather than for each object counts `by` times. So a group keeps
-//! at least [`OBJECTS_LEAST`] objects on average, and the caller compares a thinned recovery with a whole
-//! one, or with one that is thinned less, before it uses others.
+//! Work items that start no object do not become fewer, so their sleeps are divided too, and an object takes
+//! the turns of all that it stands for.
+//!
+//! Left out: what else is done once for a group rather than for each object counts `by` times. So a group
+//! keeps at least [`OBJECTS_LEAST`] objects on average, and the caller compares a thinned recovery with a
+//! whole one, or with one that is thinned less, before it uses others.
 
 use std::sync::Arc;
 

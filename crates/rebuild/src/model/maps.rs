@@ -13,7 +13,8 @@
 //!
 //! Left out: the item of a group that gets its reservations while the item waits (here the group gets another
 //! one, behind it); a second object of a group that starts because a map comes while the first is under way;
-//! maps for other reasons; and that a device takes several maps at once when it is late.
+//! maps for reasons that are no part of the recovery; and that a device takes several maps at once when it is
+//! late.
 
 use std::hash::{Hash, Hasher};
 
@@ -22,7 +23,7 @@ use towtank_units::{SimSpan, SimTime};
 
 use super::driver::TURN;
 use super::event::{Event, Kind, plain};
-use super::server::{Device, Server};
+use super::server::{Active, Device, Server};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild, Sample};
 
@@ -115,11 +116,11 @@ impl Rebuild<'_> {
         SimSpan::from_ns((sleep.as_ns() / u64::from(self.one_in())).max(1))
     }
 
-    /// How many groups of a device wait for reservations.
-    fn waiting(&self, own: &Device) -> u64 {
+    /// The groups of a device that wait for reservations.
+    pub(super) fn waiting<'d>(&'d self, own: &'d Device) -> impl Iterator<Item = u32> + 'd {
         let wants = |task: u32| self.plan.reserves(self.plan.task(task)).len();
-        let asking = own.active.iter().filter(|active| (active.reserved as usize) < wants(active.task));
-        (own.tasks.len() + asking.count()) as u64
+        let asks = move |active: &&Active| (active.reserved as usize) < wants(active.task);
+        own.tasks.clone().chain(own.active.iter().filter(asks).map(|active| active.task))
     }
 
     /// The item of an object enters the queue. An object that stands for several takes their turns one after
@@ -133,8 +134,8 @@ impl Rebuild<'_> {
     ) {
         let all = self.one_in();
         assert!(done < all, "an object takes turn {done} of {all}");
-        let waits = self.waiting(&server.devices[self.hardware.place_of(item.device)]);
-        let turns = if waits > 0 { 1 } else { all - done };
+        let own = &server.devices[self.hardware.place_of(item.device)];
+        let turns = if self.waiting(own).next().is_some() { 1 } else { all - done };
         let wait = self.take_turn(server, item.device, turns, context);
         let (unit, bytes) = if done + turns < all { (TURN, done + turns) } else { (0, 0) };
         context.send(context.me(), wait, Event { unit, bytes, ..*item });
@@ -168,12 +169,12 @@ impl Rebuild<'_> {
     /// A new map has come: each group that waits for reservations gets a work item that starts nothing.
     pub(super) fn take_map(&self, server: &mut Server, context: &mut Context<'_, Self>) {
         for device in self.hardware.devices_of(context.me().0).filter(|&device| !self.is_dead(device)) {
-            let waits = self.waiting(&server.devices[self.hardware.place_of(device)]);
+            let waits = self.waiting(&server.devices[self.hardware.place_of(device)]).count();
             if waits == 0 {
                 continue;
             }
             if self.is_timed(device) {
-                self.add_idle_items(server, device, waits, context.now());
+                self.add_idle_items(server, device, waits as u64, context.now());
             } else if self.is_queued() {
                 self.charge_idle_items(server, device, context);
             }

@@ -237,6 +237,7 @@ impl Rebuild<'_> {
         let (Some(queues), Some(maps)) = (&self.limits.queues, self.limits.maps) else { return };
         let throttle = &queues.throttles[self.hardware.class_of(device)];
         let own = &mut server.devices[self.hardware.place_of(device)];
+        let waiting: Vec<u32> = self.waiting(own).collect();
         for flow in &mut own.flows {
             let Some(limit) = throttle.limits[usize::from(flow.moves)] else { continue };
             let rate = Rate::from_bytes_per_second(limit).expect("a limit of zero is refused");
@@ -244,15 +245,12 @@ impl Rebuild<'_> {
                 self.plan.only_moves(*task) == flow.moves
                     && queues.shard(self.plan.task(*task).group, throttle.shards) == flow.shard
             };
-            let wants = |task: u32| self.plan.reserves(self.plan.task(task)).len();
-            let asking = own.active.iter().filter(|active| (active.reserved as usize) < wants(active.task));
-            let waiting = own.tasks.clone().chain(asking.map(|active| active.task)).filter(is_its);
             let cost_of = |task: u32| {
                 let bytes =
                     throttle.item.unwrap_or_else(|| self.plan.job(self.plan.task(task).jobs.start).bytes);
                 throttle.costs.of(bytes) / u64::from(maps.one_in)
             };
-            let cost: u64 = waiting.map(cost_of).sum();
+            let cost: u64 = waiting.iter().copied().filter(is_its).map(cost_of).sum();
             let ahead =
                 flow.limiter.last().and_then(|last| last.checked_since(context.now())).unwrap_or_default();
             let there = rate.bytes_in(ahead).get();

@@ -592,6 +592,25 @@ fn changes_share_maps() {
     assert_eq!(made(&[0, 5_000]), (4, Some(6_050)));
 }
 
+/// A map that the monitor counts as due, and that nothing makes, is found.
+#[test]
+fn a_map_that_is_never_made_is_found() {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
+    let plan = sample::plan(&hardware, Tasks::Reserving, &[Drawn::one(0, UNIT)]);
+    let maps = Some(Maps { soon: SimSpan::from_us(1), apart: SimSpan::from_us(9), one_in: 1 });
+    let limits = Limits { serial: true, reservations: Some(1), maps, ..sample::limits() };
+    let model = Rebuild::new(&hardware, &plan, &limits);
+    let state = Finished::of(outcome(&model, RunOptions::default()));
+    let due = state.complaint(&model, "due", |state| {
+        for entity in &mut state.entities {
+            if let Entity::Monitor { made, .. } = entity {
+                made.due = true;
+            }
+        }
+    });
+    assert!(due.contains("0 maps are due"), "{due}");
+}
+
 /// Every disk of a server that sleeps after each job sleeps as often as it drives one.
 #[test]
 fn rests_are_as_many_as_jobs() {
