@@ -367,10 +367,16 @@ impl Editor<'_> {
 
     fn pg_num(&mut self, text: &str) -> Result<(), Fault> {
         let (name, count) = groups_asked(text)?;
+        let placed = self.pool(name)?.placed;
+        // From 14 on a new number of groups is one of places too, where both were the same.
+        let both = placed.pgp_num == placed.pg_num && count > placed.pg_num;
         if self.pool(name)?.set_pg_num(count) {
             self.warnings.push(Warning::note(format!(
                 "`pgp_num` of pool `{name}` follows `pg_num` down to {count}: groups are moved together, then merged"
             )));
+        }
+        if both {
+            self.pool(name)?.placed.pgp_num = count;
         }
         self.words.push(format!("{name} with {count} groups"));
         Ok(())

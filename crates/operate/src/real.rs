@@ -82,6 +82,8 @@ pub(crate) struct Change {
     pub after: Vec<Cluster>,
     /// The devices before and after each change, each in the class that its disk is of.
     pub disks: Vec<Cluster>,
+    /// Maps that the manager makes after these, without their groups, and the pools that they change.
+    pub maps: (Vec<Cluster>, Vec<usize>),
 }
 
 /// All that a recovery takes.
@@ -164,7 +166,8 @@ impl Ready {
         warnings.extend(settings.check_queue(&asked.keys.pacing, draft, &mut problems));
         let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), asked.keys, &settings);
         warnings.extend(machines.warnings.iter().cloned());
-        let groups = Groups::new(cluster, machines).and_then(|groups| groups.followed_to(change.after));
+        let groups = Groups::new(cluster, machines);
+        let groups = groups.and_then(|groups| groups.followed_to(change.after, change.maps));
         let groups = groups.map_err(|fault| {
             draft.problem(exports::key_of_map(asked.exports), fault).hint("correct the map")
         })?;

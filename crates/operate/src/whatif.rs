@@ -30,6 +30,7 @@ mod orders;
 mod present;
 mod scenario;
 mod stages;
+mod steps;
 mod unavailable;
 mod waits;
 
@@ -107,6 +108,9 @@ const FLAGS: &[Flag] = &[
     flag("down-out", "down_out"),
     flag("noout", "noout"),
     flag("failure-rate", "failure_rate"),
+    flag("target-max-misplaced-ratio", "target_max_misplaced_ratio"),
+    flag("mgr-tick-period", "mgr_tick_period"),
+    flag("mgr-stats-period", "mgr_stats_period"),
     flag("exact", "exact"),
 ];
 

@@ -6,14 +6,17 @@
 //! transfers in progress and makes a new plan: what is durable stays, and unfinished objects continue from
 //! their last durable unit if their targets are unchanged.
 
+mod manager;
 mod other_maps;
+mod taken;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_devices::{Lane, Way};
 use towtank_kernel::{Outcome as Run, RunError, Simulator};
 use towtank_units::{SimSpan, SimTime};
 
+use self::manager::{Ahead, Course};
+pub use self::manager::{Manager, Stepped, Steps};
 use crate::affected::Affected;
 use crate::bound::{Survivors, Work};
 use crate::failures::Struck;
@@ -21,9 +24,7 @@ use crate::flags::FlagsOverTime;
 use crate::hardware::Hardware;
 use crate::in_all::InAll;
 use crate::ledger::{LEADS_MOST, Ledger, Planned, Progress, Rules, Standing, Stuck, ToEach, Writes};
-use crate::model::{
-    Active, Arrivals, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Server, Slot,
-};
+use crate::model::{Arrivals, Clients, Counts, Latencies, Limits, Load, Rebuild, SPARES};
 use crate::plan::{DeviceId, Plan};
 use crate::targets::Targets;
 
@@ -67,6 +68,8 @@ pub struct Waiting {
 pub struct Later {
     /// When the map changes again, in order.
     pub changes: Vec<SimTime>,
+    /// Changes after these that the manager makes in steps.
+    pub steps: Option<Steps>,
     /// Devices that failed and come back, in order.
     pub returns: Vec<Return>,
     /// What clients write while devices are away.
@@ -79,6 +82,7 @@ impl Later {
     /// Nothing but failures happens.
     pub const NOTHING: &Later = &Later {
         changes: Vec::new(),
+        steps: None,
         returns: Vec::new(),
         writes: Writes { to_each: ToEach::PerSecond(0.0), log: 0, leads_most: LEADS_MOST, size: None },
         flags: FlagsOverTime::NEVER,
@@ -230,6 +234,10 @@ pub struct Recovered {
     pub partial: bool,
     /// Latencies of clients, if there are clients.
     pub clients: Option<Waited>,
+    /// When the objects of each step of the manager could move.
+    pub steps: Vec<SimTime>,
+    /// Maps on the way to its target that it never made.
+    pub maps_left: u32,
     /// What the objects stand for, where objects were left out.
     pub(crate) in_all: Option<InAll>,
 }
@@ -332,10 +340,12 @@ impl Recovery<'_> {
         let mut ledger = Ledger::new(self.affected, self.hardware, self.rules)
             .with_returns(returns.then_some(self.later.writes));
         let mut found = self.nothing();
-        let mut moments = self.moments();
+        let mut last = SimTime::ZERO;
+        let mut manager = self.later.steps.as_ref().map(Course::of);
+        let mut moments: BTreeSet<SimTime> = self.moments().into_iter().collect();
         moments.retain(|moment| end.is_none_or(|end| *moment < end));
-        for (at, &moment) in moments.iter().enumerate() {
-            let next = moments.get(at + 1).copied().or(end);
+        while let Some(moment) = moments.pop_first() {
+            let next = moments.first().copied().or(end);
             let held =
                 self.used.iter().zip(ledger.gained()).map(|(used, gained)| used.saturating_add(*gained));
             let mut standing = self.standing(moment, held.collect());
@@ -346,7 +356,8 @@ impl Recovery<'_> {
                 ledger.come_back(&devices, back.empty);
             }
             let changes = self.later.changes.iter().filter(|change| **change <= moment).count();
-            let planned = ledger.plan(&mut standing, changes);
+            let maps = manager.as_ref().map_or(0, |manager| manager.maps_at(moment));
+            let planned = ledger.plan(&mut standing, changes + maps);
             let again = ledger.taken_back();
             for (last, _) in found.taken_back.iter_mut().zip(again).filter(|(_, again)| *again) {
                 *last = Some(moment);
@@ -366,19 +377,27 @@ impl Recovery<'_> {
             let sound = |(used, stopped): (&u64, &bool)| if *stopped { 0 } else { *used };
             found.fill = standing.used.iter().zip(&standing.stopped).map(sound).collect();
             assert!(planned.stuck.objects() <= ledger.lacking(), "more is stuck than lacks a copy");
-            if !planned.jobs.is_empty() {
-                let phase = Phase { from: moment, until: next };
-                self.phase(&mut ledger, &planned, &standing, phase, &mut found, simulator)?;
-            }
+            let phase = Phase { from: moment, until: next };
+            let until = self.phases(
+                (&mut ledger, &planned, &standing),
+                (phase, &mut manager),
+                &mut found,
+                simulator,
+            )?;
             if found.partial {
                 break;
             }
-            if let Some(next) = next {
+            moments.extend(until.filter(|until| end.is_none_or(|end| *until < end)));
+            if let Some(next) = until {
                 ledger.write(next.since(moment));
             }
+            last = moment;
+        }
+        if let Some((steps, left)) = manager.map(Course::into_steps) {
+            (found.steps, found.maps_left) = (steps, left);
         }
         if !found.partial && end.is_none() {
-            if moments.last().is_some_and(|last| self.has_unnoticed(*last)) {
+            if self.has_unnoticed(last) {
                 // Copies from and to what has stopped without notice wait for it.
                 found.stuck.waiting += ledger.lacking().saturating_sub(found.stuck.objects());
             }
@@ -460,36 +479,85 @@ impl Recovery<'_> {
             interrupted: false,
             partial: false,
             clients: None,
+            steps: Vec::new(),
+            maps_left: 0,
             in_all: self.affected.is_thinned().then(|| InAll::none(self.hardware)),
         }
     }
 
-    /// The transfers from one moment to the next.
-    fn phase<S: Simulator>(
+    /// The transfers from one moment to the next, or up to a step of the manager before that. Returns when
+    /// it ends, if it does.
+    fn phases<S: Simulator>(
         &self,
-        ledger: &mut Ledger<'_>,
-        planned: &Planned,
-        standing: &Standing,
-        phase: Phase,
+        (ledger, planned, standing): (&mut Ledger<'_>, &Planned, &Standing),
+        (phase, manager): (Phase, &mut Option<Course<'_>>),
         found: &mut Recovered,
         simulator: &S,
-    ) -> Result<(), RunError> {
+    ) -> Result<Option<SimTime>, RunError> {
+        let Phase { from, until } = phase;
+        let empty = planned.jobs.is_empty();
+        let Some(manager) = manager.as_mut().filter(|manager| manager.is_left()) else {
+            if !empty {
+                let run = self.simulate((planned, standing), (phase, &[]), found, simulator)?;
+                self.settle((ledger, planned, standing), (phase, &run), found);
+            }
+            return Ok(until);
+        };
+        let mut maps = manager.made_in(from, until);
+        let mut run = match empty {
+            true => None,
+            false => Some(self.simulate((planned, standing), (phase, &maps), found, simulator)?),
+        };
+        let counts: Option<Counts> = run.as_ref().map(Run::merged_statistics);
+        let degraded = planned.stuck.any() || standing.stopped != standing.down;
+        let ahead = Ahead::of((from, degraded), (self.affected, planned), counts.as_ref());
+        let step = manager.next(&ahead, until).filter(|_| run.as_ref().is_none_or(|run| !run.partial));
+        let cut = Phase { from, until: step.or(until) };
+        manager.pass(ahead, cut.until);
+        if let Some(whole) = run.as_mut().filter(|_| step.is_some()) {
+            found.events += whole.run.committed;
+            maps = manager.made_in(from, step);
+            *whole = self.simulate((planned, standing), (cut, &maps), found, simulator)?;
+        }
+        if let Some(run) = run {
+            self.settle((ledger, planned, standing), (cut, &run), found);
+        }
+        Ok(cut.until)
+    }
+
+    /// Runs a phase; `maps` are those that the manager makes meanwhile.
+    fn simulate<'r, S: Simulator>(
+        &'r self,
+        (planned, standing): (&'r Planned, &Standing),
+        (phase, maps): (Phase, &[SimTime]),
+        found: &Recovered,
+        simulator: &S,
+    ) -> Result<Run<Rebuild<'r>>, RunError> {
         let Phase { from, until } = phase;
         assert!(until.is_none_or(|until| until > from), "a phase ends before it begins");
         let model = Rebuild::new(self.hardware, &planned.plan, self.limits)
             .after(found.bytes)
             .with_dead(standing.stopped.clone())
             .with_clients(self.clients(|device| !standing.stopped[device.index()]))
-            .with_changes(self.other_maps(phase));
-        let span = until.map(|until| SimTime::ZERO.saturating_add(until.since(from)));
+            .with_changes(self.other_maps(phase, maps));
         // Each phase counts from zero, so it needs its own random draws.
         let seed = simulator.seed().part(found.digests.len() as u32);
-        let run = simulator.run_model(&model, seed, span)?;
+        simulator.run_model(&model, seed, phase.span())
+    }
+
+    /// Adds what a phase did.
+    fn settle(
+        &self,
+        (ledger, planned, standing): (&mut Ledger<'_>, &Planned, &Standing),
+        (phase, run): (Phase, &Run<Rebuild<'_>>),
+        found: &mut Recovered,
+    ) {
+        let (from, until) = (phase.from, phase.until);
         found.first_transfer = found.first_transfer.min(from);
         found.events += run.run.committed;
         found.digests.push(run.digest);
         found.partial |= run.partial;
-        let progress = progress(self.hardware, planned, &run);
+        let progress = taken::progress(self.hardware, planned, run);
         let units = |job: u32| self.hardware.units(planned.plan.job(job).bytes);
         let work = Work::of(self.hardware, self.limits, &planned.plan, |job| match progress[job as usize] {
             Progress::Whole => units(job),
@@ -505,7 +573,7 @@ impl Recovery<'_> {
             .filter(|(number, _)| progress[*number] != Progress::Whole)
             .map(|(_, job)| planned.plan.bytes_over_targets(job))
             .fold(0, u64::saturating_add);
-        found.take(self.hardware, &planned.plan, &run, from, span);
+        found.take(self.hardware, &planned.plan, run, from, phase.span());
         let objects =
             |record: u32, object: u32| self.affected.stands_for_objects(record as usize, object as usize);
         found.targets.take(planned, &progress, objects);
@@ -517,7 +585,6 @@ impl Recovery<'_> {
         let drives = |device: &u32| !planned.plan.tasks_of(DeviceId(*device)).is_empty();
         found.drivers = found.drivers.max((0..self.hardware.devices()).filter(drives).count() as u64);
         ledger.settle(planned, |job| progress[job as usize]);
-        Ok(())
     }
 }
 
@@ -526,6 +593,12 @@ impl Recovery<'_> {
 struct Phase {
     from: SimTime,
     until: Option<SimTime>,
+}
+
+impl Phase {
+    fn span(self) -> Option<SimTime> {
+        self.until.map(|until| SimTime::ZERO.saturating_add(until.since(self.from)))
+    }
 }
 
 /// Checks that every object is complete or counted as lost or stuck in the end: the objects that lack a part
@@ -582,97 +655,6 @@ impl Recovered {
         let received: u64 = self.cards.iter().map(|card| card[1].bytes).sum();
         assert!(received <= sent, "{received} bytes are received of {sent} that were sent");
     }
-
-    fn take(
-        &mut self,
-        hardware: &Hardware,
-        plan: &Plan,
-        run: &Run<Rebuild<'_>>,
-        from: SimTime,
-        end: Option<SimTime>,
-    ) {
-        let counts: Counts = run.merged_statistics();
-        let ended = over(run, &counts, end);
-        self.moving = self.moving.saturating_add(ended.since(SimTime::ZERO));
-        self.bytes += counts.bytes;
-        self.jobs += counts.jobs;
-        self.reserving = self.reserving.saturating_add(counts.reserving);
-        // Items that are queued when the last object is done still have their sleeps before them.
-        let drives = (0..hardware.devices()).filter(|&device| !plan.tasks_of(DeviceId(device)).is_empty());
-        let most = ended.since(SimTime::ZERO).saturating_mul(drives.count() as u64);
-        let sleeping = counts.sleeping.min(most);
-        self.sleeping = self.sleeping.saturating_add(sleeping);
-        self.idling = self.idling.saturating_add(counts.idling.0.min(most.saturating_sub(sleeping)));
-        let later = |at: SimTime| from.saturating_add(at.min(ended).since(SimTime::ZERO));
-        for (mine, last) in self.last_by_spare.iter_mut().zip(counts.last) {
-            if last > SimTime::ZERO {
-                *mine = (*mine).max(Some(later(last)));
-                self.last_write = self.last_write.max(later(last));
-            }
-        }
-        if let Some(clients) = &counts.clients {
-            let waited = self.clients.get_or_insert_default();
-            waited.during.merge(clients);
-            waited.during_span = waited.during_span.saturating_add(run.now.since(SimTime::ZERO));
-            // Client replies may arrive after the last write.
-            let after = |at: SimTime| from.saturating_add(at.since(SimTime::ZERO));
-            waited.over_time.extend(clients.over_time.ends().map(|(at, counts)| (after(at), *counts)));
-        }
-        let mut below = self.below.last().map_or(0, |last| last.1);
-        for (at, restored) in counts.restored.ends() {
-            below = below.saturating_sub(*restored);
-            self.below.push((later(at), below));
-        }
-        self.take_progress(&counts, (from, later(ended)), later);
-        for (number, entity) in (0u32..).zip(&run.entities) {
-            match entity {
-                Entity::Server(server) => self.take_server((hardware, plan), number, server, ended),
-                Entity::Monitor { .. } => {}
-                Entity::Rack(seen) => {
-                    let rack = &mut self.uplinks[(number - hardware.servers()) as usize];
-                    for (mine, way) in rack.iter_mut().zip(Way::BOTH) {
-                        *mine = mine.saturating_add(busy_until(*seen.uplink.lane(way), ended));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Adds what the devices and the NIC of a server did in a phase.
-    fn take_server(
-        &mut self,
-        (hardware, plan): (&Hardware, &Plan),
-        number: u32,
-        server: &Server,
-        ended: SimTime,
-    ) {
-        let add = |to: &mut Busy, lane: Lane, bytes: u64| {
-            to.span = to.span.saturating_add(busy_until(lane, ended));
-            to.bytes += bytes;
-        };
-        let (out, inward) = (server.out.lane, server.inward.lane);
-        let card = &mut self.cards[number as usize];
-        add(&mut card[0], out, server.sent);
-        add(&mut card[1], inward, server.received);
-        let until = out.idle_at.max(inward.idle_at).min(ended);
-        let active = &mut self.active[number as usize];
-        *active = active.saturating_add(until.since(SimTime::ZERO));
-        for (id, device) in hardware.devices_of(number).zip(&server.devices) {
-            self.reserving = self.reserving.saturating_add(waits_on(device, plan, ended));
-            self.sleeping = self.sleeping.saturating_add(rests_on(device, ended));
-            self.take_flows(id, device);
-            let disk = &mut self.disks[id.index()];
-            disk.0 = disk.0.saturating_add(busy_until(device.disk.lane, ended));
-            disk.1 += device.read;
-            disk.2 += device.written;
-        }
-    }
-}
-
-/// How long a lane was busy up to the end of a phase: queued service after it does not count, and neither do
-/// clients that are still served after the rebuild.
-fn busy_until(lane: Lane, ended: SimTime) -> SimSpan {
-    lane.busy.saturating_sub(lane.idle_at.max(ended).since(ended))
 }
 
 impl Waited {
@@ -693,105 +675,6 @@ impl Recovered {
         let rate = self.clients.as_ref().and_then(|waited| waited.rates()[0]).filter(|rate| *rate > 0.0);
         rate.map_or(self.moving.as_ns() as f64, |rate| 1e9 / rate)
     }
-
-    /// Adds the time that the limits of a device's queue took in a phase.
-    fn take_flows(&mut self, id: DeviceId, device: &Device) {
-        for shard in device.flows.chunk_by(|one, next| one.shard == next.shard) {
-            let number = shard[0].shard;
-            let taken = shard.iter().map(|flow| flow.taken).max().unwrap_or_default();
-            let before = self.limited.entry((id, number)).or_default();
-            *before = before.saturating_add(taken);
-        }
-    }
-
-    /// Adds the bytes that a phase finished, over time.
-    fn take_progress(
-        &mut self,
-        counts: &Counts,
-        (from, ended): (SimTime, SimTime),
-        later: impl Fn(SimTime) -> SimTime,
-    ) {
-        self.progress.push((from, 0));
-        self.progress.extend(counts.progress.ends().map(|(at, bytes)| (later(at), *bytes)));
-        self.progress.push((ended, 0));
-        self.begun.extend(counts.begun.ends().map(|(at, jobs)| (later(at), *jobs)));
-        for (row, mine) in self.progress_by_spare.iter_mut().enumerate() {
-            mine.extend(counts.by_priority.ends(row).map(|(at, bytes)| (later(at), bytes)));
-        }
-    }
-}
-
-/// When a phase ended, checked against the time reached and the moment that cuts it short.
-fn over(run: &Run<Rebuild<'_>>, counts: &Counts, cut: Option<SimTime>) -> SimTime {
-    let ended = ended(run, counts, cut);
-    assert!(ended <= run.now || run.pending == 0, "a phase ends at {ended}, and now is {}", run.now);
-    assert!(cut.is_none_or(|cut| ended <= cut), "a phase ends at {ended}, after it is cut short");
-    ended
-}
-
-/// When a phase ended: the cut, if work was still in progress; else the completion of the last work.
-fn ended(run: &Run<Rebuild<'_>>, counts: &Counts, cut: Option<SimTime>) -> SimTime {
-    let servers = || {
-        run.entities.iter().filter_map(|entity| match entity {
-            Entity::Server(server) => Some(server),
-            Entity::Rack(_) | Entity::Monitor { .. } => None,
-        })
-    };
-    let unfinished = servers().flat_map(|server| &server.devices).any(Device::is_unfinished);
-    let now = cut.map_or(run.now, |cut| cut.min(run.now));
-    if unfinished && run.pending > 0 {
-        return now;
-    }
-    let last = counts.last.iter().copied().max().unwrap_or_default();
-    if unfinished {
-        // The rest waits for something dead; other targets may hold durable units of it.
-        let disks = servers().flat_map(|server| &server.devices).map(|device| device.disk.lane.idle_at);
-        return disks.fold(last, SimTime::max).min(now);
-    }
-    last
-}
-
-/// How long tasks of a device have waited for reservations that they still lack at the end of the phase.
-fn waits_on(device: &Device, plan: &Plan, ended: SimTime) -> SimSpan {
-    let waits = |active: &&Active| (active.reserved as usize) < plan.reserves(plan.task(active.task)).len();
-    let since = |active: &Active| ended.checked_since(active.since).unwrap_or_default();
-    device.active.iter().filter(waits).map(since).fold(SimSpan::ZERO, SimSpan::saturating_add)
-}
-
-/// How long a device with work left has slept at the end of the phase.
-fn rests_on(device: &Device, ended: SimTime) -> SimSpan {
-    let since = device.asleep.filter(|_| device.is_unfinished());
-    since.and_then(|since| ended.checked_since(since)).unwrap_or_default()
-}
-
-/// The progress of each job at the end of a phase.
-fn progress(hardware: &Hardware, planned: &Planned, run: &Run<Rebuild<'_>>) -> Vec<Progress> {
-    let mut all = vec![Progress::Whole; planned.jobs.len()];
-    let mut open = |number: u32| {
-        all[number as usize] = Progress::Units(planned.plan.job(number).resume);
-    };
-    let mut slots: Vec<Slot> = Vec::new();
-    for (number, entity) in (0u32..).zip(&run.entities) {
-        let Entity::Server(server) = entity else { continue };
-        for (_, device) in hardware.devices_of(number).zip(&server.devices) {
-            for task in device.tasks.clone() {
-                planned.plan.task(task).jobs.clone().for_each(&mut open);
-            }
-            for active in &device.active {
-                (active.next_job..planned.plan.task(active.task).jobs.end).for_each(&mut open);
-            }
-            slots.extend(device.slots.iter().filter(|slot| slot.job != Slot::NONE));
-        }
-    }
-    for slot in slots {
-        // All units of a job pass the same queues, so they become durable in order.
-        let units = hardware.units(planned.plan.job(slot.job).bytes);
-        assert!(slot.left > 0 && slot.left <= units, "{} of {units} units of a job are left", slot.left);
-        let open = all[slot.job as usize] == Progress::Whole;
-        assert!(open, "job {} is in a slot and has not begun, or is in two", slot.job);
-        all[slot.job as usize] = Progress::Units(units - slot.left);
-    }
-    all
 }
 
 #[cfg(test)]

@@ -84,6 +84,7 @@ impl Thinned {
             struck: struck.collect(),
             later: Later {
                 changes: recovery.later.changes.iter().map(at).collect(),
+                steps: recovery.later.steps.as_ref().map(|steps| steps.part(|span| part(span, by))),
                 flags: FlagsOverTime {
                     changes: recovery
                         .later
@@ -152,6 +153,7 @@ impl Thinned {
             series.iter_mut().for_each(|(at, _)| *at = later(*at));
         }
         found.below.iter_mut().for_each(|(at, _)| *at = later(*at));
+        found.steps.iter_mut().for_each(|at| *at = later(*at));
         let spans = [
             &mut found.moving,
             &mut found.bound,

@@ -26,6 +26,8 @@ pub struct Groups {
     /// The same cluster after each change of its map, in order, where there are any: then groups belong where
     /// they put them, and what is left of them moves there too.
     changed: Vec<(Cluster, Mapper)>,
+    /// How many of them come before those that the manager makes, and the pools that these change.
+    stepped: (usize, Vec<usize>),
     /// Devices that are down and are replaced later: they count as failing at the beginning.
     replaced: BTreeSet<DeviceId>,
 }
@@ -59,7 +61,14 @@ impl Groups {
     /// The fault of a map that cannot be compiled.
     pub fn new(cluster: Cluster, machines: Machines) -> Result<Groups, String> {
         let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
-        Ok(Groups { cluster, machines, mapper, changed: Vec::new(), replaced: BTreeSet::new() })
+        Ok(Groups {
+            cluster,
+            machines,
+            mapper,
+            changed: Vec::new(),
+            stepped: (0, Vec::new()),
+            replaced: BTreeSet::new(),
+        })
     }
 
     /// The same, of which these devices are down and are replaced later.
@@ -73,12 +82,17 @@ impl Groups {
     ///
     /// # Errors
     /// The fault of a map that cannot be compiled.
-    pub(super) fn followed_to(self, changed: Vec<Cluster>) -> Result<Groups, String> {
-        let compiled = changed.into_iter().map(|cluster| {
+    pub(super) fn followed_to(
+        self,
+        changed: Vec<Cluster>,
+        (maps, pools): (Vec<Cluster>, Vec<usize>),
+    ) -> Result<Groups, String> {
+        let stepped = (changed.len(), pools);
+        let compiled = changed.into_iter().chain(maps).map(|cluster| {
             let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
             Ok((cluster, mapper))
         });
-        Ok(Groups { changed: compiled.collect::<Result<_, String>>()?, ..self })
+        Ok(Groups { changed: compiled.collect::<Result<_, String>>()?, stepped, ..self })
     }
 
     /// The state that says where groups belong after so many later changes.
@@ -143,10 +157,11 @@ impl Groups {
     /// their numbers, and how many lacked copies. Nothing if the user stopped it.
     pub fn affected(self: &Arc<Self>, failing: &[bool], context: &RunContext<'_>) -> Option<(Affected, u64)> {
         // Groups may move when the map changes, and others when what fails is given up.
-        let mut homes: Vec<(&Mapper, Cluster)> = Vec::new();
+        let mut homes: Vec<(usize, &Mapper, Cluster)> = Vec::new();
         for (changes, (_, mapper)) in self.changed.iter().enumerate() {
-            homes.push((mapper, self.wanted_with_out(changes, &[])));
-            homes.extend(failing.contains(&true).then(|| (mapper, self.wanted_with_out(changes, failing))));
+            homes.push((changes, mapper, self.wanted_with_out(changes, &[])));
+            let fails = failing.contains(&true);
+            homes.extend(fails.then(|| (changes, mapper, self.wanted_with_out(changes, failing))));
         }
         let mut workspace = Workspace::default();
         let mut kinds: Vec<Kind> = Vec::new();
@@ -160,9 +175,11 @@ impl Groups {
             });
             let width = own.redundancy.width as usize;
             let units: Vec<Unit> = self.units(at).collect();
+            let differ = |changes: usize| changes < self.stepped.0 || self.stepped.1.contains(&at);
             let wanted: Vec<Vec<Vec<ItemId>>> = homes
                 .iter()
-                .map(|(mapper, state)| {
+                .filter(|(changes, ..)| differ(*changes))
+                .map(|(_, mapper, state)| {
                     let placer = Placer::new(&state.map, &state.overlay);
                     let placed = &state.pools[at].placed;
                     let seeds: Vec<u32> =

@@ -117,6 +117,9 @@ pub fn answer(view: &View<'_>) -> Answer {
     }
     let mut answer = Answer::of(format!("{what}: {}.", how_long(view))).with_verdict(Some(view.status()));
     answer.course = course(view, &what);
+    if let Some(paces) = paces(view) {
+        answer.push(Label::Limit, paces);
+    }
     let time = time(view);
     let of_transfers = if time.is_some() { "of the transfers: " } else { "" };
     if let Some(parts) = time {
@@ -133,6 +136,18 @@ pub fn answer(view: &View<'_>) -> Answer {
     }
     if let Some(assumed) = view.kept.observed.down.assumed() {
         answer.push(Label::Assumed, assumed);
+    }
+    if let Some(steps) = &view.kept.observed.steps {
+        answer.push(Label::Assumed, steps.assumed.clone());
+        if steps.merged > 0 {
+            let groups = human::plural(steps.merged as f64, ["group is", "groups are"]);
+            answer.push(
+                Label::LeavesOut,
+                format!(
+                    "{groups} merged afterwards, one at a time: each takes a tick of the manager or more"
+                ),
+            );
+        }
     }
     // Where some data stay behind there is no time until all groups are clean.
     let end = view.value("time_to_clean_s").is_none().then_some("time_to_end_s");
@@ -166,9 +181,33 @@ fn course(view: &View<'_>, what: &str) -> Vec<Step> {
     for (at, devices) in view.kept.observed.down.out.iter().filter(|(at, _)| *at < until) {
         course.push((*at, Step::at(*at, format!("{devices} marked out, down from the beginning"))));
     }
+    course.extend(of_manager(view));
     course.extend(last_steps(view));
     course.sort_by(|left, right| left.0.total_cmp(&right.0));
     course.into_iter().map(|(_, step)| step).collect()
+}
+
+/// How long it takes without the steps of the manager, if that is less.
+fn paces(view: &View<'_>) -> Option<String> {
+    let once = view.kept.observed.steps.as_ref()?.at_once_s?;
+    let clean = view.value("time_to_clean_s")?;
+    (once < clean * 0.99).then(|| {
+        let [once, clean] = [once, clean].map(|seconds| human::quantity(seconds, "s"));
+        format!("the steps of the manager: {once} in one step, {clean} with all of them")
+    })
+}
+
+/// The first and the last step of the manager.
+fn of_manager(view: &View<'_>) -> Vec<(f64, Step)> {
+    let Some(steps) = &view.kept.observed.steps else { return Vec::new() };
+    let (Some(&first), Some(&last)) = (steps.at_s.first(), steps.at_s.last()) else { return Vec::new() };
+    let count = human::plural(steps.at_s.len() as f64, ["step", "steps"]);
+    let begin = format!("the first objects move: the manager changes {} in {count}", steps.words);
+    let mut course = vec![(first, Step::at(first, begin))];
+    if last > first {
+        course.push((last, Step::at(last, "the objects of its last step move")));
+    }
+    course
 }
 
 /// When all copies are back, and when all groups are clean or the last move has ended.

@@ -16,6 +16,7 @@ use towtank_units::{Bytes, SimSpan};
 use super::later;
 use super::scenario::Scenario;
 use super::stages::{self, DownAndIn, Stages};
+use super::steps::Way;
 use crate::asked::{self, Asked, SET};
 use crate::exports;
 use crate::features;
@@ -50,6 +51,8 @@ pub struct Ready {
     pub start: SimSpan,
     /// What becomes of devices that are down and in.
     pub down: DownAndIn,
+    /// What the manager changes in steps.
+    pub(super) way: Option<Way>,
 }
 
 /// States of groups in which the dump does not tell everything.
@@ -83,11 +86,13 @@ impl Ready {
         let limits = FillLimits::of(&joined.osd_dump);
         let mut warnings = Vec::new();
         let course = stages::stages((&asked, &flags), (&scenario, draft), &start, &mut words, &mut warnings)?;
-        let Stages { times, after, upmaps_dropped, down, left_alone } = course;
+        let Stages { times, mut after, upmaps_dropped, down, left_alone, by_user } = course;
         let mut disks = vec![classed(&start, &joined, &scenario)];
         disks.extend(after.iter().map(|cluster| classed(cluster, &joined, &scenario)));
         let end = after.last().expect("there is a stage at the beginning").clone();
-        let change = Change { after, disks };
+        let mut way = Way::of(&start, (&mut after, &by_user), &mut warnings);
+        let maps = way.as_mut().map(Way::take_maps).unwrap_or_default();
+        let change = Change { after, disks, maps };
         let fail: Vec<failing::Asked<'_>> = asked.fail.iter().map(failing_of).collect();
         let exact_objects =
             if scenario.exact { u64::MAX } else { scenario.exact_objects.unwrap_or(EXACT_OBJECTS) };
@@ -117,6 +122,9 @@ impl Ready {
         let asks = !words.is_empty();
         let later::Added { start: begins, back, back_with_data } =
             later::add(&mut staged, (&asked, &times), (&scenario, asks), (&real, &flags), draft)?;
+        if let Some(way) = &way {
+            later::add_steps(&mut staged, way, &times, (&scenario, begins), &start);
+        }
         let (after, dropped) = given_up(end, (&real, &staged), &back);
         let upmaps_dropped = upmaps_dropped + dropped;
         let case = Case {
@@ -132,7 +140,7 @@ impl Ready {
         };
         let lasts = asked.lasts();
         let start = begins;
-        Ok(Ready { scenario, case, real, staged, back, back_with_data, asks, fails, lasts, start, down })
+        Ok(Ready { scenario, case, real, staged, back, back_with_data, asks, fails, lasts, start, down, way })
     }
 
     /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress

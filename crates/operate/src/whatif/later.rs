@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use towtank_ceph::Cluster;
 use towtank_placement::crush::ItemId;
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::ledger::{LEADS_MOST, ToEach, Writes};
@@ -12,6 +13,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
 use super::scenario::Scenario;
+use super::steps::Way;
 use crate::asked::{Asked, Change};
 use crate::flags::{Boot, ClusterFlags};
 use crate::real::groups::Groups;
@@ -68,6 +70,7 @@ pub fn add(
         .collect();
     staged.warnings.extend(flags.nodown_of_some(&failing));
     staged.later = Later {
+        steps: None,
         changes: times.iter().skip(1).map(|at| map_at(*at)).collect(),
         returns: back,
         writes: writes(scenario, asked, real, draft)?,
@@ -82,6 +85,19 @@ pub fn add(
     };
     let back_with_data = devices(&|change| change.verb == "returns");
     Ok(Added { start, back: devices(&|_| true), back_with_data })
+}
+
+/// Adds the steps in which the manager changes `pgp_num`. Times of the recovery count from `begins`.
+pub(super) fn add_steps(
+    staged: &mut Staged,
+    way: &Way,
+    times: &[SimSpan],
+    (scenario, begins): (&Scenario, SimSpan),
+    cluster: &Cluster,
+) {
+    let lag = scenario.start.unwrap_or(AFTER_MAP);
+    let moment = |at: SimSpan| SimTime::ZERO.saturating_add(at.saturating_add(lag).saturating_sub(begins));
+    staged.later.steps = Some(way.steps(scenario, times, cluster, (moment, lag)));
 }
 
 /// What was added to a recovery.

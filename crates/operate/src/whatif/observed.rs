@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use towtank_rebuild::affected::Held;
 use towtank_rebuild::model::SPARES;
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
-use towtank_rebuild::recovery::{Recovered, Recovery, Waiting};
+use towtank_rebuild::recovery::{Later, Recovered, Recovery, Waiting};
 use towtank_report::{Outcome, Warning, human};
 use towtank_units::{Percent, SimSpan, SimTime};
 
@@ -16,6 +16,7 @@ use super::exposure::Exposure;
 use super::halted::{self, Halted};
 use super::orders::{self, Orders};
 use super::stages::DownAndIn;
+use super::steps::{self, Made};
 use super::unavailable::Unavailable;
 use super::waits;
 use crate::preview::dangers;
@@ -109,6 +110,9 @@ pub struct Observed {
     /// Whether what fails first is never marked out.
     #[serde(default)]
     pub stays_in: bool,
+    /// What the manager changes in steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Made>,
 }
 
 /// The kept results of a replicate.
@@ -189,6 +193,7 @@ fn in_order(
     };
     let halted = halted::halted(ready, (&recovery, &recovered), limits, context)?;
     let (work, survivors) = work(ready, &recovered, (&resources, &tried));
+    let steps = steps::made(ready, (&recovery, &recovered), estimate.as_ref(), context)?;
     let observed = Observed {
         changes: ready.case.changes.clone(),
         fails: ready.fails,
@@ -201,6 +206,7 @@ fn in_order(
         orders,
         fast_permille: permille.filter(|_| spread.is_some()).map(|[_, fast]| fast),
         down: ready.down.clone(),
+        steps,
         stays_in: staged.struck.first().is_some_and(|first| recovery.moments_of(first).1.is_none()),
     };
     let seen = Seen {
@@ -306,7 +312,9 @@ fn waited(ready: &Ready, (recovery, recovered): (&Recovery<'_>, &Recovered)) -> 
     // What happens later has its own start.
     let usual = if ready.staged.struck.is_empty() { ready.start } else { peering };
     let start = if ready.lasts { SimSpan::ZERO } else { usual };
-    let parts = [(detection, passes(detection)), (down_out, is_given_up), (start, ready.asks)];
+    // The manager's steps have their own times.
+    let starts = ready.asks && ready.way.is_none();
+    let parts = [(detection, passes(detection)), (down_out, is_given_up), (start, starts)];
     parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
 }
 
@@ -366,12 +374,15 @@ fn spread(
         return Ok(Some(Err(Stopped)));
     }
     let (base, scale) = Estimate::or_whole(estimate, recovery);
-    let at = |permille: u64, part: Range<f64>| {
+    let at = |permille: u64, inactive: u64, part: Range<f64>| {
         let hardware = recovery.hardware.with_disks_at(permille);
-        let changed = Recovery { hardware: &hardware, quiet: false, ..base.clone() };
+        let steps = base.later.steps.as_ref().map(|steps| steps.with_inactive(inactive));
+        let later = Later { steps, ..base.later.clone() };
+        let changed = Recovery { hardware: &hardware, later: &later, quiet: false, ..base.clone() };
         context.within(part, |context| running::run(&changed, context))
     };
-    let [slow, fast] = [at(slower, 0.0..0.5)?, at(faster, 0.5..1.0)?];
+    let [short, long] = steps::INACTIVE_PERMILLE;
+    let [slow, fast] = [at(slower, long, 0.0..0.5)?, at(faster, short, 0.5..1.0)?];
     let ends = |recovered: &Recovered| match estimate {
         Some(_) => SimTime::from_ns((recovered.last().as_secs_f64() * scale * 1e9) as u64),
         None => recovered.last(),
@@ -416,7 +427,8 @@ impl Seen {
             )
         });
         let doubt = self.idle_in_doubt();
-        let reasons = [left, full, self.flagged(), self.unseen(), self.short(), self.held(), doubt];
+        let reasons =
+            [self.unmade(), left, full, self.flagged(), self.unseen(), self.short(), self.held(), doubt];
         let reasons: Vec<String> = reasons.into_iter().flatten().collect();
         (!reasons.is_empty()).then(|| reasons.join(", "))
     }
@@ -492,6 +504,15 @@ impl Seen {
         let objects = human::plural(stuck.unmoved_by_flag as f64, ["object stays", "objects stay"]);
         let flag = stuck.flag.filter(|_| stuck.unmoved_by_flag > 0)?;
         Some(format!("{objects} where they are while `{flag}` is set"))
+    }
+
+    /// Steps that the manager never makes.
+    fn unmade(&self) -> Option<String> {
+        let steps = self.observed.steps.as_ref().filter(|steps| steps.left > 0)?;
+        Some(format!(
+            "the manager does not change {} to its end: objects stay degraded, or too many misplaced",
+            steps.words
+        ))
     }
 
     /// What fails and is never marked down.

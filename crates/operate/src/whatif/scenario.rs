@@ -73,6 +73,16 @@ pub struct Scenario {
     /// `osd_async_recovery_min_cost` of Ceph. Left out: 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub async_recovery_min_cost: Option<u32>,
+    /// The share of objects that may be misplaced while the manager goes on with a new number of groups:
+    /// `target_max_misplaced_ratio` of Ceph. Left out: 5 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_max_misplaced_ratio: Option<Percent>,
+    /// Time between two looks of the manager at this: `mgr_tick_period` of Ceph. Left out: 2 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mgr_tick_period: Option<SimSpan>,
+    /// Time between two statistics that a daemon sends to it: `mgr_stats_period` of Ceph. Left out: 5 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mgr_stats_period: Option<SimSpan>,
     /// Whether all objects are simulated, however many move.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,

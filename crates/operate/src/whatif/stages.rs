@@ -35,6 +35,8 @@ pub(super) struct Stages {
     pub(super) down: DownAndIn,
     /// The cluster without what is asked, but for its groups; none if it stays as it is.
     pub(super) left_alone: Option<Cluster>,
+    /// Whether the user asks for each stage; the others the monitors make.
+    pub(super) by_user: Vec<bool>,
 }
 
 /// What becomes of devices that are down and in at the beginning.
@@ -153,6 +155,7 @@ pub(super) fn stages(
         upmaps_dropped: 0,
         down: DownAndIn::default(),
         left_alone: None,
+        by_user: Vec::new(),
     };
     let mut by_itself: Vec<ItemId> = Vec::new();
     let mut steps: BTreeMap<SimSpan, _> = asked.stages().into_iter().collect();
@@ -186,6 +189,7 @@ pub(super) fn stages(
         back.iter().for_each(|device| mark_in((&mut then, start), *device));
         if by_user.is_some() || !out.is_empty() || !back.is_empty() {
             stages.times.push(at);
+            stages.by_user.push(by_user.is_some());
             stages.after.push(then);
         }
     }
