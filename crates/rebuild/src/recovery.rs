@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use towtank_kernel::{Outcome as Run, RunError, Simulator};
 use towtank_units::{SimSpan, SimTime};
 
-use self::manager::{Ahead, Course};
+use self::manager::{Ahead, Course, Next};
 pub use self::manager::{Manager, Stepped, Steps};
 use crate::affected::Affected;
 use crate::bound::{Survivors, Work};
@@ -503,25 +503,39 @@ impl Recovery<'_> {
             }
             return Ok(until);
         };
-        let mut maps = manager.made_in(from, until);
-        let mut run = match empty {
-            true => None,
-            false => Some(self.simulate((planned, standing), (phase, &maps), found, simulator)?),
-        };
-        let counts: Option<Counts> = run.as_ref().map(Run::merged_statistics);
         let degraded = planned.stuck.any() || standing.stopped != standing.down;
-        let ahead = Ahead::of((from, degraded), (self.affected, planned), counts.as_ref());
-        let step = manager.next(&ahead, until).filter(|_| run.as_ref().is_none_or(|run| !run.partial));
+        let mut ahead = Ahead::of((from, degraded), (self.affected, planned));
+        // Most of a phase comes after the next step, so it is run up to a guess of when that is, and further if
+        // it is not.
+        let mut guess = manager.guess(from);
+        let step = loop {
+            let maps = manager.made_in(from, until);
+            let part = Phase { from, until: Some(until.map_or(guess, |until| until.min(guess))) };
+            if !empty {
+                let run = self.simulate((planned, standing), (part, &maps), found, simulator)?;
+                found.events += run.run.committed;
+                if run.partial {
+                    found.partial = true;
+                    return Ok(None);
+                }
+                let counts: Counts = run.merged_statistics();
+                ahead = ahead.with(&counts, part.until.filter(|_| run.pending > 0));
+            }
+            match manager.next(&ahead, until) {
+                Next::Unknown => guess = from.saturating_add(guess.since(from).saturating_mul(2)),
+                Next::Moves(at) => break Some(at),
+                Next::Later => break None,
+            }
+        };
         let cut = Phase { from, until: step.or(until) };
-        manager.pass(ahead, cut.until);
-        if let Some(whole) = run.as_mut().filter(|_| step.is_some()) {
-            found.events += whole.run.committed;
-            maps = manager.made_in(from, step);
-            *whole = self.simulate((planned, standing), (cut, &maps), found, simulator)?;
-        }
-        if let Some(run) = run {
+        if !empty {
+            let maps = manager.made_in(from, cut.until);
+            let run = self.simulate((planned, standing), (cut, &maps), found, simulator)?;
+            let counts: Counts = run.merged_statistics();
+            ahead = ahead.with(&counts, cut.until);
             self.settle((ledger, planned, standing), (cut, &run), found);
         }
+        manager.pass(ahead, cut.until);
         Ok(cut.until)
     }
 

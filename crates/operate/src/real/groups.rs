@@ -1,7 +1,7 @@
 //! The groups of a real cluster as records of a rebuild, and where they belong when devices are out.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use towtank_ceph::{Cluster, Group, PoolState, Stated, parts_of, upmaps};
 use towtank_placement::crush::objects::stable_mod;
@@ -39,6 +39,9 @@ struct Homeward {
     /// The numbers of the records, in ascending order.
     numbers: Vec<u64>,
     width: usize,
+    /// Where they belong on the maps that the manager makes, which many recoveries ask for: by the number of
+    /// changes and the devices that are out.
+    found: Mutex<BTreeMap<(usize, Vec<bool>), Arc<Vec<DeviceId>>>>,
 }
 
 /// A group in the finest of the divisions before and after all changes, and where it is.
@@ -207,7 +210,7 @@ impl Groups {
         }
         let numbers: Vec<u64> = records.iter().map(|record| record.1).collect();
         let width = kinds.iter().map(|kind| kind.redundancy.width as usize).max().unwrap_or(0);
-        let homes = Homeward { groups: Arc::clone(self), numbers, width };
+        let homes = Homeward { groups: Arc::clone(self), numbers, width, found: Mutex::default() };
         let mut affected = Affected::of_groups(kinds, Arc::new(homes));
         affected.asked = asked;
         affected.follows = !self.changed.is_empty();
@@ -307,6 +310,20 @@ fn sizes(objects: u64, bytes: u64, data: u32) -> impl Iterator<Item = u64> + use
 
 impl Homes for Homeward {
     fn with_out<'a>(&'a self, changes: usize, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
+        let of = |table: Arc<Vec<DeviceId>>| Table { numbers: &self.numbers, width: self.width, table };
+        if changes < self.groups.stepped.0 {
+            return Box::new(of(Arc::new(self.table(changes, out))));
+        }
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let table =
+            found.entry((changes, out.to_vec())).or_insert_with(|| Arc::new(self.table(changes, out)));
+        Box::new(of(Arc::clone(table)))
+    }
+}
+
+impl Homeward {
+    /// Where the records belong, one row each.
+    fn table(&self, changes: usize, out: &[bool]) -> Vec<DeviceId> {
         let groups = &self.groups;
         let (_, mapper) = groups.wanted(changes);
         let state = groups.wanted_with_out(changes, out);
@@ -331,7 +348,7 @@ impl Homes for Homeward {
             }
             first = end;
         }
-        Box::new(Table { numbers: &self.numbers, width: self.width, table })
+        table
     }
 }
 
@@ -339,7 +356,7 @@ impl Homes for Homeward {
 struct Table<'a> {
     numbers: &'a [u64],
     width: usize,
-    table: Vec<DeviceId>,
+    table: Arc<Vec<DeviceId>>,
 }
 
 impl Wanted for Table<'_> {

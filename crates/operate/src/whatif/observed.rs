@@ -169,6 +169,7 @@ fn in_order(
     let error_max = orders.map_or(ERROR_MAX, |orders| orders.share.max(ERROR_MAX));
     let groups_least = if orders.is_some() { 1 } else { GROUPS };
     let limits = estimate::Limits { exact_objects: ready.real.exact_objects, error_max, groups_least };
+    let limits = if ready.way.is_some() { steps::limits(limits) } else { limits };
     let estimate::Ran { mut recovered, estimate, note } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, limits, context))?;
     let unavailable = Unavailable::set_apart(ready, &recovery, &mut recovered);

@@ -6,11 +6,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde::{Deserialize, Serialize};
 use towtank_ceph::{Cluster, Group, PoolState};
 use towtank_placement::crush::pools::Pool;
-use towtank_rebuild::recovery::{Manager, Recovered, Stepped, Steps};
-use towtank_recovery::estimate::Estimate;
+use towtank_rebuild::recovery::{Later, Manager, Recovered, Recovery, Stepped, Steps};
+use towtank_recovery::estimate::{self, Estimate};
 use towtank_recovery::running;
 use towtank_report::{Warning, human};
 use towtank_study::{RunContext, StudyError};
@@ -29,8 +28,8 @@ const STATISTICS: SimSpan = SimSpan::from_secs(5);
 /// `target_max_misplaced_ratio`.
 const MISPLACED_MOST: Percent = Percent::from_billionths(50_000_000);
 
-/// For how long groups are inactive that a step moves: between two steps of `pgp_num` of a real Ceph 16.2.15,
-/// each of one group of 64, passed 4 s, with statistics of the second before.
+/// For how long groups are inactive that a step moves. The steps of a real Ceph 16.2.15, of one group of 64
+/// each and with statistics of the second before, came in pairs with 4 s from one to the next.
 const INACTIVE: SimSpan = SimSpan::from_secs(3);
 
 /// The same in the fast and in the slow recovery that the range comes from, in thousandths: each group that
@@ -73,6 +72,14 @@ pub struct Made {
     pub at_once_s: Option<f64>,
     /// What is assumed of the manager.
     pub assumed: String,
+}
+
+/// When a recovery with steps is estimated: each object is simulated about three times, so that fewer are
+/// simulated one by one, and when a step is made depends on ticks, so that estimates differ by more. Choices.
+pub(super) fn limits(limits: estimate::Limits) -> estimate::Limits {
+    let estimate::Limits { exact_objects, error_max, groups_least } = limits;
+    let exact_objects = if exact_objects == u64::MAX { exact_objects } else { exact_objects.min(200_000) };
+    estimate::Limits { exact_objects, error_max: error_max.max(0.1), groups_least }
 }
 
 /// What the manager did in a recovery, and how long it takes without its steps.

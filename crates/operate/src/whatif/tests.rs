@@ -23,6 +23,7 @@ mod malformed;
 mod moves_only;
 mod real;
 mod rule;
+mod steps;
 
 fn prepared(study: &dyn Study, folder: Folder, text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"{}\"\n{text}", study.name());
@@ -64,8 +65,10 @@ fn a_change_moves_what_a_preview_says() {
             assert_eq!(value(&seen, measure), value(&shown, measure), "{change}: {measure}");
         }
         let (moved, written) = (value(&seen, "moved_bytes"), value(&seen, "written_bytes"));
+        // An object that is under way when the manager makes a step begins anew: 1.5 % here.
+        let again = if change.contains("pgp_num") { 0.02 * moved } else { 0.0 };
         assert!(
-            (written - moved).abs() <= 4.0 * value(&seen, "moved_objects"),
+            (written - moved).abs() <= 4.0 * value(&seen, "moved_objects") + again,
             "{change}: {written} of {moved}"
         );
         assert_eq!(value(&seen, "time_to_full_redundancy_s"), 0.0, "{change}");

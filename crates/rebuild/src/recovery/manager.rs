@@ -73,12 +73,10 @@ impl Steps {
         }
     }
 
-    /// The same with the target reached at once.
+    /// The same with the target reached in one step.
     #[must_use]
     pub fn at_once(&self) -> Steps {
-        let tick = SimSpan::from_ns(2);
-        let manager =
-            Manager { tick, statistics: tick, misplaced_most: f64::INFINITY, inactive: SimSpan::ZERO };
+        let manager = Manager { misplaced_most: f64::INFINITY, inactive: SimSpan::ZERO, ..self.manager };
         Steps { pools: self.pools.clone(), manager, ..*self }
     }
 
@@ -122,39 +120,65 @@ pub(super) struct Course<'a> {
     before: Vec<Known>,
 }
 
-/// How the misplaced objects of a phase become fewer, if nothing cuts it short.
+/// How the misplaced objects of a phase become fewer.
 pub(super) struct Ahead {
+    begin: Known,
+    /// Copies and shards that are moved, and those that stay where they are.
+    copies: [u64; 2],
+    /// Their bytes.
+    bytes: u64,
+    /// Whether objects lack a copy or shard that the phase restores, and whether some do anyway.
+    lacks: bool,
+    degraded: bool,
     known: Vec<Known>,
+    /// Up to when it is known; none if nothing changes any more.
+    until: Option<SimTime>,
+}
+
+/// What the manager does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// It makes a step, whose objects may move at a time.
+    Moves(SimTime),
+    /// It makes none before something else happens, or none at all.
+    Later,
+    /// That depends on what is not known yet.
+    Unknown,
 }
 
 impl Ahead {
-    /// Of a phase that begins at a time, with this plan; `counts` are those of its run.
-    pub(super) fn of(
-        (from, degraded): (SimTime, bool),
-        (affected, planned): (&Affected, &Planned),
-        counts: Option<&Counts>,
-    ) -> Ahead {
+    /// Of a phase that begins at a time, with this plan, before any of it is run; `degraded` where objects lack
+    /// a copy or shard throughout.
+    pub(super) fn of((from, degraded): (SimTime, bool), (affected, planned): (&Affected, &Planned)) -> Ahead {
         let plan = &planned.plan;
-        let stays = planned.stuck.unmoved + planned.stuck.unmoved_by_flag;
+        let stay = planned.stuck.unmoved + planned.stuck.unmoved_by_flag;
         let copies = plan.jobs().iter().zip(&planned.jobs).map(|(job, (record, object))| {
             affected.stands_for_objects(*record as usize, *object as usize) * plan.writes(job).len() as u64
         });
         let copies: u64 = copies.sum();
         let bytes: u64 = plan.jobs().iter().map(|job| plan.bytes_over_targets(job)).sum();
         let lacks = plan.tasks().iter().any(|task| (task.spare as usize) < SPARES - 1);
-        let mut known =
-            vec![Known { at: from, misplaced: copies.saturating_add(stays), degraded: degraded || lacks }];
-        let Some(counts) = counts else { return Ahead { known } };
+        let misplaced = copies.saturating_add(stay);
+        let begin = Known { at: from, misplaced, degraded: degraded || lacks };
+        Ahead { begin, copies: [copies, stay], bytes, lacks, degraded, known: vec![begin], until: None }
+    }
+
+    /// The same with what is known once it was run up to a time; none if it ran to its end.
+    pub(super) fn with(self, counts: &Counts, until: Option<SimTime>) -> Ahead {
+        let [copies, stay] = self.copies;
         let whole = counts.last[..SPARES - 1].iter().copied().max().unwrap_or_default();
-        let mut left = bytes;
+        let mut known = vec![self.begin];
+        let mut left = self.bytes;
         for (end, done) in counts.progress.ends() {
             left = left.saturating_sub(*done);
-            let share = u128::from(copies) * u128::from(left) / u128::from(bytes.max(1));
-            let misplaced = u64::try_from(share).unwrap_or(u64::MAX).saturating_add(stays);
-            let at = from.saturating_add(end.since(SimTime::ZERO));
-            known.push(Known { at, misplaced, degraded: degraded || (lacks && end < whole) });
+            let share = u128::from(copies) * u128::from(left) / u128::from(self.bytes.max(1));
+            let misplaced = u64::try_from(share).unwrap_or(u64::MAX).saturating_add(stay);
+            let at = self.begin.at.saturating_add(end.since(SimTime::ZERO));
+            // Up to a time the last object that was restored is only the last so far.
+            let lacks = self.lacks && (end < whole || until.is_some());
+            known.push(Known { at, misplaced, degraded: self.degraded || lacks });
         }
-        Ahead { known }
+        Ahead { known, until, ..self }
     }
 }
 
@@ -205,28 +229,44 @@ impl<'a> Course<'a> {
         self.before.extend(passed.take_while(|known| until.is_none_or(|until| known.at < until)));
     }
 
-    /// When the objects of the next step may move; none if that is not before `fixed`, at which something
-    /// else happens, or never.
-    pub(super) fn next(&mut self, ahead: &Ahead, fixed: Option<SimTime>) -> Option<SimTime> {
+    /// When the next step may come, as a guess: a quarter later than after the last one.
+    pub(super) fn guess(&self, from: SimTime) -> SimTime {
+        let last = match *self.made.as_slice() {
+            [.., (earlier, _), (last, _)] => last.saturating_sub(earlier),
+            _ => SimSpan::ZERO,
+        };
+        let Manager { tick, statistics, inactive, .. } = self.steps.manager;
+        let usual = tick.saturating_add(statistics).saturating_add(inactive).saturating_add(self.steps.lag);
+        let guess = last.max(usual);
+        from.saturating_add(guess.saturating_add(SimSpan::from_ns(guess.as_ns() / 4)))
+    }
+
+    /// When the objects of the next step may move; `fixed` is when something else happens.
+    pub(super) fn next(&mut self, ahead: &Ahead, fixed: Option<SimTime>) -> Next {
         let ends = ahead.known.last().map_or(SimTime::ZERO, |known| known.at);
         loop {
             let at = self.steps.manager.tick.saturating_mul(self.ticks + 1);
             let moves = self.moves_at(at);
             if fixed.is_some_and(|fixed| moves >= fixed) {
-                return None;
+                return Next::Later;
             }
-            self.ticks += 1;
             let statistics = self.steps.manager.statistics.as_ns();
             let seen = SimSpan::from_ns(at.as_ns().saturating_sub(1) / statistics * statistics);
+            if ahead.until.is_some_and(|until| self.seen_at(seen) >= until) {
+                return Next::Unknown;
+            }
+            self.ticks += 1;
             let before = self.maps_made();
             match self.room(ahead, (at, seen)) {
                 Some(room) => self.step(at, room),
                 // Nothing changes any more.
-                None if self.seen_at(seen) > ends && self.is_calm(at, seen) => return None,
+                None if ahead.until.is_none() && self.seen_at(seen) > ends && self.is_calm(at, seen) => {
+                    return Next::Later;
+                }
                 None => {}
             }
             if self.maps_made() > before {
-                return Some(moves);
+                return Next::Moves(moves);
             }
         }
     }

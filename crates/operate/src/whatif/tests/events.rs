@@ -6,6 +6,8 @@
 //! rotating disks, as for any user who names none.
 
 use super::*;
+use crate::whatif::observed::Observed;
+use crate::whatif::steps::Made;
 
 /// An event: its exports, the keys that say what was done and when, and the seconds from the first object to
 /// the last. Of two failures in a row, both parts together.
@@ -126,4 +128,34 @@ fn parts_of_objects_are_copied_where_the_size_of_writes_is_known() {
     let (parts, whole) = (each("\nclient_size = \"4KiB\""), each(""));
     assert!((4_096.0..3.0 * 4_096.0).contains(&parts), "{parts} bytes an object");
     assert!(whole > 100.0 * parts, "{whole} bytes an object, and {parts}");
+}
+
+/// A pool of 32 groups became one of 64. Up to 61 s after that the manager had made 22 steps of `pgp_num`, and
+/// it made the last one 98 s after the first: from 64 s on another change that was begun and given up slowed
+/// it down. For how long groups are inactive is taken from the first of these steps.
+#[test]
+fn a_split_goes_on_in_steps_as_measured() {
+    let name = |kind: &str| format!("events16/m5.{kind}.json.gz");
+    let names = ["crush_dump", "osd_dump", "pg_dump", "osd_df"].map(name);
+    let folder = || files("src/whatif/golden", &names.each_ref().map(String::as_str));
+    let exports = "crush_map = \"events16/m5.crush_dump.json.gz\"\nosd_dump = \"events16/m5.osd_dump.json.gz\"\n\
+                   pg_dump = \"events16/m5.pg_dump.json.gz\"\nosd_df = \"events16/m5.osd_df.json.gz\"\n";
+    let made = |keys: &str| {
+        let seen = outcome(&Whatif, folder(), &format!("{exports}pg_num = \"mix=64\"\n{keys}"));
+        let observed: Observed =
+            serde_json::from_value(seen.series["observed"].clone()).expect("as it is kept");
+        observed.steps.expect("the manager makes steps")
+    };
+    let periods = "mgr_tick_period = \"1s\"\nmgr_stats_period = \"1s\"\n";
+    let steps = made(periods);
+    assert_eq!((steps.at_s.len(), steps.left, steps.merged), (32, 0, 0));
+    // The first objects of a step move 2.3 s after it.
+    let until = |steps: &Made, end: f64| steps.at_s.iter().filter(|at| **at - 2.3 <= end).count();
+    let right = |count: usize| (count as f64 / 22.0 - 1.0).abs() <= 0.15;
+    assert!(right(until(&steps, 61.0)), "{:?}", steps.at_s);
+    let last = steps.at_s.last().expect("there are some") - steps.at_s[0];
+    assert!((70.0..98.0).contains(&last), "{last}");
+    // The planted error: all at once, as it was predicted before.
+    assert!(steps.at_once_s.is_some_and(|once| once < 0.7 * last), "{:?}", steps.at_once_s);
+    assert!(!right(until(&made(&format!("{periods}target_max_misplaced_ratio = \"0.1%\"\n")), 61.0)));
 }

@@ -28,13 +28,14 @@ fn steps(groups: u32, by: u32, [tick, statistics]: [u64; 2]) -> Steps {
 fn ahead(known: &[(u64, u64, bool)]) -> Ahead {
     let of =
         |&(seconds, misplaced, degraded): &(u64, u64, bool)| Known { at: at(seconds), misplaced, degraded };
-    Ahead { known: known.iter().map(of).collect() }
+    let known: Vec<Known> = known.iter().map(of).collect();
+    Ahead { begin: known[0], copies: [0; 2], bytes: 0, lacks: false, degraded: false, known, until: None }
 }
 
 /// When the steps are made, in seconds, while all that is known stays as it is.
 fn made(steps: &Steps, ahead: &Ahead, fixed: Option<u64>) -> Vec<u64> {
     let mut course = Course::of(steps);
-    while course.is_left() && course.next(ahead, fixed.map(at)).is_some() {}
+    while course.is_left() && course.next(ahead, fixed.map(at)) != Next::Later {}
     course.made.iter().map(|(made, _)| made.as_ns() / 1_000_000_000).collect()
 }
 
@@ -58,8 +59,8 @@ fn a_step_has_as_many_groups_as_there_is_room() {
     let groups = |misplaced: u64| {
         let large = steps(1_000, 1_000, [2, 5]);
         let mut course = Course::of(&large);
-        course.next(&ahead(&[(0, misplaced, false)]), Some(at(3)))?;
-        Some(course.done[0])
+        let next = course.next(&ahead(&[(0, misplaced, false)]), Some(at(3)));
+        (next != Next::Later).then(|| course.done[0])
     };
     let all = [0, 25, 40, 49, 50, 51].map(groups);
     // 0.05 - 0.04 is a little more than 0.01, and 0.05 - 0.049 a little more than 0.001.
@@ -81,7 +82,21 @@ fn steps_wait_for_what_is_degraded() {
         Vec::<u64>::new(),
         "what else happens comes first"
     );
-    assert_eq!(made(&one.at_once(), &ahead(&[(0, 900, false)]), None), [0]);
+    assert_eq!(made(&steps(64, 9, [2, 5]).at_once(), &ahead(&[(0, 900, false)]), None), [2]);
+}
+
+/// What is not known yet decides nothing, and what was decided before that stays so.
+#[test]
+fn the_next_step_waits_until_enough_is_known() {
+    let one = steps(64, 64, [2, 5]);
+    let mut course = Course::of(&one);
+    let until = |end: u64| Ahead { until: Some(at(end)), ..ahead(&[(0, 51, false), (13, 0, false)]) };
+    assert_eq!(course.next(&until(11), None), Next::Unknown);
+    let quiet = Ahead { until: Some(at(11)), ..ahead(&[(0, 51, false)]) };
+    assert_eq!(course.next(&quiet, None), Next::Unknown, "nothing changed so far, and something may");
+    assert_eq!(course.next(&until(15), None), Next::Unknown, "of 15 s more is known than that");
+    assert_eq!(course.next(&until(16), None), Next::Moves(at(16)));
+    assert_eq!(course.next(&until(16), Some(at(18))), Next::Later);
 }
 
 /// What was known before a phase counts until the statistics have what is known in it.
@@ -90,9 +105,9 @@ fn the_end_of_an_earlier_phase_is_remembered() {
     let one = steps(64, 64, [2, 5]);
     let mut course = Course::of(&one);
     course.pass(ahead(&[(0, 51, false), (30, 0, false)]), Some(at(20)));
-    assert_eq!(course.next(&ahead(&[(20, 51, false), (22, 40, false)]), None), Some(at(26)));
+    assert_eq!(course.next(&ahead(&[(20, 51, false), (22, 40, false)]), None), Next::Moves(at(26)));
     let mut forgetful = Course::of(&one);
-    assert_eq!(forgetful.next(&ahead(&[(20, 51, false), (22, 40, false)]), None), Some(at(2)));
+    assert_eq!(forgetful.next(&ahead(&[(20, 51, false), (22, 40, false)]), None), Next::Moves(at(2)));
 }
 
 proptest! {
@@ -116,7 +131,9 @@ proptest! {
         let mut course = Course::of(&steps);
         let (mut last, mut done) = (SimTime::ZERO, 0);
         while course.is_left() {
-            let moves = course.next(&ahead, None).expect("all is well in the end");
+            let Next::Moves(moves) = course.next(&ahead, None) else {
+                panic!("all is well in the end")
+            };
             prop_assert!(moves > last && course.done[0] > done);
             prop_assert!(course.maps_at(moves) > course.maps_at(last));
             let seconds = moves.as_ns() / 1_000_000_000;
@@ -128,9 +145,9 @@ proptest! {
         prop_assert_eq!((course.done[0], course.maps_at(last)), (by, steps.maps as usize));
         let thin = steps.part(|span| SimSpan::from_ns(span.as_ns() / 1_000));
         let part = |one: &Known| Known { at: SimTime::from_ns(one.at.as_ns() / 1_000), ..*one };
-        let thin_ahead = Ahead { known: ahead.known.iter().map(part).collect() };
+        let thin_ahead = Ahead { known: ahead.known.iter().map(part).collect(), ..ahead };
         let mut other = Course::of(&thin);
-        while other.is_left() && other.next(&thin_ahead, None).is_some() {}
+        while other.is_left() && other.next(&thin_ahead, None) != Next::Later {}
         let times = |course: &Course<'_>, by: u64| -> Vec<(u64, u32)> {
             course.made.iter().map(|(made, maps)| (made.as_ns() * by / 1_000_000_000, *maps)).collect()
         };

@@ -1,0 +1,77 @@
+//! Steps of `pgp_num`: which maps lie on the way, and what keeps the manager from going on.
+
+use super::*;
+use crate::whatif::observed::Observed;
+use crate::whatif::steps::Made;
+
+fn made(seen: &Outcome) -> Option<Made> {
+    let observed: Observed = serde_json::from_value(seen.series["observed"].clone()).expect("as it is kept");
+    observed.steps
+}
+
+/// A new number of groups is one of places too, and the target is reached in steps of a few groups each.
+#[test]
+fn a_new_number_of_groups_is_reached_in_steps() {
+    let (one, both) =
+        (with_room("pg_num = \"rbd=512\""), with_room("pg_num = \"rbd=512\"\npgp_num = \"rbd=512\""));
+    assert_eq!(value(&one, "moved_bytes"), value(&both, "moved_bytes"), "`pgp_num` follows `pg_num`");
+    let steps = made(&one).expect("the manager makes steps");
+    assert_eq!(steps.words, "`pgp_num` of rbd from 256 to 512");
+    assert!(steps.left == 0 && steps.merged == 0);
+    assert!(steps.at_s.len() > 10 && steps.at_s.is_sorted(), "{:?}", steps.at_s);
+    // Groups that a split makes are inactive at first, and the first objects of a step move 2.3 s after it.
+    assert!(steps.at_s[0] >= 2.0 + 3.0 + 2.3, "{:?}", steps.at_s);
+    assert!(steps.at_once_s.is_some_and(|once| once <= value(&one, "time_to_clean_s")));
+    let split = with_room("pg_num = \"rbd=512\"\npgp_num = \"rbd=256\"");
+    assert!(made(&split).is_none() && value(&split, "moved_bytes") == 0.0, "a split alone moves nothing");
+}
+
+/// Pools are merged after their groups have been moved together.
+#[test]
+fn fewer_groups_are_moved_together_and_then_merged() {
+    let steps = made(&with_room("pg_num = \"rbd=128\"")).expect("the manager makes steps");
+    assert_eq!(
+        (steps.words.as_str(), steps.merged, steps.left),
+        ("`pgp_num` of rbd from 256 to 128", 128, 0)
+    );
+}
+
+/// Nothing is changed while copies are missing: not before a failure is repaired, and never where it is not.
+#[test]
+fn no_step_is_made_while_copies_are_missing() {
+    let failed = "fail = \"osd.6\"\npg_num = \"rbd=512\"\n";
+    let seen = with_room(failed);
+    let steps = made(&seen).expect("the manager makes steps");
+    let repaired = value(&seen, "time_to_full_redundancy_s");
+    assert!(steps.left == 0 && steps.at_s[0] > repaired, "{:?} and {repaired}", steps.at_s[0]);
+    let never = with_room(&format!("{failed}noout = true\n"));
+    let steps = made(&never).expect("it is asked for");
+    assert!(steps.at_s.is_empty() && steps.left > 0);
+    assert!(reason(&never, "time_to_clean_s").contains("the manager does not change"), "{never:?}");
+}
+
+/// What is misplaced and stays so keeps the manager from going on.
+#[test]
+fn a_flag_that_keeps_groups_in_their_places_stops_the_steps() {
+    let seen = with_room("pg_num = \"rbd=512\"\nset_flag = \"norebalance\"\n");
+    let steps = made(&seen).expect("it is asked for");
+    assert!(!steps.at_s.is_empty() && steps.left > 0, "some steps are made, until 5 % are misplaced");
+    assert!(value(&seen, "stuck_objects") >= 0.0);
+}
+
+/// Where the map is changed again later, all is changed at once, which is said.
+#[test]
+fn a_later_change_leaves_no_steps() {
+    let seen = with_room("changes = [\"pg-num rbd=512\", \"mark-out osd.6@40min\"]");
+    assert!(made(&seen).is_none());
+    assert!(seen.warnings.iter().any(|warning| warning.text.contains("`pgp_num` changes at once here")));
+}
+
+/// At most so many objects are misplaced at a time: with a smaller share it takes longer.
+#[test]
+fn a_smaller_share_takes_longer() {
+    let time = |share: &str| value(&with_room(&format!("pg_num = \"rbd=512\"\n{share}")), "time_to_clean_s");
+    let [small, usual, large] =
+        ["target_max_misplaced_ratio = \"1%\"\n", "", "target_max_misplaced_ratio = \"50%\"\n"].map(time);
+    assert!(small > usual && usual > large, "{small} {usual} {large}");
+}
