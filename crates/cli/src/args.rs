@@ -21,7 +21,7 @@ use crate::output_flags::{OutputFlags, RESULTS, ReportFlags};
 
 pub use search_flags::SearchFlags;
 pub(crate) use study_flags::named_flags;
-pub use study_flags::{given, settings};
+pub use study_flags::{commands_file, given, settings};
 use study_flags::{study_command, study_name};
 
 /// What-if answers for distributed storage, from simulation.
@@ -101,6 +101,9 @@ pub struct Run {
     /// A scenario file, the name of a built-in scenario (see `towtank list`), or `-` for stdin
     #[arg(value_name = "FILE|NAME")]
     pub scenario: String,
+    /// Write the commands of the plan into this file, one per line; `-` is stdout, and the report is not printed
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = RESULTS)]
+    pub commands: Option<PathBuf>,
     #[command(flatten)]
     pub flags: RunFlags,
 }

@@ -369,3 +369,85 @@ fn a_gate_on_the_fullest_device() {
     exit 3
     ");
 }
+
+/// The commands that a report lists, as its JSON has them.
+fn listed(folder: &Folder, more: &[&str]) -> String {
+    let report =
+        folder.run(&[&["balance"], &EXPORTS[..], more, &["--quiet", "--format", "json"]].concat()).data();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let tables = report["tables"].as_array().unwrap();
+    let table = tables.iter().find(|table| table["id"] == "commands").unwrap();
+    table["rows"].as_array().unwrap().iter().map(|row| format!("{}\n", row[1].as_str().unwrap())).collect()
+}
+
+/// The screen says how many commands there are; the file, stdout and the report have the same.
+#[test]
+fn the_commands_of_the_plan_go_to_a_file() {
+    let folder = Folder::with_cluster("balance_commands");
+    let want = listed(&folder, &[]);
+    assert_eq!(want.lines().count(), 9);
+    assert!(want.lines().all(|line| line.starts_with("ceph osd pg-upmap-items ")), "{want}");
+    let run = |more: &[&str]| folder.run(&[&["balance"], &EXPORTS[..], more].concat());
+    let said = run(&["--commands", "plan.txt", "--quiet"]);
+    assert_eq!((folder.read("plan.txt"), said.stderr.as_str(), said.code), (want.clone(), "", 0));
+    assert!(said.stdout.contains("--commands FILE writes 9 commands"), "{}", said.stdout);
+    // Another plan replaces the file as a whole.
+    let said = run(&["--commands", "plan.txt", "--max-moves", "2"]);
+    assert_eq!(folder.read("plan.txt"), listed(&folder, &["--max-moves", "2"]));
+    assert!(said.stderr.ends_with("2 commands: plan.txt\n"), "{}", said.stderr);
+    let said = run(&["--commands", "-", "--quiet"]);
+    assert_eq!((said.stdout, said.stderr.as_str(), said.code), (want.clone(), "", 0));
+    // A plan without moves has no commands, and the screen does not offer any.
+    let said = run(&["--commands", "plan.txt", "--max-moves", "0", "--quiet"]);
+    assert_eq!((folder.read("plan.txt").as_str(), said.code), ("", 0));
+    assert!(!said.stdout.contains("--commands"), "{}", said.stdout);
+    // A scenario file has the same flag.
+    let keys = "study = \"balance\"\ncrush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
+    folder.write("balance.toml", keys);
+    assert_eq!(folder.run(&["run", "balance.toml", "--commands", "-", "--quiet"]).data(), want);
+}
+
+/// What cannot be written is an error of its own, after the report: nothing of it is lost.
+#[test]
+fn commands_that_cannot_be_written_are_reported() {
+    let folder = Folder::with_cluster("balance_commands_refused");
+    let run = |more: &[&str]| folder.run(&[&["balance"], &EXPORTS[..], more, &["--quiet"]].concat());
+    let whole = run(&[]).stdout;
+    let said = run(&["--commands", "none/plan.txt", "--out", "results"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    assert!(
+        said.stderr.contains("`none/plan.txt`") && said.stderr.contains("No such file"),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stdout.starts_with(whole.split_once("report ").unwrap().0), "{}", said.stdout);
+    assert!(folder.read("results/commands.csv").contains("pg-upmap-items"));
+    // An input is not overwritten.
+    let before = folder.read("osd_dump.json");
+    let said = run(&["--commands", "osd_dump.json"]);
+    assert_eq!((said.code, folder.read("osd_dump.json") == before), (1, true), "{}", said.stderr);
+    // What is refused is refused before the run.
+    assert_snapshot!(run(&["--commands", "."]), @"
+    error: `.` is a directory
+    hint: name a file to write the commands to, or `-` for stdout
+    exit 2
+    ");
+    assert_snapshot!(run(&["--commands", "plan.txt", "--compare", "stages=2"]), @"
+    error: --commands writes one plan, and --compare makes several
+    hint: leave one of them out
+    exit 2
+    ");
+    folder.write("sweep.toml", format!("{}[sweep]\nmax_moves = [1, 2]\n", "study = \"balance\"\ncrush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n"));
+    assert_snapshot!(folder.run(&["run", "sweep.toml", "--commands", "plan.txt"]), @"
+    error: --commands writes one plan, but the scenario has 2 points
+    hint: run one of them alone, with --set in place of the sweep
+    exit 2
+    ");
+    folder.write("counter.toml", super::tool::COUNTER);
+    assert_snapshot!(folder.run(&["run", "counter.toml", "--commands", "plan.txt"]), @"
+    error: --commands is given, but the study `queue` plans no commands
+    hint: leave it out; `towtank balance` plans commands
+    exit 2
+    ");
+    assert!(!folder.path().join("plan.txt").exists());
+}

@@ -7,6 +7,7 @@ use crate::random_map::{Dice, random_map};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use towtank_placement::crush::pools::{Device, Overlay, Placer, Pool};
 use towtank_placement::crush::reference::{self, Question};
 use towtank_placement::crush::text::{compile, print};
 use towtank_placement::crush::{
@@ -435,6 +436,27 @@ proptest! {
         prop_assert_eq!(&again.rules, &map.rules);
         prop_assert_eq!(again.tunables, map.tunables);
         prop_assert_eq!(print(&again).unwrap(), text);
+    }
+}
+
+/// Pools of the kind that a rule serves get devices, and others get none, as in Ceph 19.
+#[test]
+fn pools_use_the_rules_for_their_kind() {
+    let map = three_hosts(2, "step choosemsr 3 type host step choosemsr 1 type osd");
+    let overlay = Overlay { devices: vec![Device::IN; 6], ..Overlay::default() };
+    let placer = Placer::new(&map, &overlay);
+    for (kind, rule, want) in [
+        (RuleKind::Erasure, 0, 3),
+        (RuleKind::Replicated, 1, 3),
+        (RuleKind::Erasure, 1, 0),
+        (RuleKind::Replicated, 0, 0),
+    ] {
+        let pool = Pool { id: 1, kind, size: 3, rule, pg_num: 8, pgp_num: 8, hashpspool: true };
+        let up = placer.place(&pool, 5).up.devices;
+        assert_eq!(up.iter().filter(|&&device| device != NONE).count(), want, "{kind:?} by rule {rule}");
+        let mapper = map.compile().unwrap();
+        let all = placer.place_all(&pool, &[5], &mapper, &mut Workspace::default());
+        assert_eq!(all[0].up.devices, up);
     }
 }
 

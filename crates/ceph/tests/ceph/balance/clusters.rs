@@ -202,7 +202,7 @@ pub fn drawn(seed: u64) -> Cluster {
     let stretches: Vec<f64> =
         (0..64).map(|_| if skewed { draws.pick(&[0.8, 1.0, 1.25]) } else { 1.0 }).collect();
     let mut cluster = cluster(&hosts, &pools, |at| stretches[at % 64]);
-    if seed % 5 == 4 {
+    if retries(seed) {
         retry(&mut cluster.map);
     }
     let count = cluster.overlay.devices.len() as u64;
@@ -228,6 +228,11 @@ pub fn drawn(seed: u64) -> Cluster {
     let overhead: Vec<u64> = (0..count).map(|_| draws.below(20) * (TIB / 4096)).collect();
     settle(&mut cluster, |id| overhead[id as usize]);
     cluster
+}
+
+/// Whether the rules of the cluster of a seed are for multi-step retry.
+pub fn retries(seed: u64) -> bool {
+    seed % 5 == 4
 }
 
 /// Makes multi-step-retry rules of the usual ones, with the same failure domains.
