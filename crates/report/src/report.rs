@@ -244,11 +244,10 @@ impl Report {
     pub fn commands(&self) -> Option<impl Iterator<Item = &str>> {
         let table = self.tables.iter().find(|table| table.id() == "commands")?;
         let at = table.columns().iter().position(|column| column.name == "command")?;
-        let text = move |row: &'_ Vec<Cell>| match row.get(at) {
+        Some(table.rows().iter().filter_map(move |row| match row.get(at) {
             Some(Cell::Text(text)) => Some(text.as_str()),
             _ => None,
-        };
-        Some(table.rows().iter().filter_map(text))
+        }))
     }
 
     /// The number of replicates of which these means are: the most of any measure.

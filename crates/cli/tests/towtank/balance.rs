@@ -374,10 +374,11 @@ fn a_gate_on_the_fullest_device() {
 fn listed(folder: &Folder, more: &[&str]) -> String {
     let report =
         folder.run(&[&["balance"], &EXPORTS[..], more, &["--quiet", "--format", "json"]].concat()).data();
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    let tables = report["tables"].as_array().unwrap();
-    let table = tables.iter().find(|table| table["id"] == "commands").unwrap();
-    table["rows"].as_array().unwrap().iter().map(|row| format!("{}\n", row[1].as_str().unwrap())).collect()
+    let report: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
+    let tables = report["tables"].as_array().expect("there are tables");
+    let table = tables.iter().find(|table| table["id"] == "commands").expect("one is of commands");
+    let rows = table["rows"].as_array().expect("it has rows").iter();
+    rows.map(|row| format!("{}\n", row[1].as_str().expect("a command"))).collect()
 }
 
 /// The screen says how many commands there are; the file, stdout and the report have the same.
