@@ -101,11 +101,11 @@ pub struct Run {
     /// A scenario file, the name of a built-in scenario (see `towtank list`), or `-` for stdin
     #[arg(value_name = "FILE|NAME")]
     pub scenario: String,
+    #[command(flatten)]
+    pub flags: RunFlags,
     /// Write the commands of the plan into this file, one per line; `-` is stdout, and the report is not printed
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = RESULTS)]
     pub commands: Option<PathBuf>,
-    #[command(flatten)]
-    pub flags: RunFlags,
 }
 
 const RUN_EXAMPLES: &str = "Examples:

@@ -66,7 +66,7 @@ fn commands_flag() -> Arg {
 
 /// The file for the commands of the plan, if the study has any and one is given.
 pub fn commands_file(study: &dyn Study, matches: &ArgMatches) -> Option<PathBuf> {
-    matches.get_one::<PathBuf>(COMMANDS).filter(|_| study.lists_commands()).cloned()
+    if study.lists_commands() { matches.get_one::<PathBuf>(COMMANDS).cloned() } else { None }
 }
 
 const COMMANDS: &str = "commands";
