@@ -2,10 +2,10 @@
 //!
 //! Follows `OSDMap::check_pg_upmaps` and `CrushWrapper::verify_upmap` of Ceph 16.2: a mapping is dropped if
 //! its group no longer exists, if it puts two copies into one failure domain, if it leaves the tree that the
-//! rule takes, or if one of its devices is not in the map or has no weight; of a list of swaps only those are
-//! dropped whose source is not in use, or whose target is out. It does not look at steps of multi-step-retry
-//! rules (nor does it in 20), so the mappings of their pools may put more copies into a failure domain than the
-//! rule would.
+//! rule takes, or if one of its devices is not in the map or has no weight; of a list of swaps only those
+//! are dropped whose source is not in use, or whose target is out. It does not look at steps of
+//! multi-step-retry rules (nor does it in 20), so the mappings of their pools may put more copies into a
+//! failure domain than the rule would.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -219,8 +219,9 @@ impl<'a> Domains<'a> {
         real().all(|id| reached.contains_key(&id))
     }
 
-    /// Whether no bucket holds more of the devices than a multi-step-retry rule puts there. The monitors do not
-    /// ask this, so explicit mappings may have broken it. Of blocks of one rule, each may use the bucket.
+    /// Whether no bucket holds more of the devices than a multi-step-retry rule puts there. The monitors do
+    /// not ask this, so explicit mappings may have broken it. Of blocks of one rule, each may use the
+    /// bucket.
     pub(crate) fn are_apart(&mut self, pool: &Pool, devices: &[ItemId]) -> bool {
         let rule = pool.rule as usize;
         let steps = self.map.rule(rule).map(|rule| rule.steps.clone()).unwrap_or_default();

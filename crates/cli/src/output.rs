@@ -17,7 +17,7 @@ pub fn print(report: &Report, flags: &OutputFlags, dir: Option<&Path>) -> Result
 }
 
 /// The same of a report whose plan a flag writes: `--commands FILE`.
-pub fn print_planned(
+pub(crate) fn print_planned(
     report: &Report,
     flags: &OutputFlags,
     dir: Option<&Path>,

@@ -11,7 +11,7 @@ use crate::{replaced, screen};
 
 /// Where the commands of the plan go.
 #[derive(Clone, Copy, Debug)]
-pub struct Commands<'a>(pub &'a Path);
+pub(crate) struct Commands<'a>(pub &'a Path);
 
 impl Commands<'_> {
     /// Refuses, before the runs, what has no single plan.
@@ -45,7 +45,7 @@ impl Commands<'_> {
 
     /// Whether stdout gets the commands, and nothing else.
     #[must_use]
-    pub fn are_printed(self) -> bool {
+    pub(crate) fn are_printed(self) -> bool {
         self.0 == Path::new("-")
     }
 

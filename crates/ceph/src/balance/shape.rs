@@ -2,8 +2,8 @@
 //!
 //! A rule is a list of branches, each from a `take` to its `emit`. `chooseleaf 0 host` of a pool of three
 //! copies picks three hosts below its start and one device in each. The tree leaves out the levels between:
-//! a rack restricts nothing unless a step names racks. Steps that set tries are left out too. `choosemsr 4 host`
-//! and `choosemsr 2 osd` are the same: a host serves one stride only, so it holds two copies at most.
+//! a rack restricts nothing unless a step names racks. Steps that set tries are left out too. `choosemsr 4
+//! host` and `choosemsr 2 osd` are the same: a host serves one stride only, so it holds two copies at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -65,7 +65,7 @@ fn commands_flag() -> Arg {
 }
 
 /// The file for the commands of the plan, if the study has any and one is given.
-pub fn commands_file(study: &dyn Study, matches: &ArgMatches) -> Option<PathBuf> {
+pub(crate) fn commands_file(study: &dyn Study, matches: &ArgMatches) -> Option<PathBuf> {
     if study.lists_commands() { matches.get_one::<PathBuf>(COMMANDS).cloned() } else { None }
 }
 

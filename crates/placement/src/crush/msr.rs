@@ -3,14 +3,14 @@
 //!
 //! Follows the notes on such rules in section h of the project's reference notes on Ceph by release
 //! (`doc/dev/crush-msr.rst`, `mapper.c`). Ceph gives no device for a rule of another form; where its code
-//! would fail an assertion or read out of bounds (no `choosemsr` step, a device or nothing to take, a negative
-//! count), a rule gives no device here either, and says why.
+//! would fail an assertion or read out of bounds (no `choosemsr` step, a device or nothing to take, a
+//! negative count), a rule gives no device here either, and says why.
 
 use super::map::{ItemId, Map, Mode, Rule, Setting, Step};
 use std::collections::BTreeMap;
 
-/// The maximum number of passes, and of draws of one item in a pass: Ceph's default is 100, and a mapping that
-/// cannot succeed makes all of them.
+/// The maximum number of passes, and of draws of one item in a pass: Ceph's default is 100, and a mapping
+/// that cannot succeed makes all of them.
 const TRIES_MAX: u32 = 1_000;
 
 /// Why Ceph finds no device with a multi-step-retry rule.
@@ -139,8 +139,8 @@ impl MsrRule {
 }
 
 impl Map {
-    /// Why a multi-step-retry rule, or a block of it, can find no device; `None` if it may find some, or is no
-    /// such rule.
+    /// Why a multi-step-retry rule, or a block of it, can find no device; `None` if it may find some, or is
+    /// no such rule.
     #[must_use]
     pub fn msr_fault(&self, rule: usize) -> Option<MsrFault> {
         let rule = self.rule(rule).filter(|rule| rule.kind.msr_mode().is_some())?;

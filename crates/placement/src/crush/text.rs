@@ -2,7 +2,8 @@
 //!
 //! The grammar is that of Ceph 16.2.15, including its peculiarities that affect the binary map (numbers wrap
 //! to 32 bits, buckets are ordered by one pass of swaps, weights go through single precision). From later
-//! releases, rules without `min_size` and `max_size` and multi-step-retry rules are accepted. An error gives line, column, reason and, if there is one, a hint.
+//! releases, rules without `min_size` and `max_size` and multi-step-retry rules are accepted. An error gives
+//! line, column, reason and, if there is one, a hint.
 
 mod compile;
 mod lex;

@@ -1,5 +1,5 @@
-//! Multi-step-retry rules: cases worked by hand, laws with violations that they catch, the fast mapper against
-//! the definition, and the binary and text forms of a map.
+//! Multi-step-retry rules: cases worked by hand, laws with violations that they catch, the fast mapper
+//! against the definition, and the binary and text forms of a map.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use crate::golden_set::present;
@@ -61,8 +61,8 @@ fn check_both(map: &Map, (x, result_max): (u32, usize), out: &[usize], indep: &[
     assert_eq!(place(map, 1, x, result_max, out), firstn, "msr_firstn with {out:?} out");
 }
 
-/// Worked by hand. Two hosts of three, two devices in each, four positions; input 0. All weights are equal, so
-/// a bucket gives the item with the greatest of the 16 bits of hash(input, item, r); these were computed
+/// Worked by hand. Two hosts of three, two devices in each, four positions; input 0. All weights are equal,
+/// so a bucket gives the item with the greatest of the 16 bits of hash(input, item, r); these were computed
 /// outside of this program. r is (4 × pass + stride) × 65,536 + try.
 ///
 /// | pass | stride | try | r | host 0, 1, 2 | gives |
@@ -95,8 +95,8 @@ fn two_hosts_of_two_devices_worked_by_hand() {
     // All of host2 is out: passes 0 and 1 draw it in vain and forget it, pass 2 draws host0.
     check_both(&map, (0, 4), &[8, 9, 10, 11], &[2, 3, 7, 4], &[7, 4, 2, 3]);
     // Only osd.8 of host2 is in. It has position 0, and position 1 draws osd.8 twice, then osd.11, which is
-    // out. Pass 1 may draw host2 again, since this stride itself uses it: osd.9, out. Pass 2 draws host0, where
-    // position 1 draws osd.3: a stride of two hosts.
+    // out. Pass 1 may draw host2 again, since this stride itself uses it: osd.9, out. Pass 2 draws host0,
+    // where position 1 draws osd.3: a stride of two hosts.
     check_both(&map, (0, 4), &[9, 10, 11], &[8, 3, 7, 4], &[8, 7, 4, 3]);
 }
 
@@ -263,8 +263,8 @@ fn what_breaks_a_law_is_found() {
     assert_eq!(broken(&map, &levels, &[8, 8, 7, 4], true), Some(Broken::Twice));
     assert_eq!(broken(&map, &levels, &[8, 11, 9, 4], false), Some(Broken::Crowded));
     assert_eq!(broken(&map, &levels, &[8, NONE, 9, 4], true), Some(Broken::Shared));
-    // As if positions of one stride were found in another order, the device were still in, its position stayed
-    // empty, and the hole were closed.
+    // As if positions of one stride were found in another order, the device were still in, its position
+    // stayed empty, and the hole were closed.
     let law = |before: &[i32], after: &[i32], out: i32| replaced(&map, before, after, &[out]);
     assert_eq!(law(&[8, 11, 7, 4], &[11, 9, 7, 4], 8), None);
     assert_eq!(law(&[8, 11, 7, 4], &[11, 9, 4, 7], 8), Some(Broken::Moved));

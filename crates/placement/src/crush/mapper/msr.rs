@@ -2,7 +2,8 @@
 //! each step uses in a list with a place for each position of the result.
 //!
 //! The places of a stride hold the items that the stride uses, from its first place on. There are enough,
-//! because after a pass each of them holds at least one device of the stride, and a full stride is left alone.
+//! because after a pass each of them holds at least one device of the stride, and a full stride is left
+//! alone.
 
 use super::paths::OPEN;
 use super::pick::Scratch;
@@ -90,8 +91,8 @@ impl Strides {
         }
     }
 
-    /// Notes the lengths of strides; returns the number of positions of the block, or a greater one than there
-    /// is room for.
+    /// Notes the lengths of strides; returns the number of positions of the block, or a greater one than
+    /// there is room for.
     fn measure(&mut self, run: &Run<'_>, block: &Block) -> usize {
         self.lengths.clear();
         let mut length = 1usize;

@@ -430,7 +430,8 @@ impl<'a> Parser<'a> {
 }
 
 /// What a rule of this kind has in place of a step that it cannot have; `None` if it can have the step. Ceph
-/// compiles such a rule, but a multi-step-retry rule with the step then finds nothing, and another ignores it.
+/// compiles such a rule, but a multi-step-retry rule with the step then finds nothing, and another ignores
+/// it.
 fn misplaced(kind: RuleKind, step: &StepText<'_>) -> Option<&'static str> {
     let is_msr = kind.msr_mode().is_some();
     match step {
