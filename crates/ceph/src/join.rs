@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use towtank_imports::ceph::{DeviceUse, GroupStat, GroupSum, Medium, OsdDump, PgDump, PoolEntry, Report};
 use towtank_placement::crush::pools::{Device, PgId};
-use towtank_placement::crush::{Map, NONE, RuleKind};
+use towtank_placement::crush::{Map, MsrFault, NONE, RuleKind};
 use towtank_report::{Severity, Warning};
 use towtank_units::Bytes;
 
 use crate::cluster::{Cluster, Group, PoolState, Stated};
-use crate::rule::rules_of;
+use crate::rule::{rule_name, rules_of};
 use crate::states::{self, GroupStates};
 use crate::tree::device_list;
 use crate::usage;
@@ -96,6 +96,22 @@ pub enum JoinError {
         map: String,
         /// The rules of the map.
         rules: Vec<String>,
+    },
+    /// A pool's multi-step-retry rule can find no device.
+    #[error(
+        "`{file}`: `pools[{at}].crush_rule`: pool `{pool}` has rule `{rule}`, which finds no device: {fault}"
+    )]
+    NoForm {
+        /// The osd dump.
+        file: String,
+        /// Index of the pool in the dump.
+        at: usize,
+        /// Name of the pool.
+        pool: String,
+        /// Name of the rule.
+        rule: String,
+        /// Why not.
+        fault: MsrFault,
     },
     /// A pool's profile does not give the number of data shards.
     #[error(
@@ -184,7 +200,10 @@ impl JoinError {
     #[must_use]
     pub fn export(&self) -> Export {
         match self {
-            Self::TooManyGroups { .. } | Self::NoRule { .. } | Self::NoProfile { .. } => Export::OsdDump,
+            Self::TooManyGroups { .. }
+            | Self::NoRule { .. }
+            | Self::NoForm { .. }
+            | Self::NoProfile { .. } => Export::OsdDump,
             Self::NotReady { .. }
             | Self::Twice { .. }
             | Self::TooMany { .. }
@@ -202,6 +221,7 @@ impl JoinError {
             Self::NoRule { rules, .. } => {
                 format!("export both at the same time; the rules of the map are {}", rules.join(", "))
             }
+            Self::NoForm { .. } => "give the pool another rule, or correct this one".to_owned(),
             Self::NoProfile { .. } => "export it again, in full: shards are 1/k of the data".to_owned(),
             Self::NotReady { .. } => {
                 "wait until `ceph pg dump -f json` says \"pg_ready\": true, and export it again".to_owned()
@@ -311,7 +331,13 @@ fn pools_of(dump: &Named<OsdDump>, map: &Named<Map>) -> Result<Vec<PoolState>, V
 fn no_rule(dump: &Named<OsdDump>, map: &Named<Map>, at: usize, entry: &PoolEntry) -> Option<JoinError> {
     let rule = entry.placed().rule;
     if map.value.rule(rule as usize).is_some() {
-        return None;
+        return map.value.msr_fault(rule as usize).map(|fault| JoinError::NoForm {
+            file: dump.file.clone(),
+            at,
+            pool: entry.name.clone(),
+            rule: rule_name(&map.value, rule),
+            fault,
+        });
     }
     Some(JoinError::NoRule {
         file: dump.file.clone(),

@@ -1,10 +1,11 @@
 //! The CRUSH rules that a pool may have, as `ceph osd pool set POOL crush_rule RULE` checks them.
 //!
 //! Follows `OSDMonitor::prepare_command_pool_set` and `CrushWrapper::check_crush_rule` of Ceph 16.2: a rule
-//! serves pools of its own type, and of the sizes that it names. Ceph accepts a rule that finds fewer devices
+//! serves pools of its own type, and of the sizes that it names; since 19 `msr_firstn` serves replicated and
+//! `msr_indep` erasure-coded pools (`rule_valid_for_pool_type`). Ceph accepts a rule that finds fewer devices
 //! than the pool needs, so it is no error here; the groups of the pool are then short of copies.
 
-use towtank_placement::crush::{Map, RuleKind};
+use towtank_placement::crush::{Map, MsrFault, RuleKind};
 
 use crate::cluster::PoolState;
 
@@ -34,6 +35,14 @@ pub enum RuleError {
         /// The rules for pools of this type.
         rules: Vec<String>,
     },
+    /// The rule is for multi-step retry, and can find no device.
+    #[error("rule `{rule}` finds no device: {fault}")]
+    NoForm {
+        /// The rule.
+        rule: String,
+        /// Why not.
+        fault: MsrFault,
+    },
     /// The rule is for pools of other sizes.
     #[error("rule `{rule}` is for pools of size {least} to {most}, but pool `{pool}` has size {size}")]
     WrongSize {
@@ -60,6 +69,7 @@ impl RuleError {
         match self {
             Self::Unknown { rules, .. } => list("of the map", rules),
             Self::WrongKind { rules, kind, .. } => list(&format!("for {} pools", kind_name(*kind)), rules),
+            Self::NoForm { .. } => "name another rule, or correct this one in the map".to_owned(),
             Self::WrongSize { .. } => {
                 "name another rule, or change `min_size` and `max_size` of this one in the map".to_owned()
             }
@@ -81,6 +91,8 @@ fn kind_name(kind: RuleKind) -> String {
     match kind {
         RuleKind::Replicated => "replicated".to_owned(),
         RuleKind::Erasure => "erasure-coded".to_owned(),
+        RuleKind::MsrFirstn => "replicated (`msr_firstn`)".to_owned(),
+        RuleKind::MsrIndep => "erasure-coded (`msr_indep`)".to_owned(),
         RuleKind::Other(number) => format!("of type {number}"),
     }
 }
@@ -95,7 +107,7 @@ pub fn rule_name(map: &Map, id: u32) -> String {
 /// The rules of a map with their ids, for messages: `0 (replicated_rule)`.
 pub(crate) fn rules_of(map: &Map, kind: Option<RuleKind>) -> Vec<String> {
     let serves =
-        |id: u32| map.rule(id as usize).is_some_and(|rule| kind.is_none_or(|kind| rule.kind == kind));
+        |id: u32| map.rule(id as usize).is_some_and(|rule| kind.is_none_or(|kind| rule.kind.serves(kind)));
     let shown = |id: u32| match map.rule_names.get(&(id as i32)) {
         Some(name) => format!("{id} ({name})"),
         None => id.to_string(),
@@ -114,7 +126,7 @@ pub fn rule_for(map: &Map, pool: &PoolState, asked: &str) -> Result<u32, RuleErr
         return Err(RuleError::Unknown { asked: asked.to_owned(), rules: rules_of(map, None) });
     };
     let (name, kind, size) = (rule_name(map, id), pool.placed.kind, pool.placed.size);
-    if rule.kind != kind {
+    if !rule.kind.serves(kind) {
         return Err(RuleError::WrongKind {
             rule: name,
             serves: rule.kind,
@@ -127,5 +139,8 @@ pub fn rule_for(map: &Map, pool: &PoolState, asked: &str) -> Result<u32, RuleErr
         let (least, most) = (rule.min_size, rule.max_size);
         return Err(RuleError::WrongSize { rule: name, least, most, pool: pool.name.clone(), size });
     }
-    Ok(id)
+    match map.msr_fault(id as usize) {
+        Some(fault) => Err(RuleError::NoForm { rule: name, fault }),
+        None => Ok(id),
+    }
 }

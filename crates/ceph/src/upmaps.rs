@@ -2,8 +2,10 @@
 //!
 //! Follows `OSDMap::check_pg_upmaps` and `CrushWrapper::verify_upmap` of Ceph 16.2: a mapping is dropped if
 //! its group no longer exists, if it puts two copies into one failure domain, if it leaves the tree that the
-//! rule takes, or if one of its devices is not in the map or has no weight; of a list of swaps only those are
-//! dropped whose source is not in use, or whose target is out.
+//! rule takes, or if one of its devices is not in the map or has no weight; of a list of swaps only those
+//! are dropped whose source is not in use, or whose target is out. It does not look at steps of
+//! multi-step-retry rules (nor does it in 20), so the mappings of their pools may put more copies into a
+//! failure domain than the rule would.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -215,5 +217,36 @@ impl<'a> Domains<'a> {
         }
         let reached = self.weights(rule);
         real().all(|id| reached.contains_key(&id))
+    }
+
+    /// Whether no bucket holds more of the devices than a multi-step-retry rule puts there. The monitors do
+    /// not ask this, so explicit mappings may have broken it. Of blocks of one rule, each may use the
+    /// bucket.
+    pub(crate) fn are_apart(&mut self, pool: &Pool, devices: &[ItemId]) -> bool {
+        let rule = pool.rule as usize;
+        let steps = self.map.rule(rule).map(|rule| rule.steps.clone()).unwrap_or_default();
+        // For each type, the positions of a stride; a step divides those of the steps before it in its block.
+        let mut most: BTreeMap<i32, u32> = BTreeMap::new();
+        let mut length = 1u32;
+        for step in steps.iter().rev() {
+            match *step {
+                Step::ChooseMsr { count, kind } => {
+                    if kind > 0 {
+                        let most = most.entry(kind).or_default();
+                        *most = most.saturating_add(length);
+                    }
+                    let strides = if count == 0 { pool.size } else { u32::try_from(count).unwrap_or(0) };
+                    length = length.saturating_mul(strides);
+                }
+                _ => length = 1,
+            }
+        }
+        most.iter().all(|(&kind, &most)| {
+            let around = self.of_type(rule, kind);
+            let mut held: BTreeMap<ItemId, u32> = BTreeMap::new();
+            let domains = devices.iter().filter_map(|id| around.get(id));
+            domains.for_each(|domain| *held.entry(*domain).or_default() += 1);
+            held.values().all(|held| *held <= most)
+        })
     }
 }

@@ -20,6 +20,7 @@ use crate::executor_flag::executors;
 use crate::output_flags::{OutputFlags, RESULTS, ReportFlags};
 
 pub use search_flags::SearchFlags;
+pub(crate) use study_flags::commands_file;
 pub(crate) use study_flags::named_flags;
 pub use study_flags::{given, settings};
 use study_flags::{study_command, study_name};
@@ -103,6 +104,10 @@ pub struct Run {
     pub scenario: String,
     #[command(flatten)]
     pub flags: RunFlags,
+    /// Write the commands of the plan into this file, one per line; `-` is stdout, and the report is not
+    /// printed
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = RESULTS)]
+    pub commands: Option<PathBuf>,
 }
 
 const RUN_EXAMPLES: &str = "Examples:

@@ -13,12 +13,22 @@ use crate::screen;
 /// Prints a report on stdout: one screen that begins with the answer, or with `--verbose` the whole report.
 /// `dir` is where its page was written.
 pub fn print(report: &Report, flags: &OutputFlags, dir: Option<&Path>) -> Result<(), Trouble> {
+    print_planned(report, flags, dir, None)
+}
+
+/// The same of a report whose plan a flag writes: `--commands FILE`.
+pub(crate) fn print_planned(
+    report: &Report,
+    flags: &OutputFlags,
+    dir: Option<&Path>,
+    commands: Option<&str>,
+) -> Result<(), Trouble> {
     let page = dir.map(|dir| dir.join("report.html").display().to_string());
     let text = match flags.format {
         Format::Text => {
             let screen = screen::stdout();
             let style = Style { colour: screen.colour, width: screen.width };
-            let rest = Rest { page: page.as_deref(), ..Rest::OF_COMMAND };
+            let rest = Rest { page: page.as_deref(), commands, ..Rest::OF_COMMAND };
             if flags.verbose { text::render(report, style) } else { text::brief(report, style, rest) }
         }
         Format::Json => report.to_json(),

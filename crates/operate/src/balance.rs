@@ -59,10 +59,11 @@ impl Question for Balance {
     const RESULTS_VERSION: u32 = 4;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank balance --report ceph-report.json --pg-dump pg.json",
-        "towtank balance --report ceph-report.json --pg-dump pg.json --max-moves 20 --stages 2",
+        "towtank balance --report ceph-report.json --pg-dump pg.json --max-moves 20 --commands plan.txt",
         "towtank balance --crush-map map.bin --osd-dump osd.json --pg-dump pg.json --out results",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
+    const LISTS_COMMANDS: bool = true;
 
     type Scenario = Scenario;
     type Settled = Scenario;

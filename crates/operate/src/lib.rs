@@ -18,6 +18,8 @@ mod features;
 mod flags;
 pub mod preview;
 mod real;
+#[cfg(test)]
+mod retrying;
 mod states;
 pub mod whatif;
 

@@ -1,4 +1,5 @@
-//! CRUSH, the placement algorithm of Ceph, bit for bit as in release 16.2.15.
+//! CRUSH, the placement algorithm of Ceph, bit for bit as in release 16.2.15, with the multi-step-retry rules
+//! of release 19.
 //!
 //! A [`Map`] describes the hierarchy, the rules and the tunables. [`binary`] reads and writes it as Ceph
 //! stores it, [`text`] as operators edit it. [`mod@reference`] is the definition of which devices a rule
@@ -22,6 +23,7 @@ mod ln_tables;
 mod locate;
 mod map;
 mod mapper;
+mod msr;
 pub mod objects;
 pub mod pools;
 pub mod reference;
@@ -44,4 +46,5 @@ pub use map::{
     id_of, slot_of,
 };
 pub use mapper::{Ask, Mapper, Mappings, Workspace};
+pub use msr::MsrFault;
 pub use tree::tree;

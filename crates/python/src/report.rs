@@ -11,7 +11,8 @@ use towtank_report::{Column, Table, csv, html};
 use crate::errors;
 
 /// What shows and writes the rest of a report in Python.
-const REST: Rest<'static> = Rest { page: None, whole: "report.text(whole=True)", save: "report.save(DIR)" };
+const REST: Rest<'static> =
+    Rest { page: None, whole: "report.text(whole=True)", save: "report.save(DIR)", commands: None };
 
 /// A report.
 #[pyclass(frozen, module = "towtank._towtank", from_py_object)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Answer, Chapter, Claim, Figure, Measure, Ordered, Table, Warning};
+use crate::{Answer, Cell, Chapter, Claim, Figure, Measure, Ordered, Table, Warning};
 
 /// The layout of `report.json`. The number increases when a field changes its meaning or is removed; new
 /// fields do not change it.
@@ -237,6 +237,17 @@ impl Report {
             .into_iter()
             .find(|text| !text.is_empty())
             .unwrap_or("Towtank report")
+    }
+
+    /// The commands of the plan that the report lists, in their order: the column `command` of its table
+    /// `commands`; `None` if it has none.
+    pub fn commands(&self) -> Option<impl Iterator<Item = &str>> {
+        let table = self.tables.iter().find(|table| table.id() == "commands")?;
+        let at = table.columns().iter().position(|column| column.name == "command")?;
+        Some(table.rows().iter().filter_map(move |row| match row.get(at) {
+            Some(Cell::Text(text)) => Some(text.as_str()),
+            _ => None,
+        }))
     }
 
     /// The number of replicates of which these means are: the most of any measure.

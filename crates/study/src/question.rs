@@ -37,6 +37,8 @@ pub trait Question: Sized + Sync + 'static {
 
     /// Flags whose order counts.
     const ORDERED: Option<Ordered> = None;
+    /// As [`Study::lists_commands`].
+    const LISTS_COMMANDS: bool = false;
     /// As [`Study::memory_keys`].
     const MEMORY_KEYS: &'static [&'static str] = &[];
     /// As [`Study::published`].
@@ -155,6 +157,10 @@ impl<Q: Question> Study for Q {
 
     fn ordered(&self) -> Option<Ordered> {
         Q::ORDERED
+    }
+
+    fn lists_commands(&self) -> bool {
+        Q::LISTS_COMMANDS
     }
 
     fn schema(&self) -> schemars::Schema {

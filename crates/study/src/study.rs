@@ -50,6 +50,11 @@ pub trait Study: Sync {
         None
     }
 
+    /// Whether its report has a table `commands` with the commands of a plan in a column `command`.
+    fn lists_commands(&self) -> bool {
+        false
+    }
+
     /// The JSON Schema of the study's own keys: `schemars::schema_for!(MyScenario)`.
     fn schema(&self) -> schemars::Schema;
 

@@ -43,6 +43,12 @@ impl Scenario {
         &self.gates
     }
 
+    /// The files that it was read from, which nothing may overwrite.
+    #[must_use]
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
     pub(crate) fn points(&self) -> &[CheckedPoint] {
         self.checked.points()
     }

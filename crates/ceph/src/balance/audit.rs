@@ -238,7 +238,7 @@ fn check_group(
 fn domains_of(map: &Map, shape: &Shape, rule: u32) -> BTreeMap<i32, BTreeMap<ItemId, ItemId>> {
     let steps = map.rule(rule as usize).map(|rule| rule.steps.as_slice()).unwrap_or_default();
     let kinds = steps.iter().filter_map(|step| match step {
-        Step::Choose { kind, .. } if *kind > 0 => Some(*kind),
+        Step::Choose { kind, .. } | Step::ChooseMsr { kind, .. } if *kind > 0 => Some(*kind),
         _ => None,
     });
     let around = |kind: i32| {

@@ -227,7 +227,10 @@ impl<'a> Planner<'a> {
             limits,
             cluster,
             spots: spread.pools.iter().map(|pool| pool.shape.spots()).collect(),
-            bins: bins(spread, &mix, |group| mappable(group, cluster, &mut domains)),
+            bins: bins(spread, &mix, |group| {
+                let pool = &cluster.pools[group.pool].placed;
+                mappable(group, cluster, &mut domains) && domains.are_apart(pool, &group.mapped)
+            }),
             domains: RefCell::new(Domains::of(&cluster.map)),
             mix,
             placed: spread.groups.iter().map(|group| group.mapped.clone()).collect(),

@@ -2,7 +2,8 @@
 //!
 //! A rule is a list of branches, each from a `take` to its `emit`. `chooseleaf 0 host` of a pool of three
 //! copies picks three hosts below its start and one device in each. The tree leaves out the levels between:
-//! a rack restricts nothing unless a step names racks. Steps that set tries are left out too.
+//! a rack restricts nothing unless a step names racks. Steps that set tries are left out too. `choosemsr 4
+//! host` and `choosemsr 2 osd` are the same: a host serves one stride only, so it holds two copies at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,8 +71,15 @@ impl Shape {
                     let wanted = if count > 0 { count } else { pool.size as i32 + count };
                     levels.push((wanted.max(0) as u32, kind));
                 }
+                Step::ChooseMsr { count, kind } => {
+                    let strides = if count == 0 { pool.size } else { u32::try_from(count).unwrap_or(0) };
+                    levels.push((strides, kind));
+                }
                 Step::Emit => {
                     let Some(top) = start.take().filter(|_| !levels.is_empty()) else { continue };
+                    if rule.kind.msr_mode().is_some() {
+                        cut(&mut levels, left);
+                    }
                     let top = grow(map, top, &levels);
                     let asked = top.most().min(left);
                     left -= asked;
@@ -102,6 +110,18 @@ impl Shape {
         }
         spots.retain(|device, _| !several.contains(device));
         spots
+    }
+}
+
+/// The strides of each level of a multi-step-retry rule that have a position: they are as long as all levels
+/// below make them, and the last ones are left over if the pool has fewer positions.
+fn cut(levels: &mut [(u32, i32)], positions: u32) {
+    let mut positions = positions;
+    for at in 0..levels.len() {
+        let below = levels[at + 1..].iter().map(|level| level.0);
+        let length = below.fold(1u32, u32::saturating_mul).max(1);
+        levels[at].0 = levels[at].0.min(positions.div_ceil(length));
+        positions = positions.min(length);
     }
 }
 

@@ -9,7 +9,7 @@ use towtank::heading;
 use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting, other_names};
 use towtank_study::{Flag, Ordered, Study, Subcommand, SubcommandFlag};
 
-use super::{RunFlags, SCENARIO, SearchFlags};
+use super::{RESULTS, RunFlags, SCENARIO, SearchFlags};
 
 /// The flags of a study that `-h` shows; `--help` shows all. A choice: with the flags that all studies share
 /// they fill a screen.
@@ -37,6 +37,9 @@ pub(super) fn study_command(study: &'static dyn Study) -> clap::Command {
         }
         command = command.subcommand(SearchFlags::augment_args(inner).about(search.about));
     }
+    if study.lists_commands() {
+        command = command.arg(commands_flag());
+    }
     let has_own = !study.subcommands().is_empty() || study.search().is_some();
     let command = command.args_conflicts_with_subcommands(has_own);
     let (name, examples) = (study.name(), examples(study));
@@ -49,6 +52,24 @@ pub(super) fn study_command(study: &'static dyn Study) -> clap::Command {
     );
     RunFlags::augment_args(command).about(heading(study)).after_help(short).after_long_help(long)
 }
+
+/// The flag of studies that plan commands; `towtank run` has the same.
+fn commands_flag() -> Arg {
+    let about = "Write the commands of the plan into this file, one per line; `-` is stdout, and the report is not printed";
+    Arg::new(COMMANDS)
+        .long(COMMANDS)
+        .value_name("FILE")
+        .help(about)
+        .help_heading(RESULTS)
+        .value_parser(clap::value_parser!(PathBuf))
+}
+
+/// The file for the commands of the plan, if the study has any and one is given.
+pub(crate) fn commands_file(study: &dyn Study, matches: &ArgMatches) -> Option<PathBuf> {
+    if study.lists_commands() { matches.get_one::<PathBuf>(COMMANDS).cloned() } else { None }
+}
+
+const COMMANDS: &str = "commands";
 
 /// Command lines of the study, for its help.
 fn examples(study: &dyn Study) -> String {

@@ -15,6 +15,7 @@ use super::print;
 use crate::args::{self, Run, RunFlags, ScenarioFlags};
 use crate::exit::Exit;
 use crate::output_flags::Format;
+use crate::plan::Commands;
 use crate::watching::Watching;
 use crate::{interrupt, output, screen};
 
@@ -24,7 +25,8 @@ pub fn run(registry: &Registry, run: &Run, matches: &ArgMatches) -> Result<Exit,
         "-" => Document::named("<stdin>", &towtank::read_text("-", &mut io::stdin())?)?,
         what => Document::find(what, registry)?,
     };
-    go(registry, document, &run.flags, settings(&run.flags.changes, matches)?)
+    let commands = run.commands.as_deref().map(Commands);
+    go(registry, document, (&run.flags, commands), settings(&run.flags.changes, matches)?)
 }
 
 /// Runs the command of a study.
@@ -36,7 +38,9 @@ pub fn study(
 ) -> Result<Exit, Trouble> {
     let mut all = args::settings(study, matches)?;
     all.extend(settings(&flags.changes, matches)?);
-    go(registry, Document::of_study(study, args::named_flags(study)), flags, all)
+    let file = args::commands_file(study, matches);
+    let document = Document::of_study(study, args::named_flags(study));
+    go(registry, document, (flags, file.as_deref().map(Commands)), all)
 }
 
 /// The settings of the common flags. `--set` comes last, so that it may set a part of what a flag sets.
@@ -61,12 +65,13 @@ pub(super) fn settings(changes: &ScenarioFlags, matches: &ArgMatches) -> Result<
 fn go(
     registry: &Registry,
     mut document: Document,
-    flags: &RunFlags,
+    (flags, commands): (&RunFlags, Option<Commands<'_>>),
     settings: Vec<Setting>,
 ) -> Result<Exit, Trouble> {
     lay(&mut document, settings)?;
     refuse_part_as_out(flags.keep.out.as_deref())?;
     if !flags.compare.is_empty() {
+        refuse_commands_of_several(commands)?;
         return alternatives(registry, document, flags);
     }
     let shard = flags.shard.unwrap_or(Shard::WHOLE);
@@ -76,10 +81,34 @@ fn go(
     if flags.print_scenario {
         return print_scenario(&scenario, flags.output.format);
     }
+    commands.map_or(Ok(()), |commands| commands.check(&scenario, flags))?;
     let options = Options { shard, ..flags.machine.options(flags.keep.out.as_deref()) };
     interrupt::keeps_in(flags.keep.out.as_deref());
     let ran = towtank::run(&scenario, &options, &Watching::new(flags.output.quiet))?;
-    if shard.is_whole() { whole(&ran, flags) } else { Ok(part(&ran, shard, flags)) }
+    if !shard.is_whole() {
+        return Ok(part(&ran, shard, flags));
+    }
+    let shown = Shown { flags, commands, lists_commands: scenario.study().lists_commands() };
+    let exit = finish(ran.report.as_ref(), (ran.interrupted, ran.done), &ran.unmet, shown)?;
+    if let (Some(commands), Some(report)) = (commands, &ran.report) {
+        commands.write(report, &scenario, flags.output.quiet)?;
+    }
+    Ok(exit)
+}
+
+/// Refuses `--commands` for several versions of a scenario, each of which has a plan of its own.
+fn refuse_commands_of_several(commands: Option<Commands<'_>>) -> Result<(), Problem> {
+    let problem = Problem::new("--commands writes one plan, and --compare makes several");
+    commands.map_or(Ok(()), |_| Err(problem.hint("leave one of them out")))
+}
+
+/// What is printed of a report.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    flags: &'a RunFlags,
+    commands: Option<Commands<'a>>,
+    /// Whether `--commands` could write a plan.
+    lists_commands: bool,
 }
 
 /// Refuses the name of a device or bucket as the directory of results: `ceph osd out osd.6` takes a device
@@ -155,7 +184,8 @@ fn alternatives(registry: &Registry, document: Document, flags: &RunFlags) -> Re
         say_interrupted(ran.done, flags);
         return Ok(Exit::Interrupted);
     }
-    finish(ran.report.as_ref(), (ran.interrupted, ran.done), &ran.unmet, flags)
+    let shown = Shown { flags, commands: None, lists_commands: false };
+    finish(ran.report.as_ref(), (ran.interrupted, ran.done), &ran.unmet, shown)
 }
 
 fn print_scenario(scenario: &Scenario, format: Format) -> Result<Exit, Trouble> {
@@ -178,22 +208,24 @@ fn part(ran: &towtank::Run, shard: Shard, flags: &RunFlags) -> Exit {
     if ran.interrupted { Exit::Interrupted } else { Exit::Done }
 }
 
-fn whole(ran: &towtank::Run, flags: &RunFlags) -> Result<Exit, Trouble> {
-    finish(ran.report.as_ref(), (ran.interrupted, ran.done), &ran.unmet, flags)
-}
-
 /// Prints a report, and how the runs ended.
 fn finish(
     report: Option<&Report>,
     (interrupted, done): (bool, Done),
     unmet: &[Unmet],
-    flags: &RunFlags,
+    Shown { flags, commands, lists_commands }: Shown<'_>,
 ) -> Result<Exit, Trouble> {
     let Some(report) = report else {
         screen::say("interrupted before there was anything to report\n");
         return Ok(Exit::Interrupted);
     };
-    output::print(report, &flags.output, flags.keep.out.as_deref())?;
+    let dir = flags.keep.out.as_deref();
+    if commands.is_some_and(Commands::are_printed) {
+        output::say_where(&flags.output, dir);
+    } else {
+        let flag = lists_commands.then_some("--commands FILE");
+        output::print_planned(report, &flags.output, dir, flag)?;
+    }
     if interrupted {
         say_interrupted(done, flags);
         return Ok(Exit::Interrupted);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use towtank::Trouble;
 use towtank_placement::crush::tester::{Show, Table, TestError, TestPlan, check_devices, compare, test};
-use towtank_placement::crush::{Map, dump, location, slot_of, text, tree};
+use towtank_placement::crush::{Map, MsrFault, dump, location, slot_of, text, tree};
 use towtank_scenario::Problem;
 
 use super::change::{device, number};
@@ -97,8 +97,19 @@ fn tests(display: &Display, map: &Map, plan: &TestPlan, out: &mut Out) -> Result
     {
         screen::say(&format!("note: the map has no rule {rule}, so there is nothing to test\n"));
     }
+    for (rule, fault) in faults(map, plan) {
+        let name = map.rule_names.get(&i32::try_from(rule).unwrap_or(-1)).cloned().unwrap_or_default();
+        screen::say(&format!("note: rule {rule} ({name}) finds no device: {fault}\n"));
+    }
     let tables = test(map, plan, show, out).map_err(trouble)?;
     write_tables(&tables, display.output_name.as_deref())
+}
+
+/// The multi-step-retry rules among those tested that can find no device.
+fn faults<'a>(map: &'a Map, plan: &TestPlan) -> impl Iterator<Item = (usize, MsrFault)> + 'a {
+    let only = plan.rule;
+    let is_tested = move |rule: &usize| only.is_none_or(|only| usize::try_from(only) == Ok(*rule));
+    (0..map.rules.len()).filter(is_tested).filter_map(|rule| Some((rule, map.msr_fault(rule)?)))
 }
 
 fn trouble(error: TestError) -> Trouble {

@@ -6,13 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use towtank::{Memory, Trouble};
-use towtank_campaign::{Inputs, Writer};
+use towtank_campaign::Inputs;
 use towtank_imports::ceph::read_map;
 use towtank_imports::{File, INPUT_MAX_BYTES, ImportError};
 use towtank_placement::crush::text::{TextError, compile};
 use towtank_placement::crush::{Map, binary};
 use towtank_scenario::{Place, Problem, Source};
 use towtank_units::Bytes;
+
+use crate::replaced;
 
 /// Reads a file; `-` is stdin. A device or a pipe may have no end, so no more is read than an input may have.
 pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
@@ -134,34 +136,7 @@ pub(super) fn text_problem(source: &Arc<Source>, error: &TextError) -> Problem {
     }
 }
 
-/// Replaces a file atomically; it may be the map that was read. Pipes, terminals and other files that are not
-/// regular are written to directly.
+/// Replaces a file atomically; it may be the map that was read.
 pub fn put(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
-    let failed = |error: io::Error| {
-        Trouble::failed(format!(
-            "cannot write `{}`: {error}; correct the cause, then run the command again",
-            path.display()
-        ))
-    };
-    match fs::metadata(path) {
-        Ok(known) if known.is_dir() => {
-            let problem = Problem::new(format!("`{}` is a directory", path.display()));
-            Err(problem.hint("name a file to write").into())
-        }
-        Ok(known) if !known.is_file() => {
-            let mut file = fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
-            io::Write::write_all(&mut file, bytes).map_err(failed)
-        }
-        known => {
-            // A symbolic link is kept: its target is replaced.
-            let target =
-                if known.is_ok() { fs::canonicalize(path).map_err(failed)? } else { path.to_owned() };
-            let replaced = Writer::new(Inputs::new::<&Path>([])).replace(&target, bytes);
-            replaced.map_err(Trouble::failed)?;
-            if let Ok(known) = known {
-                fs::set_permissions(&target, known.permissions()).map_err(failed)?;
-            }
-            Ok(())
-        }
-    }
+    replaced::put(path, bytes, Inputs::new::<&Path>([]))
 }

@@ -35,11 +35,11 @@ fn the_whole_answer() {
     because     nothing more fits after the loss of h0: a device would be 101 % full
 
     The plan, stage by stage
-    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
-    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
-    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Fill and
-    usable are those after the stage, with all copies where the map puts them. Usable: all pools grow in
-    proportion.
+    Time is that of the bytes alone: the device that takes most, without a pause, at the write rate of
+    its class in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Peering, reads, seeks, rests
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer: `towtank
+    whatif --upmap-items` simulates them. Fill and usable are those after the stage, with all copies
+    where the map puts them. Usable: all pools grow in proportion.
     stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
         1               2        73.48                3.466  osd.12                      70.86
         2               2        73.38                3.471  osd.12                      70.27
@@ -56,8 +56,8 @@ fn the_whole_answer() {
                 to their devices +8.6, explicit mappings -7.7, groups of unequal size between pools
                 +0.4, overheads that differ between devices +0.2, groups of unequal size within pools
                 +0.2
-    try         9 moves in 4 stages (311.4 GiB, at least 13.53 min) win 539.9 GiB; the fullest device is
-                then 69.3 % full
+    try         9 moves in 4 stages (311.4 GiB: 13.53 min for the bytes alone) win 539.9 GiB; the
+                fullest device is then 69.3 % full
     also        3.481 TiB more fit until a device is full, 4.112 TiB if every group were placed as well
                 as rule and class allow, 0 B after the loss of h0 (a device would be 101 % full)
 
@@ -245,11 +245,11 @@ fn a_full_device_comes_first() {
                 would be 125.2 % full
 
     The plan, stage by stage
-    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
-    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
-    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Fill and
-    usable are those after the stage, with all copies where the map puts them. Usable: all pools grow in
-    proportion.
+    Time is that of the bytes alone: the device that takes most, without a pause, at the write rate of
+    its class in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Peering, reads, seeks, rests
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer: `towtank
+    whatif --upmap-items` simulates them. Fill and usable are those after the stage, with all copies
+    where the map puts them. Usable: all pools grow in proportion.
     stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
         1               6        219.5                6.926  osd.12                      90.11
         2               6        217.8                3.439  osd.13                      84.26
@@ -266,8 +266,8 @@ fn a_full_device_comes_first() {
                 copies apart and pools to their devices +8.6, explicit mappings +8.5, too few groups
                 -4.8, groups of unequal size between pools -0.7, groups of unequal size within pools
                 -0.2
-    try         25 moves in 4 stages (893.2 GiB, at least 17.16 min) win 3.618 TiB; the fullest device
-                is then 72 % full
+    try         25 moves in 4 stages (893.2 GiB: 17.16 min for the bytes alone) win 3.618 TiB; the
+                fullest device is then 72 % full
     also        0 B more fit until a device is full, 3.808 TiB if every group were placed as well as
                 rule and class allow, 0 B after the loss of h0 (a device would be 125.2 % full)
     exit 0
@@ -286,11 +286,11 @@ fn a_device_that_uses_less_than_its_objects_is_reported() {
                 with them
 
     The plan, stage by stage
-    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
-    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
-    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Fill and
-    usable are those after the stage, with all copies where the map puts them. Usable: all pools grow in
-    proportion.
+    Time is that of the bytes alone: the device that takes most, without a pause, at the write rate of
+    its class in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Peering, reads, seeks, rests
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer: `towtank
+    whatif --upmap-items` simulates them. Fill and usable are those after the stage, with all copies
+    where the map puts them. Usable: all pools grow in proportion.
     stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
         1               6        219.8                20.71  osd.14                      69.29
         2               7        255.2                24.04  osd.14                      68.13
@@ -307,8 +307,8 @@ fn a_device_that_uses_less_than_its_objects_is_reported() {
                 to their devices +8.6, explicit mappings -8.4, overheads that differ between devices
                 +3.5, groups of unequal size between pools +0.4, groups of unequal size within pools
                 +0.2
-    try         27 moves in 4 stages (984.1 GiB, at least 1.545 h) win 1.032 TiB; the fullest device is
-                then 66.5 % full
+    try         27 moves in 4 stages (984.1 GiB: 1.545 h for the bytes alone) win 1.032 TiB; the fullest
+                device is then 66.5 % full
     also        3.618 TiB more fit until a device is full, 4.716 TiB if every group were placed as well
                 as rule and class allow, 73.42 GiB after the loss of h2
     exit 0
@@ -328,11 +328,11 @@ fn exports_of_different_times_are_reported() {
                 were they exported at different times?
 
     The plan, stage by stage
-    Time is a lower bound: the device that takes most, without a pause, at the write rate of its class
-    in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Reads, seeks, rests
-    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Fill and
-    usable are those after the stage, with all copies where the map puts them. Usable: all pools grow in
-    proportion.
+    Time is that of the bytes alone: the device that takes most, without a pause, at the write rate of
+    its class in data sheets (190 MB/s hdd, 500 MB/s ssd, 2 GB/s others). Peering, reads, seeks, rests
+    (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer: `towtank
+    whatif --upmap-items` simulates them. Fill and usable are those after the stage, with all copies
+    where the map puts them. Usable: all pools grow in proportion.
     stage  moves [shards]  moved [GiB]  time_at_least [min]  slowest  fill_max_after [percent]
         1               2        74.07                3.511  osd.2                       70.86
         2               2        73.7                 3.482  osd.8                       70.27
@@ -349,8 +349,8 @@ fn exports_of_different_times_are_reported() {
                 to their devices +8.6, explicit mappings -7.7, overheads that differ between devices
                 +1.0, groups of unequal size between pools +0.4, groups of unequal size within pools
                 +0.2
-    try         9 moves in 4 stages (308.8 GiB, at least 13.49 min) win 538.4 GiB; the fullest device is
-                then 69.3 % full
+    try         9 moves in 4 stages (308.8 GiB: 13.49 min for the bytes alone) win 538.4 GiB; the
+                fullest device is then 69.3 % full
     also        3.481 TiB more fit until a device is full, 4.099 TiB if every group were placed as well
                 as rule and class allow, 0 B after the loss of h0 (a device would be 101 % full), from
                 when all copies are where the map puts them
@@ -368,4 +368,87 @@ fn a_gate_on_the_fullest_device() {
       `max_device_fill` is 0.7184349278753833, which is > 70%
     exit 3
     ");
+}
+
+/// The commands that a report lists, as its JSON has them.
+fn listed(folder: &Folder, more: &[&str]) -> String {
+    let report =
+        folder.run(&[&["balance"], &EXPORTS[..], more, &["--quiet", "--format", "json"]].concat()).data();
+    let report: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
+    let tables = report["tables"].as_array().expect("there are tables");
+    let table = tables.iter().find(|table| table["id"] == "commands").expect("one is of commands");
+    let rows = table["rows"].as_array().expect("it has rows").iter();
+    rows.map(|row| format!("{}\n", row[1].as_str().expect("a command"))).collect()
+}
+
+/// The screen says how many commands there are; the file, stdout and the report have the same.
+#[test]
+fn the_commands_of_the_plan_go_to_a_file() {
+    let folder = Folder::with_cluster("balance_commands");
+    let want = listed(&folder, &[]);
+    assert_eq!(want.lines().count(), 9);
+    assert!(want.lines().all(|line| line.starts_with("ceph osd pg-upmap-items ")), "{want}");
+    let run = |more: &[&str]| folder.run(&[&["balance"], &EXPORTS[..], more].concat());
+    let said = run(&["--commands", "plan.txt", "--quiet"]);
+    assert_eq!((folder.read("plan.txt"), said.stderr.as_str(), said.code), (want.clone(), "", 0));
+    assert!(said.stdout.contains("--commands FILE writes 9 commands"), "{}", said.stdout);
+    // Another plan replaces the file as a whole.
+    let said = run(&["--commands", "plan.txt", "--max-moves", "2"]);
+    assert_eq!(folder.read("plan.txt"), listed(&folder, &["--max-moves", "2"]));
+    assert!(said.stderr.ends_with("2 commands: plan.txt\n"), "{}", said.stderr);
+    let said = run(&["--commands", "-", "--quiet"]);
+    assert_eq!((said.stdout, said.stderr.as_str(), said.code), (want.clone(), "", 0));
+    // A plan without moves has no commands, and the screen does not offer any.
+    let said = run(&["--commands", "plan.txt", "--max-moves", "0", "--quiet"]);
+    assert_eq!((folder.read("plan.txt").as_str(), said.code), ("", 0));
+    assert!(!said.stdout.contains("--commands"), "{}", said.stdout);
+    // A scenario file has the same flag.
+    let keys = "study = \"balance\"\ncrush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
+    folder.write("balance.toml", keys);
+    assert_eq!(folder.run(&["run", "balance.toml", "--commands", "-", "--quiet"]).data(), want);
+}
+
+/// What cannot be written is an error of its own, after the report: nothing of it is lost.
+#[test]
+fn commands_that_cannot_be_written_are_reported() {
+    let folder = Folder::with_cluster("balance_commands_refused");
+    let run = |more: &[&str]| folder.run(&[&["balance"], &EXPORTS[..], more, &["--quiet"]].concat());
+    let whole = run(&[]).stdout;
+    let said = run(&["--commands", "none/plan.txt", "--out", "results"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    assert!(
+        said.stderr.contains("`none/plan.txt`") && said.stderr.contains("no such file"),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stdout.starts_with(whole.split_once("report ").unwrap().0), "{}", said.stdout);
+    assert!(folder.read("results/commands.csv").contains("pg-upmap-items"));
+    // An input is not overwritten.
+    let before = folder.read("osd_dump.json");
+    let said = run(&["--commands", "osd_dump.json"]);
+    assert_eq!((said.code, folder.read("osd_dump.json") == before), (1, true), "{}", said.stderr);
+    // What is refused is refused before the run.
+    assert_snapshot!(run(&["--commands", "."]), @"
+    error: `.` is a directory
+    hint: name a file to write the commands to, or `-` for stdout
+    exit 2
+    ");
+    assert_snapshot!(run(&["--commands", "plan.txt", "--compare", "stages=2"]), @"
+    error: --commands writes one plan, and --compare makes several
+    hint: leave one of them out
+    exit 2
+    ");
+    folder.write("sweep.toml", format!("{}[sweep]\nmax_moves = [1, 2]\n", "study = \"balance\"\ncrush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n"));
+    assert_snapshot!(folder.run(&["run", "sweep.toml", "--commands", "plan.txt"]), @"
+    error: --commands writes one plan, but the scenario has 2 points
+    hint: run one of them alone, with --set in place of the sweep
+    exit 2
+    ");
+    folder.write("counter.toml", super::tool::COUNTER);
+    assert_snapshot!(folder.run(&["run", "counter.toml", "--commands", "plan.txt"]), @"
+    error: --commands is given, but the study `queue` plans no commands
+    hint: leave it out; `towtank balance` plans commands
+    exit 2
+    ");
+    assert!(!folder.path().join("plan.txt").exists());
 }

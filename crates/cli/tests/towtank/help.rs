@@ -117,6 +117,8 @@ fn run() {
                                   the answer
           --fail-if <EXPRESSION>  Exit with code 3 if this condition on measures is true:
                                   'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
+          --commands <FILE>       Write the commands of the plan into this file, one per line; `-` is
+                                  stdout, and the report is not printed
 
     Examples:
       towtank run queue-mm1

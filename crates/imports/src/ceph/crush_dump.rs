@@ -83,6 +83,9 @@ struct TunablesEntry {
     chooseleaf_stable: u8,
     straw_calc_version: u8,
     allowed_bucket_algs: u32,
+    /// From Squid on.
+    msr_descents: Option<u32>,
+    msr_collision_tries: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -229,6 +232,12 @@ impl StepEntry {
             "choose_indep" => self.choose(map, Mode::Indep, false)?,
             "chooseleaf_firstn" => self.choose(map, Mode::Firstn, true)?,
             "chooseleaf_indep" => self.choose(map, Mode::Indep, true)?,
+            "choosemsr" => {
+                let (count, kind) = self.count_and_kind(map)?;
+                Step::ChooseMsr { count, kind }
+            }
+            "set_msr_descents" => setting(Setting::MsrDescents)?,
+            "set_msr_collision_tries" => setting(Setting::MsrCollisionTries)?,
             "set_choose_tries" => setting(Setting::ChooseTries)?,
             "set_chooseleaf_tries" => setting(Setting::ChooseleafTries)?,
             "set_choose_local_tries" => setting(Setting::ChooseLocalTries)?,
@@ -248,15 +257,23 @@ impl StepEntry {
     }
 
     fn choose(&self, map: &Map, mode: Mode, leaf: bool) -> Result<Step, String> {
+        let (count, kind) = self.count_and_kind(map)?;
+        Ok(Step::Choose { mode, leaf, count, kind })
+    }
+
+    fn count_and_kind(&self, map: &Map) -> Result<(i32, i32), String> {
         let name = self.kind.as_deref().ok_or_else(|| self.lacks("type"))?;
         let kind = map.type_id(name).ok_or_else(|| format!("{name:?} is not one of the types"))?;
-        Ok(Step::Choose { mode, leaf, count: self.num.ok_or_else(|| self.lacks("num"))?, kind })
+        Ok((self.num.ok_or_else(|| self.lacks("num"))?, kind))
     }
 }
 
 impl TunablesEntry {
     fn tunables(&self) -> Tunables {
+        let usual = Tunables::JEWEL;
         Tunables {
+            msr_descents: self.msr_descents.unwrap_or(usual.msr_descents),
+            msr_collision_tries: self.msr_collision_tries.unwrap_or(usual.msr_collision_tries),
             choose_local_tries: self.choose_local_tries,
             choose_local_fallback_tries: self.choose_local_fallback_tries,
             choose_total_tries: self.choose_total_tries,

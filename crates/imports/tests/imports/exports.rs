@@ -31,6 +31,35 @@ fn every_form_of_a_map_is_the_same_map() {
     assert_eq!(binary::write(&report.map), want, "report");
 }
 
+/// Multi-step-retry rules, in the three forms of a map, and in the words of `ceph osd crush dump` of Squid.
+#[test]
+fn rules_of_squid_are_the_same_in_every_form() {
+    let text = String::from_utf8(bytes("crushmap.txt")).unwrap();
+    let (head, rest) = text.split_once("# rules").unwrap();
+    let rule = "rule wide {\n id 7\n type msr_indep\n step set_msr_descents 9\n step set_msr_collision_tries 8\n \
+                step take default\n step choosemsr 2 type host\n step choosemsr 0 type osd\n step emit\n}\n\
+                rule copies {\n id 8\n type msr_firstn\n step take default\n step choosemsr 3 type osd\n step emit\n}\n";
+    let text = format!("tunable msr_descents 50\n{head}{rule}{rest}");
+    let map = read_map(file("text", text.as_bytes())).unwrap().value;
+    let want = binary::write(&map);
+    assert_eq!(binary::write(&read_map(file("binary", &want)).unwrap().value), want);
+    let mut json = String::new();
+    towtank_placement::crush::dump(&map, &mut json).unwrap();
+    assert_eq!(binary::write(&read_map(file("dump", json.as_bytes())).unwrap().value), want);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let steps = r#"[{"op": "set_msr_descents", "num": 9}, {"op": "set_msr_collision_tries", "num": 8},
+        {"op": "take", "item": -1, "item_name": "default"}, {"op": "choosemsr", "num": 2, "type": "host"},
+        {"op": "choosemsr", "num": 0, "type": "osd"}, {"op": "emit"}]"#;
+    let wide = json["rules"].as_array().unwrap().iter().find(|rule| rule["rule_id"] == 7).unwrap();
+    assert_eq!(wide["type"], 5);
+    assert_eq!(wide["steps"], serde_json::from_str::<serde_json::Value>(steps).unwrap());
+    let tunables = &json["tunables"];
+    for (name, value) in [("msr_descents", 50), ("msr_collision_tries", 100), ("has_msr_rules", 1)] {
+        assert_eq!(tunables[name], value, "{name}");
+    }
+    assert_eq!(tunables["minimum_required_version"], "squid");
+}
+
 #[test]
 fn groups_are_where_the_map_puts_them() {
     let map = read_map(file("map", &bytes("crushmap.bin"))).unwrap().value;

@@ -189,7 +189,7 @@ fn remedy(view: &View<'_>) -> String {
     let count =
         |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
     let mut text = format!(
-        "{} in {} ({}, at least {})",
+        "{} in {} ({}: {} for the bytes alone)",
         count(moves, "move"),
         count(kept.stages.len() as u64, "stage"),
         bytes(moved as f64),

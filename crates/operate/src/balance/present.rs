@@ -133,9 +133,10 @@ fn stages(view: &View<'_>) -> Table {
             .to_owned(),
     };
     let about = format!(
-        "Time is a lower bound: the device that takes most, without a pause, at {rate}. Reads, seeks, rests \
-         (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer. Fill and usable are those after the \
-         stage, with all copies where the map puts them. Usable: all pools grow in proportion."
+        "Time is that of the bytes alone: the device that takes most, without a pause, at {rate}. Peering, reads, seeks, rests \
+         (`osd_recovery_sleep`), reservations (`osd_max_backfills`) and clients make it longer: `towtank whatif --upmap-items` \
+         simulates them. Fill and usable are those after the stage, with all copies where the map puts them. Usable: all pools grow \
+         in proportion."
     );
     let mut table = Table::new("stages", "The plan, stage by stage", columns).about(about);
     for (number, stage) in (1u32..).zip(&kept.stages) {

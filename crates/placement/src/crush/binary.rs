@@ -2,8 +2,8 @@
 //! its only header.
 //!
 //! Writing gives the bytes that crushtool 16.2.15 gives for the same map. Reading accepts maps of every
-//! release (older ones end earlier, newer ones append two words) and treats its input as hostile: a count is
-//! compared with the remaining bytes before anything is allocated, and whatever would break a mapping is
+//! release (older ones end earlier, newer ones append two tunables) and treats its input as hostile: a count
+//! is compared with the remaining bytes before anything is allocated, and whatever would break a mapping is
 //! refused with its offset.
 
 mod read;

@@ -113,6 +113,8 @@ pub(super) fn check_tries(map: &Map) -> Result<(), Fault> {
     ];
     let of_step = |step: &Step| match step {
         Step::Set(Setting::ChooseleafVaryR | Setting::ChooseleafStable, _) => None,
+        // Checked for each rule by [`super::MsrRule`].
+        Step::Set(Setting::MsrDescents | Setting::MsrCollisionTries, _) => None,
         // A negative value in a step has no effect.
         Step::Set(setting, tries) => Some((setting.row().2, u32::try_from(*tries).unwrap_or(0))),
         _ => None,

@@ -1,5 +1,7 @@
 //! Writes the whole map as JSON, byte for byte as `crushtool --dump` of Ceph 16.2.15 prints it.
 //!
+//! A map that only Squid and later releases understand has the values of multi-step-retry rules besides.
+//!
 //! Where crushtool would read a name that does not exist, the output has an empty one.
 
 use super::general::{ALL_DIGITS, general};
@@ -129,8 +131,15 @@ fn step(map: &Map, step: Step, json: &mut Json<'_>) -> fmt::Result {
             json.number("num", count)?;
             json.text("type", &name_of(map.type_names.get(&kind)))
         }
-        // Crushtool prints these two by name, and the other settings by number.
-        Step::Set(setting @ (Setting::ChooseTries | Setting::ChooseleafTries), value) => {
+        Step::ChooseMsr { count, kind } => {
+            json.text("op", "choosemsr")?;
+            json.number("num", count)?;
+            json.text("type", &name_of(map.type_names.get(&kind)))
+        }
+        // Crushtool prints these by name, and the other settings by number.
+        Step::Set(setting, value)
+            if setting.is_msr() || matches!(setting, Setting::ChooseTries | Setting::ChooseleafTries) =>
+        {
             json.text("op", setting.row().2)?;
             json.number("num", value)
         }
@@ -151,6 +160,10 @@ fn tunables(map: &Map, json: &mut Json<'_>) -> fmt::Result {
     json.number("chooseleaf_descend_once", ours.chooseleaf_descend_once as i32)?;
     json.number("chooseleaf_vary_r", ours.chooseleaf_vary_r)?;
     json.number("chooseleaf_stable", ours.chooseleaf_stable)?;
+    if map.needs_msr() {
+        json.number("msr_descents", ours.msr_descents as i32)?;
+        json.number("msr_collision_tries", ours.msr_collision_tries as i32)?;
+    }
     json.number("straw_calc_version", ours.straw_calc_version)?;
     json.number("allowed_bucket_algs", ours.allowed_bucket_algs as i32)?;
     let profile = profile(ours);
@@ -167,6 +180,10 @@ fn tunables(map: &Map, json: &mut Json<'_>) -> fmt::Result {
     json.number("has_v4_buckets", i32::from(needs.buckets4))?;
     json.number("require_feature_tunables5", i32::from(needs.tunables5))?;
     json.number("has_v5_rules", i32::from(needs.rules5))?;
+    if needs.msr {
+        let is_msr = |rule: &Rule| rule.kind.msr_mode().is_some();
+        json.number("has_msr_rules", i32::from(map.rules.iter().flatten().any(is_msr)))?;
+    }
     json.close()
 }
 
@@ -195,6 +212,7 @@ struct Needs {
     rules3: bool,
     rules5: bool,
     buckets4: bool,
+    msr: bool,
 }
 
 impl Needs {
@@ -217,12 +235,15 @@ impl Needs {
             }),
             rules3: any_step(|step| matches!(step, Step::Set(Setting::ChooseleafVaryR, _))),
             rules5: any_step(|step| matches!(step, Step::Set(Setting::ChooseleafStable, _))),
+            msr: map.needs_msr(),
             buckets4: map.each_bucket().any(|bucket| bucket.alg() == super::Alg::Straw2),
         }
     }
 
     fn release(&self) -> &'static str {
-        if self.rules5 || self.tunables5 {
+        if self.msr {
+            "squid"
+        } else if self.rules5 || self.tunables5 {
             "jewel"
         } else if self.buckets4 {
             "hammer"

@@ -105,6 +105,10 @@ pub struct Tunables {
     pub straw_calc_version: u8,
     /// A bit mask of the bucket algorithms that Ceph lets operators create; no effect on a mapping.
     pub allowed_bucket_algs: u32,
+    /// Passes over a block of a multi-step-retry rule, which releases from Squid on have.
+    pub msr_descents: u32,
+    /// Draws of one item in such a pass until one collides with none.
+    pub msr_collision_tries: u32,
 }
 
 impl Tunables {
@@ -118,6 +122,8 @@ impl Tunables {
         chooseleaf_stable: 0,
         straw_calc_version: 0,
         allowed_bucket_algs: 22,
+        msr_descents: 100,
+        msr_collision_tries: 100,
     };
     /// The values of bobtail.
     pub(super) const BOBTAIL: Self = Self {
@@ -176,6 +182,10 @@ pub enum RuleKind {
     Replicated,
     /// Erasure-coded pools.
     Erasure,
+    /// Replicated pools, by multi-step retry: `msr_firstn`.
+    MsrFirstn,
+    /// Erasure-coded pools, by multi-step retry: `msr_indep`.
+    MsrIndep,
     /// A number that Ceph does not define, preserved unchanged.
     Other(u8),
 }
@@ -187,6 +197,8 @@ impl RuleKind {
         match self {
             Self::Replicated => 1,
             Self::Erasure => 3,
+            Self::MsrFirstn => 4,
+            Self::MsrIndep => 5,
             Self::Other(number) => number,
         }
     }
@@ -197,7 +209,29 @@ impl RuleKind {
         match number {
             1 => Self::Replicated,
             3 => Self::Erasure,
+            4 => Self::MsrFirstn,
+            5 => Self::MsrIndep,
             other => Self::Other(other),
+        }
+    }
+
+    /// How a multi-step-retry rule orders what it finds; `None` for any other rule.
+    #[must_use]
+    pub fn msr_mode(self) -> Option<Mode> {
+        match self {
+            Self::MsrFirstn => Some(Mode::Firstn),
+            Self::MsrIndep => Some(Mode::Indep),
+            Self::Replicated | Self::Erasure | Self::Other(_) => None,
+        }
+    }
+
+    /// Whether a rule of this kind serves pools of `pool`, as Ceph 19 and later decide it.
+    #[must_use]
+    pub fn serves(self, pool: RuleKind) -> bool {
+        match self {
+            Self::MsrFirstn => pool == Self::Replicated,
+            Self::MsrIndep => pool == Self::Erasure,
+            Self::Replicated | Self::Erasure | Self::Other(_) => pool == self,
         }
     }
 }
@@ -230,6 +264,13 @@ pub enum Step {
         /// The type to pick.
         kind: i32,
     },
+    /// Splits the positions of a multi-step-retry rule among `count` items of type `kind`.
+    ChooseMsr {
+        /// The number of items; 0 means as many as requested.
+        count: i32,
+        /// The type to pick.
+        kind: i32,
+    },
     /// Appends the current items to the result.
     Emit,
     /// Overrides a tunable for the rest of the rule.
@@ -251,18 +292,29 @@ pub enum Setting {
     ChooseleafVaryR,
     /// See [`Tunables::chooseleaf_stable`].
     ChooseleafStable,
+    /// See [`Tunables::msr_descents`].
+    MsrDescents,
+    /// See [`Tunables::msr_collision_tries`].
+    MsrCollisionTries,
 }
 
 impl Setting {
     /// Every setting, with its number in the binary map and its name in the text map.
-    pub(super) const ALL: [(Self, u32, &'static str); 6] = [
+    pub(super) const ALL: [(Self, u32, &'static str); 8] = [
         (Self::ChooseTries, 8, "set_choose_tries"),
         (Self::ChooseleafTries, 9, "set_chooseleaf_tries"),
         (Self::ChooseLocalTries, 10, "set_choose_local_tries"),
         (Self::ChooseLocalFallbackTries, 11, "set_choose_local_fallback_tries"),
         (Self::ChooseleafVaryR, 12, "set_chooseleaf_vary_r"),
         (Self::ChooseleafStable, 13, "set_chooseleaf_stable"),
+        (Self::MsrDescents, 14, "set_msr_descents"),
+        (Self::MsrCollisionTries, 15, "set_msr_collision_tries"),
     ];
+
+    /// Whether it holds for multi-step-retry rules, and for no others.
+    pub(super) fn is_msr(self) -> bool {
+        matches!(self, Self::MsrDescents | Self::MsrCollisionTries)
+    }
 
     /// The setting's entry in [`Setting::ALL`].
     pub(super) fn row(self) -> (Self, u32, &'static str) {
@@ -309,6 +361,15 @@ impl Map {
             self.class_names.insert(id, name.to_owned());
             id
         })
+    }
+
+    /// Whether only Squid and later releases understand the map: it has a multi-step-retry rule, or sets the
+    /// tunables of such rules.
+    pub(super) fn needs_msr(&self) -> bool {
+        let is_msr = |rule: &Rule| rule.kind.msr_mode().is_some();
+        let (ours, usual) = (&self.tunables, &Tunables::LEGACY);
+        (ours.msr_descents, ours.msr_collision_tries) != (usual.msr_descents, usual.msr_collision_tries)
+            || self.rules.iter().flatten().any(is_msr)
     }
 
     /// All buckets, in the order of their slots.

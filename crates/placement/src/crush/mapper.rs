@@ -5,11 +5,13 @@
 //! ([`paths`]); where it needs an item, either one input picks with lanes over the items of the bucket
 //! ([`pick`]), or many inputs pick at once, one per lane ([`batch`]). Straws are compared before any
 //! division, permutations store only the few places that moved, and nothing is cleared between inputs.
+//! Multi-step-retry rules map one input after the other ([`msr`]).
 
 mod batch;
 mod group;
 mod layout;
 mod mappings;
+mod msr;
 mod paths;
 mod pick;
 mod program;
@@ -19,10 +21,12 @@ mod scan;
 
 use super::check::{Fault, check, check_tries};
 use super::lanes::Lanes;
-use super::map::{DEFAULT_CHOOSE_ARGS, ItemId, Map, slot_of};
+use super::map::{DEFAULT_CHOOSE_ARGS, ItemId, Map, Rule, slot_of};
+use super::msr::MsrRule;
 use batch::{Batch, Traffic};
 use layout::{Args, Node};
 pub use mappings::Mappings;
+use msr::Strides;
 use paths::Paths;
 use pick::Scratch;
 use program::Op;
@@ -34,7 +38,10 @@ use std::collections::BTreeMap;
 /// A map in a layout for mapping.
 #[derive(Clone, Debug)]
 pub struct Mapper {
+    /// The steps of each rule; of a multi-step-retry rule none.
     programs: Vec<Option<Vec<Op>>>,
+    /// The multi-step-retry rules that Ceph can run.
+    retrying: BTreeMap<usize, MsrRule>,
     max_devices: i32,
     nodes: Vec<Option<Node>>,
     args: BTreeMap<i64, Args>,
@@ -54,6 +61,7 @@ pub struct Workspace {
     single: Paths,
     batch: Batch,
     scan: Scan,
+    msr: Strides,
 }
 
 /// The arguments of one mapping.
@@ -83,8 +91,12 @@ impl Mapper {
     pub fn new(map: &Map, lanes: Lanes) -> Result<Self, Fault> {
         check(map)?;
         check_tries(map)?;
-        let program = |rule: &Option<_>| rule.as_ref().map(|rule| program::program(map, rule));
-        let programs: Vec<Option<Vec<Op>>> = map.rules.iter().map(program).collect();
+        let program = |rule: &Rule| match rule.kind.msr_mode() {
+            Some(_) => Vec::new(),
+            None => program::program(map, rule),
+        };
+        let programs: Vec<Option<Vec<Op>>> =
+            map.rules.iter().map(|rule| rule.as_ref().map(program)).collect();
         let mut starts = takes(&programs);
         let nodes: Vec<Option<Node>> =
             map.buckets.iter().map(|bucket| bucket.as_deref().map(Node::new)).collect();
@@ -95,6 +107,7 @@ impl Mapper {
         let args = map.choose_args.iter().map(laid).collect();
         Ok(Self {
             programs,
+            retrying: MsrRule::all(map),
             max_devices: map.max_devices,
             args,
             has_several_ways,
@@ -125,8 +138,11 @@ impl Mapper {
     pub fn do_rule(&self, ask: Ask<'_>, workspace: &mut Workspace, out: &mut Vec<ItemId>) {
         out.clear();
         let Some(run) = self.run(ask) else { return };
-        let Workspace { scratch, single, .. } = workspace;
+        let Workspace { scratch, single, msr, .. } = workspace;
         scratch.start();
+        if let Some(rule) = self.retrying.get(&ask.rule) {
+            return msr.map(&run, rule, ask.x, scratch, out);
+        }
         single.restart(1, run.items_max());
         let mut waits = single.start(&run, 0, (0, ask.x));
         while waits {
@@ -145,7 +161,16 @@ impl Mapper {
     pub fn map_all(&self, ask: Ask<'_>, inputs: &[u32], workspace: &mut Workspace, found: &mut Mappings) {
         found.restart(inputs.len());
         let Some(run) = self.run(ask) else { return };
-        let Workspace { scratch, batch, scan, .. } = workspace;
+        let Workspace { scratch, batch, scan, msr, .. } = workspace;
+        if let Some(rule) = self.retrying.get(&ask.rule) {
+            let mut out = Vec::new();
+            for (number, &x) in inputs.iter().enumerate() {
+                scratch.start();
+                msr.map(&run, rule, x, scratch, &mut out);
+                found.set(number, &out);
+            }
+            return;
+        }
         let left = if scan::can_map(&run) {
             scan.map(&run, inputs, found, scratch)
         } else {

@@ -216,7 +216,7 @@ impl<'a> Placer<'a> {
     fn rule_for(&self, pool: &Pool) -> Option<usize> {
         let id = pool.rule as usize;
         let rule = self.map.rule(id)?;
-        let fits = rule.kind == pool.kind
+        let fits = rule.kind.serves(pool.kind)
             && (u32::from(rule.min_size)..=u32::from(rule.max_size)).contains(&pool.size);
         fits.then_some(id)
     }

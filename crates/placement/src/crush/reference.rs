@@ -4,15 +4,18 @@
 //! Follows section 3 of the project's reference notes on Ceph 16.2.15, with the two choose functions as in
 //! Ceph, because the order of tries and the definition of failure affect every mapping. Where Ceph would read
 //! out of bounds (a tree bucket with invalid weights, a bucket id without a bucket), the try counts as a bad
-//! item.
+//! item. [`msr`] has the multi-step-retry rules of Ceph 19.
 
 use super::bucket::{Bucket, Shape};
 use super::hash::{hash2, hash3_by, hash4_by};
 use super::ln::draw;
 use super::map::{ChooseArgs, ItemId, Map, Mode, NONE, Setting, Step};
+use super::msr::MsrRule;
 use super::vring::Ring;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+
+mod msr;
 
 /// The mark of a position that is still open; used only in this file.
 const OPEN: ItemId = 0x7fff_fffe;
@@ -71,12 +74,17 @@ pub(super) fn do_rule_counting(
 
 fn run_rule(map: &Map, rule: usize, question: Question<'_>, counts: Option<&TryCounts>) -> Vec<ItemId> {
     let Some(rule) = map.rule(rule) else { return Vec::new() };
+    if rule.kind.msr_mode().is_some() {
+        let run = Run { map, question, tries: Tries::of(map), counts };
+        return MsrRule::of(map, rule).map_or(Vec::new(), |rule| msr::run(&run, &rule));
+    }
     let mut run = Run { map, question, tries: Tries::of(map), counts };
     let mut at_hand: Vec<ItemId> = Vec::new();
     let mut result = Vec::new();
     for step in &rule.steps {
         match *step {
-            Step::Noop => {}
+            // Ceph ignores steps of multi-step-retry rules in others.
+            Step::Noop | Step::ChooseMsr { .. } => {}
             Step::Take(item) => {
                 if map.bucket(item).is_some() || (0..map.max_devices).contains(&item) {
                     at_hand = vec![item];
@@ -133,6 +141,7 @@ impl Tries {
             Setting::ChooseLocalFallbackTries => self.fallback = number,
             Setting::ChooseleafVaryR => self.vary_r = number,
             Setting::ChooseleafStable => self.stable = number != 0,
+            Setting::MsrDescents | Setting::MsrCollisionTries => {}
         }
     }
 }

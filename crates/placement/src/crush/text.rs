@@ -2,13 +2,16 @@
 //!
 //! The grammar is that of Ceph 16.2.15, including its peculiarities that affect the binary map (numbers wrap
 //! to 32 bits, buckets are ordered by one pass of swaps, weights go through single precision). From later
-//! releases, rules without `min_size` and `max_size` are accepted; multi-step-retry rules are refused by name
-//! and line. An error gives line, column, reason and, if there is one, a hint.
+//! releases, rules without `min_size` and `max_size` and multi-step-retry rules are accepted. An error gives
+//! line, column, reason and, if there is one, a hint.
 
 mod compile;
 mod lex;
 mod print;
 mod syntax;
+
+/// The `min_size` and `max_size` that Quincy and later releases, which have none, write into the binary map.
+const UNSAID_SIZES: (u8, u8) = (1, 100);
 
 pub use compile::compile;
 pub use print::{PrintError, print};

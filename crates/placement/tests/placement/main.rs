@@ -6,6 +6,7 @@ mod edits;
 mod golden;
 mod golden_set;
 mod hostile;
+mod msr;
 mod objmap;
 mod random_map;
 mod text;

@@ -150,18 +150,17 @@ fn rules_of_quincy_need_no_sizes() {
 }
 
 #[test]
-fn multi_step_retry_is_refused_by_name_and_line() {
-    let rule =
-        "rule x {\n\tid 0\n\ttype msr_indep\n\tstep set_msr_descents 3\n\tstep take r\n\tstep emit\n}\n";
+fn steps_of_another_type_of_rule_are_refused_by_name_and_line() {
+    let rule = "rule x {\n\tid 0\n\ttype msr_indep\n\tstep set_msr_descents 3\n\tstep take r\n\tstep choose indep 0 type osd\n\tstep emit\n}\n";
     assert_eq!(
         refused(&format!("{HEAD}{rule}")),
-        "line 11, column 7: the rule's type is `msr_indep` (hint: multi-step-retry rules are not supported; Towtank would map them wrongly)"
+        "line 14, column 7: the step is `choose`, which rules of this type do not have (hint: multi-step-retry rules have `choosemsr N type T`)"
     );
     let rule =
         "rule x {\n\tid 0\n\ttype erasure\n\tstep take r\n\tstep choosemsr 4 type osd\n\tstep emit\n}\n";
     assert_eq!(
         refused(&format!("{HEAD}{rule}")),
-        "line 13, column 7: the step is `choosemsr` (hint: multi-step-retry rules are not supported; Towtank would map them wrongly)"
+        "line 13, column 7: the step is `choosemsr`, which rules of this type do not have (hint: use `choose` or `chooseleaf`, or make the rule's type `msr_firstn` or `msr_indep`)"
     );
 }
 
@@ -170,7 +169,7 @@ fn errors_say_where_and_what_to_do() {
     let cases = [
         (
             "tunable choose_maximal_tries 5",
-            "line 1, column 9: `choose_maximal_tries` is not a tunable (hint: tunables are choose_local_tries, choose_local_fallback_tries, choose_total_tries, chooseleaf_descend_once, chooseleaf_vary_r, chooseleaf_stable, straw_calc_version and allowed_bucket_algs)",
+            "line 1, column 9: `choose_maximal_tries` is not a tunable (hint: tunables are choose_local_tries, choose_local_fallback_tries, choose_total_tries, chooseleaf_descend_once, chooseleaf_vary_r, chooseleaf_stable, straw_calc_version, allowed_bucket_algs, msr_descents and msr_collision_tries)",
         ),
         ("device 0 a\ndevice x b", "line 2, column 8: found `x`, but expected a device id"),
         ("device 0", "line 1, column 9: the text ends, but expected the name of a device"),

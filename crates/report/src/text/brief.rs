@@ -32,11 +32,14 @@ pub struct Rest<'a> {
     pub whole: &'a str,
     /// What writes the page: `--out DIR`.
     pub save: &'a str,
+    /// What writes the commands of a plan, if anything does: `--commands FILE`.
+    pub commands: Option<&'a str>,
 }
 
 impl Rest<'_> {
     /// On the command line, where nothing was written.
-    pub const OF_COMMAND: Rest<'static> = Rest { page: None, whole: "--verbose", save: "--out DIR" };
+    pub const OF_COMMAND: Rest<'static> =
+        Rest { page: None, whole: "--verbose", save: "--out DIR", commands: None };
 }
 
 /// The report in at most [`SCREEN_LINES`] lines: finding and verdict, dangers, course, what is compared, the
@@ -289,7 +292,13 @@ fn foot(report: &Report, style: Style, rest: Rest<'_>, cut: bool) -> Vec<String>
         Some(page) => printable(page),
         None => format!("{} writes the page", rest.save),
     };
-    let parts = if rest.page.is_some() { [Some(page), whole] } else { [whole, Some(page)] };
+    let plan = report.commands().map_or(0, Iterator::count);
+    let commands = rest
+        .commands
+        .filter(|_| plan > 0)
+        .map(|flag| format!("{flag} writes {}", human::plural(plan as f64, ["command", "commands"])));
+    let parts =
+        if rest.page.is_some() { [Some(page), whole, commands] } else { [whole, commands, Some(page)] };
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
     lines(&paragraph(&text, &super::lead("report"), style, Ink::Faint))
 }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use towtank_ceph::{Cluster, FillLimits, Group, PoolState, Stated};
 use towtank_imports::File;
 use towtank_imports::ceph::{DeviceUse, read_map};
-use towtank_placement::crush::RuleKind;
 use towtank_placement::crush::pools::{Device, Overlay, PgId, Pool};
+use towtank_placement::crush::{Map, RuleKind, Step};
 
 pub const TIB: u64 = 1 << 40;
 
@@ -202,6 +202,9 @@ pub fn drawn(seed: u64) -> Cluster {
     let stretches: Vec<f64> =
         (0..64).map(|_| if skewed { draws.pick(&[0.8, 1.0, 1.25]) } else { 1.0 }).collect();
     let mut cluster = cluster(&hosts, &pools, |at| stretches[at % 64]);
+    if retries(seed) {
+        retry(&mut cluster.map);
+    }
     let count = cluster.overlay.devices.len() as u64;
     if draws.below(3) == 0 {
         for _ in 0..1 + draws.below(2) {
@@ -225,6 +228,27 @@ pub fn drawn(seed: u64) -> Cluster {
     let overhead: Vec<u64> = (0..count).map(|_| draws.below(20) * (TIB / 4096)).collect();
     settle(&mut cluster, |id| overhead[id as usize]);
     cluster
+}
+
+/// Whether the rules of the cluster of a seed are for multi-step retry.
+pub fn retries(seed: u64) -> bool {
+    seed % 5 == 4
+}
+
+/// Makes multi-step-retry rules of the usual ones, with the same failure domains.
+fn retry(map: &mut Map) {
+    for rule in map.rules.iter_mut().flatten() {
+        rule.kind = if rule.kind == RuleKind::Erasure { RuleKind::MsrIndep } else { RuleKind::MsrFirstn };
+        let steps = rule.steps.iter().flat_map(|step| match *step {
+            Step::Choose { leaf, count, kind, .. } => {
+                let leaf = (leaf && kind != 0).then_some(Step::ChooseMsr { count: 1, kind: 0 });
+                vec![Some(Step::ChooseMsr { count, kind }), leaf]
+            }
+            Step::Set(..) => Vec::new(),
+            other => vec![Some(other)],
+        });
+        rule.steps = steps.flatten().collect();
+    }
 }
 
 /// Ceph's defaults.

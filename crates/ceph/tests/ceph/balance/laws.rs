@@ -7,7 +7,7 @@ use towtank_ceph::balance::{
     Applied, Best, Broken, Cause, Limits, Loss, Move, Picked, Spread, applied, causes, losses, plan, room,
 };
 
-use super::clusters::{Draws, Host, PoolSpec, cluster, drawn, limits};
+use super::clusters::{Draws, Host, PoolSpec, cluster, drawn, limits, retries};
 
 /// An answer to every part of the question.
 struct Answer {
@@ -221,7 +221,7 @@ const LAWS: [(&str, Law); 12] = [
 
 #[test]
 fn laws_hold_on_a_thousand_clusters() {
-    let (mut moves, mut upmaps, mut spans) = (0, 0, 0);
+    let (mut moves, mut upmaps, mut spans, mut retried) = (0, 0, 0, 0);
     for seed in 0..1_000 {
         let answer = answer(drawn(seed));
         for (name, law) in LAWS {
@@ -232,13 +232,14 @@ fn laws_hold_on_a_thousand_clusters() {
                 .unwrap_or_else(|why| panic!("cluster {seed}: {why}"));
         }
         moves += answer.plan.len();
+        retried += if retries(seed) { answer.plan.len() } else { 0 };
         upmaps += answer.cluster.overlay.upmap_items.len();
         spans += usize::from(answer.applied.stages.len() == STAGES);
     }
     // The clusters are not so plain that laws hold for want of a case.
     assert!(
-        moves > 5_000 && upmaps > 300 && spans > 500,
-        "{moves} moves, {upmaps} mappings, {spans} in stages"
+        moves > 5_000 && upmaps > 300 && spans > 500 && retried > 1_000,
+        "{moves} moves, {upmaps} mappings, {spans} in stages, {retried} by multi-step retry"
     );
 }
 

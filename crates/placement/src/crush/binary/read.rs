@@ -50,7 +50,7 @@ pub enum BinaryError {
     Fault(#[from] Fault),
 }
 
-/// Reads a binary map of any Ceph release, without multi-step-retry rules.
+/// Reads a binary map of any Ceph release.
 pub fn read(bytes: &[u8]) -> Result<Map, BinaryError> {
     let mut input = Reader { bytes, at: 0 };
     let found = input.u32("the magic number")?;
@@ -75,9 +75,12 @@ pub fn read(bytes: &[u8]) -> Result<Map, BinaryError> {
     if input.left() > 0 {
         map.choose_args = input.choose_args(slots)?;
     }
-    // Squid and later append two tunables for multi-step-retry rules. A map without such rules does not use
-    // them.
-    if input.left() != 0 && input.left() != 8 {
+    // Squid and later append the tunables of multi-step-retry rules.
+    if input.left() == 8 {
+        map.tunables.msr_descents = input.u32("msr_descents")?;
+        map.tunables.msr_collision_tries = input.u32("msr_collision_tries")?;
+    }
+    if input.left() != 0 {
         let found = input.left().to_string();
         return input.refuse("the number of bytes after the map", found, "but must be 0 or 8");
     }
@@ -239,9 +242,6 @@ impl Reader<'_> {
         }
         let steps = self.u32("a rule's length")?;
         let [ruleset, kind, min_size, max_size] = self.take("a rule's mask")?;
-        if kind == 4 || kind == 5 {
-            return self.refuse("a rule's type", kind.to_string(), "a multi-step-retry rule, not supported");
-        }
         self.need("a rule's steps", u64::from(steps) * 12)?;
         let steps = (0..steps).map(|_| self.step()).collect::<Result<_, _>>()?;
         Ok(Some(Rule { ruleset, kind: RuleKind::from_number(kind), min_size, max_size, steps }))
@@ -259,15 +259,12 @@ impl Reader<'_> {
             4 => Step::Emit,
             6 => choose(Mode::Firstn, true),
             7 => choose(Mode::Indep, true),
+            16 => Step::ChooseMsr { count: arg1, kind: arg2 },
             _ => match Setting::ALL.iter().find(|row| row.1 == op) {
                 Some(row) => Step::Set(row.0, arg1),
                 None => {
                     self.at -= 12;
-                    return self.refuse(
-                        "a step's operation",
-                        op.to_string(),
-                        "which is unknown (multi-step-retry rules are not supported)",
-                    );
+                    return self.refuse("a step's operation", op.to_string(), "which is unknown");
                 }
             },
         })

@@ -6,8 +6,8 @@ use crate::crush::map::{ChooseArg, Map, Mode, Rule, Setting, Step};
 use crate::crush::vring::VNODES;
 use std::collections::BTreeMap;
 
-/// The binary form of a map, byte for byte as crushtool 16.2.15 writes it. (A `vring` bucket is our
-/// extension; crushtool refuses it.)
+/// The binary form of a map, byte for byte as crushtool 16.2.15 writes it, with the tunables that Squid
+/// appends if the map has multi-step-retry rules. (A `vring` bucket is our extension; crushtool refuses it.)
 #[must_use]
 pub fn write(map: &Map) -> Vec<u8> {
     let mut out = Writer(Vec::new());
@@ -33,6 +33,9 @@ pub fn write(map: &Map) -> Vec<u8> {
     out.tunables(map);
     out.classes(map);
     out.choose_args(map);
+    if map.needs_msr() {
+        out.words(&[map.tunables.msr_descents, map.tunables.msr_collision_tries]);
+    }
     out.0
 }
 
@@ -51,6 +54,7 @@ pub(super) fn step_words(step: Step) -> (u32, i32, i32) {
             (op, count, kind)
         }
         Step::Emit => (4, 0, 0),
+        Step::ChooseMsr { count, kind } => (16, count, kind),
         Step::Set(setting, value) => {
             let row = Setting::ALL.iter().find(|row| row.0 == setting).expect("every setting has a row");
             (row.1, value, 0)

@@ -80,7 +80,10 @@ pub(super) fn program(map: &Map, rule: &Rule) -> Vec<Op> {
     let mut ops = Vec::new();
     for step in &rule.steps {
         match *step {
-            Step::Noop => {}
+            // Ceph ignores steps of multi-step-retry rules in others.
+            Step::Noop
+            | Step::ChooseMsr { .. }
+            | Step::Set(Setting::MsrDescents | Setting::MsrCollisionTries, _) => {}
             Step::Take(item) => {
                 if map.bucket(item).is_some() || (0..map.max_devices).contains(&item) {
                     ops.push(Op::Take(item));

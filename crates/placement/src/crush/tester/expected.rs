@@ -44,7 +44,7 @@ pub(super) fn most_replicas(map: &Map, rule: usize) -> i32 {
         .collect();
     for step in map.rule(rule).into_iter().flat_map(|rule| &rule.steps) {
         let (count, kind) = match *step {
-            Step::Choose { count, kind, .. } => (count, kind),
+            Step::Choose { count, kind, .. } | Step::ChooseMsr { count, kind } => (count, kind),
             Step::Set(_, value) => (value, 0),
             Step::Noop | Step::Take(_) | Step::Emit => continue,
         };

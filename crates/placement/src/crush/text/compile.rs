@@ -1,10 +1,10 @@
 //! From statements to a map: looks up names, converts weights to fixed point, makes shadow trees.
 
-use super::TextError;
 use super::lex::{Place, Word};
 use super::syntax::{
     self, BucketText, ChooseArgText, ChooseArgsText, Document, Head, ItemText, RuleText, StepText,
 };
+use super::{TextError, UNSAID_SIZES};
 use crate::crush::bucket::{Alg, Bucket, BucketError, BucketSpec};
 use crate::crush::check::{check, check_nesting};
 use crate::crush::classes::{self, Kept};
@@ -121,11 +121,11 @@ impl<'a> Compiler<'a> {
             "chooseleaf_stable" => tunables.chooseleaf_stable = word as u8,
             "straw_calc_version" => tunables.straw_calc_version = word as u8,
             "allowed_bucket_algs" => tunables.allowed_bucket_algs = word,
-            // Printed by Squid; they affect only multi-step-retry rules, which are refused where they occur.
-            "msr_descents" | "msr_collision_tries" => {}
+            "msr_descents" => tunables.msr_descents = word,
+            "msr_collision_tries" => tunables.msr_collision_tries = word,
             other => {
                 return Err(TextError::at(name.place, format!("`{other}` is not a tunable"))
-                    .hint("tunables are choose_local_tries, choose_local_fallback_tries, choose_total_tries, chooseleaf_descend_once, chooseleaf_vary_r, chooseleaf_stable, straw_calc_version and allowed_bucket_algs"));
+                    .hint("tunables are choose_local_tries, choose_local_fallback_tries, choose_total_tries, chooseleaf_descend_once, chooseleaf_vary_r, chooseleaf_stable, straw_calc_version, allowed_bucket_algs, msr_descents and msr_collision_tries"));
             }
         }
         Ok(())
@@ -350,18 +350,11 @@ impl<'a> Compiler<'a> {
             );
         }
         let steps = text.steps.iter().map(|step| self.step(step)).collect::<Result<_, _>>()?;
-        // The values that Quincy and later write in place of the removed sizes.
-        let (min_size, max_size) = text.sizes.unwrap_or((1, 100));
+        let (min_size, max_size) = text.sizes.map_or(UNSAID_SIZES, |(min, max)| (min as u8, max as u8));
         if self.map.rules.len() <= id {
             self.map.rules.resize(id + 1, None);
         }
-        self.map.rules[id] = Some(Rule {
-            ruleset: id as u8,
-            kind: text.kind,
-            min_size: min_size as u8,
-            max_size: max_size as u8,
-            steps,
-        });
+        self.map.rules[id] = Some(Rule { ruleset: id as u8, kind: text.kind, min_size, max_size, steps });
         if let Some(name) = text.name {
             self.map.rule_names.insert(id as i32, name.text.to_owned());
         }
@@ -375,12 +368,16 @@ impl<'a> Compiler<'a> {
             StepText::Set(setting, value) => Step::Set(*setting, *value),
             StepText::Take { item, class } => Step::Take(self.take(item, class.as_ref())?),
             StepText::Choose { mode, leaf, count, kind } => {
-                let Some(&kind) = self.types.get(kind.text) else {
-                    return Err(TextError::at(kind.place, format!("type `{}` is not defined", kind.text))
-                        .hint(format!("add `type N {}` above the buckets", kind.text)));
-                };
-                Step::Choose { mode: *mode, leaf: *leaf, count: *count, kind }
+                Step::Choose { mode: *mode, leaf: *leaf, count: *count, kind: self.kind(kind)? }
             }
+            StepText::ChooseMsr { count, kind } => Step::ChooseMsr { count: *count, kind: self.kind(kind)? },
+        })
+    }
+
+    fn kind(&self, kind: &Word<'_>) -> Result<i32, TextError> {
+        self.types.get(kind.text).copied().ok_or_else(|| {
+            TextError::at(kind.place, format!("type `{}` is not defined", kind.text))
+                .hint(format!("add `type N {}` above the buckets", kind.text))
         })
     }
 

@@ -3,6 +3,7 @@
 //! Weights are printed with three decimals, so compiling the text again may give other weights: compare maps,
 //! not texts.
 
+use super::UNSAID_SIZES;
 use crate::crush::bucket::{Alg, Bucket};
 use crate::crush::map::{ChooseArgs, ItemId, Map, Mode, Rule, RuleKind, Setting, Step, Tunables, id_of};
 use std::collections::BTreeSet;
@@ -88,6 +89,8 @@ impl Printer<'_> {
             ("chooseleaf_stable", ours.chooseleaf_stable.into(), legacy.chooseleaf_stable.into()),
             ("straw_calc_version", ours.straw_calc_version.into(), legacy.straw_calc_version.into()),
             ("allowed_bucket_algs", ours.allowed_bucket_algs, legacy.allowed_bucket_algs),
+            ("msr_descents", ours.msr_descents, legacy.msr_descents),
+            ("msr_collision_tries", ours.msr_collision_tries, legacy.msr_collision_tries),
         ];
         for (name, value, usual) in rows {
             if value != usual {
@@ -183,9 +186,14 @@ impl Printer<'_> {
         match rule.kind {
             RuleKind::Replicated => self.line("\ttype replicated"),
             RuleKind::Erasure => self.line("\ttype erasure"),
+            RuleKind::MsrFirstn => self.line("\ttype msr_firstn"),
+            RuleKind::MsrIndep => self.line("\ttype msr_indep"),
             RuleKind::Other(number) => self.put(format_args!("\ttype {number}\n")),
         }
-        self.put(format_args!("\tmin_size {}\n\tmax_size {}\n", rule.min_size, rule.max_size));
+        // Releases that have multi-step-retry rules do not print the sizes that they give to all rules.
+        if rule.kind.msr_mode().is_none() || (rule.min_size, rule.max_size) != UNSAID_SIZES {
+            self.put(format_args!("\tmin_size {}\n\tmax_size {}\n", rule.min_size, rule.max_size));
+        }
         for step in &rule.steps {
             self.step(id, *step)?;
         }
@@ -204,6 +212,10 @@ impl Printer<'_> {
             Step::Set(setting, value) => {
                 let row = Setting::ALL.iter().find(|row| row.0 == setting).expect("every setting has a row");
                 self.put(format_args!("\tstep {} {value}\n", row.2));
+            }
+            Step::ChooseMsr { count, kind } => {
+                let kind = self.type_name(kind);
+                self.put(format_args!("\tstep choosemsr {count} type {kind}\n"));
             }
             Step::Choose { mode, leaf, count, kind } => {
                 let verb = if leaf { "chooseleaf" } else { "choose" };

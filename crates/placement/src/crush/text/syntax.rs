@@ -61,6 +61,7 @@ pub(super) enum StepText<'a> {
     Noop,
     Take { item: Word<'a>, class: Option<Word<'a>> },
     Choose { mode: Mode, leaf: bool, count: i32, kind: Word<'a> },
+    ChooseMsr { count: i32, kind: Word<'a> },
     Emit,
     Set(Setting, i32),
 }
@@ -94,7 +95,6 @@ struct Parser<'a> {
 }
 
 const BRACKETS: [&str; 4] = ["{", "}", "[", "]"];
-const MSR: &str = "multi-step-retry rules are not supported; Towtank would map them wrongly";
 
 impl<'a> Parser<'a> {
     fn document(&mut self) -> Result<Document<'a>, TextError> {
@@ -215,7 +215,13 @@ impl<'a> Parser<'a> {
         let sizes = self.sizes()?;
         let mut steps = Vec::new();
         while self.eat("step") {
-            steps.push(self.step()?);
+            let word = self.words.get(self.next).copied();
+            let step = self.step()?;
+            if let (Some(word), Some(hint)) = (word, misplaced(kind, &step)) {
+                let reason = format!("the step is `{}`, which rules of this type do not have", word.text);
+                return Err(TextError::at(word.place, reason).hint(hint));
+            }
+            steps.push(step);
         }
         if steps.is_empty() {
             return Err(self.wanted("`step`"));
@@ -225,15 +231,14 @@ impl<'a> Parser<'a> {
     }
 
     fn rule_kind(&mut self) -> Result<RuleKind, TextError> {
-        let word = self.name("replicated or erasure")?;
+        let word = self.name("replicated, erasure, msr_firstn or msr_indep")?;
         match word.text {
             "replicated" => Ok(RuleKind::Replicated),
             "erasure" => Ok(RuleKind::Erasure),
-            "msr_firstn" | "msr_indep" => {
-                Err(TextError::at(word.place, format!("the rule's type is `{}`", word.text)).hint(MSR))
-            }
+            "msr_firstn" => Ok(RuleKind::MsrFirstn),
+            "msr_indep" => Ok(RuleKind::MsrIndep),
             other => Err(TextError::at(word.place, format!("`{other}` is not a rule type"))
-                .hint("use `replicated` or `erasure`")),
+                .hint("use `replicated`, `erasure`, `msr_firstn` or `msr_indep`")),
         }
     }
 
@@ -266,11 +271,13 @@ impl<'a> Parser<'a> {
             "chooseleaf" => self.choose(true),
             "emit" => Ok(StepText::Emit),
             "noop" => Ok(StepText::Noop),
-            "choosemsr" | "set_msr_descents" | "set_msr_collision_tries" => {
-                Err(TextError::at(word.place, format!("the step is `{}`", word.text)).hint(MSR))
+            "choosemsr" => {
+                let count = self.integer("the number to choose")?;
+                self.expect("type")?;
+                Ok(StepText::ChooseMsr { count, kind: self.name("a bucket type")? })
             }
             other => Err(TextError::at(word.place, format!("`{other}` is not a step"))
-                .hint("steps are take, choose, chooseleaf, emit and set_…")),
+                .hint("steps are take, choose, chooseleaf, choosemsr, emit and set_…")),
         }
     }
 
@@ -419,6 +426,27 @@ impl<'a> Parser<'a> {
             }
             None => Err(self.wanted(what)),
         }
+    }
+}
+
+/// What a rule of this kind has in place of a step that it cannot have; `None` if it can have the step. Ceph
+/// compiles such a rule, but a multi-step-retry rule with the step then finds nothing, and another ignores
+/// it.
+fn misplaced(kind: RuleKind, step: &StepText<'_>) -> Option<&'static str> {
+    let is_msr = kind.msr_mode().is_some();
+    match step {
+        StepText::Choose { .. } if is_msr => Some("multi-step-retry rules have `choosemsr N type T`"),
+        StepText::Set(setting, _) if is_msr && !setting.is_msr() => {
+            Some("multi-step-retry rules have `set_msr_descents` and `set_msr_collision_tries`")
+        }
+        StepText::Noop if is_msr => Some("remove it"),
+        StepText::ChooseMsr { .. } if !is_msr => {
+            Some("use `choose` or `chooseleaf`, or make the rule's type `msr_firstn` or `msr_indep`")
+        }
+        StepText::Set(setting, _) if !is_msr && setting.is_msr() => {
+            Some("remove it, or make the rule's type `msr_firstn` or `msr_indep`")
+        }
+        _ => None,
     }
 }
 

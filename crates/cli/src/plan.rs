@@ -1,0 +1,72 @@
+//! The commands of a plan, in a file to paste from or to run: `--commands FILE`.
+
+use std::path::Path;
+
+use towtank::{Scenario, Trouble};
+use towtank_report::Report;
+use towtank_scenario::Problem;
+
+use crate::args::RunFlags;
+use crate::{replaced, screen};
+
+/// Where the commands of the plan go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Commands<'a>(pub &'a Path);
+
+impl Commands<'_> {
+    /// Refuses, before the runs, what has no single plan.
+    ///
+    /// # Errors
+    /// If the study plans no commands, or there are several plans or a part of one.
+    pub fn check(self, scenario: &Scenario, flags: &RunFlags) -> Result<(), Problem> {
+        let refused = |message: String, hint: &str| Err(Problem::new(message).hint(hint));
+        let study = scenario.study();
+        if !study.lists_commands() {
+            let message = format!("--commands is given, but the study `{}` plans no commands", study.name());
+            return refused(message, "leave it out; `towtank balance` plans commands");
+        }
+        let points = scenario.resolved().points().len();
+        if points > 1 {
+            let message = format!("--commands writes one plan, but the scenario has {points} points");
+            return refused(message, "run one of them alone, with --set in place of the sweep");
+        }
+        if flags.shard.is_some() {
+            return refused(
+                "--commands needs a report, which a part has not".to_owned(),
+                "leave out --shard",
+            );
+        }
+        if self.0.is_dir() {
+            let message = format!("`{}` is a directory", self.0.display());
+            return refused(message, "name a file to write the commands to, or `-` for stdout");
+        }
+        Ok(())
+    }
+
+    /// Whether stdout gets the commands, and nothing else.
+    #[must_use]
+    pub(crate) fn are_printed(self) -> bool {
+        self.0 == Path::new("-")
+    }
+
+    /// Writes the commands that the report lists, one per line.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or is an input.
+    pub fn write(self, report: &Report, scenario: &Scenario, quiet: bool) -> Result<(), Trouble> {
+        let lines: Vec<String> =
+            report.commands().map_or(Vec::new(), |all| all.map(|command| format!("{command}\n")).collect());
+        let text = lines.concat();
+        if self.are_printed() {
+            return screen::print(&text)
+                .map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")));
+        }
+        replaced::put(self.0, text.as_bytes(), scenario.inputs().clone())?;
+        if !quiet {
+            let count = lines.len();
+            let what = if count == 1 { "command" } else { "commands" };
+            screen::say(&format!("{count} {what}: {}\n", self.0.display()));
+        }
+        Ok(())
+    }
+}
