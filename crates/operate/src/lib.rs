@@ -18,6 +18,7 @@ mod features;
 mod flags;
 pub mod preview;
 mod real;
+mod release;
 mod states;
 pub mod whatif;
 

@@ -1,7 +1,6 @@
 //! What is unsafe or not known, in words: it comes first, the worst before the rest.
 
 use towtank_ceph::FillLevel;
-use towtank_ceph::balance::GROUPS_PER_DEVICE_MAX;
 use towtank_report::{Standing, Status, Warning};
 
 use super::observed::{Device, Kept, Unmappable};
@@ -48,14 +47,15 @@ fn above(kept: &Kept, level: FillLevel) -> Option<String> {
 
 /// Devices with more groups than Ceph allows.
 fn crowded(kept: &Kept) -> Option<String> {
-    let crowded = || kept.devices.iter().filter(|device| device.shards_now > GROUPS_PER_DEVICE_MAX);
+    let most = kept.safety.groups.max;
+    let crowded = || kept.devices.iter().filter(|device| device.shards_now > u64::from(most));
     let worst = crowded().max_by_key(|device| device.shards_now)?;
     let more = match crowded().count() - 1 {
         0 => String::new(),
         more => format!(", and {more} more are above it"),
     };
     Some(format!(
-        "{} has {} groups, above {GROUPS_PER_DEVICE_MAX} (the default of mon_max_pg_per_osd){more}",
+        "{} has {} groups, above {most} (the default of mon_max_pg_per_osd){more}",
         worst.name, worst.shards_now
     ))
 }

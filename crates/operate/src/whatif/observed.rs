@@ -21,6 +21,7 @@ use super::waits;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::real::Staged;
+use crate::release::Paced;
 use towtank_recovery::estimate::{self, ERROR_MAX, Estimate, GROUPS};
 use towtank_recovery::levers::{self, Settings, Tried};
 use towtank_recovery::observed::{Observed as Work, Parts, ServerSeen, bare, left, transfer};
@@ -109,6 +110,9 @@ pub struct Observed {
     /// Whether what fails first is never marked out.
     #[serde(default)]
     pub stays_in: bool,
+    /// The release of Ceph, and the queue of its daemons.
+    #[serde(default)]
+    pub paced: Paced,
 }
 
 /// The kept results of a replicate.
@@ -173,7 +177,8 @@ fn in_order(
         Estimate::or_of(estimate, (&recovery, &recovered), limits, context)
     })?;
     let mut tried = context.within(all * own..all, |context| {
-        let settings = Settings { window: false, others: ready.real.alternatives() };
+        let settings =
+            Settings { takes: ready.real.takes(), window: false, others: ready.real.alternatives() };
         levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
     })?;
     let spread = context
@@ -201,6 +206,7 @@ fn in_order(
         orders,
         fast_permille: permille.filter(|_| spread.is_some()).map(|[_, fast]| fast),
         down: ready.down.clone(),
+        paced: ready.real.paced(),
         stays_in: staged.struck.first().is_some_and(|first| recovery.moments_of(first).1.is_none()),
     };
     let seen = Seen {

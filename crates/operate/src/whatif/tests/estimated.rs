@@ -37,7 +37,8 @@ fn both(folder: Folder, text: &str) -> (Vec<Tried>, Vec<Tried>, Option<f64>) {
     let resources = resources(&recovery, &recovered);
     let estimate = Estimate::of(&recovery, &recovered, LIMITS, &context).unwrap();
     let tried = |estimate| {
-        let settings = Settings { window: false, others: ready.real.alternatives() };
+        let settings =
+            Settings { takes: ready.real.takes(), window: false, others: ready.real.alternatives() };
         levers::tried(&recovery, &recovered, (&resources, settings), estimate, &context).unwrap()
     };
     (tried(None), tried(estimate.as_ref()), estimate.as_ref().map(Estimate::error))
