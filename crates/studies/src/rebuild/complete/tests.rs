@@ -142,7 +142,7 @@ fn a_load_above_the_limit_of_the_profile_is_refused() {
     complete(&format!("{QUEUED}{fast}client_depth = 500"));
     complete(&format!("{QUEUED}{}client_load = \"901/s\"", fast.replace("recovery", "client")));
     let messages = refused(&format!("{QUEUED}{fast}client_load = \"901/s\""));
-    let want = "`client_load` is 901/s, but `high_recovery_ops` grants clients at most 1000/s of 4096 bytes in Ceph 17";
+    let want = "`client_load` is 901/s, but `high_recovery_ops` grants clients at most 1000/s of 4096 bytes in Ceph 17.2.5";
     assert_eq!(messages, [want]);
 }
 
