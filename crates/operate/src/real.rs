@@ -35,7 +35,7 @@ use towtank_rebuild::recovery::{Later, Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_recovery::checks::Fleet;
 use towtank_recovery::keys::{Exports, Keys};
-use towtank_recovery::levers::{Other, Takes};
+use towtank_recovery::levers::{self, Other};
 use towtank_recovery::queue::{Mclock, Profile};
 use towtank_recovery::settings::{Settings, Usual, memory_of_machines};
 use towtank_report::Warning;
@@ -213,13 +213,13 @@ impl Ready {
         Paced { release: self.keys.pacing.ceph_release, queue: self.keys.pacing.queue }
     }
 
-    /// How daemons take limits of recovery that an operator sets.
-    pub(crate) fn takes(&self) -> Takes {
-        self.settings.takes()
+    /// What an operator could change.
+    pub(crate) fn levers(&self) -> levers::Settings {
+        levers::Settings { takes: self.settings.takes(), window: false, others: self.alternatives() }
     }
 
     /// Settings that an operator could change besides single limits, and the limits with each.
-    pub(crate) fn alternatives(&self) -> Vec<Other> {
+    fn alternatives(&self) -> Vec<Other> {
         let Some(mclock) = self.settings.mclock else { return Vec::new() };
         let others = [Profile::HighRecoveryOps, Profile::Balanced, Profile::HighClientOps];
         let usual = usual_redundancy(&self.groups.cluster);

@@ -19,6 +19,30 @@ pub struct Paced {
     pub queue: Option<Queue>,
 }
 
+/// How many groups a device is to have in a release of Ceph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupLimits {
+    /// Shards on each that Ceph aims at: `mon_target_pg_per_osd`.
+    pub target: u32,
+    /// With more, Ceph creates no more there: `mon_max_pg_per_osd`.
+    pub max: u32,
+}
+
+impl GroupLimits {
+    /// Those of a release.
+    pub(crate) fn of(known: Option<CephRelease>) -> GroupLimits {
+        let release = assumed(known);
+        GroupLimits { target: release.groups_target(), max: release.groups_max() }
+    }
+}
+
+impl Default for GroupLimits {
+    /// Those of the release that is assumed where none is named.
+    fn default() -> GroupLimits {
+        GroupLimits::of(None)
+    }
+}
+
 /// What exports say of the release.
 pub(crate) struct Found {
     /// The release, where they name one: the nearest one of those that are modelled.

@@ -6,35 +6,12 @@
 //! What it leaves out: the profile `custom`, and capacities that the daemons measured themselves, unless
 //! the user gives them.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use towtank_rebuild::model::{Costs, Queues, Sharing, Throttle, Weights};
 use towtank_rebuild::plan::DeviceId;
 use towtank_units::{Bytes, SimSpan};
 
 use crate::releases::{Cost, Disk, Kind, Release, Share};
-
-/// The queue of a daemon: `osd_op_queue`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Queue {
-    /// Weighted priorities, and a sleep after each object: the default up to Ceph 16.
-    Wpq,
-    /// Reservations, weights and limits by profile: the default from Ceph 17 on.
-    Mclock,
-}
-
-/// A profile of mClock: `osd_mclock_profile`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Profile {
-    /// Clients and recovery alike: the default from Ceph 18 on.
-    Balanced,
-    /// Clients first: the default of 16 and 17.
-    HighClientOps,
-    /// Recovery first.
-    HighRecoveryOps,
-}
+pub use crate::releases::{Profile, Queue};
 
 /// The queue of all daemons of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,18 +154,6 @@ fn parts(one: Share, other: Share) -> [u32; 2] {
 
 fn gcd(one: u32, other: u32) -> u32 {
     if other == 0 { one } else { gcd(other, one % other) }
-}
-
-impl Profile {
-    /// Its name in Ceph.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Profile::Balanced => "balanced",
-            Profile::HighClientOps => "high_client_ops",
-            Profile::HighRecoveryOps => "high_recovery_ops",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub use self::key::CephRelease;
 use self::table::ROWS;
 pub(crate) use self::value::{Cost, Disk, Kind, Resets, Share};
 use self::value::{Modelled, Rule, Value};
-use crate::queue::{Profile, Queue};
+pub use self::value::{Profile, Queue};
 
 /// A version with all its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +33,7 @@ pub struct Release {
 }
 
 /// The oldest and the newest release of the table.
-pub const MODELLED: [u32; 2] = [15, 21];
+const MODELLED: [u32; 2] = [15, 21];
 
 /// The newest version of each release that was read, or whose changes are known.
 const NEWEST: [Release; 7] = [

@@ -24,7 +24,7 @@ impl Version {
     /// The version in what a daemon says of itself: `18.2.0-1-g5dd2413`, `ceph version 18.2.0 (5dd2413) reef
     /// (stable)`. None where it has no number, as builds without one.
     #[must_use]
-    pub fn in_text(text: &str) -> Option<Version> {
+    pub(crate) fn in_text(text: &str) -> Option<Version> {
         let word =
             text.split_whitespace().find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
         let end = |word: &str| word.find(|letter: char| letter != '.' && !letter.is_ascii_digit());

@@ -7,14 +7,13 @@ use towtank_placement::crush::ItemId;
 use towtank_report::Warning;
 use towtank_scenario::{Draft, Problems, did_you_mean};
 
-use super::observed::GroupLimits;
 use super::scenario::Scenario;
 use crate::asked::Asked;
 use crate::exports;
 use crate::features;
 use crate::flags::ClusterFlags;
 use crate::real::write_rate;
-use crate::release;
+use crate::release::{self, GroupLimits};
 use crate::states;
 
 /// A checked scenario.

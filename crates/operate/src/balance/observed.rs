@@ -13,8 +13,7 @@ use towtank_placement::crush::{ItemId, NONE};
 use towtank_units::{Bytes, Rate, SimSpan};
 
 use super::case::Ready;
-use crate::release;
-use towtank_recovery::releases::CephRelease;
+use crate::release::GroupLimits;
 use towtank_study::{Progress, RunContext, StudyError};
 
 /// The results of one replicate.
@@ -160,30 +159,6 @@ pub struct Safety {
     /// How many groups a device is to have.
     #[serde(default)]
     pub groups: GroupLimits,
-}
-
-/// How many groups a device is to have in a release of Ceph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupLimits {
-    /// Shards on each that Ceph aims at: `mon_target_pg_per_osd`.
-    pub target: u32,
-    /// With more, Ceph creates no more there: `mon_max_pg_per_osd`.
-    pub max: u32,
-}
-
-impl GroupLimits {
-    /// Those of a release.
-    pub(super) fn of(known: Option<CephRelease>) -> GroupLimits {
-        let release = release::assumed(known);
-        GroupLimits { target: release.groups_target(), max: release.groups_max() }
-    }
-}
-
-impl Default for GroupLimits {
-    /// Those of the release that is assumed where none is named.
-    fn default() -> GroupLimits {
-        GroupLimits::of(None)
-    }
 }
 
 /// Groups of a pool of which the monitors would keep no explicit mapping.

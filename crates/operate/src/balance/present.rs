@@ -6,7 +6,8 @@ use super::Balance;
 use super::answer::{View, answer, compared, name, words};
 use super::dangers::status;
 use super::figures;
-use super::observed::{Fits, GroupLimits, Kept};
+use super::observed::{Fits, Kept};
+use crate::release::GroupLimits;
 use towtank_study::{Points, Presentation};
 
 /// The presentation of all points of the study.

@@ -23,7 +23,7 @@ use crate::preview::moves::Moves;
 use crate::real::Staged;
 use crate::release::Paced;
 use towtank_recovery::estimate::{self, ERROR_MAX, Estimate, GROUPS};
-use towtank_recovery::levers::{self, Settings, Tried};
+use towtank_recovery::levers::{self, Tried};
 use towtank_recovery::observed::{Observed as Work, Parts, ServerSeen, bare, left, transfer};
 use towtank_recovery::resources::{Resource, resources};
 use towtank_recovery::{running, work};
@@ -177,8 +177,7 @@ fn in_order(
         Estimate::or_of(estimate, (&recovery, &recovered), limits, context)
     })?;
     let mut tried = context.within(all * own..all, |context| {
-        let settings =
-            Settings { takes: ready.real.takes(), window: false, others: ready.real.alternatives() };
+        let settings = ready.real.levers();
         levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
     })?;
     let spread = context

@@ -55,7 +55,9 @@ impl Visitor<'_> for OfKey {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<CephRelease, E> {
-        text.parse().map(CephRelease).map_err(|error| E::custom(format!("`{text}`: {error}")))
+        text.parse()
+            .map(CephRelease)
+            .map_err(|error| E::custom(format!("`ceph_release` is `{text}`: {error}")))
     }
 }
 

@@ -1,12 +1,12 @@
-//! The rows. Sources are files of Ceph's source, as read at 15.2.0 (a development tree), 17.2.7, 18.2.7, 20.2.4
-//! and main; its options, also of 16.2.15; pull requests of `ceph/ceph` (PR); and measurements of 16.2.15. Of 19
-//! no source was read: what 18 and 20 have alike, and what its notes say, is taken.
+//! The rows. Sources are files of Ceph's source, as read at 15.2.0 (a development tree), 17.2.7, 18.2.7,
+//! 20.2.4 and main; its options, also of 16.2.15; pull requests of `ceph/ceph` (PR); and measurements of
+//! 16.2.15. Of 19 no source was read: what 18 and 20 have alike, and what its notes say, is taken.
 
 use super::value::Disk::{Hdd, Ssd};
+use super::value::Profile::{self, Balanced, HighClientOps, HighRecoveryOps};
+use super::value::Queue::{Mclock, Wpq};
 use super::value::{BY_CLASS, Cost, Kind, Modelled, Resets, Rule, Share, Value};
 use super::{Release, Row};
-use crate::queue::Profile::{self, Balanced, HighClientOps, HighRecoveryOps};
-use crate::queue::Queue::{Mclock, Wpq};
 
 const V15: Release = Release::new(15, 0, 0);
 const V17: Release = Release::new(17, 0, 0);

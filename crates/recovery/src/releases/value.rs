@@ -2,9 +2,31 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use towtank_units::Bytes;
 
-use crate::queue::{Profile, Queue};
+/// The queue of a daemon: `osd_op_queue`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queue {
+    /// Weighted priorities, and a sleep after each object: the default up to Ceph 16.
+    Wpq,
+    /// Reservations, weights and limits by profile: the default from Ceph 17 on.
+    Mclock,
+}
+
+/// A profile of mClock: `osd_mclock_profile`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// Clients and recovery alike: the default from Ceph 18 on.
+    Balanced,
+    /// Clients first: the default of 16 and 17.
+    HighClientOps,
+    /// Recovery first.
+    HighRecoveryOps,
+}
 
 /// What a release decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +156,18 @@ pub(super) enum Modelled {
     Unknown(&'static str),
     /// It has not.
     No,
+}
+
+impl Profile {
+    /// Its name in Ceph.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Profile::Balanced => "balanced",
+            Profile::HighClientOps => "high_client_ops",
+            Profile::HighRecoveryOps => "high_recovery_ops",
+        }
+    }
 }
 
 impl fmt::Display for Rule {

@@ -27,8 +27,9 @@ fn took(version: &str) -> f64 {
     value(&outcome(&Whatif, example(), &text), "time_to_clean_s")
 }
 
-/// The mClock of 17.2.7 is that of 18, before 18.2.5 with the same shards; that of 17.2.6 is another one. Were a
-/// border between them elsewhere, two of these times would be alike that must not be, or the other way.
+/// The mClock of 17.2.7 is that of 18, before 18.2.5 with the same shards; that of 17.2.6 is another one.
+/// Were a border between them elsewhere, two of these times would be alike that must not be, or the other
+/// way.
 #[test]
 fn versions_with_the_same_rows_take_the_same_time() {
     let [second, third, bytes, sum, larger, one_shard, five, one] =
