@@ -204,6 +204,21 @@ mod tests {
         assert_eq!(mclock("20", Profile::HighRecoveryOps).throttle(true).limits, [None, None]);
     }
 
+    /// In 18.2.0 an operation costs its bytes and 499 kB, elsewhere the larger of the two; a rotating disk has
+    /// five shards before 18.2.5 and 19.2.1.
+    #[test]
+    fn costs_and_shards_are_those_of_the_version() {
+        let cost = |version, bytes| mclock(version, Profile::Balanced).throttle(true).costs.of(bytes);
+        assert_eq!([cost("18.2.0", 4_096), cost("18.2.1", 4_096)], [503_417, 499_321]);
+        assert_eq!([cost("18.2.0", 1 << 22), cost("17.2.7", 1 << 22)], [4_693_625, 1 << 22]);
+        let one = |version| {
+            let throttle = mclock(version, Profile::Balanced).throttle(true);
+            (throttle.shards, throttle.limits[1])
+        };
+        assert_eq!([one("18.2.4"), one("19.2.0")], [(5, Some(28_311_552)); 2]);
+        assert_eq!([one("18.2.5"), one("19.2.1")], [(1, Some(141_557_760)); 2]);
+    }
+
     /// Reservations in percent and weights of clients, recovery and background work, and what each gets
     /// when two of them compete: its reservation, and its part of what neither has reserved.
     #[test]
@@ -219,6 +234,9 @@ mod tests {
             ("18", Profile::Balanced, [(50.0, 1.0), (50.0, 1.0), (0.0, 1.0)]),
             ("19", Profile::HighClientOps, [(60.0, 2.0), (40.0, 1.0), (0.0, 1.0)]),
             ("20.2.3", Profile::HighRecoveryOps, [(30.0, 1.0), (70.0, 2.0), (0.0, 1.0)]),
+            ("20.2.4", Profile::Balanced, [(50.0, 1.0), (50.0, 1.0), (5.0, 2.0)]),
+            ("20.2.4", Profile::HighClientOps, [(60.0, 2.0), (40.0, 1.0), (5.0, 4.0)]),
+            ("21", Profile::HighRecoveryOps, [(30.0, 1.0), (70.0, 2.0), (5.0, 2.0)]),
         ];
         for (release, profile, [clients, recovery, work]) in rows {
             let weights = mclock(release, profile).weights();

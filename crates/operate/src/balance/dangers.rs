@@ -190,6 +190,25 @@ mod tests {
         assert_eq!(status(&bad).status(), Status::NotSafe);
     }
 
+    /// From Ceph 21 on a device may have 500 groups.
+    #[test]
+    fn how_many_groups_are_too_many_depends_on_the_release() {
+        use crate::release::GroupLimits;
+        use towtank_recovery::releases::CephRelease;
+        let of = |major: u32, groups: u64| {
+            let groups_of = GroupLimits::of(Some(CephRelease::of_major(major)));
+            let safety = Safety { groups: groups_of, ..Safety::default() };
+            dangers(&Kept { devices: vec![device(0.5, groups)], safety, ..Kept::default() }).join("; ")
+        };
+        assert!(of(20, 251).contains("above 250 (the default of mon_max_pg_per_osd)"), "{}", of(20, 251));
+        assert_eq!([of(20, 250), of(21, 500)], [""; 2]);
+        assert!(of(21, 501).contains("above 500 (the default of mon_max_pg_per_osd)"), "{}", of(21, 501));
+        assert_eq!(
+            [GroupLimits::of(None).target, GroupLimits::of(Some(CephRelease::of_major(21))).target],
+            [100, 200]
+        );
+    }
+
     #[test]
     fn sizes_that_nobody_knows_are_reported() {
         let mut unknown = device(0.5, 1);

@@ -86,6 +86,32 @@ fn a_report_says_which_versions_run() {
     assert!(warnings.contains(older), "{warnings}");
 }
 
+/// Without versions the name of the release counts; of one that is not modelled, the nearest one.
+#[test]
+fn the_name_of_a_release_says_what_it_is() {
+    let of = |name: &str| {
+        let mut folder = report([""; 3], "");
+        let mut report: Json = serde_json::from_slice(&folder.0["report.json"]).unwrap();
+        report["osdmap"]["require_osd_release"] = name.into();
+        folder.0.insert("report.json".to_owned(), report.to_string().into_bytes());
+        let ran = outcome(&Whatif, folder, "report = \"report.json\"\nfail = \"osd.0\"\n");
+        let release = ran.series["observed"]["paced"]["release"].clone();
+        (release, Warning::texts(ran.warnings).join("; "))
+    };
+    for (name, want, said) in [
+        ("octopus", 15, ""),
+        ("reef", 18, ""),
+        ("umbrella", 21, ""),
+        ("nautilus", 15, "`nautilus` is older than the releases that are modelled: Ceph 15 is assumed"),
+        ("vampire", 21, "the newest known one is assumed, Ceph 21"),
+    ] {
+        let (release, warnings) = of(name);
+        assert_eq!(release, want, "{name}");
+        assert!(warnings.contains(said), "{warnings}");
+        assert_eq!(warnings.contains("is assumed"), !said.is_empty(), "{warnings}");
+    }
+}
+
 /// Where only the release is known, the answer says which version of it is assumed, and how to say another.
 #[test]
 fn the_version_that_is_assumed_is_said() {
