@@ -204,8 +204,8 @@ mod tests {
         assert_eq!(mclock("20", Profile::HighRecoveryOps).throttle(true).limits, [None, None]);
     }
 
-    /// In 18.2.0 an operation costs its bytes and 499 kB, elsewhere the larger of the two; a rotating disk has
-    /// five shards before 18.2.5 and 19.2.1.
+    /// In 18.2.0 an operation costs its bytes and 499 kB, elsewhere the larger of the two; a rotating disk
+    /// has five shards before 18.2.5 and 19.2.1.
     #[test]
     fn costs_and_shards_are_those_of_the_version() {
         let cost = |version, bytes| mclock(version, Profile::Balanced).throttle(true).costs.of(bytes);
