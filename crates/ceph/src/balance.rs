@@ -21,7 +21,7 @@ mod room;
 mod shape;
 mod spread;
 
-pub use advice::{Advice, GROUPS_MIN, GROUPS_PER_DEVICE_MAX, TARGET_PER_DEVICE, advice};
+pub use advice::{Advice, GROUPS_MIN, advice};
 pub use audit::{Applied, Broken, Stage, applied};
 pub use best::Best;
 pub use causes::{Cause, CauseKind, causes, together};

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_imports::ceph::{DeviceUse, GroupStat, GroupSum, Medium, OsdDump, PgDump, PoolEntry, Report};
+use towtank_imports::ceph::{
+    DeviceUse, GroupStat, GroupSum, Medium, OsdDump, PgDump, PoolEntry, Report, Version,
+};
 use towtank_placement::crush::pools::{Device, PgId};
 use towtank_placement::crush::{Map, MsrFault, NONE, RuleKind};
 use towtank_report::{Severity, Warning};
@@ -67,6 +69,8 @@ pub struct Joined {
     pub media: BTreeMap<i32, Medium>,
     /// What the exports say of the states of groups.
     pub states: GroupStates,
+    /// The versions of the daemons, in ascending order, if the report has them.
+    pub versions: Vec<Version>,
 }
 
 /// Why exports could not be joined.
@@ -294,7 +298,9 @@ pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     }
     let group_states = GroupStates { stopped_pools: states::stopped_pools(&osd_dump.value), ..group_states };
     let media = report.map(|report| report.media.iter().copied().collect()).unwrap_or_default();
-    Ok(Joined { cluster, warnings, osd_dump: osd_dump.value, media, states: group_states })
+    let versions = report.map(|report| report.versions.clone()).unwrap_or_default();
+    let osd_dump = osd_dump.value;
+    Ok(Joined { cluster, warnings, osd_dump, media, states: group_states, versions })
 }
 
 fn pools_of(dump: &Named<OsdDump>, map: &Named<Map>) -> Result<Vec<PoolState>, Vec<JoinError>> {

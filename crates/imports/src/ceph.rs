@@ -7,12 +7,14 @@ mod osd_df;
 mod osd_dump;
 mod pg_dump;
 mod report;
+mod version;
 
 pub use map_file::read_map;
 pub use osd_df::{DeviceUse, read_osd_df};
 pub use osd_dump::{OsdDump, OsdEntry, Part, PoolEntry, Release, read_osd_dump};
 pub use pg_dump::{GroupStat, GroupSum, PgDump, read_pg_dump};
 pub use report::{GroupsInState, Medium, Report, Served, UsedSum, read_report};
+pub use version::{NoVersion, Version};
 
 /// The largest device id that is read: tables have a row per device, and the largest known clusters have some
 /// 10,000.

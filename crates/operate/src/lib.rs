@@ -18,6 +18,7 @@ mod features;
 mod flags;
 pub mod preview;
 mod real;
+mod release;
 #[cfg(test)]
 mod retrying;
 mod states;

@@ -18,7 +18,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use towtank_ceph::{Cluster, Joined, PoolState};
-use towtank_imports::ceph::{OsdDump, Release};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Percent, SimSpan};
 
@@ -36,7 +35,7 @@ use towtank_rebuild::recovery::{Later, Recovery, Waiting};
 use towtank_rebuild::redundancy::Redundancy;
 use towtank_recovery::checks::Fleet;
 use towtank_recovery::keys::{Exports, Keys};
-use towtank_recovery::levers::Other;
+use towtank_recovery::levers::{self, Other};
 use towtank_recovery::queue::{Mclock, Profile};
 use towtank_recovery::settings::{Settings, Usual, memory_of_machines};
 use towtank_report::Warning;
@@ -44,6 +43,7 @@ use towtank_study::RunContext;
 
 use crate::features;
 use crate::flags::ClusterFlags;
+use crate::release::{self, Paced};
 
 /// What is asked about a cluster.
 #[derive(Clone, Copy)]
@@ -127,6 +127,7 @@ impl Ready {
         draft: &Draft,
     ) -> Result<Ready, Problems> {
         let mut keys = asked.keys.clone();
+        let found = release::Found::of(&joined);
         let Joined { cluster, mut warnings, osd_dump, .. } = joined;
         if !draft.says("backfillfull_ratio")
             && let Some(ratio) = osd_dump.backfillfull_ratio()
@@ -143,9 +144,8 @@ impl Ready {
             warnings.push(Warning::note(text));
         }
         if keys.pacing.ceph_release.is_none() {
-            let (release, note) = release_of(&osd_dump);
-            keys.pacing.ceph_release = release;
-            warnings.extend(note.filter(|_| !draft.says("queue")));
+            keys.pacing.ceph_release = found.release;
+            warnings.extend(found.warnings.into_iter().filter(|_| !draft.says("queue")));
         }
         let usual = Usual { of_ceph: true, grouped: true, has_queue: true, peering: asked.start };
         let settings = Settings::of(&mut keys, usual);
@@ -164,6 +164,7 @@ impl Ready {
         problems.into_result(())?;
         let mut problems = Problems::new();
         warnings.extend(settings.check_queue(&asked.keys.pacing, draft, &mut problems));
+        warnings.extend(release::of_codes(&cluster, settings.mclock));
         let machines = Machines::of(&change.disks.iter().collect::<Vec<_>>(), asked.keys, &settings);
         warnings.extend(machines.warnings.iter().cloned());
         let groups = Groups::new(cluster, machines);
@@ -210,8 +211,18 @@ impl Ready {
         mclock.queues(self.groups.first_of_pools(), machines.devices.get(&0).copied(), &machines.rotates)
     }
 
+    /// What is known of the release, and the queue of its daemons.
+    pub(crate) fn paced(&self) -> Paced {
+        Paced { release: self.keys.pacing.ceph_release, queue: self.keys.pacing.queue }
+    }
+
+    /// What an operator could change.
+    pub(crate) fn levers(&self) -> levers::Settings {
+        levers::Settings { takes: self.settings.takes(), window: false, others: self.alternatives() }
+    }
+
     /// Settings that an operator could change besides single limits, and the limits with each.
-    pub(crate) fn alternatives(&self) -> Vec<Other> {
+    fn alternatives(&self) -> Vec<Other> {
         let Some(mclock) = self.settings.mclock else { return Vec::new() };
         let others = [Profile::HighRecoveryOps, Profile::Balanced, Profile::HighClientOps];
         let usual = usual_redundancy(&self.groups.cluster);
@@ -345,32 +356,6 @@ impl Ready {
             )));
         }
         warnings
-    }
-}
-
-/// The release whose queue is assumed, and what is to be said of it.
-fn release_of(dump: &OsdDump) -> (Option<u32>, Option<Warning>) {
-    let name = dump.release_name().unwrap_or_default();
-    match dump.release() {
-        Release::Known(release) => (Some(release), None),
-        Release::Older => {
-            let oldest = Release::OLDEST;
-            let text =
-                format!("`{name}` is older than the releases that are modelled: Ceph {oldest} is assumed");
-            (Some(oldest), Some(Warning::unknown(text)))
-        }
-        Release::Newer => {
-            let newest = Release::NEWEST;
-            let text = format!(
-                "`{name}` is no release that is known here: the newest known one is assumed, Ceph {newest}; --ceph says \
-                 another one"
-            );
-            (Some(newest), Some(Warning::unknown(text)))
-        }
-        Release::Unnamed => {
-            let text = "the osd dump names no release of Ceph, so the queue of Ceph 16 (WPQ) is assumed; set `ceph_release`";
-            (None, Some(Warning::note(text)))
-        }
     }
 }
 

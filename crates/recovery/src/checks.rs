@@ -3,12 +3,13 @@
 use towtank_rebuild::hardware::Hardware;
 use towtank_rebuild::model::{Arrivals, Load, WINDOW_MAX};
 use towtank_rebuild::redundancy::Redundancy;
-use towtank_report::Warning;
+use towtank_report::{Warning, human};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent};
 
 use crate::keys::{Clients, Pacing};
-use crate::queue::IN_BYTES;
+use crate::levers::OVERRIDE;
+use crate::releases::{self, Resets};
 use crate::settings::Settings;
 
 /// The largest share of the disks or NICs that clients may use when nothing has failed.
@@ -46,23 +47,25 @@ impl Settings {
 
     /// Checks the keys of the queue against each other, and warns of what was asked for and has no effect.
     pub fn check_queue(&self, asked: &Pacing, draft: &Draft, problems: &mut Problems) -> Vec<Warning> {
+        let named = asked.ceph_release.filter(|_| draft.says("ceph_release"));
+        let mut warnings: Vec<Warning> =
+            named.and_then(|named| releases::outside(named.0)).into_iter().collect();
         let Some(mclock) = self.mclock else {
             let unused = if self.usual.of_ceph { &QUEUE[2..] } else { &QUEUE[..] };
             for key in unused.iter().filter(|key| draft.says(key)) {
                 let message = format!("`{key}` describes mClock, but the queue is not mClock");
                 problems.refuse(draft, key, message, "set queue = \"mclock\", or leave it out");
             }
-            return Vec::new();
+            return warnings;
         };
-        if mclock.release >= IN_BYTES && draft.says("recovery_cost") {
+        if mclock.counts_bytes() && draft.says("recovery_cost") {
             let message = format!(
-                "`recovery_cost` is what a work item counts for up to Ceph 17, not in {}",
+                "`recovery_cost` is what a work item counts for before Ceph 17.2.7, not in {}",
                 mclock.release
             );
-            let hint = "leave it out: from 18 on an object counts its bytes";
+            let hint = "leave it out: from 17.2.7 on an object counts its bytes";
             problems.refuse(draft, "recovery_cost", message, hint);
         }
-        let mut warnings = Vec::new();
         let overridden = [
             ("recovery_sleep", asked.recovery_sleep != Some(self.recovery_sleep)),
             ("unit", asked.unit != Some(self.unit)),
@@ -77,14 +80,19 @@ impl Settings {
         }
         let usual = mclock.recovering(true);
         let keys = [
-            ("max_backfills", self.max_backfills != usual.backfills),
-            ("recovery_max_active", self.recovery_max_active != usual.active),
+            ("max_backfills", self.max_backfills, usual.backfills),
+            ("recovery_max_active", self.recovery_max_active, usual.active),
         ];
-        for (key, _) in keys.into_iter().filter(|(key, differs)| *differs && draft.says(key)) {
-            warnings.push(Warning::note(if mclock.release < 17 {
-                format!("Ceph {} sets `osd_{key}` to 1,000 under a profile; here it is as given", mclock.release)
-            } else {
-                format!("mClock resets `osd_{key}` unless `osd_mclock_override_recovery_settings` is true; here it is as given")
+        for (key, _, usual) in keys.into_iter().filter(|(key, own, usual)| own != usual && draft.says(key)) {
+            warnings.push(Warning::note(match mclock.release.resets() {
+                Resets::Always => format!(
+                    "Ceph {} sets `osd_{key}` to {} under a profile; here it is as given",
+                    mclock.release,
+                    human::digits(f64::from(usual))
+                ),
+                Resets::Unless => {
+                    format!("mClock resets `osd_{key}` unless `{OVERRIDE}` is true; here it is as given")
+                }
             }));
         }
         warnings

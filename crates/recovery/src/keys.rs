@@ -10,6 +10,7 @@ use towtank_rebuild::ledger::{Gather, Order, Source};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use crate::queue::{Profile, Queue};
+use crate::releases::CephRelease;
 
 /// All blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -127,11 +128,11 @@ pub struct Pacing {
     /// else 0s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backfill_look: Option<SimSpan>,
-    /// Release of Ceph, from 14 to 20, for the defaults of its queue. Left out: `require_osd_release` of the
-    /// osd dump, or that of `preset`. Only with groups of Ceph.
+    /// Release of Ceph, 15 to 21 (`18`) or one version of it (`"18.2.5"`), for its defaults. Left out: the
+    /// version that the report has, or `require_osd_release` of the osd dump, or that of `preset`. Of a
+    /// release, its newest version. Only with groups of Ceph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 14, max = 20))]
-    pub ceph_release: Option<u32>,
+    pub ceph_release: Option<CephRelease>,
     /// Operation queue of the daemons, `osd_op_queue`: `wpq` with sleeps, or `mclock` with a profile. Left
     /// out: that of the release. As `ceph_release`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +145,7 @@ pub struct Pacing {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub osd_capacity: Option<u32>,
-    /// Bytes that a work item of recovery counts for in mClock up to Ceph 17, whatever the size of its
+    /// Bytes that a work item of recovery counts for in mClock before Ceph 17.2.7, whatever the size of its
     /// object: `osd_recovery_cost`. Left out: 20MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_cost: Option<Bytes>,

@@ -27,6 +27,9 @@ const EVENTS_LEAST: u64 = 500_000;
 /// Limits of so many groups or objects bind nothing.
 const MOST: u32 = 1_000;
 
+/// The option with which daemons with mClock take other limits of recovery.
+pub(crate) const OVERRIDE: &str = "osd_mclock_override_recovery_settings";
+
 /// The change that removes the recovery sleep.
 pub(crate) const NO_SLEEP: &str = "recovery_sleep = 0s";
 
@@ -71,8 +74,32 @@ impl Cost {
     }
 }
 
+/// How daemons take `osd_max_backfills` and `osd_recovery_max_active` from an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// As they are.
+    AsGiven,
+    /// Only with an option that must be set too.
+    WithOption,
+    /// Not at all.
+    Never,
+}
+
+impl Takes {
+    /// The change that raises one of them; none where it would have no effect.
+    fn change(self, key: &str, value: u32) -> Option<String> {
+        match self {
+            Takes::AsGiven => Some(format!("{key} = {value}")),
+            Takes::WithOption => Some(format!("{OVERRIDE} = true, {key} = {value}")),
+            Takes::Never => None,
+        }
+    }
+}
+
 /// The settings of a study, besides those that each has.
 pub struct Settings {
+    /// How daemons take limits of recovery.
+    pub takes: Takes,
     /// Whether it has a key for the units in flight of a stream. Ceph has none.
     pub window: bool,
     /// Other settings.
@@ -122,7 +149,7 @@ pub fn tried(
     if context.replicate != 0 || !ended {
         return Ok(Vec::new());
     }
-    let mut levers = levers(recovery, resources, settings.window);
+    let mut levers = levers(recovery, resources, &settings);
     let limited = of_kind(resources, Kind::Queue).map_or(0.0, |of| of.busiest);
     levers.extend(settings.others.into_iter().map(|Other { change, limits, weights }| Lever {
         change,
@@ -174,8 +201,8 @@ pub fn tried(
     Ok(tried)
 }
 
-/// All changes that can be tried; `has_window` says whether the study has a key for the window.
-fn levers(recovery: &Recovery<'_>, resources: &[Resource], has_window: bool) -> Vec<Lever> {
+/// All changes of limits and machines that can be tried.
+fn levers(recovery: &Recovery<'_>, resources: &[Resource], settings: &Settings) -> Vec<Lever> {
     let (limits, hardware) = (recovery.limits, recovery.hardware);
     let of = |kind: Kind| of_kind(resources, kind);
     let busiest = |kind: Kind| of(kind).map_or(0.0, |resource| resource.busiest);
@@ -196,7 +223,9 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource], has_window: bool) -> 
     if let Some(most) = limits.reservations.filter(|most| *most < MOST) {
         let more = most.saturating_mul(4);
         let changed = Limits { reservations: Some(more), ..limits.clone() };
-        add(busiest(Kind::Reservations), format!("max_backfills = {more}"), changed, None);
+        if let Some(change) = settings.takes.change("max_backfills", more) {
+            add(busiest(Kind::Reservations), change, changed, None);
+        }
     }
     let streams = limits.paces.iter().map(|pace| pace.streams).fold(limits.streams, u32::max);
     if streams < MOST {
@@ -206,9 +235,11 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource], has_window: bool) -> 
         // A disk that sleeps works on one object at a time, whatever its limit is.
         let one_at_a_time = of(Kind::Sleep).is_some_and(|sleep| sleep.busiest > 0.0);
         let chance = if one_at_a_time { 0.0 } else { idle / 2.0 };
-        add(chance, format!("recovery_max_active = {more}"), changed, None);
+        if let Some(change) = settings.takes.change("recovery_max_active", more) {
+            add(chance, change, changed, None);
+        }
     }
-    if has_window && (limits.window as usize) < WINDOW_MAX && limits.queues.is_none() {
+    if settings.window && (limits.window as usize) < WINDOW_MAX && limits.queues.is_none() {
         let changed = Limits { window: WINDOW_MAX as u32, ..limits.clone() };
         add(idle / 3.0, format!("window = {WINDOW_MAX}"), changed, None);
     }

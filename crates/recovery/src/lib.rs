@@ -3,7 +3,8 @@
 //! The crate `towtank_rebuild` plans and simulates a recovery. This one has what lies between it and a study:
 //!
 //! - `keys`: keys of scenarios in blocks; `settings`: the values that they have; `checks`: their checks;
-//! - `queue`: the operation queue of Ceph's daemons, by release; `log`: what the logs of its groups remember;
+//! - `releases`: what is assumed of each release of Ceph; `queue`: the operation queue of its daemons;
+//! - `log`: what the logs of its groups remember;
 //! - `observed`, `work`, `resources`, `traffic`: what machines did, and its measures;
 //! - `bottleneck`: what limited it; `running`: runs one;
 //! - `levers`: changes that may help, each tried; `estimate`: large recoveries with some of their objects;
@@ -21,6 +22,7 @@ pub mod log;
 pub mod observed;
 pub mod parts;
 pub mod queue;
+pub mod releases;
 pub mod resources;
 pub mod running;
 pub mod settings;

@@ -7,7 +7,9 @@ use towtank_rebuild::recovery::Waiting;
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
 use crate::keys::{Keys, Seeks};
-use crate::queue::{ITEM, Mclock, Profile, Queue};
+use crate::levers::Takes;
+use crate::queue::{Mclock, Queue};
+use crate::releases::{CephRelease, Release, Resets};
 
 /// Where the values come from that no key has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +124,7 @@ const BACKFILL: Backfill = Backfill { begin: SimSpan::from_ms(320), look: SimSpa
 const MAPS: Maps = Maps { soon: SimSpan::from_ms(50), apart: SimSpan::from_secs(1), one_in: 1 };
 
 /// The release that is assumed if exports name none.
-const RELEASE_USUAL: u32 = 16;
+pub const RELEASE_USUAL: CephRelease = CephRelease::of_major(16);
 
 /// Clients weigh so much against recovery in WPQ: priorities of 63 and 3.
 const WEIGHT_OF_CEPH: u32 = 21;
@@ -139,8 +141,10 @@ impl Settings {
         let [read, write, nic] = usual_speeds(ceph);
         let recovering = mclock.map(|mclock| mclock.recovering(true));
         let span = |shipped: SimSpan| if ceph { shipped } else { SimSpan::ZERO };
-        let active = recovering.map_or(if ceph { 3 } else { 8 }, |of| of.active);
-        let backfills = recovering.map_or(u32::from(ceph), |of| of.backfills);
+        let release = Release::assumed(pacing.ceph_release.unwrap_or(RELEASE_USUAL).0);
+        let of_wpq =
+            || if ceph { [release.active(Queue::Wpq, true), release.backfills(Queue::Wpq)] } else { [8, 0] };
+        let [active, backfills] = recovering.map_or_else(of_wpq, |of| [of.active, of.backfills]);
         let sleep = recovering.map_or(span(SimSpan::from_ms(100)), |of| of.sleep);
         let trip = if ceph { SimSpan::from_us(50) } else { SimSpan::from_ns(6_780) };
         // Fitted with the backfill study to a cluster with 16.2.15: three devices on flash, objects of 1 KiB.
@@ -255,16 +259,26 @@ impl Settings {
     }
 
     /// The maps with which groups that wait for reservations get work items. These cost something where
-    /// devices sleep, and where a queue limits what an item costs in bytes.
+    /// devices sleep, and where a queue charges them to a limit.
     fn maps(&self, queues: Option<&Queues>) -> Option<Maps> {
         let costs = match queues {
-            Some(queues) => queues
-                .throttles
-                .iter()
-                .any(|throttle| throttle.item.is_none() && throttle.limits.iter().any(Option::is_some)),
+            Some(queues) => {
+                let limited = queues.throttles.iter().any(|of| of.limits.iter().any(Option::is_some));
+                limited && self.mclock.is_some_and(|mclock| mclock.charges_idle_items())
+            }
             None => !self.recovery_sleep.is_zero(),
         };
         (self.is_serial() && self.reservations().is_some() && costs).then_some(MAPS)
+    }
+
+    /// How daemons take limits of recovery that an operator sets.
+    #[must_use]
+    pub fn takes(&self) -> Takes {
+        match self.mclock.map(|mclock| mclock.release.resets()) {
+            None => Takes::AsGiven,
+            Some(Resets::Unless) => Takes::WithOption,
+            Some(Resets::Always) => Takes::Never,
+        }
     }
 
     /// The delays between a failure and its recovery.
@@ -323,15 +337,14 @@ fn mclock(keys: &mut Keys, usual: Usual) -> Option<Mclock> {
         return None;
     }
     let keys = &mut keys.pacing;
-    let release = keys.ceph_release.unwrap_or(RELEASE_USUAL);
-    if *keys.queue.get_or_insert(Queue::of_release(release)) == Queue::Wpq {
+    let release = Release::assumed(keys.ceph_release.unwrap_or(RELEASE_USUAL).0);
+    if *keys.queue.get_or_insert(release.queue()) == Queue::Wpq {
         return None;
     }
-    let profile = *keys.profile.get_or_insert(Profile::of_release(release));
+    let profile = *keys.profile.get_or_insert(release.profile());
     keys.recovery_sleep = Some(SimSpan::ZERO);
     (keys.unit, keys.window) = (Some(Bytes::from_mib(8)), Some(1));
-    let item = keys.recovery_cost.unwrap_or(ITEM);
-    Some(Mclock { release, profile, capacity: keys.osd_capacity, item })
+    Some(Mclock { release, profile, capacity: keys.osd_capacity, item: keys.recovery_cost })
 }
 
 /// The rates at which a disk reads and writes, and that of a NIC. The published ones are those of the study's

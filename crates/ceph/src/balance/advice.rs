@@ -12,13 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use super::spread::Spread;
 
-/// Shards on each device that Ceph aims at: the default of `mon_target_pg_per_osd` since Ceph 14.
-pub const TARGET_PER_DEVICE: f64 = 100.0;
-
-/// More groups than this on a device, and Ceph creates no more there: the default of `mon_max_pg_per_osd`
-/// since Ceph 14.
-pub const GROUPS_PER_DEVICE_MAX: u64 = 250;
-
 /// Fewest groups that are advised for a pool: the default of `osd_pool_default_pg_num` since Ceph 15.
 pub const GROUPS_MIN: u32 = 32;
 
@@ -39,9 +32,9 @@ pub struct Advice {
     pub advised: Option<u32>,
 }
 
-/// The advice for each pool.
+/// The advice for each pool, where `per_device` shards on each device are the aim.
 #[must_use]
-pub fn advice(spread: &Spread) -> Vec<Advice> {
+pub fn advice(spread: &Spread, per_device: u32) -> Vec<Advice> {
     let ideal = spread.ideal();
     let bytes = spread.bytes_of(&ideal);
     let mut found = Vec::new();
@@ -53,7 +46,7 @@ pub fn advice(spread: &Spread) -> Vec<Advice> {
         };
         let parts: f64 = shards.iter().map(part).sum();
         let devices = shards.values().filter(|count| **count > 0.0).count().max(1) as f64;
-        let target = parts * TARGET_PER_DEVICE / f64::from(pool.size.max(1));
+        let target = parts * f64::from(per_device) / f64::from(pool.size.max(1));
         let target = (target > 0.0).then_some(target);
         let advised = target.map(|target| nearest_power(target).max(GROUPS_MIN.min(pool.pg_num)));
         found.push(Advice {

@@ -10,11 +10,12 @@ use super::{POOL_SIZE_MAX, fields};
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
-/// Ceph's releases from 14 on.
-const RELEASES: [&str; 7] = ["nautilus", "octopus", "pacific", "quincy", "reef", "squid", "tentacle"];
+/// Ceph's releases from 15 on.
+const RELEASES: [&str; 7] = ["octopus", "pacific", "quincy", "reef", "squid", "tentacle", "umbrella"];
 
 /// Those before, the newest first.
-const OLDER: [&str; 8] = ["mimic", "luminous", "kraken", "jewel", "infernalis", "hammer", "giant", "firefly"];
+const OLDER: [&str; 9] =
+    ["nautilus", "mimic", "luminous", "kraken", "jewel", "infernalis", "hammer", "giant", "firefly"];
 
 /// The release of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub enum Release {
 
 impl Release {
     /// The oldest that is modelled.
-    pub const OLDEST: u32 = 14;
+    pub const OLDEST: u32 = 15;
     /// The newest that is modelled.
     pub const NEWEST: u32 = Release::OLDEST + RELEASES.len() as u32 - 1;
 }

@@ -9,6 +9,7 @@ use super::crush_dump::CrushDump;
 use super::fields;
 use super::osd_dump::OsdDump;
 use super::pg_dump::{GroupSum, is_in};
+use super::version::Version;
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
@@ -31,6 +32,9 @@ pub struct Report {
     pub states: Vec<GroupsInState>,
     /// The number of groups that each device serves; empty if the report does not say.
     pub served: Vec<Served>,
+    /// The versions of the daemons of devices, in ascending order, each once; that of the monitor if no
+    /// daemon says its own. Empty if neither is known.
+    pub versions: Vec<Version>,
 }
 
 /// How many groups a device serves.
@@ -114,6 +118,9 @@ struct Metadata {
     /// Bytes of the data device.
     #[serde(default)]
     bluestore_bdev_size: Option<String>,
+    /// The version of the daemon: `ceph version 18.2.0 (5dd2413) reef (stable)`.
+    #[serde(default)]
+    ceph_version: Option<String>,
 }
 
 impl Metadata {
@@ -156,8 +163,23 @@ impl DeviceSum {
     }
 }
 
+/// The versions of the daemons of devices, or else that of the monitor.
+fn versions(of_monitor: Option<&str>, devices: &[Metadata]) -> Vec<Version> {
+    let of_devices = devices.iter().filter_map(|device| Version::in_text(device.ceph_version.as_deref()?));
+    let mut found: Vec<Version> = of_devices.collect();
+    found.sort_unstable();
+    found.dedup();
+    if found.is_empty() {
+        found.extend(of_monitor.and_then(Version::in_text));
+    }
+    found
+}
+
 #[derive(Deserialize)]
 struct Fields {
+    /// That of the monitor.
+    #[serde(default)]
+    version: Option<String>,
     osdmap: OsdDump,
     crushmap: CrushDump,
     pool_stats: Vec<PoolStatistic>,
@@ -197,6 +219,7 @@ pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
         used: fields.osd_sum.as_ref().and_then(DeviceSum::used),
         states: fields.num_pg_by_state,
         served: fields.num_pg_by_osd,
+        versions: versions(fields.version.as_deref(), &fields.osd_metadata),
         pools: fields.pool_stats.iter().map(|pool| (pool.poolid, pool.stat_sum)).collect(),
     };
     Ok(Imported { value, notes })

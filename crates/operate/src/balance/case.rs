@@ -13,6 +13,7 @@ use crate::exports;
 use crate::features;
 use crate::flags::ClusterFlags;
 use crate::real::write_rate;
+use crate::release::{self, GroupLimits};
 use crate::states;
 
 /// A checked scenario.
@@ -23,6 +24,8 @@ pub struct Ready {
     pub cluster: Cluster,
     /// Its limits of fill.
     pub limits: FillLimits,
+    /// How many groups a device is to have.
+    pub groups: GroupLimits,
     /// What the exports say of the states of groups.
     pub states: GroupStates,
     /// Warnings about the exports.
@@ -49,8 +52,9 @@ impl Ready {
     /// # Errors
     /// Each problem with its place in `draft`.
     pub fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
-        let Joined { cluster, mut warnings, osd_dump, states, .. } =
-            exports::load(&scenario.exports, &STATES, draft)?;
+        let loaded = exports::load(&scenario.exports, &STATES, draft)?;
+        let groups = GroupLimits::of(release::Found::of(&loaded).release);
+        let Joined { cluster, mut warnings, osd_dump, states, .. } = loaded;
         warnings.extend(features::named(&osd_dump));
         warnings.extend(states::of_sums(&states));
         let flags = ClusterFlags::of((&cluster, &osd_dump), &Asked::default(), draft, &mut warnings)?;
@@ -65,7 +69,7 @@ impl Ready {
             )));
         }
         let limits = FillLimits::of(&osd_dump);
-        Ok(Ready { scenario, cluster, limits, states, warnings, destinations })
+        Ok(Ready { scenario, cluster, limits, groups, states, warnings, destinations })
     }
 
     /// Bytes per second that a device takes at most.

@@ -1,7 +1,6 @@
 //! What is unsafe or not known, in words: it comes first, the worst before the rest.
 
 use towtank_ceph::FillLevel;
-use towtank_ceph::balance::GROUPS_PER_DEVICE_MAX;
 use towtank_report::{Standing, Status, Warning};
 
 use super::observed::{Device, Kept, Unmappable};
@@ -48,14 +47,15 @@ fn above(kept: &Kept, level: FillLevel) -> Option<String> {
 
 /// Devices with more groups than Ceph allows.
 fn crowded(kept: &Kept) -> Option<String> {
-    let crowded = || kept.devices.iter().filter(|device| device.shards_now > GROUPS_PER_DEVICE_MAX);
+    let most = kept.safety.groups.max;
+    let crowded = || kept.devices.iter().filter(|device| device.shards_now > u64::from(most));
     let worst = crowded().max_by_key(|device| device.shards_now)?;
     let more = match crowded().count() - 1 {
         0 => String::new(),
         more => format!(", and {more} more are above it"),
     };
     Some(format!(
-        "{} has {} groups, above {GROUPS_PER_DEVICE_MAX} (the default of mon_max_pg_per_osd){more}",
+        "{} has {} groups, above {most} (the default of mon_max_pg_per_osd){more}",
         worst.name, worst.shards_now
     ))
 }
@@ -188,6 +188,25 @@ mod tests {
             ]
         );
         assert_eq!(status(&bad).status(), Status::NotSafe);
+    }
+
+    /// From Ceph 21 on a device may have 500 groups.
+    #[test]
+    fn how_many_groups_are_too_many_depends_on_the_release() {
+        use crate::release::GroupLimits;
+        use towtank_recovery::releases::CephRelease;
+        let of = |major: u32, groups: u64| {
+            let groups_of = GroupLimits::of(Some(CephRelease::of_major(major)));
+            let safety = Safety { groups: groups_of, ..Safety::default() };
+            dangers(&Kept { devices: vec![device(0.5, groups)], safety, ..Kept::default() }).join("; ")
+        };
+        assert!(of(20, 251).contains("above 250 (the default of mon_max_pg_per_osd)"), "{}", of(20, 251));
+        assert_eq!([of(20, 250), of(21, 500)], [""; 2]);
+        assert!(of(21, 501).contains("above 500 (the default of mon_max_pg_per_osd)"), "{}", of(21, 501));
+        assert_eq!(
+            [GroupLimits::of(None).target, GroupLimits::of(Some(CephRelease::of_major(21))).target],
+            [100, 200]
+        );
     }
 
     #[test]

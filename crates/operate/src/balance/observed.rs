@@ -13,6 +13,7 @@ use towtank_placement::crush::{ItemId, NONE};
 use towtank_units::{Bytes, Rate, SimSpan};
 
 use super::case::Ready;
+use crate::release::GroupLimits;
 use towtank_study::{Progress, RunContext, StudyError};
 
 /// The results of one replicate.
@@ -155,6 +156,9 @@ pub struct Safety {
     pub unmappable: Vec<Unmappable>,
     /// The limits of fill.
     pub limits: FillLimits,
+    /// How many groups a device is to have.
+    #[serde(default)]
+    pub groups: GroupLimits,
 }
 
 /// Groups of a pool of which the monitors would keep no explicit mapping.
@@ -215,7 +219,7 @@ pub fn seen(ready: &Ready, context: &RunContext<'_>) -> Result<Option<Kept>, Stu
         stages: stages(ready, &spread, &applied),
         moved_groups: moved.len() as u64,
         commands: commands(&applied),
-        advice: advice(&spread),
+        advice: advice(&spread, ready.groups.target),
         safety: safety(ready, &spread),
     }))
 }
@@ -327,6 +331,7 @@ fn safety(ready: &Ready, spread: &Spread) -> Safety {
         upmaps: upmaps_of(ready, spread),
         unmappable: unmappable_of(ready, spread),
         limits: ready.limits,
+        groups: ready.groups,
         states: ready.states.clone(),
         ..Safety::default()
     };

@@ -1,6 +1,5 @@
 //! Tables of an answer.
 
-use towtank_ceph::balance::{GROUPS_PER_DEVICE_MAX, TARGET_PER_DEVICE};
 use towtank_report::{Cell, Column, Standing, Table};
 
 use super::Balance;
@@ -8,6 +7,7 @@ use super::answer::{View, answer, compared, name, words};
 use super::dangers::status;
 use super::figures;
 use super::observed::{Fits, Kept};
+use crate::release::GroupLimits;
 use towtank_study::{Points, Presentation};
 
 /// The presentation of all points of the study.
@@ -178,10 +178,11 @@ fn groups(kept: &Kept) -> Table {
         Column::number("target", "groups"),
         Column::number("pg_num_advised", "groups"),
     ];
+    let GroupLimits { target, max } = kept.safety.groups;
     let about = format!(
-        "The advice is the power of two nearest to the target: {TARGET_PER_DEVICE:.0} shards on each device \
+        "The advice is the power of two nearest to the target: {target} shards on each device \
          (`mon_target_pg_per_osd`), of which a pool gets its share of the bytes on its devices. Ceph warns above \
-         {GROUPS_PER_DEVICE_MAX} groups a device (`mon_max_pg_per_osd`). Its autoscaler takes the share of the capacity \
+         {max} groups a device (`mon_max_pg_per_osd`). Its autoscaler takes the share of the capacity \
          instead, and acts only from a factor of 3."
     );
     let mut table = Table::new("pg_num", "Numbers of groups", columns).about(about);

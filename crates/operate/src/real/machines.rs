@@ -15,8 +15,11 @@ use towtank_rebuild::hardware::{Hardware, Layout, Names, Uplinks};
 use towtank_rebuild::model::Pace;
 use towtank_rebuild::plan::DeviceId;
 use towtank_recovery::keys::{Keys, Seeks};
+use towtank_recovery::queue::Queue;
 use towtank_recovery::settings::Settings;
 use towtank_report::Warning;
+
+use crate::release;
 
 /// Machines, and the mapping between their devices and those of Ceph.
 #[derive(Clone, Debug)]
@@ -43,8 +46,7 @@ struct Class {
     read: u64,
     write: u64,
     seeks: Seeks,
-    /// Ceph's `osd_recovery_max_active_*` and `osd_recovery_sleep_*`.
-    active: u32,
+    /// Ceph's `osd_recovery_sleep_*`.
     sleep: SimSpan,
 }
 
@@ -63,23 +65,14 @@ const CLASSES: [Class; 4] = [
         read: 200_000_000,
         write: 190_000_000,
         seeks: Seeks::Hdd,
-        active: 3,
         sleep: SimSpan::from_ms(100),
     },
-    Class {
-        name: "ssd",
-        read: 550_000_000,
-        write: 500_000_000,
-        seeks: Seeks::None,
-        active: 10,
-        sleep: SimSpan::ZERO,
-    },
+    Class { name: "ssd", read: 550_000_000, write: 500_000_000, seeks: Seeks::None, sleep: SimSpan::ZERO },
     Class {
         name: "nvme",
         read: 3_000_000_000,
         write: 2_000_000_000,
         seeks: Seeks::None,
-        active: 10,
         sleep: SimSpan::ZERO,
     },
     Class {
@@ -87,7 +80,6 @@ const CLASSES: [Class; 4] = [
         read: 200_000_000,
         write: 190_000_000,
         seeks: Seeks::Hdd,
-        active: 3,
         sleep: SimSpan::from_ms(25),
     },
 ];
@@ -219,10 +211,11 @@ impl Classes {
                 ..settings.clone()
             };
             let active = asked.pacing.recovery_max_active;
+            let release = release::assumed(asked.pacing.ceph_release);
             let pace = match settings.mclock.map(|mclock| mclock.recovering(class.rotates())) {
                 Some(usual) => Pace { streams: active.unwrap_or(usual.active), sleep: SimSpan::ZERO },
                 None => Pace {
-                    streams: active.unwrap_or(class.active),
+                    streams: active.unwrap_or(release.active(Queue::Wpq, class.rotates())),
                     sleep: asked.pacing.recovery_sleep.unwrap_or(class.sleep),
                 },
             };

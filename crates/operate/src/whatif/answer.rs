@@ -10,14 +10,13 @@ use super::observed::{Kept, LEASE_S, PEERS_S};
 use super::orders;
 use super::unavailable::Unavailable;
 use crate::preview::dangers;
+use crate::release::{self, Paced};
 use towtank_recovery::levers::{Tried, advice, by_time, tried_in};
 use towtank_recovery::parts;
+use towtank_recovery::releases;
 use towtank_recovery::work;
 use towtank_study::Point;
 use towtank_study::ranking::Ranked;
-
-/// More devices groups than this on a device bring a warning: Ceph's `mon_max_pg_per_osd`.
-pub(super) const GROUPS_A_DEVICE: u64 = 250;
 
 /// One point with the results of its first replicate.
 pub struct View<'a> {
@@ -99,11 +98,16 @@ impl<'a> View<'a> {
         of_map.max(own)
     }
 
+    /// More groups than this on a device bring a warning: Ceph's `mon_max_pg_per_osd`.
+    pub(super) fn groups_max(&self) -> u32 {
+        release::assumed(self.kept.observed.paced.release).groups_max()
+    }
+
     /// Whether some device gets more groups than Ceph likes, and has fewer now.
     fn crowded(&self) -> bool {
         let of = |measure: &str| self.value(measure).unwrap_or(0.0);
         let most = of("device_groups_max_after");
-        most > GROUPS_A_DEVICE as f64 && most > of("device_groups_max_before")
+        most > f64::from(self.groups_max()) && most > of("device_groups_max_before")
     }
 }
 
@@ -148,6 +152,10 @@ pub fn answer(view: &View<'_>) -> Answer {
                 ),
             );
         }
+    }
+    let Paced { release, queue } = view.kept.observed.paced;
+    if let Some(known) = release {
+        answer.lines.extend(releases::said(known.0, queue));
     }
     // Where some data stay behind there is no time until all groups are clean.
     let end = view.value("time_to_clean_s").is_none().then_some("time_to_end_s");
@@ -281,7 +289,7 @@ fn said(view: &View<'_>) -> Vec<String> {
     dangers.splice(0..0, first);
     if view.crowded() {
         let most = view.value("device_groups_max_after").unwrap_or(0.0);
-        dangers.push(format!("a device would have {most:.0} groups, above {GROUPS_A_DEVICE}"));
+        dangers.push(format!("a device would have {most:.0} groups, above {}", view.groups_max()));
     }
     if dangers.is_empty() && view.value("time_to_clean_s").is_none() {
         let reason = view.reason("time_to_clean_s").unwrap_or("the reason is not known");

@@ -22,8 +22,9 @@ use super::waits;
 use crate::preview::dangers;
 use crate::preview::moves::Moves;
 use crate::real::Staged;
+use crate::release::Paced;
 use towtank_recovery::estimate::{self, ERROR_MAX, Estimate, GROUPS};
-use towtank_recovery::levers::{self, Settings, Tried};
+use towtank_recovery::levers::{self, Tried};
 use towtank_recovery::observed::{Observed as Work, Parts, ServerSeen, bare, left, transfer};
 use towtank_recovery::resources::{Resource, resources};
 use towtank_recovery::{running, work};
@@ -113,6 +114,9 @@ pub struct Observed {
     /// What the manager changes in steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<Made>,
+    /// The release of Ceph, and the queue of its daemons.
+    #[serde(default)]
+    pub paced: Paced,
 }
 
 /// The kept results of a replicate.
@@ -178,7 +182,7 @@ fn in_order(
         Estimate::or_of(estimate, (&recovery, &recovered), limits, context)
     })?;
     let mut tried = context.within(all * own..all, |context| {
-        let settings = Settings { window: false, others: ready.real.alternatives() };
+        let settings = ready.real.levers();
         levers::tried(&recovery, &recovered, (&resources, settings), estimate.as_ref(), context)
     })?;
     let spread = context
@@ -208,6 +212,7 @@ fn in_order(
         fast_permille: permille.filter(|_| spread.is_some()).map(|[_, fast]| fast),
         down: ready.down.clone(),
         steps,
+        paced: ready.real.paced(),
         stays_in: staged.struck.first().is_some_and(|first| recovery.moments_of(first).1.is_none()),
     };
     let seen = Seen {

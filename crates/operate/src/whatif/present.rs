@@ -3,7 +3,7 @@
 use towtank_report::{Axis, Band, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Table, human};
 
 use super::Whatif;
-use super::answer::{GROUPS_A_DEVICE, View, answer, compared};
+use super::answer::{View, answer, compared};
 use crate::preview::present::{fill, pools};
 use towtank_recovery::figures::{self, of_machines, written};
 use towtank_recovery::levers::Cost;
@@ -136,7 +136,8 @@ fn devices(view: &View<'_>) -> Table {
     columns.extend(["groups_before", "groups_after"].map(|name| Column::number(name, "groups")));
     columns.extend(["fill_before", "fill_after"].map(|name| Column::number(name, "percent")));
     let about = format!(
-        "Bytes of copies and shards. Ceph warns above {GROUPS_A_DEVICE} groups a device (`mon_max_pg_per_osd`)."
+        "Bytes of copies and shards. Ceph warns above {} groups a device (`mon_max_pg_per_osd`).",
+        view.groups_max()
     );
     let mut table = Table::new("devices", "Device by device", columns).about(about);
     for device in view.kept.moves.devices.values() {

@@ -92,6 +92,11 @@ pub enum Costs {
         /// The least cost.
         least: u64,
     },
+    /// Bytes, and this many for each operation.
+    Sum {
+        /// For each operation.
+        each: u64,
+    },
 }
 
 impl Costs {
@@ -105,6 +110,7 @@ impl Costs {
                 u64::try_from(rounded).unwrap_or(u64::MAX).max(1)
             }
             Costs::Bytes { least } => bytes.max(least).max(1),
+            Costs::Sum { each } => bytes.saturating_add(each).max(1),
         }
     }
 }

@@ -173,7 +173,7 @@ pub fn course(
     let resources = resources::resources_without(&recovery, &recovered, &gone);
     let tried = if tries {
         context.within(own..1.0, |context| {
-            let settings = Settings { window: true, others: Vec::new() };
+            let settings = Settings { takes: scenario.settings.takes(), window: true, others: Vec::new() };
             levers::tried(&recovery, &recovered, (&resources, settings), None, context)
         })?
     } else {

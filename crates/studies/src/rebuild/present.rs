@@ -14,6 +14,7 @@ use crate::published::is_published;
 use towtank_recovery::figures::of_machines;
 use towtank_recovery::levers::{advice, tried_in};
 use towtank_recovery::parts;
+use towtank_recovery::releases;
 use towtank_recovery::settings::usual_speeds;
 use towtank_recovery::slowest::{Runs, Slowest};
 use towtank_recovery::{tables, work};
@@ -169,6 +170,10 @@ fn assumed(view: &View<'_>, answer: &mut Answer) {
             Line { label: Label::Assumed, text, change }
         });
     answer.lines.extend(parts);
+    let pacing = &scenario.scenario.keys.pacing;
+    if let (Some(known), Some(_)) = (pacing.ceph_release, scenario.settings.mclock) {
+        answer.lines.extend(releases::said(known.0, pacing.queue));
+    }
     if let Some(words) = handoffs(scenario) {
         answer.push(Label::Assumed, words);
     }

@@ -77,7 +77,7 @@ const KINDS: [&str; 20] = [
     "servers = 6\ndisks_per_server = 3\nper_server = \"3GiB\"\nfail = \"server\"\nserver_max_active = 2\nserver_rate_cap = \"300MiB/s\"",
     "servers = 6\ndisks_per_server = 2\nper_server = \"2GiB\"\nec = \"3+2\"\ngather = \"target\"\nfail = \"disk\"\nreplace = \"0s\"\nplacement = \"rendezvous\"",
     "servers = 8\nper_server = \"2GiB\"\ngroups = 40\nmax_backfills = 1\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\nreplace = \"30ms\"\nserver_max_active = 1",
-    "preset = \"ceph\"\nservers = 6\nper_server = \"2GiB\"\ngroups = 40\nqueue = \"mclock\"\nceph_release = 17\nosd_capacity = 1000000\nseeks = \"none\"\nfail = \"server\"\nreturns = \"1s\"",
+    "preset = \"ceph\"\nservers = 6\nper_server = \"2GiB\"\ngroups = 40\nqueue = \"mclock\"\nceph_release = \"17.2.5\"\nosd_capacity = 1000000\nseeks = \"none\"\nfail = \"server\"\nreturns = \"1s\"",
 ];
 
 #[test]

@@ -227,17 +227,18 @@ pub fn exports(study: &str, number: u64) -> String {
 
 /// The queue of a drawn release, with its profile or its sleeps.
 fn queue(draw: Draw<'_>) -> String {
-    let release = 14 + draw(7);
+    let major = 15 + draw(7);
+    let release = match draw(3) {
+        0 => major.to_string(),
+        _ => format!("\"{major}.2.{}\"", draw(11)),
+    };
     if draw(3) > 0 {
         let profile = ["balanced", "high_client_ops", "high_recovery_ops"][draw(3) as usize];
         let capacity = match draw(3) {
             0 => format!("osd_capacity = {}\n", 50 + draw(30_000)),
             _ => String::new(),
         };
-        return format!(
-            "queue = \"mclock\"\nprofile = \"{profile}\"\nceph_release = {}\n{capacity}",
-            release.max(16)
-        );
+        return format!("queue = \"mclock\"\nprofile = \"{profile}\"\nceph_release = {release}\n{capacity}");
     }
     let sleep = ["0s", "1ms", "100ms"][draw(3) as usize];
     format!(

@@ -245,7 +245,10 @@ fn daemons(shape: &Shape, text: &mut String, draws: Draw<'_>) {
     }
     quoted(text, "queue", "mclock");
     quoted(text, "profile", pick(draws, &["balanced", "high_client_ops", "high_recovery_ops"]));
-    line(text, "ceph_release", &(16 + draws(5)).to_string());
+    match draws(3) {
+        0 => line(text, "ceph_release", &(16 + draws(6)).to_string()),
+        _ => quoted(text, "ceph_release", &format!("{}.2.{}", 16 + draws(6), draws(11))),
+    }
     // So much that a step takes milliseconds, as all else here does.
     line(text, "osd_capacity", &(10_000 + draws(1_000_000)).to_string());
 }

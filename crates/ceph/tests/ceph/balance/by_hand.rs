@@ -177,7 +177,7 @@ fn commands_are_those_of_ceph() {
 /// Eight devices, 100 shards each: 800 shards, three of a group: 267 groups, so 256.
 #[test]
 fn the_advice_is_the_nearest_power_of_two() {
-    let advice = advice(&spread(&one_double_host(3, 64, GIB)));
+    let advice = advice(&spread(&one_double_host(3, 64, GIB)), 100);
     near(advice[0].target.unwrap(), 800.0 / 3.0, 1e-6);
     assert_eq!(advice[0].advised, Some(256));
     near(advice[0].share, 1.0, 1e-9);

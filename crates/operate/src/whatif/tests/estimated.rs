@@ -6,7 +6,7 @@ use towtank_streams::{Draws, Purpose, Uniform as _};
 use super::coarse::LIMITS;
 use super::*;
 use towtank_recovery::estimate::Estimate;
-use towtank_recovery::levers::{self, Settings, Tried};
+use towtank_recovery::levers::{self, Tried};
 use towtank_recovery::resources::resources;
 
 /// So many groups with 300 objects each, on three of four devices in turn.
@@ -37,7 +37,7 @@ fn both(folder: Folder, text: &str) -> (Vec<Tried>, Vec<Tried>, Option<f64>) {
     let resources = resources(&recovery, &recovered);
     let estimate = Estimate::of(&recovery, &recovered, LIMITS, &context).unwrap();
     let tried = |estimate| {
-        let settings = Settings { window: false, others: ready.real.alternatives() };
+        let settings = ready.real.levers();
         levers::tried(&recovery, &recovered, (&resources, settings), estimate, &context).unwrap()
     };
     (tried(None), tried(estimate.as_ref()), estimate.as_ref().map(Estimate::error))

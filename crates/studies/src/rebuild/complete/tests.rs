@@ -95,8 +95,7 @@ fn refused(text: &str) -> Vec<String> {
     problems.iter().map(|problem| problem.message().to_owned()).collect()
 }
 
-const QUEUED: &str =
-    "preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16\nqueue = \"mclock\"\nceph_release = 17\n";
+const QUEUED: &str = "preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16\nqueue = \"mclock\"\nceph_release = \"17.2.5\"\n";
 
 /// Generated groups have the queue of a release if they are asked to; objects that are placed one by one and
 /// the machines of the paper have none, and no costs of Ceph.
@@ -104,7 +103,8 @@ const QUEUED: &str =
 fn generated_groups_may_have_the_queue_of_a_release() {
     let settled = complete(QUEUED).scenario;
     let mclock = settled.settings.mclock.expect("it was asked for");
-    assert_eq!((mclock.release, mclock.profile), (17, towtank_recovery::queue::Profile::HighClientOps));
+    assert_eq!(mclock.release.to_string(), "17.2.5");
+    assert_eq!(mclock.profile, towtank_recovery::queue::Profile::HighClientOps);
     assert_eq!(
         (settled.settings.max_backfills, settled.settings.usual.peering),
         (10, SimSpan::from_ms(3_100))
@@ -127,8 +127,11 @@ fn generated_groups_may_have_the_queue_of_a_release() {
             "{refusal}"
         );
     }
-    let messages = refused(&QUEUED.replace("17", "18\nrecovery_cost = \"20MiB\""));
-    assert_eq!(messages, ["`recovery_cost` is what a work item counts for up to Ceph 17, not in 18"]);
+    let messages = refused(&QUEUED.replace("\"17.2.5\"", "18\nrecovery_cost = \"20MiB\""));
+    assert_eq!(
+        messages,
+        ["`recovery_cost` is what a work item counts for before Ceph 17.2.7, not in 18.2.7"]
+    );
 }
 
 /// `high_recovery_ops` grants clients 80 % of 63 operations in each of 5 shards of 4 disks: 1,000 of cost 1 a
@@ -141,7 +144,7 @@ fn a_load_above_the_limit_of_the_profile_is_refused() {
     complete(&format!("{QUEUED}{fast}client_depth = 500"));
     complete(&format!("{QUEUED}{}client_load = \"901/s\"", fast.replace("recovery", "client")));
     let messages = refused(&format!("{QUEUED}{fast}client_load = \"901/s\""));
-    let want = "`client_load` is 901/s, but `high_recovery_ops` grants clients at most 1000/s of 4096 bytes in Ceph 17";
+    let want = "`client_load` is 901/s, but `high_recovery_ops` grants clients at most 1000/s of 4096 bytes in Ceph 17.2.5";
     assert_eq!(messages, [want]);
 }
 
@@ -192,7 +195,7 @@ fn asynchronous_recovery_needs_a_return() {
     let rebuilt = |cost: u32| {
         let text = format!(
             "preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16\nplacement = \"crush-straw2\"\npool = 2\n\
-             fail = \"server=0\"\nreturns = \"1s\"\nqueue = \"mclock\"\nceph_release = 17\nasync_recovery_min_cost = {cost}"
+             fail = \"server=0\"\nreturns = \"1s\"\nqueue = \"mclock\"\nceph_release = \"17.2.5\"\nasync_recovery_min_cost = {cost}"
         );
         value(&outcome(&text, 1), "transfer_s")
     };

@@ -84,7 +84,7 @@ fn what_comes_back_takes_as_long_as_its_busiest_shard() {
     for (seed, by_log) in (1..11).flat_map(|seed| [(seed, true), (seed, false)]) {
         let text = format!(
             "preset = \"ceph\"\nservers = 4\nobjects = 5000\nplacement = \"crush-straw2\"\ngroups = 64\n\
-             fail = \"server=0\"\ndetection = \"0s\"\n{} = \"1s\"\nqueue = \"mclock\"\nceph_release = 17\n\
+             fail = \"server=0\"\ndetection = \"0s\"\n{} = \"1s\"\nqueue = \"mclock\"\nceph_release = \"17.2.5\"\n\
              osd_capacity = 340\nrecovery_max_active = 1000\nmax_backfills = 1000\n\
              [population]\ndistribution = \"constant\"\nsize = \"4MiB\"\nlayout = \"whole\"",
             if by_log { "returns" } else { "replace" }
