@@ -71,7 +71,7 @@ const fn per_operation(per_io: u64, per_byte: u64, unit: u64) -> Value {
 const NOT_OF_15: Modelled = Modelled::Assumed("15 was not read");
 const OF_17: Modelled = Modelled::Assumed("the numbers of 17 before 17.2.7 were not seen");
 
-const OR_1000: Modelled = Modelled::Assumed("17 before 17.2.6 was not seen, and may have 1,000 as 16");
+const AS_16: Modelled = Modelled::Assumed("17 before 17.2.6 was not seen, and is taken to be as 16");
 const NOT_17_2_6: Modelled = Modelled::Assumed("17.2.6 was not seen");
 
 const OPTIONS: &str = "`osd.yaml.in`";
@@ -119,14 +119,16 @@ pub(super) const ROWS: &[Row] = &[
     yes(Rule::Class, (V15, V17_2_7), Value::Words("recovery"), SCHEDULER),
     yes(Rule::Class, (V17_2_7, END), Value::Words("recovery; best effort if the group only moves"), PRIORITY),
     count(Rule::Backfills(Mclock), (V15, V17), 1_000, MEASURED),
-    row(Rule::Backfills(Mclock), (V17, V17_2_6), Value::Count(10), RESET, OR_1000),
+    row(Rule::Backfills(Mclock), (V17, V17_2_6), Value::Count(1_000), "PR 41004", AS_16),
     count(Rule::Backfills(Mclock), (V17_2_6, V17_2_7), 3, LOWER),
     count(Rule::Backfills(Mclock), (V17_2_7, END), 1, RESET),
     count(Rule::Active(Mclock, Hdd), (V15, V17), 1_000, MEASURED),
-    row(Rule::Active(Mclock, Hdd), (V17, V17_2_7), Value::Count(10), RESET, OF_17),
+    row(Rule::Active(Mclock, Hdd), (V17, V17_2_6), Value::Count(1_000), "PR 41004", AS_16),
+    row(Rule::Active(Mclock, Hdd), (V17_2_6, V17_2_7), Value::Count(10), RESET, NOT_17_2_6),
     count(Rule::Active(Mclock, Hdd), (V17_2_7, END), 3, RESET),
     count(Rule::Active(Mclock, Ssd), (V15, V17), 1_000, MEASURED),
-    row(Rule::Active(Mclock, Ssd), (V17, V17_2_7), Value::Count(20), RESET, OF_17),
+    row(Rule::Active(Mclock, Ssd), (V17, V17_2_6), Value::Count(1_000), "PR 41004", AS_16),
+    row(Rule::Active(Mclock, Ssd), (V17_2_6, V17_2_7), Value::Count(20), RESET, NOT_17_2_6),
     count(Rule::Active(Mclock, Ssd), (V17_2_7, END), 10, RESET),
     row(Rule::Resets, (V15, V17_2_7), Value::Resets(Resets::Always), "PR 41004", OF_17),
     yes(Rule::Resets, (V17_2_7, END), Value::Resets(Resets::Unless), RESET),

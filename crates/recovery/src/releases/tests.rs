@@ -46,7 +46,7 @@ const ALIKE: &str = "`balanced`";
 const BY_HAND: [(&str, [&str; RULES.len()]); 13] = [
     ("15.2.17", [WPQ, OPERATIONS, CLIENTS, OLD, "1,000", "1,000", "1,000", PER_OPERATION, "5", FIRST, "no", BACK, "100", "250"]),
     ("16.2.15", [WPQ, OPERATIONS, CLIENTS, OLD, "1,000", "1,000", "1,000", PER_OPERATION, "5", FIRST, "no", BACK, "100", "250"]),
-    ("17.2.5", [MCLOCK, OPERATIONS, CLIENTS, OLD, "10", "10", "20", PER_OPERATION, "5", FIRST, "no", BACK, "100", "250"]),
+    ("17.2.5", [MCLOCK, OPERATIONS, CLIENTS, OLD, "1,000", "1,000", "1,000", PER_OPERATION, "5", FIRST, "no", BACK, "100", "250"]),
     ("17.2.6", [MCLOCK, THIRD, CLIENTS, OLD, "3", "10", "20", PER_OPERATION, "5", FIRST, "no", BACK, "100", "250"]),
     ("17.2.7", [MCLOCK, "bytes", ALIKE, BYTES, "1", "3", "10", LARGER, "5", FIRST, "yes", UNLESS, "100", "250"]),
     ("18.2.0", [MCLOCK, "bytes", ALIKE, BYTES, "1", "3", "10", SUM, "5", FIRST, "yes", UNLESS, "100", "250"]),
