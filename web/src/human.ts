@@ -127,6 +127,29 @@ export function quantity(value: number, unit: string): string {
   return withUnit(shown.digits(value), shown.unit);
 }
 
+/** More than the largest whole number that the Rust side counts with. */
+const ODDS_END = 2n ** 128n;
+
+/** A small probability in words, cut to two digits: `1 in 2,400`. */
+export function odds(share: number): string {
+  const one = 1 / share;
+  const whole = one < Number(ODDS_END) ? BigInt(Math.trunc(one)) : ODDS_END - 1n;
+  const step = 10n ** BigInt(Math.max(0, String(whole).length - 2));
+  return `1 in ${digits(Number((whole / step) * step))}`;
+}
+
+/** A measure that is a probability as one in so many, where as a percentage it would have an exponent; else null. */
+export function smallProbability(measure: string, value: number): string | null {
+  return measure.includes("probability") && value > 0 && value < 1e-6 ? odds(value) : null;
+}
+
+/** Both ends of a range of such probabilities, the likelier first. */
+export function smallRange(measure: string, low: number, high: number): string | null {
+  const [least, most] = [smallProbability(measure, low), smallProbability(measure, high)];
+  if (least === null || most === null) return null;
+  return least === most ? least : `${most} to ${least}`;
+}
+
 /** Two ends in one unit: `3.92 to 4.04 s`. */
 export function range(low: number, high: number, unit: string): string {
   const shown = Shown.fitting(Math.max(Math.abs(low), Math.abs(high)), unit);

@@ -2,27 +2,28 @@
 // servers, points and series.
 
 import type { Kind, Report, Table } from "./report";
+import { words } from "./settings";
 
 /** A name as marks and rows carry it. A bare number means something only with what it numbers: `server 3`. */
 export function nameOf(what: string, text: string): string {
-  return /^[\d.,]+$/.test(text) ? `${what.toLowerCase()} ${text}` : text;
+  return /^[\d.,]+$/.test(text) ? `${what.toLowerCase()} ${text}` : words(text);
 }
 
 /** The names of the marks of a figure. */
 export function namesOf(kind: Kind): string[] {
   switch (kind.type) {
     case "bar":
-      return [...kind.categories.map((name) => nameOf(kind.x, name)), ...kind.series.map((each) => each.name)];
+      return [...kind.categories.map((name) => nameOf(kind.x, name)), ...kind.series.map((each) => words(each.name))];
     case "box":
       return kind.boxes.map((box) => nameOf(kind.x, box.label));
     case "heatmap":
       return kind.rows.map((name) => nameOf(kind.y, name));
     case "timeline":
-      return kind.lanes.map((lane) => lane.name);
+      return kind.lanes.map((lane) => words(lane.name));
     case "chord":
       return kind.labels.map((name) => nameOf("server", name));
     case "line":
-      return kind.series.map((each) => each.name);
+      return kind.series.map((each) => words(each.name));
     default:
       return [];
   }

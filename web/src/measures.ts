@@ -1,7 +1,8 @@
 // Measures on the page: the main one large, the others as cards in folded groups.
 
 import { h, prose } from "./dom";
-import { heading, range, Shown, withUnit } from "./human";
+import { heading, quantity, range, Shown, smallProbability, smallRange, withUnit } from "./human";
+import { words } from "./settings";
 import type { Measure, Report } from "./report";
 
 /** The title of a measure: the report's, or its name in words. */
@@ -41,9 +42,11 @@ function toldOfPoint(name: string, measure: Measure, family: Shown | null): Told
   const n = line("n", measure.n === 0 ? "" : measure.n === 1 ? "1 replicate" : `${measure.n} replicates`);
   if (value === null) return { ...nothing(measure.reason), exact: null };
   const shown = family ?? Shown.fitting(value, unit);
-  const interval = low === null || high === null ? spread(measure, family) : [line("interval", `95 %: ${ends(low, high, unit, family)}`)];
+  const both = low === null || high === null ? null : (smallRange(name, low, high) ?? ends(low, high, unit, family));
+  const interval = both === null ? spread(measure, family) : [line("interval", `95 %: ${both}`)];
+  const small = smallProbability(name, value);
   return {
-    value: number(shown.digits(value), shown, false),
+    value: small === null ? number(shown.digits(value), shown, false) : h("p", { class: "value" }, small),
     lines: [...interval, n],
     missing: false,
     exact: withUnit(`${name} = ${value}`, unit),
@@ -76,16 +79,19 @@ function toldOfSweep(name: string, report: Report, family: Shown | null): Told {
   }
   const shown = family ?? Shown.column(found.map((each) => each.value), least.unit);
   const same = found.length === 1 || shown.digits(least.value) === shown.digits(most.value);
+  const small = smallProbability(name, least.value);
   const text = same ? shown.digits(least.value) : `${shown.digits(least.value)} – ${shown.digits(most.value)}`;
+  const odds = small === null ? null : same ? small : `${small} – ${smallProbability(name, most.value) ?? quantity(most.value, most.unit)}`;
   const missing = report.points.length - found.length;
   // Of one run of each the page does not know whether another seed would change it; the answer does.
   const judged = found.some((each) => each.low !== null);
   const lines = [
-    ...(same ? [line("interval", found.length === 1 ? `at ${least.label}` : `the same at ${found.length} points`)] : []),
+    ...(same ? [line("interval", found.length === 1 ? `at ${words(least.label, "=")}` : `the same at ${found.length} points`)] : []),
     ...(same || !judged ? [] : [line("interval", `least ${place(least, found)}`), line("interval", `most ${place(most, found)}`)]),
     ...(missing > 0 ? [line("n", `no value at ${missing} of ${report.points.length} points`)] : []),
   ];
-  return { value: number(text, shown, !same), lines, missing: false, exact: null };
+  const value = odds === null ? number(text, shown, !same) : h("p", { class: same ? "value" : "value span" }, odds);
+  return { value, lines, missing: false, exact: null };
 }
 
 interface Found {
@@ -98,7 +104,7 @@ interface Found {
 function place(end: Found, all: readonly Found[]): string {
   const apart = (other: Found) =>
     end.low !== null && end.high !== null && other.low !== null && other.high !== null && (end.high < other.low || other.high < end.low);
-  return all.every((other) => other === end || apart(other)) ? `at ${end.label}` : "not distinguished from other points";
+  return all.every((other) => other === end || apart(other)) ? `at ${words(end.label, "=")}` : "not distinguished from other points";
 }
 
 function nothing(reason: string | null | undefined): Omit<Told, "exact"> {

@@ -4,11 +4,12 @@ import { table as csvTable, tableFiles } from "./csv";
 import { type Exact, numberOf, settingText } from "./data";
 import { h, prose } from "./dom";
 import { figureElement } from "./figures/figure";
-import { digits, quantity, range, Shown } from "./human";
+import { digits, heading, quantity, range, Shown, smallProbability } from "./human";
 import { marked, rowNames } from "./linked";
 import { anchor } from "./links";
 import { headline, titleOf } from "./measures";
 import type { Chapter, Claim, Measure, Part, Reading, Report, Table, Tolerance } from "./report";
+import { keyWords, valueWords, words } from "./settings";
 import { source } from "./source";
 import { type Heading, type Shown as Cell, tableElement } from "./table";
 
@@ -50,7 +51,7 @@ export function points(report: Report): HTMLElement | null {
     return Shown.column(all.map((measure) => measure.value ?? 0), all[0]?.unit ?? "");
   });
   const headings: Heading[] = [
-    ...keys.map((key): Heading => ({ name: key, numeric: report.points.every((p) => typeof p.settings[key] === "number") })),
+    ...keys.map((key): Heading => ({ name: keyName(key, keys), title: key, numeric: report.points.every((p) => typeof p.settings[key] === "number") })),
     ...names.map((name, at): Heading => ({
       name: titleOf(name, report),
       unit: units[at]?.unit,
@@ -60,7 +61,7 @@ export function points(report: Report): HTMLElement | null {
   ];
   const rows = report.points.map((point): Cell[] => [
     ...keys.map((key): Cell => settingCell(point.settings[key])),
-    ...names.map((name, at): Cell => measureCell(point.summary[name], units[at])),
+    ...names.map((name, at): Cell => measureCell(name, point.summary[name], units[at])),
   ]);
   const file = tableFiles(report).find((each) => each.name === "summary.csv");
   const csv = file === undefined ? {} : { csv: { name: file.name, text: file.text } };
@@ -70,19 +71,27 @@ export function points(report: Report): HTMLElement | null {
 /** The names of points where marks have them: a point goes by its settings. */
 function pointNames(report: Report): (string | null)[] {
   const names = marked(report);
-  return report.points.map((point) => [point.label, point.label.replaceAll("=", " = ")].find((name) => names.has(name)) ?? null);
+  return report.points.map((point) => [point.label, words(point.label, "=")].find((name) => names.has(name)) ?? null);
+}
+
+/** A key in words, whole where another ends alike. */
+function keyName(key: string, keys: readonly string[]): string {
+  const alone = keys.filter((other) => keyWords(other) === keyWords(key)).length === 1;
+  return heading(alone ? keyWords(key) : key);
 }
 
 function settingCell(value: unknown): Cell {
-  return { text: settingText(value), key: typeof value === "number" ? value : settingText(value) };
+  return { text: valueWords(value), key: typeof value === "number" ? value : settingText(value) };
 }
 
-function measureCell(measure: Measure | undefined, shown: Shown | undefined): Cell {
+function measureCell(name: string, measure: Measure | undefined, shown: Shown | undefined): Cell {
   if (measure === undefined || shown === undefined) return { text: "", key: null };
   const { value, low, high } = measure;
   if (value === null) return { text: "–", key: null, title: measure.reason ?? undefined, class: "none" };
   const half = low === null || high === null ? null : h("span", { class: "half" }, ` ±${shown.rough((high - low) / 2)}`);
   const title = low === null || high === null ? quantity(value, measure.unit) : `${quantity(value, measure.unit)}, 95 %: ${range(low, high, measure.unit)}`;
+  const small = smallProbability(name, value);
+  if (small !== null) return { text: small, key: value, title: quantity(value, measure.unit) };
   return { text: h("span", {}, shown.digits(value), half), key: value, title };
 }
 
@@ -114,7 +123,7 @@ export function studyTable(table: Table, report: Report): HTMLElement {
 function studyCell(cell: Exact, shown: Shown | undefined): Cell {
   if (cell === null) return { text: "", key: null };
   if (typeof cell === "boolean") return { text: cell ? "yes" : "no", key: Number(cell) };
-  if (typeof cell === "string") return { text: cell, key: cell, class: cell.length <= 24 ? "short" : "long" };
+  if (typeof cell === "string") return { text: words(cell), key: cell, class: cell.length <= 24 ? "short" : "long" };
   if (typeof cell === "object") return { text: "–", key: null, title: cell.reason, class: "none" };
   const value = Number(cell);
   return { text: shown?.digits(value) ?? String(cell), key: value, title: String(cell) };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clock, digits, heading, quantity, range, Shown } from "../src/human";
+import { clock, digits, heading, odds, quantity, range, Shown, smallProbability, smallRange } from "../src/human";
 import { text } from "./golden";
 
 test("numbers are rounded as the terminal rounds them", () => {
@@ -9,6 +9,17 @@ test("numbers are rounded as the terminal rounds them", () => {
     .map(([value, unit, want]) => ({ value, unit, want, found: quantity(value, unit) }))
     .filter(({ want, found }) => want !== found);
   expect(wrong).toEqual([]);
+});
+
+test("small probabilities are the words of the terminal", () => {
+  const cases = JSON.parse(text("odds.json")) as [number, string][];
+  expect(cases.length).toBeGreaterThan(50);
+  expect(cases.map(([share]) => odds(share))).toEqual(cases.map(([, want]) => want));
+  expect(smallProbability("data_loss_probability_fraction", 1.969e-11)).toBe("1 in 50,000,000,000");
+  expect(smallRange("data_loss_probability_fraction", 1e-11, 2e-11)).toBe("1 in 50,000,000,000 to 1 in 100,000,000,000");
+  // Planted: what is no probability, or no small one.
+  expect(smallProbability("moved_fraction", 1.969e-11)).toBe(null);
+  expect(smallProbability("data_loss_probability_fraction", 1e-5)).toBe(null);
 });
 
 test("ranges, headings and what is no number", () => {

@@ -167,7 +167,7 @@ test("a seed that no double holds is shown exactly", () => {
 
 test("a sweep says where the ends lie and lists its points", () => {
   render(root, embed(text("rebuild.json")));
-  expect(root.querySelector(".hero")?.textContent).toContain("least at servers=64, streams=4");
+  expect(root.querySelector(".hero")?.textContent).toContain("least at servers 64, streams 4");
   expect(root.querySelectorAll("#points tbody tr").length).toBe(10);
 });
 

@@ -332,6 +332,35 @@ impl Help {
     }
 }
 
+/// The words of a command line with negative values joined to their flags: `--client-writes=-1/s`. Otherwise
+/// such a value would be taken for an unknown flag, and nothing said of what the flag takes. No flag begins
+/// with a digit. Bare numbers are known as such, and some flags take several of them.
+pub(crate) fn with_negative_values(words: Vec<OsString>) -> Vec<OsString> {
+    let is_negative = |word: &OsStr| {
+        let text = word.to_string_lossy();
+        let rest = text.strip_prefix('-').map(|rest| rest.strip_prefix('.').unwrap_or(rest));
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            && text.parse::<f64>().is_err()
+    };
+    let is_flag = |word: &OsStr| {
+        let text = word.to_string_lossy();
+        text.len() > 2 && text.starts_with("--") && !text.contains('=')
+    };
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut ended = false;
+    for word in words {
+        ended |= word == "--";
+        match joined.last_mut() {
+            Some(flag) if !ended && is_negative(&word) && is_flag(flag) => {
+                flag.push("=");
+                flag.push(&word);
+            }
+            _ => joined.push(word),
+        }
+    }
+    joined
+}
+
 /// The whole command line.
 pub fn command(registry: &Registry, help: Help) -> clap::Command {
     with_studies(registry, help, |_| true)
@@ -453,6 +482,27 @@ mod tests {
             }
         }
         assert!(parse("towtank queue --no-such-flag 3").is_err());
+    }
+
+    #[test]
+    fn a_negative_value_belongs_to_the_flag_before_it() {
+        let of = |line: &str| {
+            let words = line.split_whitespace().map(OsString::from).collect();
+            let joined = with_negative_values(words).into_iter();
+            joined.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of("whatif --client-writes -1/s -q"), "whatif --client-writes=-1/s -q");
+        assert_eq!(of("whatif --speed-spread -.5%"), "whatif --speed-spread=-.5%");
+        // Planted: words that are no values, or follow no flag.
+        for line in [
+            "whatif --fail -q",
+            "crush -i -1",
+            "whatif --down-out=1s -1s",
+            "run -- --nic -1B/s",
+            "crush --weight -1 1.5",
+        ] {
+            assert_eq!(of(line), line);
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub fn main(program: Option<PathBuf>, arguments: Vec<OsString>) -> u8 {
     progress::keep_panics_off_the_bar();
     let registry = Registry::builtin();
     let command = args::command_for(&registry, &arguments);
-    let words = std::iter::once(OsString::from("towtank")).chain(arguments);
+    let words = std::iter::once(OsString::from("towtank")).chain(args::with_negative_values(arguments));
     let matches = match command.try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => return screen::usage(&error).code(),

@@ -21,7 +21,7 @@ pub struct Style {
     pub width: usize,
 }
 
-/// The width in columns where none is known.
+/// The width in columns where neither a terminal nor `COLUMNS` says it.
 const WIDTH_DEFAULT: usize = 100;
 
 /// The capabilities of stdout.
@@ -43,7 +43,9 @@ fn style(terminal: bool, size: Option<(terminal_size::Width, terminal_size::Heig
         .find_map(|name| env::var(name).ok().filter(|v| !v.is_empty()));
     let unicode =
         language.is_none_or(|language| language.to_ascii_lowercase().replace('-', "").contains("utf8"));
-    let width = size.map_or(WIDTH_DEFAULT, |(width, _)| usize::from(width.0).clamp(40, 160));
+    let said = || env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let known = size.map(|(width, _)| usize::from(width.0)).or_else(said).filter(|width| *width > 0);
+    let width = known.map_or(WIDTH_DEFAULT, |width| width.clamp(40, 160));
     Style { terminal, colour: terminal && !refused && !dumb, unicode, width }
 }
 

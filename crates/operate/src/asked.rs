@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use towtank_report::human;
 use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 use towtank_study::Texts;
 use towtank_units::SimSpan;
@@ -136,16 +137,27 @@ impl Change {
         draft.problem_with(&self.key, &self.written, message)
     }
 
-    /// With its time, for the answer.
-    #[must_use]
-    pub fn timed(&self, words: &str) -> String {
-        timed(words.to_owned(), self.at)
+    /// When it is made, and what it does in words.
+    pub(crate) fn told(&self, verb: &str) -> Told {
+        Told { at: self.at, words: format!("{} {verb}", self.text) }
     }
 }
 
 /// A change in words, with its time.
-pub fn timed(words: String, at: SimSpan) -> String {
-    if at.is_zero() { words } else { format!("{words} after {at}") }
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub at: SimSpan,
+    pub words: String,
+}
+
+impl Told {
+    /// Both in one phrase: `osd.7 drained after 2 h`.
+    pub(crate) fn phrase(&self) -> String {
+        if self.at.is_zero() {
+            return self.words.clone();
+        }
+        format!("{} after {}", self.words, human::quantity(self.at.as_secs_f64(), "s"))
+    }
 }
 
 /// All verbs, in the order in which keys are read.
@@ -216,6 +228,12 @@ impl Asked {
             problems.push(change.problem(draft, &message).hint(hint));
             return;
         }
+        if let Some(before) = self.same_as(&change) {
+            let message =
+                format!("{} stands in `{}` already, and a change is made once", change.text, before.key);
+            problems.push(change.problem(draft, &message).hint("leave one of them out"));
+            return;
+        }
         match change.verb.as_str() {
             "fail" => self.fail.push(change),
             "replace" if change.at.is_zero() => self.replace.push(change),
@@ -223,6 +241,14 @@ impl Asked {
             SET | "unset_flag" => self.flags.push(change),
             _ => self.map.push(change),
         }
+    }
+
+    /// What was asked before that does the same to the same device at the same time. Changes of the map may
+    /// be made twice, where the second changes nothing.
+    fn same_as(&self, change: &Change) -> Option<&Change> {
+        let all = [&self.fail, &self.replace, &self.returns];
+        let same = |one: &&Change| (&one.verb, &one.text, one.at) == (&change.verb, &change.text, change.at);
+        all.into_iter().flatten().find(same)
     }
 
     /// Whether something fails or is replaced at the beginning.

@@ -75,8 +75,8 @@ impl Question for Preview {
     const RESULTS_VERSION: u32 = 3;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank preview --report ceph-report.json --mark-out osd.3",
-        "towtank preview --crush-map map.bin --remove host=a",
-        "towtank preview --crush-map before.bin --after-map after.bin --out results",
+        "towtank preview --crush-map map.bin --osd-dump osd.json --pg-dump pg.json --remove host=h1",
+        "towtank preview --report ceph-report.json --after-map after.bin --out results",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
     const ORDERED: Option<Ordered> = Some(Ordered { list: "changes", keys: MAP_VERBS });

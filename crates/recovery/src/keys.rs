@@ -179,7 +179,9 @@ pub struct Clients {
     /// Share of reads among them. Left out: 70%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_read: Option<Percent>,
-    /// Size of each operation. Left out: 64KiB.
+    /// Size of each operation. In `whatif` also what is copied of an object that clients wrote while a device
+    /// was away, for each write (log recovery); the whole object is, if neither this nor a load is given.
+    /// Left out: 64KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_size: Option<Bytes>,
     /// Weight of clients on a busy disk or link; recovery has weight 1. Left out: 1; for Ceph 21 with WPQ,

@@ -321,7 +321,8 @@ pub fn advice(tried: &[Tried], time_s: f64, where_tried: &str) -> Option<String>
         });
     };
     let of = match tried.len() {
-        1 => String::new(),
+        1 if where_tried.is_empty() => String::new(),
+        1 => format!("tried{where_tried}, "),
         count => format!("of {count} changes that were tried{where_tried}, "),
     };
     let verb = match (tried.len(), best.len()) {

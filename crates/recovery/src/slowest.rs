@@ -66,7 +66,11 @@ impl<'v, 'a> Slowest<'v, 'a> {
 
     /// The point, among several.
     fn slowest_point(&self) -> &'static str {
-        if self.tied.0 { "one of the slowest points (tied)" } else { "the slowest point" }
+        match (self.tied.0, self.of.1) {
+            (false, _) => "the slowest point",
+            (true, 0 | 1) => "one of the slowest points, as one run of each cannot tell them apart",
+            (true, _) => "one of the slowest points (tied)",
+        }
     }
 
     /// Which replicate it is, as the end of a sentence; empty where there is only one.

@@ -6,7 +6,7 @@
 mod setting;
 
 pub(crate) use setting::of_keys;
-pub use setting::{setting, settings};
+pub use setting::{beside, setting, settings};
 
 /// Digits kept of a number below a thousand; above, all digits before the point.
 const SIGNIFICANT: i32 = 4;
@@ -97,6 +97,12 @@ impl Shown {
         &self.unit
     }
 
+    /// Whether this unit shows a number with its first digit before the point, or right behind it.
+    #[must_use]
+    pub fn fits(&self, value: f64) -> bool {
+        value == 0.0 || (value / self.factor).abs() >= 0.1
+    }
+
     /// A number of the stored unit, converted to this one, without the unit's name.
     #[must_use]
     pub fn digits(&self, value: f64) -> String {
@@ -107,6 +113,14 @@ impl Shown {
     #[must_use]
     pub fn quantity(&self, value: f64) -> String {
         with_unit(&self.digits(value), &self.unit)
+    }
+
+    /// Both ends of a range: `3.92 to 4.04 s`. Ends that are shown with the same digits are shown once.
+    #[must_use]
+    pub fn range(&self, low: f64, high: f64) -> String {
+        let (low, high) = (self.digits(low), self.digits(high));
+        let both = if low == high { low } else { format!("{low} to {high}") };
+        with_unit(&both, &self.unit)
     }
 
     /// The digits alone, only two of them, for half widths of intervals.
@@ -137,6 +151,13 @@ pub fn small_probability(measure: &str, value: f64) -> Option<String> {
     (measure.contains("probability") && value > 0.0 && value < 1e-6).then(|| odds(value))
 }
 
+/// Both ends of a range of such probabilities, the likelier first.
+#[must_use]
+pub(crate) fn small_range(measure: &str, low: f64, high: f64) -> Option<String> {
+    let (low, high) = (small_probability(measure, low)?, small_probability(measure, high)?);
+    Some(if low == high { low } else { format!("{high} to {low}") })
+}
+
 /// Quantities that one sentence compares, all in the unit of the largest: `0.86 min` and `1.19 min`.
 #[must_use]
 pub fn alike<const N: usize>(values: [f64; N], unit: &str) -> [String; N] {
@@ -148,10 +169,7 @@ pub fn alike<const N: usize>(values: [f64; N], unit: &str) -> [String; N] {
 /// A range in one unit: `3.92 to 4.04 s`. Ends that are shown with the same digits are shown once.
 #[must_use]
 pub fn range(low: f64, high: f64, unit: &str) -> String {
-    let shown = Shown::fitting(low.abs().max(high.abs()), unit);
-    let (low, high) = (shown.digits(low), shown.digits(high));
-    let both = if low == high { low } else { format!("{low} to {high}") };
-    with_unit(&both, shown.unit())
+    Shown::fitting(low.abs().max(high.abs()), unit).range(low, high)
 }
 
 fn with_unit(digits: &str, unit: &str) -> String {
@@ -161,9 +179,7 @@ fn with_unit(digits: &str, unit: &str) -> String {
 /// A name as a heading: `mean_wait` is `Mean wait`.
 #[must_use]
 pub fn heading(name: &str) -> String {
-    let words = name.replace(['_', '-'], " ");
-    let mut chars = words.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+    crate::title::capital(&name.replace(['_', '-'], " "))
 }
 
 /// A count with the word for one thing, or for several.
@@ -341,6 +357,10 @@ mod tests {
         }
         let lines: Vec<String> = cases.iter().map(ToString::to_string).collect();
         golden::check("web/test/golden/human.json", &format!("[\n{}\n]\n", lines.join(",\n")));
+        let shares = seeds.iter().map(|share| share / 1e14).filter(|share| *share > 0.0);
+        let odds = shares.map(|share| serde_json::json!([share, odds(share)]).to_string());
+        let odds: Vec<String> = odds.collect();
+        golden::check("web/test/golden/odds.json", &format!("[\n{}\n]\n", odds.join(",\n")));
     }
 
     /// `m` × 10^`power`, read from text so that it is the same double everywhere.

@@ -196,7 +196,7 @@ fn summary(report: &Report, style: Style) -> Option<String> {
     }
     let mut grid = Grid::new(&[("", Align::Text), ("mean", Align::Number), ("95 % interval", Align::Text)]);
     for ((name, measure), mean) in report.summary.iter().zip(means(report.summary.iter())) {
-        grid.push(vec![printable(name), mean, interval(measure)]);
+        grid.push(vec![printable(name), mean, interval(name, measure)]);
     }
     let title = match report.replicates {
         0 => "Summary".to_owned(),
@@ -241,8 +241,11 @@ fn means<'a>(measures: impl Iterator<Item = (&'a String, &'a Measure)>) -> Vec<S
 }
 
 /// The interval, or why there is none.
-fn interval(measure: &Measure) -> String {
+fn interval(name: &str, measure: &Measure) -> String {
     let unit = printable(measure.unit());
+    if let Some(odds) = measure.interval().and_then(|(low, high)| human::small_range(name, low, high)) {
+        return odds;
+    }
     match (measure.interval(), measure.reason(), measure.no_interval()) {
         (Some((low, high)), ..) => human::range(low, high, &unit),
         (None, Some(reason), _) => printable(reason),
@@ -320,7 +323,15 @@ fn reasons_missing(report: &Report) -> Vec<String> {
 /// Heading and cells of one measure over all points, in one unit.
 fn point_column(report: &Report, (name, title): (&str, &str), unit: &str) -> (String, Vec<String>) {
     let measures = || report.points.iter().map(|point| point.summary.get(name));
-    let shown = human::Shown::column(measures().flatten().filter_map(Measure::value), unit);
+    let values = || measures().flatten().filter_map(Measure::value);
+    let shown = human::Shown::column(values(), unit);
+    if values().any(|value| human::small_probability(name, value).is_some()) {
+        let quantity =
+            |value| human::small_probability(name, value).unwrap_or_else(|| human::quantity(value, unit));
+        let cell = |measure: &Measure| measure.value().map_or_else(|| "–".to_owned(), quantity);
+        let cells = measures().map(|measure| measure.map_or_else(String::new, cell)).collect();
+        return (printable(title), cells);
+    }
     let cells = measures().map(|measure| measure.map_or_else(String::new, |measure| spread(measure, &shown)));
     let unit = printable(shown.unit());
     (headed(&printable(title), &unit), cells.collect())

@@ -57,7 +57,8 @@ fn without_unit(name: &str, unit: &str) -> String {
 }
 
 /// The same with a capital at the beginning.
-pub(crate) fn capital(text: &str) -> String {
+#[must_use]
+pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -104,7 +104,7 @@ impl Question for Pfs {
     const EXAMPLES: &'static [&'static str] = &[
         "towtank pfs --clients 64 --servers 4 --scheduler sfq:4 --weights 1:4",
         "towtank pfs --trace trace.csv --trace-format msr --scheduler fifo:8",
-        "towtank pfs tune pfs-interactive --goal 'latency_p99_s[interactive] < 20ms'",
+        "towtank pfs tune --clients 64 --weights 1:4 --try sfq:4 --goal 'latency_p99_s < 2s'",
     ];
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] =

@@ -116,19 +116,24 @@ impl Ranked {
         self.names(&self.ranking.worst)
     }
 
-    /// Why nothing is distinguished, for a sentence of its own: `one run of each cannot tell them apart`.
+    /// Why nothing is distinguished, for the end of a sentence. Only what was run several times is tied.
     #[must_use]
     pub fn why_tied(&self) -> &'static str {
         match (self.chance, self.replicates) {
             (Chance::None, _) => "they are equal",
             (Chance::OneRun, _) => "they differ by less than 1 %",
-            (Chance::Seeds, 0 | 1) => "one run of each cannot tell them apart",
-            (Chance::Seeds, _) => "their differences are within chance",
+            (Chance::Seeds, 0 | 1) => "one run of each cannot tell them apart, `--replicates 5` may",
+            (Chance::Seeds, _) => "tied, since their differences are within chance",
         }
     }
 
     fn names(&self, indices: &[usize]) -> String {
-        let tied = if indices.len() > 1 { " (tied)" } else { "" };
+        let of_one_run = self.chance == Chance::Seeds && self.replicates < 2;
+        let tied = match indices.len() {
+            0 | 1 => "",
+            _ if of_one_run => " (one run of each cannot tell them apart, `--replicates 5` may)",
+            _ => " (tied)",
+        };
         self.listed(indices) + tied
     }
 
@@ -176,12 +181,16 @@ mod tests {
     #[test]
     fn many_that_are_tied_are_counted() {
         let five = ranked(&[[1.0].as_slice(); 5], Chance::Seeds);
-        assert_eq!(five.best(), "x = 0, x = 1 and 3 more (tied)");
-        assert_eq!(five.why_tied(), "one run of each cannot tell them apart");
+        let why = "one run of each cannot tell them apart";
+        assert_eq!(five.best(), format!("x = 0, x = 1 and 3 more ({why}, `--replicates 5` may)"));
+        assert_eq!(five.why_tied(), format!("{why}, `--replicates 5` may"));
+        // Planted: two runs of each are tied, and one run of exact values is.
+        assert_eq!(ranked(&[[1.0, 2.0].as_slice(); 2], Chance::Seeds).best(), "x = 0 and x = 1 (tied)");
+        assert_eq!(ranked(&[[1.0].as_slice(); 2], Chance::OneRun).best(), "x = 0 and x = 1 (tied)");
         assert_eq!(ranked(&[[1.0].as_slice(); 2], Chance::None).why_tied(), "they are equal");
         assert_eq!(
             ranked(&[[1.0, 2.0].as_slice(); 2], Chance::Seeds).why_tied(),
-            "their differences are within chance"
+            "tied, since their differences are within chance"
         );
     }
 }

@@ -74,6 +74,7 @@ pub use preview::{MemoryPreview, preview_of_memory};
 pub use registry::{NameTaken, Registry, studies};
 pub use reproduce::{
     Announced, Estimate, Listing, PaperName, QUICK_SECONDS, Wanted, listing, paper_of, reproduce,
+    reproducible,
 };
 pub use run::{Done, Run, run};
 pub use scenario::{Scenario, heading};

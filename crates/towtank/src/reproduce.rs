@@ -102,7 +102,7 @@ fn chosen(registry: &Registry, wanted: Wanted<'_>) -> Result<Vec<&'static str>, 
         let one = || published().find(|published| published == name).map(|name| vec![name]);
         let measured = || (name == CAPACITY).then(|| measured::PUBLISHED.to_vec());
         let found = of_study.or_else(measured).or_else(one);
-        let found = found.ok_or_else(|| unknown(name, published().chain(studies_with_some(registry))))?;
+        let found = found.ok_or_else(|| unknown(name, reproducible(registry)))?;
         if found.is_empty() {
             return Err(unpublished(name, registry));
         }
@@ -116,6 +116,11 @@ fn chosen(registry: &Registry, wanted: Wanted<'_>) -> Result<Vec<&'static str>, 
         }
     });
     Ok(if wanted.quick { listed::quick(chosen) } else { chosen })
+}
+
+/// All names that [`reproduce`] takes: published scenarios, and studies that have some.
+pub fn reproducible(registry: &Registry) -> impl Iterator<Item = &'static str> {
+    published_names(registry).chain(studies_with_some(registry))
 }
 
 fn unknown(name: &str, published: impl Iterator<Item = &'static str>) -> Problem {

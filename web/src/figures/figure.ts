@@ -7,6 +7,7 @@ import { quantity } from "../human";
 import { anchor } from "../links";
 import { WIDTH } from "../paper";
 import type { Figure, Kind } from "../report";
+import { figureInWords } from "../settings";
 import { drawBar } from "./bar";
 import { drawBox } from "./box";
 import { drawBoxes } from "./boxes";
@@ -99,7 +100,8 @@ interface Chosen {
 }
 
 /** The figure as a part of the page; it draws itself when it knows its width, and again when that changes. */
-export function figureElement(figure: Figure, { source = [], heading = "h3" }: Placed = {}): HTMLElement {
+export function figureElement(given: Figure, { source = [], heading = "h3" }: Placed = {}): HTMLElement {
+  const figure = figureInWords(given);
   const id = `figure-${figure.id}`;
   const stage = h("div", { class: "stage" });
   const legend = h("div", { class: "legend" });
@@ -122,7 +124,7 @@ export function figureElement(figure: Figure, { source = [], heading = "h3" }: P
     const caption = beyond === null ? figure.caption : `${figure.caption} ${beyondText(beyond, shown().kind)}`;
     return svgFile(current, { title: plain(shown().title), caption: plain(caption), source });
   };
-  const saves = saveButtons(figure, file);
+  const saves = saveButtons(given, file);
   const reset = h("button", { type: "button", class: "quiet small", onclick: () => show(null) }, "Show all of the axis");
   saves.element.prepend(reset);
   const redraw = (width = drawn): void => {

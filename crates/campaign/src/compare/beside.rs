@@ -9,7 +9,7 @@ use towtank_report::{Cell, Column, Measure, Standing, Table};
 use super::Side;
 use super::against::Against;
 use super::main_measures::{Main, better};
-use super::row::{Row, Verdict};
+use super::row::{self, Row, Verdict};
 use super::settings::Setting;
 
 /// The table's id.
@@ -61,7 +61,7 @@ impl Beside<'_> {
 
     fn scenarios(&self) -> Vec<(String, Vec<String>)> {
         let shown = self.settings.iter().take(SETTINGS_MAX);
-        let mut rows: Vec<_> = shown.map(|one| (one.label(self.settings), one.texts().collect())).collect();
+        let mut rows: Vec<_> = shown.map(|one| (one.label(self.settings), one.texts())).collect();
         let more = self.settings.len().saturating_sub(SETTINGS_MAX);
         if more > 0 {
             rows.push((format!("{more} more settings differ"), self.texts(|_| "…".to_owned())));
@@ -107,9 +107,8 @@ impl Beside<'_> {
             .map(|other| other.of_measure(&main.name).find(|row| row.label == label))
             .collect();
         let first = rows.iter().flatten().next().map(|row| &row.a);
-        let measures = || first.into_iter().chain(rows.iter().flatten().map(|row| &row.b));
         let unit = first.map_or("", Measure::unit);
-        let shown = Shown::column(measures().filter_map(Measure::value), unit);
+        let shown = row::shown(&rows.iter().flatten().copied().collect::<Vec<_>>());
         let value = |measure: Option<&Measure>| {
             let odds = |one: &Measure| human::small_probability(&main.name, one.value()?);
             measure

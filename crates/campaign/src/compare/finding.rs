@@ -1,11 +1,12 @@
 //! The finding of a comparison: one sentence on the main measure and the verdicts.
 
-use towtank_report::{Standing, Status, human};
+use towtank_report::human::{self, Shown};
+use towtank_report::{Standing, Status, title};
 
 use super::Side;
 use super::against::Against;
 use super::main_measures::Main;
-use super::row::{Row, Verdict};
+use super::row::{self, Row, Verdict};
 
 /// So many results are named one by one; a screen has room for no longer sentence.
 const NAMED_MAX: usize = 4;
@@ -34,7 +35,9 @@ pub(crate) fn finding(first: &Side, others: &[Against<'_>], main: Option<&Main>)
 /// What is said of the main measure.
 fn of_measure(first: &Side, others: &[Against<'_>], main: &Main) -> String {
     let event = main.title.strip_prefix("Time until ");
-    let mut words = Words { a: &first.name, less: "less", more: "more", named: false };
+    let rows: Vec<&Row> = others.iter().flat_map(|other| other.of_measure(&main.name)).collect();
+    let mut words =
+        Words { a: &first.name, less: "less", more: "more", named: false, shown: row::shown(&rows) };
     if event.is_some() {
         (words.less, words.more) = ("sooner", "later");
     }
@@ -55,7 +58,7 @@ fn of_measure(first: &Side, others: &[Against<'_>], main: &Main) -> String {
         .and_then(|other| other.of_measure(&main.name).next())
         .is_some_and(|row| matches!(row.verdict(), Verdict::Higher | Verdict::Lower | Verdict::NoInterval));
     let lead = match event.filter(|_| clear && !sweeps) {
-        Some(event) => format!("{} ", capital(event)),
+        Some(event) => format!("{} ", title::capital(event)),
         None => format!("{}: ", main.title),
     };
     let more = others.len().saturating_sub(NAMED_MAX);
@@ -73,6 +76,8 @@ struct Words<'a> {
     less: &'static str,
     more: &'static str,
     named: bool,
+    /// The unit of all values, that of the table below.
+    shown: Shown,
 }
 
 impl Words<'_> {
@@ -80,8 +85,12 @@ impl Words<'_> {
     fn of_row(&mut self, b: &str, row: &Row) -> String {
         let a = self.a;
         let Some((left, right)) = row.both() else { return self.of_missing(b, row) };
-        let [right_text, left_text] = human::alike([right, left], row.a.unit());
-        let difference = human::quantity((right - left).abs(), row.a.unit());
+        let [right_text, left_text] = [right, left].map(|value| self.shown.quantity(value));
+        // A small difference has a unit of its own: 1 s, and not 0.01667 min.
+        let apart = (right - left).abs();
+        let own = Shown::fitting(apart, row.a.unit());
+        let of_difference = if self.shown.fits(apart) { &self.shown } else { &own };
+        let difference = of_difference.quantity(apart);
         let word = if right < left { self.less } else { self.more };
         let known = std::mem::replace(&mut self.named, true);
         match (row.verdict(), known) {
@@ -94,7 +103,7 @@ impl Words<'_> {
             (_, false) => {
                 let range = row.difference_range().map_or_else(String::new, |(low, high)| {
                     let (low, high) = if low < 0.0 { (-high, -low) } else { (low, high) };
-                    format!(", a difference of {}", human::range(low, high, row.a.unit()))
+                    format!(", a difference of {}", of_difference.range(low, high))
                 });
                 format!("{difference} {word} in {b} than in {a} ({right_text} against {left_text}{range})")
             }
@@ -104,7 +113,7 @@ impl Words<'_> {
 
     fn of_missing(&mut self, b: &str, row: &Row) -> String {
         let a = self.a;
-        let text = |value: f64| human::quantity(value, row.b.unit());
+        let text = |value: f64| self.shown.quantity(value);
         match (row.a.value(), row.b.value()) {
             (None, Some(value)) if self.named => format!("{} in {b}", text(value)),
             (None, Some(value)) => {
@@ -113,7 +122,7 @@ impl Words<'_> {
             }
             (Some(value), None) if !self.named => {
                 self.named = true;
-                format!("no value in {b}, {} in {a}", human::quantity(value, row.a.unit()))
+                format!("no value in {b}, {} in {a}", self.shown.quantity(value))
             }
             (Some(_), Some(_)) => format!("{b} has another unit than {a}"),
             _ => format!("no value in {b}"),
@@ -182,9 +191,4 @@ pub(crate) fn joined(names: &[String]) -> String {
         [one] => one.clone(),
         [front @ .., last] => format!("{} and {last}", front.join(", ")),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

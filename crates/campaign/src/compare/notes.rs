@@ -82,7 +82,7 @@ fn pair(a: &Side, b: &Side) -> Vec<Warning> {
         ),
     );
     notes.extend(only_one_has(a, b).into_iter().map(Warning::note));
-    if left.digest.is_some() && left.digest == right.digest {
+    if left.digest.is_some() && left.digest == right.digest && a.point_summaries() == b.point_summaries() {
         let text = format!("{} and {} are the same result: their digests are equal", a.name, b.name);
         notes.push(Warning::note(text));
     }

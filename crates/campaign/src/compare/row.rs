@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 use towtank_metrics::{MeanInterval, mean_interval_95, significant_order};
+use towtank_report::human::Shown;
 use towtank_report::{Measure, Ordered, PointSummary};
 
 use super::Side;
@@ -85,6 +86,13 @@ pub(crate) fn rows(a: Compared<'_>, b: Compared<'_>) -> Vec<Row> {
         same,
     };
     common.map(row).collect()
+}
+
+/// One unit for a measure in all results.
+pub(crate) fn shown(rows: &[&Row]) -> Shown {
+    let first = rows.first().map(|row| &row.a);
+    let measures = first.into_iter().chain(rows.iter().map(|row| &row.b));
+    Shown::column(measures.filter_map(Measure::value), first.map_or("", Measure::unit))
 }
 
 /// The differences of replicates with the same random numbers, B minus A.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use towtank_report::human;
 
 use super::Side;
 
@@ -31,9 +32,17 @@ impl Setting {
         }
     }
 
-    /// The values as text.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
-        self.values.iter().map(|value| text_of(value.as_ref().unwrap_or(&Value::Null)))
+    /// The values as text, quantities in one unit.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        let mut quantities = human::beside(&self.values).into_iter();
+        let text = |value: &Option<Value>| match value {
+            Some(Value::String(_)) => quantities.next(),
+            _ => None,
+        };
+        let known = self.values.iter().map(text).collect::<Vec<_>>();
+        let each = known.into_iter().zip(&self.values);
+        each.map(|(text, value)| text.unwrap_or_else(|| text_of(value.as_ref().unwrap_or(&Value::Null))))
+            .collect()
     }
 }
 
@@ -115,16 +124,31 @@ mod tests {
             ]),
             &words,
         );
-        let lines = found
-            .iter()
-            .map(|one| format!("{}: {}", one.label(&found), one.texts().collect::<Vec<_>>().join(" | ")));
+        let lines = found.iter().map(|one| format!("{}: {}", one.label(&found), one.texts().join(" | ")));
         insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
         disks: not set | none | not set
-        Alike (disks.hdd.read): 1B/s | not set | not set
+        Alike (disks.hdd.read): 1 B/s | not set | not set
         fail: osd.3 | osd.3, osd.4 | none
         Alike (pools[0].name): not set | not set | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
         Profile of mClock: balanced | not set | not set
         ");
+    }
+
+    /// A former fault: `150min` stood beside `3800s`.
+    #[test]
+    fn quantities_of_one_setting_have_one_unit() {
+        let of = |values: &[Value]| {
+            let scenarios: Vec<Value> = values.iter().map(|value| json!({ "x": value })).collect();
+            differing(&sides(&scenarios), &|_| None)[0].texts().join(" | ")
+        };
+        assert_eq!(of(&[json!("150min"), Value::Null, json!("3800s")]), "9,000 s | not set | 3,800 s");
+        assert_eq!(of(&[json!("20%"), json!("35.5%")]), "20 % | 35.5 %");
+        assert_eq!(of(&[json!("1GB/s"), json!("500MB/s")]), "1,000 MB/s | 500 MB/s");
+        assert_eq!(of(&[json!("0s"), json!("1h")]), "0 h | 1 h");
+        // Planted: what is no quantity, or of another kind, stays as it is.
+        assert_eq!(of(&[json!("4+2"), json!("8+3")]), "4+2 | 8+3");
+        assert_eq!(of(&[json!("1h"), json!("1MiB")]), "1h | 1MiB");
+        assert_eq!(of(&[json!("150min"), json!("usual")]), "150min | usual");
     }
 
     /// The words come from the caller: with those of another key, another line is named.

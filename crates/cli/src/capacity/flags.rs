@@ -180,9 +180,10 @@ pub struct Estimate {
 const ESTIMATE_EXAMPLES: &str = "Examples:
   towtank capacity estimate model.json --mix 4KiB:100%:r70
   towtank capacity estimate model.json --mix '16KiB:90%:r70,1MiB:10%:r100' --shares concurrency
-  towtank capacity estimate model.json --mix 4KiB:100%:r70 --plan 20000iops --fail-if 'plan_used > 80%'
-Measures that gates may name: iops_total, iops_read, iops_write, bandwidth, iops_total_sharing, planned,
-plan_used, headroom, growth_needed";
+  towtank capacity estimate model.json --mix 4KiB:100%:r0 --plan 900iops --fail-if 'plan_used > 80%'
+
+Measures that gates may name: iops_total, iops_read, iops_write, bandwidth, iops_total_sharing,
+planned, plan_used, headroom, growth_needed";
 
 /// `towtank capacity check`.
 #[derive(Debug, Args)]
@@ -213,6 +214,7 @@ pub struct Check {
 const CHECK_EXAMPLES: &str = "Examples:
   towtank capacity check model.json --against mixes.json other.csv
   towtank capacity check model.json --against mixes.csv --within 5% --fail-if 'error_mean > 15%'
+
 Measures that gates may name: points, error_mean, error_max, bias, run_spread";
 
 fn shares() -> impl clap::builder::TypedValueParser<Value = Shares> {

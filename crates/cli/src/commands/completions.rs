@@ -29,7 +29,7 @@ enum What {
     ScenarioOrFile,
     Scenario,
     Study,
-    /// A published scenario or a study that has some.
+    /// What `reproduce` takes.
     Published,
     Command,
 }
@@ -80,10 +80,7 @@ impl Names<'_> {
         match what {
             What::Scenario | What::ScenarioOrFile => owned(scenarios.collect()),
             What::Study => owned(studies.map(|study| study.name()).collect()),
-            What::Published => {
-                let some = studies.filter(|study| !study.published().is_empty());
-                owned(some.flat_map(|study| [&[study.name()], study.published()].concat()).collect())
-            }
+            What::Published => owned(towtank::reproducible(self.registry).collect()),
             What::Command => self.commands.clone(),
         }
     }

@@ -579,11 +579,10 @@ fn help() {
     Examples:
       towtank capacity estimate model.json --mix 4KiB:100%:r70
       towtank capacity estimate model.json --mix '16KiB:90%:r70,1MiB:10%:r100' --shares concurrency
-      towtank capacity estimate model.json --mix 4KiB:100%:r70 --plan 20000iops --fail-if 'plan_used >
-      80%'
+      towtank capacity estimate model.json --mix 4KiB:100%:r0 --plan 900iops --fail-if 'plan_used > 80%'
+
     Measures that gates may name: iops_total, iops_read, iops_write, bandwidth, iops_total_sharing,
-    planned,
-    plan_used, headroom, growth_needed
+    planned, plan_used, headroom, growth_needed
 
     Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");

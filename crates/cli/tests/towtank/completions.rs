@@ -61,6 +61,15 @@ fn bash_knows_the_names_of_scenarios_studies_and_commands() {
     for scenario in towtank::Registry::builtin().scenarios() {
         assert!(offers[8].iter().any(|offer| offer == scenario.name()), "{}", scenario.name());
     }
+    // A former fault: what `reproduce` takes was listed a second time here, without `capacity`.
+    let reproduce = &offered(&script("bash"), &["towtank reproduce "])[0];
+    let wanted: Vec<&str> = towtank::reproducible(&towtank::Registry::builtin()).collect();
+    assert!(wanted.contains(&"capacity") && wanted.contains(&"capacity-ceph"));
+    let missing =
+        |offers: &[String]| wanted.iter().filter(|name| !offers.iter().any(|offer| offer == *name)).count();
+    assert_eq!(missing(reproduce), 0, "{reproduce:?}");
+    let without: Vec<String> = reproduce.iter().filter(|offer| *offer != "capacity").cloned().collect();
+    assert_eq!(missing(&without), 1);
     // Planted: a script that does not know a name.
     let without = offered(&script("bash").replace("queue-network", "tea"), &LINES[..1]);
     assert_eq!(without, [[""; 0]]);

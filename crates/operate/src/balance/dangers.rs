@@ -66,16 +66,22 @@ fn not_known(kept: &Kept) -> Vec<String> {
     let unknown = takes().filter(|device| !device.reported).count();
     if unknown > 0 && unknown == takes().count() {
         said.push(
-            "the sizes and the fill of the devices are not known, so 1 TiB for each unit of weight is assumed".to_owned(),
+            "the sizes and the fill of the devices are not known, so 1 TiB for each unit of weight is assumed (`--osd-df` has \
+             them)"
+                .to_owned(),
         );
     } else if unknown > 0 {
         said.push(format!(
-            "the sizes of {unknown} devices are not known, so 1 TiB for each unit of weight is assumed for them"
+            "the sizes of {unknown} devices are not known, so 1 TiB for each unit of weight is assumed for them (`--osd-df` \
+             has them)"
         ));
     }
     let unsized_pools = kept.pools.iter().filter(|pool| !pool.sized && pool.bytes > 0).count();
     if unsized_pools > 0 {
-        said.push("the sizes of groups are not known, so those of a pool count as equal".to_owned());
+        said.push(
+            "the sizes of groups are not known, so those of a pool count as equal (`--pg-dump` has them)"
+                .to_owned(),
+        );
     }
     said
 }

@@ -17,7 +17,7 @@ use towtank_rebuild::plan::DeviceId;
 use towtank_recovery::keys::{Keys, Seeks};
 use towtank_recovery::queue::Queue;
 use towtank_recovery::settings::Settings;
-use towtank_report::Warning;
+use towtank_report::{Warning, human};
 
 use crate::release;
 
@@ -229,36 +229,41 @@ impl Classes {
         for class in self.met.iter().map(|class| &CLASSES[*class]) {
             let mut words = Vec::new();
             if asked.machines.disk_read.is_none() {
-                words.push(format!("reads {} MB/s", class.read / 1_000_000));
+                words.push(format!("reads {} MB/s (`--disk-read`)", class.read / 1_000_000));
             }
             if asked.machines.disk_write.is_none() {
-                words.push(format!("writes {} MB/s", class.write / 1_000_000));
+                words.push(format!("writes {} MB/s (`--disk-write`)", class.write / 1_000_000));
             }
             if asked.machines.seeks.is_none() && class.seeks == Seeks::Hdd {
-                words.push("seeks 8 ms before a read and 4 ms before a write".to_owned());
+                words.push("seeks 8 ms before a read and 4 ms before a write (`--seeks`)".to_owned());
             }
             if asked.pacing.recovery_sleep.is_none() && settings.mclock.is_none() && !class.sleep.is_zero() {
-                words.push(format!("sleeps {} after each object", class.sleep));
+                words.push(format!(
+                    "sleeps {} after each object (`--recovery-sleep`)",
+                    human::quantity(class.sleep.as_secs_f64(), "s")
+                ));
             }
             if !words.is_empty() {
                 taken.push(format!("{} {}", class.name, words.join(", ")));
             }
         }
         if asked.machines.nic.is_none() {
-            taken.push(format!("NICs {}", settings.nic));
+            let bits = 8.0 * settings.nic.bytes_per_second() as f64;
+            taken.push(format!("NICs {} (`--nic`)", human::quantity(bits, "bits/s")));
         }
         let mut warnings = Vec::new();
         if !taken.is_empty() {
             warnings.push(Warning::note(format!(
-                "the exports do not have the speed of the machines, so typical values are assumed: {}; set yours with \
-                 `disk_read`, `disk_write`, `seeks`, `nic`, `recovery_sleep`",
+                "the exports do not have the speed of the machines, so typical values are assumed: {}",
                 taken.join("; ")
             )));
         }
         if !self.strange.is_empty() {
             let names: Vec<&str> = self.strange.iter().map(String::as_str).collect();
             let names = names.join(", ");
-            warnings.push(Warning::note(format!("devices of {names} are assumed to be rotating disks")));
+            warnings.push(Warning::note(format!(
+                "devices of {names} are assumed to be rotating disks; `--disk-read`, `--disk-write` and `--seeks` say what yours do"
+            )));
         }
         warnings
     }

@@ -48,6 +48,11 @@ impl<'a> View<'a> {
         self.point.result.outcomes.iter().find_map(|one| one.measures.get(measure)?.reason())
     }
 
+    /// How much slower and faster disks may be, in words.
+    fn spread(&self) -> String {
+        human::quantity(self.point.scenario.speed_spread.fraction_f64(), "share")
+    }
+
     /// Whether the user asks for any change.
     fn asks(&self) -> bool {
         !self.kept.observed.changes.is_empty()
@@ -171,13 +176,16 @@ pub fn answer(view: &View<'_>) -> Answer {
 
 /// What happens when, from the change on.
 fn course(view: &View<'_>, what: &str) -> Vec<Step> {
-    // Changes that follow each other have their own times, which stand in the finding.
     let ends = view.value("time_to_end_s").filter(|end| *end > 0.0);
     let nothing = view.value("time_to_clean_s").map_or(ends.is_none(), |clean| clean == 0.0);
-    if nothing || view.kept.observed.lasts {
+    if nothing {
         return Vec::new();
     }
-    let mut course = vec![(0.0, Step::at(0.0, what))];
+    let observed = &view.kept.observed;
+    let mut course: Vec<(f64, Step)> = match observed.course.is_empty() {
+        true => vec![(0.0, Step::at(0.0, what))],
+        false => observed.course.chunk_by(|one, next| one.0 == next.0).map(made).collect(),
+    };
     let [detection, down_out, start] = view.kept.observed.waited.unwrap_or_default();
     let mut at = 0.0;
     for (span, step) in [(detection, "detected"), (down_out, "marked out"), (start, "the first object moves")]
@@ -218,6 +226,12 @@ fn of_manager(view: &View<'_>) -> Vec<(f64, Step)> {
     course
 }
 
+/// The changes that are made at one time.
+fn made(changes: &[(f64, String)]) -> (f64, Step) {
+    let words: Vec<&str> = changes.iter().map(|(_, words)| words.as_str()).collect();
+    (changes[0].0, Step::at(changes[0].0, words.join(", ")))
+}
+
 /// When all copies are back, and when all groups are clean or the last move has ended.
 fn last_steps(view: &View<'_>) -> Vec<(f64, Step)> {
     let mut course = Vec::new();
@@ -252,7 +266,7 @@ fn written(view: &View<'_>) -> String {
     let bytes = view.shown("written_bytes", "bytes").filter(|_| view.some("written_bytes"));
     let rate = view.shown("aggregate_rate_bytes_per_s", "bytes/s");
     match (bytes, rate) {
-        (Some(bytes), Some(rate)) => format!(": {bytes} at {rate}"),
+        (Some(bytes), Some(rate)) => format!(": {bytes} written at {rate}"),
         _ => String::new(),
     }
 }
@@ -343,9 +357,17 @@ fn what_moves(view: &View<'_>) -> String {
         true => format!("{} objects and ", human::digits(objects)),
         false => String::new(),
     };
+    let moved = human::quantity(moves.moved_bytes as f64, "bytes");
+    let written = view.shown("written_bytes", "bytes").filter(|written| *written != moved);
+    let (are_to_move, written) = match (written, view.some("stuck_objects")) {
+        (Some(written), true) => {
+            (" are to move", format!("; {written} are written until the end, and the rest stays where it is"))
+        }
+        (Some(written), false) => (" are to move", format!("; {written} are written until the end")),
+        (None, _) => ("", String::new()),
+    };
     format!(
-        "{} in {objects}{} of {} groups, {:.1} % of all bytes",
-        human::quantity(moves.moved_bytes as f64, "bytes"),
+        "{moved} in {objects}{} of {} groups{are_to_move}, {:.1} % of all bytes{written}",
         moves.moved_groups,
         moves.groups,
         100.0 * moves.moved_fraction(),
@@ -406,7 +428,7 @@ fn how_long(view: &View<'_>) -> String {
     }
     let end = if full == Some(clean) { "all copies are back" } else { "all groups are clean" };
     text += &format!("{end} after {}", human::quantity(clean, "s"));
-    let spread = view.point.scenario.speed_spread;
+    let spread = view.spread();
     let ends = ["time_to_clean_low_s", "time_to_clean_high_s"].map(|end| view.value(end));
     if let [Some(low), Some(high)] = ends {
         let disks = match view.times_as_fast() {
@@ -416,7 +438,9 @@ fn how_long(view: &View<'_>) -> String {
         text += &match (interval(clean, [low, high]), view.kept.observed.orders) {
             (Some(range), Some(_)) => format!(" ({range})"),
             (Some(range), None) => format!(" ({range} if disks are {disks})"),
-            (None, None) if spread.fraction_f64() > 0.0 => format!(" (also if disks are {disks})"),
+            (None, None) if view.point.scenario.speed_spread.fraction_f64() > 0.0 => {
+                format!(" (also if disks are {disks})")
+            }
             (None, _) => String::new(),
         };
     }
@@ -428,14 +452,20 @@ fn range(view: &View<'_>) -> Option<String> {
     let orders = view.kept.observed.orders?;
     view.value("time_to_clean_s").filter(|clean| *clean > 0.0)?;
     let [low, high] = orders::SHARES.map(|share| (100.0 * share).round());
-    let spread = view.point.scenario.speed_spread;
+    let spread = view.spread();
     let disks = match (view.kept.observed.fast_permille, view.times_as_fast()) {
         (None, _) => String::new(),
-        (_, Some(times)) => format!("; disks {spread} slower to {times} times as fast as assumed"),
-        (_, None) => format!("; disks {spread} slower or faster"),
+        (_, Some(times)) => {
+            format!("; disks {spread} slower to {times} times as fast (`--speed-spread`, `--disk-read`)")
+        }
+        (_, None) => format!("; disks {spread} slower or faster (`--speed-spread`)"),
+    };
+    let mean = match view.point.result.outcomes.len() {
+        0 | 1 => String::new(),
+        several => format!("the mean of {several} replicates, each "),
     };
     Some(format!(
-        "the time is the median of {} orders of groups, which is chance, and its range {low} to {high} % of them{disks}",
+        "the time is {mean}the median of {} orders of groups (chance, `--seed`), its range {low} to {high} % of them{disks}",
         orders.drawn
     ))
 }
@@ -543,7 +573,7 @@ fn risk(view: &View<'_>) -> String {
     if exposure.two_bytes > 0 {
         text += &format!("; {} have two copies left", human::quantity(exposure.two_bytes as f64, "bytes"));
     }
-    let rate = view.point.scenario.failure_rate;
+    let rate = human::quantity(view.point.scenario.failure_rate.fraction_f64(), "share");
     text += &match view.value("data_loss_probability_fraction") {
         Some(loss) => {
             let most = small(loss, exposure.devices.len() as u64 + exposure.pairs > 0);
@@ -598,10 +628,21 @@ fn help(view: &View<'_>) -> Vec<String> {
     let ranked = by_time(&helpful);
     let ranking = ranked.ranking();
     let tied = ranking.best.len();
+    // The time above is the mean over replicates, and changes are tried in the first: a second time of it
+    // beside the mean would only confuse, so the difference is given.
+    let said = |tried: &Tried| {
+        let time = tried.time_s.unwrap_or(f64::INFINITY);
+        match where_tried {
+            "" => format!("{}, instead of {}", shown.quantity(time), shown.quantity(first)),
+            _ => format!(
+                "{} less time{where_tried}",
+                human::quantity(((1.0 - time / first) * 100.0).round() / 100.0, "share")
+            ),
+        }
+    };
     let line = |(place, at): (usize, &usize)| {
-        let is_tied = if place < tied && tied > 1 { " (tied)" } else { "" };
-        let one = described(&helpful[*at], &shown);
-        format!("{one}, instead of {}{is_tied}", shown.quantity(first))
+        let is_tied = if place < tied && tied > 1 { " (these differ by less than 1 %)" } else { "" };
+        described(&helpful[*at], &said(&helpful[*at])) + is_tied
     };
     let lines: Vec<String> = ranking.order.iter().take(BEST).enumerate().map(line).collect();
     if lines.is_empty() { advice(tried, first, where_tried).into_iter().collect() } else { lines }
@@ -610,9 +651,8 @@ fn help(view: &View<'_>) -> Vec<String> {
 /// So many of the changes that help are named.
 const BEST: usize = 3;
 
-/// A change that was tried, its time, and what it costs clients.
-fn described(tried: &Tried, shown: &human::Shown) -> String {
-    let time = shown.quantity(tried.time_s.unwrap_or(f64::INFINITY));
+/// A change that was tried, what is said of its time, and what it costs clients.
+fn described(tried: &Tried, time: &str) -> String {
     let wait = |name: &str, micros: Option<f64>| {
         micros.map(|micros| format!("{name} {}", human::quantity(micros, "us")))
     };

@@ -17,7 +17,7 @@ use super::later;
 use super::scenario::Scenario;
 use super::stages::{self, DownAndIn, Stages};
 use super::steps::Way;
-use crate::asked::{self, Asked, SET};
+use crate::asked::{self, Asked, SET, Told};
 use crate::exports;
 use crate::features;
 use crate::flags::ClusterFlags;
@@ -41,8 +41,6 @@ pub struct Ready {
     pub(crate) back: BTreeSet<DeviceId>,
     /// Those that come back with their data.
     pub(crate) back_with_data: BTreeSet<DeviceId>,
-    /// Whether anything is asked for.
-    pub asks: bool,
     /// Whether something fails, or is replaced.
     pub fails: bool,
     /// Whether anything happens after the beginning.
@@ -53,6 +51,8 @@ pub struct Ready {
     pub down: DownAndIn,
     /// What the manager changes in steps.
     pub(super) way: Option<Way>,
+    /// The changes in words, in order of time.
+    pub(crate) told: Vec<Told>,
 }
 
 /// States of groups in which the dump does not tell everything.
@@ -79,8 +79,7 @@ impl Ready {
         let flags = if draft.says("noout") { flags.without("noout") } else { flags };
         check_paused(&flags, &scenario, draft).into_result(())?;
         joined.warnings.extend(said);
-        let mut words: Vec<String> =
-            asked.fail.iter().map(|change| change.timed(&format!("{} fails", change.text))).collect();
+        let mut words: Vec<Told> = asked.fail.iter().map(|change| change.told("fails")).collect();
         replace(&mut joined.cluster, &asked, draft, &mut words)?;
         let start = joined.cluster.clone();
         let limits = FillLimits::of(&joined.osd_dump);
@@ -111,14 +110,8 @@ impl Ready {
         let fails = !asked.fail.is_empty() || !asked.replace.is_empty();
         let mut staged =
             real.staged(&RunContext::alone(Seed(0), 0)).expect("nobody stops a context of its own");
-        words.extend(asked.returns.iter().map(|change| {
-            let verb = if change.verb == "returns" { "returns" } else { "replaced" };
-            change.timed(&format!("{} {verb}", change.text))
-        }));
-        words.extend(asked.flags.iter().map(|change| {
-            let verb = if change.verb == SET { "set" } else { "unset" };
-            change.timed(&format!("`{}` {verb}", change.text))
-        }));
+        words.extend(returns_and_flags(&asked));
+        words.sort_by_key(|told| told.at);
         let asks = !words.is_empty();
         let later::Added { start: begins, back, back_with_data } =
             later::add(&mut staged, (&asked, &times), (&scenario, asks), (&real, &flags), draft)?;
@@ -134,13 +127,19 @@ impl Ready {
             states: group_states,
             warnings,
             upmaps_dropped,
-            changes: words,
+            changes: words.iter().map(Told::phrase).collect(),
             limits,
             halts: None,
         };
         let lasts = asked.lasts();
         let start = begins;
-        Ok(Ready { scenario, case, real, staged, back, back_with_data, asks, fails, lasts, start, down, way })
+        let told = words;
+        Ok(Ready { scenario, case, real, staged, back, back_with_data, fails, lasts, start, down, way, told })
+    }
+
+    /// Whether anything is asked for.
+    pub(crate) fn asks(&self) -> bool {
+        !self.told.is_empty()
     }
 
     /// An estimate of the memory of a replicate: a size, its state, a job with its devices, and its progress
@@ -202,12 +201,25 @@ fn check_replaced(asked: &Asked, real: &real::Ready, draft: &Draft) -> Problems 
     problems
 }
 
+/// What comes back, and what becomes of flags.
+fn returns_and_flags(asked: &Asked) -> impl Iterator<Item = Told> {
+    let returns = asked
+        .returns
+        .iter()
+        .map(|change| change.told(if change.verb == "returns" { "returns" } else { "replaced" }));
+    let flags = asked.flags.iter().map(|change| {
+        let verb = if change.verb == SET { "set" } else { "unset" };
+        Told { at: change.at, words: format!("`{}` {verb}", change.text) }
+    });
+    returns.chain(flags)
+}
+
 /// Takes the data from devices that are replaced, which are then up and in.
 fn replace(
     cluster: &mut Cluster,
     asked: &Asked,
     draft: &Draft,
-    words: &mut Vec<String>,
+    words: &mut Vec<Told>,
 ) -> Result<(), Problems> {
     for change in &asked.replace {
         let (key, text) = (change.key.as_str(), &change.text);
@@ -237,7 +249,7 @@ fn replace(
                 group.up = None;
             }
         }
-        words.push(format!("{text} replaced"));
+        words.push(change.told("replaced"));
     }
     Ok(())
 }

@@ -84,6 +84,9 @@ pub struct Observed {
     /// Whether anything happens after the beginning.
     #[serde(default)]
     pub lasts: bool,
+    /// Where something does, the changes in words at their times in seconds, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub course: Vec<(f64, String)>,
     /// Seconds that pass before objects move: until a failure is detected, until its devices are marked out,
     /// and until the first object can move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -203,6 +206,7 @@ fn in_order(
         changes: ready.case.changes.clone(),
         fails: ready.fails,
         lasts: ready.lasts,
+        course: course(ready),
         waited: Some(waited(ready, (&recovery, &recovered))),
         work,
         by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
@@ -248,7 +252,7 @@ fn beside(
         ..Outcome::default()
     };
     beside.warnings.extend(staged.warnings.iter().cloned());
-    beside.warnings.extend(lacked(staged.lacking, ready.asks));
+    beside.warnings.extend(lacked(staged.lacking, ready.asks()));
     beside.warnings.extend(ready.down.staying());
     beside.warnings.extend(dangers::warnings(moves));
     beside.warnings.extend(notes);
@@ -319,9 +323,15 @@ fn waited(ready: &Ready, (recovery, recovered): (&Recovery<'_>, &Recovered)) -> 
     let usual = if ready.staged.struck.is_empty() { ready.start } else { peering };
     let start = if ready.lasts { SimSpan::ZERO } else { usual };
     // The manager's steps have their own times.
-    let starts = ready.asks && ready.way.is_none();
+    let starts = ready.asks() && ready.way.is_none();
     let parts = [(detection, passes(detection)), (down_out, is_given_up), (start, starts)];
     parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
+}
+
+/// The changes at their times, where some are made later.
+fn course(ready: &Ready) -> Vec<(f64, String)> {
+    let changes = ready.told.iter().filter(|_| ready.lasts);
+    changes.map(|told| (told.at.as_secs_f64(), told.words.clone())).collect()
 }
 
 /// For how long a group that moves serves no requests while it peers, all in all: measured with Ceph 16.2.15,

@@ -18,7 +18,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::SimSpan;
 
 use super::scenario::Scenario;
-use crate::asked::{Asked, Change, timed};
+use crate::asked::{Asked, Change, Told};
 use crate::changes::{self, Changed};
 use crate::flags::{ClusterFlags, Flagged};
 use crate::real::IN_RATIO_MIN;
@@ -54,7 +54,7 @@ impl DownAndIn {
         let of = |(at, devices): &(f64, String)| format!("{devices} after {}", human::quantity(*at, "s"));
         let all: Vec<String> = self.out.iter().map(of).collect();
         let since =
-            "their time (`down_out`) counts from the beginning, since no export says when they failed";
+            "their time (`--down-out`) counts from the beginning, since no export says when they failed";
         (!all.is_empty()).then(|| format!("what is down and in is marked out: {}; {since}", all.join(", ")))
     }
 
@@ -143,7 +143,7 @@ pub(super) fn stages(
     (asked, flags): (&Asked, &ClusterFlags),
     (scenario, draft): (&Scenario, &Draft),
     start: &Cluster,
-    words: &mut Vec<String>,
+    words: &mut Vec<Told>,
     warnings: &mut Vec<Warning>,
 ) -> Result<Stages, Problems> {
     let monitors = monitors(asked, flags, scenario, start);
@@ -169,7 +169,7 @@ pub(super) fn stages(
                 let asked = changes::Asked { after_map, steps: steps.clone() };
                 let Changed { after, upmaps_dropped, words: of_map } =
                     changes::apply(&asked, draft, before, warnings)?;
-                words.extend(of_map.into_iter().map(|word| timed(word, at)));
+                words.extend(of_map.into_iter().map(|words| Told { at, words }));
                 stages.upmaps_dropped += upmaps_dropped;
                 after
             }

@@ -36,6 +36,70 @@ fn of_text(text: &str) -> String {
     }
 }
 
+/// Units that scenarios have besides those of reports, and how many seconds or bytes they are.
+const TYPED: [(&str, &str, f64); 6] = [
+    ("us", "s", 1e-6),
+    ("kB", "B", 1e3),
+    ("MB", "B", 1e6),
+    ("GB", "B", 1e9),
+    ("TB", "B", 1e12),
+    ("PB", "B", 1e15),
+];
+
+/// What a unit measures, and how much it is.
+fn scale(unit: &str) -> Option<(String, f64)> {
+    let (bare, per) = unit.strip_suffix("/s").map_or((unit, ""), |bare| (bare, "/s"));
+    let kind = |kind: &str| format!("{kind}{per}");
+    let of = |steps: &[(&str, f64)], one: f64| {
+        steps.iter().find(|(name, _)| *name == bare).map(|(_, factor)| factor / one)
+    };
+    let typed = TYPED.iter().find(|(name, ..)| *name == bare).map(|(_, of, factor)| (kind(of), *factor));
+    let span = || Some((kind("s"), of(&super::SPANS, 1e9).filter(|_| per.is_empty())?));
+    let size = || Some((kind("B"), of(&super::SIZES, 1.0)?));
+    let bits = || Some((kind("bit"), of(&super::BITS, 1.0)?));
+    let plain = || matches!(unit, "%" | "/s").then(|| (unit.to_owned(), 1.0));
+    typed.or_else(span).or_else(size).or_else(bits).or_else(plain)
+}
+
+/// The number of a quantity, and its unit.
+fn quantity(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(end);
+    Some((number.parse().ok()?, unit))
+}
+
+/// Values of one key that stand beside each other, as far as they are texts: in one unit, the smallest that
+/// any of them has. Nothing if one of them is no quantity, or they measure different things.
+///
+/// ```
+/// use serde_json::json;
+/// use towtank_report::human::beside;
+/// assert_eq!(beside(&[Some(json!("150min")), None, Some(json!("3800s"))]), ["9,000 s", "3,800 s"]);
+/// assert_eq!(beside(&[Some(json!("150min")), Some(json!("none"))]), [""; 0]);
+/// ```
+#[must_use]
+pub fn beside(values: &[Option<Value>]) -> Vec<String> {
+    let texts = values.iter().flatten().filter_map(Value::as_str);
+    let known = |text| {
+        let (number, unit) = quantity(text)?;
+        let (kind, factor) = scale(unit)?;
+        Some((number, unit, kind, factor))
+    };
+    let Some(all) = texts.map(known).collect::<Option<Vec<_>>>() else { return Vec::new() };
+    // Nothing is nothing in any unit.
+    let some =
+        all.iter().filter(|(number, ..)| *number > 0.0).min_by(|left, right| left.3.total_cmp(&right.3));
+    let Some((_, unit, kind, factor)) = some.or(all.first()) else { return Vec::new() };
+    if all.iter().any(|(_, _, other, _)| other != kind) {
+        return Vec::new();
+    }
+    let name = if *unit == "us" { "µs" } else { unit };
+    let gap = if name.starts_with('/') { "" } else { " " };
+    all.iter()
+        .map(|(number, .., own)| format!("{}{gap}{name}", super::digits(number * own / factor)))
+        .collect()
+}
+
 /// The last part of a key in words: `network.uplink` is `uplink`.
 fn words(key: &str) -> String {
     key.rsplit('.').next().unwrap_or(key).replace('_', " ")

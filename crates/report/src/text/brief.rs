@@ -272,7 +272,7 @@ fn main_measures(report: &Report, style: Style) -> String {
     let mut grid = Grid::new(&[("", Align::Text), ("", Align::Number), ("", Align::Text)]);
     for ((name, measure), mean) in order.iter().zip(means(order.iter().copied())) {
         let title = report.titles.get(*name).unwrap_or(name);
-        grid.push(vec![printable(title), mean, interval(measure)]);
+        grid.push(vec![printable(title), mean, interval(name, measure)]);
     }
     if order.is_empty() { String::new() } else { grid.render(style) }
 }

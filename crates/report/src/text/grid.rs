@@ -199,16 +199,21 @@ impl Block<'_> {
 
 /// A table as a grid: each column of numbers in one unit, aligned at the decimal point.
 pub(crate) fn of_table(table: &Table) -> Grid {
-    with_heads(table, |column| column.name.clone())
+    by_keys(table, with_heads(table, |column| column.name.clone()), str::to_owned)
 }
 
-/// The same with words in its heads, and points by their keys: a column for each, with values alone.
+/// The same with words in its heads.
 pub(crate) fn titled(table: &Table) -> Grid {
-    let mut grid = with_heads(table, |column| crate::title::of(&column.name, &column.unit));
+    let grid = with_heads(table, |column| crate::title::of(&column.name, &column.unit));
+    by_keys(table, grid, crate::title::capital)
+}
+
+/// Points by their keys: a column for each, with values alone, in words.
+fn by_keys(table: &Table, mut grid: Grid, head: impl Fn(&str) -> String) -> Grid {
     let Some(at) = table.columns().iter().position(|column| column.name == "point") else { return grid };
     let labels: Vec<String> = grid.rows.iter().map(|(row, _)| row[at].clone()).collect();
     let Some(columns) = crate::human::of_keys(&labels) else { return grid };
-    let heads = columns.iter().map(|(key, _)| (crate::title::capital(key), Align::Text));
+    let heads = columns.iter().map(|(key, _)| (head(key), Align::Text));
     grid.heads.splice(at..=at, heads);
     for (number, (row, _)) in grid.rows.iter_mut().enumerate() {
         row.splice(at..=at, columns.iter().map(|(_, values)| values[number].clone()));

@@ -1,7 +1,7 @@
 //! The terminal's view of the sample reports, as snapshots.
 
 use super::*;
-use crate::{Column, Ordered, Step, sample};
+use crate::{Cell, Column, Ordered, PointSummary, Step, sample};
 
 const NARROW: Style = Style { colour: false, width: 60 };
 
@@ -294,6 +294,41 @@ fn a_tiny_probability_is_shown_as_one_in_so_many() {
     let text = render(&report, Style::default());
     assert!(text.contains("1 in 50,000,000,000") && !text.contains("e-9 %"), "{text}");
     assert_eq!(human::odds(0.000_41), "1 in 2,400");
+    // Its interval, and the column of a sweep.
+    let share = |share: f64| Measure::new(share, "fraction", 3).with_interval(0.9 * share, 1.1 * share);
+    report.summary.insert("loss_probability".to_owned(), share(1.969e-11));
+    let text = render(&report, Style::default());
+    assert!(text.contains("1 in 46,000,000,000 to 1 in 56,000,000,000"), "{text}");
+    let point = |at: f64| PointSummary {
+        settings: [("size".to_owned(), at.into())].into_iter().collect(),
+        label: format!("size={at}"),
+        summary: [("loss_probability".to_owned(), share(at * 1e-9))].into_iter().collect(),
+        digest: None,
+        partial: false,
+    };
+    let report = Report { points: vec![point(0.3), point(100_000.0)], ..Report::default() };
+    let text = render(&report, Style::default());
+    assert!(text.contains("1 in 3,300,000,000") && text.contains("0.01 %") && !text.contains("e-"), "{text}");
+}
+
+/// A former fault: with `--verbose` points stood as `KEY = VALUE` where the screen has words.
+#[test]
+fn points_of_tables_are_in_words() {
+    let mut table =
+        Table::new("rebuilds", "Rebuilds", vec![Column::text("point"), Column::number("time", "s")]);
+    for (label, time) in
+        [("population.size = 1MiB, stale = 5%", 1.5), ("population.size = 4MiB, stale = 20%", 2.5)]
+    {
+        table.push(vec![label.into(), Cell::from(time)]);
+    }
+    let text = render(&Report { tables: vec![table.clone()], ..Report::default() }, Style::default());
+    assert!(text.contains("size  stale") && text.contains("4MiB  20 %"), "{text}");
+    // Planted: labels that are no settings stay as they are; files for programs keep the keys.
+    let mut other = table.clone();
+    other.push(vec!["as given".into(), Cell::from(3.5)]);
+    let text = render(&Report { tables: vec![other], ..Report::default() }, Style::default());
+    assert!(text.contains("population.size = 4MiB"), "{text}");
+    assert!(crate::csv::render(&table).contains("population.size = 4MiB"));
 }
 
 /// A plan of which only the first commands are shown is none.

@@ -104,7 +104,7 @@ fn answer(view: &View<'_>) -> Vec<String> {
         own.sort_by_key(|(_, method)| methods.iter().position(|own| own == method));
         let own: Vec<String> =
             own.iter().map(|(time, method)| format!("{} with {method}", shown.quantity(*time))).collect();
-        sentences.push(format!("The backfill{stale} takes {}: tied, {}.", own.join(", "), ranked.why_tied()));
+        sentences.push(format!("The backfill{stale} takes {}: {}.", own.join(", "), ranked.why_tied()));
         return sentences;
     }
     let slower = times.iter().filter(|(_, method)| !ranking.best.iter().any(|at| methods[*at] == *method));
@@ -191,7 +191,7 @@ fn answer_of_sweep(views: &[View<'_>]) -> Vec<String> {
     let ranked = Ranked::of(views.iter().flat_map(of).collect(), Better::Lower, Chance::Seeds);
     vec![match ranked.ends() {
         Some(_) if ranked.is_tied() => format!(
-            "The discoveries and points take {} of a scan's time, tied: {}.",
+            "The discoveries and points take {} of a scan's time: {}.",
             ranked.range("share"),
             ranked.why_tied()
         ),

@@ -121,7 +121,7 @@ fn answer(views: &[View<'_>], of_mixes: Option<String>) -> Answer {
         format!("From pure reads and pure writes, the rates of mixes are predicted to within {percent} %")
     } else {
         let largest = if ranked.is_tied() {
-            format!("errors are {} at all of them, tied: {}", ranked.range("share"), ranked.why_tied())
+            format!("errors are {} at all of them: {}", ranked.range("share"), ranked.why_tied())
         } else {
             format!("the largest error is {percent} % at {}", ranked.worst())
         };

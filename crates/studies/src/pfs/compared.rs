@@ -134,7 +134,7 @@ fn of_one_run(throughput: &Compared, others: &[Compared]) -> String {
     }
     let also = widest.map_or_else(String::new, |one| format!(", and {} {}", one.title, one.range()));
     let why = throughput.ranked.why_tied();
-    format!("Throughput is {range}{also}: {why} (`--replicates 5` may).")
+    format!("Throughput is {range}{also}: {why}.")
 }
 
 fn of_throughput(throughput: &Compared) -> String {

@@ -262,7 +262,7 @@ fn one_placement_is_named_only_where_it_differs_from_the_others() {
     let of = |algorithm: &str| format!("algorithm = \"{algorithm}\"\nservers = 16\nkeys = 3000\nvnodes = 4");
     let [crush, modulo, rendezvous, ring] = ["crush-straw2", "static-modulo", "rendezvous", "ring"].map(of);
     let tied = presented(&[&crush, &modulo, &rendezvous], 5).answer.prose();
-    let begin = "No placement is found to be more even than the others (their differences are within chance)";
+    let begin = "No placement is found to be more even than the others (tied, since their differences are within chance)";
     assert!(tied.starts_with(begin), "{tied}");
     assert!(
         tied.contains("the change moves least with ") && tied.contains("most with static-modulo: "),

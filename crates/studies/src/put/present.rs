@@ -193,7 +193,7 @@ fn of_best(views: &[View<'_>]) -> Vec<String> {
     let latencies = by_latency(&tied);
     let first = match by_rate.is_tied() {
         true => {
-            format!("{} {store} {}, tied: {}.", by_rate.all(), by_rate.range("chunks/s"), by_rate.why_tied())
+            format!("{} {store} {}: {}.", by_rate.all(), by_rate.range("chunks/s"), by_rate.why_tied())
         }
         false => format!("Most chunks per second are {stored} by {}: {rates}.", by_rate.best()),
     };

@@ -486,7 +486,7 @@ fn what_is_shown_is_there() {
         ]
     );
     assert!(
-        shown.answer.prose().ends_with(", tied: one run of each cannot tell them apart."),
+        shown.answer.prose().ends_with(": one run of each cannot tell them apart, `--replicates 5` may."),
         "{}",
         shown.answer.prose()
     );

@@ -106,7 +106,7 @@ fn compared(views: &[View<'_>], measure: &str, what: &str) -> Option<String> {
     let waits = Ranked::of(views.iter().map(sample).collect(), Better::Lower, Chance::Seeds);
     let ends = waits.ends().filter(|_| waits.ranking().order.len() > 1)?;
     Some(if waits.is_tied() {
-        format!("{what} is {} at all points, tied: {}.", waits.range("s"), waits.why_tied())
+        format!("{what} is {} at all points: {}.", waits.range("s"), waits.why_tied())
     } else {
         let [least, most] = human::alike(ends, "s");
         format!("{what} lies between {least} with {} and {most} with {}.", waits.best(), waits.worst())

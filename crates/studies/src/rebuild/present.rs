@@ -3,7 +3,7 @@
 use towtank_ceph::{FillLevel, FillLimits};
 use towtank_metrics::{Better, Chance};
 use towtank_report::{
-    Answer, Cell, Column, Label, Line, Outcome, Standing, Status, Step, Table, Warning, human,
+    Answer, Cell, Column, Label, Line, Outcome, Standing, Status, Step, Table, Warning, human, title,
 };
 
 use super::Rebuild;
@@ -277,20 +277,25 @@ fn not_safe(view: &View<'_>) -> Option<String> {
 fn compared(views: &[View<'_>]) -> Answer {
     let mut all: Vec<String> = Vec::new();
     let safe: Vec<&View<'_>> = views.iter().filter(|view| not_safe(view).is_none()).collect();
-    let time = |view: &&View<'_>| (view.name(), by_replicate(view.result, "time_to_full_redundancy_s"));
+    let time = |view: &&View<'_>| (view.said(), by_replicate(view.result, "time_to_full_redundancy_s"));
     let ranked = Ranked::of(safe.iter().map(time).collect(), Better::Lower, Chance::Seeds);
     let is_safe = |view: &View<'_>| status_of_point(view).is_some_and(|one| one.status() == Status::Safe);
     let order = &ranked.ranking().order;
-    let risky: Vec<String> =
-        order.iter().rev().map(|at| safe[*at]).filter(|view| !is_safe(view)).map(View::name).collect();
+    let risky: Vec<String> = order
+        .iter()
+        .rev()
+        .map(|at| safe[*at])
+        .filter(|view| !is_safe(view))
+        .map(|view| view.said())
+        .collect();
     let unsafe_ones: Vec<String> =
-        views.iter().filter_map(|view| Some(format!("{}: {}", view.name(), not_safe(view)?))).collect();
+        views.iter().filter_map(|view| Some(format!("{}: {}", view.said(), not_safe(view)?))).collect();
     if !unsafe_ones.is_empty() {
         let (count, points) = (unsafe_ones.len(), views.len());
         all.push(format!("redundancy is not fully restored at {count} of {points} points"));
     }
     all.extend(slowest_and_fastest(&safe, &ranked));
-    let mut answer = Answer::of(all.join("; ") + ".");
+    let mut answer = Answer::of(title::capital(&all.join("; ")) + ".");
     for words in unsafe_ones {
         answer.push(Label::Risk, words);
     }
@@ -309,33 +314,36 @@ fn slowest_and_fastest(views: &[&View<'_>], ranked: &Ranked) -> Vec<String> {
     let Some([_, most]) = ranked.ends() else { return Vec::new() };
     if ranked.is_tied() {
         let (all, range) = (ranked.all(), ranked.range("s"));
-        return vec![format!("{all}: {range}, tied: {}", ranked.why_tied())];
+        return vec![format!("redundancy is fully restored after {range} with {all}: {}", ranked.why_tied())];
     }
     let shown = human::Shown::fitting(most, "s");
     let end = |word: &str, indices: &[usize], names: String, range: String| match indices {
         [one] => {
             let view = views[*one];
             let time = shown.quantity(view.mean("time_to_full_redundancy_s")?.mean);
-            described(view, &time).map(|text| format!("{word}: {text}"))
+            described(view, &time).map(|text| format!("{word} with {}, after {text}", view.said()))
         }
-        _ => Some(format!("{word}: {names}, {range}")),
+        _ => Some(format!("{word} with {names}, after {range}")),
     };
-    let mut said: Vec<String> =
-        end("slowest", &ranking.worst, ranked.worst(), ranked.range_of_worst("s")).into_iter().collect();
-    if ranking.order.len() > 1 {
-        said.extend(end("fastest", &ranking.best, ranked.best(), ranked.range_of_best("s")));
+    let whole = "redundancy is fully restored";
+    if ranking.order.len() == 1 {
+        let only = end(whole, &ranking.best, ranked.best(), ranked.range_of_best("s"));
+        return only.into_iter().collect();
     }
+    let latest = format!("{whole} latest");
+    let mut said: Vec<String> =
+        end(&latest, &ranking.worst, ranked.worst(), ranked.range_of_worst("s")).into_iter().collect();
+    said.extend(end("soonest", &ranking.best, ranked.best(), ranked.range_of_best("s")));
     let between = ranking.order.len().saturating_sub(ranking.best.len() + ranking.worst.len());
     said.extend((between > 0).then(|| format!("{between} more in between")));
     said
 }
 
-/// A point with its time, its rate and its share of the ideal.
+/// The time of a point with its rate and its share of the ideal.
 fn described(view: &View<'_>, time: &str) -> Option<String> {
     let mean = |measure: &str| Some(view.mean(measure)?.mean);
     Some(format!(
-        "{}, {time} at {} ({:.0} % of ideal)",
-        view.name(),
+        "{time} at {} ({:.0} % of ideal)",
         human::quantity(mean("aggregate_rate_bytes_per_s")?, "bytes/s"),
         100.0 * mean("ideal_share")?
     ))

@@ -1,11 +1,13 @@
 //! A point of the sweep, in the form that tables and figures use.
 
+use serde_json::Value;
 use towtank_metrics::MeanInterval;
 
 use super::Rebuild;
 use super::settled::Settled;
 use towtank_recovery::observed::Observed;
 use towtank_recovery::slowest::Runs;
+use towtank_report::human;
 use towtank_study::points::text;
 use towtank_study::{Point, PointResult};
 
@@ -28,15 +30,7 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     pub(super) fn of(point: &'a Point<'a, Rebuild>) -> Self {
         let (result, scenario) = (point.result, &point.scenario);
-        let setting = |(key, setting): &(String, serde_json::Value)| match key.as_str() {
-            "servers" => format!("{} servers", text(setting)),
-            _ => format!("{key} = {}", text(setting)),
-        };
-        // Placement and groups come together in the label.
-        let together = |key: &str| ["placement", "groups", "groups_per_server"].contains(&key);
-        let (how, other): (Vec<_>, Vec<_>) = result.settings.iter().partition(|(key, _)| together(key));
-        let how = (!how.is_empty()).then(|| placed(scenario));
-        let label = how.into_iter().chain(other.into_iter().map(setting)).collect::<Vec<_>>().join("; ");
+        let label = named(result, scenario, |key, setting| format!("{key} = {}", text(setting))).join("; ");
         let observed = point.kept.iter().map(|kept| &kept.observed).collect();
         Self { point, result, scenario, observed, label }
     }
@@ -51,6 +45,14 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn values(&self, measure: &str) -> Vec<f64> {
         self.point.values(measure)
+    }
+
+    /// The name for a sentence, in which settings are in words.
+    #[must_use]
+    pub fn said(&self) -> String {
+        let one = |key: &str, setting: &Value| human::settings(&[(key.to_owned(), setting.clone())]);
+        let parts = named(self.result, self.scenario, one);
+        if parts.is_empty() { placed(self.scenario) } else { parts.join(", ") }
     }
 
     /// The label, or the placement where nothing is swept.
@@ -69,6 +71,18 @@ impl<'a> View<'a> {
         );
         Runs { name: self.name(), observed: self.observed.clone(), why_not_held }
     }
+}
+
+/// The swept settings of a point: placement and groups together, then the others, each as `one` says it.
+fn named(result: &PointResult<'_>, scenario: &Settled, one: impl Fn(&str, &Value) -> String) -> Vec<String> {
+    let setting = |(key, setting): &(String, Value)| match key.as_str() {
+        "servers" => format!("{} servers", text(setting)),
+        _ => one(key, setting),
+    };
+    let together = |key: &str| ["placement", "groups", "groups_per_server"].contains(&key);
+    let (how, other): (Vec<_>, Vec<_>) = result.settings.iter().partition(|(key, _)| together(key));
+    let how = (!how.is_empty()).then(|| placed(scenario));
+    how.into_iter().chain(other.into_iter().map(setting)).collect()
 }
 
 /// How objects are placed, in words.

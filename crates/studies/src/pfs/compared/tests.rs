@@ -107,7 +107,7 @@ fn one_run_of_each_tells_nothing_apart() {
     assert_eq!(
         text,
         "Throughput is 101.7 to 101.9 MiB/s, and the 99th percentile of latency 0.51 to 2.05 s: one run of each cannot tell \
-         them apart (`--replicates 5` may)."
+         them apart, `--replicates 5` may."
     );
     let text = answer(1, &[]);
     assert!(text.starts_with("Throughput is the same at all points, "), "{text}");

@@ -142,7 +142,7 @@ fn a_sweep_names_no_winner_among_equals() {
     let presentation = swept("stations.counter.order", &points, 5);
     let answer = presentation.answer.prose();
     let sentences: Vec<&str> = answer.split(". ").collect();
-    assert!(sentences[0].ends_with("tied: their differences are within chance"), "{answer}");
+    assert!(sentences[0].ends_with(": tied, since their differences are within chance"), "{answer}");
     assert!(!sentences[0].contains("order "), "{answer}");
     assert!(
         answer.contains("That of gold lies between") && answer.contains("with order priority"),

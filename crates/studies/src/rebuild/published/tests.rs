@@ -186,9 +186,9 @@ fn what_does_not_become_safe_comes_first() {
         .expect(&answer);
     let second =
         answer.find("redundancy is not fully restored: 9 objects have no valid target left").expect(&answer);
-    let count = answer.find("redundancy is not fully restored at 2 of 7 points").expect(&answer);
-    let safe = answer.find("1 min, tied").expect(&answer);
-    assert!(first < second && count < safe, "{answer}");
+    let count = answer.find("Redundancy is not fully restored at 2 of 7 points").expect(&answer);
+    let safe = answer.find("after 1 min with crush-straw, 0 groups").expect(&answer);
+    assert!(count < safe && safe < first && first < second, "{answer}");
     let one = Rebuild.present(&results[5..6]).answer.prose();
     assert!(one.starts_with("Not safe: redundancy is not fully restored: 7 objects are lost"), "{one}");
 }
