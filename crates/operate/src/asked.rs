@@ -38,10 +38,11 @@ pub struct MapChanges {
     /// Overrides from 0 to 1, as `ceph osd reweight` sets them: `osd.7=0.8`. The host keeps its weight.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub reweight: Texts,
-    /// `pg_num` of pools: `rbd=128`. A split is made in place and moves nothing by itself.
+    /// `pg_num` of pools: `rbd=128`. Groups are split in place; where `pgp_num` was the same, it follows, which
+    /// moves them.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub pg_num: Texts,
-    /// `pgp_num` of pools: `rbd=128`. This moves groups after a split.
+    /// `pgp_num` of pools: `rbd=128`. This moves groups.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub pgp_num: Texts,
     /// CRUSH rules of pools, by name or id, as `ceph osd pool set POOL crush_rule` sets them: `rbd=by_rack`.

@@ -69,10 +69,10 @@ impl Question for Preview {
          place of the first two, and of the third if groups of equal size suffice. Compressed files are read directly.\n\n\
          Changes may be repeated and combined. --mark-out takes a device out, and it stays in the map; --remove takes it \
          out of the map too. --reweight is the override from 0 to 1, and the host keeps its weight; --crush-reweight \
-         changes the weight in the map. --pg-num splits groups in place; --pgp-num moves them. --rule gives a pool \
+         changes the weight in the map. --pg-num splits groups, and moves them where `pgp_num` was the same. --rule gives a pool \
          another CRUSH rule of the map. Changes are made in the order of the command line. Not answered: how long the moves take, and what the balancer and the autoscaler do \
          next.";
-    const RESULTS_VERSION: u32 = 3;
+    const RESULTS_VERSION: u32 = 4;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank preview --report ceph-report.json --mark-out osd.3",
         "towtank preview --crush-map map.bin --osd-dump osd.json --pg-dump pg.json --remove host=h1",

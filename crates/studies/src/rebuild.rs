@@ -117,7 +117,7 @@ impl Question for Rebuild {
          devices are marked out. --ceph 17 and later have mClock with --profile. --client-load adds reads and writes of \
          clients. Exports of a real cluster of Ceph are for the study whatif. Not modelled: CPU and memory, and Ceph's own \
          work per object (1 ms where it was measured, which determines the time of small objects without a sleep).";
-    const RESULTS_VERSION: u32 = 12;
+    const RESULTS_VERSION: u32 = 13;
     const EXAMPLES: &'static [&'static str] = &[
         "towtank rebuild --servers 16 --per-server 10TiB --disk-read 200MB/s --disk-write 180MB/s",
         "towtank rebuild --ring object.ring --fail d12",
