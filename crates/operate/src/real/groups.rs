@@ -41,8 +41,11 @@ struct Homeward {
     width: usize,
     /// Where they belong on the maps that the manager makes, which many recoveries ask for: by the number of
     /// changes and the devices that are out.
-    found: Mutex<BTreeMap<(usize, Vec<bool>), Arc<Vec<DeviceId>>>>,
+    found: Mutex<BTreeMap<Asked, Arc<Vec<DeviceId>>>>,
 }
+
+/// How many changes of the map there were, and which devices are out.
+type Asked = (usize, Vec<bool>);
 
 /// A group in the finest of the divisions before and after all changes, and where it is.
 #[derive(Clone, Copy, Debug)]

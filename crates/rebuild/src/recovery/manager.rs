@@ -201,10 +201,7 @@ impl<'a> Course<'a> {
 
     /// When the maps of steps that count between two times were made.
     pub(super) fn made_in(&self, from: SimTime, until: Option<SimTime>) -> Vec<SimTime> {
-        let made = self.made.iter().filter_map(|(made, _)| {
-            let behind = self.moves_at(*made).since(SimTime::ZERO).saturating_sub(self.steps.lag);
-            Some(SimTime::ZERO.saturating_add(behind))
-        });
+        let made = self.made.iter().map(|(made, _)| self.seen_at(*made));
         made.filter(|at| *at >= from && until.is_none_or(|until| *at < until)).collect()
     }
 

@@ -23,11 +23,10 @@ fn a_new_number_of_groups_is_reached_in_steps() {
     assert!(steps.at_s[0] >= 2.0 + 3.0 + 2.3, "{:?}", steps.at_s);
     assert!(steps.at_once_s.is_some_and(|once| once <= value(&one, "time_to_clean_s")));
     let split = with_room("pg_num = \"rbd=512\"\npgp_num = \"rbd=256\"");
-    let under_way = value(&with_room(""), "moved_bytes");
-    assert_eq!(
-        (made(&split), value(&split, "moved_bytes")),
-        (None, under_way),
-        "a split alone moves nothing"
+    let [of_split, of_all] = [&split, &one].map(|seen| value(seen, "moved_bytes"));
+    assert!(
+        made(&split).is_none() && of_split < 0.1 * of_all,
+        "only what explicit mappings held elsewhere moves"
     );
 }
 
