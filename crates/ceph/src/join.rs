@@ -391,8 +391,9 @@ fn note_targets(dump: &OsdDump, warnings: &mut Vec<Warning>) {
             [("pg_num", pool.pg_num, pool.pg_num_target), ("pgp_num", pool.pgp_num, pool.pgp_num_target)]
         {
             if let Some(target) = going(now, target) {
-                warnings.push(Warning::note(format!(
-                    "`{what}` of pool `{}` is changing from {now} to {target}; {now} is used",
+                warnings.push(Warning::unknown(format!(
+                    "what becomes of pool `{}`, whose `{what}` is changing from {now} to {target}: {now} is used, and \
+                     what moves until {target} is left out",
                     pool.name
                 )));
             }

@@ -38,8 +38,8 @@ pub struct MapChanges {
     /// Overrides from 0 to 1, as `ceph osd reweight` sets them: `osd.7=0.8`. The host keeps its weight.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub reweight: Texts,
-    /// `pg_num` of pools: `rbd=128`. Groups are split in place; where `pgp_num` was the same, it follows, which
-    /// moves them.
+    /// `pg_num` of pools: `rbd=128`. Groups are split in place; where `pgp_num` was the same, it follows,
+    /// which moves them.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub pg_num: Texts,
     /// `pgp_num` of pools: `rbd=128`. This moves groups.

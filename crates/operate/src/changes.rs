@@ -378,6 +378,7 @@ impl Editor<'_> {
         if both {
             self.pool(name)?.placed.pgp_num = count;
         }
+        let name = self.pool(name)?.name.clone();
         self.words.push(format!("{name} with {count} groups"));
         Ok(())
     }
@@ -388,7 +389,7 @@ impl Editor<'_> {
         if count > pool.pg_num {
             return Err(Fault::new(
                 format!("pool `{name}` has only {} groups, so its `pgp_num` cannot be {count}", pool.pg_num),
-                format!("raise `pg_num` too: --pg-num {name}={count}"),
+                format!("raise `pg_num` too, at the same time or before: --pg-num {name}={count}"),
             ));
         }
         pool.pgp_num = count;

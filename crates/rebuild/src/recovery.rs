@@ -6,8 +6,8 @@
 //! transfers in progress and makes a new plan: what is durable stays, and unfinished objects continue from
 //! their last durable unit if their targets are unchanged.
 
-mod manager;
 mod other_maps;
+mod pgp_steps;
 mod taken;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use towtank_kernel::{Outcome as Run, RunError, Simulator};
 use towtank_units::{SimSpan, SimTime};
 
-use self::manager::{Ahead, Course, Next};
-pub use self::manager::{Manager, Stepped, Steps};
+use self::pgp_steps::{Ahead, Course, Next};
+pub use self::pgp_steps::{Manager, Stepped, Steps};
 use crate::affected::Affected;
 use crate::bound::{Survivors, Work};
 use crate::failures::Struck;
@@ -346,15 +346,7 @@ impl Recovery<'_> {
         moments.retain(|moment| end.is_none_or(|end| *moment < end));
         while let Some(moment) = moments.pop_first() {
             let next = moments.first().copied().or(end);
-            let held =
-                self.used.iter().zip(ledger.gained()).map(|(used, gained)| used.saturating_add(*gained));
-            let mut standing = self.standing(moment, held.collect());
-            ledger.strike(&standing);
-            for back in self.later.returns.iter().filter(|back| back.at == moment) {
-                let serves = |device: &&DeviceId| !standing.down[device.index()];
-                let devices: Vec<DeviceId> = back.devices.iter().filter(serves).copied().collect();
-                ledger.come_back(&devices, back.empty);
-            }
+            let mut standing = self.strike(&mut ledger, moment);
             let changes = self.later.changes.iter().filter(|change| **change <= moment).count();
             let maps = manager.as_ref().map_or(0, |manager| manager.maps_at(moment));
             let planned = ledger.plan(&mut standing, changes + maps);
@@ -378,12 +370,8 @@ impl Recovery<'_> {
             found.fill = standing.used.iter().zip(&standing.stopped).map(sound).collect();
             assert!(planned.stuck.objects() <= ledger.lacking(), "more is stuck than lacks a copy");
             let phase = Phase { from: moment, until: next };
-            let until = self.phases(
-                (&mut ledger, &planned, &standing),
-                (phase, &mut manager),
-                &mut found,
-                simulator,
-            )?;
+            let begun = Begun { ledger: &mut ledger, planned: &planned, standing: &standing };
+            let until = self.phases(begun, (phase, &mut manager), &mut found, simulator)?;
             if found.partial {
                 break;
             }
@@ -408,6 +396,19 @@ impl Recovery<'_> {
             self.quiet(&mut found, simulator)?;
         }
         Ok(found)
+    }
+
+    /// What fails and comes back at a moment, and how the devices stand then.
+    fn strike(&self, ledger: &mut Ledger<'_>, moment: SimTime) -> Standing {
+        let held = self.used.iter().zip(ledger.gained()).map(|(used, gained)| used.saturating_add(*gained));
+        let standing = self.standing(moment, held.collect());
+        ledger.strike(&standing);
+        for back in self.later.returns.iter().filter(|back| back.at == moment) {
+            let serves = |device: &&DeviceId| !standing.down[device.index()];
+            let devices: Vec<DeviceId> = back.devices.iter().filter(serves).copied().collect();
+            ledger.come_back(&devices, back.empty);
+        }
+        standing
     }
 
     /// The clients of the disks for which `works` is true.
@@ -489,24 +490,25 @@ impl Recovery<'_> {
     /// it ends, if it does.
     fn phases<S: Simulator>(
         &self,
-        (ledger, planned, standing): (&mut Ledger<'_>, &Planned, &Standing),
+        begun: Begun<'_, '_>,
         (phase, manager): (Phase, &mut Option<Course<'_>>),
         found: &mut Recovered,
         simulator: &S,
     ) -> Result<Option<SimTime>, RunError> {
+        let (planned, standing) = (begun.planned, begun.standing);
         let Phase { from, until } = phase;
         let empty = planned.jobs.is_empty();
         let Some(manager) = manager.as_mut().filter(|manager| manager.is_left()) else {
             if !empty {
                 let run = self.simulate((planned, standing), (phase, &[]), found, simulator)?;
-                self.settle((ledger, planned, standing), (phase, &run), found);
+                self.settle(begun, (phase, &run), found);
             }
             return Ok(until);
         };
         let degraded = planned.stuck.any() || standing.stopped != standing.down;
         let mut ahead = Ahead::of((from, degraded), (self.affected, planned));
-        // Most of a phase comes after the next step, so it is run up to a guess of when that is, and further if
-        // it is not.
+        // Most of a phase comes after the next step, so it is run up to a guess of when that is, and further
+        // if it is not.
         let mut guess = manager.guess(from);
         let step = loop {
             let maps = manager.made_in(from, until);
@@ -533,7 +535,7 @@ impl Recovery<'_> {
             let run = self.simulate((planned, standing), (cut, &maps), found, simulator)?;
             let counts: Counts = run.merged_statistics();
             ahead = ahead.with(&counts, cut.until);
-            self.settle((ledger, planned, standing), (cut, &run), found);
+            self.settle(begun, (cut, &run), found);
         }
         manager.pass(ahead, cut.until);
         Ok(cut.until)
@@ -562,7 +564,7 @@ impl Recovery<'_> {
     /// Adds what a phase did.
     fn settle(
         &self,
-        (ledger, planned, standing): (&mut Ledger<'_>, &Planned, &Standing),
+        Begun { ledger, planned, standing }: Begun<'_, '_>,
         (phase, run): (Phase, &Run<Rebuild<'_>>),
         found: &mut Recovered,
     ) {
@@ -600,6 +602,13 @@ impl Recovery<'_> {
         found.drivers = found.drivers.max((0..self.hardware.devices()).filter(drives).count() as u64);
         ledger.settle(planned, |job| progress[job as usize]);
     }
+}
+
+/// What a phase begins with.
+struct Begun<'a, 'l> {
+    ledger: &'a mut Ledger<'l>,
+    planned: &'a Planned,
+    standing: &'a Standing,
 }
 
 /// From one moment to the next; the last phase has no end.

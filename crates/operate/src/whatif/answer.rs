@@ -208,7 +208,7 @@ fn paces(view: &View<'_>) -> Option<String> {
     let once = view.kept.observed.steps.as_ref()?.at_once_s?;
     let clean = view.value("time_to_clean_s")?;
     (once < clean * 0.99).then(|| {
-        let [once, clean] = [once, clean].map(|seconds| human::quantity(seconds, "s"));
+        let [once, clean] = human::alike([once, clean], "s");
         format!("the steps of the manager: {once} in one step, {clean} with all of them")
     })
 }
@@ -218,10 +218,10 @@ fn of_manager(view: &View<'_>) -> Vec<(f64, Step)> {
     let Some(steps) = &view.kept.observed.steps else { return Vec::new() };
     let (Some(&first), Some(&last)) = (steps.at_s.first(), steps.at_s.last()) else { return Vec::new() };
     let count = human::plural(steps.at_s.len() as f64, ["step", "steps"]);
-    let begin = format!("the first objects move: the manager changes {} in {count}", steps.words);
+    let begin = format!("objects of the first step move: the manager changes {} in {count}", steps.words);
     let mut course = vec![(first, Step::at(first, begin))];
     if last > first {
-        course.push((last, Step::at(last, "the objects of its last step move")));
+        course.push((last, Step::at(last, "objects of its last step move")));
     }
     course
 }

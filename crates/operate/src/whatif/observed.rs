@@ -173,10 +173,7 @@ fn in_order(
     // The recoveries with slower and with faster disks take as many events as the one before the trials.
     let own = levers::own_share(context);
     let all = if permille.is_some() { 1.0 / (1.0 + 2.0 * own) } else { 1.0 };
-    let error_max = orders.map_or(ERROR_MAX, |orders| orders.share.max(ERROR_MAX));
-    let groups_least = if orders.is_some() { 1 } else { GROUPS };
-    let limits = estimate::Limits { exact_objects: ready.real.exact_objects, error_max, groups_least };
-    let limits = if ready.way.is_some() { steps::limits(limits) } else { limits };
+    let limits = limits(ready, orders);
     let estimate::Ran { mut recovered, estimate, note } =
         context.within(0.0..all * own, |context| estimate::run(&recovery, limits, context))?;
     let unavailable = Unavailable::set_apart(ready, &recovery, &mut recovered);
@@ -196,12 +193,10 @@ fn in_order(
     // Trials count from the first failure.
     let first = staged.struck.iter().map(|struck| struck.at).min().unwrap_or_default().as_secs_f64();
     tried.iter_mut().for_each(|tried| tried.time_s = tried.time_s.map(|time| start + first + time));
-    let seconds = |steps: &Vec<(SimTime, u64)>| {
-        steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
-    };
     let halted = halted::halted(ready, (&recovery, &recovered), limits, context)?;
     let (work, survivors) = work(ready, &recovered, (&resources, &tried));
-    let steps = steps::made(ready, (&recovery, &recovered), estimate.as_ref(), context)?;
+    let asked = (&ready.scenario, ready.start);
+    let steps = steps::made(ready.way.as_ref(), asked, (&recovery, &recovered), estimate.as_ref(), context)?;
     let observed = Observed {
         changes: ready.case.changes.clone(),
         fails: ready.fails,
@@ -209,7 +204,7 @@ fn in_order(
         course: course(ready),
         waited: Some(waited(ready, (&recovery, &recovered))),
         work,
-        by_spare: recovered.progress_by_spare.iter().map(seconds).collect(),
+        by_spare: by_spare(&recovered, start),
         halted,
         unavailable,
         orders,
@@ -234,6 +229,22 @@ fn in_order(
         waits: waits::waits(ready, &recovery),
     };
     Ok(Replicate { seen: Ok(seen), beside })
+}
+
+/// The bytes that were finished over time, by what was to spare, in seconds from the change.
+fn by_spare(recovered: &Recovered, start: f64) -> Vec<Vec<(f64, u64)>> {
+    let seconds = |steps: &Vec<(SimTime, u64)>| {
+        steps.iter().map(|(at, bytes)| (start + at.as_secs_f64(), *bytes)).collect::<Vec<_>>()
+    };
+    recovered.progress_by_spare.iter().map(seconds).collect()
+}
+
+/// When the recovery is estimated.
+fn limits(ready: &Ready, orders: Option<Orders>) -> estimate::Limits {
+    let error_max = orders.map_or(ERROR_MAX, |orders| orders.share.max(ERROR_MAX));
+    let groups_least = if orders.is_some() { 1 } else { GROUPS };
+    let limits = estimate::Limits { exact_objects: ready.real.exact_objects, error_max, groups_least };
+    if ready.way.is_some() { steps::limits(limits) } else { limits }
 }
 
 /// What stands beside the results; `notes` are those on how they were found.
@@ -322,8 +333,9 @@ fn waited(ready: &Ready, (recovery, recovered): (&Recovery<'_>, &Recovered)) -> 
     // What happens later has its own start.
     let usual = if ready.staged.struck.is_empty() { ready.start } else { peering };
     let start = if ready.lasts { SimSpan::ZERO } else { usual };
-    // The manager's steps have their own times.
-    let starts = ready.asks() && ready.way.is_none();
+    // The manager's steps have their own times, where nothing moves before the first of them.
+    let by_steps = recovered.steps.first().is_some_and(|first| recovered.first_transfer >= *first);
+    let starts = ready.asks() && !by_steps;
     let parts = [(detection, passes(detection)), (down_out, is_given_up), (start, starts)];
     parts.map(|(span, passes)| if passes { span.as_secs_f64() } else { 0.0 })
 }
@@ -524,11 +536,15 @@ impl Seen {
 
     /// Steps that the manager never makes.
     fn unmade(&self) -> Option<String> {
-        let steps = self.observed.steps.as_ref().filter(|steps| steps.left > 0)?;
-        Some(format!(
-            "the manager does not change {} to its end: objects stay degraded, or too many misplaced",
-            steps.words
-        ))
+        let steps = self.observed.steps.as_ref().filter(|steps| steps.left > 0 && !self.recovered.partial)?;
+        let why = match self.recovered.stuck.any() {
+            true => "objects lack copies until the end",
+            false => "too many objects are misplaced and stay so",
+        };
+        let made = steps.at_s.len();
+        let all = human::plural(f64::from(steps.left), ["map is", "maps are"]);
+        let done = human::plural(made as f64, ["step", "steps"]);
+        Some(format!("after {done} of {} the manager goes no further, and {all} left: {why}", steps.words))
     }
 
     /// What fails and is never marked down.

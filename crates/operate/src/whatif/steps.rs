@@ -15,7 +15,6 @@ use towtank_report::{Warning, human};
 use towtank_study::{RunContext, StudyError};
 use towtank_units::{Percent, SimSpan, SimTime};
 
-use super::case::Ready;
 use super::scenario::Scenario;
 
 /// The most maps on the way to a target: a choice, since each takes a run of what moves meanwhile.
@@ -87,13 +86,14 @@ pub(super) fn limits(limits: estimate::Limits) -> estimate::Limits {
 /// # Errors
 /// When the model fails.
 pub(super) fn made(
-    ready: &Ready,
+    way: Option<&Way>,
+    (scenario, begins): (&Scenario, SimSpan),
     (recovery, recovered): (&Recovery<'_>, &Recovered),
     estimate: Option<&Estimate>,
     context: &RunContext<'_>,
 ) -> Result<Option<Made>, StudyError> {
-    let (Some(way), Some(steps)) = (&ready.way, &recovery.later.steps) else { return Ok(None) };
-    let begins = ready.start.as_secs_f64();
+    let (Some(way), Some(steps)) = (way, &recovery.later.steps) else { return Ok(None) };
+    let begins = begins.as_secs_f64();
     let mut at_once_s = None;
     if recovered.maps_left == 0 && !recovered.partial && !context.stopped() {
         let (base, scale) = Estimate::or_whole(estimate, recovery);
@@ -109,7 +109,7 @@ pub(super) fn made(
         left: recovered.maps_left,
         merged: way.merged,
         at_once_s,
-        assumed: Way::assumed(&ready.scenario),
+        assumed: Way::assumed(scenario),
     }))
 }
 
@@ -136,9 +136,9 @@ impl Way {
             (0..after.len()).filter(|stage| !changes(*stage, after).is_empty()).collect();
         let &stage = stages.first()?;
         if stages.len() > 1 || by_user[stage + 1..].contains(&true) {
-            warnings.push(Warning::danger(
-                "`pgp_num` changes at once here, because the map is changed again later; the manager makes steps that take \
-                 longer: leave the later changes out to see them",
+            warnings.push(Warning::unknown(
+                "how long the steps take in which the manager changes `pgp_num`, because the map is changed again later: it \
+                 changes at once here, so that the times are less than in Ceph",
             ));
             return None;
         }
@@ -218,7 +218,7 @@ impl Way {
     fn assumed(scenario: &Scenario) -> String {
         let most = scenario.target_max_misplaced_ratio.unwrap_or(MISPLACED_MOST).fraction_f64();
         format!(
-            "the manager changes `pgp_num` in steps, each {}, while at most {} of objects are misplaced and none is degraded: --target-max-misplaced-ratio, --mgr-tick-period, --mgr-stats-period",
+            "the manager changes `pgp_num` in steps, one every {} at most, while at most {} of objects are misplaced and none is degraded: --target-max-misplaced-ratio, --mgr-tick-period, --mgr-stats-period",
             scenario.mgr_tick_period.unwrap_or(TICK),
             human::quantity(most, "fraction")
         )

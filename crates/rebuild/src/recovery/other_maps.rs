@@ -6,7 +6,8 @@ use super::{Phase, Recovery};
 
 impl Recovery<'_> {
     /// When devices that are marked down or out, come back, or change their places ask for maps within a
-    /// phase, from its begin on, with those of the manager's steps. Each of these takes two maps or more, since the groups that it affects peer.
+    /// phase, from its begin on, with those of the manager's steps. Each of these takes two maps or more,
+    /// since the groups that it affects peer.
     pub(super) fn other_maps(&self, Phase { from, until }: Phase, steps: &[SimTime]) -> Vec<SimTime> {
         let Some(maps) = self.limits.maps else { return Vec::new() };
         let peering = self.waiting.peering;

@@ -130,9 +130,9 @@ fn parts_of_objects_are_copied_where_the_size_of_writes_is_known() {
     assert!(whole > 100.0 * parts, "{whole} bytes an object, and {parts}");
 }
 
-/// A pool of 32 groups became one of 64. Up to 61 s after that the manager had made 22 steps of `pgp_num`, and
-/// it made the last one 98 s after the first: from 64 s on another change that was begun and given up slowed
-/// it down. For how long groups are inactive is taken from the first of these steps.
+/// A pool of 32 groups became one of 64. Up to 61 s after that the manager had made 22 steps of `pgp_num`,
+/// and it made the last one 98 s after the first: from 64 s on another change that was begun and given up
+/// slowed it down. For how long groups are inactive is taken from the first of these steps.
 #[test]
 fn a_split_goes_on_in_steps_as_measured() {
     let name = |kind: &str| format!("events16/m5.{kind}.json.gz");

@@ -51,7 +51,7 @@ fn no_step_is_made_while_copies_are_missing() {
     let never = with_room(&format!("{failed}noout = true\n"));
     let steps = made(&never).expect("it is asked for");
     assert!(steps.at_s.is_empty() && steps.left > 0);
-    assert!(reason(&never, "time_to_clean_s").contains("the manager does not change"), "{never:?}");
+    assert!(reason(&never, "time_to_clean_s").contains("the manager goes no further"), "{never:?}");
 }
 
 /// What is misplaced and stays so keeps the manager from going on.
@@ -68,7 +68,7 @@ fn a_flag_that_keeps_groups_in_their_places_stops_the_steps() {
 fn a_later_change_leaves_no_steps() {
     let seen = with_room("changes = [\"pg-num rbd=512\", \"mark-out osd.6@40min\"]");
     assert!(made(&seen).is_none());
-    assert!(seen.warnings.iter().any(|warning| warning.text.contains("`pgp_num` changes at once here")));
+    assert!(seen.warnings.iter().any(|warning| warning.text.contains("it changes at once here")));
 }
 
 /// At most so many objects are misplaced at a time: with a smaller share it takes longer.
@@ -78,4 +78,23 @@ fn a_smaller_share_takes_longer() {
     let [small, usual, large] =
         ["target_max_misplaced_ratio = \"1%\"\n", "", "target_max_misplaced_ratio = \"50%\"\n"].map(time);
     assert!(small > usual && usual > large, "{small} {usual} {large}");
+}
+
+/// What makes no sense is refused, with the way out.
+#[test]
+fn periods_and_shares_have_limits() {
+    let refused = |keys: &str| {
+        let problems = prepared(&Whatif, roomy(), &format!("{EXAMPLE}{keys}")).err().expect("it is refused");
+        problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ")
+    };
+    let split = "pg_num = \"rbd=264\"\n";
+    for (keys, message) in [
+        ("mgr_tick_period = \"0s\"\n", "`mgr_tick_period` is 0s; 100ms to 1h are possible"),
+        ("mgr_stats_period = \"2h\"\n", "`mgr_stats_period` is 2h; 100ms to 1h are possible"),
+        ("target_max_misplaced_ratio = \"101%\"\n", "`target_max_misplaced_ratio` is 101%, more than all"),
+    ] {
+        assert_eq!(refused(&format!("{split}{keys}")), message);
+    }
+    let unused = refused("mark_out = \"osd.6\"\nmgr_tick_period = \"1s\"\n");
+    assert_eq!(unused, "`mgr_tick_period` is about steps of `pgp_num`, but nothing changes it");
 }

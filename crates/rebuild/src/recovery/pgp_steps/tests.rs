@@ -1,3 +1,5 @@
+//! When the manager makes its steps: as measured, as the rules say, and in generated courses.
+
 use proptest::prelude::*;
 
 use super::*;

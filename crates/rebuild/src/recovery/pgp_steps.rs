@@ -147,8 +147,8 @@ pub(super) enum Next {
 }
 
 impl Ahead {
-    /// Of a phase that begins at a time, with this plan, before any of it is run; `degraded` where objects lack
-    /// a copy or shard throughout.
+    /// Of a phase that begins at a time, with this plan, before any of it is run; `degraded` where objects
+    /// lack a copy or shard throughout.
     pub(super) fn of((from, degraded): (SimTime, bool), (affected, planned): (&Affected, &Planned)) -> Ahead {
         let plan = &planned.plan;
         let stay = planned.stuck.unmoved + planned.stuck.unmoved_by_flag;
