@@ -199,7 +199,7 @@ fn the_whole_answer() {
     osd.15               7.893           7.893                 7.341                 7.893
 
     seed 1, executor sequential, digest KEY, scenario
-    KEY, towtank 0.1.0 (results 4)
+    KEY, towtank 0.1.0 (results 5)
     --
     exit 0
     ");
