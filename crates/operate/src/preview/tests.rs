@@ -283,7 +283,7 @@ fn mistakes_are_refused_with_what_is_near() {
     `pg_num` is "rdb=512": there is no pool called `rdb`
       hint: did you mean `rbd`?
     `pgp_num` is "rbd=512": pool `rbd` has only 256 groups, so its `pgp_num` cannot be 512
-      hint: raise `pg_num` too: --pg-num rbd=512
+      hint: raise `pg_num` too, at the same time or before: --pg-num rbd=512
     the pools would have 5000032 groups, but the limit is 4194304
       hint: set fewer
     `add_host` is "h9=4x3.6": the devices of the map are of several classes: hdd, ssd

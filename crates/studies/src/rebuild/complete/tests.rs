@@ -107,7 +107,7 @@ fn generated_groups_may_have_the_queue_of_a_release() {
     assert_eq!(mclock.profile, towtank_recovery::queue::Profile::HighClientOps);
     assert_eq!(
         (settled.settings.max_backfills, settled.settings.usual.peering),
-        (10, SimSpan::from_ms(3_100))
+        (1_000, SimSpan::from_ms(3_100))
     );
     let usual = complete("preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16").scenario;
     assert_eq!((usual.settings.mclock, usual.keys.pacing.queue), (None, None));
@@ -195,7 +195,8 @@ fn asynchronous_recovery_needs_a_return() {
     let rebuilt = |cost: u32| {
         let text = format!(
             "preset = \"ceph-wpq\"\nservers = 4\nobjects = 400\ngroups = 16\nplacement = \"crush-straw2\"\npool = 2\n\
-             fail = \"server=0\"\nreturns = \"1s\"\nqueue = \"mclock\"\nceph_release = \"17.2.5\"\nasync_recovery_min_cost = {cost}"
+             fail = \"server=0\"\nreturns = \"1s\"\nqueue = \"mclock\"\nceph_release = \"17.2.5\"\nasync_recovery_min_cost = {cost}\n\
+             max_backfills = 10\nrecovery_max_active = 10"
         );
         value(&outcome(&text, 1), "transfer_s")
     };
