@@ -194,7 +194,7 @@ fn in_order(
     let first = staged.struck.iter().map(|struck| struck.at).min().unwrap_or_default().as_secs_f64();
     tried.iter_mut().for_each(|tried| tried.time_s = tried.time_s.map(|time| start + first + time));
     let halted = halted::halted(ready, (&recovery, &recovered), limits, context)?;
-    let (work, survivors) = work(ready, &recovered, (&resources, &tried));
+    let (work, survivors) = work(ready, (&recovered, &moves), (&resources, &tried));
     let asked = (&ready.scenario, ready.start);
     let steps = steps::made(ready.way.as_ref(), asked, (&recovery, &recovered), estimate.as_ref(), context)?;
     let observed = Observed {
@@ -271,7 +271,11 @@ fn beside(
 }
 
 /// What the machines did, with times that count from the change, and how many of them are left.
-fn work(ready: &Ready, recovered: &Recovered, (resources, tried): (&[Resource], &[Tried])) -> (Work, u32) {
+fn work(
+    ready: &Ready,
+    (recovered, moves): (&Recovered, &Moves),
+    (resources, tried): (&[Resource], &[Tried]),
+) -> (Work, u32) {
     let Staged { hardware, affected, struck, limits, failing, used, capacity, .. } = &ready.staged;
     let is_given_up = |device: DeviceId| failing[device.index()] && !ready.back.contains(&device);
     let is_gone = |server: u32| hardware.devices_of(server).all(is_given_up);
@@ -292,6 +296,10 @@ fn work(ready: &Ready, recovered: &Recovered, (resources, tried): (&[Resource], 
     let kinds = work.clients.iter_mut().flat_map(|clients| &mut clients.kinds);
     kinds.flat_map(|kind| &mut kind.over_time).for_each(|step| step.0 += start);
     work.unfinished = work.unfinished.saturating_add(recovered.stuck.staying_bytes);
+    if recovered.maps_left > 0 {
+        // No map asked for what would have moved in the steps that are left.
+        work.unfinished = work.unfinished.max(moves.moved_bytes.saturating_sub(recovered.bytes));
+    }
     let down = ready.real.groups.down();
     let serves = |device: DeviceId| !is_given_up(device) && !down.contains(&device);
     let survivors = (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(serves));
