@@ -46,7 +46,7 @@ function toldOfPoint(name: string, measure: Measure, family: Shown | null): Told
   const interval = both === null ? spread(measure, family) : [line("interval", `95 %: ${both}`)];
   const small = smallProbability(name, value);
   return {
-    value: small === null ? number(shown.digits(value), shown, false) : h("p", { class: "value" }, small),
+    value: small === null ? number(shown.digits(value), shown, false) : h("p", { class: "value odds" }, small),
     lines: [...interval, n],
     missing: false,
     exact: withUnit(`${name} = ${value}`, unit),
@@ -90,7 +90,7 @@ function toldOfSweep(name: string, report: Report, family: Shown | null): Told {
     ...(same || !judged ? [] : [line("interval", `least ${place(least, found)}`), line("interval", `most ${place(most, found)}`)]),
     ...(missing > 0 ? [line("n", `no value at ${missing} of ${report.points.length} points`)] : []),
   ];
-  const value = odds === null ? number(text, shown, !same) : h("p", { class: same ? "value" : "value span" }, odds);
+  const value = odds === null ? number(text, shown, !same) : h("p", { class: "value odds" }, odds);
   return { value, lines, missing: false, exact: null };
 }
 
